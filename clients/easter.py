@@ -1,0 +1,51 @@
+"""EASTER, passive party.  Notation, and what it learns, as in `strategies.easter`."""
+
+from torch import Tensor
+
+from vfl_flower.blinding import Blinder
+from vfl_flower.codec import Array
+from vfl_flower.member import Member
+from vfl_flower.passive import PassiveParty, phase
+from vfl_flower.tape import Tape
+
+
+class EasterClient(PassiveParty):
+    """Embeds its columns, predicts from everybody's, and learns from the residual."""
+
+    parts = (Blinder, Tape)
+    blinder: Blinder
+    tape: Tape
+
+    def __init__(self, member: Member) -> None:
+        super().__init__(member)
+        self.tape.passes = {"embed": self.embed_rows, "predict": self.decide}
+
+    @phase
+    def embed(self, rows: Tensor) -> Array:  # (B,) int32 -> (B, D) uint32, blinded
+        """Begin a step: [E_k]."""
+        return self.blinder.blind(self.tape.start("embed", rows))
+
+    @phase(after="embed")
+    def predict(self, E: Tensor) -> Tensor:  # (B, D) -> (B, C)
+        """Predict from the global embedding: R_k."""
+        return self.tape.run("predict", E)
+
+    @phase(after="predict")
+    def update(self, g_k: Tensor) -> None:  # (B, C) ->
+        """Learn from the residual, h_k through its own share of E."""
+        E, R_k = self.tape["predict"]
+        _, E_k = self.tape["embed"]
+        self.descent.zero()
+        R_k.backward(g_k)
+        E_k.backward(E.grad / self.parties)
+        self.descent.step()
+
+    @phase(training=False)
+    def embed_only(self, rows: Tensor) -> Array:  # (B,) int32 -> (B, D) uint32, blinded
+        """Embed rows without learning from them."""
+        return self.blinder.blind(self.embed_rows(rows))
+
+    @phase(training=False)
+    def predict_only(self, E: Tensor) -> Tensor:  # (B, D) -> (B, C)
+        """Predict without learning."""
+        return self.decide(E)

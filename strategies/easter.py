@@ -1,0 +1,63 @@
+"""EASTER, active party.  Wang et al. 2023, "EASTER: Embedding Aggregation-based Heterogeneous
+Models Training in Vertical Federated Learning", arXiv:2310.13367, Algorithm 1.
+
+Every party k = 0..K (0 is active) has its own embedding net h_k and decision net p_k. For a batch
+of B rows, embedding width D and C classes:
+
+    E_k = h_k(x_k)                      (B, D)   sent as [E_k], blinded, unless k = 0
+    E   = (E_0 + ... + E_K) / (K + 1)   (B, D)   Eq. 7; the masks cancel in the sum
+    R_k = p_k(E)                        (B, C)
+    g_k = dL(R_k, y) / dR_k             (B, C)   the residual
+
+Learns
+    Active: E, all R_k, and the embeddings' sum, but no E_k of another. Passive k: which rows a
+    batch holds, E, and g_k. *From g_k it reads the labels of the batch*: the loss's gradient has
+    its one negative entry at the true class.
+Assumes
+    Honest but curious parties; the active party does not collude with all passive parties but
+    one; K >= 2 where embeddings are blinded.
+Deviates
+    The paper sends the scalar loss down. A party without labels cannot differentiate it, so the
+    residual goes down. Eq. 8 takes a probability per class: here the logistic function of each
+    logit. Gradients reach a party's own h_k through its own share of E only, dE/dE_k = 1/(K + 1),
+    as Algorithm 1 has it. Embeddings are rounded to multiples of 2**-16 when blinded.
+Costs
+    Two exchanges a step. Per step and passive party 4BD + 4BC bytes up, 4B + 4BD + 4BC down,
+    and framing.
+"""
+
+from torch import Tensor
+
+from vfl_flower.active import ActiveParty
+from vfl_flower.blinding import agree_keys
+from vfl_flower.codec import Array
+from vfl_flower.exchange import Protocol, ask, tell_each
+from vfl_flower.training import train
+
+
+class Easter(ActiveParty):
+    """K + 1 models of different architecture out of one training."""
+
+    default_loss = "binary-cross-entropy"
+
+    def protocol(self) -> Protocol:
+        """Agree on keys, then train."""
+        yield from agree_keys(self.cfg)
+        yield from train(self)
+
+    def step(self, rows: Array, y: Tensor) -> Protocol:
+        """Train all parties on one batch; return their losses."""
+        replies = yield ask("embed", rows, own=lambda: self.embed_rows(rows))
+        E = (replies.own + replies.sum()) / self.parties  # Eq. 7
+        R = yield ask("predict", E, own=lambda: self.descend(self.loss(self.decide(E), y)))
+        yield tell_each("update", [self.residual(R_k, y) for R_k in R.tensors])
+        return [R.own, *(self.loss(R_k, y).item() for R_k in R.tensors)]
+
+    def infer(self, rows: Array) -> Protocol:
+        """Return every party's logits for some rows, the active party's first."""
+        replies = yield ask(
+            "embed_only", rows, own=lambda: self.embed_rows(rows), purpose="evaluation"
+        )
+        E = (replies.own + replies.sum()) / self.parties
+        R = yield ask("predict_only", E, own=lambda: self.decide(E), purpose="evaluation")
+        return [R.own, *R.tensors]

@@ -1,0 +1,247 @@
+"""The active party: runs a `Protocol` generator as a Flower `Strategy`."""
+
+from abc import abstractmethod
+from collections import defaultdict
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from types import FrameType, GeneratorType
+from typing import Any, ClassVar
+
+import torch
+from flwr.common import EvaluateIns, EvaluateRes, FitIns, FitRes, Parameters, Scalar
+from flwr.server.client_manager import ClientManager
+from flwr.server.client_proxy import ClientProxy
+from flwr.server.strategy import Strategy
+from torch import Tensor
+
+from vfl_flower.codec import Array, from_parameters
+from vfl_flower.errors import PartyError
+from vfl_flower.exchange import Ask, Protocol, Replies, Request, Tell
+from vfl_flower.ledger import DOWN, UP, Ledger
+from vfl_flower.losses import LOSSES, residual
+from vfl_flower.member import Member
+from vfl_flower.observer import Observer
+from vfl_flower.roster import Roster, roll_call
+from vfl_flower.training import Progress
+
+NO_PARAMETERS = Parameters(tensors=[], tensor_type="numpy.ndarray")
+
+
+class ActiveParty(Member, Strategy):
+    """Turns each exchange of `protocol` into one `configure_fit` / `aggregate_fit` pair.
+
+    A method overrides `protocol`, and `step` and `infer` where it trains by mini-batches. A stock
+    `flwr.server.Server` can drive it: rounds after the protocol's end send nothing.
+
+    Attributes
+    ----------
+    x : Tensor
+        The active party's own columns, (N, ...), float32.
+    y : Tensor
+        Labels, (N,), int64.
+    net, descent, randomness
+        Its network, optimiser and generator; see `Member`.
+    roster : Roster
+        The passive parties, once the roll call is done.
+    ledger : Ledger
+        What travelled.
+    observer : Observer
+        Is told of steps and evaluations.
+    progress : Progress
+        Where training is.
+    resume_from : int or None
+        The step whose checkpoint to continue from.
+    stop : bool
+        Set it, from a signal handler, say, to end after the step in hand with a checkpoint.
+    """
+
+    default_loss: ClassVar[str] = "cross-entropy"
+
+    def __init__(self, member: Member, y: Tensor, rows: dict[str, Array]) -> None:
+        super().__init__(**vars(member))
+        self.y, self.rows = y, rows
+        self.loss = LOSSES[self.cfg.loss or self.default_loss]
+        self.ledger = Ledger()
+        self.observer = Observer()
+        self.progress = Progress()
+        self.resume_from: int | None = None
+        self.exchange = 0
+        self.stop = False
+        self._pool = ThreadPoolExecutor(1, initializer=self.use_threads)
+        self._pending: dict[int, list[Request]] = defaultdict(list)
+        self._running: Protocol | None = None
+        self._outcome: Replies | Exception | None = None
+        self._open: Ask | None = None
+        self._own: Future[Any] | None = None
+
+    @abstractmethod
+    def protocol(self) -> Protocol:
+        """Write the method as if every party answered in line."""
+
+    def step(self, rows: Array, y: Tensor) -> Protocol:
+        """Train on one batch, (B,) and (B,); return the parties' losses, the own first.
+
+        Only methods whose protocol calls `training.train` have steps.
+        """
+        raise NotImplementedError
+
+    def infer(self, rows: Array) -> Protocol:
+        """Return the logits of every party for some rows, K + 1 times (B, C), the own first."""
+        raise NotImplementedError
+
+    def residual(self, output: Tensor, y: Tensor) -> Tensor:
+        """Return dL/dR of the run's loss: (B, C), (B,) -> (B, C)."""
+        return residual(self.loss, output, y)
+
+    def descend(self, loss: Tensor) -> float:
+        """Take one step of the own optimiser down `loss`; return its value."""
+        self.descent.down(loss)
+        return loss.item()
+
+    # Flower's hooks -------------------------------------------------------------------------
+
+    def initialize_parameters(self, client_manager: ClientManager) -> Parameters:
+        """Call the roll and begin the protocol."""
+        self.use_threads()
+        self.roster: Roster = roll_call(
+            client_manager, self.cfg.parties - 1, self.facts(), self.cfg.party_timeout
+        )
+        self._running = self.protocol()
+        return NO_PARAMETERS
+
+    def configure_fit(
+        self,
+        server_round: int,  # noqa: ARG002  the exchange counter survives a resume, rounds do not
+        parameters: Parameters,  # noqa: ARG002
+        client_manager: ClientManager,  # noqa: ARG002
+    ) -> list[tuple[ClientProxy, FitIns]]:
+        """Advance the protocol to its next exchange; an empty list says that it has ended."""
+        ask = self._advance()
+        if ask is None:
+            return []
+        self.exchange += 1
+        self._open = ask
+        instructions = [(proxy, self._request(ask, k, name)) for k, name, proxy in self.roster]
+        self.ledger.exchanges[ask.purpose] += 1
+        self._own = self._pool.submit(self._work, ask) if ask.own else None
+        return instructions
+
+    def aggregate_fit(
+        self,
+        server_round: int,  # noqa: ARG002
+        results: list[tuple[ClientProxy, FitRes]],
+        failures: list[tuple[ClientProxy, FitRes] | BaseException],
+    ) -> tuple[None, dict[str, Scalar]]:
+        """Gather the replies in roster order; what failed surfaces at the yield that asked."""
+        ask, own = self._open, self._own
+        assert ask is not None  # noqa: S101  Flower pairs the two hooks
+        by_cid = {proxy.cid: res for proxy, res in results}
+        try:
+            computed = own.result() if own else None
+            arrays = [
+                self._reply(ask, name, by_cid.get(proxy.cid), failures)
+                for _, name, proxy in self.roster
+            ]
+            self._outcome = Replies(arrays, computed)
+        except Exception as error:  # noqa: BLE001  raised again inside the protocol
+            self._outcome = error
+        return None, {}
+
+    def configure_evaluate(
+        self,
+        server_round: int,  # noqa: ARG002
+        parameters: Parameters,  # noqa: ARG002
+        client_manager: ClientManager,  # noqa: ARG002
+    ) -> list[tuple[ClientProxy, EvaluateIns]]:
+        """Return nothing: evaluation is part of the protocol."""
+        return []
+
+    def aggregate_evaluate(
+        self,
+        server_round: int,  # noqa: ARG002
+        results: list[tuple[ClientProxy, EvaluateRes]],  # noqa: ARG002
+        failures: list[tuple[ClientProxy, EvaluateRes] | BaseException],  # noqa: ARG002
+    ) -> tuple[None, dict[str, Scalar]]:
+        """Return nothing; see `configure_evaluate`."""
+        return None, {}
+
+    def evaluate(self, server_round: int, parameters: Parameters) -> None:  # noqa: ARG002
+        """Return nothing; see `configure_evaluate`."""
+        return
+
+    def _work(self, ask: Ask) -> Any:  # noqa: ANN401
+        """Do the active party's own share of an exchange, in the mode that its purpose asks."""
+        training = ask.purpose == "training"
+        if self.net.training != training:
+            self.net.train(training)
+        with torch.set_grad_enabled(training):
+            return ask.own() if ask.own else None
+
+    # The generator driver --------------------------------------------------------------------
+
+    def _advance(self) -> Ask | None:
+        """Run the protocol up to its next ask; what it tells on the way waits for that ask."""
+        if self._running is None:
+            return None
+        outcome, self._outcome = self._outcome, None
+        try:
+            if isinstance(outcome, Exception):
+                request = self._running.throw(outcome)
+            else:
+                request = self._running.send(outcome)  # type: ignore[arg-type]  # None starts it
+            while isinstance(request, Tell):
+                for k in range(len(self.roster)):
+                    self._pending[k].append(request)
+                request = next(self._running)
+        except StopIteration:
+            self._running = None
+            return Ask("", [[]], "training") if any(self._pending.values()) else None
+        assert isinstance(request, Ask)  # noqa: S101
+        return request
+
+    def _request(self, ask: Ask, k: int, name: str) -> FitIns:
+        """Put the pending tells of one party and the ask into one Flower message."""
+        requests = [*self._pending.pop(k, []), *([ask] if ask.phase else [])]
+        batches = [request.tensors_for(k) for request in requests]
+        config: dict[str, Scalar] = {
+            "exchange": self.exchange,
+            "phases": ",".join(request.phase for request in requests),
+            "arrays": ",".join(str(len(batch)) for batch in batches),
+        }
+        for request, batch in zip(requests, batches, strict=True):
+            self.ledger.book(name, request.purpose, request.phase, DOWN, batch)
+        self.ledger.book_config(name, requests[-1].purpose, requests[-1].phase, DOWN, config)
+        tensors = [tensor for batch in batches for tensor in batch]
+        return FitIns(Parameters(tensors, "numpy.ndarray"), config)
+
+    def _reply(
+        self,
+        ask: Ask,
+        name: str,
+        res: FitRes | None,
+        failures: list[tuple[ClientProxy, FitRes] | BaseException],
+    ) -> list[Array]:
+        """Book and unpack one party's answer; raise what went wrong there."""
+        if res is None:
+            reasons = {str(f).splitlines()[-1] for f in failures if str(f)} or {"no reason given"}
+            raise PartyError(f"{name} did not answer {self._where(ask)}: {'; '.join(reasons)}")
+        if "error" in res.metrics:
+            error, message = res.metrics["error"], res.metrics["message"]
+            raise PartyError(f"{name} failed in {self._where(ask)}: {error}: {message}")
+        self.ledger.book(name, ask.purpose, ask.phase, UP, res.parameters.tensors)
+        self.ledger.book_config(name, ask.purpose, ask.phase, UP, res.metrics)
+        return from_parameters(res.parameters)
+
+    def _where(self, ask: Ask) -> str:
+        """Name the phase, the exchange and the yield that asked."""
+        frames = list(_frames(self._running))
+        place = f"{frames[-1].f_code.co_filename}:{frames[-1].f_lineno}" if frames else "the end"
+        return f"'{ask.phase or 'last tell'}' (exchange {self.exchange}, asked at {place})"
+
+
+def _frames(generator: object) -> Iterator[FrameType]:
+    """Walk from a generator to the innermost sub-protocol that it waits for."""
+    while isinstance(generator, GeneratorType):
+        if generator.gi_frame is not None:
+            yield generator.gi_frame
+        generator = generator.gi_yieldfrom

@@ -1,0 +1,176 @@
+"""Pairwise additive blinding: masks that cancel in the sum over all passive parties.
+
+    pair key   k_ij = HKDF(X25519(i, j), salt, both indices)            fresh at every start
+    mask key   m_ij = HKDF(k_ij, exchange, phase, SHA-256 of request)   used once
+    mask       M_ij = ChaCha20 keystream under m_ij, as words of Z/2**32
+    sent       [E_i] = encode(E_i) + sum_{j>i} M_ij - sum_{j<i} M_ij
+
+The active party relays the public keys and sees [E_i] only. It learns sum_i E_i when all parties
+were asked the same thing, and noise otherwise, for then their mask keys differ. It must not
+collude with all passive parties but one. It relays the keys honestly: nothing here proves whose
+they are.
+"""
+
+import secrets
+
+import numpy as np
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF, HKDFExpand
+from torch import Tensor
+
+from vfl_flower.codec import Array, to_array
+from vfl_flower.config import RunConfig
+from vfl_flower.errors import BlindingError
+from vfl_flower.exchange import Protocol, ask
+from vfl_flower.passive import Part, PassiveParty, phase
+from vfl_flower.ring import Words, encode_ring
+from vfl_flower.state import State
+
+PROTOCOL = b"vfl-flower blinding 1"
+BLINDINGS = {
+    "pairwise": "pairwise masks (X25519, HKDF-SHA256, ChaCha20) in Z/2^32 with 16 fractional bits",
+    "none": "",
+}
+"""The values of ``blinding``, and what each protects with."""
+
+
+def agree_keys(cfg: RunConfig) -> Protocol:
+    """Let every pair of passive parties agree on a key: a sub-protocol of two exchanges."""
+    if cfg.blinding == "none":
+        return
+    keys = yield ask("public_key", purpose="upkeep")
+    salt = np.frombuffer(secrets.token_bytes(16), np.uint8)
+    yield ask("agree", np.stack(keys.singles), salt, purpose="upkeep")
+
+
+def pair_key(own: X25519PrivateKey, other: bytes, salt: bytes, i: int, j: int) -> bytes:
+    """Derive the 32-byte key that parties i and j share, the same from either side.
+
+    Raises
+    ------
+    BlindingError
+        If the other's public key is not a point that can be used.
+    """
+    try:
+        shared = own.exchange(X25519PublicKey.from_public_bytes(other))
+    except ValueError as error:
+        raise BlindingError("a relayed public key is not a usable X25519 key") from error
+    low, high = sorted((i, j))
+    info = PROTOCOL + low.to_bytes(4, "little") + high.to_bytes(4, "little")
+    return HKDF(SHA256(), 32, salt, info).derive(shared)
+
+
+def mask(key: bytes, exchange: int, phase_name: str, digest: bytes, count: int) -> Words:
+    """Expand a pair key into the mask of one exchange.
+
+    Parameters
+    ----------
+    key : bytes
+        The pair key.
+    exchange : int
+        The run's exchange counter; it never repeats under one key.
+    phase_name : str
+        The phase asked.
+    digest : bytes
+        SHA-256 of what was asked, so that parties that were asked different things do not cancel.
+    count : int
+        How many words.
+
+    Returns
+    -------
+    ndarray of uint32
+        (count,), uniform to whoever lacks the key.
+    """
+    info = PROTOCOL + exchange.to_bytes(8, "little") + digest + phase_name.encode()
+    once = HKDFExpand(SHA256(), 32, info).derive(key)
+    # The key is used for this mask only, so counter and nonce may both start from zero.
+    stream = Cipher(ChaCha20(once, bytes(16)), None).encryptor().update(bytes(4 * count))
+    return np.frombuffer(stream, "<u4").astype(np.uint32, copy=False)
+
+
+class Blinder(Part):
+    """A passive party's end of the pairwise masks."""
+
+    name = "blinder"
+
+    def __init__(self, party: PassiveParty) -> None:
+        super().__init__(party)
+        self.peers = party.cfg.parties - 1
+        self._secret = b""
+        self._keys: dict[int, bytes] = {}
+
+    @phase(training=False)
+    def public_key(self) -> Array:
+        """Draw a fresh key pair and return its public half: (32,) uint8."""
+        private = X25519PrivateKey.generate()
+        self._secret, self._keys = private.private_bytes_raw(), {}
+        return np.frombuffer(private.public_key().public_bytes_raw(), np.uint8)
+
+    @phase(training=False)
+    def agree(self, keys: Tensor, salt: Tensor) -> None:
+        """Derive a key with every other party: (K, 32) uint8, (16,) uint8 ->."""
+        if not self._secret:
+            raise BlindingError("keys are to be agreed before this party was asked for its own")
+        if keys.shape != (self.peers, 32) or salt.shape != (16,) or self.peers < 2:
+            raise BlindingError(
+                f"keys of {len(keys)} parties arrived for a run with {self.peers} passive ones; "
+                "blinding needs the keys of all, and at least two parties"
+            )
+        relayed = [bytes(key.tolist()) for key in keys]
+        private = X25519PrivateKey.from_private_bytes(self._secret)
+        own = private.public_key().public_bytes_raw()
+        if relayed[self.party.index] != own or len(set(relayed)) < len(relayed):
+            raise BlindingError("the relayed keys repeat one or do not hold this party's own")
+        self._keys = {
+            j: pair_key(private, key, bytes(salt.tolist()), self.party.index, j)
+            for j, key in enumerate(relayed)
+            if j != self.party.index
+        }
+
+    def blind(self, x: Tensor) -> Array:
+        """Hide an answer to the request in hand.
+
+        Parameters
+        ----------
+        x : Tensor
+            Any shape, float32.
+
+        Returns
+        -------
+        ndarray
+            uint32 of the same shape; with ``blinding = "none"``, `x` itself.
+
+        Raises
+        ------
+        BlindingError
+            If no keys were agreed, or a value is too large for the ring.
+        """
+        if self.party.cfg.blinding == "none":
+            return to_array(x)
+        if not self._keys:
+            raise BlindingError("blinding is on, but no keys have been agreed since the start")
+        received = self.party.received
+        words = encode_ring(x, self.peers)
+        for j, key in self._keys.items():
+            stream = mask(key, received.exchange, received.phase, received.digest, words.size)
+            combine = np.add if self.party.index < j else np.subtract
+            combine(words, stream.reshape(words.shape), out=words)
+        return words
+
+    def state_dict(self) -> State:
+        """Return the keys; they never leave the party's memory."""
+        return {"secret": self._secret, "keys": self._keys}
+
+    def load_state_dict(self, state: State) -> None:
+        """Take back what `state_dict` gave."""
+        self._secret, self._keys = state["secret"], state["keys"]
+
+
+def protections(cfg: RunConfig) -> list[str]:
+    """Say what hides the parties' embeddings from the active party in this run."""
+    return [text] if (text := BLINDINGS[cfg.blinding]) else []
+
+

@@ -1,0 +1,69 @@
+"""From a configuration to the parties: data, network, optimiser, and the method's class."""
+
+from pathlib import Path
+
+from torch import Tensor
+
+from vfl_flower.active import ActiveParty
+from vfl_flower.config import RunConfig
+from vfl_flower.data import DATASETS, columns_of, labels_of, rows_of
+from vfl_flower.errors import NetworkError
+from vfl_flower.member import Member
+from vfl_flower.names import member_name
+from vfl_flower.nets import NETWORKS
+from vfl_flower.optim import Descent
+from vfl_flower.passive import PassiveParty
+from vfl_flower.randomness import Randomness
+from vfl_flower.registry import METHODS
+from vfl_flower.training import steps_per_epoch
+
+
+def build_member(cfg: RunConfig, place: int, x: Tensor, folder: Path | None = None) -> Member:
+    """Give a party its network and optimiser for the columns that it holds.
+
+    Parameters
+    ----------
+    cfg : RunConfig
+        The run's configuration.
+    place : int
+        0 for the active party, k for the k-th passive one.
+    x : Tensor
+        Its columns, (N, ...).
+    folder : Path, optional
+        Where it writes.
+
+    Raises
+    ------
+    NetworkError
+        If the network cannot take the columns; the text names the party.
+    """
+    randomness = Randomness(cfg.seed, place)
+    build = NETWORKS[cfg.model_of(place)]
+    try:
+        with randomness.building():
+            net = build(tuple(x.shape[1:]), cfg.embedding_dim, DATASETS[cfg.dataset].classes)
+    except NetworkError as error:
+        raise NetworkError(f"{member_name(place)}: {error}") from error
+    randomness.attach(net)
+    steps = cfg.epochs * steps_per_epoch(cfg, len(rows_of(cfg, len(x))["train"]))
+    descent = Descent(net, cfg.optimizer_of(place), cfg.rate_of(place), cfg.schedule, steps)
+    return Member(cfg, place, x, net, descent, randomness, folder)
+
+
+def build_active(cfg: RunConfig, folder: Path | None = None) -> ActiveParty:
+    """Build the active party of a run; see `build_member` for the errors."""
+    strategy, _ = METHODS[cfg.method].load()
+    x = columns_of(cfg, 0)
+    rows = rows_of(cfg, len(x))
+    member = build_member(cfg, 0, x, folder and folder / member_name(0))
+    party: ActiveParty = strategy(member, labels_of(cfg), rows)
+    return party
+
+
+def build_passive(cfg: RunConfig, index: int, folder: Path | None = None) -> PassiveParty:
+    """Build the passive party with one roster index; see `build_member` for the errors."""
+    _, client = METHODS[cfg.method].load()
+    place = index + 1
+    member = build_member(cfg, place, columns_of(cfg, place), folder and folder / member_name(place))
+    party: PassiveParty = client(member)
+    return party

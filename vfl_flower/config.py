@@ -1,0 +1,227 @@
+"""Everything that a run depends on, in one frozen record.
+
+The same names, in kebab-case, are flags of ``run_simulation.py``, keys of ``conf/*.toml`` and keys
+of ``flwr run --run-config``.
+"""
+
+import difflib
+import math
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import Field, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from vfl_flower.errors import ConfigError
+
+Scalar = bool | int | float | str
+
+
+def knob(default: Scalar, group: str, text: str) -> Any:  # noqa: ANN401
+    """Declare one field: its default, its group in ``--help``, and what it means with its unit."""
+    return field(default=default, metadata={"group": group, "help": text})
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunConfig:
+    """The configuration of one run; constructing it checks it.
+
+    Raises
+    ------
+    ConfigError
+        If a value cannot work; the text names the knob.
+    """
+
+    method: str = knob("easter", "run", "the method, see METHODS")
+    dataset: str = knob("digits", "run", "digits, mnist or fashion-mnist")
+    parties: int = knob(4, "run", "all parties; 4 = 1 active + 3 passive")
+    seed: int = knob(0, "run", "public: batches, splits, initial weights, dropout")
+
+    data_dir: str = knob("data", "data", "folder with data sets in torchvision's layout")
+    download: bool = knob(True, "data", "fetch a missing data set through torchvision")
+    partition: str = knob("strips", "data", "strips of an image, or columns of a table")
+    strip_axis: str = knob("columns", "data", "cut images between pixel columns or rows")
+    validation: float = knob(0.1, "data", "share of the training rows held out for validation")
+
+    models: str = knob("mixed", "networks", "one network for all, or a list, active party first")
+    embedding_dim: int = knob(64, "networks", "common embedding width D, numbers a row")
+
+    optimizers: str = knob("adam", "training", "sgd, momentum, adagrad or adam: one, or a list")
+    learning_rates: str = knob("auto", "training", "one, or a list; auto is each optimiser's own")
+    schedule: str = knob("constant", "training", "learning rate over the run: constant or cosine")
+    epochs: int = knob(20, "training", "passes over the training rows")
+    batch_size: int = knob(128, "training", "rows a step")
+    loss: str = knob("", "training", "cross-entropy or binary-cross-entropy; empty: the method's")
+
+    eval_every: int = knob(0, "evaluation", "steps between evaluations; 0 is once an epoch")
+    eval_batch_size: int = knob(4096, "evaluation", "rows an exchange of an evaluation")
+    bounds: str = knob("auto", "evaluation", "also train both bounds: on, off, auto (small sets)")
+
+    blinding: str = knob("pairwise", "privacy", "pairwise, or none (for measuring: unprotected)")
+
+    out: str = knob("", "system", "run folder; empty: a new one under runs/")
+    checkpoint_every: int = knob(1, "system", "epochs between checkpoints")
+    threads: int = knob(1, "system", "torch threads of each party")
+    party_timeout: float = knob(60.0, "system", "seconds to wait for the parties at the start")
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            object.__setattr__(self, each.name, _typed(each, getattr(self, each.name)))
+        check(self)
+
+    @classmethod
+    def from_mapping(cls, values: Mapping[str, object]) -> "RunConfig":
+        """Make a configuration from kebab-case keys.
+
+        Raises
+        ------
+        ConfigError
+            For an unknown key, a wrong type or a value that cannot work.
+        """
+        known = {kebab(each.name): each.name for each in fields(cls)}
+        for key in values:
+            if key not in known:
+                raise ConfigError(f"unknown key '{key}'{_near(key, known)}")
+        return cls(**{known[key]: value for key, value in values.items()})  # type: ignore[arg-type]
+
+    def to_mapping(self) -> dict[str, Scalar]:
+        """Return all values under their kebab-case keys."""
+        return {kebab(each.name): getattr(self, each.name) for each in fields(self)}
+
+    def model_of(self, place: int) -> str:
+        """Return the network's name of a party; 0 is the active one."""
+        if self.models == "mixed":
+            return MIXED[place % len(MIXED)]
+        return self._listed("models", place)
+
+    def optimizer_of(self, place: int) -> str:
+        """Return the optimiser's name of a party; 0 is the active one."""
+        return self._listed("optimizers", place)
+
+    def rate_of(self, place: int) -> float:
+        """Return the initial learning rate of a party; 0 is the active one."""
+        from vfl_flower.optim import DEFAULT_RATES  # torch is heavy, and --help is not
+
+        text = self._listed("learning_rates", place)
+        if text == "auto":
+            return DEFAULT_RATES[self.optimizer_of(place)]
+        return float(text)
+
+    def _listed(self, name: str, place: int) -> str:
+        entries = split_list(getattr(self, name))
+        return entries[place] if len(entries) > 1 else entries[0]
+
+
+MIXED = ("cnn", "lenet", "mlp", "mlp")
+
+
+def kebab(name: str) -> str:
+    """Return a field's public name."""
+    return name.replace("_", "-")
+
+
+def split_list(text: str) -> list[str]:
+    """Split a comma list."""
+    return [entry.strip() for entry in text.split(",")]
+
+
+def read_toml(path: Path) -> dict[str, object]:
+    """Read a flat toml file of knobs.
+
+    Raises
+    ------
+    ConfigError
+        If it cannot be read, or is not flat.
+    """
+    try:
+        return tomllib.loads(path.read_text())
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{path} cannot be read as toml: {error}") from error
+
+
+def _near(word: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
+    close = difflib.get_close_matches(word, list(known), n=1)
+    return f"; did you mean '{close[0]}'?" if close else f"; known are {', '.join(known)}"
+
+
+def _typed(each: "Field[Any]", value: object) -> object:
+    """Return a field's value in its declared type; an int will do for a float."""
+    kind = type(each.default)
+    if kind is float and type(value) is int:
+        return float(value)
+    if type(value) is not kind:
+        raise ConfigError(f"{kebab(each.name)} must be a {kind.__name__}, not {value!r}")
+    return value
+
+
+def check(cfg: RunConfig) -> None:
+    """Refuse values that cannot work, before anything is started."""
+    from vfl_flower.blinding import BLINDINGS
+    from vfl_flower.data import DATASETS, PARTITIONS, STRIP_AXES
+    from vfl_flower.losses import LOSSES
+    from vfl_flower.nets import NETWORKS
+    from vfl_flower.optim import OPTIMIZERS, SCHEDULES
+    from vfl_flower.registry import METHODS
+
+    _one_of(cfg, "method", METHODS)
+    _one_of(cfg, "dataset", DATASETS)
+    _one_of(cfg, "partition", PARTITIONS)
+    _one_of(cfg, "strip_axis", STRIP_AXES)
+    _one_of(cfg, "schedule", SCHEDULES)
+    _one_of(cfg, "blinding", BLINDINGS)
+    _one_of(cfg, "bounds", ("auto", "on", "off"))
+    if cfg.loss:
+        _one_of(cfg, "loss", LOSSES)
+    _at_least(cfg, 1, "embedding_dim", "batch_size", "eval_batch_size", "checkpoint_every")
+    _at_least(cfg, 1, "threads")
+    _at_least(cfg, 0, "epochs", "seed", "eval_every")
+    _at_least(cfg, 2, "parties")
+    if not 0 < cfg.validation < 1:
+        raise ConfigError(f"validation must lie between 0 and 1, not {cfg.validation}")
+    if not (math.isfinite(cfg.party_timeout) and cfg.party_timeout > 0):
+        raise ConfigError(f"party-timeout must be positive seconds, not {cfg.party_timeout}")
+    if cfg.models != "mixed":
+        _list_of(cfg, "models", lambda entry: _name("models", entry, NETWORKS))
+    _list_of(cfg, "optimizers", lambda entry: _name("optimizers", entry, OPTIMIZERS))
+    _list_of(cfg, "learning_rates", _rate)
+    if METHODS[cfg.method].blinds and cfg.blinding != "none" and cfg.parties < 3:
+        raise ConfigError(
+            f"{cfg.method} blinds the passive parties' embeddings in their sum, and {cfg.parties} "
+            "parties leave one passive party with nothing to hide behind; use parties = 3 or more, "
+            "or blinding = none, which protects nothing"
+        )
+
+
+def _name(key: str, entry: str, known: Mapping[str, object] | tuple[str, ...]) -> None:
+    if entry not in known:
+        raise ConfigError(f"{kebab(key)}: unknown '{entry}'{_near(entry, known)}")
+
+
+def _one_of(cfg: RunConfig, key: str, known: Mapping[str, object] | tuple[str, ...]) -> None:
+    _name(key, getattr(cfg, key), known)
+
+
+def _at_least(cfg: RunConfig, least: int, *keys: str) -> None:
+    for key in keys:
+        if getattr(cfg, key) < least:
+            raise ConfigError(f"{kebab(key)} must be at least {least}, not {getattr(cfg, key)}")
+
+
+def _list_of(cfg: RunConfig, key: str, check_entry: Callable[[str], None]) -> None:
+    entries = split_list(getattr(cfg, key))
+    if len(entries) not in (1, cfg.parties):
+        raise ConfigError(
+            f"{kebab(key)} lists {len(entries)} values for {cfg.parties} parties; give one for "
+            "all, or one for each, the active party's first"
+        )
+    for entry in entries:
+        check_entry(entry)
+
+
+def _rate(entry: str) -> None:
+    try:
+        good = entry == "auto" or (math.isfinite(float(entry)) and float(entry) > 0)
+    except ValueError:
+        good = False
+    if not good:
+        raise ConfigError(f"learning-rates must be finite and positive, or auto, not '{entry}'")

@@ -1,0 +1,96 @@
+"""The data sets by name: features and labels of all rows, the published test rows last."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vfl_flower.errors import DataError
+
+Features = NDArray[np.float32]  # (N, channels, height, width) or (N, columns)
+Labels = NDArray[np.int64]  # (N,)
+
+DIGITS_TEST_SHARE = 0.2
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """One data set.
+
+    Attributes
+    ----------
+    classes : int
+        Labels are 0 to classes - 1.
+    test_rows : int
+        How many rows at the end are the published test part; 0 if there is none, and a share of
+        all rows is drawn by seed.
+    small : bool
+        Whether training the two bounds too is a matter of seconds.
+    features, labels : callable
+        From (folder, may download) to all rows.
+    """
+
+    classes: int
+    test_rows: int
+    small: bool
+    features: Callable[[Path, bool], Features]
+    labels: Callable[[Path, bool], Labels]
+
+
+def _digits_features(folder: Path, download: bool) -> Features:  # noqa: ARG001
+    from sklearn.datasets import load_digits  # a second's import, for this data set only
+
+    return load_digits().images.astype(np.float32)[:, None]  # type: ignore[no-any-return]
+
+
+def _digits_labels(folder: Path, download: bool) -> Labels:  # noqa: ARG001
+    from sklearn.datasets import load_digits
+
+    return load_digits().target.astype(np.int64)  # type: ignore[no-any-return]
+
+
+def _torchvision_features(name: str, folder: Path, download: bool) -> Features:
+    parts = [part.data.numpy() for part in _torchvision(name, folder, download)]
+    return np.concatenate(parts).astype(np.float32)[:, None] / np.float32(255)
+
+
+def _torchvision_labels(name: str, folder: Path, download: bool) -> Labels:
+    parts = [part.targets.numpy() for part in _torchvision(name, folder, download)]
+    return np.concatenate(parts).astype(np.int64)
+
+
+def _torchvision(name: str, folder: Path, download: bool):  # type: ignore[no-untyped-def]  # noqa: ANN202
+    """Return torchvision's training and test part: local files first, then a download."""
+    from vfl_flower.data.torchvision_import import datasets
+
+    kind = getattr(datasets, name)
+    try:
+        return [kind(folder, train=train, download=False) for train in (True, False)]
+    except RuntimeError as missing:
+        place = f"{name} is not in {folder.resolve()} (torchvision's layout: {name}/raw/...)"
+        if not download:
+            raise DataError(f"{place}; set data-dir, or allow download") from missing
+        try:
+            return [kind(folder, train=train, download=True) for train in (True, False)]
+        except (RuntimeError, OSError) as error:
+            raise DataError(f"{place} and cannot be downloaded: {error}; set data-dir") from error
+
+
+def _torchvision_set(name: str) -> DataSet:
+    return DataSet(
+        classes=10,
+        test_rows=10_000,
+        small=False,
+        features=partial(_torchvision_features, name),
+        labels=partial(_torchvision_labels, name),
+    )
+
+
+DATASETS = {
+    "digits": DataSet(10, 0, True, _digits_features, _digits_labels),
+    "mnist": _torchvision_set("MNIST"),
+    "fashion-mnist": _torchvision_set("FashionMNIST"),
+}

@@ -1,0 +1,112 @@
+"""Flower clients that serve a party: one that stays alive, one that is rebuilt for every message."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from flwr.app import Array as FlowerArray
+from flwr.app import ArrayRecord, ConfigRecord, RecordDict
+from flwr.client import Client
+from flwr.common import (
+    Code,
+    FitIns,
+    FitRes,
+    GetPropertiesIns,
+    GetPropertiesRes,
+    NDArrays,
+    Scalar,
+    Status,
+)
+
+from vfl_flower.codec import decode, encode, from_parameters, to_parameters
+from vfl_flower.errors import ProtocolError, VflError
+from vfl_flower.state import State, pack, unpack
+
+OK = Status(Code.OK, "")
+ARRAYS, SKELETON = "vfl-flower.arrays", "vfl-flower.skeleton"  # records of context.state
+
+
+class Party(Protocol):
+    """The part of a passive party that an endpoint needs."""
+
+    def get_properties(self, config: dict[str, Scalar]) -> dict[str, Scalar]: ...
+    def fit(
+        self, parameters: NDArrays, config: dict[str, Scalar]
+    ) -> tuple[NDArrays, int, dict[str, Scalar]]: ...
+    def memory(self) -> State: ...
+    def recall(self, state: State) -> None: ...
+
+
+class Endpoint(Client):
+    """Serves a live party, with this package's codec in the place of Flower's slower one."""
+
+    def __init__(self, party: Party) -> None:
+        self.party = party
+
+    def get_properties(self, ins: GetPropertiesIns) -> GetPropertiesRes:
+        """Answer the roll call."""
+        return GetPropertiesRes(OK, self.party.get_properties(ins.config))
+
+    def fit(self, ins: FitIns) -> FitRes:
+        """Answer one exchange."""
+        try:
+            arrays = from_parameters(ins.parameters)
+        except ProtocolError as error:
+            answer = {"error": type(error).__name__, "message": str(error)}
+            return FitRes(OK, to_parameters([]), 0, answer)
+        reply, rows, metrics = self.party.fit(arrays, ins.config)
+        return FitRes(OK, to_parameters(reply), rows, metrics)
+
+
+class RebuiltEndpoint(Client):
+    """Serves a party that is built anew for every message, as Flower's runtimes do it.
+
+    Between messages the party's memory lives in `state`, the only thing that Flower keeps.
+
+    Parameters
+    ----------
+    build : callable
+        Makes the party as it is before its first message.
+    index : int
+        Its roster index, for the case that it cannot be built.
+    state : RecordDict
+        ``context.state``.
+    """
+
+    def __init__(self, build: Callable[[], Client], index: int, state: RecordDict) -> None:
+        self.build, self.index, self.state = build, index, state
+
+    def get_properties(self, ins: GetPropertiesIns) -> GetPropertiesRes:
+        """Answer the roll call, and say so if the party cannot be built."""
+        try:
+            return self.build().get_properties(ins)
+        except VflError as error:
+            answer: dict[str, Scalar] = {
+                "index": self.index,
+                "error": type(error).__name__,
+                "message": str(error),
+            }
+            return GetPropertiesRes(OK, answer)
+
+    def fit(self, ins: FitIns) -> FitRes:
+        """Rebuild the party, let it remember, answer, and keep its memory."""
+        endpoint = self.build()
+        assert isinstance(endpoint, Endpoint)  # noqa: S101
+        if ARRAYS in self.state.array_records:
+            endpoint.party.recall(self._read())
+        res = endpoint.fit(ins)
+        self._write(endpoint.party.memory())
+        return res
+
+    def _read(self) -> State:
+        arrays = {n: decode(a.data) for n, a in self.state.array_records[ARRAYS].items()}
+        return unpack(arrays, str(self.state.config_records[SKELETON]["skeleton"]))
+
+    def _write(self, memory: State) -> None:
+        arrays, skeleton = pack(memory)
+        self.state.array_records[ARRAYS] = ArrayRecord(
+            {
+                name: FlowerArray(str(a.dtype), a.shape, "numpy.ndarray", encode(a))
+                for name, a in arrays.items()
+            }
+        )
+        self.state.config_records[SKELETON] = ConfigRecord({"skeleton": skeleton})

@@ -1,0 +1,45 @@
+"""What can go wrong, named.
+
+Every error that a user can cause or mend is a `VflError`. Its text is one line: what is wrong,
+which party, and what to do. A command that ends with one exits with code 2.
+"""
+
+
+class VflError(Exception):
+    """Base of all errors of this package."""
+
+
+class ConfigError(VflError):
+    """A knob has an unknown name, a wrong type or a value that cannot work."""
+
+
+class DataError(VflError):
+    """A party's columns or labels are missing or unusable."""
+
+
+class NetworkError(VflError):
+    """A network cannot take the columns that a party holds."""
+
+
+class RosterError(VflError):
+    """The parties that answered the roll call are not the ones that the run needs."""
+
+
+class ProtocolError(VflError):
+    """A request or a reply is not one that the protocol allows."""
+
+
+class PartyError(VflError):
+    """A party failed in, or vanished from, an exchange."""
+
+
+class BlindingError(VflError):
+    """A value cannot be blinded, or keys cannot be agreed."""
+
+
+class RunError(VflError):
+    """A run folder cannot be created, continued or read."""
+
+
+class Interrupted(VflError):
+    """The user stopped the run; its last checkpoint is kept. The exit code is 130."""

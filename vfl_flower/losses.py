@@ -1,0 +1,45 @@
+"""Losses, all from logits (B, C) and labels (B,) to a scalar: the mean over the batch."""
+
+import math
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F  # noqa: N812
+from torch import Tensor
+
+Loss = Callable[[Tensor, Tensor], Tensor]
+
+
+def binary_cross_entropy(output: Tensor, y: Tensor) -> Tensor:
+    """Sum over classes of the binary cross-entropy in bits; EASTER's Eq. 8."""
+    onehot = F.one_hot(y, output.shape[1]).to(output.dtype)
+    bits = F.binary_cross_entropy_with_logits(output, onehot, reduction="sum") / math.log(2)
+    return bits / len(y)
+
+
+LOSSES: dict[str, Loss] = {
+    "cross-entropy": F.cross_entropy,
+    "binary-cross-entropy": binary_cross_entropy,
+}
+
+
+def residual(loss: Loss, output: Tensor, y: Tensor) -> Tensor:
+    """Return dL/doutput: what a party without labels needs in order to learn.
+
+    Parameters
+    ----------
+    loss : callable
+        One of `LOSSES`.
+    output : Tensor
+        A party's logits, (B, C).
+    y : Tensor
+        Labels, (B,), int64.
+
+    Returns
+    -------
+    Tensor
+        (B, C).
+    """
+    leaf = output.detach().requires_grad_()
+    (gradient,) = torch.autograd.grad(loss(leaf, y), leaf)
+    return gradient

@@ -1,0 +1,104 @@
+"""What every party has, active or passive: its columns, its network, and how it learns."""
+
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import ClassVar
+
+import torch
+from flwr.common import Scalar
+from torch import Tensor, nn
+
+from vfl_flower.codec import Array
+from vfl_flower.config import RunConfig
+from vfl_flower.optim import Descent
+from vfl_flower.randomness import Randomness
+from vfl_flower.state import State, restore, state_of
+
+PROTOCOL_VERSION = 1
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@cache
+def code_digest() -> str:
+    """Return a digest of the three packages that all parties must run alike (16 hex digits)."""
+    digest = sha256()
+    for package in ("vfl_flower", "strategies", "clients"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            digest.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+@dataclass
+class Member:
+    """One party's belongings.
+
+    Attributes
+    ----------
+    cfg : RunConfig
+        The run's configuration.
+    place : int
+        0 is the active party, k the k-th passive one.
+    x : Tensor
+        Its columns, (N, ...), float32, scaled.
+    net : nn.Module
+        Has `embed`, (B, ...) -> (B, D), and `decide`, (B, D) -> (B, C).
+    descent : Descent
+        Its optimiser.
+    randomness : Randomness
+        Its generator.
+    folder : Path or None
+        Where it writes weights and checkpoints; None writes nothing.
+    """
+
+    cfg: RunConfig
+    place: int
+    x: Tensor
+    net: nn.Module
+    descent: Descent
+    randomness: Randomness
+    folder: Path | None
+
+    remembers: ClassVar[tuple[str, ...]] = ("net", "descent", "randomness")
+
+    @property
+    def parties(self) -> int:
+        """How many parties there are, the active one included."""
+        return self.cfg.parties
+
+    def durable(self) -> State:
+        """Return what a checkpoint holds: all that `remembers` names, and no keys."""
+        return {name: state_of(getattr(self, name)) for name in self.remembers}
+
+    def recall(self, state: State) -> None:
+        """Take a state back, attribute by attribute."""
+        restore(self, state)
+
+    def facts(self) -> dict[str, Scalar]:
+        """Return what all parties must hold equal, and where this one's code lies."""
+        return {
+            "rows": len(self.x),
+            "embedding_dim": self.cfg.embedding_dim,
+            "protocol_version": PROTOCOL_VERSION,
+            "code": code_digest(),
+            "folder": str(ROOT),
+        }
+
+    def embed_rows(self, rows: Tensor | Array) -> Tensor:
+        """Run the embedding net on some rows: (B,) -> (B, D)."""
+        columns = self.x.index_select(0, torch.as_tensor(rows))
+        with self.randomness.running(self.net):
+            embedding: Tensor = self.net.embed(columns)  # type: ignore[operator]
+        return embedding
+
+    def decide(self, embedding: Tensor) -> Tensor:
+        """Run the decision net: (B, D) -> (B, C)."""
+        with self.randomness.running(self.net):
+            logits: Tensor = self.net.decide(embedding)  # type: ignore[operator]
+        return logits
+
+    def use_threads(self) -> None:
+        """Set the calling thread's torch threads; float sums depend on their number."""
+        if torch.get_num_threads() != self.cfg.threads:
+            torch.set_num_threads(self.cfg.threads)

@@ -1,0 +1,11 @@
+"""What the parties are called, in messages, tables and folders."""
+
+
+def party_name(index: int) -> str:
+    """Return the name of the passive party with this roster index: ``party-1`` is index 0."""
+    return f"party-{index + 1}"
+
+
+def member_name(place: int) -> str:
+    """Return a party's name by its place: 0 is ``active``, k is ``party-k``."""
+    return "active" if place == 0 else party_name(place - 1)

@@ -1,0 +1,80 @@
+"""What others are told while a run goes on: progress bars, metrics files and tests watch here."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One evaluation on the validation rows.
+
+    Attributes
+    ----------
+    step, epoch : int
+        Steps and whole epochs done.
+    train_loss : dict of str to float
+        Mean since the last evaluation, by party.
+    validation_loss, validation_accuracy : dict of str to float
+        By party; accuracies are fractions.
+    seconds : float
+        Since the run started, earlier sittings of a resumed run included.
+    exchanges, bytes_up, bytes_down : int
+        Spent on training so far.
+    """
+
+    step: int
+    epoch: int
+    train_loss: dict[str, float]
+    validation_loss: dict[str, float]
+    validation_accuracy: dict[str, float]
+    seconds: float
+    exchanges: int
+    bytes_up: int
+    bytes_down: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all of it as JSON values."""
+        return asdict(self)
+
+
+class Observer:
+    """Watches a run; each method may be overridden."""
+
+    def on_start(self, step: int, steps: int) -> None:
+        """Training begins at `step` of `steps`."""
+
+    def on_step(self, step: int, losses: list[float]) -> None:
+        """A step is done; `losses` has one per party, the active one's first."""
+
+    def on_evaluation(self, evaluation: Evaluation) -> None:
+        """The validation rows were evaluated."""
+
+    def on_end(self) -> None:
+        """The protocol has ended, or broken off."""
+
+
+class Observers(Observer):
+    """Several observers as one, told in order."""
+
+    def __init__(self, *observers: Observer) -> None:
+        self.observers = observers
+
+    def on_start(self, step: int, steps: int) -> None:
+        """Tell all."""
+        for observer in self.observers:
+            observer.on_start(step, steps)
+
+    def on_step(self, step: int, losses: list[float]) -> None:
+        """Tell all."""
+        for observer in self.observers:
+            observer.on_step(step, losses)
+
+    def on_evaluation(self, evaluation: Evaluation) -> None:
+        """Tell all."""
+        for observer in self.observers:
+            observer.on_evaluation(evaluation)
+
+    def on_end(self) -> None:
+        """Tell all."""
+        for observer in self.observers:
+            observer.on_end()

@@ -1,0 +1,228 @@
+"""The passive party: a `NumPyClient` with one method for each phase of its protocol."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from typing import Any, ClassVar, TypeVar, overload
+
+import torch
+from flwr.client import Client, NumPyClient
+from flwr.common import NDArrays, Scalar
+from torch import Tensor
+
+from vfl_flower.codec import Array, to_array, to_tensor
+from vfl_flower.endpoint import Endpoint
+from vfl_flower.errors import ProtocolError, VflError
+from vfl_flower.member import Member
+from vfl_flower.names import party_name
+from vfl_flower.state import State
+
+log = logging.getLogger("vfl_flower")
+
+PhaseMethod = Callable[..., Tensor | Array | None]
+M = TypeVar("M", bound=PhaseMethod)
+
+
+@overload
+def phase(method: M) -> M: ...
+@overload
+def phase(*, training: bool = True, after: str = "") -> Callable[[M], M]: ...
+def phase(
+    method: M | None = None, *, training: bool = True, after: str = ""
+) -> M | Callable[[M], M]:
+    """Mark a method as the answer to the phase of its name.
+
+    Parameters
+    ----------
+    training : bool
+        Whether the network is in training mode; otherwise it is in evaluation mode and no
+        gradients are kept.
+    after : str
+        The training phase that must have come right before; empty allows any.
+    """
+
+    def mark(method: M) -> M:
+        method.phase = Phase(training, after)  # type: ignore[attr-defined]
+        return method
+
+    return mark(method) if method else mark
+
+
+@dataclass(frozen=True)
+class Phase:
+    """What `phase` was told."""
+
+    training: bool
+    after: str
+
+
+@dataclass(frozen=True)
+class Received:
+    """The request that a phase is answering."""
+
+    exchange: int
+    phase: str
+    arrays: NDArrays
+
+    @cached_property
+    def digest(self) -> bytes:
+        """SHA-256 of the phase's arrays: equal for two parties only if they were asked alike."""
+        digest = sha256()
+        for array in self.arrays:
+            digest.update(f"{array.dtype.str}{array.shape}".encode())
+            digest.update(array.tobytes())
+        return digest.digest()
+
+
+class Part:
+    """Something with phases and a memory of its own that a party consists of.
+
+    What a part remembers lives between messages only; no checkpoint holds it.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(self, party: "PassiveParty") -> None:
+        self.party = party
+
+    def state_dict(self) -> State:
+        """Return what must survive until the next message."""
+        return {}
+
+    def load_state_dict(self, state: State) -> None:
+        """Take back what `state_dict` gave."""
+
+
+class PassiveParty(Member, NumPyClient):
+    """Dispatches each request to the phase that it names, and refuses what it does not declare.
+
+    Attributes
+    ----------
+    x, net, descent, randomness
+        Its belongings; see `Member`.
+    received : Received
+        The request in hand.
+    """
+
+    parts: ClassVar[tuple[type[Part], ...]] = ()
+
+    def __init__(self, member: Member) -> None:
+        super().__init__(**vars(member))
+        self.exchange, self.last = 0, ""
+        self.received = Received(0, "", [])
+        self._answered: tuple[Any, ...] = ()
+        self._phases = _phases_of(self)
+        self._parts: dict[str, Part] = {}
+        for part in self.all_parts():
+            self._parts[part.name] = part(self)
+            setattr(self, part.name, self._parts[part.name])
+            self._phases |= _phases_of(self._parts[part.name])
+
+    @classmethod
+    def all_parts(cls) -> tuple[type[Part], ...]:
+        """Return the parts of this kind of party; all have a keeper of checkpoints."""
+        from vfl_flower.checkpoint import Keeper  # it is a part itself
+
+        return (*cls.parts, Keeper)
+
+    @property
+    def index(self) -> int:
+        """The roster index, from 0."""
+        return self.place - 1
+
+    # Flower's side ---------------------------------------------------------------------------
+
+    def get_properties(self, config: dict[str, Scalar]) -> dict[str, Scalar]:  # noqa: ARG002
+        """Answer the roll call."""
+        return {"index": self.index, **self.facts()}
+
+    def fit(
+        self, parameters: NDArrays, config: dict[str, Scalar]
+    ) -> tuple[NDArrays, int, dict[str, Scalar]]:
+        """Answer one exchange; a failure is an answer too.
+
+        Only our own errors' texts leave the party. What anything else says may quote its data, so
+        it stays in the party's own log.
+        """
+        try:
+            return self._answer(parameters, config), len(self.x), {}
+        except VflError as error:
+            return [], 0, {"error": type(error).__name__, "message": str(error)}
+        except Exception as error:
+            log.exception("%s failed", party_name(self.index))
+            message = "see this party's own log for the message"
+            return [], 0, {"error": type(error).__name__, "message": message}
+
+    def to_client(self) -> Client:
+        """Return the Flower client that serves this party."""
+        return Endpoint(self)
+
+    # Dispatch --------------------------------------------------------------------------------
+
+    def _answer(self, parameters: NDArrays, config: dict[str, Scalar]) -> NDArrays:
+        """Run the phases of one request in order; the last one's result is the reply."""
+        exchange, phases, counts = _parse(config)
+        if sum(counts) != len(parameters) or len(counts) != len(phases):
+            raise ProtocolError("a request's arrays do not fit its phases")
+        fingerprint = (exchange, config["phases"], Received(exchange, "", parameters).digest)
+        if self._answered and self._answered[0] == fingerprint:
+            return list(self._answered[1])
+        if exchange <= self.exchange:
+            raise ProtocolError(f"exchange {exchange} comes after exchange {self.exchange}")
+        self.exchange = exchange  # used up, whatever happens next
+        self.use_threads()
+        reply: NDArrays = []
+        taken = 0
+        for name, count in zip(phases, counts, strict=True):
+            arrays = parameters[taken : taken + count]
+            taken += count
+            reply = self._run(Received(exchange, name, arrays))
+        self._answered = (fingerprint, reply)
+        return reply
+
+    def _run(self, received: Received) -> NDArrays:
+        """Run one phase in the mode that it declares."""
+        method = self._phases.get(received.phase)
+        if method is None:
+            raise ProtocolError(
+                f"{type(self).__name__} has no phase '{received.phase}', only "
+                f"{', '.join(sorted(self._phases))}"
+            )
+        declared: Phase = method.phase  # type: ignore[attr-defined]
+        if declared.after and self.last != declared.after:
+            raise ProtocolError(
+                f"phase '{received.phase}' must follow '{declared.after}', not "
+                f"'{self.last or 'nothing'}'"
+            )
+        self.received = received
+        if self.net.training != declared.training:
+            self.net.train(declared.training)
+        with torch.set_grad_enabled(declared.training):
+            result = method(*map(to_tensor, received.arrays))
+        if declared.training:
+            self.last = received.phase
+        return [] if result is None else [to_array(result)]
+
+    # Memory ----------------------------------------------------------------------------------
+
+    def memory(self) -> State:
+        """Return all that this party must have again to answer the next message."""
+        parts = {name: part.state_dict() for name, part in self._parts.items()}
+        return {"exchange": self.exchange, "last": self.last, **self.durable(), **parts}
+
+
+def _phases_of(owner: object) -> dict[str, PhaseMethod]:
+    """Collect the bound phase methods of a party or part."""
+    names = [n for n in dir(type(owner)) if hasattr(getattr(type(owner), n), "phase")]
+    return {name: getattr(owner, name) for name in names}
+
+
+def _parse(config: dict[str, Scalar]) -> tuple[int, list[str], list[int]]:
+    """Read a request's config record."""
+    try:
+        phases, counts = str(config["phases"]), str(config["arrays"])
+        return int(config["exchange"]), phases.split(","), [int(n) for n in counts.split(",")]
+    except (KeyError, ValueError) as error:
+        raise ProtocolError(f"a request without a proper {error}") from error

@@ -1,0 +1,114 @@
+"""Where public randomness comes from: batches, initial weights, dropout.
+
+All of it derives from ``seed``, which every party knows. Nothing that protects anybody may come
+from here: keys and noise come from their owner's operating system.
+"""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from vfl_flower.codec import Array
+
+_GLOBAL_STATE = threading.RLock()
+
+
+def batches(seed: int, epoch: int, rows: Array, size: int) -> list[Array]:
+    """Shuffle rows into mini-batches, a pure function of its arguments.
+
+    Parameters
+    ----------
+    seed, epoch : int
+        Not negative.
+    rows : ndarray of int32
+        The training rows, (N,).
+    size : int
+        Rows per batch; the last batch may be smaller.
+
+    Returns
+    -------
+    list of ndarray
+        Each (B,) int32; every row stands in exactly one.
+    """
+    order = np.random.default_rng([seed, epoch]).permutation(rows)
+    return [order[start : start + size] for start in range(0, len(order), size)]
+
+
+class Dropout(nn.Module):
+    """Dropout that draws from its party's generator, never from torch's global one.
+
+    Parameters
+    ----------
+    p : float
+        Probability of a zero, in [0, 1).
+    """
+
+    generator: torch.Generator | None = None
+
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Zero entries with probability p while training, and scale the others by 1 / (1 - p)."""
+        if not self.training:
+            return x
+        kept = torch.rand(x.shape, generator=self.generator) >= self.p
+        return x * kept / (1 - self.p)
+
+
+class Randomness:
+    """One party's source of public randomness.
+
+    Networks of this package draw from `generator`. A network that may draw from torch's global
+    generator instead (anything without ``own_randomness = True``) runs alone, with the global
+    state swapped for this party's, so that parties in threads do not disturb each other.
+    """
+
+    def __init__(self, seed: int, place: int) -> None:
+        origin = int(np.random.SeedSequence([seed, place]).generate_state(1, np.uint64)[0] >> 1)
+        self.origin = origin
+        self.generator = torch.Generator().manual_seed(origin)
+        self.global_state = torch.Generator().manual_seed(origin).get_state()
+
+    @contextmanager
+    def building(self) -> Iterator[None]:
+        """Make a network's initial weights a function of seed and place."""
+        with _GLOBAL_STATE, torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.origin)
+            yield
+
+    def attach(self, net: nn.Module) -> None:
+        """Let every `Dropout` in a network draw from this generator."""
+        for module in net.modules():
+            if isinstance(module, Dropout):
+                module.generator = self.generator
+
+    @contextmanager
+    def running(self, net: nn.Module) -> Iterator[None]:
+        """Enclose a forward pass of a network."""
+        if getattr(net, "own_randomness", False):
+            yield
+            return
+        with _GLOBAL_STATE:
+            others = torch.get_rng_state()
+            torch.set_rng_state(self.global_state)
+            try:
+                yield
+            finally:
+                self.global_state = torch.get_rng_state()
+                torch.set_rng_state(others)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return both generators' states."""
+        return {"generator": self.generator.get_state(), "global_state": self.global_state.clone()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take back what `state_dict` gave."""
+        self.generator.set_state(state["generator"])
+        self.global_state = state["global_state"]

@@ -1,0 +1,34 @@
+"""The methods by name. One line here makes a method known everywhere."""
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Method:
+    """Where a method's two halves are.
+
+    Attributes
+    ----------
+    strategy, client : str
+        ``module:Class`` of the active and of the passive party.
+    blinds : bool
+        Whether passive parties hide their embeddings; then at least two are needed.
+    """
+
+    strategy: str
+    client: str
+    blinds: bool
+
+    def load(self) -> tuple[Any, Any]:
+        """Import and return the strategy's and the client's class."""
+        halves = (reference.split(":") for reference in (self.strategy, self.client))
+        strategy, client = (getattr(import_module(m), name) for m, name in halves)
+        return strategy, client
+
+
+METHODS = {
+    "easter": Method("strategies.easter:Easter", "clients.easter:EasterClient", blinds=True),
+    "vfedmh": Method("strategies.vfedmh:VFedMH", "clients.vfedmh:VFedMHClient", blinds=True),
+}

@@ -1,0 +1,174 @@
+"""Training by mini-batches, as a sub-protocol: epochs, evaluations, checkpoints."""
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from vfl_flower.checkpoint import WEIGHTS, checkpoint_path, write_checkpoint
+from vfl_flower.codec import Array
+from vfl_flower.config import RunConfig
+from vfl_flower.errors import Interrupted
+from vfl_flower.exchange import Protocol, ask
+from vfl_flower.ledger import DOWN, UP
+from vfl_flower.names import member_name
+from vfl_flower.observer import Evaluation
+from vfl_flower.randomness import batches
+from vfl_flower.state import read_state, write_state
+
+if TYPE_CHECKING:
+    from vfl_flower.active import ActiveParty
+
+
+def steps_per_epoch(cfg: RunConfig, train_rows: int) -> int:
+    """Return how many batches an epoch has; the last may be smaller."""
+    return math.ceil(train_rows / cfg.batch_size)
+
+
+@dataclass
+class Progress:
+    """Where a run is, and how well it does.
+
+    Attributes
+    ----------
+    step : int
+        Steps done.
+    seconds : float
+        Spent in earlier sittings.
+    losses : list of list of float
+        Of the steps since the last evaluation, a list per step with one loss per party.
+    records : list of dict
+        The evaluations so far, as in ``metrics.jsonl``.
+    test : dict
+        Loss and accuracy on the test rows by party, once the run is over.
+    """
+
+    step: int = 0
+    seconds: float = 0.0
+    losses: list[list[float]] = field(default_factory=list)
+    records: list[dict[str, Any]] = field(default_factory=list)
+    test: dict[str, dict[str, float]] = field(default_factory=dict)
+    started: float = field(default_factory=time.monotonic)
+
+    def elapsed(self) -> float:
+        """Return the seconds spent so far, earlier sittings included."""
+        return self.seconds + time.monotonic() - self.started
+
+
+def train(party: "ActiveParty") -> Protocol:
+    """Train for the configured epochs, from the last checkpoint if the run is resumed."""
+    cfg, progress = party.cfg, party.progress
+    if party.resume_from is not None:
+        yield from restore(party, party.resume_from)
+    progress.started = time.monotonic()
+    per_epoch = steps_per_epoch(cfg, len(party.rows["train"]))
+    party.observer.on_start(progress.step, cfg.epochs * per_epoch)
+    while progress.step < cfg.epochs * per_epoch:
+        for rows in _rest_of_epoch(party, per_epoch):
+            losses = yield from party.step(rows, party.y[torch.from_numpy(rows)])
+            progress.step += 1
+            progress.losses.append(losses)
+            party.observer.on_step(progress.step, losses)
+            end = progress.step % per_epoch == 0
+            if progress.step % (cfg.eval_every or per_epoch) == 0 or end:
+                yield from validate(party, progress.step // per_epoch)
+            if party.stop:
+                break
+        if party.stop or progress.step // per_epoch % cfg.checkpoint_every == 0:
+            yield from checkpoint(party)
+        if party.stop:
+            raise Interrupted(f"stopped after step {progress.step}; resume continues from there")
+    loss, accuracy = yield from evaluate(party, party.rows["test"])
+    progress.test = {"loss": loss, "accuracy": accuracy}
+    yield from save_weights(party)
+
+
+def _rest_of_epoch(party: "ActiveParty", per_epoch: int) -> Iterator[Array]:
+    epoch, done = divmod(party.progress.step, per_epoch)
+    cfg = party.cfg
+    yield from batches(cfg.seed, epoch, party.rows["train"], cfg.batch_size)[done:]
+
+
+def validate(party: "ActiveParty", epoch: int) -> Protocol:
+    """Evaluate the validation rows and tell the observers."""
+    loss, accuracy = yield from evaluate(party, party.rows["validation"])
+    progress, ledger = party.progress, party.ledger
+    means = np.mean(progress.losses, axis=0).tolist()
+    progress.losses.clear()
+    evaluation = Evaluation(
+        step=progress.step,
+        epoch=epoch,
+        train_loss=_by_party(means),
+        validation_loss=loss,
+        validation_accuracy=accuracy,
+        seconds=progress.elapsed(),
+        exchanges=ledger.exchanges["training"],
+        bytes_up=ledger.total(UP),
+        bytes_down=ledger.total(DOWN),
+    )
+    progress.records.append(evaluation.as_dict())
+    party.observer.on_evaluation(evaluation)
+
+
+def evaluate(party: "ActiveParty", rows: Array) -> Protocol:
+    """Infer held-out rows through the method's own protocol.
+
+    Returns
+    -------
+    losses, accuracies : dict of str to float
+        By party.
+    """
+    size = party.cfg.eval_batch_size
+    chunks: list[list[Tensor]] = []
+    for start in range(0, len(rows), size):
+        logits = yield from party.infer(rows[start : start + size])
+        chunks.append([each.detach() for each in logits])
+    y = party.y[torch.from_numpy(rows)]
+    outputs = [torch.cat(parts) for parts in zip(*chunks, strict=True)]
+    losses = [party.loss(output, y).item() for output in outputs]
+    accuracies = [(o.argmax(1) == y).double().mean().item() for o in outputs]
+    return _by_party(losses), _by_party(accuracies)
+
+
+def _by_party(values: list[float]) -> dict[str, float]:
+    return {member_name(place): value for place, value in enumerate(values)}
+
+
+def checkpoint(party: "ActiveParty") -> Protocol:
+    """Let every party write its checkpoint; the active party's makes the set valid."""
+    if party.folder is None:
+        return
+    progress = party.progress
+    yield ask("checkpoint", np.array(progress.step), purpose="upkeep")
+    state = party.durable() | {
+        "exchange": party.exchange,
+        "ledger": party.ledger.state_dict(),
+        "step": progress.step,
+        "seconds": progress.elapsed(),
+        "losses": progress.losses,
+        "records": progress.records,
+    }
+    write_checkpoint(party.folder, progress.step, state)
+
+
+def restore(party: "ActiveParty", step: int) -> Protocol:
+    """Take all parties back to the checkpoint of one step."""
+    assert party.folder is not None  # noqa: S101  who resumes has a run folder
+    state = read_state(checkpoint_path(party.folder, step))
+    party.progress = Progress(**{n: state.pop(n) for n in ("step", "seconds", "losses", "records")})
+    party.ledger.load_state_dict(state.pop("ledger"))
+    party.exchange = max(party.exchange, state.pop("exchange"))
+    party.recall(state)
+    yield ask("restore", np.array(step), purpose="upkeep")
+
+
+def save_weights(party: "ActiveParty") -> Protocol:
+    """Let every party write its final weights."""
+    if party.folder is not None:
+        yield ask("save", purpose="upkeep")
+        write_state(party.folder / WEIGHTS, party.net.state_dict())
