@@ -33,11 +33,9 @@ class EasterClient(PassiveParty):
     @phase(after="predict")
     def update(self, g_k: Tensor) -> None:  # (B, C) ->
         """Learn from the residual, h_k through its own share of E."""
-        E, R_k = self.tape["predict"]
-        _, E_k = self.tape["embed"]
         self.descent.zero()
-        R_k.backward(g_k)
-        E_k.backward(E.grad / self.parties)
+        dE = self.tape.backward("predict", g_k)
+        self.tape.backward("embed", dE / self.parties)
         self.descent.step()
 
     @phase(training=False)

@@ -1,5 +1,7 @@
-"""EASTER, active party.  Wang et al. 2023, "EASTER: Embedding Aggregation-based Heterogeneous
-Models Training in Vertical Federated Learning", arXiv:2310.13367, Algorithm 1.
+"""EASTER, active party.
+
+Wang et al. 2023, "EASTER: Embedding Aggregation-based Heterogeneous Models Training in Vertical
+Federated Learning", arXiv:2310.13367, Algorithm 1.
 
 Every party k = 0..K (0 is active) has its own embedding net h_k and decision net p_k. For a batch
 of B rows, embedding width D and C classes:

@@ -25,9 +25,7 @@ def members_of(cfg: RunConfig) -> list[Member]:
     return [build_member(cfg, place, columns_of(cfg, place)) for place in range(cfg.parties)]
 
 
-def joint_easter(
-    cfg: RunConfig, loss: Loss, steps: int, *, rounded: bool = True
-) -> list[Member]:
+def joint_easter(cfg: RunConfig, loss: Loss, steps: int, *, rounded: bool = True) -> list[Member]:
     """Train EASTER (or VFedMH) for some steps and return all parties."""
     torch.set_num_threads(cfg.threads)  # float sums depend on it
     members, y = members_of(cfg), labels_of(cfg)
@@ -52,7 +50,7 @@ def easter_step(
     losses = [loss(m.decide(share), y[rows]) for m, share in zip(members, shares, strict=True)]
     for m in members:
         m.descent.optimizer.zero_grad()
-    torch.stack(losses).sum().backward()  # type: ignore[no-untyped-call]
+    torch.stack(losses).sum().backward()
     for m in members:
         m.descent.step()
 

@@ -27,7 +27,9 @@ def distributed(cfg: RunConfig) -> list[Member]:
 
 def assert_equal(ours: list[Member], theirs: list[Member]) -> None:
     for a, b in zip(ours, theirs, strict=True):
-        for (name, p), q in zip(a.net.state_dict().items(), b.net.state_dict().values(), strict=True):
+        for (name, p), q in zip(
+            a.net.state_dict().items(), b.net.state_dict().values(), strict=True
+        ):
             assert torch.equal(p, q), f"place {a.place}: {name} differs by {(p - q).abs().max()}"
 
 

@@ -111,9 +111,9 @@ class ActiveParty(Member, Strategy):
 
     def configure_fit(
         self,
-        server_round: int,  # noqa: ARG002  the exchange counter survives a resume, rounds do not
-        parameters: Parameters,  # noqa: ARG002
-        client_manager: ClientManager,  # noqa: ARG002
+        server_round: int,
+        parameters: Parameters,
+        client_manager: ClientManager,
     ) -> list[tuple[ClientProxy, FitIns]]:
         """Advance the protocol to its next exchange; an empty list says that it has ended."""
         ask = self._advance()
@@ -128,7 +128,7 @@ class ActiveParty(Member, Strategy):
 
     def aggregate_fit(
         self,
-        server_round: int,  # noqa: ARG002
+        server_round: int,
         results: list[tuple[ClientProxy, FitRes]],
         failures: list[tuple[ClientProxy, FitRes] | BaseException],
     ) -> tuple[None, dict[str, Scalar]]:
@@ -143,29 +143,29 @@ class ActiveParty(Member, Strategy):
                 for _, name, proxy in self.roster
             ]
             self._outcome = Replies(arrays, computed)
-        except Exception as error:  # noqa: BLE001  raised again inside the protocol
+        except Exception as error:
             self._outcome = error
         return None, {}
 
     def configure_evaluate(
         self,
-        server_round: int,  # noqa: ARG002
-        parameters: Parameters,  # noqa: ARG002
-        client_manager: ClientManager,  # noqa: ARG002
+        server_round: int,
+        parameters: Parameters,
+        client_manager: ClientManager,
     ) -> list[tuple[ClientProxy, EvaluateIns]]:
         """Return nothing: evaluation is part of the protocol."""
         return []
 
     def aggregate_evaluate(
         self,
-        server_round: int,  # noqa: ARG002
-        results: list[tuple[ClientProxy, EvaluateRes]],  # noqa: ARG002
-        failures: list[tuple[ClientProxy, EvaluateRes] | BaseException],  # noqa: ARG002
+        server_round: int,
+        results: list[tuple[ClientProxy, EvaluateRes]],
+        failures: list[tuple[ClientProxy, EvaluateRes] | BaseException],
     ) -> tuple[None, dict[str, Scalar]]:
         """Return nothing; see `configure_evaluate`."""
         return None, {}
 
-    def evaluate(self, server_round: int, parameters: Parameters) -> None:  # noqa: ARG002
+    def evaluate(self, server_round: int, parameters: Parameters) -> None:
         """Return nothing; see `configure_evaluate`."""
         return
 
@@ -227,7 +227,7 @@ class ActiveParty(Member, Strategy):
             raise PartyError(f"{name} did not answer {self._where(ask)}: {'; '.join(reasons)}")
         if "error" in res.metrics:
             error, message = res.metrics["error"], res.metrics["message"]
-            raise PartyError(f"{name} failed in {self._where(ask)}: {error}: {message}")
+            raise PartyError(f"{name} failed in {self._where(ask)}: {error!s}: {message!s}")
         self.ledger.book(name, ask.purpose, ask.phase, UP, res.parameters.tensors)
         self.ledger.book_config(name, ask.purpose, ask.phase, UP, res.metrics)
         return from_parameters(res.parameters)

@@ -172,5 +172,3 @@ class Blinder(Part):
 def protections(cfg: RunConfig) -> list[str]:
     """Say what hides the parties' embeddings from the active party in this run."""
     return [text] if (text := BLINDINGS[cfg.blinding]) else []
-
-

@@ -64,6 +64,8 @@ def build_passive(cfg: RunConfig, index: int, folder: Path | None = None) -> Pas
     """Build the passive party with one roster index; see `build_member` for the errors."""
     _, client = METHODS[cfg.method].load()
     place = index + 1
-    member = build_member(cfg, place, columns_of(cfg, place), folder and folder / member_name(place))
+    member = build_member(
+        cfg, place, columns_of(cfg, place), folder and folder / member_name(place)
+    )
     party: PassiveParty = client(member)
     return party

@@ -1,7 +1,7 @@
-"""Flower clients that serve a party: one that stays alive, one that is rebuilt for every message."""
+"""Flower clients that serve a passive party: a live one, or one rebuilt for every message."""
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from flwr.app import Array as FlowerArray
 from flwr.app import ArrayRecord, ConfigRecord, RecordDict
@@ -12,7 +12,6 @@ from flwr.common import (
     FitRes,
     GetPropertiesIns,
     GetPropertiesRes,
-    NDArrays,
     Scalar,
     Status,
 )
@@ -21,25 +20,17 @@ from vfl_flower.codec import decode, encode, from_parameters, to_parameters
 from vfl_flower.errors import ProtocolError, VflError
 from vfl_flower.state import State, pack, unpack
 
+if TYPE_CHECKING:
+    from vfl_flower.passive import PassiveParty
+
 OK = Status(Code.OK, "")
 ARRAYS, SKELETON = "vfl-flower.arrays", "vfl-flower.skeleton"  # records of context.state
-
-
-class Party(Protocol):
-    """The part of a passive party that an endpoint needs."""
-
-    def get_properties(self, config: dict[str, Scalar]) -> dict[str, Scalar]: ...
-    def fit(
-        self, parameters: NDArrays, config: dict[str, Scalar]
-    ) -> tuple[NDArrays, int, dict[str, Scalar]]: ...
-    def memory(self) -> State: ...
-    def recall(self, state: State) -> None: ...
 
 
 class Endpoint(Client):
     """Serves a live party, with this package's codec in the place of Flower's slower one."""
 
-    def __init__(self, party: Party) -> None:
+    def __init__(self, party: "PassiveParty") -> None:
         self.party = party
 
     def get_properties(self, ins: GetPropertiesIns) -> GetPropertiesRes:
@@ -51,7 +42,7 @@ class Endpoint(Client):
         try:
             arrays = from_parameters(ins.parameters)
         except ProtocolError as error:
-            answer = {"error": type(error).__name__, "message": str(error)}
+            answer: dict[str, Scalar] = {"error": type(error).__name__, "message": str(error)}
             return FitRes(OK, to_parameters([]), 0, answer)
         reply, rows, metrics = self.party.fit(arrays, ins.config)
         return FitRes(OK, to_parameters(reply), rows, metrics)

@@ -40,17 +40,17 @@ class Evaluation:
 class Observer:
     """Watches a run; each method may be overridden."""
 
-    def on_start(self, step: int, steps: int) -> None:
-        """Training begins at `step` of `steps`."""
+    def on_start(self, step: int, steps: int, records: list[Evaluation]) -> None:
+        """Hear that training begins at `step` of `steps`; a resumed run has records already."""
 
     def on_step(self, step: int, losses: list[float]) -> None:
-        """A step is done; `losses` has one per party, the active one's first."""
+        """Hear that a step is done; `losses` has one per party, the active one's first."""
 
     def on_evaluation(self, evaluation: Evaluation) -> None:
-        """The validation rows were evaluated."""
+        """Hear how the validation rows came out."""
 
     def on_end(self) -> None:
-        """The protocol has ended, or broken off."""
+        """Hear that the protocol has ended, or broken off."""
 
 
 class Observers(Observer):
@@ -59,10 +59,10 @@ class Observers(Observer):
     def __init__(self, *observers: Observer) -> None:
         self.observers = observers
 
-    def on_start(self, step: int, steps: int) -> None:
+    def on_start(self, step: int, steps: int, records: list[Evaluation]) -> None:
         """Tell all."""
         for observer in self.observers:
-            observer.on_start(step, steps)
+            observer.on_start(step, steps, records)
 
     def on_step(self, step: int, losses: list[float]) -> None:
         """Tell all."""

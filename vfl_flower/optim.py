@@ -17,7 +17,7 @@ OPTIMIZERS: dict[str, Callable[[Iterable[nn.Parameter], float], Optimizer]] = {
 DEFAULT_RATES = {"sgd": 0.05, "momentum": 0.05, "adagrad": 0.02, "adam": 0.003}
 
 SCHEDULES: dict[str, Callable[[float], float]] = {
-    "constant": lambda done: 1.0,  # noqa: ARG005
+    "constant": lambda done: 1.0,
     "cosine": lambda done: 0.5 * (1 + math.cos(math.pi * min(done, 1.0))),
 }
 """Factor of the learning rate by the share of the run's steps that is done."""
@@ -50,7 +50,7 @@ class Descent:
     def down(self, loss: Tensor) -> None:
         """Take one step down a scalar loss."""
         self.zero()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         self.step()
 
     def zero(self) -> None:

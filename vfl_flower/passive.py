@@ -134,7 +134,7 @@ class PassiveParty(Member, NumPyClient):
 
     # Flower's side ---------------------------------------------------------------------------
 
-    def get_properties(self, config: dict[str, Scalar]) -> dict[str, Scalar]:  # noqa: ARG002
+    def get_properties(self, config: dict[str, Scalar]) -> dict[str, Scalar]:
         """Answer the roll call."""
         return {"index": self.index, **self.facts()}
 

@@ -61,7 +61,7 @@ def roll_call(
     members: dict[int, ClientProxy] = {}
     for proxy, properties in answers:
         if "error" in properties:
-            raise RosterError(f"{_who(properties)}: {properties['error']}: {properties['message']}")
+            raise RosterError(f"{_who(properties)}: {properties['message']!s}")
         index = int(properties["index"])
         if index in members:
             raise RosterError(
@@ -104,7 +104,7 @@ def _ask_all(
             answer: Mapping[str, Scalar]
             try:
                 answer = future.result().properties
-            except Exception as error:  # noqa: BLE001  whatever the carrier raises is its answer
+            except Exception as error:
                 answer = {"error": type(error).__name__, "message": str(error).splitlines()[-1]}
             answers.append((asked[future], answer))
     except TooLate:
@@ -116,11 +116,12 @@ def _ask_all(
 def _check(properties: Mapping[str, Scalar], facts: Mapping[str, Scalar]) -> None:
     for name, value in facts.items():
         theirs = properties.get(name)
-        if name != "folder" and theirs != value:
-            where = ""
-            if name == "code":
-                where = f" (code in {facts.get('folder')} here, {properties.get('folder')} there)"
-            raise RosterError(
-                f"{_who(properties)} has {name} = {theirs}, the active party {value}{where}; "
-                "give all parties the same"
-            )
+        if name == "folder" or theirs == value:
+            continue
+        where = ""
+        if name == "code":
+            where = f" (in {facts.get('folder')!s} here, in {properties.get('folder')!s} there)"
+        raise RosterError(
+            f"{_who(properties)} has {name} = {theirs!s}, the active party {value!s}{where}; "
+            "give all parties the same"
+        )

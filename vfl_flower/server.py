@@ -19,7 +19,7 @@ class ProtocolServer(Server):
     new threads per exchange.
     """
 
-    def fit(self, num_rounds: int, timeout: float | None) -> tuple[History, float]:  # noqa: ARG002
+    def fit(self, num_rounds: int, timeout: float | None) -> tuple[History, float]:
         """Run the protocol.
 
         Parameters

@@ -12,7 +12,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from vfl_flower.codec import Array, to_tensor
+from vfl_flower.codec import Array, to_array, to_tensor
 from vfl_flower.errors import RunError
 
 State = dict[str, Any]
@@ -42,7 +42,7 @@ def pack(state: State) -> tuple[dict[str, Array], str]:
 
     def visit(value: Any, path: str) -> Any:  # noqa: ANN401
         if isinstance(value, Tensor | np.ndarray):
-            arrays[path] = np.array(value.detach() if isinstance(value, Tensor) else value)
+            arrays[path] = to_array(value).copy()
             return {"$array": path}
         if isinstance(value, bytes):
             return {"$bytes": value.hex()}

@@ -52,6 +52,16 @@ class Tape(Part):
             self._live = {n: self._forward(n, value) for n, value in self._inputs.items()}
         return self._live[name]
 
+    def backward(self, name: str, gradient: Tensor) -> Tensor:
+        """Run one pass backward from the gradient of its result.
+
+        The network's parameters gather their gradients; the input's is returned (empty if the
+        input is no float).
+        """
+        leaf, result = self[name]
+        result.backward(gradient)
+        return torch.empty(0) if leaf.grad is None else leaf.grad
+
     def _forward(self, name: str, value: Tensor) -> tuple[Tensor, Tensor]:
         leaf = value.detach().requires_grad_() if value.is_floating_point() else value
         return leaf, self.passes[name](leaf)

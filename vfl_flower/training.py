@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -42,8 +42,8 @@ class Progress:
         Spent in earlier sittings.
     losses : list of list of float
         Of the steps since the last evaluation, a list per step with one loss per party.
-    records : list of dict
-        The evaluations so far, as in ``metrics.jsonl``.
+    records : list of Evaluation
+        The evaluations so far.
     test : dict
         Loss and accuracy on the test rows by party, once the run is over.
     """
@@ -51,7 +51,7 @@ class Progress:
     step: int = 0
     seconds: float = 0.0
     losses: list[list[float]] = field(default_factory=list)
-    records: list[dict[str, Any]] = field(default_factory=list)
+    records: list[Evaluation] = field(default_factory=list)
     test: dict[str, dict[str, float]] = field(default_factory=dict)
     started: float = field(default_factory=time.monotonic)
 
@@ -67,7 +67,7 @@ def train(party: "ActiveParty") -> Protocol:
         yield from restore(party, party.resume_from)
     progress.started = time.monotonic()
     per_epoch = steps_per_epoch(cfg, len(party.rows["train"]))
-    party.observer.on_start(progress.step, cfg.epochs * per_epoch)
+    party.observer.on_start(progress.step, cfg.epochs * per_epoch, progress.records)
     while progress.step < cfg.epochs * per_epoch:
         for rows in _rest_of_epoch(party, per_epoch):
             losses = yield from party.step(rows, party.y[torch.from_numpy(rows)])
@@ -111,7 +111,7 @@ def validate(party: "ActiveParty", epoch: int) -> Protocol:
         bytes_up=ledger.total(UP),
         bytes_down=ledger.total(DOWN),
     )
-    progress.records.append(evaluation.as_dict())
+    progress.records.append(evaluation)
     party.observer.on_evaluation(evaluation)
 
 
@@ -151,7 +151,7 @@ def checkpoint(party: "ActiveParty") -> Protocol:
         "step": progress.step,
         "seconds": progress.elapsed(),
         "losses": progress.losses,
-        "records": progress.records,
+        "records": [record.as_dict() for record in progress.records],
     }
     write_checkpoint(party.folder, progress.step, state)
 
@@ -160,7 +160,9 @@ def restore(party: "ActiveParty", step: int) -> Protocol:
     """Take all parties back to the checkpoint of one step."""
     assert party.folder is not None  # noqa: S101  who resumes has a run folder
     state = read_state(checkpoint_path(party.folder, step))
-    party.progress = Progress(**{n: state.pop(n) for n in ("step", "seconds", "losses", "records")})
+    party.progress.step, party.progress.seconds = state.pop("step"), state.pop("seconds")
+    party.progress.losses = state.pop("losses")
+    party.progress.records = [Evaluation(**record) for record in state.pop("records")]
     party.ledger.load_state_dict(state.pop("ledger"))
     party.exchange = max(party.exchange, state.pop("exchange"))
     party.recall(state)

@@ -40,13 +40,13 @@ class DataSet:
     labels: Callable[[Path, bool], Labels]
 
 
-def _digits_features(folder: Path, download: bool) -> Features:  # noqa: ARG001
+def _digits_features(folder: Path, download: bool) -> Features:
     from sklearn.datasets import load_digits  # a second's import, for this data set only
 
     return load_digits().images.astype(np.float32)[:, None]  # type: ignore[no-any-return]
 
 
-def _digits_labels(folder: Path, download: bool) -> Labels:  # noqa: ARG001
+def _digits_labels(folder: Path, download: bool) -> Labels:
     from sklearn.datasets import load_digits
 
     return load_digits().target.astype(np.int64)  # type: ignore[no-any-return]

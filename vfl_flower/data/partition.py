@@ -28,7 +28,7 @@ def strips(features: Features, parties: int, axis: str) -> list[Features]:
     return np.array_split(features, parties, STRIP_AXES[axis])
 
 
-def columns(features: Features, parties: int, axis: str) -> list[Features]:  # noqa: ARG001
+def columns(features: Features, parties: int, axis: str) -> list[Features]:
     """Deal out the columns of a table (or an image's pixels, in reading order) in equal runs.
 
     Raises

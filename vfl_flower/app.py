@@ -1,0 +1,94 @@
+"""The Flower apps: the active party in a ServerApp, each passive party in a ClientApp."""
+
+import logging
+import sys
+from pathlib import Path
+
+from flwr.app import Context
+from flwr.client import Client
+from flwr.clientapp import ClientApp
+from flwr.server import Grid, ServerConfig, SimpleClientManager
+from flwr.server.compat import start_grid
+from flwr.serverapp import ServerApp
+
+from vfl_flower.active import ActiveParty
+from vfl_flower.build import build_active, build_passive
+from vfl_flower.conduct import conduct
+from vfl_flower.config import RunConfig
+from vfl_flower.console import LineLog, print_result
+from vfl_flower.endpoint import RebuiltEndpoint
+from vfl_flower.errors import ConfigError, VflError
+from vfl_flower.runs import RunFolder
+from vfl_flower.server import ProtocolServer
+
+log = logging.getLogger("flwr")
+
+server = ServerApp()
+
+
+@server.main()
+def main(grid: Grid, context: Context) -> None:
+    """Run the active party over Flower's messages."""
+    try:
+        cfg = run_config(context)
+        active = build_active(cfg, Path(cfg.out) if cfg.out else None)
+        folder = RunFolder.create(Path(cfg.out), cfg) if cfg.out else None
+
+        def carry(active: ActiveParty) -> None:
+            protocol = ProtocolServer(client_manager=SimpleClientManager(), strategy=active)
+            start_grid(grid=grid, server=protocol, config=ServerConfig(num_rounds=1))
+
+        result = conduct(active, "messages", carry, folder, LineLog())
+    except VflError as error:
+        log.error("%s: %s", type(error).__name__, error)
+        sys.exit(2)
+    print_result(result, cfg)
+
+
+def client_fn(context: Context) -> Client:
+    """Make the passive party of this node; Flower calls this for every message."""
+    index = int(context.node_config["partition-id"])
+
+    def build() -> Client:
+        cfg = run_config(context)
+        return build_passive(cfg, index, party_folder(cfg, context)).to_client()
+
+    return RebuiltEndpoint(build, index, context.state)
+
+
+client = ClientApp(client_fn=client_fn)
+
+
+def run_config(context: Context) -> RunConfig:
+    """Read the run's configuration as Flower hands it out.
+
+    Raises
+    ------
+    ConfigError
+        If a value cannot work, or a path is relative: Flower's processes run in other folders
+        than the one where ``flwr run`` was typed.
+    """
+    cfg = RunConfig.from_mapping(context.run_config)
+    for key, value in (("data-dir", cfg.data_dir), ("out", cfg.out)):
+        needed = key == "out" or cfg.dataset != "digits"
+        if needed and value and not Path(value).is_absolute():
+            raise ConfigError(f"{key} must be an absolute path under flwr run, not '{value}'")
+    return cfg
+
+
+def simulated() -> bool:
+    """Tell whether this process is one of Flower's simulation runtime."""
+    ray = sys.modules.get("ray")
+    return ray is not None and ray.is_initialized()
+
+
+def party_folder(cfg: RunConfig, context: Context) -> Path | None:
+    """Return where this party may write.
+
+    In a simulation all parties share the run folder. A real node writes only below the
+    ``state-dir`` of its own node configuration: the active party names no path on its machine.
+    """
+    if simulated():
+        return Path(cfg.out) if cfg.out else None
+    own = context.node_config.get("state-dir")
+    return Path(str(own)) if own else None

@@ -1,0 +1,113 @@
+"""One run from configuration to result, whatever carries it."""
+
+import platform
+from collections.abc import Callable
+from typing import Any
+
+import flwr
+import torch
+
+from vfl_flower.active import ActiveParty
+from vfl_flower.blinding import protections
+from vfl_flower.bounds import bounds_of, wanted
+from vfl_flower.ledger import DOWN, UP
+from vfl_flower.observer import Observer, Observers
+from vfl_flower.runs import MetricsFile, RunFolder
+
+Carry = Callable[[ActiveParty], None]
+"""Runs the active party's protocol to its end over some carrier."""
+
+
+def conduct(
+    active: ActiveParty,
+    carrier: str,
+    carry: Carry,
+    folder: RunFolder | None = None,
+    observer: Observer | None = None,
+) -> dict[str, Any]:
+    """Train, evaluate and write the result.
+
+    Parameters
+    ----------
+    active : ActiveParty
+        Built, not yet started.
+    carrier : str
+        The carrier's name, for the result.
+    carry : callable
+        The carrier.
+    folder : RunFolder, optional
+        Where checkpoints, metrics, weights and the result go. If it holds a checkpoint, the run
+        goes on from there.
+    observer : Observer, optional
+        Is told of everything.
+
+    Returns
+    -------
+    dict
+        What ``result.json`` holds.
+
+    Raises
+    ------
+    VflError
+        Whatever went wrong; checkpoints written so far stay.
+    """
+    watching = [observer or Observer()]
+    if folder:
+        watching.append(MetricsFile(folder))
+        active.resume_from = folder.last_checkpoint()
+    active.observer = Observers(*watching)
+    carry(active)
+    result = result_of(active, carrier)
+    result["bounds"] = bounds_of(active) if wanted(active.cfg) else None
+    if folder:
+        folder.write_result(result)
+    return result
+
+
+def result_of(active: ActiveParty, carrier: str) -> dict[str, Any]:
+    """Gather what a finished protocol came to; the bounds are added when they are trained."""
+    cfg, ledger, progress = active.cfg, active.ledger, active.progress
+    last = progress.records[-1].validation_accuracy if progress.records else {}
+    return {
+        "method": cfg.method,
+        "dataset": cfg.dataset,
+        "carrier": carrier,
+        "seed": cfg.seed,
+        "epochs": cfg.epochs,
+        "steps": progress.step,
+        "parties": cfg.parties,
+        "loss": cfg.loss or active.default_loss,
+        "models": [cfg.model_of(place) for place in range(cfg.parties)],
+        "optimizers": [cfg.optimizer_of(place) for place in range(cfg.parties)],
+        "learning_rates": [cfg.rate_of(place) for place in range(cfg.parties)],
+        "test_accuracy": progress.test["accuracy"],
+        "validation_accuracy": last,
+        "bounds": None,
+        "exchanges": ledger.exchanges["training"],
+        "bytes_up": ledger.total(UP),
+        "bytes_down": ledger.total(DOWN),
+        "bytes_by_phase": ledger.by_phase(),
+        "evaluation": _apart(active, "evaluation"),
+        "upkeep": _apart(active, "upkeep"),
+        "uploads_per_party": dict(ledger.uploads),
+        "seconds": progress.elapsed(),
+        "protections": protections(cfg),
+        "epsilon": None,
+        "threads": cfg.threads,
+        "environment": {
+            "python": platform.python_version(),
+            "torch": torch.__version__,
+            "flwr": flwr.__version__,
+        },
+    }
+
+
+def _apart(active: ActiveParty, purpose: str) -> dict[str, Any]:
+    """Return the books of what was not training."""
+    ledger = active.ledger
+    return {
+        "exchanges": ledger.exchanges[purpose],
+        "bytes_up": ledger.total(UP, purpose),
+        "bytes_down": ledger.total(DOWN, purpose),
+        "bytes_by_phase": ledger.by_phase(purpose),
+    }

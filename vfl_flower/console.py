@@ -1,0 +1,160 @@
+"""What a person sees: a progress bar or lines, and the tables at the end."""
+
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from vfl_flower.config import RunConfig
+from vfl_flower.names import member_name
+from vfl_flower.observer import Evaluation, Observer
+
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+
+class Bar(Observer):
+    """A progress bar with the last training loss and validation accuracy of the active party."""
+
+    def __init__(self, title: str) -> None:
+        self.bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("loss {task.fields[loss]}  validation {task.fields[accuracy]}"),
+            TimeRemainingColumn(elapsed_when_finished=True),
+            console=out,
+        )
+        self.task = self.bar.add_task(title, total=None, loss="-", accuracy="-")
+
+    def on_start(self, step: int, steps: int, records: list[Evaluation]) -> None:
+        """Show the bar."""
+        self.bar.update(self.task, completed=step, total=steps)
+        self.bar.start()
+
+    def on_step(self, step: int, losses: list[float]) -> None:
+        """Move on."""
+        self.bar.update(self.task, completed=step, loss=f"{losses[0]:.4f}")
+
+    def on_evaluation(self, evaluation: Evaluation) -> None:
+        """Show the accuracy."""
+        accuracy = evaluation.validation_accuracy["active"]
+        self.bar.update(self.task, accuracy=f"{accuracy:.2%}")
+
+    def on_end(self) -> None:
+        """Leave the bar as it is."""
+        self.bar.stop()
+
+
+class LineLog(Observer):
+    """A line per evaluation, for logs and pipes."""
+
+    def on_evaluation(self, evaluation: Evaluation) -> None:
+        """Print one line."""
+        out.print(
+            f"epoch {evaluation.epoch}  step {evaluation.step}"
+            f"  loss {evaluation.train_loss['active']:.4f}"
+            f"  validation {evaluation.validation_accuracy['active']:.2%}"
+            f"  {evaluation.seconds:.1f} s"
+        )
+
+
+def watcher(title: str) -> Observer:
+    """Return a bar on a terminal, lines elsewhere."""
+    return Bar(title) if out.is_terminal else LineLog()
+
+
+def print_result(result: Mapping[str, Any], cfg: RunConfig) -> None:
+    """Print what each party reached, what travelled, and what was protected."""
+    table = Table(title=f"{cfg.method} on {cfg.dataset}", title_justify="left")
+    for column in ("party", "network", "optimiser", "test accuracy"):
+        table.add_column(column, justify="right" if column == "test accuracy" else "left")
+    for place in range(cfg.parties):
+        name = member_name(place)
+        rate = f"{cfg.optimizer_of(place)} {cfg.rate_of(place):g}"
+        table.add_row(name, cfg.model_of(place), rate, f"{result['test_accuracy'][name]:.2%}")
+    if result["bounds"]:
+        table.add_section()
+        alone, pooled = result["bounds"]["local"], result["bounds"]["central"]
+        table.add_row("local", cfg.model_of(0), "active party alone", f"{alone:.2%}")
+        table.add_row("central", cfg.model_of(0), "all columns pooled", f"{pooled:.2%}")
+    out.print(table)
+    print_bytes(result)
+    print_protections(result)
+
+
+def print_bytes(result: Mapping[str, Any]) -> None:
+    """Print bytes by phase and direction, training and evaluation apart."""
+    table = Table(title="bytes on the wire", title_justify="left")
+    table.add_column("phase")
+    for direction in ("up", "down"):
+        table.add_column(direction, justify="right")
+    for phase, n in result["bytes_by_phase"].items():
+        table.add_row(phase, readable(n["up"]), readable(n["down"]))
+    table.add_section()
+    table.add_row("training", readable(result["bytes_up"]), readable(result["bytes_down"]))
+    apart = result["evaluation"]
+    table.add_row("evaluation", readable(apart["bytes_up"]), readable(apart["bytes_down"]))
+    out.print(table)
+    out.print(f"{result['exchanges']} exchanges in {result['seconds']:.1f} s")
+
+
+def print_protections(result: Mapping[str, Any]) -> None:
+    """Print what hid the embeddings, or that nothing did."""
+    if result["protections"]:
+        out.print(f"protected by {'; '.join(result['protections'])}")
+    else:
+        out.print("[bold red]UNPROTECTED:[/] embeddings travelled in the clear (blinding = none)")
+
+
+def readable(count: int) -> str:
+    """Return bytes with a unit of 2**10, 2**20 or 2**30."""
+    for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if count >= size:
+            return f"{count / size:.2f} {unit}"
+    return f"{count} B"
+
+
+def summary_of(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return mean and standard deviation over seeds, by party.
+
+    Parameters
+    ----------
+    results : sequence of dict
+        Two or more results of one configuration.
+    """
+
+    def spread(values: list[float]) -> dict[str, float]:
+        return {"mean": statistics.fmean(values), "std": statistics.stdev(values)}
+
+    first = results[0]
+    summary: dict[str, Any] = {
+        "method": first["method"],
+        "dataset": first["dataset"],
+        "carrier": first["carrier"],
+        "seeds": [r["seed"] for r in results],
+        "test_accuracy": {
+            name: spread([r["test_accuracy"][name] for r in results])
+            for name in first["test_accuracy"]
+        },
+        "seconds": spread([r["seconds"] for r in results]),
+    }
+    if first["bounds"]:
+        summary["bounds"] = {
+            name: spread([r["bounds"][name] for r in results]) for name in first["bounds"]
+        }
+    return summary
+
+
+def print_summary(summary: Mapping[str, Any]) -> None:
+    """Print mean and standard deviation over seeds."""
+    title = f"{summary['method']} on {summary['dataset']}, {len(summary['seeds'])} seeds"
+    table = Table(title=title, title_justify="left")
+    table.add_column("party")
+    table.add_column("test accuracy", justify="right")
+    for name, spread in [*summary["test_accuracy"].items(), *summary.get("bounds", {}).items()]:
+        table.add_row(name, f"{spread['mean']:.2%} ± {spread['std']:.2%}")
+    out.print(table)
