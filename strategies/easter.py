@@ -34,6 +34,7 @@ from vfl_flower.active import ActiveParty
 from vfl_flower.blinding import agree_keys
 from vfl_flower.codec import Array
 from vfl_flower.exchange import Protocol, ask, tell_each
+from vfl_flower.losses import residuals
 from vfl_flower.training import train
 
 
@@ -51,9 +52,11 @@ class Easter(ActiveParty):
         """Train all parties on one batch; return their losses."""
         replies = yield ask("embed", rows, own=lambda: self.embed_rows(rows))
         E = (replies.own + replies.sum()) / self.parties  # Eq. 7
-        R = yield ask("predict", E, own=lambda: self.descend(self.loss(self.decide(E), y)))
-        yield tell_each("update", [self.residual(R_k, y) for R_k in R.tensors])
-        return [R.own, *(self.loss(R_k, y).item() for R_k in R.tensors)]
+        R = yield ask("predict", E, own=lambda: self.decide(E))
+        L = self.loss(R.own, y)
+        g, losses = residuals(self.loss, R.tensors, y)
+        yield tell_each("update", g, own=lambda: self.descent.down(L))
+        return [L.item(), *losses]
 
     def infer(self, rows: Array) -> Protocol:
         """Return every party's logits for some rows, the active party's first."""

@@ -1,8 +1,7 @@
 """The active party: runs a `Protocol` generator as a Flower `Strategy`."""
 
 from abc import abstractmethod
-from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import FrameType, GeneratorType
 from typing import Any, ClassVar
@@ -18,7 +17,7 @@ from vfl_flower.codec import Array, from_parameters
 from vfl_flower.errors import PartyError
 from vfl_flower.exchange import Ask, Protocol, Replies, Request, Tell
 from vfl_flower.ledger import DOWN, UP, Ledger
-from vfl_flower.losses import LOSSES, residual
+from vfl_flower.losses import LOSSES
 from vfl_flower.member import Member
 from vfl_flower.observer import Observer
 from vfl_flower.roster import Roster, roll_call
@@ -68,7 +67,7 @@ class ActiveParty(Member, Strategy):
         self.exchange = 0
         self.stop = False
         self._pool = ThreadPoolExecutor(1, initializer=self.use_threads)
-        self._pending: dict[int, list[Request]] = defaultdict(list)
+        self._pending: list[Tell] = []
         self._running: Protocol | None = None
         self._outcome: Replies | Exception | None = None
         self._open: Ask | None = None
@@ -88,15 +87,6 @@ class ActiveParty(Member, Strategy):
     def infer(self, rows: Array) -> Protocol:
         """Return the logits of every party for some rows, K + 1 times (B, C), the own first."""
         raise NotImplementedError
-
-    def residual(self, output: Tensor, y: Tensor) -> Tensor:
-        """Return dL/dR of the run's loss: (B, C), (B,) -> (B, C)."""
-        return residual(self.loss, output, y)
-
-    def descend(self, loss: Tensor) -> float:
-        """Take one step of the own optimiser down `loss`; return its value."""
-        self.descent.down(loss)
-        return loss.item()
 
     # Flower's hooks -------------------------------------------------------------------------
 
@@ -121,9 +111,11 @@ class ActiveParty(Member, Strategy):
             return []
         self.exchange += 1
         self._open = ask
-        instructions = [(proxy, self._request(ask, k, name)) for k, name, proxy in self.roster]
+        requests = [*self._pending, ask] if ask.phase else self._pending
+        self._pending = []
+        instructions = [(proxy, self._request(requests, k, name)) for k, name, proxy in self.roster]
         self.ledger.exchanges[ask.purpose] += 1
-        self._own = self._pool.submit(self._work, ask) if ask.own else None
+        self._own = self._pool.submit(self._work, requests)
         return instructions
 
     def aggregate_fit(
@@ -134,10 +126,10 @@ class ActiveParty(Member, Strategy):
     ) -> tuple[None, dict[str, Scalar]]:
         """Gather the replies in roster order; what failed surfaces at the yield that asked."""
         ask, own = self._open, self._own
-        assert ask is not None  # noqa: S101  Flower pairs the two hooks
+        assert ask is not None and own is not None  # noqa: S101  Flower pairs the two hooks
         by_cid = {proxy.cid: res for proxy, res in results}
         try:
-            computed = own.result() if own else None
+            computed = own.result()
             arrays = [
                 self._reply(ask, name, by_cid.get(proxy.cid), failures)
                 for _, name, proxy in self.roster
@@ -169,13 +161,16 @@ class ActiveParty(Member, Strategy):
         """Return nothing; see `configure_evaluate`."""
         return
 
-    def _work(self, ask: Ask) -> Any:  # noqa: ANN401
-        """Do the active party's own share of an exchange, in the mode that its purpose asks."""
-        training = ask.purpose == "training"
-        if self.net.training != training:
-            self.net.train(training)
-        with torch.set_grad_enabled(training):
-            return ask.own() if ask.own else None
+    def _work(self, requests: Sequence[Request]) -> Any:  # noqa: ANN401
+        """Do the active party's own share of an exchange, each in its purpose's mode."""
+        result = None
+        for request in requests:
+            training = request.purpose == "training"
+            if self.net.training != training:
+                self.net.train(training)
+            with torch.set_grad_enabled(training):
+                result = request.own() if request.own else None
+        return result
 
     # The generator driver --------------------------------------------------------------------
 
@@ -190,18 +185,16 @@ class ActiveParty(Member, Strategy):
             else:
                 request = self._running.send(outcome)  # type: ignore[arg-type]  # None starts it
             while isinstance(request, Tell):
-                for k in range(len(self.roster)):
-                    self._pending[k].append(request)
+                self._pending.append(request)
                 request = next(self._running)
         except StopIteration:
             self._running = None
-            return Ask("", [[]], "training") if any(self._pending.values()) else None
+            return Ask("", [[]]) if self._pending else None
         assert isinstance(request, Ask)  # noqa: S101
         return request
 
-    def _request(self, ask: Ask, k: int, name: str) -> FitIns:
-        """Put the pending tells of one party and the ask into one Flower message."""
-        requests = [*self._pending.pop(k, []), *([ask] if ask.phase else [])]
+    def _request(self, requests: Sequence[Request], k: int, name: str) -> FitIns:
+        """Put the pending tells and the ask, as they are for one party, into one message."""
         batches = [request.tensors_for(k) for request in requests]
         config: dict[str, Scalar] = {
             "exchange": self.exchange,

@@ -107,6 +107,11 @@ def decode(tensor: bytes) -> Array:
     return np.frombuffer(tensor, dtype, offset=start).reshape(shape)
 
 
+def payload_of(tensor: bytes) -> int:
+    """Return how many of an npy tensor's bytes are numbers, not header."""
+    return len(tensor) - 10 - int.from_bytes(tensor[8:10], "little")
+
+
 def to_parameters(arrays: Sequence[Array]) -> Parameters:
     """Pack arrays as Flower parameters."""
     return Parameters(tensors=[encode(a) for a in arrays], tensor_type="numpy.ndarray")

@@ -25,11 +25,25 @@ Value = Array | Tensor
 
 @dataclass(frozen=True)
 class Request:
-    """Arrays for one phase: the same for every party, or one list for each."""
+    """Arrays for one phase: the same for every party, or one list for each.
+
+    Attributes
+    ----------
+    phase : str
+        The clients' phase that deals with them.
+    arrays : sequence of sequences of arrays
+        One entry for all, or one per party.
+    purpose : {"training", "evaluation", "upkeep"}
+        Where the ledger books the bytes.
+    own : callable, optional
+        The active party's own share. It runs while the exchange is open that carries the request,
+        side by side with the parties.
+    """
 
     phase: str
-    arrays: Sequence[Sequence[Value]]  # one entry for all, or one per party
-    purpose: Purpose
+    arrays: Sequence[Sequence[Value]]
+    purpose: Purpose = "training"
+    own: Callable[[], Any] | None = None
 
     def tensors_for(self, party: int) -> list[bytes]:
         """Return the npy bytes for the party with this roster index."""
@@ -40,17 +54,8 @@ class Request:
         return [[encode(to_array(a)) for a in arrays] for arrays in self.arrays]
 
 
-@dataclass(frozen=True)
 class Ask(Request):
-    """A request that every party answers.
-
-    Attributes
-    ----------
-    own : callable, optional
-        What the active party computes while the exchange is open.
-    """
-
-    own: Callable[[], Any] | None = None
+    """A request that every party answers."""
 
 
 class Tell(Request):
@@ -122,19 +127,7 @@ def ask(
     own: Callable[[], Any] | None = None,
     purpose: Purpose = "training",
 ) -> Ask:
-    """Ask every party the same.
-
-    Parameters
-    ----------
-    phase : str
-        The client's phase that answers.
-    *arrays : ndarray or Tensor
-        Its arguments.
-    own : callable, optional
-        Runs at the active party while the exchange is open; its value is ``replies.own``.
-    purpose : {"training", "evaluation", "upkeep"}
-        Where the ledger books the bytes.
-    """
+    """Ask every party the same; the value of `own` is ``replies.own``. See `Request`."""
     return Ask(phase, [arrays], purpose, own)
 
 
@@ -144,15 +137,25 @@ def ask_each(
     own: Callable[[], Any] | None = None,
     purpose: Purpose = "training",
 ) -> Ask:
-    """Ask every party something else: one array for each, in roster order."""
+    """Ask each party something else: one array for each, in roster order."""
     return Ask(phase, [[a] for a in arrays], purpose, own)
 
 
-def tell(phase: str, *arrays: Value, purpose: Purpose = "training") -> Tell:
-    """Tell every party the same; see `ask`."""
-    return Tell(phase, [arrays], purpose)
+def tell(
+    phase: str,
+    *arrays: Value,
+    own: Callable[[], Any] | None = None,
+    purpose: Purpose = "training",
+) -> Tell:
+    """Tell every party the same; see `Request`. Nothing comes back, not even from `own`."""
+    return Tell(phase, [arrays], purpose, own)
 
 
-def tell_each(phase: str, arrays: Sequence[Value], purpose: Purpose = "training") -> Tell:
-    """Tell every party something else; see `ask_each`."""
-    return Tell(phase, [[a] for a in arrays], purpose)
+def tell_each(
+    phase: str,
+    arrays: Sequence[Value],
+    own: Callable[[], Any] | None = None,
+    purpose: Purpose = "training",
+) -> Tell:
+    """Tell each party something else: one array for each, in roster order."""
+    return Tell(phase, [[a] for a in arrays], purpose, own)

@@ -12,7 +12,7 @@ from typing import Any
 
 from flwr.common import Scalar
 
-from vfl_flower.codec import decode
+from vfl_flower.codec import payload_of
 
 UP, DOWN = "up", "down"
 
@@ -49,7 +49,7 @@ class Ledger:
     ) -> None:
         """Enter the arrays of one phase."""
         entry = (party, purpose, phase, direction)
-        payload = sum(decode(tensor).nbytes for tensor in tensors)
+        payload = sum(map(payload_of, tensors))
         self.payload[entry] += payload
         self.framing[entry] += sum(map(len, tensors)) - payload
         if direction == UP and tensors and purpose != "upkeep":

@@ -1,7 +1,7 @@
 """Losses, all from logits (B, C) and labels (B,) to a scalar: the mean over the batch."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 import torch.nn.functional as F
@@ -23,23 +23,27 @@ LOSSES: dict[str, Loss] = {
 }
 
 
-def residual(loss: Loss, output: Tensor, y: Tensor) -> Tensor:
-    """Return dL/doutput: what a party without labels needs in order to learn.
+def residuals(
+    loss: Loss, outputs: Sequence[Tensor], y: Tensor
+) -> tuple[tuple[Tensor, ...], list[float]]:
+    """Return dL/doutput, what a party without labels needs in order to learn, and L itself.
 
     Parameters
     ----------
     loss : callable
         One of `LOSSES`.
-    output : Tensor
-        A party's logits, (B, C).
+    outputs : sequence of Tensor
+        Logits of one or more parties, each (B, C).
     y : Tensor
         Labels, (B,), int64.
 
     Returns
     -------
-    Tensor
-        (B, C).
+    gradients : tuple of Tensor
+        Each (B, C).
+    values : list of float
+        The losses.
     """
-    leaf = output.detach().requires_grad_()
-    (gradient,) = torch.autograd.grad(loss(leaf, y), leaf)
-    return gradient
+    leaves = [output.detach().requires_grad_() for output in outputs]
+    values = [loss(leaf, y) for leaf in leaves]
+    return torch.autograd.grad(values, leaves), [value.item() for value in values]

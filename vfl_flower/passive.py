@@ -5,8 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, ClassVar, TypeVar, overload
+from typing import ClassVar, TypeVar, overload
 
+import numpy as np
 import torch
 from flwr.client import Client, NumPyClient
 from flwr.common import NDArrays, Scalar
@@ -112,7 +113,7 @@ class PassiveParty(Member, NumPyClient):
         super().__init__(**vars(member))
         self.exchange, self.last = 0, ""
         self.received = Received(0, "", [])
-        self._answered: tuple[Any, ...] = ()
+        self._answered: tuple[dict[str, Scalar], NDArrays, NDArrays] = ({}, [], [])
         self._phases = _phases_of(self)
         self._parts: dict[str, Part] = {}
         for part in self.all_parts():
@@ -166,9 +167,8 @@ class PassiveParty(Member, NumPyClient):
         exchange, phases, counts = _parse(config)
         if sum(counts) != len(parameters) or len(counts) != len(phases):
             raise ProtocolError("a request's arrays do not fit its phases")
-        fingerprint = (exchange, config["phases"], Received(exchange, "", parameters).digest)
-        if self._answered and self._answered[0] == fingerprint:
-            return list(self._answered[1])
+        if self._repeats(config, parameters):
+            return self._answered[2]
         if exchange <= self.exchange:
             raise ProtocolError(f"exchange {exchange} comes after exchange {self.exchange}")
         self.exchange = exchange  # used up, whatever happens next
@@ -179,8 +179,13 @@ class PassiveParty(Member, NumPyClient):
             arrays = parameters[taken : taken + count]
             taken += count
             reply = self._run(Received(exchange, name, arrays))
-        self._answered = (fingerprint, reply)
+        self._answered = config, parameters, reply
         return reply
+
+    def _repeats(self, config: dict[str, Scalar], parameters: NDArrays) -> bool:
+        """Tell whether this request is the last one once more."""
+        earlier_config, earlier, _ = self._answered
+        return config == earlier_config and all(map(np.array_equal, parameters, earlier))
 
     def _run(self, received: Received) -> NDArrays:
         """Run one phase in the mode that it declares."""

@@ -28,13 +28,14 @@ class Tape(Part):
     def __init__(self, party: PassiveParty) -> None:
         super().__init__(party)
         self.passes: dict[str, Pass] = {}
+        self._buffers = dict(party.net.named_buffers())
         self._before: State = {}
         self._inputs: dict[str, Tensor] = {}
         self._live: dict[str, tuple[Tensor, Tensor]] = {}
 
     def start(self, name: str, value: Tensor) -> Tensor:
         """Begin a step with its first pass, and return the detached result."""
-        buffers = {n: b.clone() for n, b in self.party.net.named_buffers()}
+        buffers = {n: b.clone() for n, b in self._buffers.items()}
         self._before = {"buffers": buffers, "randomness": self.party.randomness.state_dict()}
         self._inputs, self._live = {}, {}
         return self.run(name, value)
@@ -68,7 +69,7 @@ class Tape(Part):
 
     def _rewind(self) -> None:
         with torch.no_grad():
-            for name, buffer in self.party.net.named_buffers():
+            for name, buffer in self._buffers.items():
                 buffer.copy_(self._before["buffers"][name])
         self.party.randomness.load_state_dict(self._before["randomness"])
 
