@@ -8,6 +8,7 @@ same networks and batches.
 """
 
 import argparse
+import contextlib
 import os
 import platform
 import statistics
@@ -95,11 +96,12 @@ def steps(cfg: RunConfig, pairs: int, *, side_by_side: bool) -> tuple[Pairs, flo
     watch = Pairs(cfg, pairs, active)
     active.observer = watch
     spent: list[float] = []
-    with blinding_timed(spent), sequential(active, enabled=not side_by_side):
-        try:
-            run_local(active, passive)
-        except Interrupted:
-            pass  # told to stop after the pairs
+    with (
+        contextlib.suppress(Interrupted),  # it is told to stop after the pairs
+        blinding_timed(spent),
+        sequential(active, enabled=not side_by_side),
+    ):
+        run_local(active, passive)
     share = statistics.median(spent) / statistics.median(watch.ours)
     return watch, share
 

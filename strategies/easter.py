@@ -12,9 +12,11 @@ of B rows, embedding width D and C classes:
     g_k = dL(R_k, y) / dR_k             (B, C)   the residual
 
 Learns
-    Active: E, all R_k, and the embeddings' sum, but no E_k of another. Passive k: which rows a
-    batch holds, E, and g_k. *From g_k it reads the labels of the batch*: the loss's gradient has
-    its one negative entry at the true class.
+    Active: E, the sum of the others' embeddings, and all R_k, but no E_k of another; from E and
+    R_k it can fit each p_k. Passive k: which rows a batch holds, E, and g_k. *From g_k it reads the
+    labels of the batch*: the loss's gradient has its one negative entry at the true class. All
+    passive parties together learn E_0, which nothing hides from them. Everybody knows everybody's
+    initial weights, for the seed is public.
 Assumes
     Honest but curious parties; the active party does not collude with all passive parties but
     one; K >= 2 where embeddings are blinded.

@@ -1,7 +1,7 @@
 """VFedMH, active party.
 
 Wang et al. 2023, "VFedMH: Vertical Federated Learning for Training
-Multiple Heterogeneous Models", arXiv:2310.13367v1.
+Multi-party Heterogeneous Models", arXiv:2310.13367v1.
 
 The first version of EASTER, whose Algorithm 1 it shares; notation as in `strategies.easter`.
 

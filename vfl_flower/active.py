@@ -14,9 +14,9 @@ from flwr.server.strategy import Strategy
 from torch import Tensor
 
 from vfl_flower.codec import Array, from_parameters
-from vfl_flower.errors import PartyError
-from vfl_flower.exchange import Ask, Protocol, Replies, Request, Tell
-from vfl_flower.ledger import DOWN, UP, Ledger
+from vfl_flower.errors import PartyError, ProtocolError, last_line
+from vfl_flower.exchange import Ask, Protocol, Replies, Request, ask
+from vfl_flower.ledger import Ledger
 from vfl_flower.losses import LOSSES
 from vfl_flower.member import Member
 from vfl_flower.observer import Observer
@@ -67,7 +67,7 @@ class ActiveParty(Member, Strategy):
         self.exchange = 0
         self.stop = False
         self._pool = ThreadPoolExecutor(1, initializer=self.use_threads)
-        self._pending: list[Tell] = []
+        self._pending: list[Request] = []
         self._running: Protocol | None = None
         self._outcome: Replies | Exception | None = None
         self._open: Ask | None = None
@@ -106,15 +106,15 @@ class ActiveParty(Member, Strategy):
         client_manager: ClientManager,
     ) -> list[tuple[ClientProxy, FitIns]]:
         """Advance the protocol to its next exchange; an empty list says that it has ended."""
-        ask = self._advance()
-        if ask is None:
+        request = self._advance()
+        if request is None:
             return []
         self.exchange += 1
-        self._open = ask
-        requests = [*self._pending, ask] if ask.phase else self._pending
+        self._open = request
+        requests = [*self._pending, request] if request.phase else self._pending
         self._pending = []
         instructions = [(proxy, self._request(requests, k, name)) for k, name, proxy in self.roster]
-        self.ledger.exchanges[ask.purpose] += 1
+        self.ledger.exchanges[request.purpose] += 1
         self._own = self._pool.submit(self._work, requests)
         return instructions
 
@@ -125,13 +125,13 @@ class ActiveParty(Member, Strategy):
         failures: list[tuple[ClientProxy, FitRes] | BaseException],
     ) -> tuple[None, dict[str, Scalar]]:
         """Gather the replies in roster order; what failed surfaces at the yield that asked."""
-        ask, own = self._open, self._own
-        assert ask is not None and own is not None  # noqa: S101  Flower pairs the two hooks
+        asked, own = self._open, self._own
+        assert asked is not None and own is not None  # noqa: S101  Flower pairs the two hooks
         by_cid = {proxy.cid: res for proxy, res in results}
         try:
             computed = own.result()
             arrays = [
-                self._reply(ask, name, by_cid.get(proxy.cid), failures)
+                self._reply(asked, name, by_cid.get(proxy.cid), failures)
                 for _, name, proxy in self.roster
             ]
             self._outcome = Replies(arrays, computed)
@@ -174,24 +174,33 @@ class ActiveParty(Member, Strategy):
 
     # The generator driver --------------------------------------------------------------------
 
+    def close(self) -> None:
+        """End the thread of the active party's own work."""
+        self._pool.shutdown(wait=False)
+
     def _advance(self) -> Ask | None:
         """Run the protocol up to its next ask; what it tells on the way waits for that ask."""
-        if self._running is None:
-            return None
         outcome, self._outcome = self._outcome, None
+        if self._running is None:
+            if isinstance(outcome, Exception):  # the last tell failed, and nobody is left to ask
+                raise outcome
+            return None
         try:
             if isinstance(outcome, Exception):
                 request = self._running.throw(outcome)
             else:
                 request = self._running.send(outcome)  # type: ignore[arg-type]  # None starts it
-            while isinstance(request, Tell):
-                self._pending.append(request)
-                request = next(self._running)
+            while True:
+                if request.shared is None and len(request.each) != len(self.roster):
+                    request = self._running.throw(_miscounted(request, len(self.roster)))
+                elif isinstance(request, Ask):
+                    return request
+                else:
+                    self._pending.append(request)
+                    request = next(self._running)
         except StopIteration:
             self._running = None
-            return Ask("", [[]]) if self._pending else None
-        assert isinstance(request, Ask)  # noqa: S101
-        return request
+            return ask("") if self._pending else None
 
     def _request(self, requests: Sequence[Request], k: int, name: str) -> FitIns:
         """Put the pending tells and the ask, as they are for one party, into one message."""
@@ -201,9 +210,7 @@ class ActiveParty(Member, Strategy):
             "phases": ",".join(request.phase for request in requests),
             "arrays": ",".join(str(len(batch)) for batch in batches),
         }
-        for request, batch in zip(requests, batches, strict=True):
-            self.ledger.book(name, request.purpose, request.phase, DOWN, batch)
-        self.ledger.book_config(name, requests[-1].purpose, requests[-1].phase, DOWN, config)
+        self.ledger.book_request(name, requests, batches, config)
         tensors = [tensor for batch in batches for tensor in batch]
         return FitIns(Parameters(tensors, "numpy.ndarray"), config)
 
@@ -216,20 +223,25 @@ class ActiveParty(Member, Strategy):
     ) -> list[Array]:
         """Book and unpack one party's answer; raise what went wrong there."""
         if res is None:
-            reasons = {str(f).splitlines()[-1] for f in failures if str(f)} or {"no reason given"}
+            reasons = {last_line(f) for f in failures}
             raise PartyError(f"{name} did not answer {self._where(ask)}: {'; '.join(reasons)}")
         if "error" in res.metrics:
             error, message = res.metrics["error"], res.metrics["message"]
-            raise PartyError(f"{name} failed in {self._where(ask)}: {error!s}: {message!s}")
-        self.ledger.book(name, ask.purpose, ask.phase, UP, res.parameters.tensors)
-        self.ledger.book_config(name, ask.purpose, ask.phase, UP, res.metrics)
-        return from_parameters(res.parameters)
+            where = self._where(ask, str(res.metrics.get("phase", "")))
+            raise PartyError(f"{name} failed in {where}: {error!s}: {message!s}")
+        try:
+            arrays = from_parameters(res.parameters)
+        except ProtocolError as error:
+            raise PartyError(f"{name} garbled {self._where(ask)}: {error}") from error
+        self.ledger.book_reply(name, ask, res.parameters.tensors, res.metrics)
+        return arrays
 
-    def _where(self, ask: Ask) -> str:
+    def _where(self, ask: Ask, phase: str = "") -> str:
         """Name the phase, the exchange and the yield that asked."""
         frames = list(_frames(self._running))
         place = f"{frames[-1].f_code.co_filename}:{frames[-1].f_lineno}" if frames else "the end"
-        return f"'{ask.phase or 'last tell'}' (exchange {self.exchange}, asked at {place})"
+        phase = phase or ask.phase or "the last tell"
+        return f"'{phase}' (exchange {self.exchange}, asked at {place})"
 
 
 def _frames(generator: object) -> Iterator[FrameType]:
@@ -238,3 +250,9 @@ def _frames(generator: object) -> Iterator[FrameType]:
         if generator.gi_frame is not None:
             yield generator.gi_frame
         generator = generator.gi_yieldfrom
+
+
+def _miscounted(request: Request, parties: int) -> ProtocolError:
+    return ProtocolError(
+        f"'{request.phase}' has {len(request.each)} arrays, one for each of {parties} parties"
+    )

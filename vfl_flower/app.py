@@ -18,6 +18,7 @@ from vfl_flower.config import RunConfig
 from vfl_flower.console import LineLog, print_result
 from vfl_flower.endpoint import RebuiltEndpoint
 from vfl_flower.errors import ConfigError, VflError
+from vfl_flower.passive import PassiveParty
 from vfl_flower.runs import RunFolder
 from vfl_flower.server import ProtocolServer
 
@@ -49,9 +50,9 @@ def client_fn(context: Context) -> Client:
     """Make the passive party of this node; Flower calls this for every message."""
     index = int(context.node_config["partition-id"])
 
-    def build() -> Client:
+    def build() -> PassiveParty:
         cfg = run_config(context)
-        return build_passive(cfg, index, party_folder(cfg, context)).to_client()
+        return build_passive(cfg, index, party_folder(cfg, context))
 
     return RebuiltEndpoint(build, index, context.state)
 

@@ -26,6 +26,7 @@ from vfl_flower.config import RunConfig
 from vfl_flower.errors import BlindingError
 from vfl_flower.exchange import Protocol, ask
 from vfl_flower.passive import Part, PassiveParty, phase
+from vfl_flower.registry import METHODS
 from vfl_flower.ring import Words, encode_ring
 from vfl_flower.state import State
 
@@ -129,6 +130,7 @@ class Blinder(Part):
             for j, key in enumerate(relayed)
             if j != self.party.index
         }
+        self._secret = b""  # used up: keys are agreed once for each that was asked for
 
     def blind(self, x: Tensor) -> Array:
         """Hide an answer to the request in hand.
@@ -171,4 +173,5 @@ class Blinder(Part):
 
 def protections(cfg: RunConfig) -> list[str]:
     """Say what hides the parties' embeddings from the active party in this run."""
-    return [text] if (text := BLINDINGS[cfg.blinding]) else []
+    text = BLINDINGS[cfg.blinding]
+    return [text] if text and METHODS[cfg.method].blinds else []

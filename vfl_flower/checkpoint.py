@@ -25,7 +25,8 @@ def checkpoint_path(folder: Path, step: int) -> Path:
 
 def steps_kept(folder: Path) -> list[int]:
     """Return the steps of which a folder holds checkpoints, in order."""
-    return sorted(int(path.stem.split("-")[1]) for path in folder.glob("checkpoint-*.safetensors"))
+    names = folder.glob("checkpoint-" + "[0-9]" * 9 + ".safetensors")
+    return sorted(int(path.stem.removeprefix("checkpoint-")) for path in names)
 
 
 def write_checkpoint(folder: Path, step: int, state: State) -> None:

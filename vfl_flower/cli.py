@@ -61,19 +61,19 @@ def parser() -> Parser:
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command and return its exit code: 0, 2 for an error, 130 after Ctrl-C."""
-    from vfl_flower.console import err  # after --help had its chance to be quick
+    from vfl_flower.console import complain  # after --help had its chance to be quick
 
     try:
         _run(vars(parser().parse_args(arguments)))
     except Interrupted as stopped:
-        err.print(f"[yellow]interrupted:[/] {stopped}", soft_wrap=True)
+        complain("interrupted", str(stopped))
+        return EXIT_INTERRUPTED
+    except KeyboardInterrupt:
+        complain("interrupted", "at once; what the last checkpoint holds can be resumed")
         return EXIT_INTERRUPTED
     except VflError as error:
-        err.print(f"[bold red]error:[/] {error}", soft_wrap=True)
+        complain("error", str(error))
         return EXIT_ERROR
-    except KeyboardInterrupt:
-        err.print("[yellow]interrupted[/] before training began or after it ended")
-        return EXIT_INTERRUPTED
     return 0
 
 
@@ -99,13 +99,14 @@ def _fresh(cfg: RunConfig, out: Path) -> dict[str, Any]:
     """Run one configuration in a new folder, which is made only when all parties are built."""
     from vfl_flower.runs import RunFolder
 
+    RunFolder.check_free(out)
     parties = _build(cfg, out)
     return _train(*parties, RunFolder.create(out, cfg))
 
 
 def _resume(path: Path, knobs: dict[str, object]) -> None:
     """Go on with an earlier run, or show its result if it is complete."""
-    from vfl_flower.console import out, print_result
+    from vfl_flower.console import print_result, say
     from vfl_flower.runs import RunFolder
 
     folder, cfg = RunFolder.reopen(path, knobs)
@@ -114,19 +115,23 @@ def _resume(path: Path, knobs: dict[str, object]) -> None:
         _train(*_build(cfg, path), folder)
     else:
         print_result(result, cfg)
-        out.print(f"{path} was complete already", soft_wrap=True)
+        say(f"{path} was complete already")
 
 
 def _repeat(cfg: RunConfig, out: Path, seeds: int) -> None:
     """Run one configuration with several seeds, a folder each, and sum up."""
     from vfl_flower.console import print_summary, summary_of
+    from vfl_flower.data import columns_of
     from vfl_flower.runs import RunFolder
 
     if seeds < 2:
         raise ConfigError(f"--seeds must be at least 2, not {seeds}")
     RunFolder.check_free(out)
     folders = {cfg.seed + i: out / f"seed-{cfg.seed + i}" for i in range(seeds)}
-    results = [_fresh(replace(cfg, seed=seed), folder) for seed, folder in folders.items()]
+    results = []
+    for seed, folder in folders.items():
+        results.append(_fresh(replace(cfg, seed=seed), folder))
+        columns_of.cache_clear()  # the next seed scales them anew
     summary = summary_of(results)
     RunFolder(out).write_result(summary)
     print_summary(summary)
@@ -144,7 +149,7 @@ def _train(
 ) -> dict[str, Any]:
     """Train on the local carrier and show the result."""
     from vfl_flower.conduct import conduct
-    from vfl_flower.console import out, print_result, watcher
+    from vfl_flower.console import print_result, say, watcher
     from vfl_flower.local import run_local
 
     def carry(active: "ActiveParty") -> None:
@@ -155,7 +160,7 @@ def _train(
     title = f"{cfg.method} on {cfg.dataset}, seed {cfg.seed}"
     result = conduct(active, "local", carry, folder, watcher(title))
     print_result(result, cfg)
-    out.print(f"saved in {folder.path}", soft_wrap=True)
+    say(f"saved in {folder.path}")
     return result
 
 
@@ -165,7 +170,7 @@ def _graceful(active: "ActiveParty") -> Iterator[None]:
 
     def stop(number: int, frame: FrameType | None) -> None:
         active.stop = True
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(number, signal.default_int_handler)
 
     earlier = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -22,13 +22,12 @@ from vfl_flower.errors import ProtocolError
 Array = NDArray[Any]
 
 HEADER = re.compile(
-    rb"\{'descr': '([<|][a-z]\d)', 'fortran_order': (True|False), 'shape': \(([\d, ]*)\), \} *\n"
+    rb"\{'descr': '(..\d)', 'fortran_order': (True|False), "
+    rb"'shape': \(((?:\d{1,12}, ?){0,8}(?:\d{1,12})?)\), \} *\n"
 )
 MAGIC = b"\x93NUMPY\x01\x00"
-DTYPES = frozenset(
-    np.dtype(d)
-    for d in ("<f4", "<f8", "<i4", "<i8", "<u4", "|u1", "|b1")  # nothing else ever travels
-)
+DTYPES = {d: np.dtype(d) for d in ("<f4", "<f8", "<i4", "<i8", "<u4", "|u1", "|b1")}
+"""What may travel, by its npy description; nothing else ever does."""
 
 
 @lru_cache(maxsize=256)
@@ -51,10 +50,9 @@ def _parse(header: bytes) -> tuple[np.dtype[Any], tuple[int, ...]]:
     if match is None:
         raise ProtocolError("an array arrived whose npy header cannot be read")
     descr, order, numbers = (part.decode() for part in match.groups())
-    dtype = np.dtype(descr)
-    if order != "False" or dtype not in DTYPES:
-        raise ProtocolError(f"an array arrived with dtype {dtype}, which no protocol uses")
-    return dtype, tuple(int(number) for number in numbers.split(",") if number.strip())
+    if order != "False" or descr not in DTYPES:
+        raise ProtocolError(f"an array arrived with dtype {descr}, which no protocol uses")
+    return DTYPES[descr], tuple(int(number) for number in numbers.split(",") if number.strip())
 
 
 def encode(array: Array) -> bytes:
@@ -75,7 +73,7 @@ def encode(array: Array) -> bytes:
     ProtocolError
         If the dtype is not one that travels.
     """
-    if array.dtype not in DTYPES:
+    if array.dtype.str not in DTYPES:
         raise ProtocolError(f"arrays of dtype {array.dtype} do not travel")
     return _header(array.dtype.str, array.shape) + array.tobytes()  # C order, whatever the strides
 
@@ -104,7 +102,10 @@ def decode(tensor: bytes) -> Array:
     dtype, shape = _parse(tensor[10:start])
     if len(tensor) - start != math.prod(shape) * dtype.itemsize:
         raise ProtocolError(f"an array of shape {shape} arrived with {len(tensor) - start} bytes")
-    return np.frombuffer(tensor, dtype, offset=start).reshape(shape)
+    try:
+        return np.frombuffer(tensor, dtype, offset=start).reshape(shape)
+    except ValueError as error:  # no bytes, but axes beyond what NumPy can count
+        raise ProtocolError(f"an array of shape {shape} cannot be") from error
 
 
 def payload_of(tensor: bytes) -> int:

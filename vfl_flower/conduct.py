@@ -56,7 +56,11 @@ def conduct(
         watching.append(MetricsFile(folder))
         active.resume_from = folder.last_checkpoint()
     active.observer = Observers(*watching)
-    carry(active)
+    try:
+        carry(active)
+    finally:
+        active.observer.on_end()
+        active.close()
     result = result_of(active, carrier)
     result["bounds"] = bounds_of(active) if wanted(active.cfg) else None
     if folder:

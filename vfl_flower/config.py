@@ -78,11 +78,7 @@ class RunConfig:
         ConfigError
             For an unknown key, a wrong type or a value that cannot work.
         """
-        known = {kebab(each.name): each.name for each in fields(cls)}
-        for key in values:
-            if key not in known:
-                raise ConfigError(f"unknown key '{key}'{_near(key, known)}")
-        return cls(**{known[key]: value for key, value in values.items()})  # type: ignore[arg-type]
+        return cls(**_fields_of(values))  # type: ignore[arg-type]
 
     def to_mapping(self) -> dict[str, Scalar]:
         """Return all values under their kebab-case keys."""
@@ -131,12 +127,25 @@ def read_toml(path: Path) -> dict[str, object]:
     Raises
     ------
     ConfigError
-        If it cannot be read, or is not flat.
+        If it cannot be read, or has an unknown key or a wrong type; the text names the file.
     """
     try:
-        return tomllib.loads(path.read_text())
+        values = tomllib.loads(path.read_text())
+        _fields_of(values)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{path} cannot be read as toml: {error}") from error
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from error
+    return values
+
+
+def _fields_of(values: Mapping[str, object]) -> dict[str, object]:
+    """Return values under their fields' names, checked for names and types."""
+    known = {kebab(each.name): each for each in fields(RunConfig)}
+    for key in values:
+        if key not in known:
+            raise ConfigError(f"unknown key '{key}'{_near(key, known)}")
+    return {known[key].name: _typed(known[key], value) for key, value in values.items()}
 
 
 def _near(word: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
@@ -150,7 +159,7 @@ def _typed(each: "Field[Any]", value: object) -> object:
     if kind is float and type(value) is int:
         return float(value)
     if type(value) is not kind:
-        raise ConfigError(f"{kebab(each.name)} must be a {kind.__name__}, not {value!r}")
+        raise ConfigError(f"{kebab(each.name)} must be of type {kind.__name__}, not {value!r}")
     return value
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 from vfl_flower.config import RunConfig
 from vfl_flower.names import member_name
@@ -14,6 +15,17 @@ from vfl_flower.observer import Evaluation, Observer
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
+
+
+def say(text: str) -> None:
+    """Print one line as it is, brackets and all."""
+    out.print(text, markup=False, soft_wrap=True)
+
+
+def complain(kind: str, text: str) -> None:
+    """Print one line on standard error: what kind of trouble, and the text as it is."""
+    line = Text.assemble((f"{kind}: ", "bold red"), " ".join(text.split()))
+    err.print(line, soft_wrap=True)
 
 
 class Bar(Observer):
@@ -105,9 +117,9 @@ def print_bytes(result: Mapping[str, Any]) -> None:
 def print_protections(result: Mapping[str, Any]) -> None:
     """Print what hid the embeddings, or that nothing did."""
     if result["protections"]:
-        out.print(f"protected by {'; '.join(result['protections'])}")
+        say(f"protected by {'; '.join(result['protections'])}")
     else:
-        out.print("[bold red]UNPROTECTED:[/] embeddings travelled in the clear (blinding = none)")
+        out.print("[bold red]UNPROTECTED:[/] what the parties sent travelled in the clear")
 
 
 def readable(count: int) -> str:

@@ -1,7 +1,6 @@
 """Flower clients that serve a passive party: a live one, or one rebuilt for every message."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from flwr.app import Array as FlowerArray
 from flwr.app import ArrayRecord, ConfigRecord, RecordDict
@@ -12,16 +11,12 @@ from flwr.common import (
     FitRes,
     GetPropertiesIns,
     GetPropertiesRes,
-    Scalar,
     Status,
 )
 
 from vfl_flower.codec import decode, encode, from_parameters, to_parameters
-from vfl_flower.errors import ProtocolError, VflError
+from vfl_flower.passive import PassiveParty, report
 from vfl_flower.state import State, pack, unpack
-
-if TYPE_CHECKING:
-    from vfl_flower.passive import PassiveParty
 
 OK = Status(Code.OK, "")
 ARRAYS, SKELETON = "vfl-flower.arrays", "vfl-flower.skeleton"  # records of context.state
@@ -30,7 +25,7 @@ ARRAYS, SKELETON = "vfl-flower.arrays", "vfl-flower.skeleton"  # records of cont
 class Endpoint(Client):
     """Serves a live party, with this package's codec in the place of Flower's slower one."""
 
-    def __init__(self, party: "PassiveParty") -> None:
+    def __init__(self, party: PassiveParty) -> None:
         self.party = party
 
     def get_properties(self, ins: GetPropertiesIns) -> GetPropertiesRes:
@@ -40,12 +35,10 @@ class Endpoint(Client):
     def fit(self, ins: FitIns) -> FitRes:
         """Answer one exchange."""
         try:
-            arrays = from_parameters(ins.parameters)
-        except ProtocolError as error:
-            answer: dict[str, Scalar] = {"error": type(error).__name__, "message": str(error)}
-            return FitRes(OK, to_parameters([]), 0, answer)
-        reply, rows, metrics = self.party.fit(arrays, ins.config)
-        return FitRes(OK, to_parameters(reply), rows, metrics)
+            reply, rows, metrics = self.party.fit(from_parameters(ins.parameters), ins.config)
+            return FitRes(OK, to_parameters(reply), rows, metrics)
+        except Exception as error:
+            return _failed(error, self.party.index)
 
 
 class RebuiltEndpoint(Client):
@@ -63,29 +56,26 @@ class RebuiltEndpoint(Client):
         ``context.state``.
     """
 
-    def __init__(self, build: Callable[[], Client], index: int, state: RecordDict) -> None:
+    def __init__(self, build: Callable[[], PassiveParty], index: int, state: RecordDict) -> None:
         self.build, self.index, self.state = build, index, state
 
     def get_properties(self, ins: GetPropertiesIns) -> GetPropertiesRes:
         """Answer the roll call, and say so if the party cannot be built."""
         try:
-            return self.build().get_properties(ins)
-        except VflError as error:
-            answer: dict[str, Scalar] = {
-                "index": self.index,
-                "error": type(error).__name__,
-                "message": str(error),
-            }
-            return GetPropertiesRes(OK, answer)
+            return Endpoint(self.build()).get_properties(ins)
+        except Exception as error:
+            return GetPropertiesRes(OK, {"index": self.index, **report(error, self.index)})
 
     def fit(self, ins: FitIns) -> FitRes:
         """Rebuild the party, let it remember, answer, and keep its memory."""
-        endpoint = self.build()
-        assert isinstance(endpoint, Endpoint)  # noqa: S101
-        if ARRAYS in self.state.array_records:
-            endpoint.party.recall(self._read())
-        res = endpoint.fit(ins)
-        self._write(endpoint.party.memory())
+        try:
+            party = self.build()
+            if ARRAYS in self.state.array_records:
+                party.recall(self._read())
+            res = Endpoint(party).fit(ins)
+            self._write(party.memory())
+        except Exception as error:
+            return _failed(error, self.index)
         return res
 
     def _read(self) -> State:
@@ -101,3 +91,7 @@ class RebuiltEndpoint(Client):
             }
         )
         self.state.config_records[SKELETON] = ConfigRecord({"skeleton": skeleton})
+
+
+def _failed(error: Exception, index: int) -> FitRes:
+    return FitRes(OK, to_parameters([]), 0, report(error, index))

@@ -43,3 +43,13 @@ class RunError(VflError):
 
 class Interrupted(VflError):
     """The user stopped the run; its last checkpoint is kept. The exit code is 130."""
+
+
+class TrainingError(VflError):
+    """Training went nowhere: a loss is not finite."""
+
+
+def last_line(error: object) -> str:
+    """Return an error's last line of text, or its class where it says nothing."""
+    lines = str(error).split("\n")
+    return lines[-1].strip() or type(error).__name__

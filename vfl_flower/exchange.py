@@ -25,14 +25,16 @@ Value = Array | Tensor
 
 @dataclass(frozen=True)
 class Request:
-    """Arrays for one phase: the same for every party, or one list for each.
+    """Arrays for one phase, encoded for the wire.
 
     Attributes
     ----------
     phase : str
         The clients' phase that deals with them.
-    arrays : sequence of sequences of arrays
-        One entry for all, or one per party.
+    shared : list of bytes or None
+        What every party gets, as npy bytes; None if each gets something else.
+    each : list of list of bytes
+        What each party gets, in roster order, where nothing is shared.
     purpose : {"training", "evaluation", "upkeep"}
         Where the ledger books the bytes.
     own : callable, optional
@@ -41,17 +43,14 @@ class Request:
     """
 
     phase: str
-    arrays: Sequence[Sequence[Value]]
-    purpose: Purpose = "training"
-    own: Callable[[], Any] | None = None
+    shared: list[bytes] | None
+    each: list[list[bytes]]
+    purpose: Purpose
+    own: Callable[[], Any] | None
 
     def tensors_for(self, party: int) -> list[bytes]:
         """Return the npy bytes for the party with this roster index."""
-        return self._encoded[party if len(self._encoded) > 1 else 0]
-
-    @cached_property
-    def _encoded(self) -> list[list[bytes]]:
-        return [[encode(to_array(a)) for a in arrays] for arrays in self.arrays]
+        return self.each[party] if self.shared is None else self.shared
 
 
 class Ask(Request):
@@ -128,7 +127,7 @@ def ask(
     purpose: Purpose = "training",
 ) -> Ask:
     """Ask every party the same; the value of `own` is ``replies.own``. See `Request`."""
-    return Ask(phase, [arrays], purpose, own)
+    return Ask(phase, _encode(arrays), [], purpose, own)
 
 
 def ask_each(
@@ -138,7 +137,7 @@ def ask_each(
     purpose: Purpose = "training",
 ) -> Ask:
     """Ask each party something else: one array for each, in roster order."""
-    return Ask(phase, [[a] for a in arrays], purpose, own)
+    return Ask(phase, None, [_encode([a]) for a in arrays], purpose, own)
 
 
 def tell(
@@ -148,7 +147,7 @@ def tell(
     purpose: Purpose = "training",
 ) -> Tell:
     """Tell every party the same; see `Request`. Nothing comes back, not even from `own`."""
-    return Tell(phase, [arrays], purpose, own)
+    return Tell(phase, _encode(arrays), [], purpose, own)
 
 
 def tell_each(
@@ -158,4 +157,8 @@ def tell_each(
     purpose: Purpose = "training",
 ) -> Tell:
     """Tell each party something else: one array for each, in roster order."""
-    return Tell(phase, [[a] for a in arrays], purpose, own)
+    return Tell(phase, None, [_encode([a]) for a in arrays], purpose, own)
+
+
+def _encode(values: Sequence[Value]) -> list[bytes]:
+    return [encode(to_array(value)) for value in values]

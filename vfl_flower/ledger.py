@@ -13,8 +13,12 @@ from typing import Any
 from flwr.common import Scalar
 
 from vfl_flower.codec import payload_of
+from vfl_flower.exchange import Request
 
 UP, DOWN = "up", "down"
+
+Entry = tuple[str, str, str, str]
+"""Party, purpose, phase, direction."""
 
 
 def framing_of(config: Mapping[str, Scalar]) -> int:
@@ -39,27 +43,51 @@ class Ledger:
     """
 
     def __init__(self) -> None:
-        self.payload: Counter[tuple[str, str, str, str]] = Counter()
-        self.framing: Counter[tuple[str, str, str, str]] = Counter()
+        self.payload: Counter[Entry] = Counter()
+        self.framing: Counter[Entry] = Counter()
         self.exchanges: Counter[str] = Counter()
         self.uploads: Counter[str] = Counter()
 
-    def book(
-        self, party: str, purpose: str, phase: str, direction: str, tensors: Sequence[bytes]
+    def book_request(
+        self,
+        party: str,
+        requests: Sequence[Request],
+        batches: Sequence[Sequence[bytes]],
+        config: Mapping[str, Scalar],
     ) -> None:
-        """Enter the arrays of one phase."""
-        entry = (party, purpose, phase, direction)
+        """Enter one message to a party: the tells that ride along, and the ask that carries them.
+
+        A riding tell pays for its own mention in the config record, commas included, so that an
+        ask costs the same whether or not something rides with it.
+        """
+        rest = framing_of(config)
+        for request, batch in zip(requests, batches, strict=True):
+            entry = (party, request.purpose, request.phase, DOWN)
+            self._book(entry, batch)
+            if request is not requests[-1]:
+                mention = len(f"{request.phase},{len(batch)},")
+                self.framing[entry] += mention
+                rest -= mention
+        self.framing[(party, requests[-1].purpose, requests[-1].phase, DOWN)] += rest
+
+    def book_reply(
+        self,
+        party: str,
+        request: Request,
+        tensors: Sequence[bytes],
+        metrics: Mapping[str, Scalar],
+    ) -> None:
+        """Enter one message from a party."""
+        entry = (party, request.purpose, request.phase, UP)
+        self._book(entry, tensors)
+        self.framing[entry] += framing_of(metrics)
+        if tensors and request.purpose != "upkeep":
+            self.uploads[party] += 1
+
+    def _book(self, entry: Entry, tensors: Sequence[bytes]) -> None:
         payload = sum(map(payload_of, tensors))
         self.payload[entry] += payload
         self.framing[entry] += sum(map(len, tensors)) - payload
-        if direction == UP and tensors and purpose != "upkeep":
-            self.uploads[party] += 1
-
-    def book_config(
-        self, party: str, purpose: str, phase: str, direction: str, config: Mapping[str, Scalar]
-    ) -> None:
-        """Enter the config record of one message under the phase that it asks."""
-        self.framing[(party, purpose, phase, direction)] += framing_of(config)
 
     def total(self, direction: str, purpose: str = "training") -> int:
         """Return all bytes, payload and framing, in one direction for one purpose."""
@@ -88,8 +116,9 @@ class Ledger:
             "uploads": dict(self.uploads),
         }
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take back what `state_dict` gave."""
-        self.payload = Counter({tuple(entry): n for *entry, n in state["payload"]})
-        self.framing = Counter({tuple(entry): n for *entry, n in state["framing"]})
-        self.exchanges, self.uploads = Counter(state["exchanges"]), Counter(state["uploads"])
+    def carry_over(self, state: dict[str, Any]) -> None:
+        """Add the books of an earlier sitting, as `state_dict` gave them, to these."""
+        self.payload.update({tuple(entry): n for *entry, n in state["payload"]})
+        self.framing.update({tuple(entry): n for *entry, n in state["framing"]})
+        self.exchanges.update(state["exchanges"])
+        self.uploads.update(state["uploads"])

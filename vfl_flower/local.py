@@ -1,6 +1,7 @@
 """The local carrier: every party in this process, each exchange through the wire's codec."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NoReturn
 
 from flwr.app import RecordDict
@@ -81,10 +82,7 @@ def run_amnesiac(
         What each party remembers at the end.
     """
     states = [RecordDict() for _ in range(active.cfg.parties - 1 if count is None else count)]
-    clients = [
-        RebuiltEndpoint(lambda k=k: build(k).to_client(), k, state)  # type: ignore[misc]
-        for k, state in enumerate(states)
-    ]
+    clients = [RebuiltEndpoint(partial(build, k), k, state) for k, state in enumerate(states)]
     serve(active, clients)
     return states
 
@@ -94,7 +92,4 @@ def serve(active: ActiveParty, clients: Sequence[Client]) -> None:
     manager = SimpleClientManager()
     for number, client in enumerate(clients):
         manager.register(LocalProxy(f"client-{number}", client))
-    try:
-        ProtocolServer(client_manager=manager, strategy=active).fit(0, None)
-    finally:
-        active.observer.on_end()
+    ProtocolServer(client_manager=manager, strategy=active).fit(0, None)

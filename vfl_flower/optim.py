@@ -14,7 +14,7 @@ OPTIMIZERS: dict[str, Callable[[Iterable[nn.Parameter], float], Optimizer]] = {
     "adam": lambda parameters, lr: Adam(parameters, lr),
 }
 
-DEFAULT_RATES = {"sgd": 0.05, "momentum": 0.05, "adagrad": 0.02, "adam": 0.003}
+DEFAULT_RATES = {"sgd": 0.05, "momentum": 0.01, "adagrad": 0.02, "adam": 0.003}
 
 SCHEDULES: dict[str, Callable[[float], float]] = {
     "constant": lambda done: 1.0,

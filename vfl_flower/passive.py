@@ -14,7 +14,6 @@ from flwr.common import NDArrays, Scalar
 from torch import Tensor
 
 from vfl_flower.codec import Array, to_array, to_tensor
-from vfl_flower.endpoint import Endpoint
 from vfl_flower.errors import ProtocolError, VflError
 from vfl_flower.member import Member
 from vfl_flower.names import party_name
@@ -149,15 +148,13 @@ class PassiveParty(Member, NumPyClient):
         """
         try:
             return self._answer(parameters, config), len(self.x), {}
-        except VflError as error:
-            return [], 0, {"error": type(error).__name__, "message": str(error)}
         except Exception as error:
-            log.exception("%s failed", party_name(self.index))
-            message = "see this party's own log for the message"
-            return [], 0, {"error": type(error).__name__, "message": message}
+            return [], 0, {**report(error, self.index), "phase": self.received.phase}
 
     def to_client(self) -> Client:
         """Return the Flower client that serves this party."""
+        from vfl_flower.endpoint import Endpoint  # it builds on this module
+
         return Endpoint(self)
 
     # Dispatch --------------------------------------------------------------------------------
@@ -216,6 +213,15 @@ class PassiveParty(Member, NumPyClient):
         """Return all that this party must have again to answer the next message."""
         parts = {name: part.state_dict() for name, part in self._parts.items()}
         return {"exchange": self.exchange, "last": self.last, **self.durable(), **parts}
+
+
+def report(error: Exception, index: int) -> dict[str, Scalar]:
+    """Turn an error into what the active party is told of it; see `PassiveParty.fit`."""
+    message = str(error)
+    if not isinstance(error, VflError):
+        log.error("%s failed", party_name(index), exc_info=error)
+        message = "see this party's own log for what it says"
+    return {"error": type(error).__name__, "message": message}
 
 
 def _phases_of(owner: object) -> dict[str, PhaseMethod]:

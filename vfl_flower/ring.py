@@ -44,14 +44,15 @@ def encode_ring(x: Tensor, summands: int) -> Words:
         If a value is not finite, or so large that the sum could overflow. The text names the
         limit, not the value, which is the party's own.
     """
+    rounded = torch.round(x.detach() * SCALE)
     limit = LIMIT / summands
-    lowest, highest = torch.aminmax(x.detach())
-    if not (-limit < lowest and highest < limit):
+    lowest, highest = torch.aminmax(rounded)
+    if not (-limit * SCALE < lowest and highest < limit * SCALE):  # NaN fails too
         raise BlindingError(
             f"an embedding has values at or beyond ±{limit:g} (or not finite), the limit for a sum "
             f"of {summands} in the ring; lower the learning rate or scale the network's output"
         )
-    words: Words = torch.round(x.detach() * SCALE).to(torch.int32).numpy().view(np.uint32)
+    words: Words = rounded.to(torch.int32).numpy().view(np.uint32)
     return words
 
 

@@ -2,16 +2,19 @@
 
 import time
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from concurrent.futures import TimeoutError as TooLate
+from contextlib import suppress
 from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from threading import Thread
 
 from flwr.common import GetPropertiesIns, Scalar
 from flwr.server.client_manager import ClientManager
 from flwr.server.client_proxy import ClientProxy
 
-from vfl_flower.errors import RosterError
+from vfl_flower.errors import RosterError, last_line
 from vfl_flower.names import party_name
+
+Properties = Mapping[str, Scalar]
 
 POLL = 0.2  # seconds between looks at who is connected
 
@@ -29,9 +32,7 @@ class Roster:
         return ((k, party_name(k), proxy) for k, proxy in enumerate(self.proxies))
 
 
-def roll_call(
-    manager: ClientManager, size: int, facts: Mapping[str, Scalar], timeout: float
-) -> Roster:
+def roll_call(manager: ClientManager, size: int, facts: Properties, timeout: float) -> Roster:
     """Find the passive parties and check that they agree with the active party.
 
     Parameters
@@ -43,7 +44,7 @@ def roll_call(
     facts : mapping of str to scalar
         What every party must hold equal: rows, embedding width, protocol version, code digest.
     timeout : float
-        Seconds to wait for all of them.
+        Seconds to wait for all to connect, and then as long again for their answers.
 
     Returns
     -------
@@ -57,22 +58,21 @@ def roll_call(
     deadline = time.monotonic() + timeout
     while manager.num_available() < size and time.monotonic() < deadline:
         time.sleep(POLL)
-    answers = _ask_all(list(manager.all().values()), max(deadline - time.monotonic(), POLL))
     members: dict[int, ClientProxy] = {}
-    for proxy, properties in answers:
+    for proxy, properties in _ask_all(list(manager.all().values()), timeout):
+        index = _index(properties)
         if "error" in properties:
-            raise RosterError(f"{_who(properties)}: {properties['message']!s}")
-        index = int(properties["index"])
+            raise RosterError(f"{_who(index)}: {properties.get('message')!s}")
+        if index is None or not 0 <= index < size:
+            raise RosterError(
+                f"{_who(index)} is here, but the run has {size} passive parties; raise parties, "
+                f"or start with num-supernodes={size} and partition-id 0 to {size - 1}"
+            )
         if index in members:
             raise RosterError(
-                f"two parties say that they are {party_name(index)}; give each its own partition-id"
+                f"two parties say that they are {_who(index)}; give each its own partition-id"
             )
-        if index >= size:
-            raise RosterError(
-                f"{party_name(index)} is here, but the run has {size} passive parties; raise "
-                f"parties, or start with num-supernodes={size}"
-            )
-        _check(properties, facts)
+        _check(_who(index), properties, facts)
         members[index] = proxy
     missing = [party_name(k) for k in range(size) if k not in members]
     if missing:
@@ -83,37 +83,37 @@ def roll_call(
     return Roster(tuple(members[k] for k in range(size)))
 
 
-def _who(properties: Mapping[str, Scalar]) -> str:
-    return party_name(int(properties["index"])) if "index" in properties else "a party"
+def _index(properties: Properties) -> int | None:
+    index = properties.get("index")
+    return index if type(index) is int else None
 
 
-def _ask_all(
-    proxies: list[ClientProxy], timeout: float
-) -> list[tuple[ClientProxy, Mapping[str, Scalar]]]:
+def _who(index: int | None) -> str:
+    return "a party without an index" if index is None else party_name(index)
+
+
+def _ask_all(proxies: list[ClientProxy], timeout: float) -> list[tuple[ClientProxy, Properties]]:
     """Ask everybody connected for its properties at once; who is too late is left out."""
-    if not proxies:
-        return []
-    pool = ThreadPoolExecutor(len(proxies))
-    asked = {
-        pool.submit(proxy.get_properties, GetPropertiesIns({}), None, None): proxy
-        for proxy in proxies
-    }
-    answers: list[tuple[ClientProxy, Mapping[str, Scalar]]] = []
-    try:
-        for future in as_completed(asked, timeout):
-            answer: Mapping[str, Scalar]
-            try:
-                answer = future.result().properties
-            except Exception as error:
-                answer = {"error": type(error).__name__, "message": str(error).splitlines()[-1]}
-            answers.append((asked[future], answer))
-    except TooLate:
-        pass  # the missing are named by the caller
-    pool.shutdown(wait=False, cancel_futures=True)
+    arrived: SimpleQueue[tuple[ClientProxy, Properties]] = SimpleQueue()
+
+    def call(proxy: ClientProxy) -> None:
+        try:
+            answer: Properties = proxy.get_properties(GetPropertiesIns({}), None, None).properties
+        except Exception as error:
+            answer = {"error": type(error).__name__, "message": last_line(error)}
+        arrived.put((proxy, answer))
+
+    for proxy in proxies:  # daemons, so that one that hangs does not keep the process alive
+        Thread(target=call, args=(proxy,), daemon=True).start()
+    answers: list[tuple[ClientProxy, Properties]] = []
+    deadline = time.monotonic() + timeout
+    with suppress(Empty):
+        while len(answers) < len(proxies):
+            answers.append(arrived.get(timeout=max(deadline - time.monotonic(), 0)))
     return answers
 
 
-def _check(properties: Mapping[str, Scalar], facts: Mapping[str, Scalar]) -> None:
+def _check(who: str, properties: Properties, facts: Properties) -> None:
     for name, value in facts.items():
         theirs = properties.get(name)
         if name == "folder" or theirs == value:
@@ -122,6 +122,6 @@ def _check(properties: Mapping[str, Scalar], facts: Mapping[str, Scalar]) -> Non
         if name == "code":
             where = f" (in {facts.get('folder')!s} here, in {properties.get('folder')!s} there)"
         raise RosterError(
-            f"{_who(properties)} has {name} = {theirs!s}, the active party {value!s}{where}; "
+            f"{who} has {name} = {theirs!s}, the active party {value!s}{where}; "
             "give all parties the same"
         )

@@ -35,8 +35,6 @@ class RunFolder:
         cls.check_free(path)
         try:
             path.mkdir(parents=True, exist_ok=True)
-            for place in range(cfg.parties):
-                (path / member_name(place)).mkdir(mode=0o700)
             public = {k: v for k, v in cfg.to_mapping().items() if k not in PLACES}
             public["data-dir"] = str(Path(cfg.data_dir).absolute())
             write_atomically(path / CONFIG, tomli_w.dumps(public).encode())
@@ -53,7 +51,9 @@ class RunFolder:
         RunError
             Says so.
         """
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        if path.exists() and not path.is_dir():
+            raise RunError(f"{path} is a file; choose another out")
+        if path.exists() and any(path.iterdir()):
             raise RunError(f"{path} exists and is not empty; choose another out, or resume it")
 
     @classmethod
@@ -128,4 +128,4 @@ class MetricsFile(Observer):
 
 
 def _line(evaluation: Evaluation) -> str:
-    return json.dumps(evaluation.as_dict()) + "\n"
+    return json.dumps(evaluation.as_dict(), allow_nan=False) + "\n"

@@ -42,6 +42,8 @@ def pack(state: State) -> tuple[dict[str, Array], str]:
 
     def visit(value: Any, path: str) -> Any:  # noqa: ANN401
         if isinstance(value, Tensor | np.ndarray):
+            while path in arrays:  # keys with dots
+                path += "'"
             arrays[path] = to_array(value).copy()
             return {"$array": path}
         if isinstance(value, bytes):
@@ -85,7 +87,7 @@ def restore(owner: object, state: State) -> None:
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a file that either is whole or is not there, whatever happens meanwhile."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -117,5 +119,5 @@ def read_state(path: Path) -> State:
         with safe_open(path, framework="np") as file:
             skeleton = file.metadata()["state"]
             return unpack({name: file.get_tensor(name) for name in file.keys()}, skeleton)  # noqa: SIM118
-    except (OSError, SafetensorError, TypeError, KeyError, ValueError) as error:
+    except (OSError, SafetensorError, RecursionError, TypeError, KeyError, ValueError) as error:
         raise RunError(f"{path} is missing or damaged: {error}") from error

@@ -48,7 +48,7 @@ class Tape(Part):
 
     def __getitem__(self, name: str) -> tuple[Tensor, Tensor]:
         """Return a pass's input, a leaf if it is float, and its result with its graph."""
-        if not self._live:
+        if name not in self._live:  # the party was rebuilt since
             self._rewind()
             self._live = {n: self._forward(n, value) for n, value in self._inputs.items()}
         return self._live[name]

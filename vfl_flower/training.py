@@ -13,7 +13,7 @@ from torch import Tensor
 from vfl_flower.checkpoint import WEIGHTS, checkpoint_path, write_checkpoint
 from vfl_flower.codec import Array
 from vfl_flower.config import RunConfig
-from vfl_flower.errors import Interrupted
+from vfl_flower.errors import Interrupted, TrainingError
 from vfl_flower.exchange import Protocol, ask
 from vfl_flower.ledger import DOWN, UP
 from vfl_flower.names import member_name
@@ -72,20 +72,37 @@ def train(party: "ActiveParty") -> Protocol:
         for rows in _rest_of_epoch(party, per_epoch):
             losses = yield from party.step(rows, party.y[torch.from_numpy(rows)])
             progress.step += 1
+            _check_finite(losses, progress.step)
             progress.losses.append(losses)
             party.observer.on_step(progress.step, losses)
             end = progress.step % per_epoch == 0
             if progress.step % (cfg.eval_every or per_epoch) == 0 or end:
                 yield from validate(party, progress.step // per_epoch)
-            if party.stop:
+            if stopping := party.stop:
                 break
-        if party.stop or progress.step // per_epoch % cfg.checkpoint_every == 0:
+        if stopping or progress.step // per_epoch % cfg.checkpoint_every == 0:
             yield from checkpoint(party)
-        if party.stop:
+        if stopping:
             raise Interrupted(f"stopped after step {progress.step}; resume continues from there")
+    yield from finish(party)
+
+
+def finish(party: "ActiveParty") -> Protocol:
+    """Evaluate the test rows, and let every party write its final weights."""
     loss, accuracy = yield from evaluate(party, party.rows["test"])
-    progress.test = {"loss": loss, "accuracy": accuracy}
-    yield from save_weights(party)
+    party.progress.test = {"loss": loss, "accuracy": accuracy}
+    if party.folder is not None:
+        yield ask("save", purpose="upkeep")
+        write_state(party.folder / WEIGHTS, party.net.state_dict())
+
+
+def _check_finite(losses: list[float], step: int) -> None:
+    for place, loss in enumerate(losses):
+        if not math.isfinite(loss):
+            raise TrainingError(
+                f"the loss of {member_name(place)} is not finite at step {step}; lower the "
+                "learning rates"
+            )
 
 
 def _rest_of_epoch(party: "ActiveParty", per_epoch: int) -> Iterator[Array]:
@@ -163,14 +180,7 @@ def restore(party: "ActiveParty", step: int) -> Protocol:
     party.progress.step, party.progress.seconds = state.pop("step"), state.pop("seconds")
     party.progress.losses = state.pop("losses")
     party.progress.records = [Evaluation(**record) for record in state.pop("records")]
-    party.ledger.load_state_dict(state.pop("ledger"))
+    party.ledger.carry_over(state.pop("ledger"))
     party.exchange = max(party.exchange, state.pop("exchange"))
     party.recall(state)
     yield ask("restore", np.array(step), purpose="upkeep")
-
-
-def save_weights(party: "ActiveParty") -> Protocol:
-    """Let every party write its final weights."""
-    if party.folder is not None:
-        yield ask("save", purpose="upkeep")
-        write_state(party.folder / WEIGHTS, party.net.state_dict())

@@ -1,5 +1,6 @@
 """The data sets by name: features and labels of all rows, the published test rows last."""
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -8,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from vfl_flower.errors import DataError
+from vfl_flower.errors import DataError, last_line
 
 Features = NDArray[np.float32]  # (N, channels, height, width) or (N, columns)
 Labels = NDArray[np.int64]  # (N,)
@@ -69,14 +70,21 @@ def _torchvision(name: str, folder: Path, download: bool):  # type: ignore[no-un
     kind = getattr(datasets, name)
     try:
         return [kind(folder, train=train, download=False) for train in (True, False)]
+    except (ValueError, AssertionError, EOFError, IndexError) as error:
+        raise DataError(f"{name} in {folder.resolve()} is damaged: {last_line(error)}") from error
     except RuntimeError as missing:
         place = f"{name} is not in {folder.resolve()} (torchvision's layout: {name}/raw/...)"
         if not download:
             raise DataError(f"{place}; set data-dir, or allow download") from missing
+        there = folder.exists()
         try:
             return [kind(folder, train=train, download=True) for train in (True, False)]
         except (RuntimeError, OSError) as error:
-            raise DataError(f"{place} and cannot be downloaded: {error}; set data-dir") from error
+            with contextlib.suppress(OSError):  # torchvision's empty folders; never one with files
+                for made in (folder / name / "raw", folder / name, *([] if there else [folder])):
+                    made.rmdir()
+            reason = " ".join(str(error).split())
+            raise DataError(f"{place} and cannot be downloaded: {reason}; set data-dir") from error
 
 
 def _torchvision_set(name: str) -> DataSet:

@@ -55,7 +55,7 @@ def rows_of(cfg: RunConfig, total: int) -> dict[str, Array]:
     return parts
 
 
-@lru_cache(maxsize=16)  # Flower rebuilds a party for every message; it must not load data anew
+@lru_cache(maxsize=128)  # Flower rebuilds a party for every message; it must not load data anew
 def columns_of(cfg: RunConfig, place: int) -> Tensor:
     """Return the columns of one party, scaled: (N, ...) float32; 0 is the active party.
 
