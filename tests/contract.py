@@ -1,0 +1,166 @@
+"""What the contract suite shares: tiny runs over each carrier, with the wire tapped."""
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+from flwr.app import RecordDict
+from flwr.client import Client
+from flwr.common import FitIns, FitRes, GetPropertiesIns, GetPropertiesRes
+from torch import Tensor
+
+from vfl_flower.active import ActiveParty
+from vfl_flower.build import build_active, build_passive
+from vfl_flower.codec import Array, decode, from_parameters, to_tensor
+from vfl_flower.config import RunConfig
+from vfl_flower.endpoint import ARRAYS, RebuiltEndpoint
+from vfl_flower.local import serve
+from vfl_flower.passive import PassiveParty
+from vfl_flower.state import pack, unpack
+
+CARRIERS = ("local", "amnesia")
+BATCH = 200
+EPOCHS = 2
+
+
+def configured(method: str, seed: int = 0) -> RunConfig:
+    """Return the run that all contract tests repeat: two epochs of seven steps, the last short."""
+    return RunConfig(
+        method=method, seed=seed, models="mlp", epochs=EPOCHS, batch_size=BATCH, embedding_dim=16
+    )
+
+
+@dataclass
+class Tap(Client):
+    """Passes everything on to another client, and keeps it."""
+
+    client: Client
+    sent: list[tuple[FitIns, FitRes]] = field(default_factory=list)
+
+    def get_properties(self, ins: GetPropertiesIns) -> GetPropertiesRes:
+        return self.client.get_properties(ins)
+
+    def fit(self, ins: FitIns) -> FitRes:
+        res = self.client.fit(ins)
+        self.sent.append((ins, res))
+        return res
+
+    def requests(self) -> list[tuple[str, list[Array]]]:
+        """Return every phase asked of this party, with its arrays, in order."""
+        found = []
+        for ins, _ in self.sent:
+            arrays = from_parameters(ins.parameters)
+            counts = [int(n) for n in str(ins.config["arrays"]).split(",")]
+            for phase, count in zip(str(ins.config["phases"]).split(","), counts, strict=True):
+                found.append((phase, arrays[:count]))
+                arrays = arrays[count:]
+        return found
+
+    def replies(self) -> list[Array]:
+        """Return every array that left this party."""
+        return [array for _, res in self.sent for array in from_parameters(res.parameters)]
+
+
+@dataclass
+class Delayed(Client):
+    """Answers after a while that differs each time, so that parties overtake each other."""
+
+    client: Client
+    seed: int
+
+    def __post_init__(self) -> None:
+        self.random = random.Random(self.seed)  # noqa: S311
+
+    def get_properties(self, ins: GetPropertiesIns) -> GetPropertiesRes:
+        return self.client.get_properties(ins)
+
+    def fit(self, ins: FitIns) -> FitRes:
+        time.sleep(self.random.uniform(0, 0.004))
+        return self.client.fit(ins)
+
+
+@dataclass
+class Forgetful(Client):
+    """Serves a live party whose memory takes the way through arrays and text at every message."""
+
+    party: PassiveParty
+
+    def get_properties(self, ins: GetPropertiesIns) -> GetPropertiesRes:
+        return self.party.to_client().get_properties(ins)
+
+    def fit(self, ins: FitIns) -> FitRes:
+        self.party.recall(unpack(*pack(self.party.memory())))
+        res = self.party.to_client().fit(ins)
+        self.party.recall(self.party.memory())
+        return res
+
+
+Weights = list[dict[str, Tensor]]
+Build = Callable[[int], PassiveParty]
+
+
+@dataclass
+class Parties:
+    """The passive parties of a run on one carrier."""
+
+    clients: list[Client]
+    weights: Callable[[], Weights]
+
+
+def passive_parties(carrier: str, build: Build, count: int = 3) -> Parties:
+    """Put the passive parties on a carrier."""
+    if carrier == "local":
+        live = [build(k) for k in range(count)]
+        return Parties(
+            [party.to_client() for party in live], lambda: [p.net.state_dict() for p in live]
+        )
+    states = [RecordDict() for _ in range(count)]
+
+    def endpoint(k: int) -> Client:
+        return RebuiltEndpoint(lambda: build(k), k, states[k])
+
+    return Parties([endpoint(k) for k in range(count)], lambda: [weights_in(s) for s in states])
+
+
+def weights_in(state: RecordDict) -> dict[str, Tensor]:
+    """Read the network out of what Flower keeps of a rebuilt party."""
+    prefix = "state.net."
+    return {
+        name.removeprefix(prefix): to_tensor(decode(array.data))
+        for name, array in state.array_records[ARRAYS].items()
+        if name.startswith(prefix)
+    }
+
+
+@dataclass
+class Run:
+    """A finished run."""
+
+    active: ActiveParty
+    taps: list[Tap]
+    passive: Weights
+
+    @property
+    def weights(self) -> Weights:
+        return [dict(self.active.net.state_dict()), *self.passive]
+
+
+@cache
+def finished(method: str, carrier: str, seed: int = 0, sitting: int = 0) -> Run:
+    """Train once and remember it; another `sitting` trains again."""
+    cfg = configured(method, seed)
+    active = build_active(cfg)
+    parties = passive_parties(carrier, lambda k: build_passive(cfg, k))
+    taps = [Tap(client) for client in parties.clients]
+    serve(active, taps)
+    return Run(active, taps, parties.weights())
+
+
+def differing(ours: Weights, theirs: Sequence[dict[str, Tensor]]) -> list[str]:
+    """Return place and name of every array that differs; both must have the same names."""
+    assert all(ours)
+    assert [set(a) for a in ours] == [set(b) for b in theirs]
+    pairs = enumerate(zip(ours, theirs, strict=True))
+    return [f"{place}: {n}" for place, (a, b) in pairs for n in a if not a[n].equal(b[n])]

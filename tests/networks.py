@@ -1,0 +1,51 @@
+"""Networks that are hard to rebuild: BatchNorm, and dropout of both kinds."""
+
+import math
+
+import pytest
+from torch import nn
+
+from vfl_flower.nets import NETWORKS, Shape, SplitNet
+from vfl_flower.randomness import Dropout
+
+
+class GlobalNet(nn.Module):
+    """A user's network: its dropout draws from torch's global generator, and it does not say so."""
+
+    def __init__(self, embed: nn.Module, decide: nn.Module) -> None:
+        super().__init__()
+        self.embed, self.decide = embed, decide
+
+
+def halves(
+    shape: Shape, width: int, classes: int, dropout: type[nn.Module]
+) -> tuple[nn.Module, nn.Module]:
+    """Return both halves, each with BatchNorm and dropout."""
+    embed = nn.Sequential(
+        nn.Flatten(),
+        nn.Linear(math.prod(shape), 24),
+        nn.BatchNorm1d(24),
+        nn.ReLU(),
+        dropout(0.3),
+        nn.Linear(24, width),
+    )
+    decide = nn.Sequential(
+        nn.BatchNorm1d(width), nn.ReLU(), dropout(0.2), nn.Linear(width, classes)
+    )
+    return embed, decide
+
+
+def own_dropout(shape: Shape, width: int, classes: int) -> nn.Module:
+    """BatchNorm, and this package's dropout."""
+    return SplitNet(*halves(shape, width, classes, Dropout))
+
+
+def global_dropout(shape: Shape, width: int, classes: int) -> nn.Module:
+    """BatchNorm, and torch's dropout."""
+    return GlobalNet(*halves(shape, width, classes, nn.Dropout))
+
+
+def register(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make both known to the configuration for one test."""
+    monkeypatch.setitem(NETWORKS, "own-dropout", own_dropout)
+    monkeypatch.setitem(NETWORKS, "global-dropout", global_dropout)

@@ -1,0 +1,294 @@
+"""The configuration: one set of names, types and limits, wherever it comes from."""
+
+import tomllib
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+import tomli_w
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vfl_flower.config import RunConfig, kebab, read_toml, split_list
+from vfl_flower.errors import ConfigError
+from vfl_flower.optim import DEFAULT_RATES
+from vfl_flower.registry import METHODS
+
+UNHURRIED = settings(deadline=None, max_examples=50)  # the machine may be busy
+ROOT = Path(__file__).resolve().parents[1]
+KNOBS = {kebab(each.name): each for each in fields(RunConfig)}
+
+# for every knob values that work, all of them other than the default
+GOOD: dict[str, st.SearchStrategy[object]] = {
+    "method": st.just("vfedmh"),
+    "dataset": st.sampled_from(("mnist", "fashion-mnist")),
+    "parties": st.integers(5, 40),
+    "seed": st.integers(1, 2**62),
+    "data-dir": st.text(min_size=1),
+    "download": st.just(False),
+    "partition": st.just("columns"),
+    "strip-axis": st.just("rows"),
+    "validation": st.floats(0.2, 0.99),
+    "models": st.sampled_from(("mlp", "cnn", "lenet")),
+    "embedding-dim": st.integers(65, 10**6),
+    "optimizers": st.sampled_from(("sgd", "momentum", "adagrad")),
+    "learning-rates": st.floats(1e-9, 10).map(str),
+    "schedule": st.just("cosine"),
+    "epochs": st.integers(21, 10**6),
+    "batch-size": st.integers(129, 10**6),
+    "loss": st.sampled_from(("cross-entropy", "binary-cross-entropy")),
+    "eval-every": st.integers(1, 10**6),
+    "eval-batch-size": st.integers(1, 4095),
+    "bounds": st.sampled_from(("on", "off")),
+    "blinding": st.just("none"),
+    "out": st.text(min_size=1),
+    "checkpoint-every": st.integers(2, 10**6),
+    "threads": st.integers(2, 64),
+    "party-timeout": st.floats(0.001, 1e9).filter(lambda seconds: seconds != 60.0),
+}
+
+BAD: list[tuple[str, object]] = [
+    ("method", "eastr"),
+    ("method", ""),
+    ("dataset", "cifar"),
+    ("partition", "strip"),
+    ("strip-axis", "row"),
+    ("schedule", "linear"),
+    ("blinding", "pairs"),
+    ("blinding", ""),
+    ("bounds", "yes"),
+    ("loss", "hinge"),
+    ("embedding-dim", 0),
+    ("batch-size", 0),
+    ("batch-size", -128),
+    ("eval-batch-size", 0),
+    ("checkpoint-every", 0),
+    ("threads", 0),
+    ("epochs", -1),
+    ("seed", -1),
+    ("eval-every", -1),
+    ("parties", 1),
+    ("parties", 0),
+    ("validation", 0.0),
+    ("validation", 1.0),
+    ("validation", -0.1),
+    ("validation", float("nan")),
+    ("party-timeout", 0.0),
+    ("party-timeout", -1.0),
+    ("party-timeout", float("inf")),
+    ("party-timeout", float("nan")),
+    ("models", "resnet"),
+    ("models", ""),
+    ("models", "mixed,mlp,mlp,mlp"),
+    ("optimizers", "adamw"),
+    ("optimizers", "adam,adam,adam,"),
+    ("learning-rates", ""),
+    ("learning-rates", "fast"),
+    ("learning-rates", "0"),
+    ("learning-rates", "-0.1"),
+    ("learning-rates", "nan"),
+    ("learning-rates", "inf"),
+    ("learning-rates", "auto,0.1,0.1,zero"),
+]
+
+
+def test_every_knob_is_tried_below() -> None:
+    """A new knob must come with good and, unless it takes anything, bad values."""
+    assert set(GOOD) == set(KNOBS)
+    assert set(KNOBS) - {key for key, _ in BAD} == {"data-dir", "download", "out"}
+
+
+def test_names_are_kebab_case() -> None:
+    assert all(name == name.lower() and "_" not in name for name in KNOBS)
+    assert {"strip-axis", "eval-batch-size", "party-timeout", "embedding-dim"} < set(KNOBS)
+    assert list(RunConfig().to_mapping()) == list(KNOBS)
+
+
+def test_every_knob_says_what_it_means() -> None:
+    for each in KNOBS.values():
+        assert each.metadata["help"]
+        assert each.metadata["group"]
+
+
+@pytest.mark.parametrize("knob", GOOD)
+def test_every_knob_arrives_under_its_name(knob: str) -> None:
+    @UNHURRIED
+    @given(GOOD[knob])
+    def arrives(value: object) -> None:
+        cfg = RunConfig.from_mapping({knob: value})
+        assert getattr(cfg, KNOBS[knob].name) == value
+        changed = {k for k, v in cfg.to_mapping().items() if v != RunConfig().to_mapping()[k]}
+        assert changed == {knob}
+
+    arrives()
+
+
+@UNHURRIED
+@given(st.fixed_dictionaries({}, optional=GOOD))
+def test_mappings_and_toml_round_trip(values: dict[str, object]) -> None:
+    cfg = RunConfig.from_mapping(values)
+    assert RunConfig.from_mapping(cfg.to_mapping()) == cfg
+    mapping = tomllib.loads(tomli_w.dumps(cfg.to_mapping()))
+    assert RunConfig.from_mapping(mapping) == cfg
+    assert {k: type(v) for k, v in mapping.items()} == {
+        k: type(each.default) for k, each in KNOBS.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("batch_size", "batch-size"),
+        ("bach-size", "batch-size"),
+        ("optimiser", "optimizers"),
+        ("learning-rate", "learning-rates"),
+    ],
+)
+def test_an_unknown_key_is_an_error_with_a_suggestion(typed: str, meant: str) -> None:
+    with pytest.raises(ConfigError, match=f"unknown key '{typed}'; did you mean '{meant}'?"):
+        RunConfig.from_mapping({typed: 1})
+
+
+def test_a_key_like_no_other_lists_the_known_ones() -> None:
+    with pytest.raises(ConfigError) as refusal:
+        RunConfig.from_mapping({"qqqq": 1})
+    assert all(name in str(refusal.value) for name in KNOBS)
+
+
+@pytest.mark.parametrize(
+    ("knob", "value"),
+    [
+        ("seed", True),
+        ("parties", False),
+        ("parties", "4"),
+        ("epochs", 20.0),
+        ("epochs", None),
+        ("validation", "0.1"),
+        ("validation", True),
+        ("party-timeout", "60"),
+        ("download", 1),
+        ("download", "true"),
+        ("method", 3),
+        ("models", ["mlp", "cnn"]),
+        ("learning-rates", 0.1),
+        ("data-dir", Path("data")),
+    ],
+)
+def test_a_wrong_type_is_an_error_that_names_the_knob(knob: str, value: object) -> None:
+    kind = type(RunConfig().to_mapping()[knob]).__name__
+    with pytest.raises(ConfigError, match=rf"^{knob} must be .*\b{kind}\b, not"):
+        RunConfig.from_mapping({knob: value})
+
+
+def test_an_int_will_do_for_a_float() -> None:
+    cfg = RunConfig.from_mapping({"party-timeout": 5})
+    assert cfg.party_timeout == 5.0
+    assert type(cfg.party_timeout) is float
+
+
+@pytest.mark.parametrize(("knob", "value"), BAD)
+def test_a_value_that_cannot_work_is_an_error_that_names_the_knob(knob: str, value: object) -> None:
+    with pytest.raises(ConfigError, match=f"^{knob}\\b"):
+        RunConfig.from_mapping({knob: value})
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"parties": 2, "blinding": "none"},
+        {"parties": 3},
+        {"epochs": 0, "seed": 0, "eval-every": 0},
+        {"embedding-dim": 1, "batch-size": 1, "eval-batch-size": 1, "checkpoint-every": 1},
+        {"models": "mlp, cnn ,lenet,mlp", "optimizers": "sgd,adam,adam,sgd"},
+        {"learning-rates": "auto,0.1,1e-3,auto"},
+    ],
+)
+def test_the_edges_of_what_works(values: dict[str, object]) -> None:
+    mapping = RunConfig.from_mapping(values).to_mapping()
+    assert {key: mapping[key] for key in values} == values
+
+
+@pytest.mark.parametrize("method", [name for name, method in METHODS.items() if method.blinds])
+def test_a_blinded_method_needs_two_passive_parties(method: str) -> None:
+    with pytest.raises(ConfigError, match="parties = 3 or more") as refusal:
+        RunConfig(method=method, parties=2)
+    assert method in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("knob", "entry"), [("models", "mlp"), ("optimizers", "adam"), ("learning-rates", "0.1")]
+)
+@pytest.mark.parametrize("length", [1, 2, 3, 4, 5])
+def test_lists_have_one_entry_or_one_for_each_party(knob: str, entry: str, length: int) -> None:
+    values = {knob: ",".join([entry] * length)}
+    if length in (1, 4):
+        assert RunConfig.from_mapping(values).to_mapping()[knob] == values[knob]
+    else:
+        with pytest.raises(ConfigError, match=f"^{knob} lists {length} values for 4 parties"):
+            RunConfig.from_mapping(values)
+
+
+def test_each_party_gets_its_entry() -> None:
+    cfg = RunConfig(
+        models="mlp, cnn,lenet,mlp",
+        optimizers="sgd,adam,adagrad,momentum",
+        learning_rates="0.5,auto,0.25,auto",
+    )
+    assert [cfg.model_of(place) for place in range(4)] == ["mlp", "cnn", "lenet", "mlp"]
+    assert [cfg.optimizer_of(place) for place in range(4)] == split_list(cfg.optimizers)
+    assert [cfg.rate_of(place) for place in range(4)] == [
+        *(0.5, DEFAULT_RATES["adam"]),
+        *(0.25, DEFAULT_RATES["momentum"]),
+    ]
+
+
+def test_one_entry_is_everybodys() -> None:
+    cfg = RunConfig(models="cnn", optimizers="sgd", learning_rates="0.5")
+    for place in range(4):
+        assert (cfg.model_of(place), cfg.optimizer_of(place), cfg.rate_of(place)) == (
+            "cnn",
+            "sgd",
+            0.5,
+        )
+
+
+def test_mixed_networks_repeat_beyond_four_parties() -> None:
+    cfg = RunConfig(models="mixed", parties=6)
+    assert [cfg.model_of(place) for place in range(6)] == [
+        *("cnn", "lenet", "mlp", "mlp"),
+        *("cnn", "lenet"),
+    ]
+
+
+def test_it_cannot_be_changed() -> None:
+    cfg = RunConfig()
+    with pytest.raises(AttributeError):
+        cfg.seed = 1  # type: ignore[misc]
+
+
+def test_pyprojects_defaults_are_these_in_keys_values_and_types() -> None:
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        theirs = tomllib.load(file)["tool"]["flwr"]["app"]["config"]
+    ours = RunConfig().to_mapping()
+    assert theirs == ours
+    assert {k: type(v) for k, v in theirs.items()} == {k: type(v) for k, v in ours.items()}
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "conf").glob("*.toml")), ids=lambda p: p.name)
+def test_ready_made_configurations_work(path: Path) -> None:
+    RunConfig.from_mapping(read_toml(path))
+
+
+def test_toml_that_cannot_be_read_is_an_error_that_names_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "run.toml"
+    for content in (None, b"seed = ", b"\xff\xfe", b"seed = 1\nseed = 2"):
+        if content is not None:
+            path.write_bytes(content)
+        with pytest.raises(ConfigError, match=r"run\.toml"):
+            read_toml(path)
+
+
+def test_toml_with_a_section_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "run.toml").write_text("seed = 1\n[training]\nepochs = 2\n")
+    with pytest.raises(ConfigError, match="training"):
+        RunConfig.from_mapping(read_toml(tmp_path / "run.toml"))

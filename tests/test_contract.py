@@ -1,0 +1,293 @@
+"""The contract that every method keeps, on every carrier."""
+
+import inspect
+import logging
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from functools import wraps
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import pytest
+from flwr.common import Scalar
+from flwr.server import Server, SimpleClientManager
+from torch import Tensor
+
+from tests.contract import (
+    BATCH,
+    CARRIERS,
+    EPOCHS,
+    Delayed,
+    Forgetful,
+    Tap,
+    configured,
+    differing,
+    finished,
+    passive_parties,
+)
+from vfl_flower.build import build_active, build_passive
+from vfl_flower.codec import Array
+from vfl_flower.errors import DataError, PartyError
+from vfl_flower.local import LocalProxy, serve
+from vfl_flower.passive import PassiveParty, PhaseMethod
+from vfl_flower.registry import METHODS
+
+TRAIN = 1294  # digits: 1797 rows, a fifth of them test, a tenth of the rest validation
+SIZES = [BATCH] * (TRAIN // BATCH) + [TRAIN % BATCH]
+STEPS = EPOCHS * len(SIZES)
+D, C, K = 16, 10, 3
+
+pytestmark = pytest.mark.parametrize("method", list(METHODS))
+on_each_carrier = pytest.mark.parametrize("carrier", CARRIERS)
+
+Bytes = Callable[[int], dict[tuple[str, str], int]]
+"""From B to payload bytes per step and passive party, by phase and direction."""
+
+
+def easter_bytes(b: int) -> dict[tuple[str, str], int]:
+    """4BD + 4BC up, 4B + 4BD + 4BC down, as the header says."""
+    up = {("embed", "up"): 4 * b * D, ("predict", "up"): 4 * b * C}
+    down = {("embed", "down"): 4 * b, ("predict", "down"): 4 * b * D, ("update", "down"): 4 * b * C}
+    return up | down
+
+
+FORMULAS: dict[str, Bytes] = {"easter": easter_bytes, "vfedmh": easter_bytes}
+
+
+@on_each_carrier
+def test_every_party_learns(method: str, carrier: str) -> None:
+    records = finished(method, carrier).active.progress.records
+    assert len(records) == EPOCHS
+    for party, loss in records[-1].train_loss.items():
+        assert loss < records[0].train_loss[party], party
+
+
+def test_every_party_generalises(method: str) -> None:
+    """In a somewhat longer run, far above the 10 % of guessing, and not too good to be true."""
+    cfg = replace(configured(method), epochs=10, batch_size=50)
+    active = build_active(cfg)
+    serve(active, [build_passive(cfg, k).to_client() for k in range(K)])
+    for party, accuracy in active.progress.test["accuracy"].items():
+        assert 0.6 < accuracy < 0.99, party
+
+
+@on_each_carrier
+def test_same_seed_same_run(method: str, carrier: str) -> None:
+    first, second = (finished(method, carrier, sitting=n) for n in (0, 1))
+    assert differing(first.weights, second.weights) == []
+    losses = [[r.train_loss for r in run.active.progress.records] for run in (first, second)]
+    assert losses[0] == losses[1]
+    assert first.active.progress.test == second.active.progress.test
+
+
+def test_other_seed_other_run(method: str) -> None:
+    ours, theirs = finished(method, "local"), finished(method, "local", seed=1)
+    assert {d.split(":")[0] for d in differing(ours.weights, theirs.weights)} == set("0123")
+
+
+def test_carriers_agree(method: str) -> None:
+    """Weights bit for bit, and the ledgers byte for byte."""
+    runs = [finished(method, carrier) for carrier in CARRIERS]
+    for run in runs[1:]:
+        assert differing(runs[0].weights, run.weights) == []
+        assert run.active.ledger.state_dict() == runs[0].active.ledger.state_dict()
+
+
+def test_memory_round_trips(method: str) -> None:
+    """A live party whose memory is taken out and put back at every message goes on unchanged."""
+    cfg = configured(method)
+    active, parties = build_active(cfg), [build_passive(cfg, k) for k in range(K)]
+    serve(active, [Forgetful(party) for party in parties])
+    ours = [active.net.state_dict(), *(party.net.state_dict() for party in parties)]
+    assert differing(ours, finished(method, "local").weights) == []
+
+
+@on_each_carrier
+def test_order_of_arrival_is_irrelevant(method: str, carrier: str) -> None:
+    """Parties connect in reverse and answer when they like."""
+    cfg = configured(method)
+    active, parties = build_active(cfg), passive_parties(carrier, lambda k: build_passive(cfg, k))
+    delayed = [Delayed(client, k) for k, client in enumerate(parties.clients)]
+    serve(active, delayed[::-1])
+    ours = [active.net.state_dict(), *parties.weights()]
+    assert differing(ours, finished(method, "local").weights) == []
+
+
+@on_each_carrier
+def test_stock_server_drives_it(method: str, carrier: str) -> None:
+    """Flower's own loop and more rounds than needed: the same weights, and nothing is sent late."""
+    cfg = configured(method)
+    active, parties = build_active(cfg), passive_parties(carrier, lambda k: build_passive(cfg, k))
+    manager = SimpleClientManager()
+    taps = [Tap(Delayed(client, k)) for k, client in enumerate(parties.clients)]
+    for k, tap in enumerate(taps):
+        manager.register(LocalProxy(f"client-{k}", tap))
+    exchanges = finished(method, "local").active.exchange
+    Server(client_manager=manager, strategy=active).fit(exchanges + 5, None)
+    ours = [active.net.state_dict(), *parties.weights()]
+    assert differing(ours, finished(method, "local").weights) == []
+    assert [len(tap.sent) for tap in taps] == [exchanges] * K
+
+
+# Failures -------------------------------------------------------------------------------------
+
+
+def failing(cfg_method: str, broken: str, error: Exception) -> Callable[[int], PassiveParty]:
+    """Return a builder whose second party fails in one phase."""
+    cfg = configured(cfg_method)
+
+    def build(k: int) -> PassiveParty:
+        party = build_passive(cfg, k)
+        if k == 1:
+            party._phases[broken] = raising(party._phases[broken], error)
+        return party
+
+    return build
+
+
+def raising(method: PhaseMethod, error: Exception) -> PhaseMethod:
+    @wraps(method)
+    def fail(*arrays: Tensor) -> NoReturn:
+        raise error
+
+    fail.phase = method.phase  # type: ignore[attr-defined]
+    return fail
+
+
+def fails_with(method: str, carrier: str, broken: str, error: Exception) -> str:
+    active = build_active(configured(method))
+    parties = passive_parties(carrier, failing(method, broken, error))
+    with pytest.raises(PartyError) as caught:
+        serve(active, parties.clients)
+    assert len(str(caught.value).splitlines()) == 1
+    return str(caught.value)
+
+
+def training_phases(method: str) -> tuple[set[str], set[str]]:
+    """Return the phases that training asks, and those that it tells, which ride on an ask."""
+    sent = finished(method, "local").taps[0].sent
+    requests = [str(ins.config["phases"]).split(",") for ins, _ in sent]
+    _, client = METHODS[method].load()
+    used = {name for phases in requests for name in phases if hasattr(client, name)}
+    training = {name for name in used if getattr(client, name).phase.training}
+    asked = training & {phases[-1] for phases in requests}
+    return asked, training - asked
+
+
+@on_each_carrier
+def test_failing_party_surfaces_at_its_yield(method: str, carrier: str) -> None:
+    """The text has the party, the phase, the message and the line of the method that asked."""
+    strategy, _ = METHODS[method].load()
+    source = Path(str(inspect.getsourcefile(strategy.step)))
+    asked, _ = training_phases(method)
+    assert asked
+    for phase in asked:
+        text = fails_with(method, carrier, phase, DataError("row 7 is gone"))
+        assert text.startswith("party-2 "), phase
+        assert "DataError: row 7 is gone" in text, phase
+        where = re.search(rf"{source.parent.name}/{source.name}:(\d+)", text)
+        assert where, text
+        line = source.read_text().splitlines()[int(where[1]) - 1]
+        assert "yield ask" in line
+        assert f'"{phase}"' in line
+        assert f"'{phase}'" in text
+
+
+@on_each_carrier
+def test_failing_tell_names_its_own_phase(method: str, carrier: str) -> None:
+    """What was told fails in the next exchange, but is not blamed on that one's phase."""
+    _, told = training_phases(method)
+    for phase in told:
+        text = fails_with(method, carrier, phase, DataError("row 7 is gone"))
+        assert text.startswith("party-2 "), phase
+        assert "DataError: row 7 is gone" in text
+        assert f"'{phase}'" in text
+
+
+@on_each_carrier
+def test_foreign_error_keeps_its_text_at_home(
+    method: str, carrier: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It may quote data: its class travels, its text is in the party's own log."""
+    with caplog.at_level(logging.ERROR, logger="vfl_flower"):
+        phase = min(training_phases(method)[0])
+        text = fails_with(method, carrier, phase, ValueError("age 42 of Jane"))
+    assert "ValueError" in text
+    assert "Jane" not in text
+    assert "age 42 of Jane" in caplog.text
+
+
+def request(party: PassiveParty, exchange: int, phases: str, *arrays: Array) -> dict[str, Any]:
+    """Ask one party directly and return the reply's metrics."""
+    counts = [*["0"] * phases.count(","), str(len(arrays))]
+    config = {"exchange": exchange, "phases": phases, "arrays": ",".join(counts)}
+    return party.fit(list(arrays), config)[2]  # type: ignore[arg-type]
+
+
+def test_undeclared_phase_is_refused(method: str) -> None:
+    party = build_passive(configured(method), 0)
+    for name in ("weights", "__init__", "fit", "net", ""):
+        metrics = request(party, party.exchange + 1, name)
+        assert metrics["error"] == "ProtocolError", name
+        assert f"no phase '{name}'" in metrics["message"]
+
+
+def test_phase_out_of_order_is_refused(method: str) -> None:
+    party = build_passive(configured(method), 0)
+    later = [name for name, run in party._phases.items() if run.phase.after]  # type: ignore[attr-defined]
+    assert later
+    for name in later:
+        before = [p.clone() for p in party.net.parameters()]
+        metrics = request(party, party.exchange + 1, name, np.zeros((2, D), np.float32))
+        assert metrics["error"] == "ProtocolError", name
+        assert f"'{name}' must follow" in metrics["message"]
+        assert all(a.equal(b) for a, b in zip(before, party.net.parameters(), strict=True))
+
+
+def test_exchange_counter_must_grow(method: str) -> None:
+    party = build_passive(configured(method), 0)
+    config: dict[str, Scalar] = {"exchange": 5, "phases": "public_key", "arrays": "0"}
+    first, again = party.fit([], config)[0], party.fit([], config)[0]
+    assert np.array_equal(first[0], again[0])  # a repeated request gets its old answer
+    for exchange in (5, 4):
+        metrics = request(party, exchange, "save")
+        assert metrics["error"] == "ProtocolError"
+        assert "comes after exchange 5" in metrics["message"]
+    assert request(party, 6, "public_key") == {}
+
+
+# What travels ---------------------------------------------------------------------------------
+
+
+@on_each_carrier
+def test_payload_equals_the_header_formula(method: str, carrier: str) -> None:
+    assert sum(SIZES) == TRAIN
+    ledger = finished(method, carrier).active.ledger
+    steps = [FORMULAS[method](b) for b in SIZES] * EPOCHS
+    for k in range(K):
+        for phase, direction in steps[0]:
+            expected = sum(step[phase, direction] for step in steps)
+            booked = ledger.payload[f"party-{k + 1}", "training", phase, direction]
+            assert booked == expected, (phase, direction)
+    training = {(ph, d): n for (_, p, ph, d), n in ledger.payload.items() if p == "training" and n}
+    assert set(training) == set(steps[0])
+
+
+@on_each_carrier
+def test_framing_is_headers_and_config(method: str, carrier: str) -> None:
+    """128 bytes an npy header; a config record's keys and text, and 8 bytes for its number."""
+    ledger = finished(method, carrier).active.ledger
+    keys = 8 + len("exchange") + len("phases") + len("arrays")
+    expected = {
+        ("embed", "up"): 128 * STEPS,
+        ("predict", "up"): 128 * STEPS,
+        ("embed", "down"): (128 + keys + len("embed1")) * STEPS,
+        ("predict", "down"): (128 + keys + len("predict1")) * STEPS,
+        ("update", "down"): (128 + len("update,1,")) * STEPS,  # whatever it rides on
+    }
+    for k in range(K):
+        for (phase, direction), count in expected.items():
+            booked = ledger.framing[f"party-{k + 1}", "training", phase, direction]
+            assert booked == count, (phase, direction)

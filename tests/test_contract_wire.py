@@ -1,0 +1,146 @@
+"""What a run's messages hold, and what they never hold: the method's **Learns**."""
+
+import numpy as np
+import pytest
+import torch
+
+from tests.contract import CARRIERS, EPOCHS, Run, finished
+from vfl_flower.codec import Array
+from vfl_flower.data import DATASETS, all_columns, columns_of, labels_of
+from vfl_flower.data.holdings import _features
+from vfl_flower.registry import METHODS
+from vfl_flower.ring import encode_ring
+
+pytestmark = pytest.mark.parametrize("method", list(METHODS))
+on_each_carrier = pytest.mark.parametrize("carrier", CARRIERS)
+
+READS_LABELS = {"easter": "update", "vfedmh": "update"}
+"""The phase from whose array a party reads the batch's labels, for methods that admit it."""
+
+
+def columns_in(array: Array) -> set[bytes]:
+    """Return each column of an array, as float64 bytes and only where it says something."""
+    if array.ndim == 0 or len(array) < 2:
+        return set()
+    table = array.reshape(len(array), -1).astype(np.float64)
+    return {c.tobytes() for c in table.T if len(np.unique(c)) > 1}
+
+
+def secrets_of(run: Run, place: int, rows: Array) -> set[bytes]:
+    """Return a party's columns of some rows in every form in which they could slip out."""
+    x = columns_of(run.active.cfg, place)
+    raw = _features(run.active.cfg.dataset, run.active.cfg.data_dir, True)
+    pixels = np.array_split(raw, run.active.cfg.parties, axis=3)[place]
+    words = encode_ring(x, 3)
+    return columns_in(x.numpy()[rows]) | columns_in(pixels[rows]) | columns_in(words[rows])
+
+
+def batches_asked(run: Run) -> list[Array]:
+    """Return the rows of every batch and evaluation, from the wire."""
+    asked = [arrays for phase, arrays in run.taps[0].requests() if phase.startswith("embed")]
+    return [arrays[0] for arrays in asked]
+
+
+@on_each_carrier
+def test_no_columns_leave_a_party(method: str, carrier: str) -> None:
+    run = finished(method, carrier)
+    batches = batches_asked(run)
+    assert len(batches) > 10
+    for place, tap in enumerate(run.taps, start=1):
+        secrets = set().union(*(secrets_of(run, place, rows) for rows in batches))
+        assert len(secrets) > 100
+        sent = set().union(*map(columns_in, tap.replies()))
+        assert len(sent) > 100
+        assert not secrets & sent
+
+
+@on_each_carrier
+def test_neither_labels_nor_columns_leave_the_active_party(method: str, carrier: str) -> None:
+    run = finished(method, carrier)
+    y = labels_of(run.active.cfg).numpy()
+    secrets: set[bytes] = set()
+    for rows in batches_asked(run):
+        secrets |= columns_in(y[rows]) | columns_in(np.eye(10)[y[rows]])
+        secrets |= secrets_of(run, 0, rows)
+    for tap in run.taps:
+        sent = set().union(*(columns_in(a) for _, arrays in tap.requests() for a in arrays))
+        assert len(sent) > 100
+        assert not secrets & sent
+
+
+def test_the_two_tests_above_can_see(method: str) -> None:
+    """A leaked column is found in an array whatever stands beside it."""
+    run = finished(method, "local")
+    rows = batches_asked(run)[0]
+    x = columns_of(run.active.cfg, 1).numpy()[rows].reshape(len(rows), -1)
+    noise = np.random.default_rng(0).normal(size=(len(rows), 3)).astype(np.float32)
+    assert columns_in(np.hstack([noise, x[:, 3:5]])) & secrets_of(run, 1, rows)
+    assert not columns_in(noise) & secrets_of(run, 1, rows)
+
+
+@on_each_carrier
+def test_residuals_tell_the_labels(method: str, carrier: str) -> None:
+    """As the header admits: the residual's smallest entry of a row is at the row's class."""
+    run = finished(method, carrier)
+    y = labels_of(run.active.cfg).numpy()
+    for tap in run.taps:
+        rows, read = [], []
+        for phase, arrays in tap.requests():
+            if phase == "embed":
+                rows.append(arrays[0])
+            if phase == READS_LABELS[method]:
+                read.append(arrays[0].argmin(1))
+        assert len(rows) == len(read) == EPOCHS * 7
+        assert np.array_equal(np.concatenate(read), y[np.concatenate(rows)])
+
+
+def test_embeddings_leave_as_masked_words(method: str) -> None:
+    """Uploads of a blinded run are ring words that look uniform, the sum excepted."""
+    if not METHODS[method].blinds:
+        pytest.skip("the method does not blind")
+    run = finished(method, "local")
+    words = [a for tap in run.taps for a in tap.replies() if a.dtype == np.uint32]
+    assert words
+    high_bits = np.concatenate([w.ravel() for w in words]) >> 28
+    counts = np.bincount(high_bits, minlength=16) / high_bits.size
+    assert np.abs(counts - 1 / 16).max() < 0.005
+
+
+def test_rows_are_each_asked_once_an_epoch(method: str) -> None:
+    """Batches travel as int32, are the same for all parties, and cover the training rows."""
+    run = finished(method, "local")
+    asked = [[a[0] for p, a in tap.requests() if p == "embed"] for tap in run.taps]
+    assert all(rows.dtype == np.int32 for rows in asked[0])
+    for other in asked[1:]:
+        assert all(map(np.array_equal, asked[0], other))
+    for epoch in range(EPOCHS):
+        rows = np.concatenate(asked[0][epoch * 7 : (epoch + 1) * 7])
+        assert np.array_equal(np.sort(rows), np.sort(run.active.rows["train"]))
+
+
+def test_exchanges_are_counted_without_gaps(method: str) -> None:
+    run = finished(method, "local")
+    for tap in run.taps:
+        numbers = [ins.config["exchange"] for ins, _ in tap.sent]
+        assert numbers == list(range(1, run.active.exchange + 1))
+    assert run.active.ledger.exchanges.total() == run.active.exchange
+    assert run.active.ledger.exchanges["training"] == 2 * run.active.progress.step
+    assert run.active.ledger.exchanges["evaluation"] == 2 * (EPOCHS + 1)
+
+
+def test_evaluation_uses_held_out_rows(method: str) -> None:
+    run = finished(method, "local")
+    shown = [a[0] for p, a in run.taps[0].requests() if p == "embed_only"]
+    expected = ["validation"] * EPOCHS + ["test"]
+    for rows, part in zip(shown, expected, strict=True):
+        assert np.array_equal(rows, run.active.rows[part])
+        assert not set(rows.tolist()) & set(run.active.rows["train"].tolist())
+
+
+def test_columns_differ_between_parties(method: str) -> None:
+    """Together the parties hold all columns, and none holds another's."""
+    cfg = finished(method, "local").active.cfg
+    strips = [columns_of(cfg, place).shape for place in range(cfg.parties)]
+    assert sum(shape[3] for shape in strips) == all_columns(cfg).shape[3]
+    assert len(labels_of(cfg)) == strips[0][0] == DATASETS["digits"].features(None, True).shape[0]  # type: ignore[arg-type]
+    assert not torch.equal(columns_of(cfg, 0), columns_of(cfg, 1))

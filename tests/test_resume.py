@@ -1,0 +1,284 @@
+"""A run that was killed, stopped or finished goes on from its folder as if nothing had happened."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vfl_flower.active import ActiveParty
+from vfl_flower.build import build_active, build_passive
+from vfl_flower.checkpoint import checkpoint_path, steps_kept
+from vfl_flower.cli import run
+from vfl_flower.conduct import conduct
+from vfl_flower.config import RunConfig
+from vfl_flower.errors import Interrupted
+from vfl_flower.local import run_local
+from vfl_flower.observer import Observer
+from vfl_flower.runs import RunFolder
+from vfl_flower.state import read_state
+
+ROOT = Path(__file__).resolve().parents[1]
+NAMES = ["active", "party-1", "party-2", "party-3"]
+PER_EPOCH, EPOCHS = 11, 4
+STEPS = PER_EPOCH * EPOCHS
+FLAGS = [
+    *("--epochs", str(EPOCHS), "--batch-size", "128", "--embedding-dim", "8", "--eval-every", "1"),
+    *("--models", "mlp,lenet,mlp,mlp", "--optimizers", "adam,momentum,adagrad,sgd"),
+    *("--schedule", "cosine", "--bounds", "off"),
+]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Train without an interruption."""
+    out = tmp_path_factory.mktemp("whole") / "run"
+    assert run([*FLAGS, "--out", str(out)]) == 0
+    return out
+
+
+def lines_of(folder: Path) -> list[dict[str, Any]]:
+    """Return the metrics without the seconds."""
+    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    for line in lines:
+        assert line.pop("seconds") > 0
+    return lines
+
+
+def assert_same_run(ours: Path, theirs: Path) -> None:
+    for name in NAMES:
+        a, b = (folder / name / "model.safetensors" for folder in (ours, theirs))
+        assert a.read_bytes() == b.read_bytes(), name
+    assert lines_of(ours) == lines_of(theirs)
+    results = [json.loads((folder / "result.json").read_text()) for folder in (ours, theirs)]
+    for key in ("test_accuracy", "exchanges", "bytes_by_phase", "uploads_per_party", "evaluation"):
+        assert results[0][key] == results[1][key], key
+
+
+def interrupted(out: Path, number: signal.Signals, ready: Callable[[], bool]) -> int:
+    """Start the run in its own process, signal it when `ready`, return its exit code."""
+    process = subprocess.Popen(  # noqa: S603
+        [sys.executable, str(ROOT / "run_simulation.py"), *FLAGS, "--out", str(out)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        deadline = time.monotonic() + 90
+        while not ready():
+            assert process.poll() is None, "the run ended before it could be interrupted"
+            assert time.monotonic() < deadline
+            time.sleep(0.001)
+        os.kill(process.pid, number)
+        return process.wait(60)
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+
+
+def lines_written(out: Path, count: int) -> Callable[[], bool]:
+    def ready() -> bool:
+        path = out / "metrics.jsonl"
+        return path.exists() and path.read_bytes().count(b"\n") >= count
+
+    return ready
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [1, PER_EPOCH + 4, pytest.param(2 * PER_EPOCH + 1, marks=pytest.mark.slow)],
+)
+def test_killed_run_resumes_bit_for_bit(lines: int, whole: Path, tmp_path: Path) -> None:
+    """Killed before the first checkpoint, within an epoch, and about when a checkpoint is due."""
+    out = tmp_path / "run"
+    assert interrupted(out, signal.SIGKILL, lines_written(out, lines)) == -signal.SIGKILL
+    assert not (out / "result.json").exists()
+    assert len(lines_of(out)) < STEPS
+    assert run(["--resume", str(out)]) == 0
+    assert_same_run(out, whole)
+
+
+def test_killed_between_the_parties_checkpoints(whole: Path, tmp_path: Path) -> None:
+    """Passive parties are a checkpoint ahead of the active one: all go back to its last."""
+    out = tmp_path / "run"
+    shutil.copytree(whole, out)
+    (out / "result.json").unlink()
+    for name in NAMES:
+        (out / name / "model.safetensors").unlink()
+    last = steps_kept(out / "active")
+    assert last == [STEPS - PER_EPOCH, STEPS]
+    checkpoint_path(out / "active", STEPS).unlink()
+    assert run(["--resume", str(out)]) == 0
+    assert_same_run(out, whole)
+
+
+def test_killed_between_weights_and_result(whole: Path, tmp_path: Path) -> None:
+    """All trained, nothing to train: the result comes out the same, without a double count."""
+    out = tmp_path / "run"
+    shutil.copytree(whole, out)
+    (out / "result.json").unlink()
+    assert run(["--resume", str(out)]) == 0
+    assert_same_run(out, whole)
+
+
+def test_interrupt_leaves_a_checkpoint_at_the_very_step(whole: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    assert interrupted(out, signal.SIGINT, lines_written(out, PER_EPOCH + 5)) == 130
+    steps = [steps_kept(out / name)[-1] for name in NAMES]
+    assert set(steps) == {len(lines_of(out))}
+    assert PER_EPOCH + 5 <= steps[0] < STEPS
+    assert not (out / "result.json").exists()
+    assert run(["--resume", str(out), "--epochs", str(EPOCHS)]) == 0
+    assert_same_run(out, whole)
+
+
+# In this process, stopped at a chosen step ----------------------------------------------------
+
+
+class StopAt(Observer):
+    """Asks the run to stop after some step."""
+
+    def __init__(self, active: ActiveParty, step: int) -> None:
+        self.active, self.step = active, step
+
+    def on_step(self, step: int, losses: list[float]) -> None:
+        self.active.stop = self.active.stop or step == self.step
+
+
+def sitting(out: Path, cfg: RunConfig, stop_at: int = -1) -> None:
+    """Run until a step, or to the end, in a folder that is new or not."""
+    folder = RunFolder(out) if out.exists() else RunFolder.create(out, cfg)
+    active = build_active(cfg, out)
+    passive = [build_passive(cfg, k, out) for k in range(3)]
+    conduct(active, "local", lambda a: run_local(a, passive), folder, StopAt(active, stop_at))
+
+
+TINY = RunConfig(models="mlp", epochs=3, batch_size=200, bounds="off", eval_every=4)
+
+
+@pytest.mark.parametrize(("stops", "every"), [([3], 1), ([7], 1), ([2, 3, 11], 1), ([9, 16], 3)])
+def test_stopped_runs_equal_an_unbroken_one(stops: list[int], every: int, tmp_path: Path) -> None:
+    """Once or often, within and at the end of epochs, with seven steps an epoch."""
+    cfg = replace(TINY, checkpoint_every=every)
+    sitting(tmp_path / "unbroken", cfg)
+    for step in stops:
+        with pytest.raises(Interrupted, match=f"step {step};"):
+            sitting(tmp_path / "broken", cfg, step)
+        assert steps_kept(tmp_path / "broken" / "active")[-1] == step
+    sitting(tmp_path / "broken", cfg)
+    for name in NAMES:
+        paths = [tmp_path / out / name / "model.safetensors" for out in ("unbroken", "broken")]
+        assert paths[0].read_bytes() == paths[1].read_bytes(), name
+    lines = [lines_of(tmp_path / out) for out in ("unbroken", "broken")]
+    for line in [*lines[0], *lines[1]]:
+        del line["bytes_down"]  # see the next test
+    assert lines[0] == lines[1]
+
+
+def test_stop_within_an_epoch_does_not_change_the_books(tmp_path: Path) -> None:
+    """A tell that rides on the checkpoint costs training as much as one that rides on a step."""
+    sitting(tmp_path / "unbroken", TINY)
+    with pytest.raises(Interrupted):
+        sitting(tmp_path / "broken", TINY, 3)
+    sitting(tmp_path / "broken", TINY)
+    ours, theirs = (lines_of(tmp_path / out) for out in ("broken", "unbroken"))
+    assert [line["bytes_down"] for line in ours] == [line["bytes_down"] for line in theirs]
+
+
+def test_keys_are_in_no_checkpoint(whole: Path) -> None:
+    """Whoever steals a checkpoint cannot unmask what was sent; and two checkpoints are kept."""
+    for name in NAMES[1:]:
+        paths = sorted((whole / name).glob("checkpoint-*"))
+        assert len(paths) == 2
+        for path in paths:
+            assert set(read_state(path)) == {"net", "descent", "randomness"}
+            assert b"secret" not in path.read_bytes()
+            assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_complete_run_is_shown_and_left_alone(
+    whole: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = {p: p.stat().st_mtime_ns for p in whole.rglob("*") if p.is_file()}
+    assert run(["--resume", str(whole)]) == 0
+    assert {p: p.stat().st_mtime_ns for p in whole.rglob("*") if p.is_file()} == before
+    shown = capsys.readouterr().out
+    assert "complete already" in shown
+    assert "test accuracy" in shown
+    assert "epoch 1" not in shown
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[:8] = b"\xff" * 8
+    path.write_bytes(bytes(content))
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+@pytest.mark.parametrize("damage", [cut, flip, empty, Path.unlink])
+@pytest.mark.parametrize("party", ["active", "party-2"])
+def test_damaged_checkpoint_is_an_error(
+    party: str,
+    damage: Callable[[Path], None],
+    whole: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out = tmp_path / "run"
+    shutil.copytree(whole, out)
+    (out / "result.json").unlink()
+    if party == "active" and damage is Path.unlink:
+        pytest.skip("then the one before it is the last")
+    damage(checkpoint_path(out / party, STEPS))
+    capsys.readouterr()
+    assert run(["--resume", str(out)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("error: ")
+    assert "missing or damaged" in line
+    assert f"{party}/checkpoint-{STEPS:09d}.safetensors" in line
+    assert not (out / "result.json").exists()
+
+
+def test_damaged_result_or_config_is_an_error(
+    whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("result.json", "config.toml"):
+        out = tmp_path / name
+        shutil.copytree(whole, out)
+        cut(out / name)
+        capsys.readouterr()
+        assert run(["--resume", str(out)]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert name in line
+
+
+def test_checkpoint_of_other_networks_is_an_error(
+    whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A folder whose config.toml was edited cannot go on; the line says which party cannot."""
+    out = tmp_path / "run"
+    shutil.copytree(whole, out)
+    (out / "result.json").unlink()
+    text = (out / "config.toml").read_text()
+    edited = text.replace("mlp,lenet,mlp,mlp", "mlp,lenet,lenet,mlp")
+    assert edited != text
+    (out / "config.toml").write_text(edited)
+    capsys.readouterr()
+    assert run(["--resume", str(out)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "party-2" in line

@@ -1,0 +1,193 @@
+"""The messages carrier on Flower's own simulation runtime, as ``flwr run .`` starts it."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from vfl_flower.cli import run
+from vfl_flower.names import member_name
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ("vfl_flower", "strategies", "clients")
+THREE_ACTORS = "client-resources-num-cpus=1 init-args-num-cpus=3"
+ANSI = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """A copy of the project and the environment in which its own SuperLink runs."""
+
+    project: Path
+    env: dict[str, str]
+
+    def flwr(self, *arguments: str) -> str:
+        """Run one ``flwr`` command in the project and return all that it printed."""
+        done = subprocess.run(  # noqa: S603
+            [str(Path(sys.executable).parent / "flwr"), *arguments],
+            cwd=self.project,
+            env=self.env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=150,
+            check=False,
+        )
+        return ANSI.sub("", done.stdout)
+
+    def run(self, config: str, supernodes: int = 3) -> str:
+        """Run the app with some knobs."""
+        federation = f"num-supernodes={supernodes} {THREE_ACTORS}"
+        return self.flwr(
+            "run", ".", "--stream", "--federation-config", federation, "--run-config", config
+        )
+
+
+def copy_project(target: Path) -> Path:
+    """Copy what the app is made of."""
+    target.mkdir()
+    for package in PACKAGES:
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / package, target / package, ignore=ignored)
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        if (ROOT / name).exists():
+            shutil.copy(ROOT / name, target / name)
+    return target
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def environment(home: Path, port: int, control: int) -> dict[str, str]:
+    own = {
+        "FLWR_HOME": str(home),
+        "FLWR_LOCAL_SUPERLINK_HTTP_API_PORT": str(port),
+        "FLWR_LOCAL_CONTROL_API_PORT": str(control),
+        "FLWR_DISABLE_RUNTIME_DEPENDENCY_INSTALLATION": "1",
+        "FLWR_DISABLE_UPDATE_CHECK": "1",
+        "FLWR_TELEMETRY_ENABLED": "0",
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "COLUMNS": "400",
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    }
+    return os.environ | own
+
+
+def wait_for(port: int, process: "subprocess.Popen[bytes]") -> None:
+    deadline = time.monotonic() + 40
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=1):
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.2)
+    raise AssertionError(f"the SuperLink did not come up (exit code {process.poll()})")
+
+
+@pytest.fixture(scope="module")
+def runtime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
+    """Start the SuperLink that ``flwr run .`` would start, so that its process is ours to end."""
+    base = tmp_path_factory.mktemp("runtime")
+    port, control = free_port(), free_port()
+    here = Runtime(copy_project(base / "project"), environment(base / "home", port, control))
+    (base / "home").mkdir()
+    process = subprocess.Popen(  # noqa: S603
+        [
+            str(Path(sys.executable).parent / "flower-superlink"),
+            *("--insecure", "--simulation", "--isolation", "subprocess"),
+            *("--control-api-address", f"127.0.0.1:{control}"),
+            *("--host", "127.0.0.1", "--port", str(port)),
+            *("--database", str(base / "state.db")),
+        ],
+        cwd=here.project,  # the simulated parties import from here
+        env=here.env,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        wait_for(port, process)
+        yield here
+    finally:
+        process.terminate()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait(20)
+
+
+def test_messages_equal_local_bit_for_bit(runtime: Runtime, tmp_path: Path) -> None:
+    """Weights, accuracies and ledgers do not depend on the carrier."""
+    here, there = tmp_path / "local", tmp_path / "messages"
+    knobs = 'epochs=2 batch-size=256 embedding-dim=16 bounds="off"'
+    log = runtime.run(f'out="{there}" {knobs}')
+    assert (there / "result.json").is_file(), log
+    flags = ["--epochs", "2", "--batch-size", "256", "--embedding-dim", "16", "--bounds", "off"]
+    assert run([*flags, "--out", str(here)]) == 0
+    for place in range(4):
+        ours, theirs = (p / member_name(place) / "model.safetensors" for p in (here, there))
+        assert ours.read_bytes() == theirs.read_bytes(), member_name(place)
+    local, messages = (json.loads((p / "result.json").read_text()) for p in (here, there))
+    assert (local.pop("carrier"), messages.pop("carrier")) == ("local", "messages")
+    assert local.pop("seconds") > 0
+    assert messages.pop("seconds") > 0
+    assert local == messages
+    lines = [(p / "metrics.jsonl").read_text().splitlines() for p in (here, there)]
+    assert len(lines[0]) == len(lines[1]) == 2
+
+
+def test_relative_out_is_refused(runtime: Runtime) -> None:
+    log = runtime.run('out="results" epochs=1')
+    assert "ConfigError: out must be an absolute path" in log
+    assert not (runtime.project / "results").exists()
+
+
+def test_too_few_supernodes(runtime: Runtime, tmp_path: Path) -> None:
+    """The default of two SuperNodes ends in a sentence, not in a wait of 24 hours."""
+    out = tmp_path / "out"
+    log = runtime.run(f'out="{out}" epochs=1 party-timeout=5.0', supernodes=2)
+    (line,) = [line for line in log.splitlines() if "RosterError" in line]
+    assert "party-3" in line
+    assert "party-1" not in line
+    assert "num-supernodes=3" in line
+    assert not (out / "result.json").exists()
+
+
+def test_unknown_key_is_refused(runtime: Runtime) -> None:
+    """By Flower itself, because pyproject.toml declares every knob."""
+    assert "Invalid run configuration" in runtime.run("epoch=1")
+
+
+def test_bundle_holds_our_packages_only(runtime: Runtime) -> None:
+    """Runs, data and tests do not travel to the parties."""
+    (runtime.project / "runs").mkdir(exist_ok=True)
+    (runtime.project / "runs" / "result.json").write_text("{}")
+    printed = runtime.flwr("build")
+    bundles = list(runtime.project.glob("*.fab"))
+    assert len(bundles) == 1, printed
+    with zipfile.ZipFile(bundles[0]) as bundle:
+        names = bundle.namelist()
+    bundles[0].unlink()
+    top = {name.split("/")[0] for name in names}
+    assert set(PACKAGES) <= top
+    assert top - set(PACKAGES) <= {"pyproject.toml", ".info", "README.md", "LICENSE"}
+    assert all(n.endswith(".py") for n in names if n.split("/")[0] in PACKAGES)
