@@ -13,11 +13,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from safetensors.numpy import save_file
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from vfl_flower.errors import RunError
 from vfl_flower.optim import OPTIMIZERS
-from vfl_flower.state import State, pack, read_state, unpack, write_atomically, write_state
+from vfl_flower.state import (
+    State,
+    pack,
+    read_state,
+    unpack,
+    write_atomically,
+    write_state,
+    write_weights,
+)
 
 UNHURRIED = settings(
     deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
@@ -175,7 +184,7 @@ def test_a_failing_write_leaves_the_old_file(
         raise OSError("disk full")
 
     monkeypatch.setattr(failing, fail)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(RunError, match="disk full"):
         write_atomically(path, b"new")
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["state"]
@@ -216,3 +225,11 @@ def test_a_damaged_skeleton_is_a_run_error(skeleton: str | None, tmp_path: Path)
     save_file({"state.x": np.zeros(2)}, tmp_path / "state", metadata=metadata)
     with pytest.raises(RunError, match="missing or damaged"):
         read_state(tmp_path / "state")
+
+
+def test_weights_load_into_the_same_network_by_any_reader(tmp_path: Path) -> None:
+    net = torch.nn.Linear(3, 2)
+    write_weights(tmp_path / "model.safetensors", net.state_dict())
+    twin = torch.nn.Linear(3, 2)
+    twin.load_state_dict(load_file(tmp_path / "model.safetensors"))
+    assert torch.equal(net.weight, twin.weight)

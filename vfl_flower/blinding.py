@@ -11,9 +11,11 @@ collude with all passive parties but one. It relays the keys honestly: nothing h
 they are.
 """
 
+import logging
 import secrets
 
 import numpy as np
+import torch
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
@@ -29,6 +31,8 @@ from vfl_flower.passive import Part, PassiveParty, phase
 from vfl_flower.registry import METHODS
 from vfl_flower.ring import Words, encode_ring
 from vfl_flower.state import State
+
+log = logging.getLogger("vfl_flower")
 
 PROTOCOL = b"vfl-flower blinding 1"
 BLINDINGS = {
@@ -114,12 +118,15 @@ class Blinder(Part):
     def agree(self, keys: Tensor, salt: Tensor) -> None:
         """Derive a key with every other party: (K, 32) uint8, (16,) uint8 ->."""
         if not self._secret:
-            raise BlindingError("keys are to be agreed before this party was asked for its own")
-        if keys.shape != (self.peers, 32) or salt.shape != (16,) or self.peers < 2:
+            raise BlindingError("this party has no key pair in use: it must be asked for one first")
+        shapes = (self.peers, 32), (16,)
+        if (keys.shape, salt.shape) != shapes or {keys.dtype, salt.dtype} != {torch.uint8}:
             raise BlindingError(
-                f"keys of {len(keys)} parties arrived for a run with {self.peers} passive ones; "
-                "blinding needs the keys of all, and at least two parties"
+                f"keys of shape {tuple(keys.shape)} arrived for a run with {self.peers} passive "
+                "parties; blinding needs the keys of all"
             )
+        if self.peers < 2:
+            raise BlindingError("one passive party alone has nothing to hide behind")
         relayed = [bytes(key.tolist()) for key in keys]
         private = X25519PrivateKey.from_private_bytes(self._secret)
         own = private.public_key().public_bytes_raw()
@@ -155,7 +162,11 @@ class Blinder(Part):
         if not self._keys:
             raise BlindingError("blinding is on, but no keys have been agreed since the start")
         received = self.party.received
-        words = encode_ring(x, self.peers)
+        try:
+            words = encode_ring(x, self.peers)
+        except BlindingError:
+            log.error("the largest value was %g", x.detach().abs().max())  # for this party alone
+            raise
         for j, key in self._keys.items():
             stream = mask(key, received.exchange, received.phase, received.digest, words.size)
             combine = np.add if self.party.index < j else np.subtract

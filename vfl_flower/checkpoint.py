@@ -12,7 +12,7 @@ from torch import Tensor
 
 from vfl_flower.errors import RunError
 from vfl_flower.passive import Part, phase
-from vfl_flower.state import State, read_state, write_state
+from vfl_flower.state import State, read_state, write_state, write_weights
 
 KEPT = 2
 WEIGHTS = "model.safetensors"
@@ -57,7 +57,7 @@ class Keeper(Part):
     @phase(training=False)
     def save(self) -> None:
         """Write the network's weights."""
-        write_state(self._folder() / WEIGHTS, self.party.net.state_dict())
+        write_weights(self._folder() / WEIGHTS, self.party.net.state_dict())
 
     def _folder(self) -> Path:
         if self.party.folder is None:

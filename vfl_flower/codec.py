@@ -61,12 +61,12 @@ def encode(array: Array) -> bytes:
     Parameters
     ----------
     array : ndarray
-        Any shape; dtype one of `DTYPES`.
+        Up to nine axes; dtype one of `DTYPES`.
 
     Returns
     -------
     bytes
-        Identical to what ``numpy.save`` writes.
+        What ``numpy.save`` writes for the array in C order.
 
     Raises
     ------

@@ -7,7 +7,6 @@ from functools import cached_property
 from hashlib import sha256
 from typing import ClassVar, TypeVar, overload
 
-import numpy as np
 import torch
 from flwr.client import Client, NumPyClient
 from flwr.common import NDArrays, Scalar
@@ -161,6 +160,7 @@ class PassiveParty(Member, NumPyClient):
 
     def _answer(self, parameters: NDArrays, config: dict[str, Scalar]) -> NDArrays:
         """Run the phases of one request in order; the last one's result is the reply."""
+        self.received = Received(0, "", [])
         exchange, phases, counts = _parse(config)
         if sum(counts) != len(parameters) or len(counts) != len(phases):
             raise ProtocolError("a request's arrays do not fit its phases")
@@ -182,7 +182,7 @@ class PassiveParty(Member, NumPyClient):
     def _repeats(self, config: dict[str, Scalar], parameters: NDArrays) -> bool:
         """Tell whether this request is the last one once more."""
         earlier_config, earlier, _ = self._answered
-        return config == earlier_config and all(map(np.array_equal, parameters, earlier))
+        return config == earlier_config and all(map(_identical, parameters, earlier))
 
     def _run(self, received: Received) -> NDArrays:
         """Run one phase in the mode that it declares."""
@@ -215,11 +215,15 @@ class PassiveParty(Member, NumPyClient):
         return {"exchange": self.exchange, "last": self.last, **self.durable(), **parts}
 
 
+def _identical(a: Array, b: Array) -> bool:
+    return (a.dtype, a.shape) == (b.dtype, b.shape) and a.tobytes() == b.tobytes()
+
+
 def report(error: Exception, index: int) -> dict[str, Scalar]:
     """Turn an error into what the active party is told of it; see `PassiveParty.fit`."""
+    log.error("%s failed", party_name(index), exc_info=error)
     message = str(error)
     if not isinstance(error, VflError):
-        log.error("%s failed", party_name(index), exc_info=error)
         message = "see this party's own log for what it says"
     return {"error": type(error).__name__, "message": message}
 
@@ -232,8 +236,12 @@ def _phases_of(owner: object) -> dict[str, PhaseMethod]:
 
 def _parse(config: dict[str, Scalar]) -> tuple[int, list[str], list[int]]:
     """Read a request's config record."""
-    try:
-        phases, counts = str(config["phases"]), str(config["arrays"])
-        return int(config["exchange"]), phases.split(","), [int(n) for n in counts.split(",")]
-    except (KeyError, ValueError) as error:
-        raise ProtocolError(f"a request without a proper {error}") from error
+    exchange, phases, arrays = (config.get(key) for key in ("exchange", "phases", "arrays"))
+    if type(exchange) is not int or not 0 < exchange < 2**63:
+        raise ProtocolError(f"a request's exchange is {exchange!r}, no counter")
+    if not isinstance(phases, str) or not isinstance(arrays, str):
+        raise ProtocolError("a request without phases or arrays")
+    counts = arrays.split(",")
+    if not all(count.isdecimal() and len(count) < 6 for count in counts):
+        raise ProtocolError(f"a request's arrays are counted as '{arrays}'")
+    return exchange, phases.split(","), [int(count) for count in counts]

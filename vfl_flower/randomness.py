@@ -46,12 +46,19 @@ class Dropout(nn.Module):
     ----------
     p : float
         Probability of a zero, in [0, 1).
+
+    Raises
+    ------
+    ValueError
+        If it is not.
     """
 
     generator: torch.Generator | None = None
 
     def __init__(self, p: float) -> None:
         super().__init__()
+        if not 0 <= p < 1:
+            raise ValueError(f"the probability of a zero must be in [0, 1), not {p}")
         self.p = p
 
     def forward(self, x: Tensor) -> Tensor:

@@ -46,8 +46,7 @@ def encode_ring(x: Tensor, summands: int) -> Words:
     """
     rounded = torch.round(x.detach() * SCALE)
     limit = LIMIT / summands
-    lowest, highest = torch.aminmax(rounded)
-    if not (-limit * SCALE < lowest and highest < limit * SCALE):  # NaN fails too
+    if not (rounded.abs() < limit * SCALE).all():  # NaN fails too
         raise BlindingError(
             f"an embedding has values at or beyond ±{limit:g} (or not finite), the limit for a sum "
             f"of {summands} in the ring; lower the learning rate or scale the network's output"

@@ -3,6 +3,7 @@
 import json
 import os
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -86,18 +87,29 @@ def restore(owner: object, state: State) -> None:
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file that either is whole or is not there, whatever happens meanwhile."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    """Write a file that either is whole or is not there, whatever happens meanwhile.
+
+    Its owner alone may read it, and a folder that is made for it.
+
+    Raises
+    ------
+    RunError
+        If the file system refuses.
+    """
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(temporary).replace(path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise RunError(f"{path} cannot be written: {error}") from error
 
 
 def write_state(path: Path, state: State) -> None:
@@ -105,6 +117,11 @@ def write_state(path: Path, state: State) -> None:
     arrays, skeleton = pack(state)
     tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
     write_atomically(path, save(tensors, metadata={"state": skeleton}))
+
+
+def write_weights(path: Path, weights: Mapping[str, Tensor]) -> None:
+    """Write a network's weights under their plain names, as any safetensors reader expects."""
+    write_atomically(path, save({name: each.contiguous() for name, each in weights.items()}))
 
 
 def read_state(path: Path) -> State:

@@ -19,7 +19,7 @@ from vfl_flower.ledger import DOWN, UP
 from vfl_flower.names import member_name
 from vfl_flower.observer import Evaluation
 from vfl_flower.randomness import batches
-from vfl_flower.state import read_state, write_state
+from vfl_flower.state import read_state, write_weights
 
 if TYPE_CHECKING:
     from vfl_flower.active import ActiveParty
@@ -83,7 +83,8 @@ def train(party: "ActiveParty") -> Protocol:
         if stopping or progress.step // per_epoch % cfg.checkpoint_every == 0:
             yield from checkpoint(party)
         if stopping:
-            raise Interrupted(f"stopped after step {progress.step}; resume continues from there")
+            kept = "resume continues from there" if party.folder else "nothing was kept"
+            raise Interrupted(f"stopped after step {progress.step}; {kept}")
     yield from finish(party)
 
 
@@ -93,7 +94,7 @@ def finish(party: "ActiveParty") -> Protocol:
     party.progress.test = {"loss": loss, "accuracy": accuracy}
     if party.folder is not None:
         yield ask("save", purpose="upkeep")
-        write_state(party.folder / WEIGHTS, party.net.state_dict())
+        write_weights(party.folder / WEIGHTS, party.net.state_dict())
 
 
 def _check_finite(losses: list[float], step: int) -> None:

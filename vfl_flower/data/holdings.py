@@ -110,10 +110,8 @@ def check_finite(features: Features, party: str) -> None:
     if bad.any():
         first = ", ".join(str(int(i)) for i in np.argwhere(bad)[0])
         where = f"pixel (channel, row, column) = ({first})" if bad.ndim == 3 else f"column {first}"
-        raise DataError(
-            f"{party}: {where} holds NaN or infinity, as do {int(bad.sum()) - 1} others; "
-            "clean or impute them"
-        )
+        others = f", as do {int(bad.sum()) - 1} others" if bad.sum() > 1 else ""
+        raise DataError(f"{party}: {where} holds NaN or infinity{others}; clean or impute them")
 
 
 @lru_cache(maxsize=1)
