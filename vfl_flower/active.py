@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from types import FrameType, GeneratorType
 from typing import Any, ClassVar
 
@@ -22,6 +22,7 @@ from vfl_flower.member import Member
 from vfl_flower.observer import Observer
 from vfl_flower.roster import Roster, roll_call
 from vfl_flower.training import Progress
+from vfl_flower.worker import Worker
 
 NO_PARAMETERS = Parameters(tensors=[], tensor_type="numpy.ndarray")
 
@@ -66,12 +67,11 @@ class ActiveParty(Member, Strategy):
         self.resume_from: int | None = None
         self.exchange = 0
         self.stop = False
-        self._pool = ThreadPoolExecutor(1, initializer=self.use_threads)
+        self._worker, self._own = Worker(), False
         self._pending: list[Request] = []
         self._running: Protocol | None = None
         self._outcome: Replies | Exception | None = None
         self._open: Ask | None = None
-        self._own: Future[Any] | None = None
 
     @abstractmethod
     def protocol(self) -> Protocol:
@@ -115,7 +115,9 @@ class ActiveParty(Member, Strategy):
         self._pending = []
         instructions = [(proxy, self._request(requests, k, name)) for k, name, proxy in self.roster]
         self.ledger.exchanges[request.purpose] += 1
-        self._own = self._pool.submit(self._work, requests)
+        self._own = any(r.own for r in requests)
+        if self._own:
+            self._worker.submit(partial(self._work, requests))
         return instructions
 
     def aggregate_fit(
@@ -125,11 +127,11 @@ class ActiveParty(Member, Strategy):
         failures: list[tuple[ClientProxy, FitRes] | BaseException],
     ) -> tuple[None, dict[str, Scalar]]:
         """Gather the replies in roster order; what failed surfaces at the yield that asked."""
-        asked, own = self._open, self._own
-        assert asked is not None and own is not None  # noqa: S101  Flower pairs the two hooks
+        asked = self._open
+        assert asked is not None  # noqa: S101  Flower pairs the two hooks
         by_cid = {proxy.cid: res for proxy, res in results}
         try:
-            computed = own.result()
+            computed = self._worker.result() if self._own else None
             arrays = [
                 self._reply(asked, name, by_cid.get(proxy.cid), failures)
                 for _, name, proxy in self.roster
@@ -163,6 +165,7 @@ class ActiveParty(Member, Strategy):
 
     def _work(self, requests: Sequence[Request]) -> Any:  # noqa: ANN401
         """Do the active party's own share of an exchange, each in its purpose's mode."""
+        self.use_threads()
         result = None
         for request in requests:
             training = request.purpose == "training"
@@ -176,7 +179,7 @@ class ActiveParty(Member, Strategy):
 
     def close(self) -> None:
         """End the thread of the active party's own work."""
-        self._pool.shutdown(wait=False)
+        self._worker.close()
 
     def _advance(self) -> Ask | None:
         """Run the protocol up to its next ask; what it tells on the way waits for that ask."""

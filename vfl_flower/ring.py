@@ -46,7 +46,8 @@ def encode_ring(x: Tensor, summands: int) -> Words:
     """
     rounded = torch.round(x.detach() * SCALE)
     limit = LIMIT / summands
-    if not (rounded.abs() < limit * SCALE).all():  # NaN fails too
+    lowest, highest = torch.aminmax(rounded) if x.numel() else (rounded.new_zeros(()),) * 2
+    if not (-limit * SCALE < lowest and highest < limit * SCALE):  # NaN fails too
         raise BlindingError(
             f"an embedding has values at or beyond ±{limit:g} (or not finite), the limit for a sum "
             f"of {summands} in the ring; lower the learning rate or scale the network's output"

@@ -1,13 +1,17 @@
 """A Flower server whose length the protocol decides, not a number of rounds."""
 
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections import defaultdict
+from collections.abc import Mapping
+from functools import partial
 from itertools import count
 
 from flwr.common import FitIns, FitRes
 from flwr.server import Server
 from flwr.server.client_proxy import ClientProxy
 from flwr.server.history import History
+
+from vfl_flower.worker import Worker
 
 Fit = tuple[ClientProxy, FitRes]
 
@@ -16,7 +20,7 @@ class ProtocolServer(Server):
     """Drives an `ActiveParty` until its protocol ends.
 
     It differs from `flwr.server.Server` in three ways: no number of rounds, no log lines and no
-    new threads per exchange.
+    new threads for every exchange.
     """
 
     def fit(self, num_rounds: int, timeout: float | None) -> tuple[History, float]:
@@ -38,34 +42,33 @@ class ProtocolServer(Server):
         """
         started = time.monotonic()
         self.strategy.initialize_parameters(self._client_manager)
-        with ThreadPoolExecutor(max(1, self._client_manager.num_available())) as pool:
+        workers: defaultdict[str, Worker] = defaultdict(Worker)
+        try:
             for exchange in count(1):
                 instructions = self.strategy.configure_fit(
                     exchange, self.parameters, self._client_manager
                 )
                 if not instructions:
                     break
-                results, failures = _fit_all(pool, instructions, timeout, exchange)
+                for proxy, ins in instructions:
+                    workers[proxy.cid].submit(partial(proxy.fit, ins, timeout, exchange))
+                results, failures = _gather(instructions, workers)
                 self.strategy.aggregate_fit(exchange, results, failures)
+        finally:
+            for worker in workers.values():
+                worker.close()
         return History(), time.monotonic() - started
 
 
-def _fit_all(
-    pool: ThreadPoolExecutor,
-    instructions: list[tuple[ClientProxy, FitIns]],
-    timeout: float | None,
-    exchange: int,
+def _gather(
+    instructions: list[tuple[ClientProxy, FitIns]], workers: Mapping[str, Worker]
 ) -> tuple[list[Fit], list[Fit | BaseException]]:
-    """Send all instructions at once and wait for every answer."""
-    futures: list[tuple[ClientProxy, Future[FitRes]]] = [
-        (proxy, pool.submit(proxy.fit, ins, timeout, exchange)) for proxy, ins in instructions
-    ]
+    """Wait for every answer to one exchange."""
     results: list[Fit] = []
     failures: list[Fit | BaseException] = []
-    for proxy, future in futures:
-        failure = future.exception()
-        if failure is None:
-            results.append((proxy, future.result()))
-        else:
+    for proxy, _ in instructions:
+        try:
+            results.append((proxy, workers[proxy.cid].result()))
+        except Exception as failure:
             failures.append(failure)
     return results, failures
