@@ -1,9 +1,8 @@
 """The active party: runs a `Protocol` generator as a Flower `Strategy`."""
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
-from types import FrameType, GeneratorType
 from typing import Any, ClassVar
 
 import torch
@@ -14,8 +13,9 @@ from flwr.server.strategy import Strategy
 from torch import Tensor
 
 from vfl_flower.codec import Array, from_parameters
+from vfl_flower.driver import Driver
 from vfl_flower.errors import PartyError, ProtocolError, last_line
-from vfl_flower.exchange import Ask, Protocol, Replies, Request, ask
+from vfl_flower.exchange import Ask, Protocol, Replies, Request
 from vfl_flower.ledger import Ledger
 from vfl_flower.losses import LOSSES
 from vfl_flower.member import Member
@@ -67,9 +67,8 @@ class ActiveParty(Member, Strategy):
         self.resume_from: int | None = None
         self.exchange = 0
         self.stop = False
-        self._worker, self._own = Worker(), False
-        self._pending: list[Request] = []
-        self._running: Protocol | None = None
+        self._worker, self._busy = Worker(), False
+        self._driver: Driver | None = None
         self._outcome: Replies | Exception | None = None
         self._open: Ask | None = None
 
@@ -96,7 +95,7 @@ class ActiveParty(Member, Strategy):
         self.roster: Roster = roll_call(
             client_manager, self.cfg.parties - 1, self.facts(), self.cfg.party_timeout
         )
-        self._running = self.protocol()
+        self._driver = Driver(self.protocol(), len(self.roster))
         return NO_PARAMETERS
 
     def configure_fit(
@@ -106,18 +105,21 @@ class ActiveParty(Member, Strategy):
         client_manager: ClientManager,
     ) -> list[tuple[ClientProxy, FitIns]]:
         """Advance the protocol to its next exchange; an empty list says that it has ended."""
-        request = self._advance()
-        if request is None:
+        asked = self._driver.advance(self._outcome) if self._driver else None
+        if asked is None or self._driver is None:
             return []
+        self._open, self._outcome = asked, None
         self.exchange += 1
-        self._open = request
-        requests = [*self._pending, request] if request.phase else self._pending
-        self._pending = []
-        instructions = [(proxy, self._request(requests, k, name)) for k, name, proxy in self.roster]
-        self.ledger.exchanges[request.purpose] += 1
-        self._own = any(r.own for r in requests)
-        if self._own:
-            self._worker.submit(partial(self._work, requests))
+        self.ledger.exchanges[asked.purpose] += 1
+        messages, own = self._driver.due(asked)
+        instructions = [
+            (proxy, self._request(messages[k], k, name))
+            for k, name, proxy in self.roster
+            if k in messages
+        ]
+        self._busy = any(request.own for request in own)
+        if self._busy:
+            self._worker.submit(partial(self._work, own))
         return instructions
 
     def aggregate_fit(
@@ -131,12 +133,13 @@ class ActiveParty(Member, Strategy):
         assert asked is not None  # noqa: S101  Flower pairs the two hooks
         by_cid = {proxy.cid: res for proxy, res in results}
         try:
-            computed = self._worker.result() if self._own else None
+            computed = self._worker.result() if self._busy else None
             arrays = [
                 self._reply(asked, name, by_cid.get(proxy.cid), failures)
-                for _, name, proxy in self.roster
+                for k, name, proxy in self.roster
+                if k in asked.targets(len(self.roster))
             ]
-            self._outcome = Replies(arrays, computed)
+            self._outcome = Replies(arrays, computed, whole=len(arrays) == len(self.roster))
         except Exception as error:
             self._outcome = error
         return None, {}
@@ -175,39 +178,13 @@ class ActiveParty(Member, Strategy):
                 result = request.own() if request.own else None
         return result
 
-    # The generator driver --------------------------------------------------------------------
-
     def close(self) -> None:
         """End the thread of the active party's own work."""
         self._worker.close()
 
-    def _advance(self) -> Ask | None:
-        """Run the protocol up to its next ask; what it tells on the way waits for that ask."""
-        outcome, self._outcome = self._outcome, None
-        if self._running is None:
-            if isinstance(outcome, Exception):  # the last tell failed, and nobody is left to ask
-                raise outcome
-            return None
-        try:
-            if isinstance(outcome, Exception):
-                request = self._running.throw(outcome)
-            else:
-                request = self._running.send(outcome)  # type: ignore[arg-type]  # None starts it
-            while True:
-                if request.shared is None and len(request.each) != len(self.roster):
-                    request = self._running.throw(_miscounted(request, len(self.roster)))
-                elif isinstance(request, Ask):
-                    return request
-                else:
-                    self._pending.append(request)
-                    request = next(self._running)
-        except StopIteration:
-            self._running = None
-            return ask("") if self._pending else None
-
     def _request(self, requests: Sequence[Request], k: int, name: str) -> FitIns:
         """Put the pending tells and the ask, as they are for one party, into one message."""
-        batches = [request.tensors_for(k) for request in requests]
+        batches = [request.tensors_for(k, len(self.roster)) for request in requests]
         config: dict[str, Scalar] = {
             "exchange": self.exchange,
             "phases": ",".join(request.phase for request in requests),
@@ -219,7 +196,7 @@ class ActiveParty(Member, Strategy):
 
     def _reply(
         self,
-        ask: Ask,
+        asked: Ask,
         name: str,
         res: FitRes | None,
         failures: list[tuple[ClientProxy, FitRes] | BaseException],
@@ -227,35 +204,20 @@ class ActiveParty(Member, Strategy):
         """Book and unpack one party's answer; raise what went wrong there."""
         if res is None:
             reasons = {last_line(f) for f in failures}
-            raise PartyError(f"{name} did not answer {self._where(ask)}: {'; '.join(reasons)}")
+            raise PartyError(f"{name} did not answer {self._where(asked)}: {'; '.join(reasons)}")
         if "error" in res.metrics:
             error, message = res.metrics["error"], res.metrics["message"]
-            where = self._where(ask, str(res.metrics.get("phase", "")))
+            where = self._where(asked, str(res.metrics.get("phase", "")))
             raise PartyError(f"{name} failed in {where}: {error!s}: {message!s}")
         try:
             arrays = from_parameters(res.parameters)
         except ProtocolError as error:
-            raise PartyError(f"{name} garbled {self._where(ask)}: {error}") from error
-        self.ledger.book_reply(name, ask, res.parameters.tensors, res.metrics)
+            raise PartyError(f"{name} garbled {self._where(asked)}: {error}") from error
+        self.ledger.book_reply(name, asked, res.parameters.tensors, res.metrics)
         return arrays
 
-    def _where(self, ask: Ask, phase: str = "") -> str:
+    def _where(self, asked: Ask, phase: str = "") -> str:
         """Name the phase, the exchange and the yield that asked."""
-        frames = list(_frames(self._running))
-        place = f"{frames[-1].f_code.co_filename}:{frames[-1].f_lineno}" if frames else "the end"
-        phase = phase or ask.phase or "the last tell"
+        place = self._driver.place() if self._driver else "the end"
+        phase = phase or asked.phase or "the last tell"
         return f"'{phase}' (exchange {self.exchange}, asked at {place})"
-
-
-def _frames(generator: object) -> Iterator[FrameType]:
-    """Walk from a generator to the innermost sub-protocol that it waits for."""
-    while isinstance(generator, GeneratorType):
-        if generator.gi_frame is not None:
-            yield generator.gi_frame
-        generator = generator.gi_yieldfrom
-
-
-def _miscounted(request: Request, parties: int) -> ProtocolError:
-    return ProtocolError(
-        f"'{request.phase}' has {len(request.each)} arrays, one for each of {parties} parties"
-    )

@@ -6,7 +6,7 @@ Sub-protocols compose with ``yield from``.
 """
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
@@ -40,6 +40,8 @@ class Request:
     own : callable, optional
         The active party's own share. It runs while the exchange is open that carries the request,
         side by side with the parties.
+    to : sequence of int, optional
+        The roster indices of the parties that it is for; all, unless said.
     """
 
     phase: str
@@ -47,10 +49,17 @@ class Request:
     each: list[list[bytes]]
     purpose: Purpose
     own: Callable[[], Any] | None
+    to: Sequence[int] | None
 
-    def tensors_for(self, party: int) -> list[bytes]:
+    def targets(self, parties: int) -> Sequence[int]:
+        """Return whom it is for, out of so many parties."""
+        return range(parties) if self.to is None else self.to
+
+    def tensors_for(self, party: int, parties: int) -> list[bytes]:
         """Return the npy bytes for the party with this roster index."""
-        return self.each[party] if self.shared is None else self.shared
+        if self.shared is not None:
+            return self.shared
+        return self.each[self.targets(parties).index(party)]
 
 
 class Ask(Request):
@@ -71,10 +80,13 @@ class Replies:
         One list per party.
     own : object
         What the ask's `own` returned, or None.
+    whole : bool
+        Whether the whole roster was asked.
     """
 
     arrays: Sequence[Sequence[Array]]
-    own: Any = field(default=None)
+    own: Any = None
+    whole: bool = True
 
     @property
     def singles(self) -> list[Array]:
@@ -109,6 +121,8 @@ class Replies:
         """
         singles = self.singles
         if singles[0].dtype == np.uint32:
+            if not self.whole:
+                raise ProtocolError("masks cancel in the sum over the whole roster only")
             return decode_ring(np.add.reduce(singles, dtype=np.uint32))
         total = self.tensors[0].clone()
         for tensor in self.tensors[1:]:
@@ -125,9 +139,10 @@ def ask(
     *arrays: Value,
     own: Callable[[], Any] | None = None,
     purpose: Purpose = "training",
+    to: Sequence[int] | None = None,
 ) -> Ask:
     """Ask every party the same; the value of `own` is ``replies.own``. See `Request`."""
-    return Ask(phase, _encode(arrays), [], purpose, own)
+    return Ask(phase, _encode(arrays), [], purpose, own, to)
 
 
 def ask_each(
@@ -135,9 +150,10 @@ def ask_each(
     arrays: Sequence[Value],
     own: Callable[[], Any] | None = None,
     purpose: Purpose = "training",
+    to: Sequence[int] | None = None,
 ) -> Ask:
-    """Ask each party something else: one array for each, in roster order."""
-    return Ask(phase, None, [_encode([a]) for a in arrays], purpose, own)
+    """Ask each party something else: one array for each, in the order of `to`."""
+    return Ask(phase, None, [_encode([a]) for a in arrays], purpose, own, to)
 
 
 def tell(
@@ -145,9 +161,10 @@ def tell(
     *arrays: Value,
     own: Callable[[], Any] | None = None,
     purpose: Purpose = "training",
+    to: Sequence[int] | None = None,
 ) -> Tell:
     """Tell every party the same; see `Request`. Nothing comes back, not even from `own`."""
-    return Tell(phase, _encode(arrays), [], purpose, own)
+    return Tell(phase, _encode(arrays), [], purpose, own, to)
 
 
 def tell_each(
@@ -155,9 +172,10 @@ def tell_each(
     arrays: Sequence[Value],
     own: Callable[[], Any] | None = None,
     purpose: Purpose = "training",
+    to: Sequence[int] | None = None,
 ) -> Tell:
-    """Tell each party something else: one array for each, in roster order."""
-    return Tell(phase, None, [_encode([a]) for a in arrays], purpose, own)
+    """Tell each party something else: one array for each, in the order of `to`."""
+    return Tell(phase, None, [_encode([a]) for a in arrays], purpose, own, to)
 
 
 def _encode(values: Sequence[Value]) -> list[bytes]:
