@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -24,7 +24,6 @@ from vfl_flower.codec import (
 )
 from vfl_flower.errors import ProtocolError
 
-UNHURRIED = settings(deadline=None)  # the machine may be busy
 ALLOWED = ("<f4", "<f8", "<i4", "<i8", "<u4", "|u1", "|b1")
 OTHERS = ("<f2", ">f4", ">i8", "<i2", "<u8", "|i1", "<c8", "<U3", "|S3", "<M8[s]", "<m8[s]")
 SHAPES = hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=5)
@@ -53,19 +52,16 @@ def test_exactly_seven_dtypes_travel() -> None:
     assert set(DTYPES) == set(ALLOWED)
 
 
-@UNHURRIED
 @given(ARRAYS)
 def test_bytes_are_those_of_numpy(array: Array) -> None:
     assert encode(array) == saved(array)
 
 
-@UNHURRIED
 @given(ARRAYS)
 def test_numpy_reads_what_is_encoded(array: Array) -> None:
     assert_same(np.load(io.BytesIO(encode(array)), allow_pickle=False), array)
 
 
-@UNHURRIED
 @given(ARRAYS)
 def test_round_trip(array: Array) -> None:
     decoded = decode(encode(array))
@@ -81,7 +77,6 @@ def test_every_dtype_in_the_odd_shapes(dtype: str, shape: tuple[int, ...]) -> No
     assert_same(decode(saved(array)), array)
 
 
-@UNHURRIED
 @given(hnp.arrays(np.int32, hnp.array_shapes(min_dims=1, max_dims=3, max_side=5)), st.data())
 def test_views_travel_in_c_order(array: Array, data: st.DataObject) -> None:
     """Transposed, strided and reversed views arrive as what they show."""
@@ -118,7 +113,6 @@ def test_structured_arrays_do_not_travel() -> None:
         decode(saved(table))
 
 
-@UNHURRIED
 @given(ARRAYS, st.data())
 def test_every_truncation_and_every_tail_is_refused(array: Array, data: st.DataObject) -> None:
     whole = encode(array)
@@ -153,7 +147,6 @@ def test_fortran_order_is_refused() -> None:
         decode(fortran)
 
 
-@UNHURRIED
 @given(st.binary(max_size=200))
 def test_noise_is_refused(noise: bytes) -> None:
     with pytest.raises(ProtocolError):

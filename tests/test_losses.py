@@ -11,7 +11,7 @@ from torch import Tensor
 
 from vfl_flower.losses import LOSSES, Loss, binary_cross_entropy, residuals
 
-UNHURRIED = settings(deadline=None, max_examples=40)  # the machine may be busy
+FEWER = settings(max_examples=40)
 LOSS_NAMES = st.sampled_from(sorted(LOSSES))
 
 
@@ -31,7 +31,7 @@ def residual(loss: Loss, output: Tensor, y: Tensor) -> tuple[Tensor, float]:
     return gradient, value
 
 
-@UNHURRIED
+@FEWER
 @given(logits_and_labels())
 def test_binary_cross_entropy_is_the_papers_formula(batch: tuple[Tensor, Tensor]) -> None:
     """Eq. 8, in bits, with the logistic function of each logit, written out in float64."""
@@ -44,7 +44,7 @@ def test_binary_cross_entropy_is_the_papers_formula(batch: tuple[Tensor, Tensor]
     assert binary_cross_entropy(logits, y).item() == pytest.approx(total / len(y), rel=1e-5)
 
 
-@UNHURRIED
+@FEWER
 @given(logits_and_labels())
 def test_cross_entropy_is_the_mean_of_minus_log_softmax(batch: tuple[Tensor, Tensor]) -> None:
     logits, y = batch
@@ -55,7 +55,7 @@ def test_cross_entropy_is_the_mean_of_minus_log_softmax(batch: tuple[Tensor, Ten
     )
 
 
-@UNHURRIED
+@FEWER
 @given(LOSS_NAMES, logits_and_labels())
 def test_residual_is_autograds_gradient_and_the_loss(
     name: str, batch: tuple[Tensor, Tensor]
@@ -70,7 +70,7 @@ def test_residual_is_autograds_gradient_and_the_loss(
     assert value == loss.item()
 
 
-@UNHURRIED
+@FEWER
 @given(LOSS_NAMES, logits_and_labels(), st.integers(1, 4))
 def test_residuals_of_several_parties_are_those_of_each_alone(
     name: str, batch: tuple[Tensor, Tensor], parties: int
@@ -85,7 +85,7 @@ def test_residuals_of_several_parties_are_those_of_each_alone(
         assert value == loss
 
 
-@UNHURRIED
+@FEWER
 @given(logits_and_labels())
 def test_residuals_in_closed_form(batch: tuple[Tensor, Tensor]) -> None:
     """(p - onehot) / B, with softmax or, divided by ln 2, the logistic function."""
@@ -99,7 +99,7 @@ def test_residuals_in_closed_form(batch: tuple[Tensor, Tensor]) -> None:
         assert (gradient.double() - expected / len(y)).abs().max().item() < 1e-6
 
 
-@UNHURRIED
+@FEWER
 @given(LOSS_NAMES, logits_and_labels())
 def test_each_row_of_a_residual_is_negative_at_the_label_only(
     name: str, batch: tuple[Tensor, Tensor]

@@ -16,7 +16,7 @@ from vfl_flower.config import RunConfig
 from vfl_flower.nets import SplitNet
 from vfl_flower.randomness import Dropout, Randomness, batches
 
-UNHURRIED = settings(deadline=None, max_examples=50)  # the machine may be busy
+FEWER = settings(max_examples=50)
 ONES = torch.ones(4, 25)
 X = torch.zeros(1797, 1, 8, 2)
 
@@ -32,7 +32,7 @@ def global_state() -> Iterator[None]:
 # Batches ------------------------------------------------------------------------------------------
 
 
-@UNHURRIED
+@FEWER
 @given(
     st.integers(0, 2**40),
     st.integers(0, 100),

@@ -5,13 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from vfl_flower.errors import BlindingError
 from vfl_flower.ring import Words, decode_ring, encode_ring, on_grid
 
-UNHURRIED = settings(deadline=None)  # the machine may be busy
 SUMMANDS = (1, 2, 3, 5, 6)
 
 
@@ -41,7 +40,6 @@ def added(arrays: Sequence[Words]) -> Words:
     return total
 
 
-@UNHURRIED
 @given(st.lists(values(2), min_size=1, max_size=20))
 def test_round_trip_is_within_half_a_grid_step(numbers: list[float]) -> None:
     x = torch.tensor(numbers)
@@ -51,14 +49,12 @@ def test_round_trip_is_within_half_a_grid_step(numbers: list[float]) -> None:
     assert (back.double() - x.double()).abs().max().item() <= 2**-17
 
 
-@UNHURRIED
 @given(st.lists(values(2), min_size=1, max_size=20))
 def test_on_grid_is_the_round_trip(numbers: list[float]) -> None:
     x = torch.tensor(numbers)
     assert torch.equal(on_grid(x), decode_ring(encode_ring(x, 2)))
 
 
-@UNHURRIED
 @given(st.data())
 def test_sums_modulo_2_32_are_the_integer_sums(data: st.DataObject) -> None:
     """The expected value is computed with Python's integers, which never wrap."""
@@ -72,7 +68,6 @@ def test_sums_modulo_2_32_are_the_integer_sums(data: st.DataObject) -> None:
     assert decoded.tolist() == expected.tolist()
 
 
-@UNHURRIED
 @given(st.lists(values(2), min_size=1, max_size=8), st.integers(0, 2**32 - 1))
 def test_a_mask_that_comes_and_goes_changes_nothing(numbers: list[float], mask: int) -> None:
     words = encode_ring(torch.tensor(numbers), 2)

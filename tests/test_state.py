@@ -28,9 +28,7 @@ from vfl_flower.state import (
     write_weights,
 )
 
-UNHURRIED = settings(
-    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
-)  # the machine may be busy
+FEWER = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 DTYPES = [np.dtype(d) for d in ("<f4", "<f8", "<i4", "<i8", "<u4", "|u1", "|b1")]
 SHAPES = hnp.array_shapes(min_dims=0, max_dims=2, min_side=0, max_side=2)
 ARRAYS = st.sampled_from(DTYPES).flatmap(lambda dtype: hnp.arrays(dtype, SHAPES))
@@ -92,7 +90,7 @@ def descend(net: nn.Linear, optimizer: torch.optim.Optimizer, steps: range) -> N
         optimizer.step()
 
 
-@UNHURRIED
+@FEWER
 @given(STATES)
 def test_unpack_reverses_pack(state: State) -> None:
     arrays, skeleton = pack(state)

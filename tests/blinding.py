@@ -1,0 +1,105 @@
+"""What the blinding tests share: live parties, and requests to them as the wire has them."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+import torch
+from flwr.common import Scalar
+from torch import Tensor
+
+from clients.easter import EasterClient
+from vfl_flower.build import build_passive
+from vfl_flower.codec import Array
+from vfl_flower.config import RunConfig
+from vfl_flower.passive import PassiveParty, Received
+from vfl_flower.ring import Words
+
+TINY = RunConfig(models="mlp", embedding_dim=8, epochs=1, batch_size=1294, bounds="off")  # one step
+SALT = np.arange(16, dtype=np.uint8)
+ROWS_I, ROWS_J = np.arange(8, dtype=np.int32), np.arange(8, 16, dtype=np.int32)
+
+
+def passive(count: int, **knobs: Scalar) -> list[PassiveParty]:
+    """Build live parties that have not been asked anything yet."""
+    cfg = RunConfig.from_mapping({**TINY.to_mapping(), "parties": count + 1, **knobs})
+    return [build_passive(cfg, index) for index in range(count)]
+
+
+def send(
+    party: PassiveParty, exchange: int, phase: str, *arrays: Array
+) -> tuple[list[Array], dict[str, Scalar]]:
+    """Send one request as the wire has it; return the reply and its metrics."""
+    config: dict[str, Scalar] = {
+        "exchange": exchange,
+        "phases": phase,
+        "arrays": str(len(arrays)),
+    }
+    reply, _, metrics = party.fit(list(arrays), config)
+    return reply, metrics
+
+
+def answer(party: PassiveParty, exchange: int, phase: str, *arrays: Array) -> Array:
+    """Return the one array of a reply that must succeed."""
+    reply, metrics = send(party, exchange, phase, *arrays)
+    assert metrics == {}
+    assert len(reply) == 1
+    return reply[0]
+
+
+def refusal(party: PassiveParty, exchange: int, phase: str, *arrays: Array) -> tuple[str, str]:
+    """Return the class and the text of an error reply, which must carry nothing else."""
+    reply, metrics = send(party, exchange, phase, *arrays)
+    assert reply == []
+    return str(metrics["error"]), str(metrics["message"])
+
+
+def public_keys(parties: Sequence[PassiveParty], exchange: int = 1) -> Array:
+    return np.stack([answer(party, exchange, "public_key") for party in parties])
+
+
+def agreed(count: int, **knobs: Scalar) -> list[PassiveParty]:
+    """Build parties that share pair keys; exchange 3 is the next."""
+    parties = passive(count, **knobs)
+    keys = public_keys(parties)
+    for party in parties:
+        assert send(party, 2, "agree", keys, SALT) == ([], {})
+    return parties
+
+
+@lru_cache
+def shared_agreed(count: int) -> list[PassiveParty]:
+    """Return parties whose `blind` is called directly, without using up a counter."""
+    return agreed(count)
+
+
+def client(party: PassiveParty) -> EasterClient:
+    assert isinstance(party, EasterClient)
+    return party
+
+
+def pair_keys_of(party: PassiveParty) -> dict[int, bytes]:
+    keys: dict[int, bytes] = client(party).blinder.state_dict()["keys"]
+    assert [len(key) for key in keys.values()] == [32] * (party.cfg.parties - 2)
+    return keys
+
+
+def blinded(
+    parties: Sequence[PassiveParty], received: Received, xs: Sequence[Tensor]
+) -> list[Words]:
+    words = []
+    for party, x in zip(parties, xs, strict=True):
+        party.received = received
+        words.append(client(party).blinder.blind(x))
+    return words
+
+
+def added(words: Sequence[Words]) -> Words:
+    total: Words = np.add.reduce(words, dtype=np.uint32)
+    return total
+
+
+def embeddings(party: PassiveParty, rows: Array) -> Tensor:
+    party.net.eval()
+    with torch.no_grad():
+        return party.embed_rows(rows)

@@ -1,0 +1,178 @@
+"""Blinding in whole runs: where keys stay, what they change, and what travels."""
+
+import base64
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from torch import Tensor
+
+from tests.blinding import (
+    ROWS_I,
+    SALT,
+    TINY,
+    added,
+    agreed,
+    answer,
+    client,
+    embeddings,
+    pair_keys_of,
+    passive,
+    public_keys,
+    refusal,
+    send,
+)
+from vfl_flower.active import ActiveParty
+from vfl_flower.blinding import agree_keys, protections
+from vfl_flower.build import build_active, build_passive
+from vfl_flower.conduct import conduct
+from vfl_flower.config import RunConfig
+from vfl_flower.errors import Interrupted
+from vfl_flower.local import run_local
+from vfl_flower.observer import Observer
+from vfl_flower.passive import PassiveParty
+from vfl_flower.ring import decode_ring
+from vfl_flower.runs import RunFolder
+from vfl_flower.state import write_state
+
+
+class Drawing:
+    """Stands in for the class of private keys, and keeps what it draws."""
+
+    from_private_bytes = staticmethod(X25519PrivateKey.from_private_bytes)
+
+    def __init__(self) -> None:
+        self.drawn: set[bytes] = set()
+
+    def generate(self) -> X25519PrivateKey:
+        key = X25519PrivateKey.generate()
+        self.drawn.add(key.private_bytes_raw())
+        return key
+
+
+@pytest.fixture
+def private_keys(monkeypatch: pytest.MonkeyPatch) -> set[bytes]:
+    """Return the private keys that are drawn while a test runs."""
+    drawing = Drawing()
+    monkeypatch.setattr("vfl_flower.blinding.X25519PrivateKey", drawing)
+    return drawing.drawn
+
+
+def test_a_private_key_serves_one_agreement_and_is_forgotten(private_keys: set[bytes]) -> None:
+    parties = passive(2)
+    keys = public_keys(parties)
+    for party in parties:
+        assert send(party, 2, "agree", keys, SALT) == ([], {})
+        assert refusal(party, 3, "agree", keys, SALT)[0] == "BlindingError"
+        assert client(party).blinder.state_dict()["secret"] not in private_keys
+    assert len(private_keys) == 2
+
+
+class StopAfter(Observer):
+    """Stops a run after some steps, as a signal would."""
+
+    def __init__(self, active: ActiveParty, steps: int) -> None:
+        self.active, self.steps = active, steps
+
+    def on_step(self, step: int, losses: list[float]) -> None:
+        self.active.stop = step == self.steps
+
+
+def sitting(
+    cfg: RunConfig, folder: RunFolder | None, stop_after: int = 0
+) -> tuple[list[PassiveParty], bool]:
+    """Run, or go on with, a run in this process; tell whether it was stopped."""
+    path = folder.path if folder else None
+    active = build_active(cfg, path)
+    parties = [build_passive(cfg, index, path) for index in range(cfg.parties - 1)]
+    observer = StopAfter(active, stop_after)
+    try:
+        conduct(active, "local", lambda a: run_local(a, parties), folder, observer)
+    except Interrupted:
+        return parties, True
+    return parties, False
+
+
+def holding(folder: Path, secrets: Iterable[bytes]) -> list[str]:
+    """Return the files that hold a secret: raw, in hexadecimal or in base64."""
+    forms = [
+        form
+        for secret in secrets
+        for form in (secret, secret.hex().encode(), base64.b64encode(secret)[:-2])
+    ]
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    found = []
+    for path in files:
+        content = path.read_bytes()
+        if any(form in content or form in content.lower() for form in forms):
+            found.append(str(path.relative_to(folder)))
+    return found
+
+
+def test_no_key_is_on_disk_and_a_resumed_run_has_fresh_ones(
+    tmp_path: Path, private_keys: set[bytes]
+) -> None:
+    cfg = replace(TINY, epochs=3)
+    folder = RunFolder.create(tmp_path / "run", cfg)
+    first, stopped = sitting(cfg, folder, stop_after=2)
+    assert stopped
+    second, stopped = sitting(cfg, folder)
+    assert not stopped
+    before = {key for party in first for key in pair_keys_of(party).values()}
+    after = {key for party in second for key in pair_keys_of(party).values()}
+    assert len(before | after) == 2 * 3  # one for each pair, in each sitting
+    assert len(private_keys) == 2 * 3  # one for each party, in each sitting
+
+    secrets = before | after | private_keys
+    names = {path.name for path in folder.path.rglob("*")}
+    assert {"checkpoint-000000003.safetensors", "model.safetensors", "result.json"} <= names
+    assert holding(folder.path, secrets) == []
+    write_state(folder.path / "party-1" / "leak", first[0].memory())  # the search can find them
+    assert holding(folder.path, secrets) == ["party-1/leak"]
+
+
+def test_weights_do_not_depend_on_the_keys_drawn() -> None:
+    cfg = replace(TINY, epochs=2, batch_size=647, schedule="cosine")
+    (one, _), (other, _) = sitting(cfg, None), sitting(cfg, None)
+    assert not set(pair_keys_of(one[0]).values()) & set(pair_keys_of(other[0]).values())
+    for a, b in zip(one, other, strict=True):
+        for p, q in zip(a.net.parameters(), b.net.parameters(), strict=True):
+            assert torch.equal(p, q)
+
+
+def test_without_blinding_floats_travel_and_nothing_claims_to_protect() -> None:
+    cfg = replace(TINY, parties=3, blinding="none")
+    assert protections(cfg) == []
+    assert list(agree_keys(cfg)) == []
+    for party in passive(2, blinding="none"):
+        sent = answer(party, 1, "embed_only", ROWS_I)
+        assert sent.dtype == np.float32
+        assert sent.tolist() == embeddings(party, ROWS_I).tolist()
+
+
+def test_with_blinding_ring_words_travel_and_the_result_says_by_what() -> None:
+    (claim,) = protections(TINY)
+    for word in ("X25519", "HKDF-SHA256", "ChaCha20", "2^32"):
+        assert word in claim
+    parties = agreed(2)
+    words = [answer(party, 3, "embed_only", ROWS_I) for party in parties]
+    assert {w.dtype for w in words} == {np.dtype(np.uint32)}
+    total = sum(embeddings(party, ROWS_I).double() for party in parties)
+    assert isinstance(total, Tensor)
+    assert (decode_ring(added(words)).double() - total).abs().max().item() <= 2 * 2**-17
+
+
+def test_flowers_own_masks_are_used_nowhere() -> None:
+    """Its generator folds the key to 32 bits and seeds a Mersenne twister."""
+    root = Path(__file__).resolve().parents[1]
+    packages = ("vfl_flower", "strategies", "clients")
+    sources = [path for package in packages for path in (root / package).rglob("*.py")]
+    assert len(sources) > 20
+    for path in sources:
+        text = path.read_text()
+        assert "secure_aggregation" not in text, path
+        assert "pseudo_rand_gen" not in text, path
