@@ -14,12 +14,13 @@ of B rows, embedding width D and C classes:
 Learns
     Active: E, the sum of the others' embeddings, and all R_k, but no E_k of another; from E and
     R_k it can fit each p_k. Passive k: which rows a batch holds, E, and g_k. *From g_k it reads the
-    labels of the batch*: the loss's gradient has its one negative entry at the true class. All
-    passive parties together learn E_0, which nothing hides from them. Everybody knows everybody's
-    initial weights, for the seed is public.
+    labels of the batch*: the loss's gradient has its smallest entry at the true class. All passive
+    parties together learn E_0, which nothing hides from them. *Who knows the initial weights, as
+    all do if they are public, can solve E for everybody's columns.*
 Assumes
     Honest but curious parties; the active party does not collude with all passive parties but
-    one; K >= 2 where embeddings are blinded.
+    one; K >= 2 where embeddings are blinded; private initial weights where columns are to stay
+    hidden.
 Deviates
     The paper sends the scalar loss down. A party without labels cannot differentiate it, so the
     residual goes down. Eq. 8 takes a probability per class: here the logistic function of each

@@ -1,17 +1,20 @@
 """What the blinding tests share: live parties, and requests to them as the wire has them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 import torch
-from flwr.common import Scalar
+from flwr.app import RecordDict
+from flwr.common import FitIns, Scalar
 from torch import Tensor
 
 from clients.easter import EasterClient
 from vfl_flower.build import build_passive
-from vfl_flower.codec import Array
+from vfl_flower.codec import Array, from_parameters, to_parameters
 from vfl_flower.config import RunConfig
+from vfl_flower.endpoint import RebuiltEndpoint
 from vfl_flower.passive import PassiveParty, Received
 from vfl_flower.ring import Words
 
@@ -26,8 +29,32 @@ def passive(count: int, **knobs: Scalar) -> list[PassiveParty]:
     return [build_passive(cfg, index) for index in range(count)]
 
 
+class Rebuilt:
+    """A passive party that is built anew for every request, behind the same door as a live one."""
+
+    def __init__(self, cfg: RunConfig, index: int) -> None:
+        self.state = RecordDict()
+        self.endpoint = RebuiltEndpoint(lambda: build_passive(cfg, index), index, self.state)
+
+    def fit(
+        self, parameters: list[Array], config: dict[str, Scalar]
+    ) -> tuple[list[Array], int, dict[str, Scalar]]:
+        res = self.endpoint.fit(FitIns(to_parameters(parameters), config))
+        return from_parameters(res.parameters), res.num_examples, res.metrics
+
+
+Party = PassiveParty | Rebuilt
+
+
+def rebuilt(count: int) -> list[Rebuilt]:
+    """Make rebuilt parties that share pair keys; exchange 3 is the next."""
+    parties = [Rebuilt(replace(TINY, parties=count + 1), index) for index in range(count)]
+    agree(parties)
+    return parties
+
+
 def send(
-    party: PassiveParty, exchange: int, phase: str, *arrays: Array
+    party: Party, exchange: int, phase: str, *arrays: Array
 ) -> tuple[list[Array], dict[str, Scalar]]:
     """Send one request as the wire has it; return the reply and its metrics."""
     config: dict[str, Scalar] = {
@@ -39,7 +66,7 @@ def send(
     return reply, metrics
 
 
-def answer(party: PassiveParty, exchange: int, phase: str, *arrays: Array) -> Array:
+def answer(party: Party, exchange: int, phase: str, *arrays: Array) -> Array:
     """Return the one array of a reply that must succeed."""
     reply, metrics = send(party, exchange, phase, *arrays)
     assert metrics == {}
@@ -47,24 +74,29 @@ def answer(party: PassiveParty, exchange: int, phase: str, *arrays: Array) -> Ar
     return reply[0]
 
 
-def refusal(party: PassiveParty, exchange: int, phase: str, *arrays: Array) -> tuple[str, str]:
+def refusal(party: Party, exchange: int, phase: str, *arrays: Array) -> tuple[str, str]:
     """Return the class and the text of an error reply, which must carry nothing else."""
     reply, metrics = send(party, exchange, phase, *arrays)
     assert reply == []
     return str(metrics["error"]), str(metrics["message"])
 
 
-def public_keys(parties: Sequence[PassiveParty], exchange: int = 1) -> Array:
+def public_keys(parties: Sequence[Party], exchange: int = 1) -> Array:
     return np.stack([answer(party, exchange, "public_key") for party in parties])
 
 
 def agreed(count: int, **knobs: Scalar) -> list[PassiveParty]:
     """Build parties that share pair keys; exchange 3 is the next."""
     parties = passive(count, **knobs)
+    agree(parties)
+    return parties
+
+
+def agree(parties: Sequence[Party]) -> None:
+    """Let parties agree on pair keys, in exchanges 1 and 2."""
     keys = public_keys(parties)
     for party in parties:
         assert send(party, 2, "agree", keys, SALT) == ([], {})
-    return parties
 
 
 @lru_cache

@@ -142,7 +142,9 @@ def test_masked_words_are_uniform(index: int) -> None:
     assert chi_square(encode_ring(x, 3).tobytes()) > CHI_SQUARE_LIMIT  # the test can fail
 
 
-def test_a_value_that_could_overflow_is_refused_without_telling_it() -> None:
+def test_a_value_that_could_overflow_is_refused_without_telling_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     (party, other) = agreed(2)
     head = client(party).net.embed[-1]  # type: ignore[index]
     assert isinstance(head, nn.Linear)
@@ -153,4 +155,6 @@ def test_a_value_that_could_overflow_is_refused_without_telling_it() -> None:
     assert error == "BlindingError"
     assert "16384" in message
     assert "24038" not in message
+    told = [(record.name, record.getMessage()) for record in caplog.records]
+    assert ("vfl_flower.party-1", "the largest value was 24038.5") in told  # its own log
     assert answer(other, 3, "embed", ROWS_I).dtype == np.uint32

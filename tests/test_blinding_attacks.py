@@ -1,13 +1,34 @@
 """What an active party may try to unmask: other requests, old counters, repeats."""
 
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
 import numpy as np
 import pytest
 from torch import nn
 
-from tests.blinding import ROWS_I, ROWS_J, added, agreed, answer, client, embeddings, refusal
+from tests.blinding import (
+    ROWS_I,
+    ROWS_J,
+    TINY,
+    Party,
+    added,
+    agree,
+    agreed,
+    answer,
+    client,
+    embeddings,
+    rebuilt,
+    refusal,
+    send,
+)
+from vfl_flower.build import build_passive
 from vfl_flower.codec import Array
 from vfl_flower.passive import PassiveParty
 from vfl_flower.ring import encode_ring
+
+Make = Callable[[int], Sequence[Party]]
+live_and_rebuilt = pytest.mark.parametrize("make", [agreed, rebuilt])
 
 
 def difference_attack(
@@ -61,8 +82,9 @@ def test_parties_that_were_asked_different_things_unmask_to_noise(
     assert difference_attack(agreed(count), first, others) < 0.05
 
 
-def test_a_counter_that_does_not_grow_is_refused() -> None:
-    (party, _) = agreed(2)
+@live_and_rebuilt
+def test_a_counter_that_does_not_grow_is_refused(make: Make) -> None:
+    (party, _) = make(2)
     answer(party, 7, "embed_only", ROWS_I)
     for old in (7, 6, 1, 0, -1):
         error, message = refusal(party, old, "embed_only", ROWS_J)
@@ -87,9 +109,10 @@ def test_a_repeated_request_gets_the_cached_reply(phase: str) -> None:
     assert passes == [phase] * 2
 
 
-def test_one_exchange_has_one_request() -> None:
+@live_and_rebuilt
+def test_one_exchange_has_one_request(make: Make) -> None:
     """A second question under a used counter would be masked by the same key."""
-    (party, _) = agreed(2)
+    (party, _) = make(2)
     answer(party, 3, "embed_only", ROWS_I)
     for phase, rows in (
         ("embed_only", ROWS_J),
@@ -99,8 +122,24 @@ def test_one_exchange_has_one_request() -> None:
         assert refusal(party, 3, phase, rows)[0] == "ProtocolError"
 
 
-def test_a_counter_is_used_up_by_a_request_that_fails() -> None:
-    (party, _) = agreed(2)
+@live_and_rebuilt
+def test_a_counter_is_used_up_by_a_request_that_fails(make: Make) -> None:
+    (party, _) = make(2)
     assert refusal(party, 3, "embed_only", np.array([10**6], np.int32))[0] == "IndexError"
     assert refusal(party, 3, "embed_only", ROWS_I)[0] == "ProtocolError"
     answer(party, 4, "embed_only", ROWS_I)
+
+
+def test_a_party_that_goes_back_to_a_checkpoint_forgets_its_keys(tmp_path: Path) -> None:
+    """Else it could be taken back alone, and the masks would cancel in the difference."""
+    parties = [build_passive(TINY, index, tmp_path) for index in range(3)]
+    agree(parties)
+    answer(parties[0], 3, "embed", ROWS_I)
+    step = np.array(1)
+    assert send(parties[0], 4, "checkpoint", step) == ([], {})
+    assert send(parties[0], 5, "restore", step) == ([], {})
+    error, message = refusal(parties[0], 6, "embed_only", ROWS_I)
+    assert error == "BlindingError"
+    assert "no keys have been agreed" in message
+    error, message = refusal(parties[0], 7, "predict", np.zeros((8, 8), np.float32))
+    assert "must follow 'embed'" in message  # the step in hand is forgotten too

@@ -26,17 +26,11 @@ from tests.blinding import (
     refusal,
     send,
 )
-from vfl_flower.active import ActiveParty
-from vfl_flower.blinding import agree_keys, protections
-from vfl_flower.build import build_active, build_passive
-from vfl_flower.conduct import conduct
-from vfl_flower.config import RunConfig
+from tests.sittings import Sitting
+from vfl_flower.blinding import agree_keys
 from vfl_flower.errors import Interrupted
-from vfl_flower.local import run_local
-from vfl_flower.observer import Observer
-from vfl_flower.passive import PassiveParty
+from vfl_flower.protections import CLEAR, protections
 from vfl_flower.ring import decode_ring
-from vfl_flower.runs import RunFolder
 from vfl_flower.state import write_state
 
 
@@ -72,31 +66,6 @@ def test_a_private_key_serves_one_agreement_and_is_forgotten(private_keys: set[b
     assert len(private_keys) == 2
 
 
-class StopAfter(Observer):
-    """Stops a run after some steps, as a signal would."""
-
-    def __init__(self, active: ActiveParty, steps: int) -> None:
-        self.active, self.steps = active, steps
-
-    def on_step(self, step: int, losses: list[float]) -> None:
-        self.active.stop = step == self.steps
-
-
-def sitting(
-    cfg: RunConfig, folder: RunFolder | None, stop_after: int = 0
-) -> tuple[list[PassiveParty], bool]:
-    """Run, or go on with, a run in this process; tell whether it was stopped."""
-    path = folder.path if folder else None
-    active = build_active(cfg, path)
-    parties = [build_passive(cfg, index, path) for index in range(cfg.parties - 1)]
-    observer = StopAfter(active, stop_after)
-    try:
-        conduct(active, "local", lambda a: run_local(a, parties), folder, observer)
-    except Interrupted:
-        return parties, True
-    return parties, False
-
-
 def holding(folder: Path, secrets: Iterable[bytes]) -> list[str]:
     """Return the files that hold a secret: raw, in hexadecimal or in base64."""
     forms = [
@@ -117,36 +86,42 @@ def test_no_key_is_on_disk_and_a_resumed_run_has_fresh_ones(
     tmp_path: Path, private_keys: set[bytes]
 ) -> None:
     cfg = replace(TINY, epochs=3)
-    folder = RunFolder.create(tmp_path / "run", cfg)
-    first, stopped = sitting(cfg, folder, stop_after=2)
-    assert stopped
-    second, stopped = sitting(cfg, folder)
-    assert not stopped
-    before = {key for party in first for key in pair_keys_of(party).values()}
-    after = {key for party in second for key in pair_keys_of(party).values()}
+    folder = tmp_path / "run"
+    first = Sitting(cfg, folder)
+    with pytest.raises(Interrupted):
+        first.run(stop_at=2)
+    second = Sitting(cfg, folder)
+    second.run()
+    before = {key for party in first.passive for key in pair_keys_of(party).values()}
+    after = {key for party in second.passive for key in pair_keys_of(party).values()}
     assert len(before | after) == 2 * 3  # one for each pair, in each sitting
     assert len(private_keys) == 2 * 3  # one for each party, in each sitting
 
     secrets = before | after | private_keys
-    names = {path.name for path in folder.path.rglob("*")}
+    names = {path.name for path in folder.rglob("*")}
     assert {"checkpoint-000000003.safetensors", "model.safetensors", "result.json"} <= names
-    assert holding(folder.path, secrets) == []
-    write_state(folder.path / "party-1" / "leak", first[0].memory())  # the search can find them
-    assert holding(folder.path, secrets) == ["party-1/leak"]
+    assert holding(folder, secrets) == []
+    write_state(folder / "party-1" / "leak", first.passive[0].memory())  # the search can find them
+    assert holding(folder, secrets) == ["party-1/leak"]
 
 
 def test_weights_do_not_depend_on_the_keys_drawn() -> None:
     cfg = replace(TINY, epochs=2, batch_size=647, schedule="cosine")
-    (one, _), (other, _) = sitting(cfg, None), sitting(cfg, None)
-    assert not set(pair_keys_of(one[0]).values()) & set(pair_keys_of(other[0]).values())
-    for a, b in zip(one, other, strict=True):
+    one, other = Sitting(cfg, None), Sitting(cfg, None)
+    for each in (one, other):
+        each.run()
+    keys = [set(pair_keys_of(each.passive[0]).values()) for each in (one, other)]
+    assert not keys[0] & keys[1]
+    for a, b in zip(one.passive, other.passive, strict=True):
         for p, q in zip(a.net.parameters(), b.net.parameters(), strict=True):
             assert torch.equal(p, q)
 
 
 def test_without_blinding_floats_travel_and_nothing_claims_to_protect() -> None:
     cfg = replace(TINY, parties=3, blinding="none")
-    assert protections(cfg) == []
+    protected, unprotected = protections(cfg)
+    assert protected == []
+    assert CLEAR in unprotected
     assert list(agree_keys(cfg)) == []
     for party in passive(2, blinding="none"):
         sent = answer(party, 1, "embed_only", ROWS_I)
@@ -155,7 +130,8 @@ def test_without_blinding_floats_travel_and_nothing_claims_to_protect() -> None:
 
 
 def test_with_blinding_ring_words_travel_and_the_result_says_by_what() -> None:
-    (claim,) = protections(TINY)
+    (claim,), unprotected = protections(TINY)
+    assert CLEAR not in unprotected
     for word in ("X25519", "HKDF-SHA256", "ChaCha20", "2^32"):
         assert word in claim
     parties = agreed(2)

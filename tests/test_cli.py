@@ -15,6 +15,7 @@ from safetensors.numpy import load_file
 from vfl_flower.cli import run
 from vfl_flower.config import RunConfig, kebab, read_toml
 from vfl_flower.nets import NETWORKS
+from vfl_flower.protections import CLEAR, MASKS, PRIVATE, PUBLIC
 
 ROOT = Path(__file__).resolve().parents[1]
 NAMES = ["active", "party-1", "party-2", "party-3"]
@@ -22,7 +23,7 @@ TINY = ["--epochs", "2", "--batch-size", "300", "--embedding-dim", "8", "--model
 KEYS = {
     *("method", "dataset", "carrier", "seed", "epochs", "parties", "test_accuracy"),
     *("validation_accuracy", "bounds", "exchanges", "bytes_up", "bytes_down", "bytes_by_phase"),
-    *("uploads_per_party", "seconds", "protections", "epsilon"),
+    *("uploads_per_party", "seconds", "protections", "unprotected", "epsilon"),
 }
 
 
@@ -137,10 +138,13 @@ def test_eval_every(tmp_path: Path) -> None:
 
 def test_unblinded_run_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bare = trained(tmp_path / "bare", "--blinding", "none", "--parties", "2")
-    assert "UNPROTECTED" in capsys.readouterr().out
+    assert f"UNPROTECTED: {CLEAR}" in capsys.readouterr().out
     assert result_of(bare)["protections"] == []
-    trained(tmp_path / "blind")
+    assert result_of(bare)["unprotected"] == [CLEAR, PUBLIC]
+    private = trained(tmp_path / "private", "--party-randomness", "private")
     assert "UNPROTECTED" not in capsys.readouterr().out
+    assert result_of(private)["protections"] == [MASKS, PRIVATE]
+    assert result_of(private)["unprotected"] == []
 
 
 def test_no_epochs_is_a_run_of_untrained_parties(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """Bad input: exit code 2, one line that says what is wrong and what to do, nothing on disk."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +15,7 @@ from vfl_flower.data import DATASETS
 from vfl_flower.data.datasets import DataSet, Features
 from vfl_flower.data.holdings import _features, columns_of
 
+ROOT = Path(__file__).resolve().parents[1]
 TINY = ["--epochs", "1", "--batch-size", "300", "--embedding-dim", "8", "--bounds", "off"]
 
 
@@ -193,6 +196,27 @@ def test_overflow_of_the_ring(refused: Refusals) -> None:
     assert "10922.7" in refused.line("--resume", "run")
     mended = ["--config", "run/config.toml", "--learning-rates", "0.05", "--out", "mended"]
     assert run(mended) == 0
+
+
+def test_parties_log_to_their_own_folders_and_the_terminal_gets_one_line(tmp_path: Path) -> None:
+    """In a process of its own, where nothing but the command configures logging."""
+    flags = [*TINY, "--models", "mlp", "--optimizers", "sgd", "--learning-rates", "1e6"]
+    command = [sys.executable, str(ROOT / "run_simulation.py"), *flags, "--epochs", "3"]
+    done = subprocess.run(  # noqa: S603
+        [*command, "--out", str(tmp_path / "run")], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("error: party-")
+    assert "largest value" not in done.stdout
+    logs = list((tmp_path / "run").glob("*/log.txt"))
+    assert logs
+    for log in logs:
+        text = log.read_text()
+        assert "the largest value was" in text
+        assert "BlindingError" in text
+        assert "Traceback" not in text
+        assert log.stat().st_mode & 0o777 == 0o600
 
 
 def test_diverging_unblinded_run_is_not_a_success(refused: Refusals) -> None:

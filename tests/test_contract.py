@@ -199,6 +199,8 @@ def test_failing_party_surfaces_at_its_yield(method: str, carrier: str) -> None:
 def test_failing_tell_names_its_own_phase(method: str, carrier: str) -> None:
     """What was told fails in the next exchange, but is not blamed on that one's phase."""
     _, told = training_phases(method)
+    if not told:
+        pytest.skip("a method that tells nothing")
     for phase in told:
         text = fails_with(method, carrier, phase, DataError("row 7 is gone"))
         assert text.startswith("party-2 "), phase
@@ -213,10 +215,10 @@ def test_foreign_error_keeps_its_text_at_home(
     """It may quote data: its class travels, its text is in the party's own log."""
     with caplog.at_level(logging.ERROR, logger="vfl_flower"):
         phase = min(training_phases(method)[0])
-        text = fails_with(method, carrier, phase, ValueError("age 42 of Jane"))
+        text = fails_with(method, carrier, phase, ValueError("age 42 of row 7"))
     assert "ValueError" in text
-    assert "Jane" not in text
-    assert "age 42 of Jane" in caplog.text
+    assert "row 7" not in text
+    assert "age 42 of row 7" in caplog.text
 
 
 def request(party: PassiveParty, exchange: int, phases: str, *arrays: Array) -> dict[str, Any]:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import torch
 from flwr.app import RecordDict
-from flwr.common import FitIns, FitRes, Parameters
+from flwr.common import Code, FitIns, FitRes, Parameters, Status
+from flwr.server import Server, SimpleClientManager
 from torch import Tensor
 
 from tests.contract import CARRIERS, Tap, configured, passive_parties
@@ -20,8 +21,9 @@ from vfl_flower.data import columns_of, labels_of, rows_of
 from vfl_flower.endpoint import OK, Endpoint, RebuiltEndpoint
 from vfl_flower.errors import DataError, PartyError, VflError
 from vfl_flower.exchange import Protocol, ask, ask_each, tell, tell_each
-from vfl_flower.local import serve
+from vfl_flower.local import LocalProxy, serve
 from vfl_flower.passive import PassiveParty, phase
+from vfl_flower.server import ProtocolServer
 
 CFG = replace(configured("easter"), threads=1)
 HEADER = b"{'descr': '<q3', 'fortran_order': False, 'shape': (), }\n"
@@ -257,13 +259,50 @@ def test_vanished_party_is_an_error_not_a_smaller_sum() -> None:
         serve(prober(script), clients)
 
 
+@pytest.mark.parametrize("server", [ProtocolServer, Server])
+def test_a_status_that_is_not_ok_is_an_error(server: type[Server]) -> None:
+    """What came with it is not shown: a reply may hold anything."""
+
+    class Refuser(Endpoint):
+        def fit(self, ins: FitIns) -> FitRes:
+            status = Status(Code.FIT_NOT_IMPLEMENTED, "no such method")
+            return FitRes(status, Parameters([b"secret"], "numpy.ndarray"), 1, {})
+
+    def script(self: Prober) -> Protocol:
+        yield ask("echo", np.array([1], np.float32))
+
+    manager = SimpleClientManager()
+    for k, kind in enumerate((Endpoint, Refuser, Endpoint)):
+        manager.register(LocalProxy(str(k), kind(build(k))))
+    with pytest.raises(PartyError, match=r"party-2 did not answer 'echo'.*no such method") as error:
+        server(client_manager=manager, strategy=prober(script)).fit(3, None)
+    assert "secret" not in str(error.value)
+
+
+def test_what_is_no_exception_ends_the_run_too() -> None:
+    """An extension module's panic, say: it must not leave the others waiting."""
+
+    class Panic(BaseException):
+        pass
+
+    class Panicking(Endpoint):
+        def fit(self, ins: FitIns) -> FitRes:
+            raise Panic
+
+    def script(self: Prober) -> Protocol:
+        yield ask("echo", np.array([1], np.float32))
+
+    with pytest.raises(Panic):
+        serve(prober(script), [build(0).to_client(), Panicking(build(1)), build(2).to_client()])
+
+
 def test_fit_never_raises() -> None:
     """A party that breaks while it is rebuilt answers like one that fails, its text kept back."""
 
     def broken() -> NoReturn:
-        raise ValueError("cannot parse 'Jane Doe'")
+        raise ValueError("cannot parse 'secret cell'")
 
     instructions = FitIns(Parameters([], "numpy.ndarray"), {"exchange": 1})
     res = RebuiltEndpoint(broken, 1, RecordDict()).fit(instructions)
     assert res.metrics["error"] == "ValueError"
-    assert "Jane" not in str(res.metrics["message"])
+    assert "secret" not in str(res.metrics["message"])

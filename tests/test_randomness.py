@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from vfl_flower.build import build_member
 from vfl_flower.config import RunConfig
 from vfl_flower.nets import SplitNet
-from vfl_flower.randomness import Dropout, Randomness, batches
+from vfl_flower.randomness import Dropout, Randomness, batches, public_origin
 
 FEWER = settings(max_examples=50)
 ONES = torch.ones(4, 25)
@@ -106,7 +106,7 @@ def test_dropout_does_nothing_in_evaluation() -> None:
 
 def test_attach_reaches_every_dropout() -> None:
     net = nn.Sequential(Dropout(0.5), nn.Sequential(nn.ReLU(), Dropout(0.1)))
-    randomness = Randomness(0, 1)
+    randomness = Randomness(public_origin(0, 1))
     randomness.attach(net)
     found = [module.generator for module in net.modules() if isinstance(module, Dropout)]
     assert len(found) == 2
@@ -117,7 +117,7 @@ def test_attach_reaches_every_dropout() -> None:
 
 
 def test_running_swaps_the_global_state_and_puts_it_back() -> None:
-    randomness = Randomness(3, 1)
+    randomness = Randomness(public_origin(3, 1))
     net = nn.Dropout(0.5)
     torch.manual_seed(11)
     expected = torch.rand(4)
@@ -130,7 +130,7 @@ def test_running_swaps_the_global_state_and_puts_it_back() -> None:
     assert not torch.equal(first, second)  # its own sequence goes on
 
     torch.manual_seed(99)
-    again = Randomness(3, 1)
+    again = Randomness(public_origin(3, 1))
     for earlier in (first, second):
         with again.running(net):
             assert torch.equal(net(ONES), earlier)
@@ -138,14 +138,14 @@ def test_running_swaps_the_global_state_and_puts_it_back() -> None:
 
 def test_running_puts_the_global_state_back_after_a_failure() -> None:
     before = torch.get_rng_state()
-    with pytest.raises(ZeroDivisionError), Randomness(0, 1).running(nn.Dropout(0.5)):
+    with pytest.raises(ZeroDivisionError), Randomness(public_origin(0, 1)).running(nn.Dropout(0.5)):
         torch.rand(1)
         raise ZeroDivisionError
     assert torch.equal(torch.get_rng_state(), before)
 
 
 def test_a_network_with_own_randomness_runs_without_the_swap() -> None:
-    randomness = Randomness(0, 1)
+    randomness = Randomness(public_origin(0, 1))
     before = torch.get_rng_state()
     with randomness.running(SplitNet(nn.ReLU(), nn.ReLU())):
         assert torch.equal(torch.get_rng_state(), before)
@@ -155,7 +155,7 @@ def test_parties_and_seeds_have_sequences_of_their_own() -> None:
     firsts = []
     for seed in range(3):
         for place in range(3):
-            randomness = Randomness(seed, place)
+            randomness = Randomness(public_origin(seed, place))
             firsts.append(tuple(torch.rand(4, generator=randomness.generator).tolist()))
             with randomness.running(nn.Dropout(0.5)):
                 assert tuple(torch.rand(4).tolist()) == firsts[-1]
@@ -163,7 +163,7 @@ def test_parties_and_seeds_have_sequences_of_their_own() -> None:
 
 
 def test_its_state_round_trips() -> None:
-    randomness, net = Randomness(0, 1), nn.Dropout(0.5)
+    randomness, net = Randomness(public_origin(0, 1)), nn.Dropout(0.5)
 
     def draw(source: Randomness) -> Tensor:
         with source.running(net):
@@ -172,15 +172,15 @@ def test_its_state_round_trips() -> None:
     draw(randomness)
     state = randomness.state_dict()
     expected = draw(randomness)
-    other = Randomness(8, 8)
+    other = Randomness(public_origin(8, 8))
     other.load_state_dict(state)
     assert torch.equal(draw(other), expected)
-    assert not torch.equal(draw(Randomness(0, 1)), expected)  # the state matters
+    assert not torch.equal(draw(Randomness(public_origin(0, 1))), expected)  # the state matters
 
 
 def test_a_kept_state_does_not_move_on() -> None:
     """What was saved stays what it was when the party goes on drawing."""
-    randomness = Randomness(0, 1)
+    randomness = Randomness(public_origin(0, 1))
     state = randomness.state_dict()
     kept = {name: value.clone() for name, value in state.items()}
     torch.rand(9, generator=randomness.generator)
@@ -232,7 +232,7 @@ def with_our_dropout() -> nn.Module:
 
 def sequence(make: Callable[[], nn.Module], place: int, start: Barrier) -> Tensor:
     """Run one party's network many times."""
-    randomness, net = Randomness(0, place), make()
+    randomness, net = Randomness(public_origin(0, place)), make()
     randomness.attach(net)
     passes = net.embed if isinstance(net, SplitNet) else net
     start.wait(timeout=60)

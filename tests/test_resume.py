@@ -13,17 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from flwr.common import NDArrays, Scalar
 
-from vfl_flower.active import ActiveParty
-from vfl_flower.build import build_active, build_passive
-from vfl_flower.checkpoint import checkpoint_path, steps_kept
+from tests.sittings import Sitting
+from vfl_flower.checkpoint import checkpoint_path, steps_kept, write_checkpoint
 from vfl_flower.cli import run
-from vfl_flower.conduct import conduct
 from vfl_flower.config import RunConfig
 from vfl_flower.errors import Interrupted
-from vfl_flower.local import run_local
-from vfl_flower.observer import Observer
-from vfl_flower.runs import RunFolder
 from vfl_flower.state import read_state
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -143,24 +139,6 @@ def test_interrupt_leaves_a_checkpoint_at_the_very_step(whole: Path, tmp_path: P
 # In this process, stopped at a chosen step ----------------------------------------------------
 
 
-class StopAt(Observer):
-    """Asks the run to stop after some step."""
-
-    def __init__(self, active: ActiveParty, step: int) -> None:
-        self.active, self.step = active, step
-
-    def on_step(self, step: int, losses: list[float]) -> None:
-        self.active.stop = self.active.stop or step == self.step
-
-
-def sitting(out: Path, cfg: RunConfig, stop_at: int = -1) -> None:
-    """Run until a step, or to the end, in a folder that is new or not."""
-    folder = RunFolder(out) if out.exists() else RunFolder.create(out, cfg)
-    active = build_active(cfg, out)
-    passive = [build_passive(cfg, k, out) for k in range(3)]
-    conduct(active, "local", lambda a: run_local(a, passive), folder, StopAt(active, stop_at))
-
-
 TINY = RunConfig(models="mlp", epochs=3, batch_size=200, bounds="off", eval_every=4)
 
 
@@ -168,12 +146,12 @@ TINY = RunConfig(models="mlp", epochs=3, batch_size=200, bounds="off", eval_ever
 def test_stopped_runs_equal_an_unbroken_one(stops: list[int], every: int, tmp_path: Path) -> None:
     """Once or often, within and at the end of epochs, with seven steps an epoch."""
     cfg = replace(TINY, checkpoint_every=every)
-    sitting(tmp_path / "unbroken", cfg)
+    Sitting(cfg, tmp_path / "unbroken").run()
     for step in stops:
         with pytest.raises(Interrupted, match=f"step {step};"):
-            sitting(tmp_path / "broken", cfg, step)
+            Sitting(cfg, tmp_path / "broken").run(step)
         assert steps_kept(tmp_path / "broken" / "active")[-1] == step
-    sitting(tmp_path / "broken", cfg)
+    Sitting(cfg, tmp_path / "broken").run()
     for name in NAMES:
         paths = [tmp_path / out / name / "model.safetensors" for out in ("unbroken", "broken")]
         assert paths[0].read_bytes() == paths[1].read_bytes(), name
@@ -183,12 +161,39 @@ def test_stopped_runs_equal_an_unbroken_one(stops: list[int], every: int, tmp_pa
     assert lines[0] == lines[1]
 
 
+def test_exchange_numbers_grow_over_all_sittings(tmp_path: Path) -> None:
+    """The second sitting goes on where the checkpoint's ended: no number ever comes back."""
+    with pytest.raises(Interrupted):
+        Sitting(TINY, tmp_path / "run").run(3)
+    earlier = read_state(checkpoint_path(tmp_path / "run" / "active", 3))["exchange"]
+    again = Sitting(TINY, tmp_path / "run")
+    numbers: list[int] = []
+    party = again.passive[0]
+    fit = party.fit
+
+    def noted(parameters: NDArrays, config: dict[str, Scalar]) -> Any:
+        numbers.append(int(config["exchange"]))
+        return fit(parameters, config)
+
+    party.fit = noted  # type: ignore[method-assign]
+    again.run()
+    assert earlier > 6
+    assert numbers == list(range(earlier + 1, earlier + 1 + len(numbers)))
+
+
+def test_checkpoints_of_later_steps_do_not_push_out_a_new_one(tmp_path: Path) -> None:
+    """A folder may hold later steps, of a sitting that was taken back."""
+    for step in (2000, 2200, 11, 12, 13):
+        write_checkpoint(tmp_path, step, {})
+    assert steps_kept(tmp_path) == [12, 13, 2000, 2200]
+
+
 def test_stop_within_an_epoch_does_not_change_the_books(tmp_path: Path) -> None:
     """A tell that rides on the checkpoint costs training as much as one that rides on a step."""
-    sitting(tmp_path / "unbroken", TINY)
+    Sitting(TINY, tmp_path / "unbroken").run()
     with pytest.raises(Interrupted):
-        sitting(tmp_path / "broken", TINY, 3)
-    sitting(tmp_path / "broken", TINY)
+        Sitting(TINY, tmp_path / "broken").run(3)
+    Sitting(TINY, tmp_path / "broken").run()
     ours, theirs = (lines_of(tmp_path / out) for out in ("broken", "unbroken"))
     assert [line["bytes_down"] for line in ours] == [line["bytes_down"] for line in theirs]
 

@@ -68,7 +68,7 @@ def test_what_was_told_to_one_party_is_delivered_at_the_end() -> None:
     assert driver.advance(Replies([])) is None
 
 
-@pytest.mark.parametrize("to", [[], [3], [-1]])
+@pytest.mark.parametrize("to", [[], [3], [-1], [1, 1]])
 def test_strangers_cannot_be_asked(to: list[int]) -> None:
     def script() -> Protocol:
         yield ask("note", to=to)

@@ -21,7 +21,7 @@ from vfl_flower.losses import LOSSES
 from vfl_flower.member import Member
 from vfl_flower.observer import Observer
 from vfl_flower.roster import Roster, roll_call
-from vfl_flower.training import Progress
+from vfl_flower.training import Progress, restore
 from vfl_flower.worker import Worker
 
 NO_PARAMETERS = Parameters(tensors=[], tensor_type="numpy.ndarray")
@@ -87,6 +87,12 @@ class ActiveParty(Member, Strategy):
         """Return the logits of every party for some rows, K + 1 times (B, C), the own first."""
         raise NotImplementedError
 
+    def _sitting(self) -> Protocol:
+        """Take all parties back to the checkpoint, if there is one, and run the protocol."""
+        if self.resume_from is not None:
+            yield from restore(self, self.resume_from)
+        yield from self.protocol()
+
     # Flower's hooks -------------------------------------------------------------------------
 
     def initialize_parameters(self, client_manager: ClientManager) -> Parameters:
@@ -95,7 +101,7 @@ class ActiveParty(Member, Strategy):
         self.roster: Roster = roll_call(
             client_manager, self.cfg.parties - 1, self.facts(), self.cfg.party_timeout
         )
-        self._driver = Driver(self.protocol(), len(self.roster))
+        self._driver = Driver(self._sitting(), len(self.roster))
         return NO_PARAMETERS
 
     def configure_fit(
@@ -107,6 +113,7 @@ class ActiveParty(Member, Strategy):
         """Advance the protocol to its next exchange; an empty list says that it has ended."""
         asked = self._driver.advance(self._outcome) if self._driver else None
         if asked is None or self._driver is None:
+            self.close()
             return []
         self._open, self._outcome = asked, None
         self.exchange += 1
@@ -203,7 +210,10 @@ class ActiveParty(Member, Strategy):
     ) -> list[Array]:
         """Book and unpack one party's answer; raise what went wrong there."""
         if res is None:
-            reasons = {last_line(f) for f in failures}
+            reasons = {
+                last_line(f if isinstance(f, BaseException) else f[1].status.message)
+                for f in failures
+            }
             raise PartyError(f"{name} did not answer {self._where(asked)}: {'; '.join(reasons)}")
         if "error" in res.metrics:
             error, message = res.metrics["error"], res.metrics["message"]

@@ -52,7 +52,7 @@ def client_fn(context: Context) -> Client:
 
     def build() -> PassiveParty:
         cfg = run_config(context)
-        return build_passive(cfg, index, party_folder(cfg, context))
+        return build_passive(cfg, index, party_folder(cfg))
 
     return RebuiltEndpoint(build, index, context.state)
 
@@ -83,13 +83,9 @@ def simulated() -> bool:
     return ray is not None and ray.is_initialized()
 
 
-def party_folder(cfg: RunConfig, context: Context) -> Path | None:
-    """Return where this party may write.
+def party_folder(cfg: RunConfig) -> Path | None:
+    """Return where this party may write: in a simulation, where all parties share the run folder.
 
-    In a simulation all parties share the run folder. A real node writes only below the
-    ``state-dir`` of its own node configuration: the active party names no path on its machine.
+    Elsewhere it is the active party that names `out`, and it names no path on another's machine.
     """
-    if simulated():
-        return Path(cfg.out) if cfg.out else None
-    own = context.node_config.get("state-dir")
-    return Path(str(own)) if own else None
+    return Path(cfg.out) if cfg.out and simulated() else None

@@ -11,7 +11,6 @@ collude with all passive parties but one. It relays the keys honestly: nothing h
 they are.
 """
 
-import logging
 import secrets
 
 import numpy as np
@@ -27,19 +26,13 @@ from vfl_flower.codec import Array, to_array
 from vfl_flower.config import RunConfig
 from vfl_flower.errors import BlindingError
 from vfl_flower.exchange import Protocol, ask
+from vfl_flower.names import party_log
 from vfl_flower.passive import Part, PassiveParty, phase
-from vfl_flower.registry import METHODS
 from vfl_flower.ring import Words, encode_ring
 from vfl_flower.state import State
 
-log = logging.getLogger("vfl_flower")
-
 PROTOCOL = b"vfl-flower blinding 1"
-BLINDINGS = {
-    "pairwise": "pairwise masks (X25519, HKDF-SHA256, ChaCha20) in Z/2^32 with 16 fractional bits",
-    "none": "",
-}
-"""The values of ``blinding``, and what each protects with."""
+BLINDINGS = ("pairwise", "none")
 
 
 def agree_keys(cfg: RunConfig) -> Protocol:
@@ -165,7 +158,8 @@ class Blinder(Part):
         try:
             words = encode_ring(x, self.peers)
         except BlindingError:
-            log.error("the largest value was %g", x.detach().abs().max())  # for this party alone
+            log = party_log(self.party.index)  # what it says is for this party alone
+            log.error("the largest value was %g", x.detach().abs().max())
             raise
         for j, key in self._keys.items():
             stream = mask(key, received.exchange, received.phase, received.digest, words.size)
@@ -180,9 +174,3 @@ class Blinder(Part):
     def load_state_dict(self, state: State) -> None:
         """Take back what `state_dict` gave."""
         self._secret, self._keys = state["secret"], state["keys"]
-
-
-def protections(cfg: RunConfig) -> list[str]:
-    """Say what hides the parties' embeddings from the active party in this run."""
-    text = BLINDINGS[cfg.blinding]
-    return [text] if text and METHODS[cfg.method].blinds else []

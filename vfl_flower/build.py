@@ -13,7 +13,7 @@ from vfl_flower.names import member_name
 from vfl_flower.nets import NETWORKS
 from vfl_flower.optim import Descent
 from vfl_flower.passive import PassiveParty
-from vfl_flower.randomness import Randomness
+from vfl_flower.randomness import Randomness, private_origin, public_origin
 from vfl_flower.registry import METHODS
 from vfl_flower.training import steps_per_epoch
 
@@ -37,7 +37,8 @@ def build_member(cfg: RunConfig, place: int, x: Tensor, folder: Path | None = No
     NetworkError
         If the network cannot take the columns; the text names the party.
     """
-    randomness = Randomness(cfg.seed, place)
+    private = cfg.party_randomness == "private"
+    randomness = Randomness(private_origin() if private else public_origin(cfg.seed, place))
     build = NETWORKS[cfg.model_of(place)]
     try:
         with randomness.building():

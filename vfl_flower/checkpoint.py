@@ -30,9 +30,9 @@ def steps_kept(folder: Path) -> list[int]:
 
 
 def write_checkpoint(folder: Path, step: int, state: State) -> None:
-    """Write one checkpoint whole, then drop those that are too old."""
+    """Write one checkpoint whole, then drop the earlier ones that are too old."""
     write_state(checkpoint_path(folder, step), state)
-    for old in steps_kept(folder)[:-KEPT]:
+    for old in [kept for kept in steps_kept(folder) if kept <= step][:-KEPT]:
         with contextlib.suppress(FileNotFoundError):
             checkpoint_path(folder, old).unlink()
 
@@ -49,8 +49,8 @@ class Keeper(Part):
 
     @phase(training=False)
     def restore(self, step: Tensor) -> None:
-        """Go back to a checkpoint: () int64 ->."""
-        self.party.recall(read_state(checkpoint_path(self._folder(), int(step))))
+        """Go back to a checkpoint, and forget keys and the step in hand: () int64 ->."""
+        self.party.go_back(read_state(checkpoint_path(self._folder(), int(step))))
         for later in [kept for kept in steps_kept(self._folder()) if kept > int(step)]:
             checkpoint_path(self._folder(), later).unlink()
 
@@ -61,5 +61,7 @@ class Keeper(Part):
 
     def _folder(self) -> Path:
         if self.party.folder is None:
-            raise RunError("this party has no folder to write to; set out (or state-dir)")
+            raise RunError(
+                "this party has no folder to write to; only the parties of a simulation do"
+            )
         return self.party.folder

@@ -151,9 +151,10 @@ def _train(
     from vfl_flower.conduct import conduct
     from vfl_flower.console import print_result, say, watcher
     from vfl_flower.local import run_local
+    from vfl_flower.runs import party_logs
 
     def carry(active: "ActiveParty") -> None:
-        with _graceful(active):
+        with _graceful(active), party_logs(folder, len(passive)):
             run_local(active, passive)
 
     cfg = active.cfg
@@ -167,8 +168,10 @@ def _train(
 @contextmanager
 def _graceful(active: "ActiveParty") -> Iterator[None]:
     """Let the first Ctrl-C end the run after the step in hand, and the second one at once."""
+    from vfl_flower.console import complain
 
     def stop(number: int, frame: FrameType | None) -> None:
+        complain("stopping", "after the step in hand; once more stops at once")
         active.stop = True
         signal.signal(number, signal.default_int_handler)
 

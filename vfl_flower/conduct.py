@@ -8,10 +8,10 @@ import flwr
 import torch
 
 from vfl_flower.active import ActiveParty
-from vfl_flower.blinding import protections
 from vfl_flower.bounds import bounds_of, wanted
 from vfl_flower.ledger import DOWN, UP
 from vfl_flower.observer import Observer, Observers
+from vfl_flower.protections import protections
 from vfl_flower.runs import MetricsFile, RunFolder
 
 Carry = Callable[[ActiveParty], None]
@@ -62,7 +62,9 @@ def conduct(
         active.observer.on_end()
         active.close()
     result = result_of(active, carrier)
-    result["bounds"] = bounds_of(active) if wanted(active.cfg) else None
+    if wanted(active.cfg):
+        active.observer.on_bounds()
+        result["bounds"] = bounds_of(active)
     if folder:
         folder.write_result(result)
     return result
@@ -71,6 +73,7 @@ def conduct(
 def result_of(active: ActiveParty, carrier: str) -> dict[str, Any]:
     """Gather what a finished protocol came to; the bounds are added when they are trained."""
     cfg, ledger, progress = active.cfg, active.ledger, active.progress
+    protected, unprotected = protections(cfg)
     last = progress.records[-1].validation_accuracy if progress.records else {}
     return {
         "method": cfg.method,
@@ -95,7 +98,8 @@ def result_of(active: ActiveParty, carrier: str) -> dict[str, Any]:
         "upkeep": _apart(active, "upkeep"),
         "uploads_per_party": dict(ledger.uploads),
         "seconds": progress.elapsed(),
-        "protections": protections(cfg),
+        "protections": protected,
+        "unprotected": unprotected,
         "epsilon": None,
         "threads": cfg.threads,
         "environment": {

@@ -35,7 +35,7 @@ class RunConfig:
     method: str = knob("easter", "run", "the method, see METHODS")
     dataset: str = knob("digits", "run", "digits, mnist or fashion-mnist")
     parties: int = knob(4, "run", "all parties; 4 = 1 active + 3 passive")
-    seed: int = knob(0, "run", "public: batches, splits, initial weights, dropout")
+    seed: int = knob(0, "run", "known to all: batches, splits, and party-randomness if public")
 
     data_dir: str = knob("data", "data", "folder with data sets in torchvision's layout")
     download: bool = knob(True, "data", "fetch a missing data set through torchvision")
@@ -58,6 +58,9 @@ class RunConfig:
     bounds: str = knob("auto", "evaluation", "also train both bounds: on, off, auto (small sets)")
 
     blinding: str = knob("pairwise", "privacy", "pairwise, or none (for measuring: unprotected)")
+    party_randomness: str = knob(
+        "public", "privacy", "initial weights, dropout: public (from seed) or each party's private"
+    )
 
     out: str = knob("", "system", "run folder; empty: a new one under runs/")
     checkpoint_every: int = knob(1, "system", "epochs between checkpoints")
@@ -170,6 +173,7 @@ def check(cfg: RunConfig) -> None:
     from vfl_flower.losses import LOSSES
     from vfl_flower.nets import NETWORKS
     from vfl_flower.optim import OPTIMIZERS, SCHEDULES
+    from vfl_flower.randomness import PARTY_RANDOMNESS
     from vfl_flower.registry import METHODS
 
     _one_of(cfg, "method", METHODS)
@@ -178,6 +182,7 @@ def check(cfg: RunConfig) -> None:
     _one_of(cfg, "strip_axis", STRIP_AXES)
     _one_of(cfg, "schedule", SCHEDULES)
     _one_of(cfg, "blinding", BLINDINGS)
+    _one_of(cfg, "party_randomness", PARTY_RANDOMNESS)
     _one_of(cfg, "bounds", ("auto", "on", "off"))
     if cfg.loss:
         _one_of(cfg, "loss", LOSSES)

@@ -28,7 +28,15 @@ def complain(kind: str, text: str) -> None:
     err.print(line, soft_wrap=True)
 
 
-class Bar(Observer):
+class Terminal(Observer):
+    """What a person is told either way."""
+
+    def on_bounds(self) -> None:
+        """Say what takes time now."""
+        out.print("training the bounds: local, then central")
+
+
+class Bar(Terminal):
     """A progress bar with the last training loss and validation accuracy of the active party."""
 
     def __init__(self, title: str) -> None:
@@ -61,7 +69,7 @@ class Bar(Observer):
         self.bar.stop()
 
 
-class LineLog(Observer):
+class LineLog(Terminal):
     """A line per evaluation, for logs and pipes."""
 
     def on_evaluation(self, evaluation: Evaluation) -> None:
@@ -115,11 +123,11 @@ def print_bytes(result: Mapping[str, Any]) -> None:
 
 
 def print_protections(result: Mapping[str, Any]) -> None:
-    """Print what hid the embeddings, or that nothing did."""
+    """Print what hid the parties' columns, and what did not."""
     if result["protections"]:
         say(f"protected by {'; '.join(result['protections'])}")
-    else:
-        out.print("[bold red]UNPROTECTED:[/] what the parties sent travelled in the clear")
+    for text in result["unprotected"]:
+        out.print(Text.assemble(("UNPROTECTED: ", "bold red"), text), soft_wrap=True)
 
 
 def readable(count: int) -> str:

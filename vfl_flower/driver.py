@@ -80,8 +80,11 @@ class Driver:
 
     def _unfit(self, request: Request) -> ProtocolError | None:
         targets = request.targets(self.parties)
-        if not targets or not set(targets) <= set(range(self.parties)):
-            return ProtocolError(f"'{request.phase}' is for {targets} of {self.parties} parties")
+        if not targets or sorted({*targets} & {*range(self.parties)}) != sorted(targets):
+            return ProtocolError(
+                f"'{request.phase}' is for {list(targets)}, and there are parties 0 to "
+                f"{self.parties - 1}, each to be named once"
+            )
         if request.shared is None and len(request.each) != len(targets):
             return ProtocolError(
                 f"'{request.phase}' has {len(request.each)} arrays, one for each of "

@@ -1,8 +1,8 @@
 """The words of a protocol: what the active party asks, and what comes back.
 
 A protocol is a generator. ``replies = yield ask(...)`` is one exchange, that is one Flower `fit`
-with every party asked; ``yield tell_each(...)`` needs no answer and rides on the next exchange.
-Sub-protocols compose with ``yield from``.
+with every party, or those that `to` names; ``yield tell_each(...)`` needs no answer and rides on
+the next exchange. Sub-protocols compose with ``yield from``.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -63,7 +63,7 @@ class Request:
 
 
 class Ask(Request):
-    """A request that every party answers."""
+    """A request that is answered by everybody it is for."""
 
 
 class Tell(Request):
@@ -141,7 +141,7 @@ def ask(
     purpose: Purpose = "training",
     to: Sequence[int] | None = None,
 ) -> Ask:
-    """Ask every party the same; the value of `own` is ``replies.own``. See `Request`."""
+    """Ask all in `to` the same; the value of `own` is ``replies.own``. See `Request`."""
     return Ask(phase, _encode(arrays), [], purpose, own, to)
 
 
@@ -163,7 +163,7 @@ def tell(
     purpose: Purpose = "training",
     to: Sequence[int] | None = None,
 ) -> Tell:
-    """Tell every party the same; see `Request`. Nothing comes back, not even from `own`."""
+    """Tell all in `to` the same; see `Request`. Nothing comes back, not even from `own`."""
     return Tell(phase, _encode(arrays), [], purpose, own, to)
 
 

@@ -62,9 +62,7 @@ def run_local(active: ActiveParty, passive: Sequence[PassiveParty]) -> None:
     serve(active, [party.to_client() for party in passive])
 
 
-def run_amnesiac(
-    active: ActiveParty, build: Callable[[int], PassiveParty], count: int | None = None
-) -> list[RecordDict]:
+def run_amnesiac(active: ActiveParty, build: Callable[[int], PassiveParty]) -> list[RecordDict]:
     """Run a protocol with parties that are rebuilt for every message, as Flower does it.
 
     Parameters
@@ -73,15 +71,13 @@ def run_amnesiac(
         The active party.
     build : callable
         From roster index to a new passive party.
-    count : int, optional
-        How many; all of the roster by default.
 
     Returns
     -------
     list of RecordDict
         What each party remembers at the end.
     """
-    states = [RecordDict() for _ in range(active.cfg.parties - 1 if count is None else count)]
+    states = [RecordDict() for _ in range(active.cfg.parties - 1)]
     clients = [RebuiltEndpoint(partial(build, k), k, state) for k, state in enumerate(states)]
     serve(active, clients)
     return states

@@ -1,4 +1,6 @@
-"""What the parties are called, in messages, tables and folders."""
+"""What the parties are called, in messages, tables, folders and logs."""
+
+import logging
 
 
 def party_name(index: int) -> str:
@@ -9,3 +11,8 @@ def party_name(index: int) -> str:
 def member_name(place: int) -> str:
     """Return a party's name by its place: 0 is ``active``, k is ``party-k``."""
     return "active" if place == 0 else party_name(place - 1)
+
+
+def party_log(index: int) -> logging.Logger:
+    """Return the log of the passive party with this roster index, which nobody else reads."""
+    return logging.getLogger(f"vfl_flower.{party_name(index)}")

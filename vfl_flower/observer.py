@@ -52,6 +52,9 @@ class Observer:
     def on_end(self) -> None:
         """Hear that the protocol has ended, or broken off."""
 
+    def on_bounds(self) -> None:
+        """Hear that the bounds are trained next."""
+
 
 class Observers(Observer):
     """Several observers as one, told in order."""
@@ -78,3 +81,8 @@ class Observers(Observer):
         """Tell all."""
         for observer in self.observers:
             observer.on_end()
+
+    def on_bounds(self) -> None:
+        """Tell all."""
+        for observer in self.observers:
+            observer.on_bounds()

@@ -1,6 +1,5 @@
 """The passive party: a `NumPyClient` with one method for each phase of its protocol."""
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,10 +14,8 @@ from torch import Tensor
 from vfl_flower.codec import Array, to_array, to_tensor
 from vfl_flower.errors import ProtocolError, VflError
 from vfl_flower.member import Member
-from vfl_flower.names import party_name
+from vfl_flower.names import party_log
 from vfl_flower.state import State
-
-log = logging.getLogger("vfl_flower")
 
 PhaseMethod = Callable[..., Tensor | Array | None]
 M = TypeVar("M", bound=PhaseMethod)
@@ -209,6 +206,13 @@ class PassiveParty(Member, NumPyClient):
 
     # Memory ----------------------------------------------------------------------------------
 
+    def go_back(self, checkpoint: State) -> None:
+        """Take up an earlier state; the parts are as new, for no checkpoint holds them."""
+        self.recall(checkpoint)
+        self.last = ""
+        for part in self._parts.values():
+            part.load_state_dict(type(part)(self).state_dict())
+
     def memory(self) -> State:
         """Return all that this party must have again to answer the next message."""
         parts = {name: part.state_dict() for name, part in self._parts.items()}
@@ -221,11 +225,12 @@ def _identical(a: Array, b: Array) -> bool:
 
 def report(error: Exception, index: int) -> dict[str, Scalar]:
     """Turn an error into what the active party is told of it; see `PassiveParty.fit`."""
-    log.error("%s failed", party_name(index), exc_info=error)
-    message = str(error)
-    if not isinstance(error, VflError):
-        message = "see this party's own log for what it says"
-    return {"error": type(error).__name__, "message": message}
+    log, kind = party_log(index), type(error).__name__
+    if isinstance(error, VflError):
+        log.error("%s: %s", kind, error)
+        return {"error": kind, "message": str(error)}
+    log.error("%s", kind, exc_info=error)
+    return {"error": kind, "message": "see this party's own log for what it says"}
 
 
 def _phases_of(owner: object) -> dict[str, PhaseMethod]:

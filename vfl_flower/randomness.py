@@ -1,9 +1,11 @@
-"""Where public randomness comes from: batches, initial weights, dropout.
+"""Batches, initial weights and dropout: what is random in training.
 
-All of it derives from ``seed``, which every party knows. Nothing that protects anybody may come
-from here: keys and noise come from their owner's operating system.
+Batches derive from ``seed``, which every party knows. A party's initial weights and dropout do too,
+so that a run can be repeated, unless ``party-randomness`` is private: whoever knows a network's
+weights can work out its input from its output. Keys and noise never come from here.
 """
 
+import secrets
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -69,23 +71,40 @@ class Dropout(nn.Module):
         return x * kept / (1 - self.p)
 
 
+PARTY_RANDOMNESS = ("public", "private")
+
+
+def public_origin(seed: int, place: int) -> int:
+    """Return a number that everybody can compute for a party; place 0 is the active one."""
+    return int(np.random.SeedSequence([seed, place]).generate_state(1, np.uint64)[0] >> 1)
+
+
+def private_origin() -> int:
+    """Return a number that only its party knows, from its operating system."""
+    return secrets.randbits(63)
+
+
 class Randomness:
-    """One party's source of public randomness.
+    """One party's source of randomness in training.
 
     Networks of this package draw from `generator`. A network that may draw from torch's global
     generator instead (anything without ``own_randomness = True``) runs alone, with the global
     state swapped for this party's, so that parties in threads do not disturb each other.
+
+    Parameters
+    ----------
+    origin : int
+        What everything drawn here derives from: `public_origin`, or `private_origin`.
     """
 
-    def __init__(self, seed: int, place: int) -> None:
-        origin = int(np.random.SeedSequence([seed, place]).generate_state(1, np.uint64)[0] >> 1)
+    def __init__(self, origin: int) -> None:
         self.origin = origin
         self.generator = torch.Generator().manual_seed(origin)
         self.global_state = torch.Generator().manual_seed(origin).get_state()
 
     @contextmanager
     def building(self) -> Iterator[None]:
-        """Make a network's initial weights a function of seed and place."""
+        """Make a network's initial weights a function of the origin."""
         with _GLOBAL_STATE, torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.origin)
             yield

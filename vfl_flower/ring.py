@@ -18,11 +18,6 @@ LIMIT = float(1 << (31 - FRACTION_BITS))
 Words = NDArray[np.uint32]
 
 
-def on_grid(x: Tensor) -> Tensor:
-    """Round to the nearest multiple of 2**-16, ties to even; float32 to float32."""
-    return torch.round(x * SCALE) / SCALE
-
-
 def encode_ring(x: Tensor, summands: int) -> Words:
     """Write real numbers as ring words.
 

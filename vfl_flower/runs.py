@@ -1,6 +1,10 @@
 """The run folder: what a run leaves behind, and how it is found again."""
 
 import json
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +13,11 @@ import tomli_w
 from vfl_flower.checkpoint import steps_kept
 from vfl_flower.config import RunConfig, read_toml
 from vfl_flower.errors import RunError
-from vfl_flower.names import member_name
+from vfl_flower.names import member_name, party_log, party_name
 from vfl_flower.observer import Evaluation, Observer
 from vfl_flower.state import write_atomically
 
-CONFIG, METRICS, RESULT = "config.toml", "metrics.jsonl", "result.json"
+CONFIG, METRICS, RESULT, LOG = "config.toml", "metrics.jsonl", "result.json", "log.txt"
 PLACES = ("out",)  # knobs that say where a run lies, not what it is
 
 
@@ -105,6 +109,33 @@ class RunFolder:
         write_atomically(self.path / RESULT, (json.dumps(result, indent=2) + "\n").encode())
 
 
+class PartyLog(logging.FileHandler):
+    """A file that its owner alone may read, made when there is something to write."""
+
+    def _open(self) -> TextIOWrapper:
+        path = Path(self.baseFilename)
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        path.touch(mode=0o600)
+        return super()._open()
+
+
+@contextmanager
+def party_logs(folder: RunFolder, parties: int) -> Iterator[None]:
+    """Let each of so many passive parties of this process log to its own folder."""
+    added = []
+    for index in range(parties):
+        handler = PartyLog(folder.path / party_name(index) / LOG, delay=True)
+        handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+        party_log(index).addHandler(handler)
+        added.append((party_log(index), handler))
+    try:
+        yield
+    finally:
+        for log, handler in added:
+            log.removeHandler(handler)
+            handler.close()
+
+
 class MetricsFile(Observer):
     """Appends each evaluation to ``metrics.jsonl``.
 
@@ -123,8 +154,11 @@ class MetricsFile(Observer):
 
     def on_evaluation(self, evaluation: Evaluation) -> None:
         """Append one line."""
-        with self.path.open("a") as file:
-            file.write(_line(evaluation))
+        try:
+            with self.path.open("a") as file:
+                file.write(_line(evaluation))
+        except OSError as error:
+            raise RunError(f"{self.path} cannot be written: {error}") from error
 
 
 def _line(evaluation: Evaluation) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from itertools import count
 
-from flwr.common import FitIns, FitRes
+from flwr.common import Code, FitIns, FitRes
 from flwr.server import Server
 from flwr.server.client_proxy import ClientProxy
 from flwr.server.history import History
@@ -68,7 +68,9 @@ def _gather(
     failures: list[Fit | BaseException] = []
     for proxy, _ in instructions:
         try:
-            results.append((proxy, workers[proxy.cid].result()))
+            res = workers[proxy.cid].result()
         except Exception as failure:
             failures.append(failure)
+        else:
+            (results if res.status.code == Code.OK else failures).append((proxy, res))
     return results, failures

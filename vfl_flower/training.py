@@ -61,10 +61,8 @@ class Progress:
 
 
 def train(party: "ActiveParty") -> Protocol:
-    """Train for the configured epochs, from the last checkpoint if the run is resumed."""
+    """Train for the configured epochs, less those that an earlier sitting has done."""
     cfg, progress = party.cfg, party.progress
-    if party.resume_from is not None:
-        yield from restore(party, party.resume_from)
     progress.started = time.monotonic()
     per_epoch = steps_per_epoch(cfg, len(party.rows["train"]))
     party.observer.on_start(progress.step, cfg.epochs * per_epoch, progress.records)
@@ -182,6 +180,6 @@ def restore(party: "ActiveParty", step: int) -> Protocol:
     party.progress.losses = state.pop("losses")
     party.progress.records = [Evaluation(**record) for record in state.pop("records")]
     party.ledger.carry_over(state.pop("ledger"))
-    party.exchange = max(party.exchange, state.pop("exchange"))
+    party.exchange = state.pop("exchange")
     party.recall(state)
     yield ask("restore", np.array(step), purpose="upkeep")

@@ -17,11 +17,14 @@ class Worker:
 
     def __init__(self) -> None:
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
-        self._done: SimpleQueue[tuple[Any, Exception | None]] = SimpleQueue()
-        Thread(target=self._work, daemon=True).start()
+        self._done: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
+        self._started = False
 
     def submit(self, job: Job) -> None:
         """Start a job."""
+        if not self._started:
+            Thread(target=self._work, daemon=True).start()
+            self._started = True
         self._jobs.put(job)
 
     def result(self) -> Any:  # noqa: ANN401
@@ -32,13 +35,15 @@ class Worker:
         return value
 
     def close(self) -> None:
-        """End the thread once its job is done."""
-        self._jobs.put(None)
+        """End the thread, if there is one, once its job is done."""
+        if self._started:
+            self._jobs.put(None)
+            self._started = False
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
             try:
                 self._done.put((job(), None))
-            except Exception as error:
+            except BaseException as error:  # whoever waits must hear of it, whatever it is
                 self._done.put((None, error))
             del job  # an idle thread keeps nothing alive

@@ -1,0 +1,37 @@
+"""One sitting of a run in this process: to its end, or stopped after some step."""
+
+from pathlib import Path
+
+from vfl_flower.active import ActiveParty
+from vfl_flower.build import build_active, build_passive
+from vfl_flower.conduct import conduct
+from vfl_flower.config import RunConfig
+from vfl_flower.local import run_local
+from vfl_flower.observer import Observer
+from vfl_flower.runs import RunFolder
+
+
+class StopAt(Observer):
+    """Asks the run to stop after some step, as a signal would."""
+
+    def __init__(self, active: ActiveParty, step: int) -> None:
+        self.active, self.step = active, step
+
+    def on_step(self, step: int, losses: list[float]) -> None:
+        self.active.stop = self.active.stop or step == self.step
+
+
+class Sitting:
+    """The parties of a run whose folder is new, or left by an earlier sitting, or None."""
+
+    def __init__(self, cfg: RunConfig, out: Path | None) -> None:
+        self.folder: RunFolder | None = None
+        if out:
+            self.folder = RunFolder(out) if out.exists() else RunFolder.create(out, cfg)
+        self.active = build_active(cfg, out)
+        self.passive = [build_passive(cfg, k, out) for k in range(cfg.parties - 1)]
+
+    def run(self, stop_at: int = -1) -> None:
+        """Run; raises `Interrupted` if it is stopped."""
+        stop = StopAt(self.active, stop_at)
+        conduct(self.active, "local", lambda a: run_local(a, self.passive), self.folder, stop)

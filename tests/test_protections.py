@@ -1,0 +1,118 @@
+"""What public initial weights give away, and what private ones keep."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+from torch.autograd import grad
+
+from tests.sittings import Sitting
+from vfl_flower.build import build_member, build_passive
+from vfl_flower.config import RunConfig
+from vfl_flower.data import columns_of
+from vfl_flower.errors import Interrupted
+from vfl_flower.local import run_amnesiac
+from vfl_flower.protections import CLEAR, MASKS, PRIVATE, PUBLIC, protections
+from vfl_flower.ring import decode_ring, encode_ring
+
+PUBLIC_RUN = RunConfig(models="mlp", epochs=2, batch_size=400, bounds="off")
+PRIVATE_RUN = replace(PUBLIC_RUN, party_randomness="private")
+ROWS = torch.arange(16)
+PIXELS = 16  # of a quarter of an 8 x 8 image
+
+
+def first_sum(cfg: RunConfig) -> Tensor:
+    """Return what the active party unmasks before the first step: (B, D) float64."""
+    with torch.no_grad():
+        words = [encode_ring(build_passive(cfg, k).embed_rows(ROWS), 3) for k in range(3)]
+    return decode_ring(np.add.reduce(words, dtype=np.uint32)).double()
+
+
+def inverted(cfg: RunConfig, total: Tensor) -> Tensor:
+    """Work out columns from a sum: all that is used is the sum, and what the seed tells.
+
+    Damped Gauss-Newton (Levenberg-Marquardt) for all rows at once: (B, D) -> (B, 3, pixels).
+    """
+    unknown = torch.zeros(1797, 1, 8, 2)
+    nets = [build_member(cfg, place, unknown).net.double().eval() for place in (1, 2, 3)]
+    for net in nets:
+        net.requires_grad_(False)
+
+    def summed(x: Tensor) -> Tensor:  # (B, 48) -> (B, D)
+        parts = x.reshape(-1, 3, 1, 8, 2).unbind(1)
+        each: list[Tensor] = [net.embed(part) for net, part in zip(nets, parts, strict=True)]  # type: ignore[operator]
+        return torch.stack(each).sum(0)
+
+    x = torch.zeros(len(ROWS), 3 * PIXELS, dtype=torch.double)
+    damping = torch.full((len(ROWS), 1, 1), 0.1, dtype=torch.double)
+    for _ in range(100):
+        at = x.clone().requires_grad_()
+        outputs = summed(at)
+        rows = [grad(each.sum(), at, retain_graph=True)[0] for each in outputs.T]
+        slope, residual = torch.stack(rows, 1), outputs.detach() - total
+        normal = slope.mT @ slope + damping * torch.eye(3 * PIXELS, dtype=torch.double)
+        tried = x - torch.linalg.solve(normal, slope.mT @ residual[..., None])[..., 0]
+        better = (summed(tried) - total).norm(dim=1) < residual.norm(dim=1)
+        x = torch.where(better[:, None], tried, x)
+        damping = torch.where(better[:, None, None], damping * 0.4, damping * 3).clamp(1e-12, 1e6)
+    return x.reshape(len(ROWS), 3, PIXELS)
+
+
+def recovered(cfg: RunConfig) -> float:
+    """Return the share of rows whose columns at all three parties come out, to 5 % of their sd."""
+    truth = torch.stack([columns_of(cfg, k)[ROWS].reshape(len(ROWS), -1) for k in (1, 2, 3)], 1)
+    error = (inverted(cfg, first_sum(cfg)) - truth).square().mean((1, 2)).sqrt()
+    return (error < 0.05).double().mean().item()
+
+
+def test_a_sum_of_embeddings_under_public_weights_gives_the_columns_away() -> None:
+    """Masks hide the summands, and the sum alone determines 48 pixels by 64 known functions."""
+    assert recovered(PUBLIC_RUN) > 0.9
+
+
+def test_private_weights_stop_that() -> None:
+    assert recovered(PRIVATE_RUN) == 0
+
+
+def test_protections_name_both_sides() -> None:
+    assert protections(PUBLIC_RUN) == ([MASKS], [PUBLIC])
+    assert protections(PRIVATE_RUN) == ([MASKS, PRIVATE], [])
+    assert protections(replace(PUBLIC_RUN, blinding="none")) == ([], [CLEAR, PUBLIC])
+    assert protections(replace(PRIVATE_RUN, blinding="none")) == ([PRIVATE], [CLEAR])
+
+
+def test_private_weights_differ_from_run_to_run_and_the_batches_do_not() -> None:
+    runs = [Sitting(cfg, None) for cfg in (PRIVATE_RUN, PRIVATE_RUN, PUBLIC_RUN, PUBLIC_RUN)]
+    weights = [
+        [next(member.net.parameters()) for member in (run.active, *run.passive)] for run in runs
+    ]
+    for one, other, public, same in zip(*weights, strict=True):  # party by party
+        assert not torch.equal(one, other)
+        assert not torch.equal(one, public)
+        assert torch.equal(public, same)
+    for run in runs[1:]:
+        assert all(np.array_equal(run.active.rows[p], runs[0].active.rows[p]) for p in ("train",))
+
+
+def test_private_weights_survive_every_message_of_a_rebuilt_party() -> None:
+    """Each rebuild draws other weights; the party's memory overrides them."""
+    cfg = replace(PRIVATE_RUN, epochs=8, batch_size=100)
+    active = Sitting(cfg, None).active
+    run_amnesiac(active, lambda k: build_passive(cfg, k))
+    assert min(active.progress.test["accuracy"].values()) > 0.8
+
+
+def test_a_private_run_is_resumed_from_its_own_weights(tmp_path: Path) -> None:
+    first = Sitting(PRIVATE_RUN, tmp_path)
+    with pytest.raises(Interrupted):
+        first.run(2)
+    second = Sitting(PRIVATE_RUN, tmp_path)
+    second.active.stop = True  # after the first step that it takes
+    learnt = [p.clone() for p in first.passive[0].net.parameters()]
+    with pytest.raises(Interrupted):
+        second.run()
+    for before, after in zip(learnt, second.passive[0].net.parameters(), strict=True):
+        assert (before - after).abs().max() < 0.1  # one step away
