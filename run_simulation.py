@@ -4,9 +4,7 @@ Without arguments: EASTER on scikit-learn's digits, one active and three passive
 ``--help`` for every knob, and README.md for what the output means.
 """
 
-import sys
-
-from vfl_flower.cli import run
+from vfl_flower.cli import main
 
 if __name__ == "__main__":
-    sys.exit(run(sys.argv[1:]))
+    main()

@@ -27,7 +27,7 @@ class Sitting:
     def __init__(self, cfg: RunConfig, out: Path | None) -> None:
         self.folder: RunFolder | None = None
         if out:
-            self.folder = RunFolder(out) if out.exists() else RunFolder.create(out, cfg)
+            self.folder = RunFolder(out, cfg, fresh=not out.exists())
         self.active = build_active(cfg, out)
         self.passive = [build_passive(cfg, k, out) for k in range(cfg.parties - 1)]
 

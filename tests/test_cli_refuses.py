@@ -86,6 +86,16 @@ def refused(
         (["--validation", "nan"], ["validation", "between 0 and 1", "nan"]),
         (["--validation", "0.0001"], ["validation", "no rows"]),
         (["--party-timeout", "0"], ["party-timeout", "positive", "0.0"]),
+        (["--party-timeout", "1e18"], ["party-timeout", "up to 1e+09"]),
+        (["--threads", "100000"], ["threads", "at most 1024"]),
+        (["--embedding-dim", "1" + "0" * 23], ["embedding-dim", "at most 1000000"]),
+        (["--learning-rates", "1e300"], ["learning-rates", "'1e300'"]),
+        (["--out", "x" * 300], ["cannot be used", "too long"]),
+        (["--out", "nul\0byte"], ["cannot be used", "null"]),
+        (["--resume", "x" * 300], ["cannot be used", "too long"]),
+        (["--resume", ""], ["--resume is empty"]),
+        (["--config", ""], ["--config is empty"]),
+        (["--resume", "runs", "--out", "other"], ["--resume", "own folder"]),
         *[
             (["--learning-rates", rate], ["learning-rates", f"'{rate}'", "positive"])
             for rate in ("nan", "inf", "0", "-1", "abc", "0.1,nan,0.1,0.1")
@@ -118,7 +128,9 @@ def test_refused(flags: list[str], parts: list[str], refused: Refusals) -> None:
         ("epochs = true", ["epochs", "int", "True"]),
         ("download = 1", ["download", "bool", "1"]),
         ("models = ['mlp']", ["models", "str", "['mlp']"]),
-        ("[training]\nepochs = 3", ["'training'"]),
+        ("[training]\nepochs = 3", ["'training' is a table", "top level"]),
+        ("party-timeout = 1" + "0" * 400, ["party-timeout", "float"]),
+        ("epochs = 1" + "0" * 5000, ["knobs.toml", "cannot be read"]),
         ("epochs = ", ["knobs.toml", "cannot be read"]),
         ("epochs = 1\nepochs = 2", ["knobs.toml", "cannot be read"]),
         ("\udcff", ["knobs.toml", "cannot be read"]),

@@ -1,6 +1,7 @@
 """The data sets and their files: read, missing, damaged, imported."""
 
 import os
+import shutil
 import struct
 import subprocess
 import sys
@@ -34,21 +35,21 @@ def write_idx(path: Path, array: NDArray[np.uint8]) -> None:
 
 
 @pytest.fixture
-def little_mnist(tmp_path: Path) -> tuple[Path, NDArray[np.uint8], NDArray[np.uint8]]:
-    """Write 40 training and 10 test images in MNIST's files."""
+def made_mnist(tmp_path: Path) -> tuple[Path, NDArray[np.uint8], NDArray[np.uint8]]:
+    """Write as many images as MNIST has, of noise, in its files."""
     random = np.random.default_rng(0)
-    pixels = random.integers(0, 256, (50, 28, 28), dtype=np.uint8)
-    labels = random.integers(0, 10, 50, dtype=np.uint8)
-    for part, rows in (("train", slice(40)), ("t10k", slice(40, 50))):
+    pixels = random.integers(0, 256, (70_000, 28, 28), dtype=np.uint8)
+    labels = random.integers(0, 10, 70_000, dtype=np.uint8)
+    for part, rows in (("train", slice(60_000)), ("t10k", slice(60_000, 70_000))):
         write_idx(tmp_path / "MNIST" / "raw" / f"{part}-images-idx3-ubyte", pixels[rows])
         write_idx(tmp_path / "MNIST" / "raw" / f"{part}-labels-idx1-ubyte", labels[rows])
     return tmp_path, pixels, labels
 
 
 def test_mnist_files_are_read_with_the_test_rows_last(
-    little_mnist: tuple[Path, NDArray[np.uint8], NDArray[np.uint8]],
+    made_mnist: tuple[Path, NDArray[np.uint8], NDArray[np.uint8]],
 ) -> None:
-    folder, pixels, labels = little_mnist
+    folder, pixels, labels = made_mnist
     features = DATASETS["mnist"].features(folder, False)
     assert features.dtype == np.float32
     assert np.array_equal(features, pixels[:, None] / np.float32(255))
@@ -78,16 +79,69 @@ def test_a_failing_download_says_what_to_do(
         columns_of(cfg, 0)
 
 
-@pytest.mark.parametrize("damage", ["cut", "magic", "empty"])
-def test_a_damaged_data_file_is_a_data_error(
-    damage: str, little_mnist: tuple[Path, NDArray[np.uint8], NDArray[np.uint8]]
+IMAGES, LABELS = "train-images-idx3-ubyte", "train-labels-idx1-ubyte"
+
+
+def cut(raw: Path) -> None:
+    (raw / IMAGES).write_bytes((raw / IMAGES).read_bytes()[:-5])
+
+
+def cut_labels(raw: Path) -> None:
+    (raw / LABELS).write_bytes((raw / LABELS).read_bytes()[:1000])
+
+
+def other_magic(raw: Path) -> None:
+    (raw / IMAGES).write_bytes(b"\xff" + (raw / IMAGES).read_bytes()[1:])
+
+
+def emptied(raw: Path) -> None:
+    (raw / IMAGES).write_bytes(b"")
+
+
+def folder_in_its_place(raw: Path) -> None:
+    (raw / IMAGES).unlink()
+    (raw / IMAGES).mkdir()
+
+
+def swapped_part(raw: Path) -> None:
+    for name in (IMAGES, LABELS):
+        shutil.copy(raw / name.replace("train", "t10k"), raw / name)
+
+
+def swapped_labels(raw: Path) -> None:
+    shutil.copy(raw / LABELS.replace("train", "t10k"), raw / LABELS)
+
+
+DAMAGES = [
+    *(cut, cut_labels, other_magic, emptied, folder_in_its_place),
+    *(swapped_part, swapped_labels),
+]
+
+
+@pytest.mark.parametrize("download", [False, True])
+def test_damaged_data_files_are_a_data_error(
+    download: bool, made_mnist: tuple[Path, NDArray[np.uint8], NDArray[np.uint8]], tmp_path: Path
 ) -> None:
-    folder, _, _ = little_mnist
-    path = folder / "MNIST" / "raw" / "train-images-idx3-ubyte"
-    raw = path.read_bytes()
-    path.write_bytes({"cut": raw[:-5], "magic": b"\xff" + raw[1:], "empty": b""}[damage])
-    with pytest.raises(DataError):
-        DATASETS["mnist"].features(folder, False)
+    """Named as damaged, never taken for missing, and never mended over what is there."""
+    folder, _, _ = made_mnist
+    for number, damage in enumerate(DAMAGES):
+        copy = tmp_path / f"copy-{number}"
+        shutil.copytree(folder / "MNIST", copy / "MNIST")
+        damage(copy / "MNIST" / "raw")
+        with pytest.raises(DataError, match=r"MNIST in .*raw is damaged or not whole") as refusal:
+            DATASETS["mnist"].features(copy, download)
+        assert "delete that folder" in str(refusal.value), damage
+        shutil.rmtree(copy)
+
+
+def test_a_label_that_is_no_class_is_a_data_error(
+    made_mnist: tuple[Path, NDArray[np.uint8], NDArray[np.uint8]],
+) -> None:
+    folder, _, labels = made_mnist
+    labels[5] = 255
+    write_idx(folder / "MNIST" / "raw" / LABELS, labels[:60_000])
+    with pytest.raises(DataError, match="active: a label is 255, and classes are 0 to 9"):
+        labels_of(RunConfig(dataset="mnist", data_dir=str(folder)))
 
 
 @pytest.mark.skipif("VFL_FLOWER_DATA" not in os.environ, reason="VFL_FLOWER_DATA names no folder")

@@ -16,10 +16,20 @@ import pytest
 from flwr.common import NDArrays, Scalar
 
 from tests.sittings import Sitting
-from vfl_flower.checkpoint import checkpoint_path, steps_kept, write_checkpoint
+from vfl_flower.active import ActiveParty
+from vfl_flower.build import build_member
+from vfl_flower.checkpoint import (
+    checkpoint_path,
+    read_checkpoint,
+    steps_kept,
+    write_checkpoint,
+)
 from vfl_flower.cli import run
+from vfl_flower.conduct import conduct
 from vfl_flower.config import RunConfig
-from vfl_flower.errors import Interrupted
+from vfl_flower.data import columns_of
+from vfl_flower.errors import Interrupted, RosterError
+from vfl_flower.runs import RunFolder
 from vfl_flower.state import read_state
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -59,8 +69,13 @@ def assert_same_run(ours: Path, theirs: Path) -> None:
         assert results[0][key] == results[1][key], key
 
 
-def interrupted(out: Path, number: signal.Signals, ready: Callable[[], bool]) -> int:
-    """Start the run in its own process, signal it when `ready`, return its exit code."""
+def interrupted(
+    out: Path, number: signal.Signals, ready: Callable[[], bool], again: float | None = None
+) -> int:
+    """Start the run in its own process, signal it when `ready`, return its exit code.
+
+    With `again`, signal it once more after so many seconds.
+    """
     process = subprocess.Popen(  # noqa: S603
         [sys.executable, str(ROOT / "run_simulation.py"), *FLAGS, "--out", str(out)],
         stdout=subprocess.DEVNULL,
@@ -73,6 +88,9 @@ def interrupted(out: Path, number: signal.Signals, ready: Callable[[], bool]) ->
             assert time.monotonic() < deadline
             time.sleep(0.001)
         os.kill(process.pid, number)
+        if again is not None:
+            time.sleep(again)
+            os.kill(process.pid, number)
         return process.wait(60)
     finally:
         if process.poll() is None:
@@ -125,6 +143,13 @@ def test_killed_between_weights_and_result(whole: Path, tmp_path: Path) -> None:
     assert_same_run(out, whole)
 
 
+def test_a_second_interrupt_ends_at_once_and_in_order(tmp_path: Path) -> None:
+    """While parties compute: the process must not abort on their threads."""
+    for number in range(3):
+        out = tmp_path / str(number)
+        assert interrupted(out, signal.SIGINT, lines_written(out, 2), again=0.015) == 130
+
+
 def test_interrupt_leaves_a_checkpoint_at_the_very_step(whole: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     assert interrupted(out, signal.SIGINT, lines_written(out, PER_EPOCH + 5)) == 130
@@ -165,8 +190,8 @@ def test_exchange_numbers_grow_over_all_sittings(tmp_path: Path) -> None:
     """The second sitting goes on where the checkpoint's ended: no number ever comes back."""
     with pytest.raises(Interrupted):
         Sitting(TINY, tmp_path / "run").run(3)
-    earlier = read_state(checkpoint_path(tmp_path / "run" / "active", 3))["exchange"]
     again = Sitting(TINY, tmp_path / "run")
+    earlier = read_checkpoint(again.active, 3)["exchange"]
     numbers: list[int] = []
     party = again.passive[0]
     fit = party.fit
@@ -183,8 +208,9 @@ def test_exchange_numbers_grow_over_all_sittings(tmp_path: Path) -> None:
 
 def test_checkpoints_of_later_steps_do_not_push_out_a_new_one(tmp_path: Path) -> None:
     """A folder may hold later steps, of a sitting that was taken back."""
+    member = build_member(TINY, 1, columns_of(TINY, 1), tmp_path)
     for step in (2000, 2200, 11, 12, 13):
-        write_checkpoint(tmp_path, step, {})
+        write_checkpoint(member, step, {})
     assert steps_kept(tmp_path) == [12, 13, 2000, 2200]
 
 
@@ -204,7 +230,10 @@ def test_keys_are_in_no_checkpoint(whole: Path) -> None:
         paths = sorted((whole / name).glob("checkpoint-*"))
         assert len(paths) == 2
         for path in paths:
-            assert set(read_state(path)) == {"net", "descent", "randomness"}
+            content = read_state(path)
+            assert set(content) == {"header", "state"}
+            assert set(content["header"]) == {"party", "step", "run"}
+            assert set(content["state"]) == {"net", "descent", "randomness"}
             assert b"secret" not in path.read_bytes()
             assert path.stat().st_mode & 0o777 == 0o600
 
@@ -272,18 +301,111 @@ def test_damaged_result_or_config_is_an_error(
         assert name in line
 
 
-def test_checkpoint_of_other_networks_is_an_error(
-    whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A folder whose config.toml was edited cannot go on; the line says which party cannot."""
-    out = tmp_path / "run"
+def refused(command: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """Return the one line of a command that is refused."""
+    capsys.readouterr()
+    assert run(command) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("error: ")
+    return line
+
+
+def unfinished(whole: Path, out: Path) -> Path:
+    """Copy a run whose result is not written yet."""
     shutil.copytree(whole, out)
     (out / "result.json").unlink()
+    return out
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("mlp,lenet,mlp,mlp", "mlp,lenet,lenet,mlp", "models is"),
+        ("seed = 0", "seed = 9", "seed is 0, not 9"),
+        ('loss = ""', 'loss = "cross-entropy"', "loss is"),
+        ('method = "easter"', 'method = "vfedmh"', "method is"),
+        ("\nbatch-size = 128", "\nbatch-size = 64", "batch-size is 128, not 64"),
+        ("embedding-dim = 8", "", "embedding-dim is 8, not 64"),
+    ],
+)
+def test_an_edited_configuration_is_an_error(
+    old: str, new: str, told: str, whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The checkpoints know what run they are of."""
+    out = unfinished(whole, tmp_path / "run")
     text = (out / "config.toml").read_text()
-    edited = text.replace("mlp,lenet,mlp,mlp", "mlp,lenet,lenet,mlp")
-    assert edited != text
-    (out / "config.toml").write_text(edited)
+    assert text.count(old) == 1
+    (out / "config.toml").write_text(text.replace(old, new))
+    line = refused(["--resume", str(out)], capsys)
+    assert "was written with another configuration" in line
+    assert told in line
+    assert not (out / "result.json").exists()
+
+
+def test_a_checkpoint_in_anothers_place_is_an_error(
+    whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    earlier = steps_kept(whole / "party-3")[0]
+    for party, step in (("party-2", STEPS), ("party-3", earlier)):
+        out = unfinished(whole, tmp_path / party)
+        shutil.copy(checkpoint_path(out / party, step), checkpoint_path(out / "party-3", STEPS))
+        line = refused(["--resume", str(out)], capsys)
+        assert f"was written by {party} at step {step}" in line
+
+
+@pytest.mark.parametrize("content", ["[]", "{}", "null", '{"test_accuracy": 1}'])
+def test_a_result_that_is_none_is_an_error(
+    content: str, whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = unfinished(whole, tmp_path / "run")
+    (out / "result.json").write_text(content)
+    assert "result.json is damaged; delete it" in refused(["--resume", str(out)], capsys)
+
+
+def test_circumstances_may_change_at_a_resume(whole: Path, tmp_path: Path) -> None:
+    """Data that has moved, or a longer wait: the run is the same, and remembers the new place."""
+    out = unfinished(whole, tmp_path / "run")
+    moved = ["--data-dir", str(tmp_path / "moved"), "--party-timeout", "5", "--no-download"]
+    assert run(["--resume", str(out), *moved]) == 0
+    assert_same_run(out, whole)
+    assert f'data-dir = "{tmp_path}/moved"' in (out / "config.toml").read_text()
+
+
+def test_a_run_that_goes_on_is_not_resumed_beside_itself(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = RunFolder(tmp_path / "run", RunConfig(models="mlp", epochs=1, bounds="off"))
+    folder.begin()
+    assert "another process works in" in refused(["--resume", str(folder.path)], capsys)
+    folder.end()
+    assert run(["--resume", str(folder.path)]) == 0
+
+
+def test_several_seeds_are_resumed_as_a_whole(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = ["--epochs", "2", "--models", "mlp", "--batch-size", "400", "--bounds", "off"]
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    for out in (whole, broken):
+        assert run([*flags, "--seeds", "3", "--out", str(out)]) == 0
+    (broken / "result.json").unlink()
+    (broken / "seed-1" / "result.json").unlink()  # stopped at its end
+    shutil.rmtree(broken / "seed-2" / "active")  # not begun
+    (broken / "seed-2" / "result.json").unlink()
     capsys.readouterr()
-    assert run(["--resume", str(out)]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "party-2" in line
+    assert run(["--resume", str(broken)]) == 0
+    assert f"{broken / 'seed-0'} was complete already" in capsys.readouterr().out
+    ours, theirs = (json.loads((out / "result.json").read_text()) for out in (broken, whole))
+    assert ours["seeds"] == theirs["seeds"] == [0, 1, 2]
+    assert ours["test_accuracy"] == theirs["test_accuracy"]
+
+
+def test_a_run_that_never_began_leaves_no_folder(tmp_path: Path) -> None:
+    sitting = Sitting(TINY, tmp_path / "run")
+
+    def carry(active: ActiveParty) -> None:
+        raise RosterError("party-3 is missing")
+
+    with pytest.raises(RosterError):
+        conduct(sitting.active, "messages", carry, sitting.folder)
+    assert not (tmp_path / "run").exists()

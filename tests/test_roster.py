@@ -119,6 +119,12 @@ def test_index_outside_the_roster(index: int) -> None:
     assert "3 passive parties" in text
 
 
+def test_one_too_many_is_told_so_even_if_it_could_not_be_built() -> None:
+    strange = properties(3, error="ConfigError", message="there is no party-4")
+    text = error_of(*(Fake(properties(k)) for k in range(3)), Fake(strange))
+    assert text.startswith("party-4 is here, but the run has 3 passive parties")
+
+
 @pytest.mark.parametrize(
     ("fact", "theirs"), [("rows", 99), ("embedding_dim", 16), ("protocol_version", 2)]
 )

@@ -165,11 +165,18 @@ def test_too_few_supernodes(runtime: Runtime, tmp_path: Path) -> None:
     """The default of two SuperNodes ends in a sentence, not in a wait of 24 hours."""
     out = tmp_path / "out"
     log = runtime.run(f'out="{out}" epochs=1 party-timeout=30.0', supernodes=2)
-    (line,) = [line for line in log.splitlines() if "RosterError" in line]
+    line = next(line for line in log.splitlines() if "RosterError" in line)
     assert "party-3" in line
     assert "party-1" not in line
     assert "num-supernodes=3" in line
-    assert not (out / "result.json").exists()
+    assert not out.exists()  # so that the same command can be given once more
+    assert "finished:failed" in runtime.flwr("list", "--format", "json")
+
+
+def test_too_many_supernodes(runtime: Runtime) -> None:
+    log = runtime.run("epochs=1", supernodes=4)
+    line = next(line for line in log.splitlines() if "RosterError" in line)
+    assert "party-4 is here, but the run has 3 passive parties" in line
 
 
 def test_unknown_key_is_refused(runtime: Runtime) -> None:

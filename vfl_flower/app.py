@@ -33,7 +33,7 @@ def main(grid: Grid, context: Context) -> None:
     try:
         cfg = run_config(context)
         active = build_active(cfg, Path(cfg.out) if cfg.out else None)
-        folder = RunFolder.create(Path(cfg.out), cfg) if cfg.out else None
+        folder = RunFolder(Path(cfg.out), cfg) if cfg.out else None
 
         def carry(active: ActiveParty) -> None:
             protocol = ProtocolServer(client_manager=SimpleClientManager(), strategy=active)
@@ -42,7 +42,7 @@ def main(grid: Grid, context: Context) -> None:
         result = conduct(active, "messages", carry, folder, LineLog())
     except VflError as error:
         log.error("%s: %s", type(error).__name__, error)
-        sys.exit(2)
+        raise error.with_traceback(None) from None  # Flower marks the run as failed
     print_result(result, cfg)
 
 

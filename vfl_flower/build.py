@@ -7,7 +7,7 @@ from torch import Tensor
 from vfl_flower.active import ActiveParty
 from vfl_flower.config import RunConfig
 from vfl_flower.data import DATASETS, columns_of, labels_of, rows_of
-from vfl_flower.errors import NetworkError
+from vfl_flower.errors import ConfigError, DataError, NetworkError, last_line
 from vfl_flower.member import Member
 from vfl_flower.names import member_name
 from vfl_flower.nets import NETWORKS
@@ -43,8 +43,8 @@ def build_member(cfg: RunConfig, place: int, x: Tensor, folder: Path | None = No
     try:
         with randomness.building():
             net = build(tuple(x.shape[1:]), cfg.embedding_dim, DATASETS[cfg.dataset].classes)
-    except NetworkError as error:
-        raise NetworkError(f"{member_name(place)}: {error}") from error
+    except (NetworkError, RuntimeError, MemoryError) as error:  # torch's "not enough memory" too
+        raise NetworkError(f"{member_name(place)}: {last_line(error)}") from error
     randomness.attach(net)
     steps = cfg.epochs * steps_per_epoch(cfg, len(rows_of(cfg, len(x))["train"]))
     descent = Descent(net, cfg.optimizer_of(place), cfg.rate_of(place), cfg.schedule, steps)
@@ -57,7 +57,10 @@ def build_active(cfg: RunConfig, folder: Path | None = None) -> ActiveParty:
     x = columns_of(cfg, 0)
     rows = rows_of(cfg, len(x))
     member = build_member(cfg, 0, x, folder and folder / member_name(0))
-    party: ActiveParty = strategy(member, labels_of(cfg), rows)
+    labels = labels_of(cfg)
+    if len(labels) != len(x):
+        raise DataError(f"active: {len(labels)} labels for {len(x)} rows of columns")
+    party: ActiveParty = strategy(member, labels, rows)
     return party
 
 
@@ -65,6 +68,8 @@ def build_passive(cfg: RunConfig, index: int, folder: Path | None = None) -> Pas
     """Build the passive party with one roster index; see `build_member` for the errors."""
     _, client = METHODS[cfg.method].load()
     place = index + 1
+    if place >= cfg.parties:
+        raise ConfigError(f"there is no {member_name(place)} in a run with parties = {cfg.parties}")
     member = build_member(
         cfg, place, columns_of(cfg, place), folder and folder / member_name(place)
     )

@@ -10,7 +10,10 @@ from pathlib import Path
 
 from torch import Tensor
 
-from vfl_flower.errors import RunError
+from vfl_flower.config import RunConfig, differences
+from vfl_flower.errors import ConfigError, RunError
+from vfl_flower.member import Member
+from vfl_flower.names import member_name
 from vfl_flower.passive import Part, phase
 from vfl_flower.state import State, read_state, write_state, write_weights
 
@@ -29,12 +32,56 @@ def steps_kept(folder: Path) -> list[int]:
     return sorted(int(path.stem.removeprefix("checkpoint-")) for path in names)
 
 
-def write_checkpoint(folder: Path, step: int, state: State) -> None:
+def folder_of(member: Member) -> Path:
+    """Return where a party writes.
+
+    Raises
+    ------
+    RunError
+        If it may not write anywhere.
+    """
+    if member.folder is None:
+        raise RunError(
+            f"{member_name(member.place)} has no folder to write to: only the parties of a "
+            "simulation have one"
+        )
+    return member.folder
+
+
+def write_checkpoint(member: Member, step: int, state: State) -> None:
     """Write one checkpoint whole, then drop the earlier ones that are too old."""
-    write_state(checkpoint_path(folder, step), state)
+    folder = folder_of(member)
+    header = {"party": member_name(member.place), "step": step, "run": member.cfg.identity()}
+    write_state(checkpoint_path(folder, step), {"header": header, "state": state})
     for old in [kept for kept in steps_kept(folder) if kept <= step][:-KEPT]:
         with contextlib.suppress(FileNotFoundError):
             checkpoint_path(folder, old).unlink()
+
+
+def read_checkpoint(member: Member, step: int) -> State:
+    """Read the checkpoint that this party wrote at this step of this run.
+
+    Raises
+    ------
+    RunError
+        If it is missing or damaged, or another party's, step's or run's.
+    """
+    path = checkpoint_path(folder_of(member), step)
+    way_out = f"to go on from an earlier set, delete every party's checkpoint of step {step}"
+    try:
+        content = read_state(path)
+        header, state = content["header"], content["state"]
+        written = RunConfig.from_mapping(member.cfg.to_mapping() | header["run"])
+        origin = header["party"], header["step"]
+    except RunError as error:
+        raise RunError(f"{error}; {way_out}") from error
+    except (ConfigError, KeyError, TypeError) as error:
+        raise RunError(f"{path} is damaged: its header cannot be read; {way_out}") from error
+    if origin != (member_name(member.place), step):
+        raise RunError(f"{path} was written by {origin[0]} at step {origin[1]}; {way_out}")
+    if told := differences(written, member.cfg):
+        raise RunError(f"{path} was written with another configuration: {told}; put that back")
+    return state  # type: ignore[no-any-return]
 
 
 class Keeper(Part):
@@ -45,23 +92,17 @@ class Keeper(Part):
     @phase(training=False)
     def checkpoint(self, step: Tensor) -> None:
         """Write a checkpoint: () int64 ->."""
-        write_checkpoint(self._folder(), int(step), self.party.durable())
+        write_checkpoint(self.party, int(step), self.party.durable())
 
     @phase(training=False)
     def restore(self, step: Tensor) -> None:
         """Go back to a checkpoint, and forget keys and the step in hand: () int64 ->."""
-        self.party.go_back(read_state(checkpoint_path(self._folder(), int(step))))
-        for later in [kept for kept in steps_kept(self._folder()) if kept > int(step)]:
-            checkpoint_path(self._folder(), later).unlink()
+        folder = folder_of(self.party)
+        self.party.go_back(read_checkpoint(self.party, int(step)))
+        for later in [kept for kept in steps_kept(folder) if kept > int(step)]:
+            checkpoint_path(folder, later).unlink()
 
     @phase(training=False)
     def save(self) -> None:
         """Write the network's weights."""
-        write_weights(self._folder() / WEIGHTS, self.party.net.state_dict())
-
-    def _folder(self) -> Path:
-        if self.party.folder is None:
-            raise RunError(
-                "this party has no folder to write to; only the parties of a simulation do"
-            )
-        return self.party.folder
+        write_weights(folder_of(self.party) / WEIGHTS, self.party.net.state_dict())

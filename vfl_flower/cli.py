@@ -1,7 +1,9 @@
 """The command line of ``run_simulation.py``: every knob of `RunConfig` is a flag."""
 
 import argparse
+import os
 import signal
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
@@ -69,7 +71,7 @@ def run(arguments: Sequence[str]) -> int:
         complain("interrupted", str(stopped))
         return EXIT_INTERRUPTED
     except KeyboardInterrupt:
-        complain("interrupted", "at once; what the last checkpoint holds can be resumed")
+        complain("interrupted", "at once; a run that wrote a checkpoint can be resumed from it")
         return EXIT_INTERRUPTED
     except VflError as error:
         complain("error", str(error))
@@ -77,13 +79,28 @@ def run(arguments: Sequence[str]) -> int:
     return 0
 
 
+def main() -> None:
+    """Run the command of this process, and end the process with its exit code."""
+    code = run(sys.argv[1:])
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if code:
+        os._exit(code)  # a party's thread that still computes must not meet a dying interpreter
+    sys.exit()
+
+
 def _run(given: dict[str, Any]) -> None:
     ours = {name: given.pop(name, None) for name in OURS}
     flags: dict[str, object] = {kebab(name): value for name, value in given.items()}
+    for name in ("config", "resume"):
+        if ours[name] == "":
+            raise ConfigError(f"--{name} is empty; name a path")
     knobs = (read_toml(Path(ours["config"])) if ours["config"] else {}) | flags
     if ours["resume"]:
         if ours["seeds"]:
-            raise ConfigError("--resume continues one run; name one of the seeds' folders")
+            raise ConfigError("--resume goes on with the seeds that the run was started with")
+        if "out" in knobs:
+            raise ConfigError("--resume goes on in the run's own folder; leave out away")
         _resume(Path(ours["resume"]), knobs)
         return
     cfg = RunConfig.from_mapping(knobs)
@@ -95,46 +112,65 @@ def _run(given: dict[str, Any]) -> None:
         _repeat(cfg, out, ours["seeds"])
 
 
-def _fresh(cfg: RunConfig, out: Path) -> dict[str, Any]:
+def _fresh(cfg: RunConfig, out: Path) -> None:
     """Run one configuration in a new folder, which is made only when all parties are built."""
     from vfl_flower.runs import RunFolder
 
-    RunFolder.check_free(out)
-    parties = _build(cfg, out)
-    return _train(*parties, RunFolder.create(out, cfg))
+    _train(RunFolder(out, cfg))
 
 
 def _resume(path: Path, knobs: dict[str, object]) -> None:
-    """Go on with an earlier run, or show its result if it is complete."""
-    from vfl_flower.console import print_result, say
-    from vfl_flower.runs import RunFolder
+    """Go on with an earlier run, or with several seeds; show what is complete."""
+    from vfl_flower.runs import RunFolder, seeds_in
 
-    folder, cfg = RunFolder.reopen(path, knobs)
-    result = folder.result()
-    if result is None:
-        _train(*_build(cfg, path), folder)
+    if seeds := seeds_in(path):
+        _all_of([RunFolder.reopen(seed, dict(knobs)) for seed in seeds], path)
     else:
-        print_result(result, cfg)
-        say(f"{path} was complete already")
+        _rest_of(RunFolder.reopen(path, knobs))
 
 
 def _repeat(cfg: RunConfig, out: Path, seeds: int) -> None:
     """Run one configuration with several seeds, a folder each, and sum up."""
-    from vfl_flower.console import print_summary, summary_of
-    from vfl_flower.data import columns_of
     from vfl_flower.runs import RunFolder
 
     if seeds < 2:
         raise ConfigError(f"--seeds must be at least 2, not {seeds}")
     RunFolder.check_free(out)
-    folders = {cfg.seed + i: out / f"seed-{cfg.seed + i}" for i in range(seeds)}
+    _build(cfg, out)  # whatever is wrong shows before anything is written
+    numbers = range(cfg.seed, cfg.seed + seeds)
+    folders = [RunFolder(out / f"seed-{n}", replace(cfg, seed=n)) for n in numbers]
+    for folder in folders:  # so that the whole can be resumed
+        folder.begin()
+        folder.end()
+    _all_of(folders, out)
+
+
+def _all_of(folders: "list[RunFolder]", out: Path) -> None:
+    """Finish the runs of several seeds, and sum up."""
+    from vfl_flower.console import print_summary, say, summary_of
+    from vfl_flower.data import columns_of
+    from vfl_flower.runs import write_result
+
     results = []
-    for seed, folder in folders.items():
-        results.append(_fresh(replace(cfg, seed=seed), folder))
+    for folder in sorted(folders, key=lambda folder: folder.cfg.seed):
+        results.append(_rest_of(folder))
         columns_of.cache_clear()  # the next seed scales them anew
     summary = summary_of(results)
-    RunFolder(out).write_result(summary)
+    write_result(out, summary)
     print_summary(summary)
+    say(f"saved in {out}")
+
+
+def _rest_of(folder: "RunFolder") -> dict[str, Any]:
+    """Finish one run that has begun, or show its result if it is complete."""
+    from vfl_flower.console import print_result, say
+
+    result = folder.result()
+    if result is None:
+        return _train(folder)
+    print_result(result, folder.cfg)
+    say(f"{folder.path} was complete already")
+    return result
 
 
 def _build(cfg: RunConfig, out: Path) -> "tuple[ActiveParty, list[PassiveParty]]":
@@ -144,20 +180,20 @@ def _build(cfg: RunConfig, out: Path) -> "tuple[ActiveParty, list[PassiveParty]]
     return build_active(cfg, out), passive
 
 
-def _train(
-    active: "ActiveParty", passive: "list[PassiveParty]", folder: "RunFolder"
-) -> dict[str, Any]:
+def _train(folder: "RunFolder") -> dict[str, Any]:
     """Train on the local carrier and show the result."""
     from vfl_flower.conduct import conduct
     from vfl_flower.console import print_result, say, watcher
     from vfl_flower.local import run_local
     from vfl_flower.runs import party_logs
 
+    cfg = folder.cfg
+    active, passive = _build(cfg, folder.path)
+
     def carry(active: "ActiveParty") -> None:
         with _graceful(active), party_logs(folder, len(passive)):
             run_local(active, passive)
 
-    cfg = active.cfg
     title = f"{cfg.method} on {cfg.dataset}, seed {cfg.seed}"
     result = conduct(active, "local", carry, folder, watcher(title))
     print_result(result, cfg)

@@ -52,22 +52,33 @@ def conduct(
         Whatever went wrong; checkpoints written so far stay.
     """
     watching = [observer or Observer()]
-    if folder:
-        watching.append(MetricsFile(folder))
-        active.resume_from = folder.last_checkpoint()
-    active.observer = Observers(*watching)
+    try:
+        if folder:
+            watching.append(MetricsFile(folder))
+            active.resume_from = folder.last_checkpoint()
+            if not folder.fresh:
+                folder.begin()  # a new one begins once all parties are there
+        active.observer = Observers(*watching)
+        _carry_out(active, carry)
+        result = result_of(active, carrier)
+        if wanted(active.cfg):
+            active.observer.on_bounds()
+            result["bounds"] = bounds_of(active)
+        if folder:
+            folder.write_result(result)
+    finally:
+        if folder:
+            folder.end()
+    return result
+
+
+def _carry_out(active: ActiveParty, carry: Carry) -> None:
+    """Run the protocol; whatever happens, the observers and the active party hear of its end."""
     try:
         carry(active)
     finally:
         active.observer.on_end()
         active.close()
-    result = result_of(active, carrier)
-    if wanted(active.cfg):
-        active.observer.on_bounds()
-        result["bounds"] = bounds_of(active)
-    if folder:
-        folder.write_result(result)
-    return result
 
 
 def result_of(active: ActiveParty, carrier: str) -> dict[str, Any]:

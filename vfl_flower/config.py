@@ -5,7 +5,6 @@ of ``flwr run --run-config``.
 """
 
 import difflib
-import math
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from vfl_flower.errors import ConfigError
+from vfl_flower.registry import METHODS
 
 Scalar = bool | int | float | str
 
@@ -32,7 +32,7 @@ class RunConfig:
         If a value cannot work; the text names the knob.
     """
 
-    method: str = knob("easter", "run", "the method, see METHODS")
+    method: str = knob("easter", "run", f"one of {', '.join(METHODS)}")
     dataset: str = knob("digits", "run", "digits, mnist or fashion-mnist")
     parties: int = knob(4, "run", "all parties; 4 = 1 active + 3 passive")
     seed: int = knob(0, "run", "known to all: batches, splits, and party-randomness if public")
@@ -43,7 +43,11 @@ class RunConfig:
     strip_axis: str = knob("columns", "data", "cut images between pixel columns or rows")
     validation: float = knob(0.1, "data", "share of the training rows held out for validation")
 
-    models: str = knob("mixed", "networks", "one network for all, or a list, active party first")
+    models: str = knob(
+        "mixed",
+        "networks",
+        "mlp, cnn or lenet: one, or a list, active party first; mixed: cnn,lenet,mlp,mlp, in turn",
+    )
     embedding_dim: int = knob(64, "networks", "common embedding width D, numbers a row")
 
     optimizers: str = knob("adam", "training", "sgd, momentum, adagrad or adam: one, or a list")
@@ -87,6 +91,10 @@ class RunConfig:
         """Return all values under their kebab-case keys."""
         return {kebab(each.name): getattr(self, each.name) for each in fields(self)}
 
+    def identity(self) -> dict[str, Scalar]:
+        """Return the values that make a run what it is; the others may change at a resume."""
+        return {k: v for k, v in self.to_mapping().items() if k not in CIRCUMSTANCES}
+
     def model_of(self, place: int) -> str:
         """Return the network's name of a party; 0 is the active one."""
         if self.models == "mixed":
@@ -112,6 +120,17 @@ class RunConfig:
 
 
 MIXED = ("cnn", "lenet", "mlp", "mlp")
+FLOAT32_MAX = 3.4028234e38
+LONGEST = 1e9  # seconds; Python cannot wait much longer
+CIRCUMSTANCES = ("data-dir", "download", "out", "party-timeout")
+"""Knobs that say where a run happens, not what it is."""
+
+
+def differences(kept: RunConfig, asked: RunConfig) -> str:
+    """Name the knobs that make two runs different, or nothing."""
+    other = asked.identity()
+    changed = [(key, value) for key, value in kept.identity().items() if value != other[key]]
+    return "; ".join(f"{key} is {value!r}, not {other[key]!r}" for key, value in changed)
 
 
 def kebab(name: str) -> str:
@@ -135,7 +154,7 @@ def read_toml(path: Path) -> dict[str, object]:
     try:
         values = tomllib.loads(path.read_text())
         _fields_of(values)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError) as error:  # of which bad toml and bad text are kinds
         raise ConfigError(f"{path} cannot be read as toml: {error}") from error
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error
@@ -145,7 +164,9 @@ def read_toml(path: Path) -> dict[str, object]:
 def _fields_of(values: Mapping[str, object]) -> dict[str, object]:
     """Return values under their fields' names, checked for names and types."""
     known = {kebab(each.name): each for each in fields(RunConfig)}
-    for key in values:
+    for key, value in values.items():
+        if isinstance(value, dict):
+            raise ConfigError(f"'{key}' is a table; all keys stand at the top level")
         if key not in known:
             raise ConfigError(f"unknown key '{key}'{_near(key, known)}")
     return {known[key].name: _typed(known[key], value) for key, value in values.items()}
@@ -159,7 +180,7 @@ def _near(word: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
 def _typed(each: "Field[Any]", value: object) -> object:
     """Return a field's value in its declared type; an int will do for a float."""
     kind = type(each.default)
-    if kind is float and type(value) is int:
+    if kind is float and type(value) is int and abs(value) <= FLOAT32_MAX:
         return float(value)
     if type(value) is not kind:
         raise ConfigError(f"{kebab(each.name)} must be of type {kind.__name__}, not {value!r}")
@@ -174,7 +195,6 @@ def check(cfg: RunConfig) -> None:
     from vfl_flower.nets import NETWORKS
     from vfl_flower.optim import OPTIMIZERS, SCHEDULES
     from vfl_flower.randomness import PARTY_RANDOMNESS
-    from vfl_flower.registry import METHODS
 
     _one_of(cfg, "method", METHODS)
     _one_of(cfg, "dataset", DATASETS)
@@ -188,12 +208,17 @@ def check(cfg: RunConfig) -> None:
         _one_of(cfg, "loss", LOSSES)
     _at_least(cfg, 1, "embedding_dim", "batch_size", "eval_batch_size", "checkpoint_every")
     _at_least(cfg, 1, "threads")
+    _at_most(cfg, 10**6, "embedding_dim")
+    _at_most(cfg, 1024, "threads")
+    _at_most(cfg, 10**9, "epochs")
     _at_least(cfg, 0, "epochs", "seed", "eval_every")
     _at_least(cfg, 2, "parties")
     if not 0 < cfg.validation < 1:
         raise ConfigError(f"validation must lie between 0 and 1, not {cfg.validation}")
-    if not (math.isfinite(cfg.party_timeout) and cfg.party_timeout > 0):
-        raise ConfigError(f"party-timeout must be positive seconds, not {cfg.party_timeout}")
+    if not 0 < cfg.party_timeout <= LONGEST:
+        raise ConfigError(
+            f"party-timeout must be positive seconds up to {LONGEST:g}, not {cfg.party_timeout}"
+        )
     if cfg.models != "mixed":
         _list_of(cfg, "models", lambda entry: _name("models", entry, NETWORKS))
     _list_of(cfg, "optimizers", lambda entry: _name("optimizers", entry, OPTIMIZERS))
@@ -221,6 +246,12 @@ def _at_least(cfg: RunConfig, least: int, *keys: str) -> None:
             raise ConfigError(f"{kebab(key)} must be at least {least}, not {getattr(cfg, key)}")
 
 
+def _at_most(cfg: RunConfig, most: int, *keys: str) -> None:
+    for key in keys:
+        if getattr(cfg, key) > most:
+            raise ConfigError(f"{kebab(key)} must be at most {most}, not {getattr(cfg, key)}")
+
+
 def _list_of(cfg: RunConfig, key: str, check_entry: Callable[[str], None]) -> None:
     entries = split_list(getattr(cfg, key))
     if len(entries) not in (1, cfg.parties):
@@ -234,7 +265,7 @@ def _list_of(cfg: RunConfig, key: str, check_entry: Callable[[str], None]) -> No
 
 def _rate(entry: str) -> None:
     try:
-        good = entry == "auto" or (math.isfinite(float(entry)) and float(entry) > 0)
+        good = entry == "auto" or 0 < float(entry) <= FLOAT32_MAX
     except ValueError:
         good = False
     if not good:

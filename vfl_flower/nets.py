@@ -90,7 +90,11 @@ def _head(width: int, classes: int) -> nn.Module:
 
 def _image(name: str, shape: Shape, least: int) -> Shape:
     """Check that a row is an image of at least `least` by `least` pixels."""
-    if len(shape) != 3 or min(shape[1:]) < least:
+    if len(shape) != 3:
+        raise NetworkError(
+            f"{name} takes images, and this party's rows have shape {shape}; use mlp"
+        )
+    if min(shape[1:]) < least:
         raise NetworkError(
             f"{name} takes images of at least {least}x{least} pixels, and this party's rows have "
             f"shape {shape}; use mlp, fewer parties or another partition"

@@ -61,7 +61,7 @@ def roll_call(manager: ClientManager, size: int, facts: Properties, timeout: flo
     members: dict[int, ClientProxy] = {}
     for proxy, properties in _ask_all(list(manager.all().values()), timeout):
         index = _index(properties)
-        if "error" in properties:
+        if "error" in properties and (index is None or index < size):
             raise RosterError(f"{_who(index)}: {properties.get('message')!s}")
         if index is None or not 0 <= index < size:
             raise RosterError(

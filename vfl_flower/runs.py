@@ -1,7 +1,9 @@
 """The run folder: what a run leaves behind, and how it is found again."""
 
+import fcntl
 import json
 import logging
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
@@ -11,40 +13,38 @@ from typing import Any
 import tomli_w
 
 from vfl_flower.checkpoint import steps_kept
-from vfl_flower.config import RunConfig, read_toml
+from vfl_flower.config import RunConfig, differences, read_toml
 from vfl_flower.errors import RunError
 from vfl_flower.names import member_name, party_log, party_name
 from vfl_flower.observer import Evaluation, Observer
 from vfl_flower.state import write_atomically
 
 CONFIG, METRICS, RESULT, LOG = "config.toml", "metrics.jsonl", "result.json", "log.txt"
-PLACES = ("out",)  # knobs that say where a run lies, not what it is
 
 
 class RunFolder:
-    """One run's folder: ``config.toml``, ``metrics.jsonl``, ``result.json``, a folder per party."""
+    """One run's folder: ``config.toml``, ``metrics.jsonl``, ``result.json``, a folder per party.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    Parameters
+    ----------
+    path : Path
+        Where it is, or will be once the run begins.
+    cfg : RunConfig
+        The run's configuration.
+    fresh : bool
+        Whether the run is a new one, so that nothing may be there yet.
 
-    @classmethod
-    def create(cls, path: Path, cfg: RunConfig) -> "RunFolder":
-        """Make a new folder and write the configuration into it.
+    Raises
+    ------
+    RunError
+        If a new run's folder exists and is not empty.
+    """
 
-        Raises
-        ------
-        RunError
-            If the folder exists and is not empty, or cannot be made.
-        """
-        cls.check_free(path)
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-            public = {k: v for k, v in cfg.to_mapping().items() if k not in PLACES}
-            public["data-dir"] = str(Path(cfg.data_dir).absolute())
-            write_atomically(path / CONFIG, tomli_w.dumps(public).encode())
-        except OSError as error:
-            raise RunError(f"{path} cannot be written: {error}") from error
-        return cls(path)
+    def __init__(self, path: Path, cfg: RunConfig, fresh: bool = True) -> None:
+        self.path, self.cfg, self.fresh = path, cfg, fresh
+        self._lock: int | None = None
+        if fresh:
+            self.check_free(path)
 
     @staticmethod
     def check_free(path: Path) -> None:
@@ -53,15 +53,16 @@ class RunFolder:
         Raises
         ------
         RunError
-            Says so.
+            Says so, or that one cannot even look.
         """
-        if path.exists() and not path.is_dir():
-            raise RunError(f"{path} is a file; choose another out")
-        if path.exists() and any(path.iterdir()):
-            raise RunError(f"{path} exists and is not empty; choose another out, or resume it")
+        with _refused(path):
+            if path.exists() and not path.is_dir():
+                raise RunError(f"{path} is a file; choose another out")
+            if path.exists() and any(path.iterdir()):
+                raise RunError(f"{path} exists and is not empty; choose another out, or resume it")
 
     @classmethod
-    def reopen(cls, path: Path, changes: dict[str, object]) -> tuple["RunFolder", RunConfig]:
+    def reopen(cls, path: Path, changes: dict[str, object]) -> "RunFolder":
         """Find an earlier run again.
 
         Parameters
@@ -74,20 +75,47 @@ class RunFolder:
         Raises
         ------
         RunError
-            If there is no run, or a knob differs from the run's own.
+            If there is no run, or a knob that makes it what it is differs from its own.
         """
-        if not (path / CONFIG).is_file():
-            raise RunError(f"{path} holds no run ({CONFIG} is missing); nothing to resume")
-        cfg = RunConfig.from_mapping(read_toml(path / CONFIG))
-        if "data-dir" in changes:
-            changes["data-dir"] = str(Path(str(changes["data-dir"])).absolute())
-        asked = RunConfig.from_mapping(cfg.to_mapping() | changes)
-        kept, wanted = cfg.to_mapping(), asked.to_mapping()
-        differing = [key for key in kept if key not in PLACES and kept[key] != wanted[key]]
-        if differing:
-            told = "; ".join(f"{key} is {kept[key]!r}, not {wanted[key]!r}" for key in differing)
+        with _refused(path):
+            if not (path / CONFIG).is_file():
+                raise RunError(f"{path} holds no run ({CONFIG} is missing); nothing to resume")
+        kept = RunConfig.from_mapping(read_toml(path / CONFIG))
+        asked = RunConfig.from_mapping(kept.to_mapping() | changes)
+        if told := differences(kept, asked):
             raise RunError(f"{path} was started with another configuration: {told}")
-        return cls(path), cfg
+        return cls(path, asked, fresh=False)
+
+    def begin(self) -> None:
+        """Take the folder for this process; make it, if it is new, and write the configuration.
+
+        Raises
+        ------
+        RunError
+            If another process works in it, it is no longer free, or it cannot be written.
+        """
+        if self._lock is not None:
+            return
+        with _refused(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._lock = os.open(self.path, os.O_RDONLY)
+            try:
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                self.end()
+                raise RunError(f"another process works in {self.path}; let it end first") from None
+        if self.fresh:
+            self.check_free(self.path)
+        public = {k: v for k, v in self.cfg.to_mapping().items() if k != "out"}
+        public["data-dir"] = str(Path(self.cfg.data_dir).absolute())
+        write_atomically(self.path / CONFIG, tomli_w.dumps(public).encode())
+        self.fresh = False
+
+    def end(self) -> None:
+        """Leave the folder to others."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
 
     def last_checkpoint(self) -> int | None:
         """Return the step of the last whole set of checkpoints, or None."""
@@ -95,18 +123,38 @@ class RunFolder:
         return kept[-1] if kept else None
 
     def result(self) -> dict[str, Any] | None:
-        """Return the result if the run is complete."""
+        """Return the result if the run is complete.
+
+        Raises
+        ------
+        RunError
+            If there is something else in its place.
+        """
+        path = self.path / RESULT
         try:
-            result: dict[str, Any] = json.loads((self.path / RESULT).read_text())
+            result = json.loads(path.read_text())
         except FileNotFoundError:
             return None
-        except ValueError as error:
-            raise RunError(f"{self.path / RESULT} is damaged: {error}") from error
+        except (OSError, ValueError):
+            result = None
+        if not isinstance(result, dict) or "unprotected" not in result:
+            raise RunError(f"{path} is damaged; delete it, and resume finishes the run once more")
         return result
 
     def write_result(self, result: dict[str, Any]) -> None:
         """Write ``result.json``; it marks the run complete."""
-        write_atomically(self.path / RESULT, (json.dumps(result, indent=2) + "\n").encode())
+        write_result(self.path, result)
+
+
+def write_result(path: Path, result: dict[str, Any]) -> None:
+    """Write ``result.json`` into a folder."""
+    write_atomically(path / RESULT, (json.dumps(result, indent=2) + "\n").encode())
+
+
+def seeds_in(path: Path) -> list[Path]:
+    """Return the folders of a run with several seeds; empty for a single one."""
+    with _refused(path):
+        return sorted(path.glob("seed-*"))
 
 
 class PartyLog(logging.FileHandler):
@@ -114,7 +162,7 @@ class PartyLog(logging.FileHandler):
 
     def _open(self) -> TextIOWrapper:
         path = Path(self.baseFilename)
-        path.parent.mkdir(mode=0o700, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.touch(mode=0o600)
         return super()._open()
 
@@ -146,19 +194,26 @@ class MetricsFile(Observer):
     """
 
     def __init__(self, folder: RunFolder) -> None:
-        self.path = folder.path / METRICS
+        self.folder, self.path = folder, folder.path / METRICS
 
     def on_start(self, step: int, steps: int, records: list[Evaluation]) -> None:
         """Begin with the evaluations that the checkpoint holds; later ones come again."""
+        self.folder.begin()
         write_atomically(self.path, "".join(map(_line, records)).encode())
 
     def on_evaluation(self, evaluation: Evaluation) -> None:
         """Append one line."""
-        try:
-            with self.path.open("a") as file:
-                file.write(_line(evaluation))
-        except OSError as error:
-            raise RunError(f"{self.path} cannot be written: {error}") from error
+        with _refused(self.path), self.path.open("a") as file:
+            file.write(_line(evaluation))
+
+
+@contextmanager
+def _refused(path: Path) -> Iterator[None]:
+    """Turn the file system's refusals, and names that cannot be, into ours."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise RunError(f"{path} cannot be used: {error}") from error
 
 
 def _line(evaluation: Evaluation) -> str:

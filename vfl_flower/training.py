@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from vfl_flower.checkpoint import WEIGHTS, checkpoint_path, write_checkpoint
+from vfl_flower.checkpoint import WEIGHTS, read_checkpoint, write_checkpoint
 from vfl_flower.codec import Array
 from vfl_flower.config import RunConfig
 from vfl_flower.errors import Interrupted, TrainingError
@@ -19,7 +19,7 @@ from vfl_flower.ledger import DOWN, UP
 from vfl_flower.names import member_name
 from vfl_flower.observer import Evaluation
 from vfl_flower.randomness import batches
-from vfl_flower.state import read_state, write_weights
+from vfl_flower.state import write_weights
 
 if TYPE_CHECKING:
     from vfl_flower.active import ActiveParty
@@ -81,7 +81,7 @@ def train(party: "ActiveParty") -> Protocol:
         if stopping or progress.step // per_epoch % cfg.checkpoint_every == 0:
             yield from checkpoint(party)
         if stopping:
-            kept = "resume continues from there" if party.folder else "nothing was kept"
+            kept = f"resume {party.folder.parent}" if party.folder else "nothing was kept"
             raise Interrupted(f"stopped after step {progress.step}; {kept}")
     yield from finish(party)
 
@@ -169,13 +169,12 @@ def checkpoint(party: "ActiveParty") -> Protocol:
         "losses": progress.losses,
         "records": [record.as_dict() for record in progress.records],
     }
-    write_checkpoint(party.folder, progress.step, state)
+    write_checkpoint(party, progress.step, state)
 
 
 def restore(party: "ActiveParty", step: int) -> Protocol:
     """Take all parties back to the checkpoint of one step."""
-    assert party.folder is not None  # noqa: S101  who resumes has a run folder
-    state = read_state(checkpoint_path(party.folder, step))
+    state = read_checkpoint(party, step)
     party.progress.step, party.progress.seconds = state.pop("step"), state.pop("seconds")
     party.progress.losses = state.pop("losses")
     party.progress.records = [Evaluation(**record) for record in state.pop("records")]

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,11 @@ Features = NDArray[np.float32]  # (N, channels, height, width) or (N, columns)
 Labels = NDArray[np.int64]  # (N,)
 
 DIGITS_TEST_SHARE = 0.2
+FILES = (
+    *("train-images-idx3-ubyte", "train-labels-idx1-ubyte"),
+    *("t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"),
+)
+PUBLISHED = {True: 60_000, False: 10_000}  # rows of the training and the test part
 
 
 @dataclass(frozen=True)
@@ -69,22 +75,39 @@ def _torchvision(name: str, folder: Path, download: bool):  # type: ignore[no-un
 
     kind = getattr(datasets, name)
     try:
-        return [kind(folder, train=train, download=False) for train in (True, False)]
-    except (ValueError, AssertionError, EOFError, IndexError) as error:
-        raise DataError(f"{name} in {folder.resolve()} is damaged: {last_line(error)}") from error
-    except RuntimeError as missing:
-        place = f"{name} is not in {folder.resolve()} (torchvision's layout: {name}/raw/...)"
-        if not download:
-            raise DataError(f"{place}; set data-dir, or allow download") from missing
-        there = folder.exists()
-        try:
-            return [kind(folder, train=train, download=True) for train in (True, False)]
-        except (RuntimeError, OSError) as error:
-            with contextlib.suppress(OSError):  # torchvision's empty folders; never one with files
-                for made in (folder / name / "raw", folder / name, *([] if there else [folder])):
-                    made.rmdir()
-            reason = " ".join(str(error).split())
-            raise DataError(f"{place} and cannot be downloaded: {reason}; set data-dir") from error
+        folder = folder.resolve()
+        if not all((folder / name / "raw" / file).exists() for file in FILES):
+            _download(kind, folder, download)
+        parts = [kind(folder, train=train, download=False) for train in PUBLISHED]
+        for part, rows in zip(parts, PUBLISHED.values(), strict=True):
+            if (len(part.data), len(part.targets)) != (rows, rows):
+                raise ValueError(
+                    f"{len(part.data)} images and {len(part.targets)} labels stand where {rows} "
+                    "are published"
+                )
+    except (RuntimeError, ValueError, AssertionError, EOFError, IndexError, OSError) as error:
+        raise DataError(
+            f"{name} in {folder / name / 'raw'} is damaged or not whole ({last_line(error)}); "
+            "delete that folder and get the data set again"
+        ) from error
+    return parts
+
+
+def _download(kind: Any, folder: Path, allowed: bool) -> None:  # noqa: ANN401
+    """Fetch a data set that is not there."""
+    name = kind.__name__
+    place = f"{name} is not in {folder} (torchvision's layout: {name}/raw/...)"
+    if not allowed:
+        raise DataError(f"{place}; set data-dir, or allow download")
+    there = folder.exists()
+    try:
+        kind(folder, download=True)
+    except (RuntimeError, OSError) as error:
+        with contextlib.suppress(OSError):  # torchvision's empty folders; never one with files
+            for made in (folder / name / "raw", folder / name, *([] if there else [folder])):
+                made.rmdir()
+        reason = " ".join(str(error).split())
+        raise DataError(f"{place} and cannot be downloaded: {reason}; set data-dir") from error
 
 
 def _torchvision_set(name: str) -> DataSet:

@@ -79,8 +79,19 @@ def all_columns(cfg: RunConfig) -> Tensor:
 
 
 def labels_of(cfg: RunConfig) -> Tensor:
-    """Return the labels, (N,) int64: the active party's alone."""
-    labels = DATASETS[cfg.dataset].labels(Path(cfg.data_dir), cfg.download)
+    """Return the labels, (N,) int64: the active party's alone.
+
+    Raises
+    ------
+    DataError
+        If the data cannot be had, or a label is none of the classes.
+    """
+    entry = DATASETS[cfg.dataset]
+    labels = entry.labels(Path(cfg.data_dir), cfg.download)
+    if strange := sorted({*labels.tolist()} - {*range(entry.classes)}):
+        raise DataError(
+            f"active: a label is {strange[0]}, and classes are 0 to {entry.classes - 1}"
+        )
     return torch.from_numpy(labels)
 
 
