@@ -26,8 +26,7 @@ GOOD: dict[str, st.SearchStrategy[object]] = {
     "seed": st.integers(1, 2**62),
     "data-dir": st.text(min_size=1),
     "download": st.just(False),
-    "partition": st.just("columns"),
-    "strip-axis": st.just("rows"),
+    "partition": st.sampled_from(("columns", "strips:rows", "grid:2x3", "importance:0.5")),
     "validation": st.floats(0.2, 0.99),
     "models": st.sampled_from(("mlp", "cnn", "lenet")),
     "embedding-dim": st.integers(65, 10**6),
@@ -53,7 +52,13 @@ BAD: list[tuple[str, object]] = [
     ("method", ""),
     ("dataset", "cifar"),
     ("partition", "strip"),
-    ("strip-axis", "row"),
+    *(("partition", f"strips:{axis}") for axis in ("row", "columns:rows", " rows")),
+    *(("partition", f"grid:{shape}") for shape in ("", "2", "2x", "0x4", "2x-2", "2x2x2", "axb")),
+    *(("partition", f"overlapping:{size}") for size in ("", "0", "-3", "2.5", "x")),
+    *(("partition", f"listed:{lists}") for lists in ("", "0-3;", "0,0", "3-1", "a", "0;;1", "-1")),
+    *(("partition", f"importance:{alpha}") for alpha in ("", "0", "-1", "nan", "inf", "x")),
+    *(("partition", f"correlation:{beta}") for beta in ("", "-0.1", "1.1", "nan", "x")),
+    ("partition", "columns:3"),
     ("schedule", "linear"),
     ("blinding", "pairs"),
     ("blinding", ""),
@@ -102,7 +107,7 @@ def test_every_knob_is_tried_below() -> None:
 
 def test_names_are_kebab_case() -> None:
     assert all(name == name.lower() and "_" not in name for name in KNOBS)
-    assert {"strip-axis", "eval-batch-size", "party-timeout", "embedding-dim"} < set(KNOBS)
+    assert {"embedding-dim", "eval-batch-size", "party-timeout", "data-dir"} < set(KNOBS)
     assert list(RunConfig().to_mapping()) == list(KNOBS)
 
 

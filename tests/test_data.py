@@ -16,7 +16,6 @@ from torch import Tensor
 from vfl_flower.config import RunConfig
 from vfl_flower.data import DATASETS, all_columns, columns_of, labels_of, rows_of
 from vfl_flower.data.datasets import DataSet
-from vfl_flower.data.partition import columns, strips
 from vfl_flower.errors import DataError
 
 FEWER = settings(max_examples=50)
@@ -108,54 +107,6 @@ def test_a_batch_larger_than_the_training_rows_is_an_error() -> None:
 
 
 # Columns ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("axis", "shapes"),
-    [
-        ("columns", [(2, 5, 3), (2, 5, 3), (2, 5, 2)]),
-        ("rows", [(2, 2, 8), (2, 2, 8), (2, 1, 8)]),
-    ],
-)
-def test_strips_are_as_even_as_possible_and_leave_nothing_out(
-    axis: str, shapes: list[tuple[int, ...]]
-) -> None:
-    pixels = image(4, 2, 5, 8)
-    dealt = strips(pixels, 3, axis)
-    assert [share.shape[1:] for share in dealt] == shapes
-    assert np.array_equal(np.concatenate(dealt, 3 if axis == "columns" else 2), pixels)
-
-
-def test_columns_are_dealt_in_reading_order() -> None:
-    pixels = image(4, 1, 3, 3)
-    dealt = columns(pixels, 4, "columns")
-    assert [share.shape for share in dealt] == [(4, 3), (4, 2), (4, 2), (4, 2)]
-    assert np.array_equal(np.concatenate(dealt, 1), pixels.reshape(4, 9))
-
-
-@FEWER
-@given(st.integers(1, 12), st.integers(1, 12))
-def test_every_party_gets_some_columns_or_the_deal_is_refused(width: int, parties: int) -> None:
-    rows = table(3, width)
-    if parties > width:
-        with pytest.raises(DataError, match=f"{width} columns cannot be dealt to {parties}"):
-            columns(rows, parties, "columns")
-        return
-    widths = [share.shape[1] for share in columns(rows, parties, "columns")]
-    assert sum(widths) == width
-    assert max(widths) - min(widths) <= 1
-
-
-@pytest.mark.parametrize(("axis", "pixels"), [("columns", 8), ("rows", 5)])
-def test_too_many_parties_for_the_strips_is_an_error(axis: str, pixels: int) -> None:
-    assert len(strips(image(2, 1, 5, 8), pixels, axis)) == pixels
-    with pytest.raises(DataError, match=f"{pixels} pixel {axis} cannot be dealt to {pixels + 1}"):
-        strips(image(2, 1, 5, 8), pixels + 1, axis)
-
-
-def test_a_table_has_no_strips() -> None:
-    with pytest.raises(DataError, match="use columns"):
-        strips(table(3, 8), 2, "columns")
 
 
 def test_each_party_holds_its_own_share(make: Make) -> None:

@@ -11,10 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from PIL import Image
 
 from vfl_flower.config import RunConfig
 from vfl_flower.data import DATASETS, columns_of, labels_of
 from vfl_flower.data.datasets import Features
+from vfl_flower.data.images import Cinic10
 from vfl_flower.errors import DataError
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -25,6 +27,19 @@ def test_digits() -> None:
     shares = [columns_of(cfg, place) for place in range(4)]
     assert [tuple(share.shape) for share in shares] == [(1797, 1, 8, 2)] * 4
     assert sorted(labels_of(cfg).unique().tolist()) == list(range(DATASETS["digits"].classes))
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "classes"), [("breast-cancer", (569, 30), 2), ("wine", (178, 13), 3)]
+)
+def test_bundled_tables(name: str, shape: tuple[int, int], classes: int) -> None:
+    """All defaults fit a table: its columns are dealt out, and every network is an MLP."""
+    cfg = RunConfig(dataset=name)
+    shares = [columns_of(cfg, place) for place in range(4)]
+    assert sum(share.shape[1] for share in shares) == shape[1]
+    assert {len(share) for share in shares} == {shape[0]}
+    assert sorted(labels_of(cfg).unique().tolist()) == list(range(classes))
+    assert {cfg.model_of(place) for place in range(4)} == {"mlp"}
 
 
 def write_idx(path: Path, array: NDArray[np.uint8]) -> None:
@@ -146,19 +161,72 @@ def test_a_label_that_is_no_class_is_a_data_error(
 
 @pytest.mark.skipif("VFL_FLOWER_DATA" not in os.environ, reason="VFL_FLOWER_DATA names no folder")
 @pytest.mark.parametrize(
-    ("name", "subfolder"), [("mnist", "MNIST"), ("fashion-mnist", "FashionMNIST")]
+    ("name", "subfolder", "shape"),
+    [
+        ("mnist", "MNIST/raw", (70_000, 1, 28, 28)),
+        ("fashion-mnist", "FashionMNIST/raw", (70_000, 1, 28, 28)),
+        ("cifar10", "cifar-10-batches-py", (60_000, 3, 32, 32)),
+        ("cifar100", "cifar-100-python", (60_000, 3, 32, 32)),
+    ],
 )
-def test_the_real_files(name: str, subfolder: str) -> None:
+def test_the_real_files(name: str, subfolder: str, shape: tuple[int, ...]) -> None:
     folder, entry = Path(os.environ["VFL_FLOWER_DATA"]), DATASETS[name]
-    if not (folder / subfolder / "raw").is_dir():
+    if not (folder / subfolder).is_dir():
         pytest.skip(f"VFL_FLOWER_DATA holds no {subfolder}")
     features: Features = entry.features(folder, False)
     labels = entry.labels(folder, False)
-    assert (features.shape, features.dtype.str) == ((70_000, 1, 28, 28), "<f4")
+    assert (features.shape, features.dtype.str) == (shape, "<f4")
     assert (features.min(), features.max()) == (0.0, 1.0)
-    assert (labels.shape, labels.dtype.str) == ((70_000,), "<i8")
-    assert np.bincount(labels[-entry.test_rows :], minlength=10).min() > 800
+    assert (labels.shape, labels.dtype.str) == (shape[:1], "<i8")
+    test = np.bincount(labels[-entry.test_rows :], minlength=entry.classes)
+    assert test.min() > 0.8 * entry.test_rows / entry.classes
     assert sorted(set(labels.tolist())) == list(range(entry.classes))
+
+
+@pytest.fixture
+def made_cinic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write three pictures a class and part, one of them grey, and let that be all there are."""
+    monkeypatch.setattr(Cinic10, "rows", (30, 30))
+    for part, base in (("train", 0), ("test", 100)):
+        for label, name in enumerate(Cinic10.classes):
+            folder = tmp_path / "CINIC-10" / part / name
+            folder.mkdir(parents=True)
+            for n in range(3):
+                value = base + label * 3 + n
+                mode, colour = ("L", value) if n == 2 else ("RGB", (value, 0, 255))
+                Image.new(mode, (32, 32), colour).save(folder / f"{n}.png")
+    return tmp_path
+
+
+def test_cinic_pictures_are_read_by_class(made_cinic: Path) -> None:
+    pixels, labels = (
+        np.concatenate(each)
+        for each in zip(*Cinic10().parts(made_cinic, download=False), strict=True)
+    )
+    assert pixels.shape == (60, 3, 32, 32)
+    assert pixels.dtype == np.uint8
+    assert labels.tolist() == [label for _ in range(2) for label in range(10) for _ in range(3)]
+    reds = [base + n for base in (0, 100) for n in range(30)]
+    assert pixels[:, 0, 5, 7].tolist() == reds
+    assert pixels[0, :, 0, 0].tolist() == [0, 0, 255]
+    assert pixels[2, :, 0, 0].tolist() == [2, 2, 2]  # grey
+
+
+def test_cinic_that_is_not_whole_is_a_data_error(made_cinic: Path) -> None:
+    source = Cinic10()
+    with pytest.raises(DataError, match=r"CINIC-10 is not in .*unpack it there"):
+        source.parts(made_cinic / "elsewhere", download=True)
+    picture = made_cinic / "CINIC-10" / "train" / "cat" / "0.png"
+    whole = picture.read_bytes()
+    picture.write_bytes(whole[:40])
+    with pytest.raises(DataError, match=r"cat/0\.png is damaged"):
+        source.parts(made_cinic, download=False)
+    Image.new("RGB", (31, 32)).save(picture)
+    with pytest.raises(DataError, match="31 x 32 pixels"):
+        source.parts(made_cinic, download=False)
+    picture.unlink()
+    with pytest.raises(DataError, match="29 pictures where 30 are published"):
+        source.parts(made_cinic, download=False)
 
 
 IMPORT_TWICE = """

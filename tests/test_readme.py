@@ -136,8 +136,8 @@ def flags_named(page: Path) -> set[str]:
 
 @pytest.mark.parametrize("page", DESCRIBED, ids=lambda p: p.name)
 def test_flags_exist(page: Path) -> None:
-    flowers = {"--run-config", "--federation-config"}
-    assert flags_named(page) - flowers <= FLAGS
+    others = {"--run-config", "--federation-config", "--picture"}
+    assert flags_named(page) - others <= FLAGS
 
 
 def test_flags_are_found() -> None:

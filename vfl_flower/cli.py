@@ -4,7 +4,7 @@ import argparse
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from datetime import datetime
@@ -43,9 +43,17 @@ def parser() -> Parser:
     made.add_argument("--config", metavar="TOML", help="read knobs from a file; flags win")
     made.add_argument("--resume", metavar="RUN", help="go on from a run folder's last checkpoint")
     made.add_argument("--seeds", type=int, metavar="N", help="repeat with N seeds, report the mean")
+    add_knobs(made)
+    return made
+
+
+def add_knobs(made: argparse.ArgumentParser, wanted: Sequence[str] = ()) -> None:
+    """Give a parser a flag for every knob, grouped; or for the knobs of some groups only."""
     groups: dict[str, Any] = {}
     for each in fields(RunConfig):
         name = each.metadata["group"]
+        if wanted and name not in wanted:
+            continue
         group = groups.setdefault(name, None) or made.add_argument_group(name)
         groups[name] = group
         text = f"{each.metadata['help']} (default: {each.default!r})".replace("%", "%%")
@@ -58,15 +66,19 @@ def parser() -> Parser:
             group.add_argument(
                 f"--{kebab(each.name)}", type=kind, metavar=kind.__name__.upper(), help=text
             )
-    return made
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command and return its exit code: 0, 2 for an error, 130 after Ctrl-C."""
+    return guarded(lambda: _run(vars(parser().parse_args(arguments))))
+
+
+def guarded(command: Callable[[], None]) -> int:
+    """Run any command; its errors become one line and an exit code."""
     from vfl_flower.console import complain  # after --help had its chance to be quick
 
     try:
-        _run(vars(parser().parse_args(arguments)))
+        command()
     except Interrupted as stopped:
         complain("interrupted", str(stopped))
         return EXIT_INTERRUPTED

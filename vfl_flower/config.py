@@ -33,20 +33,29 @@ class RunConfig:
     """
 
     method: str = knob("easter", "run", f"one of {', '.join(METHODS)}")
-    dataset: str = knob("digits", "run", "digits, mnist or fashion-mnist")
+    dataset: str = knob(
+        "digits",
+        "run",
+        "digits, breast-cancer, wine, mnist, fashion-mnist, cifar10, cifar100 or cinic10",
+    )
     parties: int = knob(4, "run", "all parties; 4 = 1 active + 3 passive")
     seed: int = knob(0, "run", "known to all: batches, splits, and party-randomness if public")
 
     data_dir: str = knob("data", "data", "folder with data sets in torchvision's layout")
     download: bool = knob(True, "data", "fetch a missing data set through torchvision")
-    partition: str = knob("strips", "data", "strips of an image, or columns of a table")
-    strip_axis: str = knob("columns", "data", "cut images between pixel columns or rows")
+    partition: str = knob(
+        "auto",
+        "data",
+        "who holds what: strips[:rows], grid:RxC, columns, overlapping:N, listed:0-3,7;4-6;..., "
+        "importance:ALPHA, correlation:BETA; auto: strips of images, columns of tables",
+    )
     validation: float = knob(0.1, "data", "share of the training rows held out for validation")
 
     models: str = knob(
         "mixed",
         "networks",
-        "mlp, cnn or lenet: one, or a list, active party first; mixed: cnn,lenet,mlp,mlp, in turn",
+        "mlp, cnn or lenet: one, or a list, active party first; mixed: cnn,lenet,mlp,mlp, in turn "
+        "(of tables: mlp)",
     )
     embedding_dim: int = knob(64, "networks", "common embedding width D, numbers a row")
 
@@ -98,7 +107,7 @@ class RunConfig:
     def model_of(self, place: int) -> str:
         """Return the network's name of a party; 0 is the active one."""
         if self.models == "mixed":
-            return MIXED[place % len(MIXED)]
+            return MIXED[place % len(MIXED)] if self._images() else "mlp"
         return self._listed("models", place)
 
     def optimizer_of(self, place: int) -> str:
@@ -113,6 +122,33 @@ class RunConfig:
         if text == "auto":
             return DEFAULT_RATES[self.optimizer_of(place)]
         return float(text)
+
+    def deal(self) -> tuple[str, Any]:
+        """Return the partition's name, a key of `PARTITIONS`, and its argument.
+
+        Raises
+        ------
+        ConfigError
+            If it is not written as it must be.
+        """
+        from vfl_flower.data import DATASETS, PARTITIONS
+
+        text = self.partition
+        if text == "auto":
+            text = "strips" if DATASETS[self.dataset].images else "columns"
+        name, _, argument = text.partition(":")
+        _name("partition", name, PARTITIONS)
+        entry = PARTITIONS[name]
+        try:
+            return name, entry.read(argument)
+        except (ValueError, AttributeError, TypeError) as error:
+            raise ConfigError(f"partition must be {entry.form}, not '{self.partition}'") from error
+
+    def _images(self) -> bool:
+        """Tell whether the parties hold images."""
+        from vfl_flower.data import DATASETS, PARTITIONS
+
+        return DATASETS[self.dataset].images and PARTITIONS[self.deal()[0]].images
 
     def _listed(self, name: str, place: int) -> str:
         entries = split_list(getattr(self, name))
@@ -190,7 +226,7 @@ def _typed(each: "Field[Any]", value: object) -> object:
 def check(cfg: RunConfig) -> None:
     """Refuse values that cannot work, before anything is started."""
     from vfl_flower.blinding import BLINDINGS
-    from vfl_flower.data import DATASETS, PARTITIONS, STRIP_AXES
+    from vfl_flower.data import DATASETS
     from vfl_flower.losses import LOSSES
     from vfl_flower.nets import NETWORKS
     from vfl_flower.optim import OPTIMIZERS, SCHEDULES
@@ -198,8 +234,7 @@ def check(cfg: RunConfig) -> None:
 
     _one_of(cfg, "method", METHODS)
     _one_of(cfg, "dataset", DATASETS)
-    _one_of(cfg, "partition", PARTITIONS)
-    _one_of(cfg, "strip_axis", STRIP_AXES)
+    cfg.deal()
     _one_of(cfg, "schedule", SCHEDULES)
     _one_of(cfg, "blinding", BLINDINGS)
     _one_of(cfg, "party_randomness", PARTY_RANDOMNESS)

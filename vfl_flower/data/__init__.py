@@ -1,15 +1,15 @@
 """Data sets, how their columns are dealt out, and what one party gets to hold."""
 
 from vfl_flower.data.datasets import DATASETS
-from vfl_flower.data.holdings import all_columns, columns_of, labels_of, rows_of
-from vfl_flower.data.partition import PARTITIONS, STRIP_AXES
+from vfl_flower.data.holdings import all_columns, columns_of, labels_of, rows_of, shares_of
+from vfl_flower.data.partition import PARTITIONS
 
 __all__ = [
     "DATASETS",
     "PARTITIONS",
-    "STRIP_AXES",
     "all_columns",
     "columns_of",
     "labels_of",
     "rows_of",
+    "shares_of",
 ]

@@ -1,26 +1,20 @@
 """The data sets by name: features and labels of all rows, the published test rows last."""
 
-import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vfl_flower.errors import DataError, last_line
+from vfl_flower.data.images import CIFAR10, CIFAR100, FASHION_MNIST, MNIST, Cinic10, Published
 
 Features = NDArray[np.float32]  # (N, channels, height, width) or (N, columns)
 Labels = NDArray[np.int64]  # (N,)
 
-DIGITS_TEST_SHARE = 0.2
-FILES = (
-    *("train-images-idx3-ubyte", "train-labels-idx1-ubyte"),
-    *("t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"),
-)
-PUBLISHED = {True: 60_000, False: 10_000}  # rows of the training and the test part
+TEST_SHARE = 0.2
+"""Of the rows of a data set without a published test part."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +32,8 @@ class DataSet:
         Whether training the two bounds too is a matter of seconds.
     features, labels : callable
         From (folder, may download) to all rows.
+    images : bool
+        Whether a row is an image, and not a row of a table.
     """
 
     classes: int
@@ -45,83 +41,44 @@ class DataSet:
     small: bool
     features: Callable[[Path, bool], Features]
     labels: Callable[[Path, bool], Labels]
+    images: bool = True
 
 
-def _digits_features(folder: Path, download: bool) -> Features:
-    from sklearn.datasets import load_digits  # a second's import, for this data set only
+def _bundled(name: str, classes: int, images: bool) -> DataSet:
+    """Describe one of the data sets that scikit-learn brings along."""
 
-    return load_digits().images.astype(np.float32)[:, None]  # type: ignore[no-any-return]
+    def load() -> tuple[Features, Labels]:
+        from sklearn import datasets  # a second's import, for these data sets only
 
+        bunch = getattr(datasets, f"load_{name}")()
+        features = bunch.images[:, None] if images else bunch.data
+        return features.astype(np.float32), bunch.target.astype(np.int64)
 
-def _digits_labels(folder: Path, download: bool) -> Labels:
-    from sklearn.datasets import load_digits
-
-    return load_digits().target.astype(np.int64)  # type: ignore[no-any-return]
-
-
-def _torchvision_features(name: str, folder: Path, download: bool) -> Features:
-    parts = [part.data.numpy() for part in _torchvision(name, folder, download)]
-    return np.concatenate(parts).astype(np.float32)[:, None] / np.float32(255)
+    return DataSet(classes, 0, True, lambda *_: load()[0], lambda *_: load()[1], images)
 
 
-def _torchvision_labels(name: str, folder: Path, download: bool) -> Labels:
-    parts = [part.targets.numpy() for part in _torchvision(name, folder, download)]
-    return np.concatenate(parts).astype(np.int64)
-
-
-def _torchvision(name: str, folder: Path, download: bool):  # type: ignore[no-untyped-def]  # noqa: ANN202
-    """Return torchvision's training and test part: local files first, then a download."""
-    from vfl_flower.data.torchvision_import import datasets
-
-    kind = getattr(datasets, name)
-    try:
-        folder = folder.resolve()
-        if not all((folder / name / "raw" / file).exists() for file in FILES):
-            _download(kind, folder, download)
-        parts = [kind(folder, train=train, download=False) for train in PUBLISHED]
-        for part, rows in zip(parts, PUBLISHED.values(), strict=True):
-            if (len(part.data), len(part.targets)) != (rows, rows):
-                raise ValueError(
-                    f"{len(part.data)} images and {len(part.targets)} labels stand where {rows} "
-                    "are published"
-                )
-    except (RuntimeError, ValueError, AssertionError, EOFError, IndexError, OSError) as error:
-        raise DataError(
-            f"{name} in {folder / name / 'raw'} is damaged or not whole ({last_line(error)}); "
-            "delete that folder and get the data set again"
-        ) from error
-    return parts
-
-
-def _download(kind: Any, folder: Path, allowed: bool) -> None:  # noqa: ANN401
-    """Fetch a data set that is not there."""
-    name = kind.__name__
-    place = f"{name} is not in {folder} (torchvision's layout: {name}/raw/...)"
-    if not allowed:
-        raise DataError(f"{place}; set data-dir, or allow download")
-    there = folder.exists()
-    try:
-        kind(folder, download=True)
-    except (RuntimeError, OSError) as error:
-        with contextlib.suppress(OSError):  # torchvision's empty folders; never one with files
-            for made in (folder / name / "raw", folder / name, *([] if there else [folder])):
-                made.rmdir()
-        reason = " ".join(str(error).split())
-        raise DataError(f"{place} and cannot be downloaded: {reason}; set data-dir") from error
-
-
-def _torchvision_set(name: str) -> DataSet:
+def _published(source: Published | Cinic10, classes: int) -> DataSet:
     return DataSet(
-        classes=10,
-        test_rows=10_000,
-        small=False,
-        features=partial(_torchvision_features, name),
-        labels=partial(_torchvision_labels, name),
+        classes, source.rows[1], False, partial(_pixels_of, source), partial(_labels_of, source)
     )
 
 
+def _pixels_of(source: Published | Cinic10, folder: Path, download: bool) -> Features:
+    pixels = [pixels for pixels, _ in source.parts(folder, download)]
+    return np.concatenate(pixels).astype(np.float32) / np.float32(255)
+
+
+def _labels_of(source: Published | Cinic10, folder: Path, download: bool) -> Labels:
+    return np.concatenate([labels for _, labels in source.parts(folder, download)])
+
+
 DATASETS = {
-    "digits": DataSet(10, 0, True, _digits_features, _digits_labels),
-    "mnist": _torchvision_set("MNIST"),
-    "fashion-mnist": _torchvision_set("FashionMNIST"),
+    "digits": _bundled("digits", 10, images=True),
+    "breast-cancer": _bundled("breast_cancer", 2, images=False),
+    "wine": _bundled("wine", 3, images=False),
+    "mnist": _published(MNIST, 10),
+    "fashion-mnist": _published(FASHION_MNIST, 10),
+    "cifar10": _published(CIFAR10, 10),
+    "cifar100": _published(CIFAR100, 100),
+    "cinic10": _published(Cinic10(), 10),
 }

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from vfl_flower.codec import Array
 from vfl_flower.config import RunConfig
-from vfl_flower.data.datasets import DATASETS, DIGITS_TEST_SHARE, Features
-from vfl_flower.data.partition import PARTITIONS
+from vfl_flower.data.datasets import DATASETS, TEST_SHARE, Features
+from vfl_flower.data.partition import PARTITIONS, Share, take, union
 from vfl_flower.errors import DataError
 from vfl_flower.names import member_name
 
@@ -37,7 +37,7 @@ def rows_of(cfg: RunConfig, total: int) -> dict[str, Array]:
     """
     fixed = DATASETS[cfg.dataset].test_rows
     order = np.random.default_rng([cfg.seed, total]).permutation(total - fixed).astype(np.int32)
-    drawn = 0 if fixed else round(DIGITS_TEST_SHARE * total)
+    drawn = 0 if fixed else round(TEST_SHARE * total)
     validation = round(cfg.validation * (len(order) - drawn))
     test = order[:drawn] if drawn else np.arange(total - fixed, total, dtype=np.int32)
     parts = {
@@ -64,18 +64,39 @@ def columns_of(cfg: RunConfig, place: int) -> Tensor:
     DataError
         If the data cannot be had or dealt out, or a column holds NaN or infinity.
     """
-    features = _features(cfg.dataset, cfg.data_dir, cfg.download)
-    own = PARTITIONS[cfg.partition](features, cfg.parties, cfg.strip_axis)[place]
+    features = features_of(cfg)
+    own = take(features, shares_of(cfg)[place])
     check_finite(own, member_name(place))
     return scaled(own, rows_of(cfg, len(own))["train"])
 
 
 def all_columns(cfg: RunConfig) -> Tensor:
     """Return everybody's columns as one, scaled likewise: for the central bound only."""
-    features = _features(cfg.dataset, cfg.data_dir, cfg.download)
-    if cfg.partition == "columns":
-        features = features.reshape(len(features), -1)
-    return scaled(features, rows_of(cfg, len(features))["train"])
+    features = features_of(cfg)
+    pooled = take(features, union(shares_of(cfg)))
+    return scaled(pooled, rows_of(cfg, len(pooled))["train"])
+
+
+@lru_cache(maxsize=4)
+def shares_of(cfg: RunConfig) -> list[Share]:
+    """Deal the columns out; a correlation split looks at training rows only.
+
+    Raises
+    ------
+    DataError
+        If they cannot be dealt out so.
+    """
+    features = features_of(cfg)
+    name, argument = cfg.deal()
+    sample = features
+    if name == "correlation":
+        sample = features[rows_of(cfg, len(features))["train"]]
+    return PARTITIONS[name].deal(sample, cfg.parties, argument, cfg.seed)
+
+
+def features_of(cfg: RunConfig) -> Features:
+    """Return all rows of everybody, unscaled: (N, ...) float32, shared and not to be changed."""
+    return _features(cfg.dataset, cfg.data_dir, cfg.download)
 
 
 def labels_of(cfg: RunConfig) -> Tensor:

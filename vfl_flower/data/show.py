@@ -1,0 +1,108 @@
+"""A picture of who holds what: a row of pixels or columns for each party."""
+
+import io
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw
+
+from vfl_flower.config import RunConfig
+from vfl_flower.data.datasets import DATASETS
+from vfl_flower.data.holdings import features_of, shares_of
+from vfl_flower.data.partition import Share
+from vfl_flower.names import member_name
+from vfl_flower.state import write_atomically
+
+Mask = NDArray[np.bool_]
+
+CELL, GAP, LABEL = 128, 8, 96  # pixels: a small picture's side, space around it, text beside it
+SAMPLES = 6  # images a party
+HELD, OTHERS, PAPER, INK = (36, 99, 168), (226, 229, 234), (255, 255, 255), (20, 24, 31)
+
+
+def mask_of(share: Share, shape: tuple[int, ...]) -> Mask:
+    """Mark what a share holds of one row of features, in the row's own shape."""
+    held = np.zeros(shape, bool)
+    if isinstance(share, tuple):
+        held[share] = True
+    else:
+        held.reshape(-1)[share] = True
+    return held
+
+
+def lines_of(cfg: RunConfig) -> list[str]:
+    """Say in a line for each party how much it holds."""
+    shape = features_of(cfg).shape[1:]
+    masks = [mask_of(share, shape) for share in shares_of(cfg)]
+    total = int(np.prod(shape))
+    return [
+        f"{member_name(place)} holds {int(held.sum())} of {total} values a row"
+        for place, held in enumerate(masks)
+    ]
+
+
+def draw(cfg: RunConfig, path: Path) -> None:
+    """Draw the holdings of every party.
+
+    Parameters
+    ----------
+    cfg : RunConfig
+        Names data set, parties and partition.
+    path : Path
+        The png file; one that is there is replaced.
+
+    Raises
+    ------
+    DataError
+        If the data cannot be had or dealt out.
+    RunError
+        If the picture cannot be written.
+    """
+    features, shares = features_of(cfg), shares_of(cfg)
+    masks = [mask_of(share, features.shape[1:]) for share in shares]
+    if DATASETS[cfg.dataset].images:
+        samples = features[np.linspace(0, len(features) - 1, SAMPLES).astype(int)]
+        rows = [_images(samples, held) for held in masks]
+    else:
+        rows = [_columns(held) for held in masks]
+    buffer = io.BytesIO()
+    _stacked(rows).save(buffer, "png")
+    write_atomically(path, buffer.getvalue())
+
+
+def _images(samples: NDArray[np.float32], held: Mask) -> Image.Image:
+    """Show some images with what the party does not hold blanked out."""
+    made = Image.new("RGB", (len(samples) * (CELL + GAP), CELL), PAPER)
+    low, high = samples.min(), samples.max()
+    for number, sample in enumerate(samples):
+        grey = (sample - low) / max(high - low, 1e-12) * 255
+        blank = np.array(OTHERS).reshape(3, 1, 1)
+        pixels = np.where(held.any(0), np.broadcast_to(grey, (3, *grey.shape[1:])), blank)
+        tile = Image.fromarray(pixels.astype(np.uint8).transpose(1, 2, 0))
+        made.paste(tile.resize((CELL, CELL), Image.Resampling.NEAREST), (number * (CELL + GAP), 0))
+    return made
+
+
+def _columns(held: Mask) -> Image.Image:
+    """Show a table's columns as cells, filled where the party holds them."""
+    side = max(4, min(CELL // 4, 1200 // len(held)))
+    made = Image.new("RGB", (len(held) * side, side), PAPER)
+    pen = ImageDraw.Draw(made)
+    for column, own in enumerate(held):
+        box = (column * side, 0, (column + 1) * side - 2, side - 2)
+        pen.rectangle(box, fill=HELD if own else OTHERS)
+    return made
+
+
+def _stacked(rows: list[Image.Image]) -> Image.Image:
+    """Put the parties' rows below each other, with their names."""
+    height = rows[0].height + GAP
+    size = LABEL + rows[0].width + GAP, height * len(rows) + GAP
+    made = Image.new("RGB", size, PAPER)
+    pen = ImageDraw.Draw(made)
+    for place, row in enumerate(rows):
+        top = GAP + place * height
+        pen.text((GAP, top + row.height // 2 - 6), member_name(place), fill=INK)
+        made.paste(row, (LABEL, top))
+    return made
