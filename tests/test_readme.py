@@ -14,7 +14,7 @@ import pytest
 import clients
 import strategies
 from vfl_flower.build import build_active, build_passive
-from vfl_flower.cli import parser
+from vfl_flower.cli import parser, run
 from vfl_flower.config import RunConfig, kebab, read_toml
 from vfl_flower.local import run_amnesiac, run_local
 from vfl_flower.registry import METHODS, Method
@@ -100,6 +100,15 @@ def test_shown_command_is_understood(command: str) -> None:
     own = {name: given.pop(name) for name in ("config", "resume", "seeds") if name in given}
     knobs = read_toml(ROOT / own["config"]) if "config" in own else {}
     RunConfig.from_mapping(knobs | {kebab(name): value for name, value in given.items()})
+
+
+def test_shown_network_trains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = next(b for b in blocks(README, "python") if b.startswith("# my_networks.py"))
+    (tmp_path / "my_networks.py").write_text(shown)
+    monkeypatch.syspath_prepend(tmp_path)
+    for dataset in ("wine", "digits"):
+        flags = ["--dataset", dataset, "--models", "my_networks:Mine", "--epochs", "2"]
+        assert run([*flags, "--bounds", "off", "--out", str(tmp_path / dataset)]) == 0
 
 
 def test_file_and_flags_of_the_mnist_run_agree() -> None:

@@ -58,6 +58,12 @@ class Runtime:
         )
 
 
+def own_network() -> str:
+    """Return the network that README.md shows."""
+    blocks = (ROOT / "README.md").read_text().split("```python\n")
+    return next(block for block in blocks if block.startswith("# my_networks.py")).split("```")[0]
+
+
 def copy_project(target: Path) -> Path:
     """Copy what the app is made of."""
     target.mkdir()
@@ -86,6 +92,7 @@ def environment(home: Path, port: int, control: int) -> dict[str, str]:
         "FLWR_TELEMETRY_ENABLED": "0",
         "RAY_USAGE_STATS_ENABLED": "0",
         "COLUMNS": "400",
+        "PYTHONPATH": str(home.parent / "elsewhere"),  # a user's own network lives there
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
     }
     return os.environ | own
@@ -109,6 +116,8 @@ def runtime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
     port, control = free_port(), free_port()
     here = Runtime(copy_project(base / "project"), environment(base / "home", port, control))
     (base / "home").mkdir()
+    (base / "elsewhere").mkdir()
+    (base / "elsewhere" / "my_networks.py").write_text(own_network())
     process = subprocess.Popen(  # noqa: S603
         [
             str(Path(sys.executable).parent / "flower-superlink"),
@@ -135,14 +144,18 @@ def runtime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
             process.wait(20)
 
 
-def test_messages_equal_local_bit_for_bit(runtime: Runtime, tmp_path: Path) -> None:
-    """Weights, accuracies and ledgers do not depend on the carrier."""
+def test_messages_equal_local_bit_for_bit(
+    runtime: Runtime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Weights, accuracies and ledgers do not depend on the carrier, nor does a user's network."""
     here, there = tmp_path / "local", tmp_path / "messages"
-    knobs = 'epochs=2 batch-size=256 embedding-dim=16 bounds="off"'
+    models = "cnn,lenet,mlp,my_networks:Mine"
+    knobs = f'epochs=2 batch-size=256 embedding-dim=16 bounds="off" models="{models}"'
     log = runtime.run(f'out="{there}" {knobs}')
     assert (there / "result.json").is_file(), log
+    monkeypatch.syspath_prepend(runtime.env["PYTHONPATH"])
     flags = ["--epochs", "2", "--batch-size", "256", "--embedding-dim", "16", "--bounds", "off"]
-    assert run([*flags, "--out", str(here)]) == 0
+    assert run([*flags, "--models", models, "--out", str(here)]) == 0
     for place in range(4):
         ours, theirs = (p / member_name(place) / "model.safetensors" for p in (here, there))
         assert ours.read_bytes() == theirs.read_bytes(), member_name(place)

@@ -14,7 +14,7 @@ from flwr.serverapp import ServerApp
 from vfl_flower.active import ActiveParty
 from vfl_flower.build import build_active, build_passive
 from vfl_flower.conduct import conduct
-from vfl_flower.config import RunConfig
+from vfl_flower.config import RunConfig, split_list
 from vfl_flower.console import LineLog, print_result
 from vfl_flower.endpoint import RebuiltEndpoint
 from vfl_flower.errors import ConfigError, VflError
@@ -74,6 +74,9 @@ def run_config(context: Context) -> RunConfig:
         needed = key == "out" or cfg.dataset != "digits"
         if needed and value and not Path(value).is_absolute():
             raise ConfigError(f"{key} must be an absolute path under flwr run, not '{value}'")
+    for file in split_list(cfg.weights):
+        if file and not Path(file).is_absolute():
+            raise ConfigError(f"weights must be absolute paths under flwr run, not '{file}'")
     return cfg
 
 

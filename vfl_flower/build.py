@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from vfl_flower.active import ActiveParty
 from vfl_flower.config import RunConfig
@@ -10,7 +10,7 @@ from vfl_flower.data import DATASETS, columns_of, labels_of, rows_of
 from vfl_flower.errors import ConfigError, DataError, NetworkError, last_line
 from vfl_flower.member import Member
 from vfl_flower.names import member_name
-from vfl_flower.nets import NETWORKS
+from vfl_flower.nets import BACKBONES, check_halves, network
 from vfl_flower.optim import Descent
 from vfl_flower.passive import PassiveParty
 from vfl_flower.randomness import Randomness, private_origin, public_origin
@@ -39,16 +39,31 @@ def build_member(cfg: RunConfig, place: int, x: Tensor, folder: Path | None = No
     """
     private = cfg.party_randomness == "private"
     randomness = Randomness(private_origin() if private else public_origin(cfg.seed, place))
-    build = NETWORKS[cfg.model_of(place)]
     try:
         with randomness.building():
-            net = build(tuple(x.shape[1:]), cfg.embedding_dim, DATASETS[cfg.dataset].classes)
-    except (NetworkError, RuntimeError, MemoryError) as error:  # torch's "not enough memory" too
+            net = _network(cfg, place, x)
+    except Exception as error:  # a user's class may raise anything, torch has no memory left, ...
         raise NetworkError(f"{member_name(place)}: {last_line(error)}") from error
     randomness.attach(net)
     steps = cfg.epochs * steps_per_epoch(cfg, len(rows_of(cfg, len(x))["train"]))
     descent = Descent(net, cfg.optimizer_of(place), cfg.rate_of(place), cfg.schedule, steps)
     return Member(cfg, place, x, net, descent, randomness, folder)
+
+
+def _network(cfg: RunConfig, place: int, x: Tensor) -> nn.Module:
+    """Build a party's network, with published weights if it has some."""
+    name, weights = cfg.model_of(place), cfg.weights_of(place)
+    width, classes = cfg.embedding_dim, DATASETS[cfg.dataset].classes
+    net = network(name)(tuple(x.shape[1:]), width, classes)
+    if ":" in name:
+        check_halves(net, name, x, width, classes)
+    if weights and name not in BACKBONES:
+        raise NetworkError(f"there are no weights for {name}; leave this party's entry empty")
+    if weights:
+        from vfl_flower.backbones import load_weights  # torchvision is slow to import
+
+        load_weights(net.embed, Path(weights))  # type: ignore[arg-type]
+    return net
 
 
 def build_active(cfg: RunConfig, folder: Path | None = None) -> ActiveParty:

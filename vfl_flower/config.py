@@ -5,6 +5,7 @@ of ``flwr run --run-config``.
 """
 
 import difflib
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields
@@ -54,8 +55,11 @@ class RunConfig:
     models: str = knob(
         "mixed",
         "networks",
-        "mlp, cnn or lenet: one, or a list, active party first; mixed: cnn,lenet,mlp,mlp, in turn "
-        "(of tables: mlp)",
+        "mlp, cnn, lenet, resnet18 (34, 50, 101, 152), vgg16_bn or your own package.module:Class: "
+        "one, or a list, active party first; mixed: cnn,lenet,mlp,mlp, in turn (of tables: mlp)",
+    )
+    weights: str = knob(
+        "", "networks", "files of torchvision weights for resnets and vgg16_bn: one, or a list"
     )
     embedding_dim: int = knob(64, "networks", "common embedding width D, numbers a row")
 
@@ -110,6 +114,10 @@ class RunConfig:
             return MIXED[place % len(MIXED)] if self._images() else "mlp"
         return self._listed("models", place)
 
+    def weights_of(self, place: int) -> str:
+        """Return the file of a party's published weights, or nothing; 0 is the active party."""
+        return self._listed("weights", place)
+
     def optimizer_of(self, place: int) -> str:
         """Return the optimiser's name of a party; 0 is the active one."""
         return self._listed("optimizers", place)
@@ -156,6 +164,9 @@ class RunConfig:
 
 
 MIXED = ("cnn", "lenet", "mlp", "mlp")
+OWN_NETWORK = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+"""A user's network: ``package.module:Class``."""
+
 FLOAT32_MAX = 3.4028234e38
 LONGEST = 1e9  # seconds; Python cannot wait much longer
 CIRCUMSTANCES = ("data-dir", "download", "out", "party-timeout")
@@ -228,7 +239,6 @@ def check(cfg: RunConfig) -> None:
     from vfl_flower.blinding import BLINDINGS
     from vfl_flower.data import DATASETS
     from vfl_flower.losses import LOSSES
-    from vfl_flower.nets import NETWORKS
     from vfl_flower.optim import OPTIMIZERS, SCHEDULES
     from vfl_flower.randomness import PARTY_RANDOMNESS
 
@@ -255,7 +265,8 @@ def check(cfg: RunConfig) -> None:
             f"party-timeout must be positive seconds up to {LONGEST:g}, not {cfg.party_timeout}"
         )
     if cfg.models != "mixed":
-        _list_of(cfg, "models", lambda entry: _name("models", entry, NETWORKS))
+        _list_of(cfg, "models", _model)
+    _list_of(cfg, "weights", lambda entry: None)
     _list_of(cfg, "optimizers", lambda entry: _name("optimizers", entry, OPTIMIZERS))
     _list_of(cfg, "learning_rates", _rate)
     if METHODS[cfg.method].blinds and cfg.blinding != "none" and cfg.parties < 3:
@@ -296,6 +307,13 @@ def _list_of(cfg: RunConfig, key: str, check_entry: Callable[[str], None]) -> No
         )
     for entry in entries:
         check_entry(entry)
+
+
+def _model(entry: str) -> None:
+    from vfl_flower.nets import NETWORKS
+
+    if not OWN_NETWORK.fullmatch(entry):
+        _name("models", entry, NETWORKS)
 
 
 def _rate(entry: str) -> None:

@@ -7,12 +7,17 @@ the global embedding, a mean of linear outputs, meets a non-linearity.
 
 import math
 from collections.abc import Callable
+from functools import partial
+from importlib import import_module
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
-from vfl_flower.errors import NetworkError
+from vfl_flower.errors import NetworkError, last_line
 
 Shape = tuple[int, ...]
+Build = Callable[[Shape, int, int], nn.Module]
+"""From (shape of a row, D, C) to a network with `embed` and `decide`."""
 
 
 class SplitNet(nn.Module):
@@ -38,12 +43,12 @@ def mlp(shape: Shape, width: int, classes: int) -> SplitNet:
     embed = nn.Sequential(
         nn.Flatten(), nn.Linear(math.prod(shape), 128), nn.ReLU(), nn.Linear(128, width)
     )
-    return SplitNet(embed, _head(width, classes))
+    return SplitNet(embed, head(width, classes))
 
 
 def cnn(shape: Shape, width: int, classes: int) -> SplitNet:
     """Two convolutions and two fully connected layers; takes (channels, height, width)."""
-    channels, height, breadth = _image("cnn", shape, 1)
+    channels, height, breadth = image_of("cnn", shape, 1)
     embed = nn.Sequential(
         nn.Conv2d(channels, 16, 3, padding=1),
         nn.ReLU(),
@@ -54,12 +59,12 @@ def cnn(shape: Shape, width: int, classes: int) -> SplitNet:
         nn.Flatten(),
         nn.Linear(32 * math.ceil(height / 4) * math.ceil(breadth / 4), width),
     )
-    return SplitNet(embed, _head(width, classes))
+    return SplitNet(embed, head(width, classes))
 
 
 def lenet(shape: Shape, width: int, classes: int) -> SplitNet:
     """Three convolutions, one pooling and three fully connected layers; takes images."""
-    channels, height, breadth = _image("lenet", shape, 2)
+    channels, height, breadth = image_of("lenet", shape, 2)
     embed = nn.Sequential(
         nn.Conv2d(channels, 6, 5, padding=2),
         nn.ReLU(),
@@ -73,22 +78,77 @@ def lenet(shape: Shape, width: int, classes: int) -> SplitNet:
         nn.ReLU(),
         nn.Linear(120, width),
     )
-    return SplitNet(embed, _head(width, classes))
+    return SplitNet(embed, head(width, classes))
 
 
-NETWORKS: dict[str, Callable[[Shape, int, int], nn.Module]] = {
+BACKBONES = ("resnet18", "resnet34", "resnet50", "resnet101", "resnet152", "vgg16_bn")
+
+
+def _backbone(name: str, shape: Shape, width: int, classes: int) -> nn.Module:
+    from vfl_flower import backbones  # torchvision is slow to import
+
+    return backbones.build(name, shape, width, classes)
+
+
+NETWORKS: dict[str, Build] = {
     "mlp": mlp,
     "cnn": cnn,
     "lenet": lenet,
+    **{name: partial(_backbone, name) for name in BACKBONES},
 }
-"""Networks by name: from (shape of a row, D, C)."""
+"""Networks by name."""
 
 
-def _head(width: int, classes: int) -> nn.Module:
+def network(name: str) -> Build:
+    """Find what builds a network: one of `NETWORKS`, or a user's own ``package.module:Class``.
+
+    Raises
+    ------
+    NetworkError
+        If the user's own cannot be imported.
+    """
+    if ":" not in name:
+        return NETWORKS[name]
+    module, _, attribute = name.partition(":")
+    try:
+        found: Build = getattr(import_module(module), attribute)
+    except Exception as error:  # whatever a user's module raises
+        raise NetworkError(
+            f"network '{name}' cannot be imported ({last_line(error)}); its folder must be on "
+            "PYTHONPATH, or its package installed"
+        ) from error
+    return found
+
+
+def check_halves(net: nn.Module, name: str, x: Tensor, width: int, classes: int) -> None:
+    """Try both halves of a user's network on two rows.
+
+    Raises
+    ------
+    NetworkError
+        If they are missing, fail, or give other shapes than (B, D) and (B, C).
+    """
+    try:
+        with torch.no_grad():
+            net.eval()
+            embedding = net.embed(x[:2])  # type: ignore[operator]
+            logits = net.decide(embedding)  # type: ignore[operator]
+        shapes = tuple(embedding.shape), tuple(logits.shape)
+    except Exception as error:  # whatever a user's network raises
+        raise NetworkError(f"network '{name}' failed on two rows: {last_line(error)}") from error
+    if shapes != ((len(x[:2]), width), (len(x[:2]), classes)):
+        raise NetworkError(
+            f"network '{name}' gives shapes {shapes[0]} and {shapes[1]} for two rows; embed must "
+            f"give (2, {width}) and decide (2, {classes})"
+        )
+
+
+def head(width: int, classes: int) -> nn.Module:
+    """Return the decision net of this package's networks: a ReLU and one linear layer."""
     return nn.Sequential(nn.ReLU(), nn.Linear(width, classes))
 
 
-def _image(name: str, shape: Shape, least: int) -> Shape:
+def image_of(name: str, shape: Shape, least: int) -> Shape:
     """Check that a row is an image of at least `least` by `least` pixels."""
     if len(shape) != 3:
         raise NetworkError(

@@ -11,12 +11,12 @@ SCHEMAS = ("nms", "qnms")
 _declared: list[torch.library.Library] = []  # a Library takes its schemas along when it dies
 
 try:
-    from torchvision import datasets
+    from torchvision import datasets, models
 except RuntimeError:
     library = torch.library.Library("torchvision", "DEF")
     for operator in SCHEMAS:
         library.define(f"{operator}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
     _declared.append(library)
-    from torchvision import datasets
+    from torchvision import datasets, models
 
-__all__ = ["datasets"]
+__all__ = ["datasets", "models"]
