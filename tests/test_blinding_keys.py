@@ -107,10 +107,10 @@ def test_the_active_party_draws_a_new_salt_at_every_start() -> None:
     for _ in range(2):
         agreeing = agree_keys(TINY)
         assert next(agreeing).phase == "public_key"
-        request = agreeing.send(Replies([[np.full(32, k, np.uint8)] for k in range(3)]))
+        request = agreeing.send(Replies([[np.full(96, k, np.uint8)] for k in range(3)]))
         assert isinstance(request, Ask)
         keys, salt = map(decode, request.tensors_for(1, 3))
-        assert (request.phase, keys.shape) == ("agree", (3, 32))
+        assert (request.phase, keys.shape) == ("agree", (3, 96))
         salts.append(bytes(salt))
     assert [len(salt) for salt in salts] == [16, 16]
     assert salts[0] != salts[1]
@@ -125,9 +125,9 @@ def test_the_active_party_draws_a_new_salt_at_every_start() -> None:
         lambda keys: keys[[0, 0, 2]],
         lambda keys: keys[:2],
         lambda keys: keys[[0, 1, 2, 2]],
-        lambda keys: keys[:, :31],
-        lambda keys: np.stack([keys[0], np.zeros(32, np.uint8), keys[2]]),
-        lambda keys: np.stack([keys[0], np.eye(1, 32, dtype=np.uint8)[0], keys[2]]),
+        lambda keys: keys[:, :95],
+        lambda keys: np.stack([keys[0], np.zeros(96, np.uint8), keys[2]]),
+        lambda keys: np.stack([keys[0], np.eye(1, 96, dtype=np.uint8)[0], keys[2]]),
     ],
     ids=[
         "own key elsewhere",
@@ -157,7 +157,7 @@ def test_a_salt_of_another_length_is_refused() -> None:
 
 def test_keys_are_not_agreed_before_a_party_was_asked_for_its_own() -> None:
     parties = passive(2)
-    keys = np.arange(64, dtype=np.uint8).reshape(2, 32)
+    keys = np.arange(192, dtype=np.uint8).reshape(2, 96)
     assert refusal(parties[0], 1, "agree", keys, SALT)[0] == "BlindingError"
 
 

@@ -294,7 +294,7 @@ def test_damaged_result_or_config_is_an_error(
     for name in ("result.json", "config.toml"):
         out = tmp_path / name
         shutil.copytree(whole, out)
-        cut(out / name)
+        (out / name).write_bytes((out / name).read_bytes()[:-3] + b"= {")
         capsys.readouterr()
         assert run(["--resume", str(out)]) == 2
         (line,) = capsys.readouterr().err.splitlines()

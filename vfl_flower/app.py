@@ -18,7 +18,9 @@ from vfl_flower.config import RunConfig, split_list
 from vfl_flower.console import LineLog, print_result
 from vfl_flower.endpoint import RebuiltEndpoint
 from vfl_flower.errors import ConfigError, VflError
+from vfl_flower.identity import Identity, read_private, read_roster
 from vfl_flower.passive import PassiveParty
+from vfl_flower.protections import protections
 from vfl_flower.runs import RunFolder
 from vfl_flower.server import ProtocolServer
 
@@ -52,7 +54,7 @@ def client_fn(context: Context) -> Client:
 
     def build() -> PassiveParty:
         cfg = run_config(context)
-        return build_passive(cfg, index, party_folder(cfg))
+        return build_passive(cfg, index, party_folder(cfg), identity_of(cfg, context, index))
 
     return RebuiltEndpoint(build, index, context.state)
 
@@ -78,6 +80,27 @@ def run_config(context: Context) -> RunConfig:
         if file and not Path(file).is_absolute():
             raise ConfigError(f"weights must be absolute paths under flwr run, not '{file}'")
     return cfg
+
+
+def identity_of(cfg: RunConfig, context: Context, index: int) -> Identity | None:
+    """Read this node's identity and those that it pins, from its own node configuration.
+
+    Raises
+    ------
+    ConfigError
+        If only one of ``identity`` and ``peers`` is set, or the run would not protect this party.
+    IdentityError
+        If a file cannot be used.
+    """
+    own, peers = (str(context.node_config.get(key, "")) for key in ("identity", "peers"))
+    if not own and not peers:
+        return None
+    if not own or not peers:
+        raise ConfigError("the node configuration must have both identity and peers, or neither")
+    if open_ends := protections(cfg)[1]:
+        raise ConfigError(f"this party pins identities, and in this run {open_ends[0]}")
+    roster = read_roster(Path(peers), cfg.parties - 1)
+    return Identity(read_private(Path(own)), roster, index, str(context.run_id))
 
 
 def simulated() -> bool:

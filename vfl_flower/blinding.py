@@ -7,8 +7,8 @@
 
 The active party relays the public keys and sees [E_i] only. It learns sum_i E_i when all parties
 were asked the same thing, and noise otherwise, for then their mask keys differ. It must not
-collude with all passive parties but one. It relays the keys honestly: nothing here proves whose
-they are.
+collude with all passive parties but one. It relays the public keys, each with its owner's signature
+(`vfl_flower.identity`); parties that pin no identities must trust it to relay them honestly.
 """
 
 import secrets
@@ -26,12 +26,14 @@ from vfl_flower.codec import Array, to_array
 from vfl_flower.config import RunConfig
 from vfl_flower.errors import BlindingError
 from vfl_flower.exchange import Protocol, ask
+from vfl_flower.identity import SIGNATURE
 from vfl_flower.names import party_log
 from vfl_flower.passive import Part, PassiveParty, phase
 from vfl_flower.ring import Words, encode_ring
 from vfl_flower.state import State
 
 PROTOCOL = b"vfl-flower blinding 1"
+KEY = 32  # bytes of an X25519 public key
 BLINDINGS = ("pairwise", "none")
 
 
@@ -102,17 +104,22 @@ class Blinder(Part):
 
     @phase(training=False)
     def public_key(self) -> Array:
-        """Draw a fresh key pair and return its public half: (32,) uint8."""
-        private = X25519PrivateKey.generate()
+        """Draw a fresh key pair; return its public half and the signature: (96,) uint8.
+
+        The signature is zeros where the party has no identity.
+        """
+        private, identity = X25519PrivateKey.generate(), self.party.identity
         self._secret, self._keys = private.private_bytes_raw(), {}
-        return np.frombuffer(private.public_key().public_bytes_raw(), np.uint8)
+        public = private.public_key().public_bytes_raw()
+        signature = identity.sign(public) if identity else bytes(SIGNATURE)
+        return np.frombuffer(public + signature, np.uint8)
 
     @phase(training=False)
     def agree(self, keys: Tensor, salt: Tensor) -> None:
-        """Derive a key with every other party: (K, 32) uint8, (16,) uint8 ->."""
+        """Derive a key with every other party: (K, 96) uint8, (16,) uint8 ->."""
         if not self._secret:
             raise BlindingError("this party has no key pair in use: it must be asked for one first")
-        shapes = (self.peers, 32), (16,)
+        shapes = (self.peers, KEY + SIGNATURE), (16,)
         if (keys.shape, salt.shape) != shapes or {keys.dtype, salt.dtype} != {torch.uint8}:
             raise BlindingError(
                 f"keys of shape {tuple(keys.shape)} arrived for a run with {self.peers} passive "
@@ -120,11 +127,15 @@ class Blinder(Part):
             )
         if self.peers < 2:
             raise BlindingError("one passive party alone has nothing to hide behind")
-        relayed = [bytes(key.tolist()) for key in keys]
+        signed = [bytes(key.tolist()) for key in keys]
+        relayed = [each[:KEY] for each in signed]
         private = X25519PrivateKey.from_private_bytes(self._secret)
         own = private.public_key().public_bytes_raw()
         if relayed[self.party.index] != own or len(set(relayed)) < len(relayed):
             raise BlindingError("the relayed keys repeat one or do not hold this party's own")
+        if self.party.identity:
+            for j, each in enumerate(signed):
+                self.party.identity.check(j, each[:KEY], each[KEY:])
         self._keys = {
             j: pair_key(private, key, bytes(salt.tolist()), self.party.index, j)
             for j, key in enumerate(relayed)

@@ -8,6 +8,7 @@ from vfl_flower.active import ActiveParty
 from vfl_flower.config import RunConfig
 from vfl_flower.data import DATASETS, columns_of, labels_of, rows_of
 from vfl_flower.errors import ConfigError, DataError, NetworkError, last_line
+from vfl_flower.identity import Identity
 from vfl_flower.member import Member
 from vfl_flower.names import member_name
 from vfl_flower.nets import BACKBONES, check_halves, network
@@ -79,7 +80,9 @@ def build_active(cfg: RunConfig, folder: Path | None = None) -> ActiveParty:
     return party
 
 
-def build_passive(cfg: RunConfig, index: int, folder: Path | None = None) -> PassiveParty:
+def build_passive(
+    cfg: RunConfig, index: int, folder: Path | None = None, identity: Identity | None = None
+) -> PassiveParty:
     """Build the passive party with one roster index; see `build_member` for the errors."""
     _, client = METHODS[cfg.method].load()
     place = index + 1
@@ -88,5 +91,6 @@ def build_passive(cfg: RunConfig, index: int, folder: Path | None = None) -> Pas
     member = build_member(
         cfg, place, columns_of(cfg, place), folder and folder / member_name(place)
     )
+    member.identity = identity
     party: PassiveParty = client(member)
     return party

@@ -37,6 +37,10 @@ class BlindingError(VflError):
     """A value cannot be blinded, or keys cannot be agreed."""
 
 
+class IdentityError(VflError):
+    """A party's identity, or one that it pins, cannot be used."""
+
+
 class RunError(VflError):
     """A run folder cannot be created, continued or read."""
 

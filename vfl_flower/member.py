@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from vfl_flower.codec import Array
 from vfl_flower.config import RunConfig
+from vfl_flower.identity import Identity
 from vfl_flower.optim import Descent
 from vfl_flower.randomness import Randomness
 from vfl_flower.state import State, restore, state_of
@@ -50,6 +51,8 @@ class Member:
         Its generator.
     folder : Path or None
         Where it writes weights and checkpoints; None writes nothing.
+    identity : Identity or None
+        A passive party's long-term key and those that it pins, if it has some.
     """
 
     cfg: RunConfig
@@ -59,6 +62,7 @@ class Member:
     descent: Descent
     randomness: Randomness
     folder: Path | None
+    identity: Identity | None = None
 
     remembers: ClassVar[tuple[str, ...]] = ("net", "descent", "randomness")
 
