@@ -251,6 +251,15 @@ def test_parties_hold_their_shares_and_the_central_bound_holds_all(partition: st
     assert all_columns(cfg)[0].numel() == 64
 
 
+@pytest.mark.parametrize("partition", ["strips", "grid:2x2", "columns", "importance:1"])
+def test_no_partys_memory_holds_anothers_columns(partition: str) -> None:
+    """Its tensor is its own memory, and not a window into everybody's."""
+    cfg = RunConfig(partition=partition, models="mlp")
+    for place in range(4):
+        own = columns_of(cfg, place)
+        assert own.untyped_storage().nbytes() == own.numel() * 4
+
+
 def test_the_central_bound_holds_no_column_that_nobody_has() -> None:
     cfg = RunConfig(dataset="wine", partition="listed:0-2;2-4;5;7")
     assert all_columns(cfg).shape == (178, 7)

@@ -1,0 +1,115 @@
+"""How time and memory grow with parties and rows: EASTER, blinded, on made tables.
+
+    python -m benchmarks.scale [--parties 3,10,30,100] [--rows 10000,100000,1000000]
+
+Every party holds four columns and an MLP. Each measurement is a process of its own, so that peak
+memory is that run's.
+"""
+
+import argparse
+import contextlib
+import json
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from vfl_flower.active import ActiveParty
+from vfl_flower.build import build_active, build_passive
+from vfl_flower.config import RunConfig
+from vfl_flower.data import DATASETS
+from vfl_flower.data.datasets import DataSet, Features, Labels
+from vfl_flower.errors import Interrupted
+from vfl_flower.local import run_local
+from vfl_flower.observer import Evaluation, Observer
+
+STEPS, WARM_UP, COLUMNS = 30, 5, 4
+
+
+def made(passive: int, rows: int) -> DataSet:
+    """Return a table whose label is the sign of the sum of all its columns."""
+    width = COLUMNS * (passive + 1)
+
+    def features(folder: Path, download: bool) -> Features:
+        return np.random.default_rng(0).standard_normal((rows, width), np.float32)
+
+    def labels(folder: Path, download: bool) -> Labels:
+        positive: Labels = (features(folder, download).sum(1) > 0).astype(np.int64)
+        return positive
+
+    return DataSet(2, 0, True, features, labels, images=False)
+
+
+class Watch(Observer):
+    """Times steps, and stops after some."""
+
+    def __init__(self, active: ActiveParty) -> None:
+        self.active, self.steps = active, [time.perf_counter()]
+
+    def on_start(self, step: int, steps: int, records: list[Evaluation]) -> None:
+        """Begin with the first step's start."""
+        self.steps = [time.perf_counter()]
+
+    def on_step(self, step: int, losses: list[float]) -> None:
+        """Note when the step was done."""
+        self.steps.append(time.perf_counter())
+        self.active.stop = step >= STEPS + WARM_UP
+
+
+def measure(passive: int, rows: int) -> dict[str, float]:
+    """Train for some steps in this process."""
+    with patch.dict(DATASETS, {"made": made(passive, rows)}):
+        started = time.perf_counter()
+        cfg = RunConfig(dataset="made", parties=passive + 1, eval_every=10**6, bounds="off")
+        parties = [build_passive(cfg, index) for index in range(passive)]
+        active = build_active(cfg)
+        watch = active.observer = Watch(active)
+        with contextlib.suppress(Interrupted):  # it is told to stop
+            run_local(active, parties)
+    return {
+        "start": watch.steps[0] - started,
+        "step": float(np.median(np.diff(watch.steps)[WARM_UP:])),
+        "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+def apart(passive: int, rows: int) -> dict[str, float]:
+    """Measure in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.scale", "--one", f"{passive},{rows}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
+def main() -> None:
+    """Measure and print."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--parties", default="3,10,30,100")
+    options.add_argument("--rows", default="10000,100000,1000000")
+    options.add_argument("--one", help=argparse.SUPPRESS)
+    given = options.parse_args()
+    if given.one:
+        print(json.dumps(measure(*map(int, given.one.split(",")))))
+        return
+    many, long = ([int(n) for n in text.split(",")] for text in (given.parties, given.rows))
+    table = Table(title="EASTER, blinded, B = 128, D = 64; local carrier")
+    for column in ("passive parties", "rows", "start s", "step ms", "a party ms", "peak MiB"):
+        table.add_column(column, justify="right")
+    for passive, rows in [(k, long[0]) for k in many] + [(10, n) for n in long[1:]]:
+        found = apart(passive, rows)
+        step = found["step"] * 1e3
+        table.add_row(
+            *(str(passive), f"{rows:,}", f"{found['start']:.1f}"),
+            *(f"{step:.1f}", f"{step / passive:.2f}", f"{found['memory']:.0f}"),
+        )
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()
