@@ -57,7 +57,10 @@ BAD: list[tuple[str, object]] = [
     *(("partition", f"grid:{shape}") for shape in ("", "2", "2x", "0x4", "2x-2", "2x2x2", "axb")),
     *(("partition", f"overlapping:{size}") for size in ("", "0", "-3", "2.5", "x")),
     *(("partition", f"listed:{lists}") for lists in ("", "0-3;", "0,0", "3-1", "a", "0;;1", "-1")),
-    *(("partition", f"importance:{alpha}") for alpha in ("", "0", "-1", "nan", "inf", "x")),
+    *(
+        ("partition", f"importance:{alpha}")
+        for alpha in ("", "0", "-1", "nan", "inf", "1e308", "x")
+    ),
     *(("partition", f"correlation:{beta}") for beta in ("", "-0.1", "1.1", "nan", "x")),
     ("partition", "columns:3"),
     ("schedule", "linear"),

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 import torch
+from flwr.app import RecordDict
+from flwr.common import GetPropertiesIns
 from safetensors.torch import save_file
 from torch import nn
 
@@ -15,6 +17,7 @@ from vfl_flower.backbones import load_weights
 from vfl_flower.build import build_active, build_member, build_passive
 from vfl_flower.cli import run
 from vfl_flower.config import RunConfig
+from vfl_flower.data import columns_of
 from vfl_flower.endpoint import RebuiltEndpoint
 from vfl_flower.errors import ConfigError, NetworkError
 from vfl_flower.local import run_amnesiac
@@ -137,7 +140,7 @@ def test_a_users_network_from_elsewhere(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("model", "told"),
     [
-        ("no_such:Net", "cannot be imported (No module named 'no_such'); its folder"),
+        ("no_such:Net", "cannot be imported; its folder must be on PYTHONPATH"),
         ("own_networks:Nothing", "cannot be imported"),
         ("own_broken:Net", "No module named 'no_such_package'"),
         ("own_networks:Wider", "gives shapes (2, 65) and (2, 10)"),
@@ -154,6 +157,27 @@ def test_a_users_network_that_does_not_fit_says_why(
     assert line.startswith("error: party-2: ")
     assert told in line
     assert not (tmp_path / "run").exists()
+
+
+def test_what_a_network_says_of_rows_stays_at_its_party(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its errors may quote data: they go into the party's own log, and no row of its is tried."""
+    (tmp_path / "leaky.py").write_text(
+        "from torch import nn\n"
+        "class Leak(nn.Module):\n"
+        "    def __init__(self, *_):\n"
+        "        super().__init__()\n"
+        "    def embed(self, x):\n"
+        "        raise ValueError(f'secret {x.flatten()[:3].tolist()}')\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    cfg = RunConfig(models="mlp,leaky:Leak,mlp,mlp")
+    endpoint = RebuiltEndpoint(lambda: build_passive(cfg, 0), 0, RecordDict())
+    told = endpoint.get_properties(GetPropertiesIns({})).properties
+    assert told["message"] == "party-1: network 'leaky:Leak' failed on two rows"
+    assert "secret [" in caplog.text
+    assert str(columns_of(cfg, 1).flatten()[0].item()) not in caplog.text
 
 
 # Published weights ------------------------------------------------------------------------------

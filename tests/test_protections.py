@@ -15,7 +15,7 @@ from vfl_flower.config import RunConfig
 from vfl_flower.data import columns_of
 from vfl_flower.errors import Interrupted
 from vfl_flower.local import run_amnesiac
-from vfl_flower.protections import CLEAR, MASKS, PRIVATE, PUBLIC, protections
+from vfl_flower.protections import CLEAR, MASKS, PRIVATE, PUBLIC, PUBLISHED, protections
 from vfl_flower.ring import decode_ring, encode_ring
 
 PUBLIC_RUN = RunConfig(models="mlp", epochs=2, batch_size=400, bounds="off")
@@ -77,7 +77,35 @@ def test_private_weights_stop_that() -> None:
     assert recovered(PRIVATE_RUN) == 0
 
 
+def test_private_weights_need_more_than_a_seed_to_be_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Torch takes 32 bits of a seed. All of the state counts, and differs for the two halves."""
+    drawn: list[int] = []
+
+    def counted(size: int) -> bytes:
+        drawn.append(size)
+        return np.random.default_rng(len(drawn)).bytes(size)  # another for every call
+
+    monkeypatch.setattr("vfl_flower.randomness.secrets.token_bytes", counted)
+    build_member(PRIVATE_RUN, 1, columns_of(PRIVATE_RUN, 1))
+    assert drawn == [624 * 4] * 4  # dropout of two kinds, and either half
+
+    def last_word(number: int) -> Tensor:
+        words = np.zeros(624, np.uint32)
+        words[0], words[-1] = 1 << 31, number
+        monkeypatch.setattr(
+            "vfl_flower.randomness.secrets.token_bytes", lambda size: words.tobytes()
+        )
+        return next(build_member(PRIVATE_RUN, 1, columns_of(PRIVATE_RUN, 1)).net.parameters())
+
+    assert torch.equal(last_word(5), last_word(5))
+    assert not torch.equal(last_word(5), last_word(6))
+
+
 def test_protections_name_both_sides() -> None:
+    published = replace(PRIVATE_RUN, models="resnet18", weights="x.pth")
+    assert protections(published) == ([MASKS], [PUBLISHED])
     assert protections(PUBLIC_RUN) == ([MASKS], [PUBLIC])
     assert protections(PRIVATE_RUN) == ([MASKS, PRIVATE], [])
     assert protections(replace(PUBLIC_RUN, blinding="none")) == ([], [CLEAR, PUBLIC])

@@ -353,7 +353,9 @@ def test_a_checkpoint_in_anothers_place_is_an_error(
         assert f"was written by {party} at step {step}" in line
 
 
-@pytest.mark.parametrize("content", ["[]", "{}", "null", '{"test_accuracy": 1}'])
+@pytest.mark.parametrize(
+    "content", ["[]", "{}", "null", '{"test_accuracy": 1}', '{"unprotected": []}']
+)
 def test_a_result_that_is_none_is_an_error(
     content: str, whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -390,8 +392,7 @@ def test_several_seeds_are_resumed_as_a_whole(
         assert run([*flags, "--seeds", "3", "--out", str(out)]) == 0
     (broken / "result.json").unlink()
     (broken / "seed-1" / "result.json").unlink()  # stopped at its end
-    shutil.rmtree(broken / "seed-2" / "active")  # not begun
-    (broken / "seed-2" / "result.json").unlink()
+    shutil.rmtree(broken / "seed-2")  # not begun
     capsys.readouterr()
     assert run(["--resume", str(broken)]) == 0
     assert f"{broken / 'seed-0'} was complete already" in capsys.readouterr().out

@@ -43,7 +43,7 @@ def main(grid: Grid, context: Context) -> None:
 
         result = conduct(active, "messages", carry, folder, LineLog())
     except VflError as error:
-        log.error("%s: %s", type(error).__name__, error)
+        log.error("%s: %s", type(error).__name__, error.in_full())
         raise error.with_traceback(None) from None  # Flower marks the run as failed
     print_result(result, cfg)
 

@@ -103,7 +103,7 @@ def _read(path: Path) -> dict[str, Tensor]:
             return load_file(path)
         given = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # torch.load raises whatever it likes for a damaged file
-        raise NetworkError(f"weights {path} cannot be read: {last_line(error)}") from error
+        raise NetworkError(f"weights {path} cannot be read", last_line(error)) from error
     if not isinstance(given, dict) or not all(isinstance(t, Tensor) for t in given.values()):
         raise NetworkError(f"weights {path} hold something else than named tensors")
     return given

@@ -2,19 +2,20 @@
 
 from pathlib import Path
 
+import torch
 from torch import Tensor, nn
 
 from vfl_flower.active import ActiveParty
 from vfl_flower.config import RunConfig
 from vfl_flower.data import DATASETS, columns_of, labels_of, rows_of
-from vfl_flower.errors import ConfigError, DataError, NetworkError, last_line
+from vfl_flower.errors import ConfigError, DataError, NetworkError, VflError, last_line
 from vfl_flower.identity import Identity
 from vfl_flower.member import Member
 from vfl_flower.names import member_name
 from vfl_flower.nets import BACKBONES, check_halves, network
 from vfl_flower.optim import Descent
 from vfl_flower.passive import PassiveParty
-from vfl_flower.randomness import Randomness, private_origin, public_origin
+from vfl_flower.randomness import Randomness, public_origin
 from vfl_flower.registry import METHODS
 from vfl_flower.training import steps_per_epoch
 
@@ -39,12 +40,20 @@ def build_member(cfg: RunConfig, place: int, x: Tensor, folder: Path | None = No
         If the network cannot take the columns; the text names the party.
     """
     private = cfg.party_randomness == "private"
-    randomness = Randomness(private_origin() if private else public_origin(cfg.seed, place))
+    randomness = Randomness(None if private else public_origin(cfg.seed, place))
     try:
         with randomness.building():
             net = _network(cfg, place, x)
+        if private and isinstance(net.decide, nn.Module):
+            # The active party can work the decision net out. It must not tell of the embedding net,
+            # so the two come from different states of the generator.
+            with randomness.building():
+                net.decide = _network(cfg, place, x).decide
+    except VflError as error:
+        raise NetworkError(f"{member_name(place)}: {error}", error.detail) from error
     except Exception as error:  # a user's class may raise anything, torch has no memory left, ...
-        raise NetworkError(f"{member_name(place)}: {last_line(error)}") from error
+        text = f"{member_name(place)}: network '{cfg.model_of(place)}' cannot be built"
+        raise NetworkError(f"{text} ({type(error).__name__})", last_line(error)) from error
     randomness.attach(net)
     steps = cfg.epochs * steps_per_epoch(cfg, len(rows_of(cfg, len(x))["train"]))
     descent = Descent(net, cfg.optimizer_of(place), cfg.rate_of(place), cfg.schedule, steps)
@@ -57,7 +66,7 @@ def _network(cfg: RunConfig, place: int, x: Tensor) -> nn.Module:
     width, classes = cfg.embedding_dim, DATASETS[cfg.dataset].classes
     net = network(name)(tuple(x.shape[1:]), width, classes)
     if ":" in name:
-        check_halves(net, name, x, width, classes)
+        check_halves(net, name, torch.randn_like(x[:2]), width, classes)
     if weights and name not in BACKBONES:
         raise NetworkError(f"there are no weights for {name}; leave this party's entry empty")
     if weights:

@@ -6,7 +6,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import fields
 from datetime import datetime
 from pathlib import Path
 from types import FrameType
@@ -86,7 +86,7 @@ def guarded(command: Callable[[], None]) -> int:
         complain("interrupted", "at once; a run that wrote a checkpoint can be resumed from it")
         return EXIT_INTERRUPTED
     except VflError as error:
-        complain("error", str(error))
+        complain("error", error.in_full())
         return EXIT_ERROR
     return 0
 
@@ -135,26 +135,22 @@ def _resume(path: Path, knobs: dict[str, object]) -> None:
     """Go on with an earlier run, or with several seeds; show what is complete."""
     from vfl_flower.runs import RunFolder, seeds_in
 
-    if seeds := seeds_in(path):
-        _all_of([RunFolder.reopen(seed, dict(knobs)) for seed in seeds], path)
+    if folders := seeds_in(path, knobs):
+        _all_of(folders, path)
     else:
         _rest_of(RunFolder.reopen(path, knobs))
 
 
 def _repeat(cfg: RunConfig, out: Path, seeds: int) -> None:
     """Run one configuration with several seeds, a folder each, and sum up."""
-    from vfl_flower.runs import RunFolder
+    from vfl_flower.runs import RunFolder, begin_seeds, seeds_in
 
     if seeds < 2:
         raise ConfigError(f"--seeds must be at least 2, not {seeds}")
     RunFolder.check_free(out)
     _build(cfg, out)  # whatever is wrong shows before anything is written
-    numbers = range(cfg.seed, cfg.seed + seeds)
-    folders = [RunFolder(out / f"seed-{n}", replace(cfg, seed=n)) for n in numbers]
-    for folder in folders:  # so that the whole can be resumed
-        folder.begin()
-        folder.end()
-    _all_of(folders, out)
+    begin_seeds(out, cfg, list(range(cfg.seed, cfg.seed + seeds)))
+    _all_of(seeds_in(out, {}), out)
 
 
 def _all_of(folders: "list[RunFolder]", out: Path) -> None:
@@ -164,7 +160,7 @@ def _all_of(folders: "list[RunFolder]", out: Path) -> None:
     from vfl_flower.runs import write_result
 
     results = []
-    for folder in sorted(folders, key=lambda folder: folder.cfg.seed):
+    for folder in folders:
         results.append(_rest_of(folder))
         columns_of.cache_clear()  # the next seed scales them anew
     summary = summary_of(results)

@@ -6,7 +6,23 @@ which party, and what to do. A command that ends with one exits with code 2.
 
 
 class VflError(Exception):
-    """Base of all errors of this package."""
+    """Base of all errors of this package.
+
+    Parameters
+    ----------
+    text : str
+        May be told to the other parties.
+    detail : str
+        What else its own party is told, in its log or on its terminal; it may quote data.
+    """
+
+    def __init__(self, text: str = "", detail: str = "") -> None:
+        super().__init__(text)
+        self.detail = detail
+
+    def in_full(self) -> str:
+        """Return text and detail, for its own party."""
+        return f"{self}: {self.detail}" if self.detail else str(self)
 
 
 class ConfigError(VflError):

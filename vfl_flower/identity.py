@@ -113,9 +113,9 @@ def make_identity(path: Path) -> bytes:
     public = private.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
     published = Path(f"{path}.pub")
     try:
-        if published.exists():
-            raise FileExistsError(17, "File exists", str(published))
-        for file, content, mode in ((path, secret, 0o600), (published, public + b"\n", 0o644)):
+        if path.exists():
+            raise FileExistsError(17, "File exists", str(path))
+        for file, content, mode in ((published, public + b"\n", 0o644), (path, secret, 0o600)):
             with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as out:
                 out.write(content)
     except (OSError, ValueError) as error:

@@ -114,14 +114,15 @@ def network(name: str) -> Build:
         found: Build = getattr(import_module(module), attribute)
     except Exception as error:  # whatever a user's module raises
         raise NetworkError(
-            f"network '{name}' cannot be imported ({last_line(error)}); its folder must be on "
-            "PYTHONPATH, or its package installed"
+            f"network '{name}' cannot be imported; its folder must be on PYTHONPATH, or its "
+            "package installed",
+            last_line(error),
         ) from error
     return found
 
 
 def check_halves(net: nn.Module, name: str, x: Tensor, width: int, classes: int) -> None:
-    """Try both halves of a user's network on two rows.
+    """Try both halves of a user's network on some made rows.
 
     Raises
     ------
@@ -131,12 +132,12 @@ def check_halves(net: nn.Module, name: str, x: Tensor, width: int, classes: int)
     try:
         with torch.no_grad():
             net.eval()
-            embedding = net.embed(x[:2])  # type: ignore[operator]
+            embedding = net.embed(x)  # type: ignore[operator]
             logits = net.decide(embedding)  # type: ignore[operator]
         shapes = tuple(embedding.shape), tuple(logits.shape)
     except Exception as error:  # whatever a user's network raises
-        raise NetworkError(f"network '{name}' failed on two rows: {last_line(error)}") from error
-    if shapes != ((len(x[:2]), width), (len(x[:2]), classes)):
+        raise NetworkError(f"network '{name}' failed on two rows", last_line(error)) from error
+    if shapes != ((len(x), width), (len(x), classes)):
         raise NetworkError(
             f"network '{name}' gives shapes {shapes[0]} and {shapes[1]} for two rows; embed must "
             f"give (2, {width}) and decide (2, {classes})"

@@ -227,7 +227,7 @@ def report(error: Exception, index: int) -> dict[str, Scalar]:
     """Turn an error into what the active party is told of it; see `PassiveParty.fit`."""
     log, kind = party_log(index), type(error).__name__
     if isinstance(error, VflError):
-        log.error("%s: %s", kind, error)
+        log.error("%s: %s", kind, error.in_full())
         return {"error": kind, "message": str(error)}
     log.error("%s", kind, exc_info=error)
     return {"error": kind, "message": "see this party's own log for what it says"}

@@ -1,6 +1,6 @@
 """What hides the passive parties' columns in a run, and what is left open."""
 
-from vfl_flower.config import RunConfig
+from vfl_flower.config import RunConfig, split_list
 from vfl_flower.registry import METHODS
 
 MASKS = "pairwise masks (X25519, HKDF-SHA256, ChaCha20) in Z/2^32 with 16 fractional bits"
@@ -9,6 +9,12 @@ CLEAR = "what the passive parties sent travelled in the clear"
 PUBLIC = (
     "initial weights follow from the seed, and whoever knows them can work out columns from "
     "embeddings or their sum; party-randomness = private hides them"
+)
+
+
+PUBLISHED = (
+    "some parties start from published weights, and whoever has them can work out columns from "
+    "embeddings or their sum"
 )
 
 
@@ -22,6 +28,7 @@ def protections(cfg: RunConfig) -> tuple[list[str], list[str]]:
     """
     masked = METHODS[cfg.method].blinds and cfg.blinding == "pairwise"
     private = cfg.party_randomness == "private"
-    protected = [text for text, on in ((MASKS, masked), (PRIVATE, private)) if on]
-    unprotected = [text for text, off in ((CLEAR, not masked), (PUBLIC, not private)) if off]
-    return protected, unprotected
+    published = any(split_list(cfg.weights))
+    protected = [text for text, on in ((MASKS, masked), (PRIVATE, private and not published)) if on]
+    gaps = ((CLEAR, not masked), (PUBLIC, not private), (PUBLISHED, published))
+    return protected, [text for text, there in gaps if there]

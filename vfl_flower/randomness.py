@@ -71,6 +71,7 @@ class Dropout(nn.Module):
         return x * kept / (1 - self.p)
 
 
+WORDS, WORDS_AT = 624, 24  # of the Mersenne Twister, in a state of torch's generator
 PARTY_RANDOMNESS = ("public", "private")
 
 
@@ -79,9 +80,16 @@ def public_origin(seed: int, place: int) -> int:
     return int(np.random.SeedSequence([seed, place]).generate_state(1, np.uint64)[0] >> 1)
 
 
-def private_origin() -> int:
-    """Return a number that only its party knows, from its operating system."""
-    return secrets.randbits(63)
+def private_state() -> Tensor:
+    """Return a generator's state that only its party knows.
+
+    A seed would not do: torch's generator takes 32 bits of it, which can be tried one by one. All
+    of the Mersenne Twister's 624 words come from the operating system.
+    """
+    state = torch.Generator().manual_seed(0).get_state()
+    words = state.numpy()[WORDS_AT : WORDS_AT + 8 * WORDS].view(np.uint64)
+    words[:] = np.frombuffer(secrets.token_bytes(4 * WORDS), np.uint32)
+    return state
 
 
 class Randomness:
@@ -93,20 +101,26 @@ class Randomness:
 
     Parameters
     ----------
-    origin : int
-        What everything drawn here derives from: `public_origin`, or `private_origin`.
+    origin : int or None
+        What everything drawn here derives from, see `public_origin`; None is private.
     """
 
-    def __init__(self, origin: int) -> None:
-        self.origin = origin
-        self.generator = torch.Generator().manual_seed(origin)
-        self.global_state = torch.Generator().manual_seed(origin).get_state()
+    def __init__(self, origin: int | None) -> None:
+        self._origin = origin
+        self.generator = torch.Generator()
+        self.generator.set_state(self._fresh())
+        self.global_state = self._fresh()
+
+    def _fresh(self) -> Tensor:
+        if self._origin is None:
+            return private_state()
+        return torch.Generator().manual_seed(self._origin).get_state()
 
     @contextmanager
     def building(self) -> Iterator[None]:
-        """Make a network's initial weights a function of the origin."""
+        """Make a network's initial weights a function of the origin, or private."""
         with _GLOBAL_STATE, torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self.origin)
+            torch.set_rng_state(self._fresh())
             yield
 
     def attach(self, net: nn.Module) -> None:

@@ -5,7 +5,8 @@ import json
 import logging
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,18 @@ import tomli_w
 
 from vfl_flower.checkpoint import steps_kept
 from vfl_flower.config import RunConfig, differences, read_toml
-from vfl_flower.errors import RunError
+from vfl_flower.errors import ConfigError, RunError
 from vfl_flower.names import member_name, party_log, party_name
 from vfl_flower.observer import Evaluation, Observer
 from vfl_flower.state import write_atomically
 
 CONFIG, METRICS, RESULT, LOG = "config.toml", "metrics.jsonl", "result.json", "log.txt"
+SEEDS = "seeds.json"
+SHOWN = {
+    *("method", "dataset", "carrier", "seed", "seconds", "exchanges", "test_accuracy", "bounds"),
+    *("bytes_by_phase", "bytes_up", "bytes_down", "evaluation", "protections", "unprotected"),
+}
+"""What a result must have to be shown."""
 
 
 class RunFolder:
@@ -106,9 +113,7 @@ class RunFolder:
                 raise RunError(f"another process works in {self.path}; let it end first") from None
         if self.fresh:
             self.check_free(self.path)
-        public = {k: v for k, v in self.cfg.to_mapping().items() if k != "out"}
-        public["data-dir"] = str(Path(self.cfg.data_dir).absolute())
-        write_atomically(self.path / CONFIG, tomli_w.dumps(public).encode())
+        write_atomically(self.path / CONFIG, tomli_w.dumps(_public(self.cfg)).encode())
         self.fresh = False
 
     def end(self) -> None:
@@ -137,7 +142,7 @@ class RunFolder:
             return None
         except (OSError, ValueError):
             result = None
-        if not isinstance(result, dict) or "unprotected" not in result:
+        if not isinstance(result, dict) or not result.keys() >= SHOWN:
             raise RunError(f"{path} is damaged; delete it, and resume finishes the run once more")
         return result
 
@@ -151,14 +156,57 @@ def write_result(path: Path, result: dict[str, Any]) -> None:
     write_atomically(path / RESULT, (json.dumps(result, indent=2) + "\n").encode())
 
 
-def seeds_in(path: Path) -> list[Path]:
-    """Return the folders of a run with several seeds; empty for a single one."""
+def begin_seeds(path: Path, cfg: RunConfig, seeds: list[int]) -> None:
+    """Write down which seeds a run has, in its folder, which must be free.
+
+    Raises
+    ------
+    RunError
+        If it is not, or cannot be written.
+    """
+    RunFolder.check_free(path)
+    content = {"seeds": seeds, "config": {**_public(cfg), "out": ""}}
+    write_atomically(path / SEEDS, (json.dumps(content, indent=2) + "\n").encode())
+
+
+def seeds_in(path: Path, changes: dict[str, object]) -> list[RunFolder]:
+    """Return the runs of a run with several seeds, begun or not; none for a single run.
+
+    Raises
+    ------
+    RunError
+        If the list of seeds is damaged, or `changes` differ from the run's own; see `reopen`.
+    """
     with _refused(path):
-        return sorted(path.glob("seed-*"))
+        if not (path / SEEDS).is_file():
+            return []
+        text = (path / SEEDS).read_text()
+    try:
+        content = json.loads(text)
+        cfg = RunConfig.from_mapping(content["config"])
+        seeds = [int(seed) for seed in content["seeds"]]
+    except (ValueError, TypeError, KeyError, ConfigError) as error:
+        raise RunError(f"{path / SEEDS} is damaged; start the run anew") from error
+    asked = RunConfig.from_mapping(cfg.to_mapping() | changes)
+    if told := differences(cfg, asked):
+        raise RunError(f"{path} was started with another configuration: {told}")
+    folders = [(path / f"seed-{seed}", replace(asked, seed=seed)) for seed in seeds]
+    return [RunFolder(p, c, fresh=not (p / CONFIG).exists()) for p, c in folders]
+
+
+def _public(cfg: RunConfig) -> dict[str, Any]:
+    """Return what a run folder keeps of a configuration."""
+    public = {k: v for k, v in cfg.to_mapping().items() if k != "out"}
+    return public | {"data-dir": str(Path(cfg.data_dir).absolute())}
 
 
 class PartyLog(logging.FileHandler):
     """A file that its owner alone may read, made when there is something to write."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write; a log that cannot be written is no reason to fail."""
+        with suppress(OSError):
+            super().emit(record)
 
     def _open(self) -> TextIOWrapper:
         path = Path(self.baseFilename)

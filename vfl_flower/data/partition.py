@@ -18,6 +18,7 @@ Share = tuple[slice, slice, slice] | Columns
 """What a party holds: a part (channels, rows, columns) of each image, or columns of a table."""
 
 TRIES = 1000
+LARGEST = 1e6  # alpha; more is as even as can be, and soon too much for floats
 
 
 def take(features: Features, share: Share) -> Features:
@@ -157,7 +158,9 @@ def correlation(features: Features, parties: int, beta: float, seed: int) -> lis
     DataError
         If there are fewer than two columns for each party.
     """
-    width = len(_enough(features, 2 * parties))
+    width = len(_enough(features, parties))
+    if width < 2 * parties:
+        raise DataError(f"correlation needs two columns for each of {parties} parties, not {width}")
     return list(correlated(features.reshape(-1, width), parties, beta, seed))
 
 
@@ -213,7 +216,7 @@ def _lists(text: str) -> list[Columns]:
 
 
 def _positive(text: str) -> float:
-    if not 0 < float(text) < np.inf:
+    if not 0 < float(text) <= LARGEST:
         raise ValueError(text)
     return float(text)
 
@@ -256,6 +259,8 @@ PARTITIONS = {
     "columns": Partition(columns, _nothing, "columns"),
     "overlapping": Partition(overlapping, _count, "overlapping:14, pixels or columns a party"),
     "listed": Partition(listed, _lists, "listed:0-3,7;4-6;8, a list for each party, each once"),
-    "importance": Partition(importance, _positive, "importance:1.0, a Dirichlet alpha above 0"),
+    "importance": Partition(
+        importance, _positive, f"importance:1.0, a Dirichlet alpha above 0 and up to {LARGEST:g}"
+    ),
     "correlation": Partition(correlation, _share, "correlation:0.5, between 0 and 1"),
 }
