@@ -41,7 +41,10 @@ def test_binary_cross_entropy_is_the_papers_formula(batch: tuple[Tensor, Tensor]
         for c, logit in enumerate(row):
             p = 1 / (1 + np.exp(-logit))
             total -= np.log2(p) if c == label else np.log2(1 - p)
-    assert binary_cross_entropy(logits, y).item() == pytest.approx(total / len(y), rel=1e-5)
+    # Torch's float32 form cancels for confident logits: each term is right to about 1e-7.
+    assert binary_cross_entropy(logits, y).item() == pytest.approx(
+        total / len(y), rel=1e-5, abs=3e-6
+    )
 
 
 @FEWER
