@@ -2,13 +2,21 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vfl_flower.data.images import CIFAR10, CIFAR100, FASHION_MNIST, MNIST, Cinic10, Published
+from vfl_flower.data.images import (
+    CIFAR10,
+    CIFAR100,
+    FASHION_MNIST,
+    MNIST,
+    Cinic10,
+    Pixels,
+    Published,
+)
 
 Features = NDArray[np.float32]  # (N, channels, height, width) or (N, columns)
 Labels = NDArray[np.int64]  # (N,)
@@ -63,13 +71,20 @@ def _published(source: Published | Cinic10, classes: int) -> DataSet:
     )
 
 
+@lru_cache(maxsize=1)  # features and labels are asked for one after the other
+def _parts(
+    source: Published | Cinic10, folder: Path, download: bool
+) -> list[tuple[Pixels, Labels]]:
+    return source.parts(folder, download)
+
+
 def _pixels_of(source: Published | Cinic10, folder: Path, download: bool) -> Features:
-    pixels = [pixels for pixels, _ in source.parts(folder, download)]
+    pixels = [pixels for pixels, _ in _parts(source, folder, download)]
     return np.concatenate(pixels).astype(np.float32) / np.float32(255)
 
 
 def _labels_of(source: Published | Cinic10, folder: Path, download: bool) -> Labels:
-    return np.concatenate([labels for _, labels in source.parts(folder, download)])
+    return np.concatenate([labels for _, labels in _parts(source, folder, download)])
 
 
 DATASETS = {
