@@ -49,6 +49,7 @@ def build_member(cfg: RunConfig, place: int, x: Tensor, folder: Path | None = No
             # so the two come from different states of the generator.
             with randomness.building():
                 net.decide = _network(cfg, place, x).decide
+        _take_weights(cfg, place, net)
     except VflError as error:
         raise NetworkError(f"{member_name(place)}: {error}", error.detail) from error
     except Exception as error:  # a user's class may raise anything, torch has no memory left, ...
@@ -61,19 +62,24 @@ def build_member(cfg: RunConfig, place: int, x: Tensor, folder: Path | None = No
 
 
 def _network(cfg: RunConfig, place: int, x: Tensor) -> nn.Module:
-    """Build a party's network, with published weights if it has some."""
-    name, weights = cfg.model_of(place), cfg.weights_of(place)
+    """Build a party's network."""
+    name = cfg.model_of(place)
     width, classes = cfg.embedding_dim, DATASETS[cfg.dataset].classes
     net = network(name)(tuple(x.shape[1:]), width, classes)
     if ":" in name:
         check_halves(net, name, torch.randn_like(x[:2]), width, classes)
+    return net
+
+
+def _take_weights(cfg: RunConfig, place: int, net: nn.Module) -> None:
+    """Start a party's embedding net from published weights, if it has some."""
+    name, weights = cfg.model_of(place), cfg.weights_of(place)
     if weights and name not in BACKBONES:
         raise NetworkError(f"there are no weights for {name}; leave this party's entry empty")
     if weights:
         from vfl_flower.backbones import load_weights  # torchvision is slow to import
 
         load_weights(net.embed, Path(weights))  # type: ignore[arg-type]
-    return net
 
 
 def build_active(cfg: RunConfig, folder: Path | None = None) -> ActiveParty:

@@ -88,10 +88,7 @@ class RunFolder:
             if not (path / CONFIG).is_file():
                 raise RunError(f"{path} holds no run ({CONFIG} is missing); nothing to resume")
         kept = RunConfig.from_mapping(read_toml(path / CONFIG))
-        asked = RunConfig.from_mapping(kept.to_mapping() | changes)
-        if told := differences(kept, asked):
-            raise RunError(f"{path} was started with another configuration: {told}")
-        return cls(path, asked, fresh=False)
+        return cls(path, _changed(path, kept, changes), fresh=False)
 
     def begin(self) -> None:
         """Take the folder for this process; make it, if it is new, and write the configuration.
@@ -165,7 +162,7 @@ def begin_seeds(path: Path, cfg: RunConfig, seeds: list[int]) -> None:
         If it is not, or cannot be written.
     """
     RunFolder.check_free(path)
-    content = {"seeds": seeds, "config": {**_public(cfg), "out": ""}}
+    content = {"seeds": seeds, "config": _public(cfg)}
     write_atomically(path / SEEDS, (json.dumps(content, indent=2) + "\n").encode())
 
 
@@ -187,11 +184,17 @@ def seeds_in(path: Path, changes: dict[str, object]) -> list[RunFolder]:
         seeds = [int(seed) for seed in content["seeds"]]
     except (ValueError, TypeError, KeyError, ConfigError) as error:
         raise RunError(f"{path / SEEDS} is damaged; start the run anew") from error
-    asked = RunConfig.from_mapping(cfg.to_mapping() | changes)
-    if told := differences(cfg, asked):
-        raise RunError(f"{path} was started with another configuration: {told}")
+    asked = _changed(path, cfg, changes)
     folders = [(path / f"seed-{seed}", replace(asked, seed=seed)) for seed in seeds]
     return [RunFolder(p, c, fresh=not (p / CONFIG).exists()) for p, c in folders]
+
+
+def _changed(path: Path, kept: RunConfig, changes: dict[str, object]) -> RunConfig:
+    """Return a run's configuration with the changes of a resume; refuse what makes it another."""
+    asked = RunConfig.from_mapping(kept.to_mapping() | changes)
+    if told := differences(kept, asked):
+        raise RunError(f"{path} was started with another configuration: {told}")
+    return asked
 
 
 def _public(cfg: RunConfig) -> dict[str, Any]:
