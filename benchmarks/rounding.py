@@ -18,7 +18,7 @@ from vfl_flower.optim import OPTIMIZERS
 
 def distance(optimizer: str, steps: int) -> tuple[float, float]:
     """Return the largest difference of any weight of any party, and the largest weight."""
-    cfg = RunConfig(optimizers=optimizer, epochs=1 + steps // 11)
+    cfg = RunConfig(device="cpu", optimizers=optimizer, epochs=1 + steps // 11)
     loss = LOSSES["binary-cross-entropy"]
     runs = [joint_easter(cfg, loss, steps, rounded=rounded) for rounded in (True, False)]
     pairs = [

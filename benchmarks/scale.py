@@ -66,7 +66,9 @@ def measure(passive: int, rows: int) -> dict[str, float]:
     """Train for some steps in this process."""
     with patch.dict(DATASETS, {"made": made(passive, rows)}):
         started = time.perf_counter()
-        cfg = RunConfig(dataset="made", parties=passive + 1, eval_every=10**6, bounds="off")
+        cfg = RunConfig(
+            dataset="made", parties=passive + 1, eval_every=10**6, bounds="off", device="cpu"
+        )
         parties = [build_passive(cfg, index) for index in range(passive)]
         active = build_active(cfg)
         watch = active.observer = Watch(active)

@@ -161,7 +161,7 @@ class Caller(ActiveParty):
 
 def latency() -> list[float]:
     """Return seconds per exchange of (16,) float32 with three parties."""
-    cfg = RunConfig(models="mlp")
+    cfg = RunConfig(models="mlp", device="cpu")
     x = columns_of(cfg, 0)
     caller = Caller(build_member(cfg, 0, x), labels_of(cfg), rows_of(cfg, len(x)))
     run_local(caller, [Echo(build_member(cfg, place, x)) for place in (1, 2, 3)])
@@ -176,6 +176,7 @@ def main() -> None:
     options.add_argument("--pairs", type=int, default=300)
     given = options.parse_args()
     cfg = RunConfig(
+        device="cpu",
         dataset="mnist",
         data_dir=str(given.data_dir),
         download=False,

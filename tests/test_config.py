@@ -44,6 +44,7 @@ GOOD: dict[str, st.SearchStrategy[object]] = {
     "party-randomness": st.just("private"),
     "out": st.text(min_size=1),
     "checkpoint-every": st.integers(2, 10**6),
+    "device": st.sampled_from(("cpu", "cuda")),
     "threads": st.integers(2, 64),
     "party-timeout": st.floats(0.001, 1e9).filter(lambda seconds: seconds != 60.0),
 }
@@ -75,6 +76,7 @@ BAD: list[tuple[str, object]] = [
     ("eval-batch-size", 0),
     ("checkpoint-every", 0),
     ("threads", 0),
+    ("device", "gpu"),
     ("epochs", -1),
     ("seed", -1),
     ("eval-every", -1),

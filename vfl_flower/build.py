@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from vfl_flower.active import ActiveParty
 from vfl_flower.config import RunConfig
 from vfl_flower.data import DATASETS, columns_of, labels_of, rows_of
+from vfl_flower.device import device_of
 from vfl_flower.errors import ConfigError, DataError, NetworkError, VflError, last_line
 from vfl_flower.identity import Identity
 from vfl_flower.member import Member
@@ -50,6 +51,9 @@ def build_member(cfg: RunConfig, place: int, x: Tensor, folder: Path | None = No
             with randomness.building():
                 net.decide = _network(cfg, place, x).decide
         _take_weights(cfg, place, net)
+        device = device_of(cfg.device)
+        net.to(device)
+        x = x.to(device)
     except VflError as error:
         raise NetworkError(f"{member_name(place)}: {error}", error.detail) from error
     except Exception as error:  # a user's class may raise anything, torch has no memory left, ...

@@ -124,8 +124,8 @@ def from_parameters(parameters: Parameters) -> list[Array]:
 
 
 def to_array(value: Array | Tensor) -> Array:
-    """Return a value as a C-ordered NumPy array, detached from any graph."""
-    array = value.detach().numpy() if isinstance(value, Tensor) else value
+    """Return a value as a C-ordered NumPy array, detached from any graph and device."""
+    array = value.detach().cpu().numpy() if isinstance(value, Tensor) else value
     return np.asarray(array, order="C")
 
 

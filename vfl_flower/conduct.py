@@ -9,6 +9,7 @@ import torch
 
 from vfl_flower.active import ActiveParty
 from vfl_flower.bounds import bounds_of, wanted
+from vfl_flower.device import described
 from vfl_flower.ledger import DOWN, UP
 from vfl_flower.observer import Observer, Observers
 from vfl_flower.protections import protections
@@ -112,6 +113,7 @@ def result_of(active: ActiveParty, carrier: str) -> dict[str, Any]:
         "protections": protected,
         "unprotected": unprotected,
         "epsilon": None,
+        "device": described(active.x.device),
         "threads": cfg.threads,
         "environment": {
             "python": platform.python_version(),

@@ -81,6 +81,7 @@ class RunConfig:
 
     out: str = knob("", "system", "run folder; empty: a new one under runs/")
     checkpoint_every: int = knob(1, "system", "epochs between checkpoints")
+    device: str = knob("auto", "system", "where networks compute: cpu, cuda or auto")
     threads: int = knob(1, "system", "torch threads of each party")
     party_timeout: float = knob(60.0, "system", "seconds to wait for the parties at the start")
 
@@ -169,7 +170,7 @@ OWN_NETWORK = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 FLOAT32_MAX = 3.4028234e38
 LONGEST = 1e9  # seconds; Python cannot wait much longer
-CIRCUMSTANCES = ("data-dir", "download", "out", "party-timeout")
+CIRCUMSTANCES = ("data-dir", "download", "out", "device", "party-timeout")
 """Knobs that say where a run happens, not what it is."""
 
 
@@ -238,6 +239,7 @@ def check(cfg: RunConfig) -> None:
     """Refuse values that cannot work, before anything is started."""
     from vfl_flower.blinding import BLINDINGS
     from vfl_flower.data import DATASETS
+    from vfl_flower.device import DEVICES
     from vfl_flower.losses import LOSSES
     from vfl_flower.optim import OPTIMIZERS, SCHEDULES
     from vfl_flower.randomness import PARTY_RANDOMNESS
@@ -249,6 +251,7 @@ def check(cfg: RunConfig) -> None:
     _one_of(cfg, "blinding", BLINDINGS)
     _one_of(cfg, "party_randomness", PARTY_RANDOMNESS)
     _one_of(cfg, "bounds", ("auto", "on", "off"))
+    _one_of(cfg, "device", DEVICES)
     if cfg.loss:
         _one_of(cfg, "loss", LOSSES)
     _at_least(cfg, 1, "embedding_dim", "batch_size", "eval_batch_size", "checkpoint_every")

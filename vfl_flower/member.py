@@ -42,7 +42,7 @@ class Member:
     place : int
         0 is the active party, k the k-th passive one.
     x : Tensor
-        Its columns, (N, ...), float32, scaled.
+        Its columns, (N, ...), float32, scaled, on the device where it computes.
     net : nn.Module
         Has `embed`, (B, ...) -> (B, D), and `decide`, (B, D) -> (B, C).
     descent : Descent
@@ -91,16 +91,16 @@ class Member:
 
     def embed_rows(self, rows: Tensor | Array) -> Tensor:
         """Run the embedding net on some rows: (B,) -> (B, D)."""
-        columns = self.x.index_select(0, torch.as_tensor(rows))
+        columns = self.x.index_select(0, torch.as_tensor(rows).to(self.x.device))
         with self.randomness.running(self.net):
             embedding: Tensor = self.net.embed(columns)  # type: ignore[operator]
-        return embedding
+        return embedding.cpu()
 
     def decide(self, embedding: Tensor) -> Tensor:
         """Run the decision net: (B, D) -> (B, C)."""
         with self.randomness.running(self.net):
-            logits: Tensor = self.net.decide(embedding)  # type: ignore[operator]
-        return logits
+            logits: Tensor = self.net.decide(embedding.to(self.x.device))  # type: ignore[operator]
+        return logits.cpu()
 
     def use_threads(self) -> None:
         """Set the calling thread's torch threads; float sums depend on their number."""

@@ -9,6 +9,7 @@ import secrets
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -68,7 +69,7 @@ class Dropout(nn.Module):
         if not self.training:
             return x
         kept = torch.rand(x.shape, generator=self.generator) >= self.p
-        return x * kept / (1 - self.p)
+        return x * kept.to(x.device) / (1 - self.p)
 
 
 WORDS, WORDS_AT = 624, 24  # of the Mersenne Twister, in a state of torch's generator
@@ -138,6 +139,8 @@ class Randomness:
         with _GLOBAL_STATE:
             others = torch.get_rng_state()
             torch.set_rng_state(self.global_state)
+            if _on_gpu(net):  # whose own generator follows from this party's, each time
+                torch.cuda.manual_seed(int(torch.randint(2**62, ())))
             try:
                 yield
             finally:
@@ -152,3 +155,8 @@ class Randomness:
         """Take back what `state_dict` gave."""
         self.generator.set_state(state["generator"])
         self.global_state = state["global_state"]
+
+
+def _on_gpu(net: nn.Module) -> bool:
+    """Tell whether a network computes on a GPU."""
+    return any(tensor.is_cuda for tensor in chain(net.parameters(), net.buffers()))
