@@ -43,6 +43,7 @@ GOOD: dict[str, st.SearchStrategy[object]] = {
     "blinding": st.just("none"),
     "party-randomness": st.just("private"),
     "out": st.text(min_size=1),
+    "tensorboard": st.just(True),
     "checkpoint-every": st.integers(2, 10**6),
     "device": st.sampled_from(("cpu", "cuda")),
     "threads": st.integers(2, 64),
@@ -111,7 +112,7 @@ BAD: list[tuple[str, object]] = [
 def test_every_knob_is_tried_below() -> None:
     """A new knob must come with good and, unless it takes anything, bad values."""
     assert set(GOOD) == set(KNOBS)
-    assert set(KNOBS) - {key for key, _ in BAD} == {"data-dir", "download", "out"}
+    assert set(KNOBS) - {key for key, _ in BAD} == {"data-dir", "download", "out", "tensorboard"}
 
 
 def test_names_are_kebab_case() -> None:

@@ -145,7 +145,7 @@ def flags_named(page: Path) -> set[str]:
 
 @pytest.mark.parametrize("page", DESCRIBED, ids=lambda p: p.name)
 def test_flags_exist(page: Path) -> None:
-    others = {"--run-config", "--federation-config", "--picture"}
+    others = {"--run-config", "--federation-config", "--picture", "--page"}
     assert flags_named(page) - others <= FLAGS
 
 

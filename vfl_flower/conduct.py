@@ -1,5 +1,6 @@
 """One run from configuration to result, whatever carries it."""
 
+import os
 import platform
 from collections.abc import Callable
 from typing import Any
@@ -10,10 +11,13 @@ import torch
 from vfl_flower.active import ActiveParty
 from vfl_flower.bounds import bounds_of, wanted
 from vfl_flower.device import described
+from vfl_flower.errors import ConfigError
 from vfl_flower.ledger import DOWN, UP
+from vfl_flower.member import code_digest
 from vfl_flower.observer import Observer, Observers
 from vfl_flower.protections import protections
 from vfl_flower.runs import MetricsFile, RunFolder
+from vfl_flower.tensorboard import TensorBoard
 
 Carry = Callable[[ActiveParty], None]
 """Runs the active party's protocol to its end over some carrier."""
@@ -53,9 +57,13 @@ def conduct(
         Whatever went wrong; checkpoints written so far stay.
     """
     watching = [observer or Observer()]
+    if active.cfg.tensorboard and not folder:
+        raise ConfigError("tensorboard is on, but the run has no folder to write to; set out")
     try:
         if folder:
             watching.append(MetricsFile(folder))
+            if active.cfg.tensorboard:
+                watching.append(TensorBoard(folder.path))
             active.resume_from = folder.last_checkpoint()
             if not folder.fresh:
                 folder.begin()  # a new one begins once all parties are there
@@ -106,6 +114,7 @@ def result_of(active: ActiveParty, carrier: str) -> dict[str, Any]:
         "bytes_up": ledger.total(UP),
         "bytes_down": ledger.total(DOWN),
         "bytes_by_phase": ledger.by_phase(),
+        "bytes_by_party": ledger.by_party(),
         "evaluation": _apart(active, "evaluation"),
         "upkeep": _apart(active, "upkeep"),
         "uploads_per_party": dict(ledger.uploads),
@@ -116,9 +125,12 @@ def result_of(active: ActiveParty, carrier: str) -> dict[str, Any]:
         "device": described(active.x.device),
         "threads": cfg.threads,
         "environment": {
+            "code": code_digest(),
             "python": platform.python_version(),
             "torch": torch.__version__,
             "flwr": flwr.__version__,
+            "platform": platform.platform(),
+            "cores": os.cpu_count(),
         },
     }
 
@@ -131,4 +143,5 @@ def _apart(active: ActiveParty, purpose: str) -> dict[str, Any]:
         "bytes_up": ledger.total(UP, purpose),
         "bytes_down": ledger.total(DOWN, purpose),
         "bytes_by_phase": ledger.by_phase(purpose),
+        "bytes_by_party": ledger.by_party(purpose),
     }

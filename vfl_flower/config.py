@@ -80,6 +80,7 @@ class RunConfig:
     )
 
     out: str = knob("", "system", "run folder; empty: a new one under runs/")
+    tensorboard: bool = knob(False, "system", "also write TensorBoard's event files")
     checkpoint_every: int = knob(1, "system", "epochs between checkpoints")
     device: str = knob("auto", "system", "where networks compute: cpu, cuda or auto")
     threads: int = knob(1, "system", "torch threads of each party")
@@ -170,7 +171,7 @@ OWN_NETWORK = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 FLOAT32_MAX = 3.4028234e38
 LONGEST = 1e9  # seconds; Python cannot wait much longer
-CIRCUMSTANCES = ("data-dir", "download", "out", "device", "party-timeout")
+CIRCUMSTANCES = ("data-dir", "download", "out", "device", "tensorboard", "party-timeout")
 """Knobs that say where a run happens, not what it is."""
 
 

@@ -7,7 +7,7 @@ counted, so the same run has the same ledger on every carrier.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from flwr.common import Scalar
@@ -100,11 +100,19 @@ class Ledger:
 
     def by_phase(self, purpose: str = "training") -> dict[str, dict[str, int]]:
         """Return bytes, payload and framing, as ``{phase: {"up": n, "down": n}}``."""
+        return self._table(purpose, lambda party, phase: phase)
+
+    def by_party(self, purpose: str = "training") -> dict[str, dict[str, int]]:
+        """Return bytes, payload and framing, as ``{party: {"up": n, "down": n}}``."""
+        return self._table(purpose, lambda party, phase: party)
+
+    def _table(self, purpose: str, heading: Callable[[str, str], str]) -> dict[str, dict[str, int]]:
         table: dict[str, dict[str, int]] = {}
         for books in (self.payload, self.framing):
-            for (_, p, phase, direction), count in books.items():
+            for (party, p, phase, direction), count in books.items():
                 if p == purpose:
-                    table.setdefault(phase, {UP: 0, DOWN: 0})[direction] += count
+                    row = table.setdefault(heading(party, phase), {UP: 0, DOWN: 0})
+                    row[direction] += count
         return table
 
     def state_dict(self) -> dict[str, Any]:

@@ -24,7 +24,8 @@ CONFIG, METRICS, RESULT, LOG = "config.toml", "metrics.jsonl", "result.json", "l
 SEEDS = "seeds.json"
 SHOWN = {
     *("method", "dataset", "carrier", "seed", "seconds", "exchanges", "test_accuracy", "bounds"),
-    *("bytes_by_phase", "bytes_up", "bytes_down", "evaluation", "protections", "unprotected"),
+    *("bytes_by_phase", "bytes_by_party", "bytes_up", "bytes_down", "evaluation"),
+    *("protections", "unprotected", "environment"),
 }
 """What a result must have to be shown."""
 
@@ -86,7 +87,7 @@ class RunFolder:
         """
         with _refused(path):
             if not (path / CONFIG).is_file():
-                raise RunError(f"{path} holds no run ({CONFIG} is missing); nothing to resume")
+                raise RunError(f"{path} holds no run ({CONFIG} is missing)")
         kept = RunConfig.from_mapping(read_toml(path / CONFIG))
         return cls(path, _changed(path, kept, changes), fresh=False)
 
@@ -265,6 +266,23 @@ def _refused(path: Path) -> Iterator[None]:
         yield
     except (OSError, ValueError) as error:
         raise RunError(f"{path} cannot be used: {error}") from error
+
+
+def read_metrics(path: Path) -> list[Evaluation]:
+    """Read what `MetricsFile` wrote into a run's folder; nothing, if it is not there yet.
+
+    Raises
+    ------
+    RunError
+        If it is damaged. A last line without an end is one that is being written.
+    """
+    file = path / METRICS
+    with _refused(file):
+        text = file.read_text() if file.is_file() else ""
+    try:
+        return [Evaluation(**json.loads(line)) for line in text.split("\n")[:-1]]
+    except (ValueError, TypeError) as error:
+        raise RunError(f"{file} is damaged; a resume of the run writes it anew") from error
 
 
 def _line(evaluation: Evaluation) -> str:

@@ -1,0 +1,1 @@
+"""Reports that a person reads: one page about one or several runs."""

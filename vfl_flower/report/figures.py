@@ -1,0 +1,162 @@
+"""A report's figures, as SVG images that the page holds itself."""
+
+import base64
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import matplotlib as mpl
+from cycler import cycler
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator, PercentFormatter
+
+from vfl_flower.report.story import Spread, Story
+
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f4f24", "#000000")
+"""Okabe and Ito's, which people with any colour vision can tell apart."""
+
+QUIET: Any = {"color": "#a9b1bd", "linewidth": 0.8, "zorder": 1}
+"""A passive party among many."""
+
+MIB = 1 << 20
+STYLE: Any = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": "#c5cad3",
+    "axes.grid": True,
+    "axes.prop_cycle": cycler(color=COLOURS),
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "figure.constrained_layout.use": True,
+    "font.family": "DejaVu Sans",  # comes with matplotlib: the same everywhere
+    "font.size": 9,
+    "grid.color": "#e6e9ee",
+    "legend.frameon": False,
+    "lines.linewidth": 1.6,
+    "svg.hashsalt": "vfl-flower",  # the same run gives the same file
+    "text.parse_math": False,  # names are names
+}
+
+
+@contextmanager
+def _drawing(panels: int, height: float = 2.9) -> Iterator[tuple[list[Axes], list[str]]]:
+    """Give panels to draw in, and take the finished image through a list."""
+    image: list[str] = []
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(3.7 * panels, height))
+        yield list(figure.subplots(1, panels, squeeze=False)[0]), image
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+    image.append("data:image/svg+xml;base64," + base64.b64encode(buffer.getvalue()).decode())
+
+
+def comparison(stories: Sequence[Story]) -> str:
+    """Draw the active parties' validation accuracy against epochs, traffic and time.
+
+    Returns
+    -------
+    str
+        A data URL; so do the other figures.
+    """
+    with _drawing(3) as (panels, image):
+        for number, story in enumerate(stories, 1):
+            accuracy = story.curve("validation_accuracy", "active")
+            up, down = story.curve("bytes_up"), story.curve("bytes_down")
+            sent = [(a.mean + b.mean) / MIB for a, b in zip(up, down, strict=True)]
+            seconds = [moment.mean for moment in story.curve("seconds")]
+            for panel, x in zip(panels, (_epochs(story), sent, seconds), strict=True):
+                _line(panel, x, accuracy, label=f"{number}. {story.name}")
+        for panel, unit in zip(panels, ("epoch", "MiB up and down", "seconds"), strict=True):
+            panel.set_title(f"validation accuracy by {unit}")
+            panel.yaxis.set_major_formatter(PercentFormatter(1))
+        panels[0].legend(loc="lower right")
+    return image[0]
+
+
+def curves(story: Story) -> str:
+    """Draw validation accuracy and losses of every party."""
+    with _drawing(3) as (panels, image):
+        fields = ("validation_accuracy", "train_loss", "validation_loss")
+        for panel, field in zip(panels, fields, strict=True):
+            for place, member in enumerate(story.members):
+                quiet = place and len(story.members) > len(COLOURS)
+                style = QUIET if quiet else {"label": member}
+                _line(panel, _epochs(story), story.curve(field, member), **style)
+            panel.set_title(field.replace("_", " "))
+            panel.set_xlabel("epoch")
+            panel.xaxis.set_major_locator(MaxNLocator(integer=True))
+        panels[0].yaxis.set_major_formatter(PercentFormatter(1))
+        panels[2].legend(loc="upper right")
+    return image[0]
+
+
+def accuracies(story: Story) -> str:
+    """Draw every party's test accuracy between the bounds."""
+    with _drawing(1, 3.1) as ((panel,), image):
+        bars = [story.spread("test_accuracy", member) for member in story.members]
+        known = [bar for bar in bars if bar is not None]
+        panel.bar(
+            range(len(known)),
+            [bar.mean for bar in known],
+            yerr=[bar.std or 0 for bar in known] if story.asked > 1 else None,
+            color=[COLOURS[0], *[COLOURS[5]] * (len(known) - 1)],
+            width=0.7,
+        )
+        for name, style in (("central", "--"), ("local", ":")):
+            if bound := story.spread("bounds", name):
+                panel.axhline(bound.mean, linestyle=style, color="#333a45", label=name)
+        if panel.get_legend_handles_labels()[0]:
+            panel.legend(loc="upper right", ncols=2)
+        _name_bars(panel, story.members)
+        panel.set_title("test accuracy")
+        panel.set_ylim(0, 1.15)  # room for the legend
+        panel.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1])
+        panel.yaxis.set_major_formatter(PercentFormatter(1))
+    return image[0]
+
+
+def traffic(story: Story) -> str:
+    """Draw a training's bytes by phase and by party."""
+    with _drawing(2, 3.1) as (panels, image):
+        result = story.result or {}
+        for panel, key in zip(panels, ("bytes_by_phase", "bytes_by_party"), strict=True):
+            books = result[key]
+            for shift, direction, colour in ((-0.2, "up", COLOURS[0]), (0.2, "down", COLOURS[4])):
+                heights = [entry[direction] / MIB for entry in books.values()]
+                at = [place + shift for place in range(len(books))]
+                panel.bar(at, heights, 0.4, label=direction, color=colour)
+            _name_bars(panel, list(books))
+            panel.set_title("training, " + key.replace("bytes", "MiB").replace("_", " "))
+        panels[0].legend(loc="upper right")
+    return image[0]
+
+
+def _epochs(story: Story) -> list[float]:
+    """Return the epochs done at each evaluation; those within an epoch are fractions."""
+    steps = [moment.mean for moment in story.curve("step")]
+    whole = [(e.step, e.epoch) for e in story.metrics[0] if e.epoch]
+    per_epoch = whole[-1][0] / whole[-1][1] if whole else 1
+    return [step / per_epoch for step in steps]
+
+
+def _line(panel: Axes, x: Sequence[float], y: Sequence[Spread], **style: Any) -> None:  # noqa: ANN401
+    """Draw means as a line, and a standard deviation to either side as a band."""
+    means = [spread.mean for spread in y]
+    marker = "o" if len(means) == 1 else None
+    (line,) = panel.plot(x, means, marker=marker, **style)
+    if y and y[0].std is not None:
+        low, high = ([s.mean + sign * (s.std or 0) for s in y] for sign in (-1, 1))
+        panel.fill_between(x, low, high, color=line.get_color(), alpha=0.15, linewidth=0)
+
+
+def _name_bars(panel: Axes, names: Sequence[str]) -> None:
+    """Write names under bars; of many, every n-th."""
+    each = -(-len(names) // 12)
+    panel.set_xticks(range(0, len(names), each), names[::each])
+    if len(names) > 4:
+        panel.tick_params("x", rotation=30)
+    panel.grid(visible=False, axis="x")

@@ -1,0 +1,135 @@
+"""What a report tells of a run: read from run folders, one or several seeds as one story."""
+
+import os
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vfl_flower.config import RunConfig
+from vfl_flower.errors import RunError
+from vfl_flower.names import member_name
+from vfl_flower.observer import Evaluation
+from vfl_flower.runs import RunFolder, read_metrics, seeds_in
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A number, or the mean and standard deviation of several.
+
+    Attributes
+    ----------
+    mean : float
+    std : float or None
+        None for a single number.
+    """
+
+    mean: float
+    std: float | None
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> "Spread":
+        """Sum up one number a seed."""
+        return cls(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None)
+
+
+@dataclass(frozen=True)
+class Story:
+    """One configuration, with one seed or several.
+
+    Attributes
+    ----------
+    name : str
+        What tells it from the page's other stories.
+    cfg : RunConfig
+        The first seed's.
+    seeds : list of int
+        Those that a run was begun for.
+    metrics : list of list of Evaluation
+        By seed.
+    results : list of dict
+        Of the seeds that are complete.
+    asked : int
+        How many seeds there are to be.
+    """
+
+    name: str
+    cfg: RunConfig
+    seeds: list[int]
+    metrics: list[list[Evaluation]]
+    results: list[dict[str, Any]]
+    asked: int
+
+    @property
+    def complete(self) -> bool:
+        """Whether every seed has a result."""
+        return len(self.results) == self.asked
+
+    @property
+    def state(self) -> str:
+        """Say how far it is."""
+        if self.complete:
+            return "complete"
+        if self.asked > 1:
+            return f"{len(self.results)} of {self.asked} seeds complete"
+        return "not complete"
+
+    @property
+    def members(self) -> list[str]:
+        """The parties' names, the active one's first."""
+        return [member_name(place) for place in range(self.cfg.parties)]
+
+    @property
+    def result(self) -> dict[str, Any] | None:
+        """The first complete seed's result: what does not differ between seeds is read there."""
+        return self.results[0] if self.results else None
+
+    def spread(self, *keys: str) -> Spread | None:
+        """Sum up one number of the results over seeds, or None if there is none yet."""
+        values = []
+        for result in self.results:
+            value: Any = result
+            for key in keys:
+                value = value[key] if value is not None else None
+            values.append(value)
+        return Spread.of(values) if values and None not in values else None
+
+    def curve(self, field: str, member: str = "") -> list[Spread]:
+        """Return a quantity of the evaluations in order, as far as all seeds have come."""
+
+        def read(evaluation: Evaluation) -> float:
+            value = getattr(evaluation, field)
+            return float(value[member] if member else value)
+
+        return [Spread.of(list(map(read, moment))) for moment in zip(*self.metrics, strict=False)]
+
+
+def read_stories(paths: Sequence[Path]) -> list[Story]:
+    """Read run folders, each of one run or of several seeds.
+
+    Raises
+    ------
+    RunError
+        If one is missing or damaged, or none of its seeds has begun.
+    """
+    roots = [path.resolve() for path in paths]
+    if len(set(roots)) < len(roots):
+        raise RunError("a run is named twice; name each once")
+    shared = Path(os.path.commonpath([root.parent for root in roots]))
+    return [_read(root, str(root.relative_to(shared))) for root in roots]
+
+
+def _read(path: Path, name: str) -> Story:
+    folders = seeds_in(path, {})
+    asked = len(folders) or 1
+    begun = [folder for folder in folders if not folder.fresh] or [RunFolder.reopen(path, {})]
+    results = [folder.result() for folder in begun]
+    return Story(
+        name,
+        begun[0].cfg,
+        [folder.cfg.seed for folder in begun],
+        [read_metrics(folder.path) for folder in begun],
+        [result for result in results if result is not None],
+        asked,
+    )
