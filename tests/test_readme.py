@@ -171,6 +171,14 @@ def test_every_method_has_a_row() -> None:
     assert set(rows) == set(METHODS)
 
 
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_has_a_page(name: str) -> None:
+    text = (ROOT / "docs" / "methods" / f"{name}.md").read_text()
+    for heading in ("Learns", "Assumes", "Deviates", "Costs", "Messages of"):
+        assert f"\n## {heading}" in text
+    assert f"\nmethods/{name}\n" in (ROOT / "docs" / "index.md").read_text()
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_relative_links_resolve(page: Path) -> None:
     targets = re.findall(r"\]\(([^)\s]+)\)", FENCE.sub("", page.read_text()))
