@@ -11,6 +11,7 @@ from flwr.client import Client
 from flwr.common import FitIns, FitRes, GetPropertiesIns, GetPropertiesRes
 from torch import Tensor
 
+from tests.streams import run_streamed
 from vfl_flower.active import ActiveParty
 from vfl_flower.build import build_active, build_passive
 from vfl_flower.codec import Array, decode, from_parameters, to_tensor
@@ -20,7 +21,7 @@ from vfl_flower.local import serve
 from vfl_flower.passive import PassiveParty
 from vfl_flower.state import pack, unpack
 
-CARRIERS = ("local", "amnesia")
+CARRIERS = ("local", "amnesia", "stream")
 BATCH = 200
 EPOCHS = 2
 
@@ -111,7 +112,7 @@ class Parties:
 
 def passive_parties(carrier: str, build: Build, count: int = 3) -> Parties:
     """Put the passive parties on a carrier."""
-    if carrier == "local":
+    if carrier != "amnesia":
         live = [build(k) for k in range(count)]
         return Parties(
             [party.to_client() for party in live], lambda: [p.net.state_dict() for p in live]
@@ -122,6 +123,11 @@ def passive_parties(carrier: str, build: Build, count: int = 3) -> Parties:
         return RebuiltEndpoint(lambda: build(k), k, states[k])
 
     return Parties([endpoint(k) for k in range(count)], lambda: [weights_in(s) for s in states])
+
+
+def carry(carrier: str, active: ActiveParty, clients: Sequence[Client]) -> None:
+    """Run a protocol over a carrier."""
+    (run_streamed if carrier == "stream" else serve)(active, clients)
 
 
 def weights_in(state: RecordDict) -> dict[str, Tensor]:
@@ -154,7 +160,7 @@ def finished(method: str, carrier: str, seed: int = 0, sitting: int = 0) -> Run:
     active = build_active(cfg)
     parties = passive_parties(carrier, lambda k: build_passive(cfg, k))
     taps = [Tap(client) for client in parties.clients]
-    serve(active, taps)
+    carry(carrier, active, taps)
     return Run(active, taps, parties.weights())
 
 

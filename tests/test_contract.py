@@ -22,6 +22,7 @@ from tests.contract import (
     Delayed,
     Forgetful,
     Tap,
+    carry,
     configured,
     differing,
     finished,
@@ -110,7 +111,7 @@ def test_order_of_arrival_is_irrelevant(method: str, carrier: str) -> None:
     cfg = configured(method)
     active, parties = build_active(cfg), passive_parties(carrier, lambda k: build_passive(cfg, k))
     delayed = [Delayed(client, k) for k, client in enumerate(parties.clients)]
-    serve(active, delayed[::-1])
+    carry(carrier, active, delayed[::-1])
     ours = [active.net.state_dict(), *parties.weights()]
     assert differing(ours, finished(method, "local").weights) == []
 
@@ -160,7 +161,7 @@ def fails_with(method: str, carrier: str, broken: str, error: Exception) -> str:
     active = build_active(configured(method))
     parties = passive_parties(carrier, failing(method, broken, error))
     with pytest.raises(PartyError) as caught:
-        serve(active, parties.clients)
+        carry(carrier, active, parties.clients)
     assert len(str(caught.value).splitlines()) == 1
     return str(caught.value)
 

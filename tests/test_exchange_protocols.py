@@ -13,7 +13,7 @@ from flwr.common import Code, FitIns, FitRes, Parameters, Status
 from flwr.server import Server, SimpleClientManager
 from torch import Tensor
 
-from tests.contract import CARRIERS, Tap, configured, passive_parties
+from tests.contract import CARRIERS, Tap, carry, configured, passive_parties
 from vfl_flower.active import ActiveParty
 from vfl_flower.build import build_member
 from vfl_flower.config import RunConfig
@@ -90,7 +90,7 @@ def prober(script: Script, cfg: RunConfig = CFG) -> Prober:
 def conversation(carrier: str, script: Script) -> tuple[Prober, list[Tap]]:
     """Run a script over a carrier; return the active party and the taps."""
     active, taps = prober(script), [Tap(c) for c in passive_parties(carrier, build).clients]
-    serve(active, taps)
+    carry(carrier, active, taps)
     return active, taps
 
 

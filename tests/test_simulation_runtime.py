@@ -144,13 +144,15 @@ def runtime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
             process.wait(20)
 
 
-def test_messages_equal_local_bit_for_bit(
-    runtime: Runtime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("carrier", ["messages", "stream"])
+def test_carriers_equal_local_bit_for_bit(
+    carrier: str, runtime: Runtime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Weights, accuracies and ledgers do not depend on the carrier, nor does a user's network."""
-    here, there = tmp_path / "local", tmp_path / "messages"
+    here, there = tmp_path / "local", tmp_path / carrier
     models = "cnn,lenet,mlp,my_networks:Mine"
     knobs = f'epochs=2 batch-size=256 embedding-dim=16 bounds="off" models="{models}"'
+    knobs += f' carrier="{carrier}"' if carrier == "messages" else ""  # the other is the default
     log = runtime.run(f'out="{there}" {knobs}')
     assert (there / "result.json").is_file(), log
     monkeypatch.syspath_prepend(runtime.env["PYTHONPATH"])
@@ -159,11 +161,13 @@ def test_messages_equal_local_bit_for_bit(
     for place in range(4):
         ours, theirs = (p / member_name(place) / "model.safetensors" for p in (here, there))
         assert ours.read_bytes() == theirs.read_bytes(), member_name(place)
-    local, messages = (json.loads((p / "result.json").read_text()) for p in (here, there))
-    assert (local.pop("carrier"), messages.pop("carrier")) == ("local", "messages")
-    assert local.pop("seconds") > 0
-    assert messages.pop("seconds") > 0
-    assert local == messages
+    local, carried = (json.loads((p / "result.json").read_text()) for p in (here, there))
+    assert (local.pop("carrier"), carried.pop("carrier")) == ("local", carrier)
+    for result in (local, carried):
+        assert result.pop("seconds") > 0
+        assert result.pop("environment")["code"]
+        result.pop("carriage")
+    assert local == carried
     lines = [(p / "metrics.jsonl").read_text().splitlines() for p in (here, there)]
     assert len(lines[0]) == len(lines[1]) == 2
 

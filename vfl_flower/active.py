@@ -14,7 +14,7 @@ from torch import Tensor
 
 from vfl_flower.codec import Array, from_parameters
 from vfl_flower.driver import Driver
-from vfl_flower.errors import PartyError, ProtocolError, last_line
+from vfl_flower.errors import PartyAway, PartyError, ProtocolError, last_line
 from vfl_flower.exchange import Ask, Protocol, Replies, Request
 from vfl_flower.ledger import Ledger
 from vfl_flower.losses import LOSSES
@@ -88,10 +88,15 @@ class ActiveParty(Member, Strategy):
         raise NotImplementedError
 
     def _sitting(self) -> Protocol:
-        """Take all parties back to the checkpoint, if there is one, and run the protocol."""
+        """Take all parties back to a checkpoint, if there is one, and run the protocol."""
         if self.resume_from is not None:
             yield from restore(self, self.resume_from)
         yield from self.protocol()
+
+    def go_back(self, step: int | None) -> None:
+        """Make ready for another roll call, and the protocol from a checkpoint or the start on."""
+        self.ledger, self.progress = Ledger(), Progress()
+        self.resume_from, self._outcome, self._open = step, None, None
 
     # Flower's hooks -------------------------------------------------------------------------
 
@@ -214,7 +219,9 @@ class ActiveParty(Member, Strategy):
                 last_line(f if isinstance(f, BaseException) else f[1].status.message)
                 for f in failures
             }
-            raise PartyError(f"{name} did not answer {self._where(asked)}: {'; '.join(reasons)}")
+            away = any(isinstance(failure, PartyAway) for failure in failures)
+            kind = PartyAway if away else PartyError
+            raise kind(f"{name} did not answer {self._where(asked)}: {'; '.join(reasons)}")
         if "error" in res.metrics:
             error, message = res.metrics["error"], res.metrics["message"]
             where = self._where(asked, str(res.metrics.get("phase", "")))

@@ -196,6 +196,8 @@ def _train(folder: "RunFolder") -> dict[str, Any]:
     from vfl_flower.runs import party_logs
 
     cfg = folder.cfg
+    if cfg.carrier not in ("auto", "local"):
+        raise ConfigError(f"carrier is {cfg.carrier}, which needs flwr run; use auto or local here")
     active, passive = _build(cfg, folder.path)
 
     def carry(active: "ActiveParty") -> None:

@@ -19,8 +19,8 @@ from vfl_flower.protections import protections
 from vfl_flower.runs import MetricsFile, RunFolder
 from vfl_flower.tensorboard import TensorBoard
 
-Carry = Callable[[ActiveParty], None]
-"""Runs the active party's protocol to its end over some carrier."""
+Carry = Callable[[ActiveParty], dict[str, Any] | None]
+"""Runs the active party's protocol to its end over some carrier, of which it may return facts."""
 
 
 def conduct(
@@ -68,8 +68,8 @@ def conduct(
             if not folder.fresh:
                 folder.begin()  # a new one begins once all parties are there
         active.observer = Observers(*watching)
-        _carry_out(active, carry)
-        result = result_of(active, carrier)
+        facts = _carry_out(active, carry)
+        result = result_of(active, carrier) | {"carriage": facts or {}}
         if wanted(active.cfg):
             active.observer.on_bounds()
             result["bounds"] = bounds_of(active)
@@ -81,10 +81,10 @@ def conduct(
     return result
 
 
-def _carry_out(active: ActiveParty, carry: Carry) -> None:
+def _carry_out(active: ActiveParty, carry: Carry) -> dict[str, Any] | None:
     """Run the protocol; whatever happens, the observers and the active party hear of its end."""
     try:
-        carry(active)
+        return carry(active)
     finally:
         active.observer.on_end()
         active.close()

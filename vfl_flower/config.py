@@ -76,7 +76,10 @@ class RunConfig:
 
     blinding: str = knob("pairwise", "privacy", "pairwise, or none (for measuring: unprotected)")
     party_randomness: str = knob(
-        "public", "privacy", "initial weights, dropout: public (from seed) or each party's private"
+        "auto",
+        "privacy",
+        "initial weights, dropout: public (from seed) or each party's private; auto: public where "
+        "one machine has all parties, else private",
     )
 
     out: str = knob("", "system", "run folder; empty: a new one under runs/")
@@ -84,6 +87,13 @@ class RunConfig:
     checkpoint_every: int = knob(1, "system", "epochs between checkpoints")
     device: str = knob("auto", "system", "where networks compute: cpu, cuda or auto")
     threads: int = knob(1, "system", "torch threads of each party")
+    carrier: str = knob("auto", "carrier", "local, messages or stream; auto: local here, or stream")
+    run_name: str = knob("", "carrier", "the run's name at every party; empty: Flower's run id")
+    stream_listen: str = knob(
+        "", "carrier", "where parties dial in, host:port; simulated: loopback"
+    )
+    stream_advertise: str = knob("", "carrier", "what parties are told to dial, host:port")
+    stream_grace: float = knob(60.0, "carrier", "seconds that a connection may be lost")
     party_timeout: float = knob(60.0, "system", "seconds to wait for the parties at the start")
 
     def __post_init__(self) -> None:
@@ -169,9 +179,18 @@ MIXED = ("cnn", "lenet", "mlp", "mlp")
 OWN_NETWORK = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 """A user's network: ``package.module:Class``."""
 
+CARRIERS = ("auto", "local", "messages", "stream")
+NAME = re.compile(r"([A-Za-z0-9_][\w.-]{0,99})?", re.ASCII)
+"""A run's name becomes a folder's at every party."""
+
+ADDRESS = re.compile(r"([\w.-]+|\[[0-9A-Fa-f:]+\]):\d{1,5}", re.ASCII)
+
 FLOAT32_MAX = 3.4028234e38
 LONGEST = 1e9  # seconds; Python cannot wait much longer
-CIRCUMSTANCES = ("data-dir", "download", "out", "device", "tensorboard", "party-timeout")
+CIRCUMSTANCES = (
+    *("data-dir", "download", "out", "device", "tensorboard", "party-timeout"),
+    *("carrier", "run-name", "stream-listen", "stream-advertise", "stream-grace"),
+)
 """Knobs that say where a run happens, not what it is."""
 
 
@@ -253,6 +272,12 @@ def check(cfg: RunConfig) -> None:
     _one_of(cfg, "party_randomness", PARTY_RANDOMNESS)
     _one_of(cfg, "bounds", ("auto", "on", "off"))
     _one_of(cfg, "device", DEVICES)
+    _one_of(cfg, "carrier", CARRIERS)
+    if not NAME.fullmatch(cfg.run_name):
+        raise ConfigError(f"run-name must be letters, digits, . - and _, not '{cfg.run_name}'")
+    for key, address in (("listen", cfg.stream_listen), ("advertise", cfg.stream_advertise)):
+        if address and not ADDRESS.fullmatch(address):
+            raise ConfigError(f"stream-{key} must be host:port, not '{address}'")
     if cfg.loss:
         _one_of(cfg, "loss", LOSSES)
     _at_least(cfg, 1, "embedding_dim", "batch_size", "eval_batch_size", "checkpoint_every")
@@ -264,10 +289,7 @@ def check(cfg: RunConfig) -> None:
     _at_least(cfg, 2, "parties")
     if not 0 < cfg.validation < 1:
         raise ConfigError(f"validation must lie between 0 and 1, not {cfg.validation}")
-    if not 0 < cfg.party_timeout <= LONGEST:
-        raise ConfigError(
-            f"party-timeout must be positive seconds up to {LONGEST:g}, not {cfg.party_timeout}"
-        )
+    _seconds(cfg, "party_timeout", "stream_grace")
     if cfg.models != "mixed":
         _list_of(cfg, "models", _model)
     _list_of(cfg, "weights", lambda entry: None)
@@ -300,6 +322,14 @@ def _at_most(cfg: RunConfig, most: int, *keys: str) -> None:
     for key in keys:
         if getattr(cfg, key) > most:
             raise ConfigError(f"{kebab(key)} must be at most {most}, not {getattr(cfg, key)}")
+
+
+def _seconds(cfg: RunConfig, *keys: str) -> None:
+    for key in keys:
+        if not 0 < getattr(cfg, key) <= LONGEST:
+            raise ConfigError(
+                f"{kebab(key)} must be positive seconds up to {LONGEST:g}, not {getattr(cfg, key)}"
+            )
 
 
 def _list_of(cfg: RunConfig, key: str, check_entry: Callable[[str], None]) -> None:

@@ -38,7 +38,7 @@ class Endpoint(Client):
             reply, rows, metrics = self.party.fit(from_parameters(ins.parameters), ins.config)
             return FitRes(OK, to_parameters(reply), rows, metrics)
         except Exception as error:
-            return _failed(error, self.party.index)
+            return failed(error, self.party.index)
 
 
 class RebuiltEndpoint(Client):
@@ -75,7 +75,7 @@ class RebuiltEndpoint(Client):
             res = Endpoint(party).fit(ins)
             self._write(party.memory())
         except Exception as error:
-            return _failed(error, self.index)
+            return failed(error, self.index)
         return res
 
     def _read(self) -> State:
@@ -93,5 +93,6 @@ class RebuiltEndpoint(Client):
         self.state.config_records[SKELETON] = ConfigRecord({"skeleton": skeleton})
 
 
-def _failed(error: Exception, index: int) -> FitRes:
+def failed(error: Exception, index: int) -> FitRes:
+    """Answer an exchange with what went wrong."""
     return FitRes(OK, to_parameters([]), 0, report(error, index))

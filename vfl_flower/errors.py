@@ -49,6 +49,14 @@ class PartyError(VflError):
     """A party failed in, or vanished from, an exchange."""
 
 
+class PartyAway(PartyError):
+    """A party is gone; the run can go on when it is back."""
+
+
+class StreamError(VflError):
+    """A session with the active party cannot be opened or kept."""
+
+
 class BlindingError(VflError):
     """A value cannot be blinded, or keys cannot be agreed."""
 

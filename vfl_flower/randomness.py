@@ -73,7 +73,7 @@ class Dropout(nn.Module):
 
 
 WORDS, WORDS_AT = 624, 24  # of the Mersenne Twister, in a state of torch's generator
-PARTY_RANDOMNESS = ("public", "private")
+PARTY_RANDOMNESS = ("auto", "public", "private")
 
 
 def public_origin(seed: int, place: int) -> int:

@@ -11,7 +11,7 @@ from flwr.common import GetPropertiesIns, Scalar
 from flwr.server.client_manager import ClientManager
 from flwr.server.client_proxy import ClientProxy
 
-from vfl_flower.errors import RosterError, last_line
+from vfl_flower.errors import PartyAway, RosterError, last_line
 from vfl_flower.names import party_name
 
 Properties = Mapping[str, Scalar]
@@ -54,6 +54,8 @@ def roll_call(manager: ClientManager, size: int, facts: Properties, timeout: flo
     ------
     RosterError
         If a party is missing, two claim one index, or one disagrees about a fact.
+    PartyAway
+        If one left while it was asked.
     """
     deadline = time.monotonic() + timeout
     while manager.num_available() < size and time.monotonic() < deadline:
@@ -94,11 +96,14 @@ def _who(index: int | None) -> str:
 
 def _ask_all(proxies: list[ClientProxy], timeout: float) -> list[tuple[ClientProxy, Properties]]:
     """Ask everybody connected for its properties at once; who is too late is left out."""
-    arrived: SimpleQueue[tuple[ClientProxy, Properties]] = SimpleQueue()
+    arrived: SimpleQueue[tuple[ClientProxy, Properties | PartyAway]] = SimpleQueue()
 
     def call(proxy: ClientProxy) -> None:
         try:
             answer: Properties = proxy.get_properties(GetPropertiesIns({}), None, None).properties
+        except PartyAway as away:
+            arrived.put((proxy, away))
+            return
         except Exception as error:
             answer = {"error": type(error).__name__, "message": last_line(error)}
         arrived.put((proxy, answer))
@@ -109,7 +114,10 @@ def _ask_all(proxies: list[ClientProxy], timeout: float) -> list[tuple[ClientPro
     deadline = time.monotonic() + timeout
     with suppress(Empty):
         while len(answers) < len(proxies):
-            answers.append(arrived.get(timeout=max(deadline - time.monotonic(), 0)))
+            proxy, answered = arrived.get(timeout=max(deadline - time.monotonic(), 0))
+            if isinstance(answered, PartyAway):  # a carrier that can wait for it will call again
+                raise answered
+            answers.append((proxy, answered))
     return answers
 
 

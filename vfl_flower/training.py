@@ -66,6 +66,8 @@ def train(party: "ActiveParty") -> Protocol:
     progress.started = time.monotonic()
     per_epoch = steps_per_epoch(cfg, len(party.rows["train"]))
     party.observer.on_start(progress.step, cfg.epochs * per_epoch, progress.records)
+    if progress.step == 0:  # a party that has to start again finds something to go back to
+        yield from checkpoint(party)
     while progress.step < cfg.epochs * per_epoch:
         for rows in _rest_of_epoch(party, per_epoch):
             losses = yield from party.step(rows, party.y[torch.from_numpy(rows)])
@@ -179,6 +181,6 @@ def restore(party: "ActiveParty", step: int) -> Protocol:
     party.progress.losses = state.pop("losses")
     party.progress.records = [Evaluation(**record) for record in state.pop("records")]
     party.ledger.carry_over(state.pop("ledger"))
-    party.exchange = state.pop("exchange")
+    party.exchange = max(party.exchange, state.pop("exchange"))  # it never goes back
     party.recall(state)
     yield ask("restore", np.array(step), purpose="upkeep")

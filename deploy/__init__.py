@@ -1,0 +1,1 @@
+"""What an organisation needs to take part: certificates, keys, start scripts."""

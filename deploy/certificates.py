@@ -1,0 +1,119 @@
+"""``python -m deploy.certificates DIR HOST [HOST ...]``: CA, server's certificate, node keys.
+
+The CA's certificate, ``ca.crt``, is what every SuperNode and every user of ``flwr`` gets. Keys are
+readable by their owner only. To renew, run it again: a CA that is there signs another certificate.
+"""
+
+import argparse
+import ipaddress
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+    load_pem_private_key,
+)
+
+from vfl_flower.cli import Parser, guarded
+from vfl_flower.errors import RunError
+from vfl_flower.state import write_atomically
+
+CA_DAYS, SERVER_DAYS = 3650, 365
+DAY = timedelta(days=1)
+
+
+def make_ca(folder: Path) -> None:
+    """Make ``ca.key`` and ``ca.crt`` unless they are there."""
+    if (folder / "ca.key").exists():
+        return
+    key = ec.generate_private_key(ec.SECP384R1())
+    name = _named("vfl-flower CA")
+    builder = _builder(name, name, key.public_key(), CA_DAYS).add_extension(
+        x509.BasicConstraints(ca=True, path_length=0), critical=True
+    )
+    _write_private(folder / "ca.key", key)
+    _write_public(folder / "ca.crt", builder.sign(key, SHA256()).public_bytes(Encoding.PEM))
+
+
+def make_server(folder: Path, hosts: Sequence[str]) -> None:
+    """Make ``server.key`` and ``server.crt`` for a SuperLink that is reached as `hosts`."""
+    ca = x509.load_pem_x509_certificate((folder / "ca.crt").read_bytes())
+    ca_key = load_pem_private_key((folder / "ca.key").read_bytes(), None)
+    if not isinstance(ca_key, ec.EllipticCurvePrivateKey):
+        raise RunError(f"{folder / 'ca.key'} is not a key that this program made")
+    key = ec.generate_private_key(ec.SECP384R1())
+    names = x509.SubjectAlternativeName([_general(host) for host in hosts])
+    builder = _builder(_named(hosts[0]), ca.subject, key.public_key(), SERVER_DAYS)
+    signed = builder.add_extension(names, critical=False).sign(ca_key, SHA256())
+    _write_private(folder / "server.key", key)
+    _write_public(folder / "server.crt", signed.public_bytes(Encoding.PEM))
+
+
+def make_node_key(path: Path) -> None:
+    """Make what ``ssh-keygen -t ecdsa -b 384`` makes: a SuperNode's key, and its public half."""
+    key = ec.generate_private_key(ec.SECP384R1())
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption())
+    write_atomically(path, pem)
+    line = key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
+    _write_public(path.with_name(path.name + ".pub"), line + b"\n")
+
+
+def _named(text: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, text[:64])])
+
+
+def _general(host: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)
+
+
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, days: int
+) -> x509.CertificateBuilder:
+    now = datetime.now(UTC)
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - DAY)
+        .not_valid_after(now + days * DAY)
+    )
+
+
+def _write_private(path: Path, key: ec.EllipticCurvePrivateKey) -> None:
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    write_atomically(path, pem)  # readable by its owner only
+
+
+def _write_public(path: Path, content: bytes) -> None:
+    write_atomically(path, content)
+    path.chmod(0o644)
+
+
+def _run(arguments: Sequence[str]) -> None:
+    made = Parser(prog="python -m deploy.certificates", allow_abbrev=False)
+    made.add_argument("folder", type=Path, metavar="DIR")
+    made.add_argument("hosts", nargs="+", metavar="HOST", help="how the SuperLink is reached")
+    made.add_argument("--nodes", type=int, default=0, metavar="N", help="also make N node keys")
+    given: argparse.Namespace = made.parse_args(arguments)
+    make_ca(given.folder)
+    make_server(given.folder, given.hosts)
+    for k in range(given.nodes):
+        make_node_key(given.folder / f"node{k + 1}")
+    sys.stdout.write(f"made in {given.folder}\n")
+
+
+if __name__ == "__main__":
+    sys.exit(guarded(lambda: _run(sys.argv[1:])))

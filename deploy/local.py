@@ -1,0 +1,211 @@
+"""``python -m deploy.local``: a whole deployment on this machine, on loopback, for one run.
+
+A SuperLink with TLS and SuperNode authentication, four SuperNodes, their certificates and keys made
+on the spot; then ``flwr run . local-deployment``, its log, and the end of all that was started.
+"""
+
+import argparse
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from deploy.certificates import make_ca, make_node_key, make_server
+from vfl_flower.cli import Parser, guarded
+from vfl_flower.errors import RunError
+
+ROOT = Path(__file__).resolve().parents[1]
+CONNECTION = "local-deployment"
+SMALL = 'models="mlp"'  # one party of five holds a single column of pixels, too narrow for a CNN
+QUIET = {
+    "FLWR_DISABLE_RUNTIME_DEPENDENCY_INSTALLATION": "1",
+    "FLWR_DISABLE_UPDATE_CHECK": "1",
+    "FLWR_TELEMETRY_ENABLED": "0",
+}
+START, ONLINE = 60.0, 60.0  # seconds
+
+
+class Deployment:
+    """A SuperLink and SuperNodes on loopback, for as long as the ``with`` block lasts.
+
+    Parameters
+    ----------
+    folder : Path
+        Where certificates, keys, logs and the parties' state go.
+    nodes : int
+        How many SuperNodes, one for each passive party.
+    app : Path
+        The project that is run.
+    """
+
+    def __init__(self, folder: Path, nodes: int, app: Path = ROOT) -> None:
+        self.folder, self.nodes, self.app = folder, nodes, app
+        self.port = free_port()
+        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self.env = (
+            os.environ
+            | QUIET
+            | {
+                "FLWR_HOME": str(folder / "flwr"),
+                "VFL_FLOWER_HOME": str(folder / "active"),
+                "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
+            }
+        )
+
+    def __enter__(self) -> "Deployment":
+        """Start everything, and wait until all nodes are online."""
+        try:
+            self._prepare()
+            self._start_link()
+            for k in range(self.nodes):
+                self.flwr(
+                    "supernode", "register", str(self.folder / f"node{k + 1}.pub"), CONNECTION
+                )
+                self.start_node(k)
+            self._wait_online()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """End what was started, SuperNodes first."""
+        for name in sorted(self.processes, reverse=True):
+            self.end(name)
+
+    def _prepare(self) -> None:
+        make_ca(self.folder)
+        make_server(self.folder, ["localhost", "127.0.0.1"])
+        for k in range(self.nodes):
+            make_node_key(self.folder / f"node{k + 1}")
+        (self.folder / "flwr").mkdir(exist_ok=True)
+        (self.folder / "flwr" / "config.toml").write_text(
+            f'[superlink.{CONNECTION}]\naddress = "127.0.0.1:{self.port}"\n'
+            f'root-certificates = "{self.folder / "ca.crt"}"\n'
+        )
+
+    def _start_link(self) -> None:
+        certificates = ("ssl-ca-certfile", "ca.crt"), ("ssl-certfile", "server.crt")
+        files = [*certificates, ("ssl-keyfile", "server.key")]
+        self._start(
+            "link",
+            "flower-superlink",
+            *("--host", "127.0.0.1", "--port", str(self.port), "--enable-supernode-auth"),
+            *(part for flag, file in files for part in (f"--{flag}", str(self.folder / file))),
+        )
+        deadline = time.monotonic() + START
+        while not _listens(self.port):
+            if self.processes["link"].poll() is not None or time.monotonic() > deadline:
+                raise RunError(f"the SuperLink did not start; see {self.folder / 'link.log'}")
+            time.sleep(0.2)
+
+    def start_node(self, k: int, **own: object) -> None:
+        """Start the SuperNode of one passive party; `own` are keys of its node configuration."""
+        config = {"partition-id": k, "state-dir": str(self.folder / f"party-{k + 1}")} | own
+        entries = [(key.replace("_", "-"), value) for key, value in config.items()]
+        written = " ".join(f"{key}={_toml(value)}" for key, value in entries)
+        self._start(
+            f"node{k + 1}",
+            "flower-supernode",
+            *("--superlink", f"127.0.0.1:{self.port}", "--port", str(free_port())),
+            *("--root-certificates", str(self.folder / "ca.crt")),
+            *("--auth-supernode-private-key", str(self.folder / f"node{k + 1}")),
+            *("--node-config", written),
+        )
+
+    def _start(self, name: str, program: str, *arguments: str) -> None:
+        with (self.folder / f"{name}.log").open("ab") as log:
+            self.processes[name] = subprocess.Popen(  # noqa: S603
+                [str(Path(sys.executable).parent / program), *arguments],
+                cwd=self.folder,
+                env=self.env,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def _wait_online(self) -> None:
+        deadline = time.monotonic() + ONLINE
+        while self.flwr("supernode", "list", CONNECTION).count("online") < self.nodes:
+            if time.monotonic() > deadline:
+                raise RunError(f"the SuperNodes did not come online; see {self.folder}/node*.log")
+            time.sleep(1)
+
+    def end(self, name: str) -> None:
+        """End one process and its children."""
+        process = self.processes.pop(name)
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            try:
+                os.killpg(process.pid, number)
+                process.wait(15)
+            except ProcessLookupError:
+                return
+            except subprocess.TimeoutExpired:
+                continue
+
+    def flwr(self, *arguments: str) -> str:
+        """Run one ``flwr`` command and return what it printed."""
+        done = subprocess.run(  # noqa: S603
+            [str(Path(sys.executable).parent / "flwr"), *arguments],
+            cwd=self.app,
+            env=self.env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        return done.stdout
+
+    def run(self, knobs: str) -> int:
+        """Run the app, its log on this terminal; return 0 if the run completed."""
+        listen = f'parties={self.nodes + 1} stream-listen="127.0.0.1:0" {knobs}'
+        command = ["run", ".", CONNECTION, "--stream", "--run-config", listen]
+        program = str(Path(sys.executable).parent / "flwr")
+        subprocess.run([program, *command], cwd=self.app, env=self.env, check=False)  # noqa: S603
+        listed = self.flwr("list", CONNECTION, "--format", "json")
+        return 0 if "finished:completed" in listed else 1
+
+
+def free_port() -> int:
+    """Return a port of loopback that nobody uses at the moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _toml(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool | int | float) else f'"{value}"'
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def _run(arguments: Sequence[str]) -> None:
+    made = Parser(prog="python -m deploy.local", description=__doc__, allow_abbrev=False)
+    made.add_argument("--nodes", type=int, default=4, metavar="N", help="passive parties (4)")
+    made.add_argument(
+        "--run-config", default='models="mlp"', metavar="KNOBS", help="as for flwr run"
+    )
+    made.add_argument("--keep", type=Path, metavar="DIR", help="keep logs, keys and results there")
+    given: argparse.Namespace = made.parse_args(arguments)
+    folder = (given.keep or Path(tempfile.mkdtemp(prefix="vfl-flower-"))).absolute()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        with Deployment(folder, given.nodes) as deployment:
+            if deployment.run(given.run_config):
+                raise RunError("the run did not complete; its log is above")
+    finally:
+        if not given.keep:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(guarded(lambda: _run(sys.argv[1:])))

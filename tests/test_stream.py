@@ -1,0 +1,299 @@
+"""Sessions that are disturbed end in the undisturbed result, or in the right error."""
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from flwr.client import Client
+from flwr.common import FitIns, FitRes, GetPropertiesIns, GetPropertiesRes
+
+from deploy.local import free_port
+from tests.chaos import Proxy
+from tests.contract import Tap
+from tests.streams import FakeGrid, node, run_streamed, visit
+from vfl_flower import blinding
+from vfl_flower.active import ActiveParty
+from vfl_flower.build import build_active, build_passive
+from vfl_flower.config import RunConfig
+from vfl_flower.errors import PartyAway, PartyError, RosterError, VflError
+from vfl_flower.local import run_local
+from vfl_flower.stream import opening
+from vfl_flower.stream.carry import run_stream
+from vfl_flower.stream.frame import Frame
+from vfl_flower.stream.guest import Guest
+
+CFG = RunConfig(models="mlp", epochs=3, batch_size=200, embedding_dim=16, stream_grace=5.0)
+K = CFG.parties - 1
+
+
+@pytest.fixture(scope="module")
+def undisturbed() -> dict[str, torch.Tensor]:
+    """Return the active party's weights after a local run."""
+    active = build_active(CFG)
+    run_local(active, [build_passive(CFG, k) for k in range(K)])
+    return active.net.state_dict()
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let nodes be looked at and invited again sooner than in earnest."""
+    monkeypatch.setattr(opening, "POLL", 0.1)
+    monkeypatch.setattr(opening, "AGAIN", 0.3)
+
+
+def assert_equal(active: ActiveParty, expected: dict[str, torch.Tensor]) -> None:
+    for name, value in active.net.state_dict().items():
+        assert torch.equal(value, expected[name]), name
+
+
+def taps() -> list[Tap]:
+    return [Tap(build_passive(CFG, k).to_client()) for k in range(K)]
+
+
+@dataclass
+class Changed(Client):
+    """Does something before or after each exchange of a party."""
+
+    client: Client
+    before: Callable[[int], None] = lambda n: None
+    after: Callable[[int, FitRes], FitRes] = lambda n, res: res
+    count: int = 0
+
+    def get_properties(self, ins: GetPropertiesIns) -> GetPropertiesRes:
+        return self.client.get_properties(ins)
+
+    def fit(self, ins: FitIns) -> FitRes:
+        self.count += 1
+        self.before(self.count)
+        return self.after(self.count, self.client.fit(ins))
+
+
+# Connections that fail --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def proxied() -> Iterator[tuple[Proxy, RunConfig, str]]:
+    """Return a proxy, a configuration whose parties dial it, and where it leads."""
+    port = free_port()
+    proxy = Proxy(port)
+    cfg = replace(CFG, stream_advertise=f"127.0.0.1:{proxy.port}")
+    yield proxy, cfg, f"127.0.0.1:{port}"
+    proxy.close()
+
+
+def run_through(cfg: RunConfig, listen: str, clients: list[Tap]) -> tuple[ActiveParty, Any]:
+    active = build_active(cfg)
+    grid = FakeGrid({100 + k: partial(visit, client) for k, client in enumerate(clients)})
+    return active, run_stream(active, grid, listen, {})  # type: ignore[arg-type]
+
+
+def test_cut_connections_change_nothing(
+    proxied: tuple[Proxy, RunConfig, str],
+    undisturbed: dict[str, torch.Tensor],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Every exchange is computed once, and no mask is used twice."""
+    masks: list[tuple[bytes, int, str, bytes]] = []
+    real = blinding.mask
+
+    def recorded(key: bytes, exchange: int, phase: str, digest: bytes, count: int) -> Any:
+        masks.append((key, exchange, phase, digest))
+        return real(key, exchange, phase, digest, count)
+
+    monkeypatch.setattr(blinding, "mask", recorded)
+    proxy, cfg, listen = proxied
+    clients = taps()
+    cutting = iter(range(5, 60, 10))
+    when = {next(cutting) for _ in range(5)}
+    slow = Changed(clients[1].client, before=lambda n: proxy.cut() if n in when else None)
+    clients[1].client = slow  # the connections go while this party computes
+    active, facts = run_through(cfg, listen, clients)
+    assert_equal(active, undisturbed)
+    assert all(count >= 2 for count in facts["reconnects"].values())
+    assert [len(tap.sent) for tap in clients] == [active.exchange] * K
+    assert len(masks) == 2 * len(set(masks))  # each pair's two ends, and never again
+
+
+@pytest.mark.parametrize("double", [False, True])
+def test_truncated_and_doubled_bytes_change_nothing(
+    double: bool, proxied: tuple[Proxy, RunConfig, str], undisturbed: dict[str, torch.Tensor]
+) -> None:
+    proxy, cfg, listen = proxied
+    proxy.budget, proxy.double = 200_000, double
+    clients = taps()
+    active, facts = run_through(cfg, listen, clients)
+    assert_equal(active, undisturbed)
+    assert sum(facts["reconnects"].values()) >= 1
+    assert [len(tap.sent) for tap in clients] == [active.exchange] * K
+
+
+def test_a_slow_network_changes_nothing(
+    proxied: tuple[Proxy, RunConfig, str], undisturbed: dict[str, torch.Tensor]
+) -> None:
+    proxy, cfg, listen = proxied
+    proxy.delay = 0.01
+    active, _ = run_through(cfg, listen, taps())
+    assert_equal(active, undisturbed)
+
+
+def test_a_party_that_cannot_reach_the_address_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    cfg = replace(
+        CFG, stream_advertise=f"127.0.0.1:{free_port()}", stream_grace=0.5, party_timeout=3.0
+    )
+    with pytest.raises(RosterError, match="missing after 3 s: party-1, party-2, party-3"):
+        run_through(cfg, "127.0.0.1:0", taps())
+    assert "was not heard for more than 0.5 s" in caplog.text
+
+
+# Parties that fail ------------------------------------------------------------------------------
+
+
+def nodes(folder: Path, cfg: RunConfig) -> dict[int, Callable[[FitIns], FitRes]]:
+    """Return real nodes, each built anew for each session, with state folders of their own."""
+    knobs = cfg.to_mapping()
+    return {
+        100 + k: lambda ins, k=k: node(k, folder / f"node{k}", knobs).fit(ins)  # type: ignore[misc]
+        for k in range(K)
+    }
+
+
+class Killed(BaseException):
+    """What stands for a process's sudden end."""
+
+
+def kill(
+    monkeypatch: pytest.MonkeyPatch, moments: tuple[int, ...], then: Callable[[], None]
+) -> list[int]:
+    """Let node 101 die before it answers certain requests; return the moments that are left."""
+    left, answered, compute = list(moments), 0, Guest._compute
+
+    def die(self: Guest, frame: Frame) -> bytes:
+        nonlocal answered
+        if self.invitation.node == 101:
+            answered += 1
+            if left and answered >= left[0]:
+                left.pop(0)
+                then()
+                raise Killed("killed")
+        return compute(self, frame)
+
+    monkeypatch.setattr(Guest, "_compute", die)
+    return left
+
+
+@pytest.mark.parametrize("moments", [(1,), (2,), (9,), (40,), (12, 30, 31)])
+def test_a_killed_party_comes_back_and_the_weights_are_the_same(
+    moments: tuple[int, ...],
+    tmp_path: Path,
+    undisturbed: dict[str, torch.Tensor],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cfg = replace(CFG, run_name="one", party_randomness="public", bounds="off")
+    left = kill(monkeypatch, moments, lambda: None)
+    active = build_active(cfg, tmp_path)
+    grid = FakeGrid(nodes(tmp_path, cfg))
+    facts = run_stream(active, grid, "127.0.0.1:0", cfg.to_mapping())  # type: ignore[arg-type]
+    assert left == []
+    assert_equal(active, undisturbed)
+    assert facts["returns_to_a_checkpoint"] == len(moments)
+
+
+def test_a_party_that_stays_away_is_named_and_checkpoints_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cfg = replace(CFG, run_name="one", stream_grace=0.5, party_timeout=2.0, bounds="off")
+    grid = FakeGrid(nodes(tmp_path, cfg))
+    kill(monkeypatch, (30,), partial(grid.nodes.__delitem__, 101))
+    with pytest.raises(RosterError, match="missing after 2 s: party-2"):
+        run_stream(
+            build_active(cfg, tmp_path),
+            grid,  # type: ignore[arg-type]
+            "127.0.0.1:0",
+            cfg.to_mapping(),
+        )
+    assert list((tmp_path / "active").glob("checkpoint-*"))
+    assert list((tmp_path / "node1" / "one" / "party-2").glob("checkpoint-*"))
+
+
+def test_a_party_that_dies_again_and_again_ends_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cfg = replace(CFG, run_name="one", bounds="off")
+    left = kill(monkeypatch, tuple(range(1, 100)), lambda: None)
+    with pytest.raises(PartyAway, match="killed"):
+        run_stream(
+            build_active(cfg, tmp_path),
+            FakeGrid(nodes(tmp_path, cfg)),  # type: ignore[arg-type]
+            "127.0.0.1:0",
+            cfg.to_mapping(),
+        )
+    assert 90 < len(left) < 99
+
+
+def sending(*tensors: bytes) -> Callable[[FitRes], FitRes]:
+    return lambda res: replace(res, parameters=replace(res.parameters, tensors=list(tensors)))
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (sending(b"x"), "party-2 garbled"),
+        (sending(), "not all did"),
+        (lambda res: replace(res, metrics={"error": "Odd", "message": "no"}), "party-2 .* Odd: no"),
+    ],
+)
+def test_a_party_that_answers_badly_is_told(change: Callable[[FitRes], FitRes], says: str) -> None:
+    clients: list[Client] = list(taps())
+    clients[1] = Changed(clients[1], after=lambda n, res: change(res) if n == 9 else res)
+    with pytest.raises(VflError, match=says):
+        run_streamed(build_active(CFG), clients)
+
+
+def test_an_answer_that_no_session_carries_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vfl_flower.stream.frame.LARGEST", 20_000)
+    with pytest.raises(PartyError, match=r"a message of .* MiB is more than"):
+        run_streamed(build_active(CFG), taps())
+
+
+def test_two_nodes_with_one_index_are_refused() -> None:
+    clients = [build_passive(CFG, k).to_client() for k in (0, 1, 1)]
+    with pytest.raises(RosterError, match="two parties say that they are party-2"):
+        run_streamed(build_active(CFG), clients)
+
+
+def test_a_party_that_cannot_be_built_says_why(tmp_path: Path) -> None:
+    knobs = CFG.to_mapping()
+    grid = FakeGrid(
+        {
+            100 + k: node(k, tmp_path, knobs, **({"model": "cnn7"} if k else {})).fit
+            for k in range(K)
+        }
+    )
+    with pytest.raises(RosterError, match=r"party-[123]: models: unknown 'cnn7'"):
+        run_stream(build_active(CFG), grid, "127.0.0.1:0", knobs)  # type: ignore[arg-type]
+
+
+def test_no_secret_is_logged(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    grids: list[FakeGrid] = []
+    real = FakeGrid.__post_init__
+
+    def kept(self: FakeGrid) -> None:
+        grids.append(self)
+        real(self)
+
+    monkeypatch.setattr(FakeGrid, "__post_init__", kept)
+    run_streamed(build_active(CFG), taps())
+    tokens = [ins.config["stream-token"] for grid in grids for ins in grid.opened]
+    assert len(tokens) == K
+    for token in tokens:
+        assert isinstance(token, bytes)
+        for written in (token.hex(), repr(token), str(list(token))):
+            assert written not in caplog.text

@@ -1,0 +1,106 @@
+"""What travels in a session: numbered frames of a small record and npy arrays, no pickle.
+
+A frame is, in network order: magic ``VFS`` and a version byte, the kind (1 byte), the sequence
+number (8 bytes), the length of the record (4 bytes) and the number of arrays (4 bytes); the record,
+JSON in UTF-8; then each array with its length (8 bytes) before it.
+"""
+
+import json
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+from flwr.common import Scalar
+
+from vfl_flower.errors import ProtocolError
+
+VERSION = 1
+HEAD = struct.Struct("!3sBBQII")
+LENGTH = struct.Struct("!Q")
+MAGIC = b"VFS"
+LARGEST = 1 << 28  # bytes of a frame; a larger one is refused before it is read
+
+
+class Kind(IntEnum):
+    """What a frame is for."""
+
+    ROLL_CALL = 1
+    EXCHANGE = 2
+    REPLY = 3
+    END = 4
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One request or reply.
+
+    Attributes
+    ----------
+    kind : Kind
+    sequence : int
+        Of the request, counted from 1 in each session; a reply has its request's.
+    record : dict of str to scalar
+        Flower's config or metrics.
+    tensors : list of bytes
+        Npy arrays, as Flower's parameters carry them.
+    """
+
+    kind: Kind
+    sequence: int
+    record: Mapping[str, Scalar]
+    tensors: Sequence[bytes]
+
+    def encode(self) -> bytes:
+        """Return the frame's bytes.
+
+        Raises
+        ------
+        ProtocolError
+            If they are more than `LARGEST`.
+        """
+        record = json.dumps(dict(self.record)).encode()
+        head = HEAD.pack(MAGIC, VERSION, self.kind, self.sequence, len(record), len(self.tensors))
+        parts = [head, record]
+        for tensor in self.tensors:
+            parts += (LENGTH.pack(len(tensor)), tensor)
+        size = sum(map(len, parts))
+        if size > LARGEST:
+            raise ProtocolError(
+                f"a message of {size / 2**20:.0f} MiB is more than the {LARGEST >> 20} MiB that a "
+                "session carries; lower batch-size, eval-batch-size or embedding-dim"
+            )
+        return b"".join(parts)
+
+
+def decode_frame(content: bytes) -> Frame:
+    """Read a frame.
+
+    Raises
+    ------
+    ProtocolError
+        If it is not whole and well-formed.
+    """
+    try:
+        magic, version, kind, sequence, length, count = HEAD.unpack_from(content)
+        if (magic, version) != (MAGIC, VERSION):
+            raise ValueError("not a frame of this version")
+        at = HEAD.size + length
+        record = json.loads(content[HEAD.size : at])
+        if not isinstance(record, dict) or not all(map(_scalar, record.values())):
+            raise ValueError("not a record of scalars")
+        tensors = []
+        for _ in range(count):
+            (size,) = LENGTH.unpack_from(content, at)
+            at += LENGTH.size
+            tensors.append(content[at : at + size])
+            at += size
+        if at != len(content):
+            raise ValueError("cut short or too long")
+        return Frame(Kind(kind), sequence, record, tensors)
+    except (struct.error, ValueError, RecursionError) as error:
+        raise ProtocolError("a frame arrived that cannot be read") from error
+
+
+def _scalar(value: object) -> bool:
+    return isinstance(value, bool | int | float | str)

@@ -1,0 +1,166 @@
+"""Opens sessions: an invitation for every node, through Flower's own authenticated channel."""
+
+import json
+import logging
+import time
+from collections.abc import Mapping
+from threading import Event, Thread
+from typing import Any
+
+from flwr.app import Message
+from flwr.app.message_type import MessageType
+from flwr.common import FitIns, Parameters, Scalar
+from flwr.compat.common import recorddict_compat as compat
+from flwr.server import SimpleClientManager
+from flwr.serverapp import Grid
+from flwr.supercore.run import RunNotRunningException
+
+from vfl_flower.errors import PartyAway, ProtocolError, last_line
+from vfl_flower.roster import Roster
+from vfl_flower.stream.hub import Hub, Invitation
+from vfl_flower.stream.proxy import StreamProxy
+from vfl_flower.stream.session import Session
+
+log = logging.getLogger("vfl_flower.stream")
+
+POLL = 1.0  # seconds between looks at nodes and replies
+AGAIN = 5.0  # seconds until a node that did not keep its session is invited again
+LIFE = 30 * 24 * 3600.0  # seconds that an invitation's message lives: longer than any run
+KEYS = ("address", "certificate", "run", "node", "token", "grace")
+
+
+def invitation_to(invitation: Invitation, knobs: Mapping[str, object]) -> FitIns:
+    """Write the request that opens a session."""
+    config: dict[str, Scalar] = {f"stream-{key}": getattr(invitation, key) for key in KEYS}
+    for key in ("run", "node"):  # Flower's ids have 64 bits, its records' numbers have 63
+        config[f"stream-{key}"] = str(config[f"stream-{key}"])
+    config["stream-knobs"] = json.dumps(knobs)
+    return FitIns(Parameters([], "numpy.ndarray"), config)
+
+
+def invitation_in(config: Mapping[str, Scalar]) -> tuple[Invitation, dict[str, object]] | None:
+    """Read an invitation and the run's knobs, or None where a request is not one.
+
+    Raises
+    ------
+    ProtocolError
+        If it is damaged.
+    """
+    if "stream-token" not in config:
+        return None
+    try:
+        values = {key: config[f"stream-{key}"] for key in KEYS}
+        invitation = Invitation(
+            str(values["address"]),
+            bytes(values["certificate"]),  # type: ignore[arg-type]
+            int(values["run"]),
+            int(values["node"]),
+            bytes(values["token"]),  # type: ignore[arg-type]
+            float(values["grace"]),
+        )
+        return invitation, json.loads(str(config["stream-knobs"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise ProtocolError("an invitation to a session cannot be read") from error
+
+
+class Opening:
+    """Keeps every node of a run in a session, and a client manager told of who is.
+
+    Parameters
+    ----------
+    grid : Grid
+        Flower's.
+    knobs : mapping
+        What the parties are told of the run.
+
+    Attributes
+    ----------
+    manager : SimpleClientManager
+        Has a `StreamProxy` for each session that a party has joined.
+    stopped : Event
+        Is set when Flower says that the run is over.
+    """
+
+    def __init__(self, grid: Grid, knobs: Mapping[str, object]) -> None:
+        self.grid, self.knobs = grid, knobs
+        self.manager, self.stopped = SimpleClientManager(), Event()
+        self._sessions: dict[int, tuple[Session, float]] = {}
+        self._messages: dict[str, Session] = {}
+        self._proxies: dict[Session, StreamProxy] = {}
+        self._done = Event()
+        self._thread: Thread | None = None
+
+    def joined(self, session: Session) -> None:
+        """Hear from the hub that a party is there."""
+        self._proxies[session] = StreamProxy(session)
+        self.manager.register(self._proxies[session])
+
+    def ended(self, session: Session) -> None:
+        """Hear from the hub that a session is over."""
+        if proxy := self._proxies.pop(session, None):
+            self.manager.unregister(proxy)
+
+    def facts(self, roster: Roster) -> dict[str, Any]:
+        """Return what is to be known of the sessions, by party."""
+        sessions = {n: p.session for _, n, p in roster if isinstance(p, StreamProxy)}
+        return {
+            "addresses": {name: session.peer for name, session in sessions.items()},
+            "reconnects": {name: session.reconnects for name, session in sessions.items()},
+        }
+
+    def start(self, hub: Hub) -> None:
+        """Begin to invite."""
+        self._thread = Thread(target=self._keep, args=(hub,), daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Invite nobody any more."""
+        self._done.set()
+        if self._thread:
+            self._thread.join()
+
+    def _keep(self, hub: Hub) -> None:
+        while not self._done.is_set():
+            try:
+                self._invite(hub)
+                self._pull()
+            except RunNotRunningException:
+                self.stopped.set()
+                return
+            except Exception as error:  # Flower's server may be away for a while
+                log.warning("Flower cannot be asked for nodes and replies: %s", last_line(error))
+            self._done.wait(POLL)
+
+    def _invite(self, hub: Hub) -> None:
+        """Invite the nodes that have no session."""
+        for node in self.grid.get_node_ids():
+            session, since = self._sessions.get(node, (None, 0.0))
+            if session and (session.alive or time.monotonic() - since < AGAIN):
+                continue
+            invitation, session = hub.invite(node)
+            content = compat.fitins_to_recorddict(
+                invitation_to(invitation, self.knobs), keep_input=True
+            )
+            message = Message(content, node, MessageType.TRAIN, ttl=LIFE)
+            self._sessions[node] = session, time.monotonic()
+            for sent in self.grid.push_messages([message]):
+                self._messages[sent] = session
+
+    def _pull(self) -> None:
+        """Hear of the nodes whose answer to the invitation is there: their session is over."""
+        if not self._messages:
+            return
+        for message in self.grid.pull_messages(list(self._messages)):
+            session = self._messages.pop(message.metadata.reply_to_message_id, None)
+            if session and session.alive:
+                reason = _reason(message)
+                log.warning("node %d left its session: %s", session.node, reason)
+                session.fail(PartyAway(reason))
+
+
+def _reason(message: Message) -> str:
+    """Return why a node left its session."""
+    if message.has_error():
+        return f"Flower says: {message.error.reason}"
+    metrics = compat.recorddict_to_fitres(message.content, keep_input=False).metrics
+    return f"{metrics.get('error', 'it left')!s}: {metrics.get('message', 'no reason given')!s}"
