@@ -52,6 +52,7 @@ GOOD: dict[str, st.SearchStrategy[object]] = {
     "stream-listen": st.sampled_from(("0.0.0.0:9443", "[::1]:9443", "host.example:1")),
     "stream-advertise": st.sampled_from(("host.example:9443", "10.0.0.1:1")),
     "stream-grace": st.floats(0.001, 1e9).filter(lambda seconds: seconds != 60.0),
+    "return-timeout": st.floats(0.001, 1e9).filter(lambda seconds: seconds != 300.0),
     "party-timeout": st.floats(0.001, 1e9).filter(lambda seconds: seconds != 60.0),
 }
 
@@ -91,6 +92,7 @@ BAD: list[tuple[str, object]] = [
     ("stream-listen", "host:"),
     ("stream-advertise", "https://host:1"),
     ("stream-grace", 0.0),
+    ("return-timeout", -1.0),
     ("stream-grace", float("nan")),
     ("epochs", -1),
     ("seed", -1),

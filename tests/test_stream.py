@@ -206,7 +206,7 @@ def test_a_killed_party_comes_back_and_the_weights_are_the_same(
 def test_a_party_that_stays_away_is_named_and_checkpoints_stay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cfg = replace(CFG, run_name="one", stream_grace=0.5, party_timeout=2.0, bounds="off")
+    cfg = replace(CFG, run_name="one", stream_grace=0.5, return_timeout=2.0, bounds="off")
     grid = FakeGrid(nodes(tmp_path, cfg))
     kill(monkeypatch, (30,), partial(grid.nodes.__delitem__, 101))
     with pytest.raises(RosterError, match="missing after 2 s: party-2"):

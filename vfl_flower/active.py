@@ -51,6 +51,8 @@ class ActiveParty(Member, Strategy):
         Where training is.
     resume_from : int or None
         The step whose checkpoint to continue from.
+    patience : float
+        Seconds to wait for the parties at the next roll call.
     stop : bool
         Set it, from a signal handler, say, to end after the step in hand with a checkpoint.
     """
@@ -67,6 +69,7 @@ class ActiveParty(Member, Strategy):
         self.resume_from: int | None = None
         self.exchange = 0
         self.stop = False
+        self.patience = self.cfg.party_timeout
         self._worker, self._busy = Worker(), False
         self._driver: Driver | None = None
         self._outcome: Replies | Exception | None = None
@@ -97,6 +100,7 @@ class ActiveParty(Member, Strategy):
         """Make ready for another roll call, and the protocol from a checkpoint or the start on."""
         self.ledger, self.progress = Ledger(), Progress()
         self.resume_from, self._outcome, self._open = step, None, None
+        self.patience = self.cfg.return_timeout
 
     # Flower's hooks -------------------------------------------------------------------------
 
@@ -104,7 +108,7 @@ class ActiveParty(Member, Strategy):
         """Call the roll and begin the protocol."""
         self.use_threads()
         self.roster: Roster = roll_call(
-            client_manager, self.cfg.parties - 1, self.facts(), self.cfg.party_timeout
+            client_manager, self.cfg.parties - 1, self.facts(), self.patience
         )
         self._driver = Driver(self._sitting(), len(self.roster))
         return NO_PARAMETERS

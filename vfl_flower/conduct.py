@@ -67,6 +67,7 @@ def conduct(
             active.resume_from = folder.last_checkpoint()
             if not folder.fresh:
                 folder.begin()  # a new one begins once all parties are there
+                active.patience = active.cfg.return_timeout  # some may still be in its last sitting
         active.observer = Observers(*watching)
         facts = _carry_out(active, carry)
         result = result_of(active, carrier) | {"carriage": facts or {}}

@@ -1,0 +1,164 @@
+"""A real deployment on loopback: SuperLink and SuperNodes, TLS, authentication, sudden deaths."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deploy.local import CONNECTION, Deployment
+from vfl_flower.cli import run
+from vfl_flower.names import member_name
+
+pytestmark = pytest.mark.slow
+
+KNOBS = 'models="mlp" stream-grace=10.0 batch-size=256 embedding-dim=16 party-randomness="public"'
+FLAGS = ["--models", "mlp", "--batch-size", "256", "--embedding-dim", "16", "--bounds", "off"]
+ANSI = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@pytest.fixture(scope="module")
+def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    """Start a SuperLink and three SuperNodes."""
+    with Deployment(tmp_path_factory.mktemp("deployment"), 3) as made:
+        yield made
+
+
+def started(deployment: Deployment, name: str, knobs: str) -> "subprocess.Popen[str]":
+    """Start a run, and return the process that streams its log."""
+    config = f'parties=4 run-name="{name}" stream-listen="127.0.0.1:0" {KNOBS} {knobs}'
+    return streaming(deployment, config)
+
+
+def streaming(deployment: Deployment, config: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(  # noqa: S603
+        [
+            str(Path(sys.executable).parent / "flwr"),
+            *("run", ".", CONNECTION, "--stream", "--run-config", config),
+        ],
+        cwd=deployment.app,
+        env=deployment.env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def finished(process: "subprocess.Popen[str]") -> str:
+    """Wait for a run's end, and return its log."""
+    return ANSI.sub("", process.communicate(timeout=240)[0])
+
+
+def weights(deployment: Deployment, name: str) -> list[bytes]:
+    """Return every party's weights, each from its own state folder."""
+    roots = [deployment.folder / root for root in ("active", "party-1", "party-2", "party-3")]
+    files = [r / name / member_name(k) / "model.safetensors" for k, r in enumerate(roots)]
+    return [file.read_bytes() for file in files]
+
+
+def local_weights(folder: Path, epochs: int) -> list[bytes]:
+    """Return the weights of the same run on the local carrier."""
+    assert run([*FLAGS, "--epochs", str(epochs), "--out", str(folder)]) == 0
+    return [(folder / member_name(k) / "model.safetensors").read_bytes() for k in range(4)]
+
+
+def result(deployment: Deployment, name: str) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(
+        (deployment.folder / "active" / name / "result.json").read_text()
+    )
+    return content
+
+
+def wait_for_epoch(deployment: Deployment, name: str, epoch: int) -> None:
+    """Wait until the run has evaluated the end of an epoch."""
+    metrics = deployment.folder / "active" / name / "metrics.jsonl"
+    deadline = time.monotonic() + 90
+    while time.monotonic() < deadline:
+        if metrics.is_file() and metrics.read_text().count("\n") >= epoch:
+            return
+        time.sleep(0.05)
+    raise AssertionError("the run does not get on")
+
+
+def kill(deployment: Deployment, program: str, within: str = "") -> None:
+    """Kill -9 the deployment's processes of a program, all or those of one process group."""
+    group = deployment.processes[within].pid if within else 0
+    home = f"FLWR_HOME={deployment.env['FLWR_HOME']}".encode()
+    killed = 0
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            ours = home in (folder / "environ").read_bytes()
+            line = (folder / "cmdline").read_bytes().decode(errors="replace")
+            inside = not group or os.getpgid(int(folder.name)) == group
+        except OSError:
+            continue
+        if ours and inside and program in line:
+            os.kill(int(folder.name), signal.SIGKILL)
+            killed += 1
+    assert killed
+
+
+def supervise(deployment: Deployment, k: int, until: "subprocess.Popen[str]") -> None:
+    """Start a SuperNode again until the SuperLink lets it in, as a supervisor does.
+
+    It does so once it has missed the heartbeats of the one that was killed.
+    """
+    while until.poll() is None:
+        deployment.start_node(k)
+        while (node := deployment.processes[f"node{k + 1}"]).poll() is None:
+            if until.poll() is not None:
+                return
+            time.sleep(0.5)
+        node.wait()
+        deployment.end(f"node{k + 1}")
+        time.sleep(2)
+
+
+def test_the_stream_equals_the_local_carrier(deployment: Deployment, tmp_path: Path) -> None:
+    log = finished(started(deployment, "plain", "epochs=3"))
+    assert weights(deployment, "plain") == local_weights(tmp_path / "run", 3), log
+    content = result(deployment, "plain")
+    assert content["carrier"] == "stream"
+    assert content["carriage"]["tls"] is True
+    assert set(content["carriage"]["addresses"]) == {"party-1", "party-2", "party-3"}
+    for k in (1, 2, 3):
+        kept = deployment.folder / f"party-{k}" / "plain" / f"party-{k}"
+        assert kept.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_supernode_that_is_killed_comes_back(deployment: Deployment, tmp_path: Path) -> None:
+    """With its ClientApp, in the middle of an epoch; its supervisor starts it again."""
+    process = started(deployment, "node-killed", "epochs=150")
+    wait_for_epoch(deployment, "node-killed", 10)
+    os.killpg(deployment.processes.pop("node2").pid, signal.SIGKILL)
+    watcher = threading.Thread(target=supervise, args=(deployment, 1, process), daemon=True)
+    watcher.start()
+    log = finished(process)
+    assert weights(deployment, "node-killed") == local_weights(tmp_path / "run", 150), log
+    assert result(deployment, "node-killed")["carriage"]["returns_to_a_checkpoint"] >= 1
+    watcher.join()
+
+
+def test_a_clientapp_that_is_killed_comes_back(deployment: Deployment, tmp_path: Path) -> None:
+    process = started(deployment, "app-killed", "epochs=150")
+    wait_for_epoch(deployment, "app-killed", 10)
+    kill(deployment, "flwr-clientapp", within="node3")
+    log = finished(process)
+    assert weights(deployment, "app-killed") == local_weights(tmp_path / "run", 150), log
+
+
+def test_a_serverapp_that_is_killed_is_resumed(deployment: Deployment, tmp_path: Path) -> None:
+    process = started(deployment, "server-killed", "epochs=150")
+    wait_for_epoch(deployment, "server-killed", 10)
+    kill(deployment, "flwr-serverapp")
+    finished(process)
+    log = finished(streaming(deployment, 'resume="server-killed"'))
+    assert weights(deployment, "server-killed") == local_weights(tmp_path / "run", 150), log
