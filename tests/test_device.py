@@ -77,6 +77,7 @@ def test_another_device_is_no_other_run() -> None:
 
 # On a GPU -----------------------------------------------------------------------------------------
 
+OWN_NET = "tests.networks:own_dropout"
 TRAIN = ["run_simulation.py", "--epochs", "3", "--bounds", "on", "--models", "cnn,lenet,mlp,mlp"]
 
 
@@ -136,8 +137,12 @@ def test_a_rebuilt_party_on_a_gpu_comes_to_the_same_bits() -> None:
 
 @needs_gpu
 def test_a_run_from_a_gpu_goes_on_without_one(tmp_path: Path) -> None:
-    result, _ = trained(tmp_path / "run", "--device", "cuda")
+    """From the checkpoint before the last, with every kind of optimiser state and BatchNorm."""
+    flags = ["--optimizers", "adam,momentum,adagrad,adam", "--models", OWN_NET]
+    result, _ = trained(tmp_path / "run", "--device", "cuda", *flags)
     (tmp_path / "run" / "result.json").unlink()
+    for party in ("active", "party-1", "party-2", "party-3"):
+        max((tmp_path / "run" / party).glob("checkpoint-*")).unlink()
     resumed = with_gpu(["run_simulation.py", "--resume", str(tmp_path / "run"), "--device", "cpu"])
     assert resumed.returncode == 0, resumed.stderr
     after = json.loads((tmp_path / "run" / "result.json").read_text())

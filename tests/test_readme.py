@@ -17,6 +17,7 @@ from vfl_flower.build import build_active, build_passive
 from vfl_flower.cli import parser, run
 from vfl_flower.config import RunConfig, kebab, read_toml
 from vfl_flower.local import run_amnesiac, run_local
+from vfl_flower.node import OTHER, OWN
 from vfl_flower.registry import METHODS, Method
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -26,7 +27,10 @@ PAGES = sorted(
     for pattern in ("*.md", "docs/**/*.md", "deploy/**/*.md", "benchmarks/**/*.md")
     for page in ROOT.glob(pattern)
 )
-DESCRIBED = sorted([ROOT / "README.md", ROOT / "SECURITY.md", *(ROOT / "docs").rglob("*.md")])
+DEPLOYMENT = ROOT / "docs" / "deployment.md"  # whose commands are mostly others'
+DESCRIBED = sorted(
+    {ROOT / "README.md", ROOT / "SECURITY.md", *(ROOT / "docs").rglob("*.md")} - {DEPLOYMENT}
+)
 OTHERS_COMMANDS = ("flwr ", "flower-", "ssh-keygen ", "openssl ")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FLAGS = frozenset(flag for flag in parser()._option_string_actions if flag.startswith("--"))
@@ -164,6 +168,20 @@ def test_keys_exist(page: Path) -> None:
     given = [span for span in spans(text) if span.startswith("--run-config ")]
     keys |= {key for span in given for key in re.findall(r"([a-z][a-z-]*)=", span)}
     assert keys <= KEYS
+
+
+def test_keys_of_a_deployment_exist() -> None:
+    text = DEPLOYMENT.read_text()
+    found = {flag: re.findall(rf"--{flag}-config '([^']*)'", text) for flag in ("run", "node")}
+    keys = {
+        flag: {key for shown in given for key in re.findall(r"([a-z][a-z-]*)=", shown)}
+        for flag, given in found.items()
+    }
+    assert {"stream-listen", "resume", "run-name"} <= keys["run"] <= KEYS | {"resume"}
+    assert {"partition-id", "data-dir"} <= keys["node"] <= {*OWN, *OTHER}
+    table = set(re.findall(r"^\| ((?:`[a-z-]+`(?:, )?)+) \|", text, re.MULTILINE))
+    named = {key for cell in table for key in re.findall(r"`([a-z-]+)`", cell)}
+    assert {*OWN, *OTHER} - {"num-partitions"} <= named
 
 
 def test_every_method_has_a_row() -> None:

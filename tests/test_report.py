@@ -18,6 +18,7 @@ from vfl_flower.cli import run
 from vfl_flower.config import RunConfig
 from vfl_flower.console import readable
 from vfl_flower.report.__main__ import run as report
+from vfl_flower.report.story import read_stories
 
 SHORT = ["--epochs", "2", "--eval-every", "4"]
 BLUE = (0x00, 0x72, 0xB2)  # of the active party's line and bar
@@ -194,6 +195,90 @@ def test_wrong_runs_are_refused_and_nothing_is_written(
     assert "result.json is damaged" in refused(copied)
     (copied / "config.toml").write_text("epochs = 'many'")
     assert "epochs must be" in refused(copied)
+
+
+def damages(good: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return copies of a record with each entry missing or of another type."""
+    others: list[object] = ["x", [], {"a": "b"}, -1]
+    missing = [{k: v for k, v in good.items() if k != key} for key in good]
+    return missing + [good | {key: wrong} for key in good for wrong in others]
+
+
+def test_damaged_results_and_metrics_are_told_or_shown(
+    copied: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever is wrong in them, there is a page or one line of error, never a traceback."""
+    result, told = result_of(copied), 0
+    line = json.loads((copied / "metrics.jsonl").read_text().splitlines()[0])
+    for wrong in damages(result)[::3]:
+        (copied / "result.json").write_text(json.dumps(wrong))
+        told += _told_or_shown(copied, capsys)
+    (copied / "result.json").write_text(json.dumps(result))
+    for wrong in damages(line):
+        (copied / "metrics.jsonl").write_text(json.dumps(wrong) + "\n")
+        told += _told_or_shown(copied, capsys)
+    (copied / "metrics.jsonl").write_text("[" * 100_000 + "\n")
+    assert _told_or_shown(copied, capsys)
+    assert told > 40
+
+
+def _told_or_shown(run: Path, capsys: pytest.CaptureFixture[str]) -> bool:
+    code, lines = report([str(run)]), capsys.readouterr().err.splitlines()
+    assert (code, len(lines)) in ((0, 0), (2, 1))
+    return code == 2
+
+
+@pytest.mark.parametrize("seeds", ["x", [], [0.5], [1e400], [-1], None])
+def test_damaged_seeds_are_told(
+    seeds: object, runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    some = Path(shutil.copytree(runs / "seeds", tmp_path / "seeds"))
+    content = json.loads((some / "seeds.json").read_text())
+    (some / "seeds.json").write_text(json.dumps(content | {"seeds": seeds}))
+    assert report([str(some)]) == 2
+    assert "seeds.json is damaged" in capsys.readouterr().err
+
+
+def test_a_run_of_no_epochs_has_a_page(tmp_path: Path) -> None:
+    assert run(["--epochs", "0", "--bounds", "off", "--out", str(tmp_path / "run")]) == 0
+    assert report([str(tmp_path / "run")]) == 0
+    assert len(read(tmp_path / "run" / "report.html").sources) == 1
+
+
+def test_a_seed_that_has_just_begun_does_not_empty_the_curves(runs: Path, tmp_path: Path) -> None:
+    some = Path(shutil.copytree(runs / "seeds", tmp_path / "seeds"))
+    (some / "seed-1" / "result.json").unlink()
+    (some / "seed-1" / "metrics.jsonl").write_text("")
+    (story,) = read_stories([some])
+    assert len(story.metrics) == 2
+    assert len(story.curve("step")) > 3
+    assert report([str(some)]) == 0
+    text = read(some / "report.html").text
+    assert "Means over 2 seeds" in text
+    assert "2 of 3" in text
+
+
+def test_epochs_are_right_within_one(copied: Path) -> None:
+    lines = (copied / "metrics.jsonl").read_text().splitlines(keepends=True)
+    (copied / "result.json").unlink()
+    (copied / "metrics.jsonl").write_text("".join(lines[:-1]))  # the last is within an epoch
+    (story,) = read_stories([copied])
+    assert story.per_epoch == 11
+
+
+def test_a_page_takes_no_other_files_place(
+    copied: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = (copied / "config.toml").read_bytes()
+    assert report([str(copied), "--page", str(copied / "config.toml")]) == 2
+    assert "must name an .html file" in capsys.readouterr().err
+    assert (copied / "config.toml").read_bytes() == before
+
+
+def test_a_loop_of_links_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    assert report([str(tmp_path / "loop")]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
 
 
 def test_a_page_that_cannot_be_written_is_an_error(

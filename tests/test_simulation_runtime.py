@@ -166,6 +166,7 @@ def test_carriers_equal_local_bit_for_bit(
     for result in (local, carried):
         assert result.pop("seconds") > 0
         assert result.pop("environment")["code"]
+        assert result.pop("exchange_ms")["median"] > 0
         result.pop("carriage")
     assert local == carried
     lines = [(p / "metrics.jsonl").read_text().splitlines() for p in (here, there)]

@@ -1,6 +1,7 @@
 """Sessions that are disturbed end in the undisturbed result, or in the right error."""
 
 import logging
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,6 +23,7 @@ from vfl_flower.build import build_active, build_passive
 from vfl_flower.config import RunConfig
 from vfl_flower.errors import PartyAway, PartyError, RosterError, VflError
 from vfl_flower.local import run_local
+from vfl_flower.observer import Observer
 from vfl_flower.stream import opening
 from vfl_flower.stream.carry import run_stream
 from vfl_flower.stream.frame import Frame
@@ -297,3 +299,19 @@ def test_no_secret_is_logged(
         assert isinstance(token, bytes)
         for written in (token.hex(), repr(token), str(list(token))):
             assert written not in caplog.text
+
+
+def test_a_slow_party_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vfl_flower.server.SLOW", 0.2)
+    waited: list[list[str]] = []
+
+    class Watch(Observer):
+        def on_wait(self, names: list[str]) -> None:
+            waited.append(names)
+
+    clients: list[Client] = list(taps())
+    clients[1] = Changed(clients[1], before=lambda n: time.sleep(0.6) if n == 9 else None)
+    active = build_active(CFG)
+    active.observer = Watch()
+    run_streamed(active, clients)
+    assert waited == [["party-2"]]

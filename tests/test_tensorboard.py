@@ -58,6 +58,25 @@ def test_a_resumed_run_has_each_event_once(tmp_path: Path) -> None:
     assert scalars(path) == expected(path)
 
 
+def test_a_run_that_is_resumed_with_it_has_its_earlier_events_too(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    assert run([*SHORT, "--out", str(path)]) == 0
+    (path / "result.json").unlink()
+    for party in ("active", "party-1", "party-2", "party-3"):
+        (path / party / "checkpoint-000000022.safetensors").unlink()
+    assert run(["--resume", str(path), "--tensorboard"]) == 0
+    assert scalars(path) == expected(path)
+
+
+def test_a_file_in_the_way_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "run"
+    assert run([*SHORT, "--out", str(path)]) == 0
+    (path / "result.json").unlink()
+    (path / "tensorboard").write_text("")
+    assert run(["--resume", str(path), "--tensorboard"]) == 2
+    assert "tensorboard cannot be written" in capsys.readouterr().err
+
+
 def test_it_is_off_unless_asked_for(tmp_path: Path) -> None:
     assert run([*SHORT, "--out", str(tmp_path / "run")]) == 0
     assert not (tmp_path / "run" / "tensorboard").exists()
@@ -67,9 +86,10 @@ def test_a_missing_package_is_told_before_anything_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(tensorboard, "find_spec", lambda name: None)
-    assert run([*SHORT, "--tensorboard", "--out", str(tmp_path / "run")]) == 2
-    assert "pip install tensorboard" in capsys.readouterr().err
-    assert not (tmp_path / "run").exists()
+    for more in ([], ["--seeds", "2"]):
+        assert run([*SHORT, *more, "--tensorboard", "--out", str(tmp_path / "run")]) == 2
+        assert "pip install tensorboard" in capsys.readouterr().err
+        assert not (tmp_path / "run").exists()
 
 
 def test_without_a_folder_there_is_nowhere_to_write() -> None:

@@ -1,7 +1,9 @@
 """The active party: runs a `Protocol` generator as a Flower `Strategy`."""
 
+import time
 from abc import abstractmethod
-from collections.abc import Sequence
+from array import array
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -53,6 +55,8 @@ class ActiveParty(Member, Strategy):
         The step whose checkpoint to continue from.
     patience : float
         Seconds to wait for the parties at the next roll call.
+    latencies : array of float
+        Seconds of each exchange of this sitting, the parties' and the own work included.
     stop : bool
         Set it, from a signal handler, say, to end after the step in hand with a checkpoint.
     """
@@ -74,6 +78,7 @@ class ActiveParty(Member, Strategy):
         self._driver: Driver | None = None
         self._outcome: Replies | Exception | None = None
         self._open: Ask | None = None
+        self._asked_at, self.latencies = 0.0, array("f")
 
     @abstractmethod
     def protocol(self) -> Protocol:
@@ -102,6 +107,10 @@ class ActiveParty(Member, Strategy):
         self.resume_from, self._outcome, self._open = step, None, None
         self.patience = self.cfg.return_timeout
 
+    def waits_for(self, cids: Collection[str]) -> None:
+        """Hear from the server which proxies an exchange has waited for already for a while."""
+        self.observer.on_wait([name for _, name, proxy in self.roster if proxy.cid in cids])
+
     # Flower's hooks -------------------------------------------------------------------------
 
     def initialize_parameters(self, client_manager: ClientManager) -> Parameters:
@@ -125,6 +134,7 @@ class ActiveParty(Member, Strategy):
             self.close()
             return []
         self._open, self._outcome = asked, None
+        self._asked_at = time.perf_counter()
         self.exchange += 1
         self.ledger.exchanges[asked.purpose] += 1
         messages, own = self._driver.due(asked)
@@ -158,6 +168,7 @@ class ActiveParty(Member, Strategy):
             self._outcome = Replies(arrays, computed, whole=len(arrays) == len(self.roster))
         except Exception as error:
             self._outcome = error
+        self.latencies.append(time.perf_counter() - self._asked_at)
         return None, {}
 
     def configure_evaluate(

@@ -18,6 +18,7 @@ from vfl_flower.optim import Descent
 from vfl_flower.passive import PassiveParty
 from vfl_flower.randomness import Randomness, public_origin
 from vfl_flower.registry import METHODS
+from vfl_flower.tensorboard import require_tensorboard
 from vfl_flower.training import steps_per_epoch
 
 
@@ -54,6 +55,9 @@ def build_member(cfg: RunConfig, place: int, x: Tensor, folder: Path | None = No
         device = device_of(cfg.device)
         net.to(device)
         x = x.to(device)
+        if ":" in cfg.model_of(place):
+            with randomness.building():  # what the trial draws is nobody's
+                _try(cfg, place, net, x)
     except VflError as error:
         raise NetworkError(f"{member_name(place)}: {error}", error.detail) from error
     except Exception as error:  # a user's class may raise anything, torch has no memory left, ...
@@ -69,10 +73,13 @@ def _network(cfg: RunConfig, place: int, x: Tensor) -> nn.Module:
     """Build a party's network."""
     name = cfg.model_of(place)
     width, classes = cfg.embedding_dim, DATASETS[cfg.dataset].classes
-    net = network(name)(tuple(x.shape[1:]), width, classes)
-    if ":" in name:
-        check_halves(net, name, torch.randn_like(x[:2]), width, classes)
-    return net
+    return network(name)(tuple(x.shape[1:]), width, classes)
+
+
+def _try(cfg: RunConfig, place: int, net: nn.Module, x: Tensor) -> None:
+    """Try a user's own network on two made rows, where it will compute."""
+    classes = DATASETS[cfg.dataset].classes
+    check_halves(net, cfg.model_of(place), torch.randn_like(x[:2]), cfg.embedding_dim, classes)
 
 
 def _take_weights(cfg: RunConfig, place: int, net: nn.Module) -> None:
@@ -88,6 +95,8 @@ def _take_weights(cfg: RunConfig, place: int, net: nn.Module) -> None:
 
 def build_active(cfg: RunConfig, folder: Path | None = None) -> ActiveParty:
     """Build the active party of a run; see `build_member` for the errors."""
+    if cfg.tensorboard:
+        require_tensorboard()
     strategy, _ = METHODS[cfg.method].load()
     x = columns_of(cfg, 0)
     rows = rows_of(cfg, len(x))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import flwr
+import numpy as np
 import torch
 
 from vfl_flower.active import ActiveParty
@@ -120,6 +121,7 @@ def result_of(active: ActiveParty, carrier: str) -> dict[str, Any]:
         "upkeep": _apart(active, "upkeep"),
         "uploads_per_party": dict(ledger.uploads),
         "seconds": progress.elapsed(),
+        "exchange_ms": _milliseconds(active),
         "protections": protected,
         "unprotected": unprotected,
         "epsilon": None,
@@ -134,6 +136,12 @@ def result_of(active: ActiveParty, carrier: str) -> dict[str, Any]:
             "cores": os.cpu_count(),
         },
     }
+
+
+def _milliseconds(active: ActiveParty) -> dict[str, float]:
+    """Return how long the exchanges of this sitting took, work at the parties included."""
+    times = 1e3 * np.array(active.latencies or [0.0])
+    return {"median": float(np.median(times)), "p99": float(np.quantile(times, 0.99))}
 
 
 def _apart(active: ActiveParty, purpose: str) -> dict[str, Any]:

@@ -45,10 +45,11 @@ class Bar(Terminal):
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("loss {task.fields[loss]}  validation {task.fields[accuracy]}"),
+            TextColumn("{task.fields[wait]}"),
             TimeRemainingColumn(elapsed_when_finished=True),
             console=out,
         )
-        self.task = self.bar.add_task(title, total=None, loss="-", accuracy="-")
+        self.task = self.bar.add_task(title, total=None, loss="-", accuracy="-", wait="")
 
     def on_start(self, step: int, steps: int, records: list[Evaluation]) -> None:
         """Show the bar."""
@@ -57,12 +58,16 @@ class Bar(Terminal):
 
     def on_step(self, step: int, losses: list[float]) -> None:
         """Move on."""
-        self.bar.update(self.task, completed=step, loss=f"{losses[0]:.4f}")
+        self.bar.update(self.task, completed=step, loss=f"{losses[0]:.4f}", wait="")
 
     def on_evaluation(self, evaluation: Evaluation) -> None:
         """Show the accuracy."""
         accuracy = evaluation.validation_accuracy["active"]
         self.bar.update(self.task, accuracy=f"{accuracy:.2%}")
+
+    def on_wait(self, names: list[str]) -> None:
+        """Show whom the exchange waits for."""
+        self.bar.update(self.task, wait=f"waiting for {', '.join(names)}")
 
     def on_end(self) -> None:
         """Leave the bar as it is."""
@@ -80,6 +85,10 @@ class LineLog(Terminal):
             f"  validation {evaluation.validation_accuracy['active']:.2%}"
             f"  {evaluation.seconds:.1f} s"
         )
+
+    def on_wait(self, names: list[str]) -> None:
+        """Print whom the exchange waits for."""
+        say(f"waiting for {', '.join(names)}")
 
 
 def watcher(title: str) -> Observer:
@@ -119,7 +128,11 @@ def print_bytes(result: Mapping[str, Any]) -> None:
     apart = result["evaluation"]
     table.add_row("evaluation", readable(apart["bytes_up"]), readable(apart["bytes_down"]))
     out.print(table)
-    out.print(f"{result['exchanges']} exchanges in {result['seconds']:.1f} s")
+    times = result["exchange_ms"]
+    out.print(
+        f"{result['exchanges']} exchanges in {result['seconds']:.1f} s, one takes "
+        f"{times['median']:.1f} ms (99 % less than {times['p99']:.1f})"
+    )
 
 
 def print_protections(result: Mapping[str, Any]) -> None:

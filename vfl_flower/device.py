@@ -14,7 +14,7 @@ DEVICES = ("auto", "cpu", "cuda")
 def device_of(name: str) -> torch.device:
     """Find the device of a party on this machine.
 
-    A GPU is set to compute as a processor does: the same sums in the same order each time, and no
+    A GPU is set to compute as a processor does: cuDNN's deterministic algorithms, and no
     rounding of inputs to TF32.
 
     Parameters

@@ -49,6 +49,9 @@ class Observer:
     def on_evaluation(self, evaluation: Evaluation) -> None:
         """Hear how the validation rows came out."""
 
+    def on_wait(self, names: list[str]) -> None:
+        """Hear which parties an exchange has waited for already for a while."""
+
     def on_end(self) -> None:
         """Hear that the protocol has ended, or broken off."""
 
@@ -76,6 +79,11 @@ class Observers(Observer):
         """Tell all."""
         for observer in self.observers:
             observer.on_evaluation(evaluation)
+
+    def on_wait(self, names: list[str]) -> None:
+        """Tell all."""
+        for observer in self.observers:
+            observer.on_wait(names)
 
     def on_end(self) -> None:
         """Tell all."""

@@ -18,16 +18,52 @@ from vfl_flower.config import RunConfig, differences, read_toml
 from vfl_flower.errors import ConfigError, RunError
 from vfl_flower.names import member_name, party_log, party_name
 from vfl_flower.observer import Evaluation, Observer
+from vfl_flower.shape import Named, fits
 from vfl_flower.state import write_atomically
 
 CONFIG, METRICS, RESULT, LOG = "config.toml", "metrics.jsonl", "result.json", "log.txt"
 SEEDS = "seeds.json"
-SHOWN = {
-    *("method", "dataset", "carrier", "seed", "seconds", "exchanges", "test_accuracy", "bounds"),
-    *("bytes_by_phase", "bytes_by_party", "bytes_up", "bytes_down", "evaluation"),
-    *("protections", "unprotected", "environment"),
+_BYTES = Named({"up": int, "down": int})
+_BOOKS = {
+    "exchanges": int,
+    "bytes_up": int,
+    "bytes_down": int,
+    "bytes_by_phase": _BYTES,
+    "bytes_by_party": _BYTES,
+}
+RESULT_SHAPE = {
+    "method": str,
+    "dataset": str,
+    "carrier": str,
+    "seed": int,
+    "seconds": float,
+    "test_accuracy": Named(float),
+    "validation_accuracy": Named(float),
+    "bounds": (None, {"local": float, "central": float}),
+    "exchange_ms": {"median": float, "p99": float},
+    **_BOOKS,
+    "evaluation": _BOOKS,
+    "upkeep": _BOOKS,
+    "uploads_per_party": Named(int),
+    "protections": [str],
+    "unprotected": [str],
+    "epsilon": (None, float),
+    "device": str,
+    "threads": int,
+    "environment": Named((str, int)),
 }
 """What a result must have to be shown."""
+
+METRICS_SHAPE = {
+    "step": int,
+    "epoch": int,
+    "exchanges": int,
+    "bytes_up": int,
+    "bytes_down": int,
+    **{name: Named(float) for name in ("train_loss", "validation_loss", "validation_accuracy")},
+    "seconds": float,
+}
+"""What a line of metrics has."""
 
 
 class RunFolder:
@@ -138,11 +174,11 @@ class RunFolder:
             result = json.loads(path.read_text())
         except FileNotFoundError:
             return None
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             result = None
-        if not isinstance(result, dict) or not result.keys() >= SHOWN:
+        if not fits(result, RESULT_SHAPE):
             raise RunError(f"{path} is damaged; delete it, and resume finishes the run once more")
-        return result
+        return result  # type: ignore[no-any-return]
 
     def write_result(self, result: dict[str, Any]) -> None:
         """Write ``result.json``; it marks the run complete."""
@@ -181,10 +217,11 @@ def seeds_in(path: Path, changes: dict[str, object]) -> list[RunFolder]:
         text = (path / SEEDS).read_text()
     try:
         content = json.loads(text)
-        cfg = RunConfig.from_mapping(content["config"])
-        seeds = [int(seed) for seed in content["seeds"]]
-    except (ValueError, TypeError, KeyError, ConfigError) as error:
+        good = fits(content, {"seeds": [int], "config": dict}) and content["seeds"]
+        cfg = RunConfig.from_mapping(content["config"] if good else {"": ""})
+    except (ValueError, RecursionError, ConfigError) as error:
         raise RunError(f"{path / SEEDS} is damaged; start the run anew") from error
+    seeds = list(dict.fromkeys(content["seeds"]))
     asked = _changed(path, cfg, changes)
     folders = [(path / f"seed-{seed}", replace(asked, seed=seed)) for seed in seeds]
     return [RunFolder(p, c, fresh=not (p / CONFIG).exists()) for p, c in folders]
@@ -280,9 +317,12 @@ def read_metrics(path: Path) -> list[Evaluation]:
     with _refused(file):
         text = file.read_text() if file.is_file() else ""
     try:
-        return [Evaluation(**json.loads(line)) for line in text.split("\n")[:-1]]
-    except (ValueError, TypeError) as error:
-        raise RunError(f"{file} is damaged; a resume of the run writes it anew") from error
+        lines = [json.loads(line) for line in text.split("\n")[:-1]]
+        if fits(lines, [METRICS_SHAPE]):
+            return [Evaluation(**line) for line in lines]
+    except (ValueError, TypeError, RecursionError):
+        pass  # it is told below
+    raise RunError(f"{file} is damaged; a resume of the run writes it anew")
 
 
 def _line(evaluation: Evaluation) -> str:

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from functools import partial
 from itertools import count
+from typing import TYPE_CHECKING, cast
 
 from flwr.common import Code, FitIns, FitRes
 from flwr.server import Server
@@ -12,6 +13,11 @@ from flwr.server.client_proxy import ClientProxy
 from flwr.server.history import History
 
 from vfl_flower.worker import Worker
+
+if TYPE_CHECKING:
+    from vfl_flower.active import ActiveParty
+
+SLOW = 5.0  # seconds after which it is told whom an exchange waits for
 
 Fit = tuple[ClientProxy, FitRes]
 
@@ -52,12 +58,24 @@ class ProtocolServer(Server):
                     break
                 for proxy, ins in instructions:
                     workers[proxy.cid].submit(partial(proxy.fit, ins, timeout, exchange))
+                self._notice(instructions, workers)
                 results, failures = _gather(instructions, workers)
                 self.strategy.aggregate_fit(exchange, results, failures)
         finally:
             for worker in workers.values():
                 worker.close()
         return History(), time.monotonic() - started
+
+    def _notice(
+        self, instructions: list[tuple[ClientProxy, FitIns]], workers: Mapping[str, Worker]
+    ) -> None:
+        """Tell the strategy whom an exchange waits for, if it takes long."""
+        deadline = time.monotonic() + SLOW
+        for proxy, _ in instructions:
+            if not workers[proxy.cid].wait(deadline - time.monotonic()):
+                late = {each.cid for each, _ in instructions if not workers[each.cid].wait(0)}
+                cast("ActiveParty", self.strategy).waits_for(late)
+                return
 
 
 def _gather(

@@ -1,11 +1,13 @@
 """A thread that does one job after another, for a party or for the active party's own share."""
 
 from collections.abc import Callable
-from queue import SimpleQueue
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any
 
 Job = Callable[[], Any]
+End = tuple[Any, BaseException | None]
 
 
 class Worker:
@@ -17,7 +19,8 @@ class Worker:
 
     def __init__(self) -> None:
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
-        self._done: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
+        self._done: SimpleQueue[End] = SimpleQueue()
+        self._ended: End | None = None
         self._started = False
 
     def submit(self, job: Job) -> None:
@@ -27,9 +30,16 @@ class Worker:
             self._started = True
         self._jobs.put(job)
 
+    def wait(self, timeout: float) -> bool:
+        """Wait for the job's end, so many seconds at most; tell whether it has ended."""
+        with suppress(Empty):
+            self._ended = self._ended or self._done.get(timeout=max(timeout, 0))
+        return self._ended is not None
+
     def result(self) -> Any:  # noqa: ANN401
         """Wait for the job's value; raise what it raised."""
-        value, error = self._done.get()
+        value, error = self._ended or self._done.get()
+        self._ended = None
         if error is not None:
             raise error
         return value

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vfl_flower.cli import Parser, guarded
+from vfl_flower.errors import ConfigError
 
 PAGE = "report.html"
 
@@ -31,6 +32,8 @@ def _run(arguments: Sequence[str]) -> None:
     from vfl_flower.report.story import read_stories
     from vfl_flower.state import write_atomically
 
+    if given.page and given.page.suffix not in (".html", ".htm"):
+        raise ConfigError(f"--page must name an .html file, not {given.page}")
     page = given.page or (given.runs[0] if len(given.runs) == 1 else Path()) / PAGE
     stories = read_stories(given.runs)
     write_atomically(page, render(stories).encode())

@@ -73,7 +73,11 @@ def comparison(stories: Sequence[Story]) -> str:
         for panel, unit in zip(panels, ("epoch", "MiB up and down", "seconds"), strict=True):
             panel.set_title(f"validation accuracy by {unit}")
             panel.yaxis.set_major_formatter(PercentFormatter(1))
-        panels[0].legend(loc="lower right")
+        panels[0].xaxis.set_major_locator(MaxNLocator(integer=True))
+        handles, labels = panels[0].get_legend_handles_labels()
+        figure = panels[0].get_figure(root=True)
+        if figure:
+            figure.legend(handles, labels, loc="outside lower left", ncols=3)
     return image[0]
 
 
@@ -137,10 +141,7 @@ def traffic(story: Story) -> str:
 
 def _epochs(story: Story) -> list[float]:
     """Return the epochs done at each evaluation; those within an epoch are fractions."""
-    steps = [moment.mean for moment in story.curve("step")]
-    whole = [(e.step, e.epoch) for e in story.metrics[0] if e.epoch]
-    per_epoch = whole[-1][0] / whole[-1][1] if whole else 1
-    return [step / per_epoch for step in steps]
+    return [moment.mean / story.per_epoch for moment in story.curve("step")]
 
 
 def _line(panel: Axes, x: Sequence[float], y: Sequence[Spread], **style: Any) -> None:  # noqa: ANN401

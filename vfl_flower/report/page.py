@@ -34,17 +34,22 @@ def render(stories: Sequence[Story]) -> str:
         lstrip_blocks=True,
     )
     templates.filters |= {"readable": readable, "percent": percent, "number": number}
-    moved = [story for story in stories if any(story.metrics)]
+    moved = [story for story in stories if story.metrics]
     return templates.get_template("page.html").render(
         stories=stories,
         written=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M"),
         comparison=comparison(moved) if moved else "",
-        curves=[curves(story) if any(story.metrics) else "" for story in stories],
+        curves=[curves(story) if story.metrics else "" for story in stories],
         accuracies=[accuracies(story) if story.result else "" for story in stories],
-        traffic=[traffic(story) if story.result else "" for story in stories],
+        traffic=[traffic(story) if _trained(story) else "" for story in stories],
         knobs=knobs_of(stories),
         environments=environments_of(stories),
     )
+
+
+def _trained(story: Story) -> bool:
+    """Tell whether a story has bytes to show; a run of no epochs has none."""
+    return bool(story.result and story.result["bytes_by_phase"])
 
 
 def percent(spread: Spread | None) -> str:

@@ -47,11 +47,16 @@ class Story:
     seeds : list of int
         Those that a run was begun for.
     metrics : list of list of Evaluation
-        By seed.
+        Of the seeds that have been evaluated.
     results : list of dict
         Of the seeds that are complete.
     asked : int
         How many seeds there are to be.
+
+    Raises
+    ------
+    RunError
+        If a party is missing in what was read.
     """
 
     name: str
@@ -60,6 +65,14 @@ class Story:
     metrics: list[list[Evaluation]]
     results: list[dict[str, Any]]
     asked: int
+
+    def __post_init__(self) -> None:
+        tables = [r[k] for r in self.results for k in ("test_accuracy", "validation_accuracy")]
+        tables = [table for table in tables if table]  # of no epochs there is no validation
+        for each in (evaluation for seed in self.metrics for evaluation in seed):
+            tables += [each.train_loss, each.validation_loss, each.validation_accuracy]
+        if any(set(table) != set(self.members) for table in tables):
+            raise RunError(f"{self.name} is damaged: not all parties are in its metrics or result")
 
     @property
     def complete(self) -> bool:
@@ -91,7 +104,7 @@ class Story:
         for result in self.results:
             value: Any = result
             for key in keys:
-                value = value[key] if value is not None else None
+                value = value.get(key) if value is not None else None
             values.append(value)
         return Spread.of(values) if values and None not in values else None
 
@@ -104,6 +117,12 @@ class Story:
 
         return [Spread.of(list(map(read, moment))) for moment in zip(*self.metrics, strict=False)]
 
+    @property
+    def per_epoch(self) -> float:
+        """Steps an epoch; each epoch's end is evaluated, so the least ratio is exact."""
+        whole = [e.step / e.epoch for e in self.metrics[0] if e.epoch] if self.metrics else []
+        return min(whole, default=1)
+
 
 def read_stories(paths: Sequence[Path]) -> list[Story]:
     """Read run folders, each of one run or of several seeds.
@@ -113,7 +132,10 @@ def read_stories(paths: Sequence[Path]) -> list[Story]:
     RunError
         If one is missing or damaged, or none of its seeds has begun.
     """
-    roots = [path.resolve() for path in paths]
+    try:
+        roots = [path.resolve() for path in paths]
+    except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a NUL in a name
+        raise RunError(f"a run's folder cannot be found: {error}") from error
     if len(set(roots)) < len(roots):
         raise RunError("a run is named twice; name each once")
     shared = Path(os.path.commonpath([root.parent for root in roots]))
@@ -129,7 +151,7 @@ def _read(path: Path, name: str) -> Story:
         name,
         begun[0].cfg,
         [folder.cfg.seed for folder in begun],
-        [read_metrics(folder.path) for folder in begun],
+        [metrics for folder in begun if (metrics := read_metrics(folder.path))],
         [result for result in results if result is not None],
         asked,
     )
