@@ -21,6 +21,7 @@ from cryptography.hazmat.primitives.serialization import (
     PublicFormat,
     load_pem_private_key,
 )
+from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from vfl_flower.cli import Parser, guarded
 from vfl_flower.errors import RunError
@@ -28,16 +29,35 @@ from vfl_flower.state import write_atomically
 
 CA_DAYS, SERVER_DAYS = 3650, 365
 DAY = timedelta(days=1)
+SERVER_AUTH = ExtendedKeyUsageOID.SERVER_AUTH
+_SIGNS = x509.KeyUsage(
+    digital_signature=False,
+    content_commitment=False,
+    key_encipherment=False,
+    data_encipherment=False,
+    key_agreement=False,
+    key_cert_sign=True,
+    crl_sign=True,
+    encipher_only=False,
+    decipher_only=False,
+)
 
 
 def make_ca(folder: Path) -> None:
     """Make ``ca.key`` and ``ca.crt`` unless they are there."""
     if (folder / "ca.key").exists():
         return
+    if (folder / "ca.crt").exists():
+        raise RunError(
+            f"{folder / 'ca.crt'} is there and its key, ca.key, is not: bring it back, or move "
+            "ca.crt away, and give all parties the new one"
+        )
     key = ec.generate_private_key(ec.SECP384R1())
     name = _named("vfl-flower CA")
-    builder = _builder(name, name, key.public_key(), CA_DAYS).add_extension(
-        x509.BasicConstraints(ca=True, path_length=0), critical=True
+    builder = (
+        _builder(name, name, key.public_key(), key.public_key(), CA_DAYS)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(_SIGNS, critical=True)
     )
     _write_private(folder / "ca.key", key)
     _write_public(folder / "ca.crt", builder.sign(key, SHA256()).public_bytes(Encoding.PEM))
@@ -51,8 +71,13 @@ def make_server(folder: Path, hosts: Sequence[str]) -> None:
         raise RunError(f"{folder / 'ca.key'} is not a key that this program made")
     key = ec.generate_private_key(ec.SECP384R1())
     names = x509.SubjectAlternativeName([_general(host) for host in hosts])
-    builder = _builder(_named(hosts[0]), ca.subject, key.public_key(), SERVER_DAYS)
-    signed = builder.add_extension(names, critical=False).sign(ca_key, SHA256())
+    builder = (
+        _builder(_named(hosts[0]), ca.subject, key.public_key(), ca_key.public_key(), SERVER_DAYS)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([SERVER_AUTH]), critical=False)
+        .add_extension(names, critical=False)
+    )
+    signed = builder.sign(ca_key, SHA256())
     _write_private(folder / "server.key", key)
     _write_public(folder / "server.crt", signed.public_bytes(Encoding.PEM))
 
@@ -78,7 +103,11 @@ def _general(host: str) -> x509.GeneralName:
 
 
 def _builder(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, days: int
+    subject: x509.Name,
+    issuer: x509.Name,
+    key: ec.EllipticCurvePublicKey,
+    issuer_key: ec.EllipticCurvePublicKey,
+    days: int,
 ) -> x509.CertificateBuilder:
     now = datetime.now(UTC)
     return (
@@ -89,6 +118,10 @@ def _builder(
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - DAY)
         .not_valid_after(now + days * DAY)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key), critical=False
+        )
     )
 
 

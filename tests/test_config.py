@@ -52,6 +52,7 @@ GOOD: dict[str, st.SearchStrategy[object]] = {
     "stream-listen": st.sampled_from(("0.0.0.0:9443", "[::1]:9443", "host.example:1")),
     "stream-advertise": st.sampled_from(("host.example:9443", "10.0.0.1:1")),
     "stream-grace": st.floats(0.001, 1e9).filter(lambda seconds: seconds != 60.0),
+    "answer-timeout": st.floats(0.001, 1e9).filter(lambda seconds: seconds != 600.0),
     "return-timeout": st.floats(0.001, 1e9).filter(lambda seconds: seconds != 300.0),
     "party-timeout": st.floats(0.001, 1e9).filter(lambda seconds: seconds != 60.0),
 }
@@ -93,6 +94,7 @@ BAD: list[tuple[str, object]] = [
     ("stream-advertise", "https://host:1"),
     ("stream-grace", 0.0),
     ("return-timeout", -1.0),
+    ("answer-timeout", float("inf")),
     ("stream-grace", float("nan")),
     ("epochs", -1),
     ("seed", -1),

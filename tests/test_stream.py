@@ -21,7 +21,7 @@ from vfl_flower import blinding
 from vfl_flower.active import ActiveParty
 from vfl_flower.build import build_active, build_passive
 from vfl_flower.config import RunConfig
-from vfl_flower.errors import PartyAway, PartyError, RosterError, VflError
+from vfl_flower.errors import ConfigError, PartyAway, PartyError, RosterError, VflError
 from vfl_flower.local import run_local
 from vfl_flower.observer import Observer
 from vfl_flower.stream import opening
@@ -134,13 +134,88 @@ def test_truncated_and_doubled_bytes_change_nothing(
     assert [len(tap.sent) for tap in clients] == [active.exchange] * K
 
 
+@pytest.mark.parametrize(("delay", "epochs"), [(0.01, 3), (0.2, 0)])
 def test_a_slow_network_changes_nothing(
+    delay: float,
+    epochs: int,
+    proxied: tuple[Proxy, RunConfig, str],
+    undisturbed: dict[str, torch.Tensor],
+) -> None:
+    """Half a second there and back lets parties join all the same."""
+    proxy, cfg, listen = proxied
+    proxy.delay = delay
+    active, facts = run_through(replace(cfg, epochs=epochs), listen, taps())
+    assert set(facts["reconnects"].values()) == {0}
+    if epochs == CFG.epochs:
+        assert_equal(active, undisturbed)
+
+
+def test_a_cut_after_a_long_silence_is_mended(
     proxied: tuple[Proxy, RunConfig, str], undisturbed: dict[str, torch.Tensor]
 ) -> None:
+    """The grace time counts from the loss of the connection, not from the last message."""
     proxy, cfg, listen = proxied
-    proxy.delay = 0.01
-    active, _ = run_through(cfg, listen, taps())
+    clients = taps()
+
+    def pause(n: int) -> None:
+        if n == 9:
+            time.sleep(2.5)  # the other parties hear nothing meanwhile
+            proxy.cut()
+
+    clients[1].client = Changed(clients[1].client, before=pause)
+    active, facts = run_through(replace(cfg, stream_grace=1.5), listen, clients)
     assert_equal(active, undisturbed)
+    assert all(facts["reconnects"].values())
+
+
+def test_an_invitation_that_fails_is_sent_again(undisturbed: dict[str, torch.Tensor]) -> None:
+    """Whether Flower's server is away for a moment, or does not take a message."""
+    troubles: list[Any] = [OSError("away"), [None], OSError("away")]
+
+    class Unreliable(FakeGrid):
+        def push_messages(self, messages: Any) -> list[Any]:
+            if troubles:
+                trouble = troubles.pop()
+                if isinstance(trouble, Exception):
+                    raise trouble
+                return list(trouble)
+            return super().push_messages(messages)
+
+    grid = Unreliable({100 + k: partial(visit, tap) for k, tap in enumerate(taps())})
+    active = build_active(CFG)
+    run_stream(active, grid, "127.0.0.1:0", {})  # type: ignore[arg-type]
+    assert_equal(active, undisturbed)
+    assert troubles == []
+
+
+def test_a_party_that_never_answers_is_away() -> None:
+    clients: list[Client] = list(taps())
+    clients[1] = Changed(clients[1], before=lambda n: time.sleep(3) if n == 9 else None)
+    with pytest.raises(PartyAway, match=r"party-2 .* did not answer for more than 0\.5 s"):
+        run_streamed(build_active(replace(CFG, answer_timeout=0.5)), clients)
+
+
+def test_an_address_of_every_interface_is_not_told_to_parties() -> None:
+    with pytest.raises(ConfigError, match="every address of this machine"):
+        run_through(CFG, "0.0.0.0:0", taps())
+
+
+def test_a_run_name_that_another_run_has_is_refused(tmp_path: Path) -> None:
+    def sitting(epochs: int) -> None:
+        cfg = replace(CFG, epochs=epochs, run_name="one", bounds="off")
+        run_stream(
+            build_active(cfg, tmp_path / f"active-{epochs}"),
+            FakeGrid(nodes(tmp_path, cfg)),  # type: ignore[arg-type]
+            "127.0.0.1:0",
+            cfg.to_mapping(),
+        )
+
+    sitting(1)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("node*/**/*.safetensors")}
+    with pytest.raises(PartyError, match="holds another run's checkpoints"):
+        sitting(2)
+    assert before == {p: p.read_bytes() for p in tmp_path.rglob("node*/**/*.safetensors")}
+    assert before
 
 
 def test_a_party_that_cannot_reach_the_address_is_named(caplog: pytest.LogCaptureFixture) -> None:
@@ -247,6 +322,7 @@ def sending(*tensors: bytes) -> Callable[[FitRes], FitRes]:
         (sending(b"x"), "party-2 garbled"),
         (sending(), "not all did"),
         (lambda res: replace(res, metrics={"error": "Odd", "message": "no"}), "party-2 .* Odd: no"),
+        (lambda res: replace(res, metrics={"error": "a\x1b[2Jb\nc"}), r"party-2 .* a \[2Jb c: $"),
     ],
 )
 def test_a_party_that_answers_badly_is_told(change: Callable[[FitRes], FitRes], says: str) -> None:

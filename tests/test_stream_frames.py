@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vfl_flower.errors import ProtocolError
-from vfl_flower.stream.frame import HEAD, LARGEST, Frame, Kind, decode_frame
+from vfl_flower.stream.frame import (
+    HEAD,
+    LARGEST,
+    LONGEST_RECORD,
+    MOST_TENSORS,
+    Frame,
+    Kind,
+    decode_frame,
+)
 
 scalars = st.booleans() | st.integers(-(2**63), 2**63) | st.floats(allow_nan=False) | st.text()
 frames = st.builds(
@@ -63,6 +71,14 @@ def test_a_record_of_anything_but_scalars_is_refused(record: object) -> None:
     content = json.dumps(record).encode()
     with pytest.raises(ProtocolError):
         decode_frame(HEAD.pack(b"VFS", 1, Kind.REPLY, 1, len(content), 0) + content)
+
+
+def test_a_record_or_a_list_without_end_is_refused_before_it_is_read() -> None:
+    long = b"{" + b" " * LONGEST_RECORD + b"}"
+    with pytest.raises(ProtocolError):
+        decode_frame(HEAD.pack(b"VFS", 1, Kind.REPLY, 1, len(long), 0) + long)
+    with pytest.raises(ProtocolError, match="session carries 4096"):
+        Frame(Kind.REPLY, 1, {}, [b""] * (MOST_TENSORS + 1)).encode()
 
 
 def test_too_much_is_refused_with_a_way_out() -> None:

@@ -18,9 +18,9 @@ from vfl_flower.stream.certificate import NAME, make_certificate
 from vfl_flower.stream.frame import LARGEST, Frame, Kind, decode_frame
 from vfl_flower.stream.guest import Guest
 from vfl_flower.stream.hub import Hub, Invitation
-from vfl_flower.stream.session import Session
+from vfl_flower.stream.session import Connection, Session
 
-GRACE = 2.0
+GRACE, PATIENCE = 2.0, 600.0
 
 
 class Listening:
@@ -29,7 +29,8 @@ class Listening:
     def __init__(self) -> None:
         self.joined: list[Session] = []
         self.ended: list[Session] = []
-        self.hub = Hub("127.0.0.1:0", "", RUN, 2, GRACE, self.joined.append, self.ended.append)
+        told = self.joined.append, self.ended.append
+        self.hub = Hub("127.0.0.1:0", "", RUN, 2, GRACE, PATIENCE, *told)
 
 
 @pytest.fixture
@@ -69,7 +70,7 @@ class Caller:
 
     def inside(self) -> None:
         """Wait until the call was let in."""
-        assert self.stream.initial_metadata() is not None
+        assert decode_frame(next(self.stream)).kind == Kind.WELCOME
 
     def leave(self) -> None:
         self.out.put(None)
@@ -210,4 +211,44 @@ def test_a_message_beyond_the_limit_is_not_read(here: Listening) -> None:
 
 def test_an_address_that_is_taken_is_refused(here: Listening) -> None:
     with pytest.raises(ConfigError, match="cannot be listened on"):
-        Hub(here.hub.address, "", RUN, 2, GRACE, lambda s: None, lambda s: None)
+        Hub(here.hub.address, "", RUN, 2, GRACE, PATIENCE, lambda s: None, lambda s: None)
+
+
+def test_a_join_that_races_the_end_of_its_session_is_let_go(here: Listening) -> None:
+    """A session that has ended takes no connection and tells nobody of a party."""
+    invitation, session = here.hub.invite(1)
+    assert session.admits(invitation.token, os.urandom(32))
+    session.fail(PartyAway("gone"))
+    connection = Connection("somewhere")
+    session.attach(connection)
+    assert list(connection.outgoing()) == []
+    assert here.joined == []
+
+
+class Gone:
+    """What gRPC hands over of a call that has ended already."""
+
+    def __init__(self, invitation: Invitation) -> None:
+        self.invitation = invitation
+
+    def invocation_metadata(self) -> list[tuple[str, str | bytes]]:
+        return [
+            (hubs.VERSION_KEY, "1"),
+            (hubs.RUN_KEY, str(RUN)),
+            (hubs.NODE_KEY, str(self.invitation.node)),
+            (hubs.TOKEN_KEY, self.invitation.token),
+            (hubs.SECRET_KEY, os.urandom(32)),
+        ]
+
+    def peer(self) -> str:
+        return "somewhere"
+
+    def add_callback(self, callback: Any) -> bool:
+        return False
+
+
+def test_a_connection_that_is_gone_before_it_is_served_leaves_nothing(here: Listening) -> None:
+    invitation, _ = here.hub.invite(1)
+    context: Any = Gone(invitation)
+    assert list(here.hub._join(iter(()), context)) == []
+    assert here.joined == []

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from vfl_flower.codec import Array, from_parameters
 from vfl_flower.driver import Driver
-from vfl_flower.errors import PartyAway, PartyError, ProtocolError, last_line
+from vfl_flower.errors import PartyAway, PartyError, ProtocolError, last_line, printable
 from vfl_flower.exchange import Ask, Protocol, Replies, Request
 from vfl_flower.ledger import Ledger
 from vfl_flower.losses import LOSSES
@@ -103,9 +103,13 @@ class ActiveParty(Member, Strategy):
 
     def go_back(self, step: int | None) -> None:
         """Make ready for another roll call, and the protocol from a checkpoint or the start on."""
-        self.ledger, self.progress = Ledger(), Progress()
+        self.progress = Progress()
         self.resume_from, self._outcome, self._open = step, None, None
         self.patience = self.cfg.return_timeout
+
+    def request_stop(self) -> None:
+        """End after the step in hand, with a checkpoint."""
+        self.stop = True
 
     def waits_for(self, cids: Collection[str]) -> None:
         """Hear from the server which proxies an exchange has waited for already for a while."""
@@ -238,9 +242,10 @@ class ActiveParty(Member, Strategy):
             kind = PartyAway if away else PartyError
             raise kind(f"{name} did not answer {self._where(asked)}: {'; '.join(reasons)}")
         if "error" in res.metrics:
-            error, message = res.metrics["error"], res.metrics["message"]
-            where = self._where(asked, str(res.metrics.get("phase", "")))
-            raise PartyError(f"{name} failed in {where}: {error!s}: {message!s}")
+            phase, error, message = (
+                printable(res.metrics.get(key, "")) for key in ("phase", "error", "message")
+            )
+            raise PartyError(f"{name} failed in {self._where(asked, phase)}: {error}: {message}")
         try:
             arrays = from_parameters(res.parameters)
         except ProtocolError as error:

@@ -91,7 +91,14 @@ class Keeper(Part):
 
     @phase(training=False)
     def checkpoint(self, step: Tensor) -> None:
-        """Write a checkpoint: () int64 ->."""
+        """Write a checkpoint: () int64 ->.
+
+        A run's first is at step 0. Later ones that are there already are another run's.
+        """
+        if int(step) == 0 and any(steps_kept(folder_of(self.party))):
+            raise RunError(
+                f"{folder_of(self.party)} holds another run's checkpoints; choose another run-name"
+            )
         write_checkpoint(self.party, int(step), self.party.durable())
 
     @phase(training=False)

@@ -94,6 +94,7 @@ class RunConfig:
     )
     stream_advertise: str = knob("", "carrier", "what parties are told to dial, host:port")
     stream_grace: float = knob(60.0, "carrier", "seconds that a connection may be lost")
+    answer_timeout: float = knob(600.0, "carrier", "seconds that a party may take to answer")
     return_timeout: float = knob(300.0, "carrier", "seconds to wait for a party that was restarted")
     party_timeout: float = knob(60.0, "system", "seconds to wait for the parties at the start")
 
@@ -190,7 +191,8 @@ FLOAT32_MAX = 3.4028234e38
 LONGEST = 1e9  # seconds; Python cannot wait much longer
 CIRCUMSTANCES = (
     *("data-dir", "download", "out", "device", "tensorboard", "party-timeout"),
-    *("carrier", "run-name", "stream-listen", "stream-advertise", "stream-grace", "return-timeout"),
+    *("carrier", "run-name", "stream-listen", "stream-advertise", "stream-grace"),
+    *("answer-timeout", "return-timeout"),
 )
 """Knobs that say where a run happens, not what it is."""
 
@@ -290,7 +292,7 @@ def check(cfg: RunConfig) -> None:
     _at_least(cfg, 2, "parties")
     if not 0 < cfg.validation < 1:
         raise ConfigError(f"validation must lie between 0 and 1, not {cfg.validation}")
-    _seconds(cfg, "party_timeout", "stream_grace", "return_timeout")
+    _seconds(cfg, "party_timeout", "stream_grace", "answer_timeout", "return_timeout")
     if cfg.models != "mixed":
         _list_of(cfg, "models", _model)
     _list_of(cfg, "weights", lambda entry: None)

@@ -77,6 +77,11 @@ class TrainingError(VflError):
     """Training went nowhere: a loss is not finite."""
 
 
+def printable(text: object) -> str:
+    """Return what another party says as one line of at most 500 characters, safe on a terminal."""
+    return "".join(c if c.isprintable() else " " for c in str(text)[:500])
+
+
 def last_line(error: object) -> str:
     """Return an error's last line of text, or its class where it says nothing."""
     lines = str(error).split("\n")

@@ -11,7 +11,7 @@ from flwr.common import GetPropertiesIns, Scalar
 from flwr.server.client_manager import ClientManager
 from flwr.server.client_proxy import ClientProxy
 
-from vfl_flower.errors import PartyAway, RosterError, last_line
+from vfl_flower.errors import PartyAway, RosterError, last_line, printable
 from vfl_flower.names import party_name
 
 Properties = Mapping[str, Scalar]
@@ -64,7 +64,7 @@ def roll_call(manager: ClientManager, size: int, facts: Properties, timeout: flo
     for proxy, properties in _ask_all(list(manager.all().values()), timeout):
         index = _index(properties)
         if "error" in properties and (index is None or index < size):
-            raise RosterError(f"{_who(index)}: {properties.get('message')!s}")
+            raise RosterError(f"{_who(index)}: {printable(properties.get('message'))}")
         if index is None or not 0 <= index < size:
             raise RosterError(
                 f"{_who(index)} is here, but the run has {size} passive parties; raise parties, "

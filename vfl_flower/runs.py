@@ -177,7 +177,9 @@ class RunFolder:
         except (OSError, ValueError, RecursionError):
             result = None
         if not fits(result, RESULT_SHAPE):
-            raise RunError(f"{path} is damaged; delete it, and resume finishes the run once more")
+            raise RunError(
+                f"{path} is damaged, or of another version; without it, resume writes it anew"
+            )
         return result  # type: ignore[no-any-return]
 
     def write_result(self, result: dict[str, Any]) -> None:

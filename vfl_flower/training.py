@@ -180,7 +180,9 @@ def restore(party: "ActiveParty", step: int) -> Protocol:
     party.progress.step, party.progress.seconds = state.pop("step"), state.pop("seconds")
     party.progress.losses = state.pop("losses")
     party.progress.records = [Evaluation(**record) for record in state.pop("records")]
-    party.ledger.carry_over(state.pop("ledger"))
+    books = state.pop("ledger")
+    if not party.ledger.exchanges:  # of another process; a run that went back has all it sent
+        party.ledger.carry_over(books)
     party.exchange = max(party.exchange, state.pop("exchange"))  # it never goes back
     party.recall(state)
     yield ask("restore", np.array(step), purpose="upkeep")

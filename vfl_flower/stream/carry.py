@@ -46,11 +46,17 @@ def run_stream(
         Whatever went wrong. A party that stays away is named; checkpoints stay.
     """
     cfg, run = active.cfg, grid.run.run_id
-    opening = Opening(grid, knobs)
+    opening = Opening(grid, knobs, active.request_stop)
     hub = Hub(
-        listen, cfg.stream_advertise, run, cfg.parties - 1, cfg.stream_grace,
-        opening.joined, opening.ended,
-    )  # fmt: skip
+        listen,
+        cfg.stream_advertise,
+        run,
+        cfg.parties - 1,
+        cfg.stream_grace,
+        cfg.answer_timeout,
+        opening.joined,
+        opening.ended,
+    )
     log.info("parties dial %s, over TLS", hub.address)
     opening.start(hub)
     try:
@@ -68,7 +74,7 @@ def _through(active: ActiveParty, opening: Opening) -> int:
         try:
             ProtocolServer(client_manager=opening.manager, strategy=active).fit(0, None)
         except PartyAway as away:
-            if active.folder is None:
+            if active.folder is None or active.stop:
                 raise
             step = max(steps_kept(active.folder), default=None)
             tried = tried + 1 if returns and step == latest else 1

@@ -20,6 +20,7 @@ HEAD = struct.Struct("!3sBBQII")
 LENGTH = struct.Struct("!Q")
 MAGIC = b"VFS"
 LARGEST = 1 << 28  # bytes of a frame; a larger one is refused before it is read
+LONGEST_RECORD, MOST_TENSORS = 1 << 20, 4096  # bytes and arrays: both are read in Python
 
 
 class Kind(IntEnum):
@@ -29,6 +30,7 @@ class Kind(IntEnum):
     EXCHANGE = 2
     REPLY = 3
     END = 4
+    WELCOME = 5
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,11 @@ class Frame:
         for tensor in self.tensors:
             parts += (LENGTH.pack(len(tensor)), tensor)
         size = sum(map(len, parts))
+        if len(record) > LONGEST_RECORD or len(self.tensors) > MOST_TENSORS:
+            raise ProtocolError(
+                f"a message has {len(self.tensors)} arrays and a record of {len(record)} bytes; a "
+                f"session carries {MOST_TENSORS} and {LONGEST_RECORD}"
+            )
         if size > LARGEST:
             raise ProtocolError(
                 f"a message of {size / 2**20:.0f} MiB is more than the {LARGEST >> 20} MiB that a "
@@ -85,6 +92,8 @@ def decode_frame(content: bytes) -> Frame:
         magic, version, kind, sequence, length, count = HEAD.unpack_from(content)
         if (magic, version) != (MAGIC, VERSION):
             raise ValueError("not a frame of this version")
+        if length > LONGEST_RECORD or count > MOST_TENSORS:
+            raise ValueError("too much")
         at = HEAD.size + length
         record = json.loads(content[HEAD.size : at])
         if not isinstance(record, dict) or not all(map(_scalar, record.values())):

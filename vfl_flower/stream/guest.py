@@ -24,6 +24,11 @@ from vfl_flower.stream.hub import (
     Invitation,
 )
 
+DIALLING = (
+    ("grpc.initial_reconnect_backoff_ms", 500),
+    ("grpc.max_reconnect_backoff_ms", 1_000),
+    ("grpc.min_reconnect_backoff_ms", 15_000),  # how long one attempt may take, in fact
+)
 PAUSE = 0.5  # seconds between attempts to reconnect
 FINAL = (
     grpc.StatusCode.UNAUTHENTICATED,
@@ -62,8 +67,7 @@ class Guest:
             If it sends what no session carries.
         """
         credentials = grpc.ssl_channel_credentials(self.invitation.certificate)
-        reconnect = [(f"grpc.{k}_reconnect_backoff_ms", 500) for k in ("initial", "min", "max")]
-        options = (*OPTIONS, *reconnect, ("grpc.ssl_target_name_override", NAME))
+        options = (*OPTIONS, *DIALLING, ("grpc.ssl_target_name_override", NAME))
         with grpc.secure_channel(self.invitation.address, credentials, options) as channel:
             join = channel.stream_stream(f"/{SERVICE}/{METHOD}")
             self._heard = time.monotonic()
@@ -74,15 +78,17 @@ class Guest:
     def _connected(self, join: grpc.StreamStreamMultiCallable) -> bool:
         """Serve over one connection; tell whether the session is over."""
         out: SimpleQueue[bytes | None] = SimpleQueue()
+        welcome = False
         stream = join(iter(out.get, None), metadata=self._metadata())
         try:
             for content in stream:
-                self._heard = time.monotonic()
                 frame = decode_frame(content)
                 if frame.kind == Kind.END:
                     return True
-                out.put(self._reply(frame))
-                self._heard = time.monotonic()
+                if frame.kind == Kind.WELCOME:
+                    welcome = True
+                else:
+                    out.put(self._reply(frame))
         except grpc.RpcError as error:
             self._trouble = f"{error.code().name}, {error.details()}"
             if error.code() in FINAL:
@@ -90,6 +96,8 @@ class Guest:
                     f"the active party at {self.invitation.address} refused: {self._trouble}"
                 ) from error
         finally:
+            if welcome:  # the grace time counts from the loss
+                self._heard = time.monotonic()
             out.put(None)
             stream.cancel()
         return False

@@ -24,14 +24,17 @@ TOKEN_BYTES = 32
 OPTIONS = (
     ("grpc.max_receive_message_length", LARGEST),
     ("grpc.max_send_message_length", LARGEST),
-    ("grpc.keepalive_time_ms", 20_000),
-    ("grpc.keepalive_timeout_ms", 20_000),
+    ("grpc.keepalive_time_ms", 10_000),
+    ("grpc.keepalive_timeout_ms", 10_000),
     ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.http2.max_pings_without_data", 0),
-    ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
+    ("grpc.http2.min_ping_interval_without_data_ms", 5_000),
     ("grpc.so_reuseport", 0),
 )
 """Both ends: no compression, since masked data does not compress; pings through idle NATs."""
+
+
+EVERYWHERE = ("0.0.0.0", "[::]")  # noqa: S104
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,8 @@ class Hub:
         How many passive parties the run has.
     grace : float
         Seconds that a party may be without a connection.
+    patience : float
+        Seconds that an answer may take.
     on_join, on_end : callable
         Are told of sessions.
 
@@ -77,10 +82,11 @@ class Hub:
         run: int,
         parties: int,
         grace: float,
+        patience: float,
         on_join: Callable[[Session], None],
         on_end: Callable[[Session], None],
     ) -> None:
-        self.run, self.grace = run, grace
+        self.run, self.grace, self.patience = run, grace, patience
         self._on_join, self._on_end = on_join, on_end
         self._sessions: dict[int, Session] = {}
         self._lock = Lock()
@@ -94,6 +100,11 @@ class Hub:
             maximum_concurrent_rpcs=streams,
         )
         host = listen.rpartition(":")[0]
+        if not advertise and host in EVERYWHERE:
+            raise ConfigError(
+                f"stream-listen is {listen}, every address of this machine: say with "
+                "stream-advertise which of them the parties are to dial"
+            )
         try:
             credentials = grpc.ssl_server_credentials([(key, self.certificate)])
             port = self._grpc.add_secure_port(listen, credentials)
@@ -109,7 +120,7 @@ class Hub:
     def invite(self, node: int) -> tuple[Invitation, Session]:
         """Open a session for a node; an earlier one of the same node is over."""
         token = secrets.token_bytes(TOKEN_BYTES)
-        session = Session(node, token, self.grace, self._on_join, self._on_end)
+        session = Session(node, token, self.grace, self.patience, self._on_join, self._on_end)
         with self._lock:
             earlier, self._sessions[node] = self._sessions.get(node), session
         if earlier:
@@ -127,11 +138,11 @@ class Hub:
         """Serve one connection."""
         session = self._admit(context)
         connection = Connection(context.peer())
-        context.add_callback(connection.close)
+        if not context.add_callback(connection.close):
+            return  # it has gone already
         session.attach(connection)
-        Thread(target=_read, args=(frames, session, connection), daemon=True).start()
-        context.send_initial_metadata(())  # says that the party is in
         try:
+            Thread(target=_read, args=(frames, session, connection), daemon=True).start()
             yield from connection.outgoing()
         finally:
             session.detach(connection)
@@ -170,5 +181,7 @@ def _read(frames: Iterator[bytes], session: Session, connection: Connection) -> 
             session.receive(decode_frame(content), connection)
     except ProtocolError as error:
         session.fail(error)
-    except Exception:  # the connection broke; gRPC has a class of its own for every way
+    except Exception as error:  # the connection broke; gRPC has a class for every way
+        log.debug("the connection of node %d broke: %s", session.node, type(error).__name__)
+    finally:
         connection.close()

@@ -3,7 +3,7 @@
 import json
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from threading import Event, Thread
 from typing import Any
 
@@ -15,7 +15,7 @@ from flwr.server import SimpleClientManager
 from flwr.serverapp import Grid
 from flwr.supercore.run import RunNotRunningException
 
-from vfl_flower.errors import PartyAway, ProtocolError, last_line
+from vfl_flower.errors import PartyAway, ProtocolError, last_line, printable
 from vfl_flower.roster import Roster
 from vfl_flower.stream.hub import Hub, Invitation
 from vfl_flower.stream.proxy import StreamProxy
@@ -72,18 +72,20 @@ class Opening:
         Flower's.
     knobs : mapping
         What the parties are told of the run.
+    on_stop : callable
+        Is called when Flower says that the run is over.
 
     Attributes
     ----------
     manager : SimpleClientManager
         Has a `StreamProxy` for each session that a party has joined.
-    stopped : Event
-        Is set when Flower says that the run is over.
     """
 
-    def __init__(self, grid: Grid, knobs: Mapping[str, object]) -> None:
-        self.grid, self.knobs = grid, knobs
-        self.manager, self.stopped = SimpleClientManager(), Event()
+    def __init__(
+        self, grid: Grid, knobs: Mapping[str, object], on_stop: Callable[[], None]
+    ) -> None:
+        self.grid, self.knobs, self._on_stop = grid, knobs, on_stop
+        self.manager = SimpleClientManager()
         self._sessions: dict[int, tuple[Session, float]] = {}
         self._messages: dict[str, Session] = {}
         self._proxies: dict[Session, StreamProxy] = {}
@@ -125,7 +127,7 @@ class Opening:
                 self._invite(hub)
                 self._pull()
             except RunNotRunningException:
-                self.stopped.set()
+                self._on_stop()
                 return
             except Exception as error:  # Flower's server may be away for a while
                 log.warning("Flower cannot be asked for nodes and replies: %s", last_line(error))
@@ -143,8 +145,14 @@ class Opening:
             )
             message = Message(content, node, MessageType.TRAIN, ttl=LIFE)
             self._sessions[node] = session, time.monotonic()
-            for sent in self.grid.push_messages([message]):
-                self._messages[sent] = session
+            try:
+                sent = [name for name in self.grid.push_messages([message]) if name]
+            except Exception:
+                session.fail(PartyAway("its invitation could not be sent"))
+                raise
+            if not sent:
+                session.fail(PartyAway("Flower did not take its invitation"))
+            self._messages.update(dict.fromkeys(sent, session))
 
     def _pull(self) -> None:
         """Hear of the nodes whose answer to the invitation is there: their session is over."""
@@ -161,6 +169,9 @@ class Opening:
 def _reason(message: Message) -> str:
     """Return why a node left its session."""
     if message.has_error():
-        return f"Flower says: {message.error.reason}"
-    metrics = compat.recorddict_to_fitres(message.content, keep_input=False).metrics
-    return f"{metrics.get('error', 'it left')!s}: {metrics.get('message', 'no reason given')!s}"
+        return f"Flower says: {printable(message.error.reason)}"
+    try:
+        metrics = compat.recorddict_to_fitres(message.content, keep_input=False).metrics
+    except (KeyError, ValueError, TypeError):
+        return "it left with an answer that cannot be read"
+    return f"{printable(metrics.get('error', 'it left'))}: {printable(metrics.get('message', ''))}"

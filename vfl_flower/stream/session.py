@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from hmac import compare_digest
 from queue import SimpleQueue
-from threading import Condition
+from threading import Condition, Lock
 
 from flwr.common import Scalar
 
@@ -51,6 +51,8 @@ class Session:
         What lets it join, once.
     grace : float
         Seconds without a connection after which the party counts as away.
+    patience : float
+        Seconds that an answer may take.
     on_join : callable
         Is called when the party joins.
     on_end : callable
@@ -62,16 +64,17 @@ class Session:
         node: int,
         token: bytes,
         grace: float,
+        patience: float,
         on_join: "Callable[[Session], None]",
         on_end: "Callable[[Session], None]",
     ) -> None:
-        self.node, self.grace = node, grace
+        self.node, self.grace, self.patience = node, grace, patience
         self.peer = ""
         self.reconnects = 0
         self._token = sha256(token).digest()
         self._secret: bytes | None = None
         self._on_join, self._on_end = on_join, on_end
-        self._changed = Condition()
+        self._turn, self._changed = Lock(), Condition()
         self._connection: Connection | None = None
         self._lost = time.monotonic()
         self._sequence = 0
@@ -94,15 +97,19 @@ class Session:
     def attach(self, connection: Connection) -> None:
         """Go on over a new connection; what was asked and not answered is asked again."""
         with self._changed:
+            if self._failure:
+                connection.close()
+                return
             first, earlier = not self.peer, self._connection
             if earlier:
                 earlier.close()
             self.reconnects += not first
             self._connection, self.peer = connection, connection.peer
+            connection.send(Frame(Kind.WELCOME, self._sequence, {}, []).encode())
             if self._pending is not None:
                 connection.send(self._pending)
-        if first:
-            self._on_join(self)
+            if first:
+                self._on_join(self)
 
     def detach(self, connection: Connection) -> None:
         """Hear that a connection is gone."""
@@ -152,28 +159,30 @@ class Session:
         ProtocolError
             If it sends what no session carries.
         """
-        with self._changed:
+        with self._turn, self._changed:
             content = Frame(kind, self._sequence + 1, record, tensors).encode()
             self._sequence += 1
             self._pending, self._reply = content, None
             if self._connection:
                 self._connection.send(content)
+            deadline = time.monotonic() + self.patience
             while self._reply is None:
                 if self._failure:
                     raise self._failure
-                self._wait()
+                self._wait(deadline)
             return self._reply
 
-    def _wait(self) -> None:
-        """Wait for a change, and no longer than the grace time without a connection."""
-        if self._connection:
-            self._changed.wait()
-            return
-        left = self._lost + self.grace - time.monotonic()
-        if left <= 0:
+    def _wait(self, deadline: float) -> None:
+        """Wait for a change; not for ever, and not beyond the grace time without a connection."""
+        now = time.monotonic()
+        if now >= deadline:
+            self._fail(PartyAway(f"it did not answer for more than {self.patience:g} s"))
+        elif self._connection:
+            self._changed.wait(deadline - now)
+        elif now >= self._lost + self.grace:
             self._fail(PartyAway(f"its connection was lost for more than {self.grace:g} s"))
         else:
-            self._changed.wait(left)
+            self._changed.wait(min(self._lost + self.grace, deadline) - now)
 
     def end(self) -> None:
         """Tell the party that the run is over, if it is there, and end the session."""
