@@ -75,15 +75,16 @@ def encode(array: Array) -> bytes:
     """
     if array.dtype.str not in DTYPES:
         raise ProtocolError(f"arrays of dtype {array.dtype} do not travel")
-    return _header(array.dtype.str, array.shape) + array.tobytes()  # C order, whatever the strides
+    whole = np.asarray(array, order="C")  # whatever the strides
+    return b"".join((_header(array.dtype.str, array.shape), whole.data))
 
 
-def decode(tensor: bytes) -> Array:
+def decode(tensor: bytes | memoryview) -> Array:
     """Read npy bytes into a read-only view of them.
 
     Parameters
     ----------
-    tensor : bytes
+    tensor : bytes or memoryview
         What `encode` or ``numpy.save`` wrote.
 
     Returns
@@ -99,7 +100,7 @@ def decode(tensor: bytes) -> Array:
     if tensor[:8] != MAGIC or len(tensor) < 10:
         raise ProtocolError("an array arrived that is not in npy format 1.0")
     start = 10 + int.from_bytes(tensor[8:10], "little")
-    dtype, shape = _parse(tensor[10:start])
+    dtype, shape = _parse(bytes(tensor[10:start]))
     if len(tensor) - start != math.prod(shape) * dtype.itemsize:
         raise ProtocolError(f"an array of shape {shape} arrived with {len(tensor) - start} bytes")
     try:
@@ -108,7 +109,7 @@ def decode(tensor: bytes) -> Array:
         raise ProtocolError(f"an array of shape {shape} cannot be") from error
 
 
-def payload_of(tensor: bytes) -> int:
+def payload_of(tensor: bytes | memoryview) -> int:
     """Return how many of an npy tensor's bytes are numbers, not header."""
     return len(tensor) - 10 - int.from_bytes(tensor[8:10], "little")
 

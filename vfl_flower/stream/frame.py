@@ -10,8 +10,9 @@ import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import cast
 
-from flwr.common import Scalar
+from flwr.common import Parameters, Scalar
 
 from vfl_flower.errors import ProtocolError
 
@@ -44,14 +45,14 @@ class Frame:
         Of the request, counted from 1 in each session; a reply has its request's.
     record : dict of str to scalar
         Flower's config or metrics.
-    tensors : list of bytes
+    tensors : list of bytes or memoryview
         Npy arrays, as Flower's parameters carry them.
     """
 
     kind: Kind
     sequence: int
     record: Mapping[str, Scalar]
-    tensors: Sequence[bytes]
+    tensors: Sequence[bytes | memoryview]
 
     def encode(self) -> bytes:
         """Return the frame's bytes.
@@ -63,7 +64,7 @@ class Frame:
         """
         record = json.dumps(dict(self.record)).encode()
         head = HEAD.pack(MAGIC, VERSION, self.kind, self.sequence, len(record), len(self.tensors))
-        parts = [head, record]
+        parts: list[bytes | memoryview] = [head, record]
         for tensor in self.tensors:
             parts += (LENGTH.pack(len(tensor)), tensor)
         size = sum(map(len, parts))
@@ -98,17 +99,22 @@ def decode_frame(content: bytes) -> Frame:
         record = json.loads(content[HEAD.size : at])
         if not isinstance(record, dict) or not all(map(_scalar, record.values())):
             raise ValueError("not a record of scalars")
-        tensors = []
+        tensors, view = [], memoryview(content)
         for _ in range(count):
             (size,) = LENGTH.unpack_from(content, at)
             at += LENGTH.size
-            tensors.append(content[at : at + size])
+            tensors.append(view[at : at + size])  # no copy: arrays may be large
             at += size
         if at != len(content):
             raise ValueError("cut short or too long")
         return Frame(Kind(kind), sequence, record, tensors)
     except (struct.error, ValueError, RecursionError) as error:
         raise ProtocolError("a frame arrived that cannot be read") from error
+
+
+def parameters_of(frame: Frame) -> Parameters:
+    """Return a frame's arrays as Flower's parameters, which our codec reads wherever they lie."""
+    return Parameters(cast("list[bytes]", list(frame.tensors)), "numpy.ndarray")
 
 
 def _scalar(value: object) -> bool:

@@ -6,11 +6,11 @@ from queue import SimpleQueue
 
 import grpc
 from flwr.client import Client
-from flwr.common import FitIns, GetPropertiesIns, Parameters
+from flwr.common import FitIns, GetPropertiesIns
 
 from vfl_flower.errors import ProtocolError, StreamError
 from vfl_flower.stream.certificate import NAME
-from vfl_flower.stream.frame import VERSION, Frame, Kind, decode_frame
+from vfl_flower.stream.frame import VERSION, Frame, Kind, decode_frame, parameters_of
 from vfl_flower.stream.hub import (
     METHOD,
     NODE_KEY,
@@ -136,6 +136,5 @@ class Guest:
             return Frame(Kind.REPLY, frame.sequence, asked.properties, []).encode()
         if frame.kind != Kind.EXCHANGE:
             raise ProtocolError("a request came that is neither roll call nor exchange")
-        parameters = Parameters(list(frame.tensors), "numpy.ndarray")
-        res = self.client.fit(FitIns(parameters, dict(frame.record)))
+        res = self.client.fit(FitIns(parameters_of(frame), dict(frame.record)))
         return Frame(Kind.REPLY, frame.sequence, res.metrics, res.parameters.tensors).encode()

@@ -10,14 +10,13 @@ from flwr.common import (
     GetParametersIns,
     GetPropertiesIns,
     GetPropertiesRes,
-    Parameters,
     ReconnectIns,
     Status,
 )
 from flwr.server.client_proxy import ClientProxy
 
 from vfl_flower.errors import ProtocolError
-from vfl_flower.stream.frame import Kind
+from vfl_flower.stream.frame import Kind, parameters_of
 from vfl_flower.stream.session import Session
 
 OK = Status(Code.OK, "")
@@ -46,7 +45,7 @@ class StreamProxy(ClientProxy):
     def fit(self, ins: FitIns, timeout: float | None, group_id: int | None) -> FitRes:
         """Carry one exchange."""
         reply = self.session.call(Kind.EXCHANGE, ins.config, ins.parameters.tensors)
-        parameters = Parameters(list(reply.tensors), "numpy.ndarray")
+        parameters = parameters_of(reply)
         return FitRes(OK, parameters, 0, dict(reply.record))
 
     def get_parameters(
