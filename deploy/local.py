@@ -68,7 +68,7 @@ class Deployment:
                     "supernode", "register", str(self.folder / f"node{k + 1}.pub"), CONNECTION
                 )
                 self.start_node(k)
-            self._wait_online()
+            self.wait_online()
         except BaseException:
             self.__exit__()
             raise
@@ -130,7 +130,14 @@ class Deployment:
                 start_new_session=True,
             )
 
-    def _wait_online(self) -> None:
+    def wait_online(self) -> None:
+        """Wait until the SuperLink has all nodes.
+
+        Raises
+        ------
+        RunError
+            If that takes too long.
+        """
         deadline = time.monotonic() + ONLINE
         while self.flwr("supernode", "list", CONNECTION).count("online") < self.nodes:
             if time.monotonic() > deadline:

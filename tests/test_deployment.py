@@ -13,11 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from safetensors.numpy import load_file
 
 from deploy.local import CONNECTION, Deployment
 from vfl_flower.cli import run
+from vfl_flower.identity import make_identity
 from vfl_flower.names import member_name
 
+ROOT = Path(__file__).resolve().parents[1]
 pytestmark = pytest.mark.slow
 
 KNOBS = 'models="mlp" stream-grace=10.0 batch-size=256 embedding-dim=16 party-randomness="public"'
@@ -162,3 +165,28 @@ def test_a_serverapp_that_is_killed_is_resumed(deployment: Deployment, tmp_path:
     finished(process)
     log = finished(streaming(deployment, 'resume="server-killed"'))
     assert weights(deployment, "server-killed") == local_weights(tmp_path / "run", 150), log
+
+
+def test_own_networks_and_pinned_identities(deployment: Deployment, tmp_path: Path) -> None:
+    """Each party's own configuration says so; the network lives outside the project."""
+    readme = (ROOT / "README.md").read_text().split("```python\n")
+    own = next(block for block in readme if block.startswith("# my_networks.py"))
+    (tmp_path / "my_networks.py").write_text(own.split("```")[0])
+    for k in (1, 2, 3):
+        make_identity(tmp_path / f"identity-{k}")
+    lines = [f"party-{k} {(tmp_path / f'identity-{k}.pub').read_text()}" for k in (1, 2, 3)]
+    (tmp_path / "peers").write_text("".join(lines))
+    deployment.env["PYTHONPATH"] = str(tmp_path)
+    for k in range(3):
+        deployment.end(f"node{k + 1}")
+        files = {"identity": tmp_path / f"identity-{k + 1}", "peers": tmp_path / "peers"}
+        deployment.start_node(k, model="my_networks:Mine", learning_rate=0.01, **files)
+    deployment.wait_online()
+    config = 'parties=4 stream-listen="127.0.0.1:0" models="mlp" epochs=2'
+    log = finished(streaming(deployment, f'{config} run-name="own"'))
+    assert result(deployment, "own")["unprotected"] == [], log
+    for k in (1, 2, 3):
+        folder = deployment.folder / f"party-{k}" / "own" / f"party-{k}"
+        assert "first.weight" in load_file(folder / "model.safetensors")
+    public = finished(streaming(deployment, f'{config} party-randomness="public"'))
+    assert "this party pins identities" in public
