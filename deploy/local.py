@@ -62,7 +62,7 @@ class Deployment:
         """Start everything, and wait until all nodes are online."""
         try:
             self._prepare()
-            self._start_link()
+            self.start_link()
             for k in range(self.nodes):
                 self.flwr(
                     "supernode", "register", str(self.folder / f"node{k + 1}.pub"), CONNECTION
@@ -90,13 +90,21 @@ class Deployment:
             f'root-certificates = "{self.folder / "ca.crt"}"\n'
         )
 
-    def _start_link(self) -> None:
+    def start_link(self) -> None:
+        """Start the SuperLink; a second one knows the nodes of the first.
+
+        Raises
+        ------
+        RunError
+            If it does not come up.
+        """
         certificates = ("ssl-ca-certfile", "ca.crt"), ("ssl-certfile", "server.crt")
         files = [*certificates, ("ssl-keyfile", "server.key")]
         self._start(
             "link",
             "flower-superlink",
             *("--host", "127.0.0.1", "--port", str(self.port), "--enable-supernode-auth"),
+            *("--database", str(self.folder / "link.db")),
             *(part for flag, file in files for part in (f"--{flag}", str(self.folder / file))),
         )
         deadline = time.monotonic() + START

@@ -167,6 +167,20 @@ def test_a_serverapp_that_is_killed_is_resumed(deployment: Deployment, tmp_path:
     assert weights(deployment, "server-killed") == local_weights(tmp_path / "run", 150), log
 
 
+def test_a_superlink_that_is_killed_is_started_again_and_the_run_resumed(
+    deployment: Deployment, tmp_path: Path
+) -> None:
+    """Its ServerApp dies with it; the nodes find the new one by themselves."""
+    process = started(deployment, "link-killed", "epochs=150")
+    wait_for_epoch(deployment, "link-killed", 10)
+    os.killpg(deployment.processes.pop("link").pid, signal.SIGKILL)
+    process.kill()
+    deployment.start_link()
+    deployment.wait_online()
+    log = finished(streaming(deployment, 'resume="link-killed"'))
+    assert weights(deployment, "link-killed") == local_weights(tmp_path / "run", 150), log
+
+
 def test_own_networks_and_pinned_identities(deployment: Deployment, tmp_path: Path) -> None:
     """Each party's own configuration says so; the network lives outside the project."""
     readme = (ROOT / "README.md").read_text().split("```python\n")

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from flwr.client import Client
@@ -20,8 +21,16 @@ from tests.streams import FakeGrid, node, run_streamed, visit
 from vfl_flower import blinding
 from vfl_flower.active import ActiveParty
 from vfl_flower.build import build_active, build_passive
+from vfl_flower.codec import encode
 from vfl_flower.config import RunConfig
-from vfl_flower.errors import ConfigError, PartyAway, PartyError, RosterError, VflError
+from vfl_flower.errors import (
+    ConfigError,
+    PartyAway,
+    PartyError,
+    RosterError,
+    TrainingError,
+    VflError,
+)
 from vfl_flower.local import run_local
 from vfl_flower.observer import Observer
 from vfl_flower.stream import opening
@@ -321,6 +330,9 @@ def sending(*tensors: bytes) -> Callable[[FitRes], FitRes]:
     [
         (sending(b"x"), "party-2 garbled"),
         (sending(), "not all did"),
+        (sending(encode(np.zeros((3, 4), np.uint32))), "do not fit together"),
+        (sending(encode(np.zeros((200, 16), np.float32))), "do not fit together"),
+        (sending(encode(np.zeros((200, 16), np.float32)), b"more"), "party-2 garbled"),
         (lambda res: replace(res, metrics={"error": "Odd", "message": "no"}), "party-2 .* Odd: no"),
         (lambda res: replace(res, metrics={"error": "a\x1b[2Jb\nc"}), r"party-2 .* a \[2Jb c: $"),
     ],
@@ -329,6 +341,18 @@ def test_a_party_that_answers_badly_is_told(change: Callable[[FitRes], FitRes], 
     clients: list[Client] = list(taps())
     clients[1] = Changed(clients[1], after=lambda n, res: change(res) if n == 9 else res)
     with pytest.raises(VflError, match=says):
+        run_streamed(build_active(CFG), clients)
+
+
+def test_predictions_that_are_not_numbers_end_the_run() -> None:
+    def change(n: int, res: FitRes) -> FitRes:
+        if n != 10:  # the prediction after the embedding of the exchange before
+            return res
+        return sending(encode(np.full((200, 10), np.nan, np.float32)))(res)
+
+    clients: list[Client] = list(taps())
+    clients[1] = Changed(clients[1], after=change)
+    with pytest.raises(TrainingError, match="the loss of party-2 is not finite"):
         run_streamed(build_active(CFG), clients)
 
 

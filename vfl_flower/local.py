@@ -5,30 +5,20 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from threading import Semaphore
-from typing import NoReturn
 
 from flwr.app import RecordDict
 from flwr.client import Client
-from flwr.common import (
-    EvaluateIns,
-    FitIns,
-    FitRes,
-    GetParametersIns,
-    GetPropertiesIns,
-    GetPropertiesRes,
-    ReconnectIns,
-)
+from flwr.common import FitIns, FitRes, GetPropertiesIns, GetPropertiesRes
 from flwr.server import SimpleClientManager
-from flwr.server.client_proxy import ClientProxy
 
 from vfl_flower.active import ActiveParty
 from vfl_flower.endpoint import RebuiltEndpoint
-from vfl_flower.errors import ProtocolError
 from vfl_flower.passive import PassiveParty
+from vfl_flower.proxy import PartyProxy
 from vfl_flower.server import ProtocolServer
 
 
-class LocalProxy(ClientProxy):
+class LocalProxy(PartyProxy):
     """A Flower client of this process.
 
     Parameters
@@ -57,20 +47,6 @@ class LocalProxy(ClientProxy):
         """Answer one exchange, in turn."""
         with self.turns:
             return self.client.fit(ins)
-
-    def get_parameters(
-        self, ins: GetParametersIns, timeout: float | None, group_id: int | None
-    ) -> NoReturn:
-        """Refuse: weights never leave a party."""
-        raise ProtocolError("a passive party does not give its weights away")
-
-    def evaluate(self, ins: EvaluateIns, timeout: float | None, group_id: int | None) -> NoReturn:
-        """Refuse: evaluation is part of the protocol."""
-        raise ProtocolError("evaluation is part of the protocol")
-
-    def reconnect(self, ins: ReconnectIns, timeout: float | None, group_id: int | None) -> NoReturn:
-        """Refuse: there is no connection."""
-        raise ProtocolError("a local party has no connection")
 
 
 def run_local(active: ActiveParty, passive: Sequence[PassiveParty]) -> None:

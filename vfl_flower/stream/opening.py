@@ -94,6 +94,7 @@ class Opening:
 
     def joined(self, session: Session) -> None:
         """Hear from the hub that a party is there."""
+        log.info("node %d has joined from %s", session.node, session.peer)
         self._proxies[session] = StreamProxy(session)
         self.manager.register(self._proxies[session])
 
