@@ -4,13 +4,17 @@
 
 Four parties answer with what they are sent, each in a process of its own but for the local carrier.
 *Bare gRPC* sends the same bytes over the same TLS streams with nothing of ours in between.
-``--flower`` also starts a SuperLink and four SuperNodes and trains EASTER on the digits there over
-the stream and over Flower's messages, with batches of 683 rows so that the messages end some day.
+``--flower`` also starts a SuperLink and four SuperNodes, and Flower's simulation, and trains EASTER
+on the digits there over the stream and over Flower's messages, with batches of 683 rows so that
+the messages end some day.
 """
 
 import argparse
 import json
 import multiprocessing
+import os
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -28,7 +32,7 @@ from rich.console import Console
 from rich.table import Table
 from torch import Tensor
 
-from deploy.local import Deployment
+from deploy.local import QUIET, ROOT, Deployment, free_port
 from vfl_flower.active import ActiveParty
 from vfl_flower.build import build_member
 from vfl_flower.codec import Array
@@ -45,6 +49,7 @@ from vfl_flower.stream.proxy import StreamProxy
 from vfl_flower.stream.session import Session
 
 PARTIES, TIMES, WARM_UP = 4, 1000, 50
+KNOBS = 'parties=5 models="mlp" validation=0.05 batch-size=683 eval-batch-size=10000'
 CFG = RunConfig(models="mlp", device="cpu", parties=PARTIES + 1)
 PROCESSES = multiprocessing.get_context("spawn")
 
@@ -218,25 +223,69 @@ def large(out: Console, mebibytes: int) -> None:
 
 
 def deployed(out: Console) -> None:
-    """Print what exchanges take between SuperLink and SuperNodes."""
-    table = Table(title="EASTER on the digits, SuperLink and 4 SuperNodes, TLS")
-    for column in ("carrier", "exchanges", "median ms", "p99 ms"):
+    """Print what exchanges take on Flower's runtimes."""
+    table = Table(title="EASTER on the digits, 4 passive parties, on Flower's runtimes")
+    for column in ("runtime", "carrier", "exchanges", "median ms", "p99 ms"):
         table.add_column(column, justify="right")
     medians = []
     folder = Path(tempfile.mkdtemp(prefix="vfl-flower-"))
     with Deployment(folder, PARTIES) as deployment:
         for carrier, epochs in (("stream", 20), ("messages", 1)):
-            deployment.run(
-                f'models="mlp" carrier="{carrier}" epochs={epochs} run-name="{carrier}" '
-                "validation=0.05 batch-size=683 eval-batch-size=10000"
-            )
-            result = json.loads((folder / "active" / carrier / "result.json").read_text())
-            times = result["exchange_ms"]
-            medians.append(times["median"])
-            figures = (f"{times[key]:.1f}" for key in ("median", "p99"))
-            table.add_row(carrier, str(result["exchanges"]), *figures)
+            deployment.run(f'carrier="{carrier}" epochs={epochs} run-name="{carrier}" {KNOBS}')
+            row, median = _row("SuperLink", folder / "active" / carrier)
+            table.add_row(*row)
+            medians.append(median)
+    with simulation(folder) as flwr:
+        for carrier, epochs in (("stream", 20), ("messages", 2)):
+            path = folder / f"simulated-{carrier}"
+            flwr(f'carrier="{carrier}" epochs={epochs} out="{path}" bounds="off" {KNOBS}')
+            table.add_row(*_row("simulation", path)[0])
     out.print(table)
-    out.print(f"messages take {medians[1] / medians[0]:.0f} times as long")
+    out.print(f"messages take {medians[1] / medians[0]:.0f} times as long between SuperNodes")
+
+
+def _row(runtime: str, path: Path) -> tuple[list[str], float]:
+    result = json.loads((path / "result.json").read_text())
+    times = result["exchange_ms"]
+    figures = [f"{times[key]:.1f}" for key in ("median", "p99")]
+    return [runtime, result["carrier"], str(result["exchanges"]), *figures], times["median"]
+
+
+@contextmanager
+def simulation(folder: Path) -> Iterator[Callable[[str], None]]:
+    """Start the SuperLink of ``flwr run .`` on ports of its own; give what runs the app there."""
+    port, control = free_port(), free_port()
+    own = {
+        "FLWR_HOME": str(folder / "simulation"),
+        "FLWR_LOCAL_SUPERLINK_HTTP_API_PORT": str(port),
+        "FLWR_LOCAL_CONTROL_API_PORT": str(control),
+        "RAY_USAGE_STATS_ENABLED": "0",
+    }
+    env, programs = os.environ | QUIET | own, Path(sys.executable).parent
+    link = subprocess.Popen(  # noqa: S603
+        [
+            str(programs / "flower-superlink"),
+            *("--insecure", "--simulation", "--isolation", "subprocess"),
+            *("--control-api-address", f"127.0.0.1:{control}"),
+            *("--host", "127.0.0.1", "--port", str(port)),
+        ],
+        cwd=ROOT,
+        env=env,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+    def flwr(knobs: str) -> None:
+        federation = f"num-supernodes={PARTIES} client-resources-num-cpus=1 init-args-num-cpus=4"
+        command = ["run", ".", "--stream", "--federation-config", federation, "--run-config", knobs]
+        subprocess.run([str(programs / "flwr"), *command], cwd=ROOT, env=env, check=True)  # noqa: S603
+
+    try:
+        time.sleep(15)  # it listens a while after its start
+        yield flwr
+    finally:
+        link.terminate()
+        link.wait(20)
 
 
 def main() -> None:

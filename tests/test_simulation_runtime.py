@@ -192,7 +192,7 @@ def test_too_few_supernodes(runtime: Runtime, tmp_path: Path) -> None:
 
 
 def test_too_many_supernodes(runtime: Runtime) -> None:
-    log = runtime.run("epochs=1", supernodes=4)
+    log = runtime.run('epochs=1 carrier="messages"', supernodes=4)
     line = next(line for line in log.splitlines() if "RosterError" in line)
     assert "party-4 is here, but the run has 3 passive parties" in line
 

@@ -1,8 +1,13 @@
 """The Flower apps: the active party in a ServerApp, each passive party in a ClientApp."""
 
 import logging
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from threading import current_thread, main_thread
+from types import FrameType
 from typing import Any
 
 from flwr.app import Context
@@ -58,10 +63,32 @@ def _run(grid: Grid, context: Context) -> None:
         start_grid(grid=grid, server=protocol, config=ServerConfig(num_rounds=1))
         return None
 
-    result = conduct(active, name, carry, folder, LineLog())
+    with _stoppable(active):
+        result = conduct(active, name, carry, folder, LineLog())
     print_result(result, cfg)
     if folder:
         log.info("saved in %s", folder.path)
+
+
+@contextmanager
+def _stoppable(active: ActiveParty) -> Iterator[None]:
+    """Let the run end after the step in hand, with a checkpoint, when Flower stops it.
+
+    ``flwr stop`` reaches a ServerApp as a signal. In a simulation it is no process of its own.
+    """
+    if current_thread() is not main_thread():
+        yield
+        return
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        active.request_stop()
+
+    earlier = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in earlier.items():
+            signal.signal(number, handler)
 
 
 def _folder(grid: Grid, context: Context, simulated: bool) -> RunFolder | None:

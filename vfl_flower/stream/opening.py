@@ -120,7 +120,7 @@ class Opening:
         """Invite nobody any more."""
         self._done.set()
         if self._thread:
-            self._thread.join()
+            self._thread.join(5)  # Flower may be asked several times before it is given up
 
     def _keep(self, hub: Hub) -> None:
         while not self._done.is_set():
