@@ -16,6 +16,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from deploy.local import CONNECTION, Deployment
+from vfl_flower.checkpoint import steps_kept
 from vfl_flower.cli import run
 from vfl_flower.identity import make_identity
 from vfl_flower.names import member_name
@@ -179,6 +180,24 @@ def test_a_superlink_that_is_killed_is_started_again_and_the_run_resumed(
     deployment.wait_online()
     log = finished(streaming(deployment, 'resume="link-killed"'))
     assert weights(deployment, "link-killed") == local_weights(tmp_path / "run", 150), log
+
+
+def test_a_run_that_is_stopped_leaves_a_checkpoint_and_no_party(deployment: Deployment) -> None:
+    process = started(deployment, "stopped", "epochs=3000 checkpoint-every=1000")
+    assert process.stdout is not None
+    line = next(line for line in process.stdout if "Successfully started run" in line)
+    (number,) = re.findall(r"\d{10,}", ANSI.sub("", line))
+    wait_for_epoch(deployment, "stopped", 10)
+    assert "successfully stopped" in deployment.flwr("stop", number, CONNECTION)
+    finished(process)
+    deadline = time.monotonic() + 30
+    while len(steps_kept(deployment.folder / "active/stopped/active")) < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.5)
+    kept = steps_kept(deployment.folder / "active/stopped/active")
+    assert kept[-1] > 50
+    for k in (1, 2, 3):
+        assert steps_kept(deployment.folder / f"party-{k}/stopped/party-{k}") == kept
 
 
 def test_own_networks_and_pinned_identities(deployment: Deployment, tmp_path: Path) -> None:
