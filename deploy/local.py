@@ -206,9 +206,7 @@ def _listens(port: int) -> bool:
 def _run(arguments: Sequence[str]) -> None:
     made = Parser(prog="python -m deploy.local", description=__doc__, allow_abbrev=False)
     made.add_argument("--nodes", type=int, default=4, metavar="N", help="passive parties (4)")
-    made.add_argument(
-        "--run-config", default='models="mlp"', metavar="KNOBS", help="as for flwr run"
-    )
+    made.add_argument("--run-config", default=SMALL, metavar="KNOBS", help="as for flwr run")
     made.add_argument("--keep", type=Path, metavar="DIR", help="keep logs, keys and results there")
     given: argparse.Namespace = made.parse_args(arguments)
     folder = (given.keep or Path(tempfile.mkdtemp(prefix="vfl-flower-"))).absolute()

@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -18,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from deploy.local import QUIET, free_port
 from vfl_flower.cli import run
 from vfl_flower.names import member_name
 
@@ -76,26 +76,17 @@ def copy_project(target: Path) -> Path:
     return target
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 def environment(home: Path, port: int, control: int) -> dict[str, str]:
     own = {
         "FLWR_HOME": str(home),
         "FLWR_LOCAL_SUPERLINK_HTTP_API_PORT": str(port),
         "FLWR_LOCAL_CONTROL_API_PORT": str(control),
-        "FLWR_DISABLE_RUNTIME_DEPENDENCY_INSTALLATION": "1",
-        "FLWR_DISABLE_UPDATE_CHECK": "1",
-        "FLWR_TELEMETRY_ENABLED": "0",
         "RAY_USAGE_STATS_ENABLED": "0",
         "COLUMNS": "400",
         "PYTHONPATH": str(home.parent / "elsewhere"),  # a user's own network lives there
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
     }
-    return os.environ | own
+    return os.environ | QUIET | own
 
 
 def wait_for(port: int, process: "subprocess.Popen[bytes]") -> None:

@@ -1,7 +1,6 @@
 """The Flower apps: the active party in a ServerApp, each passive party in a ClientApp."""
 
 import logging
-import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -27,6 +26,7 @@ from vfl_flower.errors import ConfigError, VflError
 from vfl_flower.node import Node, home, run_config
 from vfl_flower.runs import RunFolder
 from vfl_flower.server import ProtocolServer
+from vfl_flower.stopping import stopped_by
 from vfl_flower.stream.carry import run_stream
 
 log = logging.getLogger("flwr")
@@ -83,12 +83,8 @@ def _stoppable(active: ActiveParty) -> Iterator[None]:
     def stop(number: int, frame: FrameType | None) -> None:
         active.request_stop()
 
-    earlier = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
+    with stopped_by(stop):
         yield
-    finally:
-        for number, handler in earlier.items():
-            signal.signal(number, handler)
 
 
 def _folder(grid: Grid, context: Context, simulated: bool) -> RunFolder | None:

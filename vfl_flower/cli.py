@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from vfl_flower.config import RunConfig, kebab, read_toml
 from vfl_flower.errors import ConfigError, Interrupted, VflError
+from vfl_flower.stopping import stopped_by
 
 if TYPE_CHECKING:
     from vfl_flower.active import ActiveParty
@@ -218,12 +219,8 @@ def _graceful(active: "ActiveParty") -> Iterator[None]:
 
     def stop(number: int, frame: FrameType | None) -> None:
         complain("stopping", "after the step in hand; once more stops at once")
-        active.stop = True
+        active.request_stop()
         signal.signal(number, signal.default_int_handler)
 
-    earlier = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
+    with stopped_by(stop):
         yield
-    finally:
-        for number, handler in earlier.items():
-            signal.signal(number, handler)

@@ -70,7 +70,6 @@ class Guest:
         options = (*OPTIONS, *DIALLING, ("grpc.ssl_target_name_override", NAME))
         with grpc.secure_channel(self.invitation.address, credentials, options) as channel:
             join = channel.stream_stream(f"/{SERVICE}/{METHOD}")
-            self._heard = time.monotonic()
             while not self._connected(join):
                 self._check_grace()
                 time.sleep(PAUSE)

@@ -1,12 +1,11 @@
 """The Flower client proxy of a party in a session."""
 
-from flwr.common import Code, FitIns, FitRes, GetPropertiesIns, GetPropertiesRes, Status
+from flwr.common import FitIns, FitRes, GetPropertiesIns, GetPropertiesRes
 
+from vfl_flower.endpoint import OK
 from vfl_flower.proxy import PartyProxy
 from vfl_flower.stream.frame import Kind, parameters_of
 from vfl_flower.stream.session import Session
-
-OK = Status(Code.OK, "")
 
 
 class StreamProxy(PartyProxy):
@@ -32,5 +31,4 @@ class StreamProxy(PartyProxy):
     def fit(self, ins: FitIns, timeout: float | None, group_id: int | None) -> FitRes:
         """Carry one exchange."""
         reply = self.session.call(Kind.EXCHANGE, ins.config, ins.parameters.tensors)
-        parameters = parameters_of(reply)
-        return FitRes(OK, parameters, 0, dict(reply.record))
+        return FitRes(OK, parameters_of(reply), 0, dict(reply.record))
