@@ -42,6 +42,17 @@ GOOD: dict[str, st.SearchStrategy[object]] = {
     "bounds": st.sampled_from(("on", "off")),
     "blinding": st.just("none"),
     "party-randomness": st.just("private"),
+    "label-privacy": st.sampled_from(("none", "laplace", "alibi", "randomized-response")),
+    "label-epsilon": st.floats(0.001, 20).filter(lambda epsilon: epsilon != 1.0),
+    "label-sensitivity": st.floats(2.001, 1000),
+    "force-sensitivity": st.just(True),
+    "local-epochs": st.integers(5, 10**6),
+    "local-output": st.just("softmax"),
+    "aggregation": st.just("average"),
+    "top-gradient": st.just("after"),
+    "compression": st.sampled_from(("none", "topk:0.25", "topk:1", "quantize:1", "quantize:16")),
+    "local-steps": st.integers(5, 10**6),
+    "share-labels": st.just(True),
     "out": st.text(min_size=1),
     "tensorboard": st.just(True),
     "checkpoint-every": st.integers(2, 10**6),
@@ -76,6 +87,15 @@ BAD: list[tuple[str, object]] = [
     ("blinding", "pairs"),
     ("blinding", ""),
     ("party-randomness", "secret"),
+    ("label-privacy", "gauss"),
+    *(("label-epsilon", epsilon) for epsilon in (0.0, -1.0, 21.0, float("nan"), float("inf"))),
+    *(("label-sensitivity", least) for least in (0.0, -2.0, 1.0, 1e4, float("nan"))),
+    ("local-epochs", 0),
+    ("local-output", "logits"),
+    ("aggregation", "median"),
+    ("top-gradient", "never"),
+    *(("compression", form) for form in ("topk", "topk:0", "topk:1.5", "quantize:9", "gzip")),
+    ("local-steps", 0),
     ("bounds", "yes"),
     ("loss", "hinge"),
     ("embedding-dim", 0),
@@ -130,7 +150,9 @@ BAD: list[tuple[str, object]] = [
 def test_every_knob_is_tried_below() -> None:
     """A new knob must come with good and, unless it takes anything, bad values."""
     assert set(GOOD) == set(KNOBS)
-    assert set(KNOBS) - {key for key, _ in BAD} == {"data-dir", "download", "out", "tensorboard"}
+    assert set(KNOBS) - {key for key, _ in BAD} == {
+        *("data-dir", "download", "out", "tensorboard", "force-sensitivity", "share-labels")
+    }
 
 
 def test_names_are_kebab_case() -> None:

@@ -15,7 +15,17 @@ from vfl_flower.config import RunConfig
 from vfl_flower.data import columns_of
 from vfl_flower.errors import Interrupted
 from vfl_flower.local import run_amnesiac
-from vfl_flower.protections import CLEAR, MASKS, PRIVATE, PUBLIC, PUBLISHED, protections
+from vfl_flower.protections import (
+    CLEAR,
+    MASKS,
+    PRIVATE,
+    PUBLIC,
+    PUBLISHED,
+    READABLE,
+    column_protections,
+    label_protection,
+    protections,
+)
 from vfl_flower.ring import decode_ring, encode_ring
 
 PUBLIC_RUN = RunConfig(models="mlp", epochs=2, batch_size=400, bounds="off")
@@ -105,11 +115,25 @@ def test_private_weights_need_more_than_a_seed_to_be_found(
 
 def test_protections_name_both_sides() -> None:
     published = replace(PRIVATE_RUN, models="resnet18", weights="x.pth")
-    assert protections(published) == ([MASKS], [PUBLISHED])
-    assert protections(PUBLIC_RUN) == ([MASKS], [PUBLIC])
-    assert protections(PRIVATE_RUN) == ([MASKS, PRIVATE], [])
-    assert protections(replace(PUBLIC_RUN, blinding="none")) == ([], [CLEAR, PUBLIC])
-    assert protections(replace(PRIVATE_RUN, blinding="none")) == ([PRIVATE], [CLEAR])
+    assert column_protections(published) == ([MASKS], [PUBLISHED])
+    assert column_protections(PUBLIC_RUN) == ([MASKS], [PUBLIC])
+    assert column_protections(PRIVATE_RUN) == ([MASKS, PRIVATE], [])
+    assert column_protections(replace(PUBLIC_RUN, blinding="none")) == ([], [CLEAR, PUBLIC])
+    assert column_protections(replace(PRIVATE_RUN, blinding="none")) == ([PRIVATE], [CLEAR])
+
+
+def test_label_protection_names_the_mechanism_and_the_epsilon_that_holds() -> None:
+    assert label_protection(PUBLIC_RUN) == ([], [READABLE])
+    noised = replace(PUBLIC_RUN, label_privacy="laplace", label_epsilon=0.5)
+    assert label_protection(noised) == (
+        ["labels of training rows noised once by laplace, epsilon 0.5 a label"],
+        [],
+    )
+    forced = replace(noised, label_sensitivity=1.0, force_sensitivity=True)
+    protected, [unprotected] = label_protection(forced)
+    assert protected == []
+    assert "epsilon 1 a label, not as configured" in unprotected
+    assert protections(noised) == ([MASKS, *label_protection(noised)[0]], [PUBLIC])
 
 
 def test_private_weights_differ_from_run_to_run_and_the_batches_do_not() -> None:

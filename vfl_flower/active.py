@@ -3,9 +3,9 @@
 import time
 from abc import abstractmethod
 from array import array
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import torch
 from flwr.common import EvaluateIns, EvaluateRes, FitIns, FitRes, Parameters, Scalar
@@ -15,6 +15,7 @@ from flwr.server.strategy import Strategy
 from torch import Tensor
 
 from vfl_flower.codec import Array, from_parameters
+from vfl_flower.data import DATASETS
 from vfl_flower.driver import Driver
 from vfl_flower.errors import PartyAway, PartyError, ProtocolError, last_line, printable
 from vfl_flower.exchange import Ask, Protocol, Replies, Request
@@ -22,10 +23,12 @@ from vfl_flower.ledger import Ledger
 from vfl_flower.losses import LOSSES
 from vfl_flower.member import Member
 from vfl_flower.observer import Observer
+from vfl_flower.privacy.supervision import Supervision
 from vfl_flower.roster import Roster, roll_call
 from vfl_flower.training import Progress, restore
 from vfl_flower.worker import Worker
 
+T = TypeVar("T")
 NO_PARAMETERS = Parameters(tensors=[], tensor_type="numpy.ndarray")
 
 
@@ -40,7 +43,10 @@ class ActiveParty(Member, Strategy):
     x : Tensor
         The active party's own columns, (N, ...), float32.
     y : Tensor
-        Labels, (N,), int64.
+        Labels, (N,), int64. What they teach is `supervision`'s to say; they themselves are for
+        evaluation, and for nets whose outputs and gradients never leave this party.
+    supervision : Supervision
+        The labels that training uses, and `loss` with it.
     net, descent, randomness
         Its network, optimiser and generator; see `Member`.
     roster : Roster
@@ -62,11 +68,17 @@ class ActiveParty(Member, Strategy):
     """
 
     default_loss: ClassVar[str] = "cross-entropy"
+    joins: ClassVar[bool] = False
+    """Whether its decision net takes all embeddings side by side, (B, (K + 1) D)."""
+
+    remembers = (*Member.remembers, "supervision")
 
     def __init__(self, member: Member, y: Tensor, rows: dict[str, Array]) -> None:
         super().__init__(**vars(member))
         self.y, self.rows = y, rows
-        self.loss = LOSSES[self.cfg.loss or self.default_loss]
+        loss = LOSSES[self.cfg.loss or self.default_loss]
+        self.supervision = Supervision(self.cfg, y, DATASETS[self.cfg.dataset].classes, loss)
+        self.loss = self.supervision.loss
         self.ledger = Ledger()
         self.observer = Observer()
         self.progress = Progress()
@@ -85,7 +97,7 @@ class ActiveParty(Member, Strategy):
         """Write the method as if every party answered in line."""
 
     def step(self, rows: Array, y: Tensor) -> Protocol:
-        """Train on one batch, (B,) and (B,); return the parties' losses, the own first.
+        """Train on one batch, (B,) and what teaches it; return the parties' losses, the own first.
 
         Only methods whose protocol calls `training.train` have steps.
         """
@@ -202,12 +214,15 @@ class ActiveParty(Member, Strategy):
         self.use_threads()
         result = None
         for request in requests:
-            training = request.purpose == "training"
-            if self.net.training != training:
-                self.net.train(training)
-            with torch.set_grad_enabled(training):
-                result = request.own() if request.own else None
+            result = self.compute(request.own, request.purpose == "training")
         return result
+
+    def compute(self, work: Callable[[], T] | None, training: bool = True) -> T | None:
+        """Do some work with the network in training or evaluation mode."""
+        if self.net.training != training:
+            self.net.train(training)
+        with torch.set_grad_enabled(training):
+            return work() if work else None
 
     def close(self) -> None:
         """End the thread of the active party's own work."""

@@ -34,12 +34,11 @@ from vfl_flower.state import State
 
 PROTOCOL = b"vfl-flower blinding 1"
 KEY = 32  # bytes of an X25519 public key
-BLINDINGS = ("pairwise", "none")
 
 
 def agree_keys(cfg: RunConfig) -> Protocol:
     """Let every pair of passive parties agree on a key: a sub-protocol of two exchanges."""
-    if cfg.blinding == "none":
+    if not cfg.blinded:
         return
     keys = yield ask("public_key", purpose="upkeep")
     salt = np.frombuffer(secrets.token_bytes(16), np.uint8)
@@ -143,35 +142,40 @@ class Blinder(Part):
         }
         self._secret = b""  # used up: keys are agreed once for each that was asked for
 
-    def blind(self, x: Tensor) -> Array:
+    def blind(self, x: Tensor, weight: int = 1, total: int | None = None) -> Array:
         """Hide an answer to the request in hand.
 
         Parameters
         ----------
         x : Tensor
             Any shape, float32.
+        weight : int
+            How many times `x` counts in the sum.
+        total : int, optional
+            The sum of all parties' weights; as many as there are parties, unless said.
 
         Returns
         -------
         ndarray
-            uint32 of the same shape; with ``blinding = "none"``, `x` itself.
+            ``weight * x``: uint32 of the same shape; without blinding, float32.
 
         Raises
         ------
         BlindingError
             If no keys were agreed, or a value is too large for the ring.
         """
-        if self.party.cfg.blinding == "none":
-            return to_array(x)
+        if not self.party.cfg.blinded:
+            return to_array(x * weight)
         if not self._keys:
             raise BlindingError("blinding is on, but no keys have been agreed since the start")
         received = self.party.received
         try:
-            words = encode_ring(x, self.peers)
+            words = encode_ring(x, self.peers if total is None else total)
         except BlindingError:
             log = party_log(self.party.index)  # what it says is for this party alone
             log.error("the largest value was %g", x.detach().abs().max())
             raise
+        words *= np.uint32(weight)
         for j, key in self._keys.items():
             stream = mask(key, received.exchange, received.phase, received.digest, words.size)
             combine = np.add if self.party.index < j else np.subtract

@@ -22,7 +22,9 @@ from vfl_flower.tensorboard import require_tensorboard
 from vfl_flower.training import steps_per_epoch
 
 
-def build_member(cfg: RunConfig, place: int, x: Tensor, folder: Path | None = None) -> Member:
+def build_member(
+    cfg: RunConfig, place: int, x: Tensor, folder: Path | None = None, *, joins: bool = False
+) -> Member:
     """Give a party its network and optimiser for the columns that it holds.
 
     Parameters
@@ -35,6 +37,8 @@ def build_member(cfg: RunConfig, place: int, x: Tensor, folder: Path | None = No
         Its columns, (N, ...).
     folder : Path, optional
         Where it writes.
+    joins : bool
+        Whether its decision net takes the embeddings of all parties side by side.
 
     Raises
     ------
@@ -45,19 +49,20 @@ def build_member(cfg: RunConfig, place: int, x: Tensor, folder: Path | None = No
     randomness = Randomness(None if private else public_origin(cfg.seed, place))
     try:
         with randomness.building():
-            net = _network(cfg, place, x)
-        if private and isinstance(net.decide, nn.Module):
-            # The active party can work the decision net out. It must not tell of the embedding net,
-            # so the two come from different states of the generator.
+            net = _network(cfg, place, x, cfg.embedding_dim)
+        width = cfg.embedding_dim * (cfg.parties if joins else 1)
+        if (private or joins) and isinstance(net.decide, nn.Module):
+            # The active party can work the decision net out. Where it is private it must not tell
+            # of the embedding net, so the two come from different states of the generator.
             with randomness.building():
-                net.decide = _network(cfg, place, x).decide
+                net.decide = _network(cfg, place, x, width).decide
         _take_weights(cfg, place, net)
         device = device_of(cfg.device)
         net.to(device)
         x = x.to(device)
         if ":" in cfg.model_of(place):
             with randomness.building():  # what the trial draws is nobody's
-                _try(cfg, place, net, x)
+                _try(cfg, place, net, x, width)
     except VflError as error:
         raise NetworkError(f"{member_name(place)}: {error}", error.detail) from error
     except Exception as error:  # a user's class may raise anything, torch has no memory left, ...
@@ -69,17 +74,16 @@ def build_member(cfg: RunConfig, place: int, x: Tensor, folder: Path | None = No
     return Member(cfg, place, x, net, descent, randomness, folder)
 
 
-def _network(cfg: RunConfig, place: int, x: Tensor) -> nn.Module:
+def _network(cfg: RunConfig, place: int, x: Tensor, width: int) -> nn.Module:
     """Build a party's network."""
-    name = cfg.model_of(place)
-    width, classes = cfg.embedding_dim, DATASETS[cfg.dataset].classes
-    return network(name)(tuple(x.shape[1:]), width, classes)
+    return network(cfg.model_of(place))(tuple(x.shape[1:]), width, DATASETS[cfg.dataset].classes)
 
 
-def _try(cfg: RunConfig, place: int, net: nn.Module, x: Tensor) -> None:
+def _try(cfg: RunConfig, place: int, net: nn.Module, x: Tensor, width: int) -> None:
     """Try a user's own network on two made rows, where it will compute."""
     classes = DATASETS[cfg.dataset].classes
-    check_halves(net, cfg.model_of(place), torch.randn_like(x[:2]), cfg.embedding_dim, classes)
+    rows = torch.randn_like(x[:2])
+    check_halves(net, cfg.model_of(place), rows, cfg.embedding_dim, width, classes)
 
 
 def _take_weights(cfg: RunConfig, place: int, net: nn.Module) -> None:
@@ -100,7 +104,8 @@ def build_active(cfg: RunConfig, folder: Path | None = None) -> ActiveParty:
     strategy, _ = METHODS[cfg.method].load()
     x = columns_of(cfg, 0)
     rows = rows_of(cfg, len(x))
-    member = build_member(cfg, 0, x, folder and folder / member_name(0))
+    folder = folder and folder / member_name(0)
+    member = build_member(cfg, 0, x, folder, joins=strategy.joins)
     labels = labels_of(cfg)
     if len(labels) != len(x):
         raise DataError(f"active: {len(labels)} labels for {len(x)} rows of columns")

@@ -16,6 +16,7 @@ from vfl_flower.errors import ConfigError
 from vfl_flower.ledger import DOWN, UP
 from vfl_flower.member import code_digest
 from vfl_flower.observer import Observer, Observers
+from vfl_flower.privacy.supervision import label_report
 from vfl_flower.protections import protections
 from vfl_flower.runs import MetricsFile, RunFolder
 from vfl_flower.tensorboard import TensorBoard
@@ -125,6 +126,7 @@ def result_of(active: ActiveParty, carrier: str) -> dict[str, Any]:
         "protections": protected,
         "unprotected": unprotected,
         "epsilon": None,
+        "label_privacy": label_report(cfg),
         "device": described(active.x.device),
         "threads": cfg.threads,
         "environment": {

@@ -5,9 +5,8 @@ of ``flwr run --run-config``.
 """
 
 import difflib
-import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -74,12 +73,57 @@ class RunConfig:
     eval_batch_size: int = knob(4096, "evaluation", "rows an exchange of an evaluation")
     bounds: str = knob("auto", "evaluation", "also train both bounds: on, off, auto (small sets)")
 
-    blinding: str = knob("pairwise", "privacy", "pairwise, or none (for measuring: unprotected)")
+    blinding: str = knob(
+        "auto",
+        "privacy",
+        "pairwise, or none (for measuring: unprotected); auto: pairwise where the method can",
+    )
     party_randomness: str = knob(
         "auto",
         "privacy",
         "initial weights, dropout: public (from seed) or each party's private; auto: public where "
         "one machine has all parties, else private",
+    )
+
+    label_privacy: str = knob(
+        "auto",
+        "privacy",
+        "noise on the labels before anything leaves the active party: none, laplace, "
+        "randomized-response or alibi; auto: pravfed's randomized-response, else none",
+    )
+    label_epsilon: float = knob(1.0, "privacy", "the guarantee that label-privacy gives a label")
+    label_sensitivity: float = knob(
+        2.0,
+        "privacy",
+        "L1 sensitivity of a one-hot label that Laplace noise is scaled to; 2 is true",
+    )
+    force_sensitivity: bool = knob(
+        False, "privacy", "accept a label-sensitivity below 2, and report the run as not private"
+    )
+
+    local_epochs: int = knob(4, "pravfed", "epochs that passive parties train on noisy labels")
+    local_output: str = knob(
+        "raw", "pravfed", "what the local squared error compares: raw outputs or their softmax"
+    )
+    aggregation: str = knob(
+        "weighted", "pravfed", "of embeddings: weighted by accuracy, or average"
+    )
+
+    top_gradient: str = knob(
+        "before", "splitnn and c_vfl", "gradients of the top model before or after its own step"
+    )
+    compression: str = knob(
+        "quantize:8",
+        "splitnn and c_vfl",
+        "c_vfl's embeddings: topk:SHARE of each row, quantize:BITS a number, or none",
+    )
+    local_steps: int = knob(
+        4, "splitnn and c_vfl", "c_vfl's steps of every party between exchanges, Q"
+    )
+    share_labels: bool = knob(
+        False,
+        "splitnn and c_vfl",
+        "c_vfl as published: passive parties are given the labels and others' embeddings",
     )
 
     out: str = knob("", "system", "run folder; empty: a new one under runs/")
@@ -101,6 +145,8 @@ class RunConfig:
     def __post_init__(self) -> None:
         for each in fields(self):
             object.__setattr__(self, each.name, _typed(each, getattr(self, each.name)))
+        from vfl_flower.checks import check  # it builds on this module
+
         check(self)
 
     @classmethod
@@ -121,6 +167,19 @@ class RunConfig:
     def identity(self) -> dict[str, Scalar]:
         """Return the values that make a run what it is; the others may change at a resume."""
         return {k: v for k, v in self.to_mapping().items() if k not in CIRCUMSTANCES}
+
+    @property
+    def blinded(self) -> bool:
+        """Whether embeddings travel under masks."""
+        return METHODS[self.method].blinds and self.blinding != "none"
+
+    @property
+    def label_noise(self) -> str:
+        """The mechanism that noises labels before they teach others, or nothing."""
+        chosen = (
+            METHODS[self.method].label_noise if self.label_privacy == "auto" else self.label_privacy
+        )
+        return "" if chosen == "none" else chosen
 
     def model_of(self, place: int) -> str:
         """Return the network's name of a party; 0 is the active one."""
@@ -159,7 +218,8 @@ class RunConfig:
         if text == "auto":
             text = "strips" if DATASETS[self.dataset].images else "columns"
         name, _, argument = text.partition(":")
-        _name("partition", name, PARTITIONS)
+        if name not in PARTITIONS:
+            raise ConfigError(f"partition: unknown '{name}'{near(name, PARTITIONS)}")
         entry = PARTITIONS[name]
         try:
             return name, entry.read(argument)
@@ -178,17 +238,7 @@ class RunConfig:
 
 
 MIXED = ("cnn", "lenet", "mlp", "mlp")
-OWN_NETWORK = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
-"""A user's network: ``package.module:Class``."""
-
-CARRIERS = ("auto", "local", "messages", "stream")
-NAME = re.compile(r"([A-Za-z0-9_][\w.-]{0,99})?", re.ASCII)
-"""A run's name becomes a folder's at every party."""
-
-ADDRESS = re.compile(r"([\w.-]+|\[[0-9A-Fa-f:]+\]):\d{1,5}", re.ASCII)
-
 FLOAT32_MAX = 3.4028234e38
-LONGEST = 1e9  # seconds; Python cannot wait much longer
 CIRCUMSTANCES = (
     *("data-dir", "download", "out", "device", "tensorboard", "party-timeout"),
     *("carrier", "run-name", "stream-listen", "stream-advertise", "stream-grace"),
@@ -239,11 +289,12 @@ def _fields_of(values: Mapping[str, object]) -> dict[str, object]:
         if isinstance(value, dict):
             raise ConfigError(f"'{key}' is a table; all keys stand at the top level")
         if key not in known:
-            raise ConfigError(f"unknown key '{key}'{_near(key, known)}")
+            raise ConfigError(f"unknown key '{key}'{near(key, known)}")
     return {known[key].name: _typed(known[key], value) for key, value in values.items()}
 
 
-def _near(word: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
+def near(word: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
+    """Say which known word was probably meant, or which there are."""
     close = difflib.get_close_matches(word, list(known), n=1)
     return f"; did you mean '{close[0]}'?" if close else f"; known are {', '.join(known)}"
 
@@ -256,107 +307,3 @@ def _typed(each: "Field[Any]", value: object) -> object:
     if type(value) is not kind:
         raise ConfigError(f"{kebab(each.name)} must be of type {kind.__name__}, not {value!r}")
     return value
-
-
-def check(cfg: RunConfig) -> None:
-    """Refuse values that cannot work, before anything is started."""
-    from vfl_flower.blinding import BLINDINGS
-    from vfl_flower.data import DATASETS
-    from vfl_flower.device import DEVICES
-    from vfl_flower.losses import LOSSES
-    from vfl_flower.optim import OPTIMIZERS, SCHEDULES
-    from vfl_flower.randomness import PARTY_RANDOMNESS
-
-    _one_of(cfg, "method", METHODS)
-    _one_of(cfg, "dataset", DATASETS)
-    cfg.deal()
-    _one_of(cfg, "schedule", SCHEDULES)
-    _one_of(cfg, "blinding", BLINDINGS)
-    _one_of(cfg, "party_randomness", PARTY_RANDOMNESS)
-    _one_of(cfg, "bounds", ("auto", "on", "off"))
-    _one_of(cfg, "device", DEVICES)
-    _one_of(cfg, "carrier", CARRIERS)
-    if not NAME.fullmatch(cfg.run_name):
-        raise ConfigError(f"run-name must be letters, digits, . - and _, not '{cfg.run_name}'")
-    for key, address in (("listen", cfg.stream_listen), ("advertise", cfg.stream_advertise)):
-        if address and not ADDRESS.fullmatch(address):
-            raise ConfigError(f"stream-{key} must be host:port, not '{address}'")
-    if cfg.loss:
-        _one_of(cfg, "loss", LOSSES)
-    _at_least(cfg, 1, "embedding_dim", "batch_size", "eval_batch_size", "checkpoint_every")
-    _at_least(cfg, 1, "threads")
-    _at_most(cfg, 10**6, "embedding_dim")
-    _at_most(cfg, 1024, "threads")
-    _at_most(cfg, 10**9, "epochs")
-    _at_least(cfg, 0, "epochs", "seed", "eval_every")
-    _at_least(cfg, 2, "parties")
-    if not 0 < cfg.validation < 1:
-        raise ConfigError(f"validation must lie between 0 and 1, not {cfg.validation}")
-    _seconds(cfg, "party_timeout", "stream_grace", "answer_timeout", "return_timeout")
-    if cfg.models != "mixed":
-        _list_of(cfg, "models", _model)
-    _list_of(cfg, "weights", lambda entry: None)
-    _list_of(cfg, "optimizers", lambda entry: _name("optimizers", entry, OPTIMIZERS))
-    _list_of(cfg, "learning_rates", _rate)
-    if METHODS[cfg.method].blinds and cfg.blinding != "none" and cfg.parties < 3:
-        raise ConfigError(
-            f"{cfg.method} blinds the passive parties' embeddings in their sum, and {cfg.parties} "
-            "parties leave one passive party with nothing to hide behind; use parties = 3 or more, "
-            "or blinding = none, which protects nothing"
-        )
-
-
-def _name(key: str, entry: str, known: Mapping[str, object] | tuple[str, ...]) -> None:
-    if entry not in known:
-        raise ConfigError(f"{kebab(key)}: unknown '{entry}'{_near(entry, known)}")
-
-
-def _one_of(cfg: RunConfig, key: str, known: Mapping[str, object] | tuple[str, ...]) -> None:
-    _name(key, getattr(cfg, key), known)
-
-
-def _at_least(cfg: RunConfig, least: int, *keys: str) -> None:
-    for key in keys:
-        if getattr(cfg, key) < least:
-            raise ConfigError(f"{kebab(key)} must be at least {least}, not {getattr(cfg, key)}")
-
-
-def _at_most(cfg: RunConfig, most: int, *keys: str) -> None:
-    for key in keys:
-        if getattr(cfg, key) > most:
-            raise ConfigError(f"{kebab(key)} must be at most {most}, not {getattr(cfg, key)}")
-
-
-def _seconds(cfg: RunConfig, *keys: str) -> None:
-    for key in keys:
-        if not 0 < getattr(cfg, key) <= LONGEST:
-            raise ConfigError(
-                f"{kebab(key)} must be positive seconds up to {LONGEST:g}, not {getattr(cfg, key)}"
-            )
-
-
-def _list_of(cfg: RunConfig, key: str, check_entry: Callable[[str], None]) -> None:
-    entries = split_list(getattr(cfg, key))
-    if len(entries) not in (1, cfg.parties):
-        raise ConfigError(
-            f"{kebab(key)} lists {len(entries)} values for {cfg.parties} parties; give one for "
-            "all, or one for each, the active party's first"
-        )
-    for entry in entries:
-        check_entry(entry)
-
-
-def _model(entry: str) -> None:
-    from vfl_flower.nets import NETWORKS
-
-    if not OWN_NETWORK.fullmatch(entry):
-        _name("models", entry, NETWORKS)
-
-
-def _rate(entry: str) -> None:
-    try:
-        good = entry == "auto" or 0 < float(entry) <= FLOAT32_MAX
-    except ValueError:
-        good = False
-    if not good:
-        raise ConfigError(f"learning-rates must be finite and positive, or auto, not '{entry}'")

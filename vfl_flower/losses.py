@@ -1,4 +1,7 @@
-"""Losses, all from logits (B, C) and labels (B,) to a scalar: the mean over the batch."""
+"""Losses, all from logits (B, C) to a scalar: the mean over the batch.
+
+Labels are (B,) int64, or (B, C) float32: a probability for each class.
+"""
 
 import math
 from collections.abc import Callable, Sequence
@@ -12,7 +15,7 @@ Loss = Callable[[Tensor, Tensor], Tensor]
 
 def binary_cross_entropy(output: Tensor, y: Tensor) -> Tensor:
     """Sum over classes of the binary cross-entropy in bits; EASTER's Eq. 8."""
-    onehot = F.one_hot(y, output.shape[1]).to(output.dtype)
+    onehot = y if y.dim() == 2 else F.one_hot(y, output.shape[1]).to(output.dtype)
     bits = F.binary_cross_entropy_with_logits(output, onehot, reduction="sum") / math.log(2)
     return bits / len(y)
 
@@ -35,7 +38,7 @@ def residuals(
     outputs : sequence of Tensor
         Logits of one or more parties, each (B, C).
     y : Tensor
-        Labels, (B,), int64.
+        Labels, (B,), int64, or (B, C).
 
     Returns
     -------

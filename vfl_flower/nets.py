@@ -121,8 +121,12 @@ def network(name: str) -> Build:
     return found
 
 
-def check_halves(net: nn.Module, name: str, x: Tensor, width: int, classes: int) -> None:
+def check_halves(
+    net: nn.Module, name: str, x: Tensor, width: int, joint: int, classes: int
+) -> None:
     """Try both halves of a user's network on some made rows.
+
+    What `decide` takes is `joint` numbers wide: `width`, or that of all embeddings side by side.
 
     Raises
     ------
@@ -133,7 +137,7 @@ def check_halves(net: nn.Module, name: str, x: Tensor, width: int, classes: int)
         with torch.no_grad():
             net.eval()
             embedding = net.embed(x)  # type: ignore[operator]
-            logits = net.decide(embedding)  # type: ignore[operator]
+            logits = net.decide(embedding.repeat(1, joint // width))  # type: ignore[operator]
         shapes = tuple(embedding.shape), tuple(logits.shape)
     except Exception as error:  # whatever a user's network raises
         raise NetworkError(f"network '{name}' failed on two rows", last_line(error)) from error

@@ -22,7 +22,7 @@ from vfl_flower.endpoint import OK, Endpoint, RebuiltEndpoint, failed
 from vfl_flower.errors import ConfigError
 from vfl_flower.identity import Identity, read_private, read_roster
 from vfl_flower.passive import PassiveParty
-from vfl_flower.protections import protections
+from vfl_flower.protections import column_protections
 from vfl_flower.stream.guest import Guest
 from vfl_flower.stream.opening import invitation_in
 
@@ -150,7 +150,7 @@ def identity_of(cfg: RunConfig, context: Context, index: int) -> Identity | None
         return None
     if not own or not peers:
         raise ConfigError("the node configuration must have both identity and peers, or neither")
-    if open_ends := protections(cfg)[1]:
+    if open_ends := column_protections(cfg)[1]:
         raise ConfigError(f"this party pins identities, and in this run {open_ends[0]}")
     roster = read_roster(Path(peers), cfg.parties - 1)
     return Identity(read_private(Path(own)), roster, index, str(context.run_id))

@@ -17,7 +17,8 @@ from vfl_flower.member import Member
 from vfl_flower.names import party_log
 from vfl_flower.state import State
 
-PhaseMethod = Callable[..., Tensor | Array | None]
+Answer = Tensor | Array | tuple[Tensor | Array, ...] | None
+PhaseMethod = Callable[..., Answer]
 M = TypeVar("M", bound=PhaseMethod)
 
 
@@ -202,7 +203,10 @@ class PassiveParty(Member, NumPyClient):
             result = method(*map(to_tensor, received.arrays))
         if declared.training:
             self.last = received.phase
-        return [] if result is None else [to_array(result)]
+        if result is None:
+            return []
+        answers = result if isinstance(result, tuple) else (result,)
+        return [to_array(answer) for answer in answers]
 
     # Memory ----------------------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
-"""What hides the passive parties' columns in a run, and what is left open."""
+"""What hides columns and labels in a run, and what is left open."""
 
 from vfl_flower.config import RunConfig, split_list
+from vfl_flower.privacy.supervision import epsilon_of
 from vfl_flower.registry import METHODS
 
 MASKS = "pairwise masks (X25519, HKDF-SHA256, ChaCha20) in Z/2^32 with 16 fractional bits"
@@ -18,15 +19,37 @@ PUBLISHED = (
 )
 
 
-def protections(cfg: RunConfig) -> tuple[list[str], list[str]]:
-    """Say what is protected, and what a setting or another method would protect but does not.
+READABLE = (
+    "passive parties can read the labels of training rows off what they receive; label-privacy "
+    "hides them"
+)
 
-    Returns
-    -------
-    protected, unprotected : list of str
-        A sentence for each protection, in one of the two.
-    """
-    masked = METHODS[cfg.method].blinds and cfg.blinding == "pairwise"
+Sentences = tuple[list[str], list[str]]
+"""What is protected, and what a setting or another method would protect but does not."""
+
+
+def protections(cfg: RunConfig) -> Sentences:
+    """Say what hides columns and labels, and what does not."""
+    (protected, unprotected), labels = column_protections(cfg), label_protection(cfg)
+    return protected + labels[0], unprotected + labels[1]
+
+
+def label_protection(cfg: RunConfig) -> Sentences:
+    """Say whether the labels of training rows are hidden from the passive parties."""
+    if not METHODS[cfg.method].teaches:
+        return [], []
+    if not cfg.label_noise:
+        return [], [READABLE]
+    epsilon = epsilon_of(cfg)
+    text = f"labels of training rows noised once by {cfg.label_noise}, epsilon {epsilon:g} a label"
+    if epsilon > cfg.label_epsilon:
+        return [], [f"label-sensitivity is forced below what is true: {text}, not as configured"]
+    return [text], []
+
+
+def column_protections(cfg: RunConfig) -> Sentences:
+    """Say what hides the passive parties' columns, and what does not."""
+    masked = cfg.blinded
     private = cfg.party_randomness == "private"
     published = any(split_list(cfg.weights))
     protected = [text for text, on in ((MASKS, masked), (PRIVATE, private and not published)) if on]

@@ -15,11 +15,17 @@ class Method:
         ``module:Class`` of the active and of the passive party.
     blinds : bool
         Whether passive parties hide their embeddings; then at least two are needed.
+    teaches : bool
+        Whether something that depends on labels leaves the active party.
+    label_noise : str
+        The mechanism of label privacy that it uses unless told otherwise; empty for none.
     """
 
     strategy: str
     client: str
     blinds: bool
+    teaches: bool = True
+    label_noise: str = ""
 
     def load(self) -> tuple[Any, Any]:
         """Import and return the strategy's and the client's class."""

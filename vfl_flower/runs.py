@@ -48,6 +48,10 @@ RESULT_SHAPE = {
     "protections": [str],
     "unprotected": [str],
     "epsilon": (None, float),
+    "label_privacy": (
+        None,
+        {"mechanism": str, "epsilon": float, "private": bool, "covers": str, "does_not_cover": str},
+    ),
     "device": str,
     "threads": int,
     "environment": Named((str, int)),

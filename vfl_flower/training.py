@@ -70,7 +70,8 @@ def train(party: "ActiveParty") -> Protocol:
         yield from checkpoint(party)
     while progress.step < cfg.epochs * per_epoch:
         for rows in _rest_of_epoch(party, per_epoch):
-            losses = yield from party.step(rows, party.y[torch.from_numpy(rows)])
+            labels = party.supervision.of(torch.from_numpy(rows))
+            losses = yield from party.step(rows, labels)
             progress.step += 1
             _check_finite(losses, progress.step)
             progress.losses.append(losses)

@@ -1,0 +1,174 @@
+"""What values of a configuration cannot work, found before anything is started."""
+
+import re
+from collections.abc import Callable, Mapping
+
+from vfl_flower.config import FLOAT32_MAX, RunConfig, kebab, near, split_list
+from vfl_flower.errors import ConfigError
+from vfl_flower.registry import METHODS
+
+OWN_NETWORK = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+"""A user's network: ``package.module:Class``."""
+
+CARRIERS = ("auto", "local", "messages", "stream")
+NAME = re.compile(r"([A-Za-z0-9_][\w.-]{0,99})?", re.ASCII)
+"""A run's name becomes a folder's at every party."""
+
+ADDRESS = re.compile(r"([\w.-]+|\[[0-9A-Fa-f:]+\]):\d{1,5}", re.ASCII)
+LONGEST = 1e9  # seconds; Python cannot wait much longer
+COMPRESSION = re.compile(r"none|topk:(0?\.\d{1,6}|1(\.0*)?)|quantize:([1-8]|16)")
+
+
+def check(cfg: RunConfig) -> None:
+    """Refuse values that cannot work, before anything is started."""
+    from vfl_flower.data import DATASETS
+    from vfl_flower.device import DEVICES
+    from vfl_flower.losses import LOSSES
+    from vfl_flower.optim import OPTIMIZERS, SCHEDULES
+    from vfl_flower.randomness import PARTY_RANDOMNESS
+
+    _one_of(cfg, "method", METHODS)
+    _one_of(cfg, "dataset", DATASETS)
+    cfg.deal()
+    _one_of(cfg, "schedule", SCHEDULES)
+    _one_of(cfg, "blinding", ("auto", "pairwise", "none"))
+    _one_of(cfg, "party_randomness", PARTY_RANDOMNESS)
+    _one_of(cfg, "bounds", ("auto", "on", "off"))
+    _one_of(cfg, "device", DEVICES)
+    _one_of(cfg, "carrier", CARRIERS)
+    if not NAME.fullmatch(cfg.run_name):
+        raise ConfigError(f"run-name must be letters, digits, . - and _, not '{cfg.run_name}'")
+    for key, address in (("listen", cfg.stream_listen), ("advertise", cfg.stream_advertise)):
+        if address and not ADDRESS.fullmatch(address):
+            raise ConfigError(f"stream-{key} must be host:port, not '{address}'")
+    if cfg.loss:
+        _one_of(cfg, "loss", LOSSES)
+    _at_least(cfg, 1, "embedding_dim", "batch_size", "eval_batch_size", "checkpoint_every")
+    _at_least(cfg, 1, "threads")
+    _at_most(cfg, 10**6, "embedding_dim")
+    _at_most(cfg, 1024, "threads")
+    _at_most(cfg, 10**9, "epochs")
+    _at_least(cfg, 0, "epochs", "seed", "eval_every")
+    _at_least(cfg, 2, "parties")
+    if not 0 < cfg.validation < 1:
+        raise ConfigError(f"validation must lie between 0 and 1, not {cfg.validation}")
+    _seconds(cfg, "party_timeout", "stream_grace", "answer_timeout", "return_timeout")
+    if cfg.models != "mixed":
+        _list_of(cfg, "models", _model)
+    _list_of(cfg, "weights", lambda entry: None)
+    _list_of(cfg, "optimizers", lambda entry: _name("optimizers", entry, OPTIMIZERS))
+    _list_of(cfg, "learning_rates", _rate)
+    _one_of(cfg, "local_output", ("raw", "softmax"))
+    _one_of(cfg, "aggregation", ("weighted", "average"))
+    _one_of(cfg, "top_gradient", ("before", "after"))
+    if not COMPRESSION.fullmatch(cfg.compression):
+        raise ConfigError(
+            "compression must be topk:SHARE with a share up to 1, quantize:BITS with 1 to 8 or 16 "
+            f"bits, or none, not '{cfg.compression}'"
+        )
+    _at_least(cfg, 1, "local_epochs", "local_steps")
+    _blinding(cfg)
+    _label_privacy(cfg)
+
+
+def _blinding(cfg: RunConfig) -> None:
+    """Refuse blinding that cannot act."""
+    if cfg.blinding == "pairwise" and not METHODS[cfg.method].blinds:
+        raise ConfigError(
+            f"blinding is pairwise, and {cfg.method} needs each party's own answer, not their sum; "
+            "use blinding = auto or none, or another method"
+        )
+    if cfg.blinded and cfg.parties < 3:
+        raise ConfigError(
+            f"{cfg.method} blinds the passive parties' embeddings in their sum, and {cfg.parties} "
+            "parties leave one passive party with nothing to hide behind; use parties = 3 or more, "
+            "or blinding = none, which protects nothing"
+        )
+
+
+def _label_privacy(cfg: RunConfig) -> None:
+    """Refuse label privacy that cannot act, or would not be what it says."""
+    from vfl_flower.privacy.labels import (
+        LEAST_EPSILON,
+        MECHANISMS,
+        MOST_EPSILON,
+        TRUE_SENSITIVITY,
+    )
+
+    _one_of(cfg, "label_privacy", ("auto", "none", *MECHANISMS))
+    if not LEAST_EPSILON <= cfg.label_epsilon <= MOST_EPSILON:
+        raise ConfigError(
+            f"label-epsilon must lie between {LEAST_EPSILON} and {MOST_EPSILON:g}, not "
+            f"{cfg.label_epsilon}; without protection, use label-privacy = none"
+        )
+    if not 0 < cfg.label_sensitivity <= 1000:
+        raise ConfigError(
+            f"label-sensitivity must be positive, up to 1000, not {cfg.label_sensitivity}"
+        )
+    if cfg.label_sensitivity < TRUE_SENSITIVITY and not cfg.force_sensitivity:
+        raise ConfigError(
+            f"label-sensitivity {cfg.label_sensitivity:g} is less than two one-hot labels differ "
+            "by, which is 2, and label-epsilon would not be true; use 2, or force-sensitivity to "
+            "have it all the same, reported as not private"
+        )
+    if cfg.label_noise and not METHODS[cfg.method].teaches:
+        raise ConfigError(
+            f"label-privacy is {cfg.label_noise}, and with {cfg.method} nothing that depends on "
+            "labels leaves the active party; use label-privacy = auto or none"
+        )
+
+
+def _name(key: str, entry: str, known: Mapping[str, object] | tuple[str, ...]) -> None:
+    if entry not in known:
+        raise ConfigError(f"{kebab(key)}: unknown '{entry}'{near(entry, known)}")
+
+
+def _one_of(cfg: RunConfig, key: str, known: Mapping[str, object] | tuple[str, ...]) -> None:
+    _name(key, getattr(cfg, key), known)
+
+
+def _at_least(cfg: RunConfig, least: int, *keys: str) -> None:
+    for key in keys:
+        if getattr(cfg, key) < least:
+            raise ConfigError(f"{kebab(key)} must be at least {least}, not {getattr(cfg, key)}")
+
+
+def _at_most(cfg: RunConfig, most: int, *keys: str) -> None:
+    for key in keys:
+        if getattr(cfg, key) > most:
+            raise ConfigError(f"{kebab(key)} must be at most {most}, not {getattr(cfg, key)}")
+
+
+def _seconds(cfg: RunConfig, *keys: str) -> None:
+    for key in keys:
+        if not 0 < getattr(cfg, key) <= LONGEST:
+            raise ConfigError(
+                f"{kebab(key)} must be positive seconds up to {LONGEST:g}, not {getattr(cfg, key)}"
+            )
+
+
+def _list_of(cfg: RunConfig, key: str, check_entry: Callable[[str], None]) -> None:
+    entries = split_list(getattr(cfg, key))
+    if len(entries) not in (1, cfg.parties):
+        raise ConfigError(
+            f"{kebab(key)} lists {len(entries)} values for {cfg.parties} parties; give one for "
+            "all, or one for each, the active party's first"
+        )
+    for entry in entries:
+        check_entry(entry)
+
+
+def _model(entry: str) -> None:
+    from vfl_flower.nets import NETWORKS
+
+    if not OWN_NETWORK.fullmatch(entry):
+        _name("models", entry, NETWORKS)
+
+
+def _rate(entry: str) -> None:
+    try:
+        good = entry == "auto" or 0 < float(entry) <= FLOAT32_MAX
+    except ValueError:
+        good = False
+    if not good:
+        raise ConfigError(f"learning-rates must be finite and positive, or auto, not '{entry}'")

@@ -1,0 +1,1 @@
+"""Protections with a formal guarantee: noise, and what exactly it covers."""

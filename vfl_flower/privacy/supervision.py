@@ -1,0 +1,91 @@
+"""What teaches in the place of the labels, so that nothing else can leave the active party."""
+
+from typing import Any
+
+from torch import Tensor
+
+from vfl_flower.config import RunConfig
+from vfl_flower.losses import Loss
+from vfl_flower.privacy.labels import MECHANISMS, TRUE_SENSITIVITY, LabelNoise
+from vfl_flower.state import State
+
+COVERS = (
+    "the label of each training row, against everything that passive parties receive in this run: "
+    "any two values of it make what they see at most exp(epsilon) times as likely"
+)
+EXCLUDES = (
+    "columns; which rows there are; what other runs on the same labels reveal, whose epsilons add "
+    "up; metrics on validation and test rows, which stay with the active party"
+)
+
+
+def noise_of(cfg: RunConfig, classes: int) -> LabelNoise | None:
+    """Return the mechanism of a run, as every party knows it; None if labels teach as they are."""
+    if not cfg.label_noise:
+        return None
+    return MECHANISMS[cfg.label_noise](classes, cfg.label_epsilon, cfg.label_sensitivity)
+
+
+def epsilon_of(cfg: RunConfig) -> float:
+    """Return the epsilon that holds, which an understated sensitivity makes larger."""
+    understated = 1.0
+    if cfg.label_noise != "randomized-response":
+        understated = max(TRUE_SENSITIVITY / cfg.label_sensitivity, 1.0)
+    return cfg.label_epsilon * understated
+
+
+def label_report(cfg: RunConfig) -> dict[str, Any] | None:
+    """Return what ``result.json`` says of label privacy; None if there is none."""
+    if not cfg.label_noise:
+        return None
+    return {
+        "mechanism": cfg.label_noise,
+        "epsilon": epsilon_of(cfg),
+        "private": epsilon_of(cfg) <= cfg.label_epsilon,
+        "covers": COVERS,
+        "does_not_cover": EXCLUDES,
+    }
+
+
+class Supervision:
+    """The labels that training may use, and the loss to match.
+
+    Parameters
+    ----------
+    cfg : RunConfig
+        The run's configuration.
+    y : Tensor
+        The true labels, (N,), int64.
+    classes : int
+        C.
+    loss : callable
+        One of `LOSSES`.
+
+    Attributes
+    ----------
+    labels : Tensor
+        The true labels, (N,), int64; under label privacy, rows noised once, (N, C), float32.
+    """
+
+    def __init__(self, cfg: RunConfig, y: Tensor, classes: int, loss: Loss) -> None:
+        self.noise = noise_of(cfg, classes)
+        self._loss = loss
+        self.labels = y if self.noise is None else self.noise.release(y)
+
+    def of(self, rows: Tensor) -> Tensor:
+        """Return what teaches some rows, (B,) or (B, C)."""
+        return self.labels[rows]
+
+    def loss(self, logits: Tensor, y: Tensor) -> Tensor:
+        """Return the loss against true labels (B,), or the posterior of noised ones (B, C)."""
+        if self.noise is None or y.dim() == 1:
+            return self._loss(logits, y)
+        return self._loss(logits, self.noise.posterior(y, logits))
+
+    def state_dict(self) -> State:
+        """Return the noised labels: drawing them again would cost as much again."""
+        return {} if self.noise is None else {"labels": self.labels}
+
+    def load_state_dict(self, state: State) -> None:
+        """Take back what `state_dict` gave."""
+        self.labels = state.get("labels", self.labels)
