@@ -25,7 +25,7 @@ from vfl_flower.member import Member
 from vfl_flower.observer import Observer
 from vfl_flower.privacy.supervision import Supervision
 from vfl_flower.roster import Roster, roll_call
-from vfl_flower.training import Progress, restore
+from vfl_flower.training import Progress, checkpoint, restore
 from vfl_flower.worker import Worker
 
 T = TypeVar("T")
@@ -61,6 +61,8 @@ class ActiveParty(Member, Strategy):
         The step whose checkpoint to continue from.
     patience : float
         Seconds to wait for the parties at the next roll call.
+    figures : dict
+        What a method has to say beside accuracies; JSON values, for ``result.json``.
     latencies : array of float
         Seconds of each exchange of this sitting, the parties' and the own work included.
     stop : bool
@@ -86,6 +88,7 @@ class ActiveParty(Member, Strategy):
         self.exchange = 0
         self.stop = False
         self.patience = self.cfg.party_timeout
+        self.figures: dict[str, Any] = {}
         self._worker, self._busy = Worker(), False
         self._driver: Driver | None = None
         self._outcome: Replies | Exception | None = None
@@ -108,9 +111,12 @@ class ActiveParty(Member, Strategy):
         raise NotImplementedError
 
     def _sitting(self) -> Protocol:
-        """Take all parties back to a checkpoint, if there is one, and run the protocol."""
+        """Take all parties back to a checkpoint, or write the first one, and run the protocol."""
+        self.observer.on_ready()
         if self.resume_from is not None:
             yield from restore(self, self.resume_from)
+        else:  # a party that has to start again finds something to go back to
+            yield from checkpoint(self)
         yield from self.protocol()
 
     def go_back(self, step: int | None) -> None:
@@ -214,15 +220,17 @@ class ActiveParty(Member, Strategy):
         self.use_threads()
         result = None
         for request in requests:
-            result = self.compute(request.own, request.purpose == "training")
+            result = None
+            if request.own:
+                result = self.compute(request.own, request.purpose == "training")
         return result
 
-    def compute(self, work: Callable[[], T] | None, training: bool = True) -> T | None:
+    def compute(self, work: Callable[[], T], training: bool = True) -> T:
         """Do some work with the network in training or evaluation mode."""
         if self.net.training != training:
             self.net.train(training)
         with torch.set_grad_enabled(training):
-            return work() if work else None
+            return work()
 
     def close(self) -> None:
         """End the thread of the active party's own work."""

@@ -127,6 +127,7 @@ def result_of(active: ActiveParty, carrier: str) -> dict[str, Any]:
         "unprotected": unprotected,
         "epsilon": None,
         "label_privacy": label_report(cfg),
+        "figures": active.figures,
         "device": described(active.x.device),
         "threads": cfg.threads,
         "environment": {

@@ -40,6 +40,9 @@ class Evaluation:
 class Observer:
     """Watches a run; each method may be overridden."""
 
+    def on_ready(self) -> None:
+        """Hear that all parties are there, and the protocol begins."""
+
     def on_start(self, step: int, steps: int, records: list[Evaluation]) -> None:
         """Hear that training begins at `step` of `steps`; a resumed run has records already."""
 
@@ -64,6 +67,11 @@ class Observers(Observer):
 
     def __init__(self, *observers: Observer) -> None:
         self.observers = observers
+
+    def on_ready(self) -> None:
+        """Tell all."""
+        for observer in self.observers:
+            observer.on_ready()
 
     def on_start(self, step: int, steps: int, records: list[Evaluation]) -> None:
         """Tell all."""

@@ -36,5 +36,11 @@ class Method:
 
 METHODS = {
     "easter": Method("strategies.easter:Easter", "clients.easter:EasterClient", blinds=True),
+    "pravfed": Method(
+        "strategies.pravfed:PraVFed",
+        "clients.pravfed:PraVFedClient",
+        blinds=True,
+        label_noise="randomized-response",
+    ),
     "vfedmh": Method("strategies.vfedmh:VFedMH", "clients.vfedmh:VFedMHClient", blinds=True),
 }

@@ -291,9 +291,12 @@ class MetricsFile(Observer):
     def __init__(self, folder: RunFolder) -> None:
         self.folder, self.path = folder, folder.path / METRICS
 
+    def on_ready(self) -> None:
+        """Begin the run."""
+        self.folder.begin()
+
     def on_start(self, step: int, steps: int, records: list[Evaluation]) -> None:
         """Begin with the evaluations that the checkpoint holds; later ones come again."""
-        self.folder.begin()
         write_atomically(self.path, "".join(map(_line, records)).encode())
 
     def on_evaluation(self, evaluation: Evaluation) -> None:

@@ -66,8 +66,6 @@ def train(party: "ActiveParty") -> Protocol:
     progress.started = time.monotonic()
     per_epoch = steps_per_epoch(cfg, len(party.rows["train"]))
     party.observer.on_start(progress.step, cfg.epochs * per_epoch, progress.records)
-    if progress.step == 0:  # a party that has to start again finds something to go back to
-        yield from checkpoint(party)
     while progress.step < cfg.epochs * per_epoch:
         for rows in _rest_of_epoch(party, per_epoch):
             labels = party.supervision.of(torch.from_numpy(rows))

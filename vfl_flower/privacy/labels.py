@@ -58,6 +58,14 @@ class LabelNoise:
         """Noise labels, (N,) int64, into rows o, (N, C) float32, whose mean is the one-hot row."""
         raise NotImplementedError
 
+    def publish(self, released: Tensor) -> Tensor:
+        """Return rows o as they travel."""
+        return released
+
+    def receive(self, published: Tensor) -> Tensor:
+        """Return what `publish` was given."""
+        return published
+
     def log_likelihood(self, released: Tensor) -> Tensor:
         """Return log P(o | y) of every label y, up to a constant: (B, C) -> (B, C)."""
         raise NotImplementedError
@@ -110,13 +118,26 @@ class RandomizedResponse(LabelNoise):
         kept, other = self.odds(), 1 << 32
         drawn = torch.from_numpy(below(kept + (self.classes - 1) * other, len(y), entropy))
         shift = torch.where(drawn < kept, 0, 1 + (drawn - kept) // other)
-        said = (y + shift) % self.classes
-        e = kept / other
-        return (F.one_hot(said, self.classes) * (e + self.classes - 1) - 1.0).float() / (e - 1)
+        return self.receive((y + shift) % self.classes)
+
+    def publish(self, released: Tensor) -> Tensor:
+        """Return the classes that were said, (N,) uint8 (int32 for more than 256 classes)."""
+        return compact(released.argmax(1), self.classes)
+
+    def receive(self, published: Tensor) -> Tensor:
+        """Return the estimate of the one-hot row without bias, (N, C) float32."""
+        e = self.odds() / (1 << 32)
+        said = F.one_hot(published.long(), self.classes)
+        return (said * (e + self.classes - 1) - 1.0).float() / (e - 1)
 
     def log_likelihood(self, released: Tensor) -> Tensor:
         """See `LabelNoise`."""
         return F.one_hot(released.argmax(1), self.classes) * self.epsilon
+
+
+def compact(labels: Tensor, classes: int) -> Tensor:
+    """Return labels in the smallest type that holds them."""
+    return labels.to(torch.uint8 if classes <= 256 else torch.int32)
 
 
 MECHANISMS: dict[str, Callable[[int, float, float], LabelNoise]] = {

@@ -2,11 +2,12 @@
 
 from typing import Any
 
+import torch.nn.functional as F
 from torch import Tensor
 
 from vfl_flower.config import RunConfig
 from vfl_flower.losses import Loss
-from vfl_flower.privacy.labels import MECHANISMS, TRUE_SENSITIVITY, LabelNoise
+from vfl_flower.privacy.labels import MECHANISMS, TRUE_SENSITIVITY, LabelNoise, compact
 from vfl_flower.state import State
 
 COVERS = (
@@ -47,6 +48,11 @@ def label_report(cfg: RunConfig) -> dict[str, Any] | None:
     }
 
 
+def received(published: Tensor, noise: LabelNoise | None, classes: int) -> Tensor:
+    """Return the rows, (N, C) float32, that `Supervision.published` gave away."""
+    return noise.receive(published) if noise else F.one_hot(published.long(), classes).float()
+
+
 class Supervision:
     """The labels that training may use, and the loss to match.
 
@@ -69,12 +75,17 @@ class Supervision:
 
     def __init__(self, cfg: RunConfig, y: Tensor, classes: int, loss: Loss) -> None:
         self.noise = noise_of(cfg, classes)
-        self._loss = loss
+        self._loss, self.classes = loss, classes
         self.labels = y if self.noise is None else self.noise.release(y)
 
     def of(self, rows: Tensor) -> Tensor:
         """Return what teaches some rows, (B,) or (B, C)."""
         return self.labels[rows]
+
+    def published(self, rows: Tensor) -> Tensor:
+        """Return what teaches some rows as it travels; `received` is the other end."""
+        labels = self.of(rows)
+        return self.noise.publish(labels) if self.noise else compact(labels, self.classes)
 
     def loss(self, logits: Tensor, y: Tensor) -> Tensor:
         """Return the loss against true labels (B,), or the posterior of noised ones (B, C)."""

@@ -1,0 +1,83 @@
+"""PraVFed, passive party.  Notation, and what it learns, as in `strategies.pravfed`."""
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from vfl_flower.blinding import Blinder
+from vfl_flower.codec import Array
+from vfl_flower.data import DATASETS
+from vfl_flower.errors import ProtocolError
+from vfl_flower.member import Member
+from vfl_flower.names import party_log
+from vfl_flower.passive import PassiveParty, phase
+from vfl_flower.privacy.labels import LabelNoise
+from vfl_flower.privacy.supervision import noise_of, received
+from vfl_flower.randomness import batches
+from vfl_flower.training import steps_per_epoch
+from vfl_flower.weighting import TOTAL, weights_of
+
+
+class PraVFedClient(PassiveParty):
+    """Learns by itself from noisy labels, and then embeds its columns."""
+
+    parts = (Blinder,)
+    blinder: Blinder
+    remembers = (*PassiveParty.remembers, "accuracy")
+
+    def __init__(self, member: Member) -> None:
+        super().__init__(member)
+        self.classes = DATASETS[self.cfg.dataset].classes
+        self.noise: LabelNoise | None = noise_of(self.cfg, self.classes)
+        self.accuracy = torch.zeros(1)  # ACC_k
+
+    @phase
+    def pretrain(self, rows: Tensor, noisy: Tensor) -> Tensor:  # (N,), (N,) or (N, C) -> (1,)
+        """Train on Y' (Algorithm 1); return ACC_k."""
+        cfg, labels = self.cfg, received(noisy, self.noise, self.classes)
+        self.descent.steps = cfg.local_epochs * steps_per_epoch(cfg, len(rows))
+        for epoch in range(cfg.local_epochs):
+            errors = [
+                self.learn(rows[batch], labels[batch])
+                for batch in map(torch.from_numpy, self.batches(epoch, len(rows)))
+            ]
+            self.say(f"local epoch {epoch + 1} of {cfg.local_epochs}", errors)
+        self.accuracy = self.agreement(rows, labels)
+        return self.accuracy
+
+    @phase(training=False)
+    def embed(self, rows: Tensor, accuracies: Tensor) -> Array:  # (B,), (K,) -> (B, D) uint32
+        """Return [W_k E_k], with the weights that everybody works out from the ACC_k."""
+        if not torch.equal(accuracies[self.index : self.index + 1], self.accuracy):
+            raise ProtocolError("the accuracies that were shared do not hold this party's own")
+        weight = weights_of(self.cfg, accuracies)[self.index]
+        chunks = rows.split(self.cfg.eval_batch_size)
+        E_k = torch.cat([self.embed_rows(chunk) for chunk in chunks])
+        return self.blinder.blind(E_k, weight, TOTAL)
+
+    def learn(self, rows: Tensor, labels: Tensor) -> float:
+        """Descend the squared error on one batch: (B,), (B, C)."""
+        logits = self.decide(self.embed_rows(rows))
+        f = logits.softmax(1) if self.cfg.local_output == "softmax" else logits
+        target = labels if self.noise is None else self.noise.target(labels, logits)
+        loss = F.mse_loss(f, target, reduction="sum") / (2 * len(rows))  # Eq. 4
+        self.descent.down(loss)
+        return loss.item()
+
+    def batches(self, epoch: int, count: int) -> list[Array]:
+        """Shuffle the positions of all rows into batches."""
+        every = np.arange(count, dtype=np.int32)
+        return batches(self.cfg.seed, epoch, every, self.cfg.batch_size)
+
+    @torch.no_grad()
+    def agreement(self, rows: Tensor, labels: Tensor) -> Tensor:
+        """Return the share of rows whose prediction agrees with argmax Y': (1,)."""
+        self.net.eval()
+        chunks = rows.split(self.cfg.eval_batch_size)
+        said = torch.cat([self.decide(self.embed_rows(chunk)).argmax(1) for chunk in chunks])
+        return (said == labels.argmax(1)).float().mean().reshape(1)
+
+    def say(self, what: str, errors: list[float]) -> None:
+        """Tell this party's own log how far it is."""
+        party_log(self.index).info("%s: squared error %.4f", what, sum(errors) / len(errors))

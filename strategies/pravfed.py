@@ -1,0 +1,101 @@
+"""PraVFed, active party.
+
+Wang et al. 2025, "PraVFed: Practical Heterogeneous Vertical Federated Learning via Representation
+Learning", Algorithms 1 and 2.
+
+K passive parties, N training rows, C classes, embedding width D; party k has an embedding net h_k
+and a decision net p_k, the active party h_a and p_a:
+
+    Y'    = noise(onehot(y))                            (N, C)  once; Eq. 8
+    h_k   trained at party k on ||p_k(h_k(x_k)) - Y'||^2 / (2N), for T_k epochs; Eq. 4, 5
+    ACC_k = accuracy of p_k(h_k(x_k)) against argmax Y'  ()
+    W_k   = 256 ACC_k / sum_j ACC_j                     integers that sum to 256
+    E_p   = sum_k [W_k E_k] / 256                       (N, D)  sent once, blinded; Eq. 9
+    R     = p_a(h_a(x_a) + E_p)                         (N, C)  trained here alone, on y
+
+Learns
+    Active: E_p and the ACC_k, but no E_k. Passive k: Y' and all ACC_j; so the labels, as far as the
+    noise lets them through, and what its own columns tell of them once it has learnt from Y'.
+    *Without label privacy Y' is the labels.* From that one upload the active party can go on to
+    train as it likes; nobody sees it. *Who knows the initial weights, as all do if they are public,
+    can repeat a party's training only with its columns; E_p still is a function of them.*
+Assumes
+    Honest but curious parties; the active party does not collude with all passive parties but
+    one; K >= 2 where embeddings are blinded.
+Deviates
+    The noise is epsilon-differentially private as it stands: sensitivity 2 (the paper names none),
+    discrete, and by default randomised response with the estimate of the one-hot row without bias,
+    which tells more at the same epsilon; ``laplace`` is the paper's. ACC_k go to all passive
+    parties through the active party, which the weights reach anyhow. Eq. 7's masks scaled by
+    weights leave low bits bare in a ring; here party k sends W_k E_k under the plain mask, which is
+    the same sum. The active party trains on the true labels, and nothing that it computes from
+    them leaves it.
+Costs
+    Two exchanges of training in all. Per passive party and row 4D bytes up; 8 and the noisy label
+    down: 1 byte with randomised response, 4C with Laplace noise. Rows that are evaluated or
+    predicted are embedded once more each.
+"""
+
+import torch
+from torch import Tensor
+
+from vfl_flower.active import ActiveParty
+from vfl_flower.blinding import agree_keys
+from vfl_flower.codec import Array
+from vfl_flower.exchange import Protocol, Purpose, ask
+from vfl_flower.member import Member
+from vfl_flower.training import train
+from vfl_flower.weighting import TOTAL, weights_of
+
+
+class PraVFed(ActiveParty):
+    """One upload of embeddings that were learnt from noisy labels; then no word more."""
+
+    remembers = (*ActiveParty.remembers, "E_p", "accuracies")
+
+    def __init__(self, member: Member, y: Tensor, rows: dict[str, Array]) -> None:
+        super().__init__(member, y, rows)
+        self.E_p = torch.empty(0)  # (rows of all parties, D); NaN where nothing was sent
+        self.accuracies = torch.empty(0)  # ACC_k
+
+    def protocol(self) -> Protocol:
+        """Algorithm 2."""
+        yield from agree_keys(self.cfg)
+        if not len(self.E_p):
+            yield from self.pretrain(self.rows["train"])
+            yield from self.gather(self.rows["train"], "training")
+        yield from train(self)
+
+    def pretrain(self, train: Array) -> Protocol:
+        """Let the passive parties learn from noisy labels (lines 1 to 10)."""
+        noisy = self.supervision.published(torch.from_numpy(train))
+        replies = yield ask("pretrain", train, noisy)
+        self.accuracies = torch.cat(replies.tensors)
+        self.E_p = torch.full((len(self.x), self.cfg.embedding_dim), torch.nan)
+        self.figures["local_accuracy"] = self.accuracies.tolist()
+        self.figures["weights"] = weights_of(self.cfg, self.accuracies)
+
+    def gather(self, rows: Array, purpose: Purpose) -> Protocol:
+        """Get E_p of some rows (lines 11 to 18)."""
+        replies = yield ask("embed", rows, self.accuracies, purpose=purpose)
+        self.E_p[torch.from_numpy(rows)] = replies.sum() / TOTAL  # Eq. 9
+
+    def step(self, rows: Array, y: Tensor) -> Protocol:
+        """Train on one batch, and true labels, without a word to anybody (lines 20 to 26)."""
+        index = torch.from_numpy(rows)
+        loss = self.compute(lambda: self.loss(self.predict(index), self.y[index]))
+        self.descent.down(loss)
+        yield from ()
+        return [loss.item()]
+
+    def infer(self, rows: Array) -> Protocol:
+        """Return logits; the others embed what they have not embedded yet."""
+        index = torch.from_numpy(rows)
+        new = index[self.E_p[index].isnan().any(1)].numpy()
+        if len(new):
+            yield from self.gather(new, "evaluation")
+        return [self.compute(lambda: self.predict(index), training=False)]
+
+    def predict(self, rows: Tensor) -> Tensor:
+        """R = p_a(h_a(x_a) + E_p): (B,) -> (B, C)."""
+        return self.decide(self.embed_rows(rows) + self.E_p[rows])
