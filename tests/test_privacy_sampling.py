@@ -67,4 +67,5 @@ def test_discrete_laplace_has_its_moments(rate: Fraction) -> None:
 
 
 def test_the_systems_entropy_is_the_default() -> None:
-    assert not np.array_equal(*(discrete_laplace(Fraction(1, 100), 50) for _ in range(2)))
+    one, other = (discrete_laplace(Fraction(1, 100), 50) for _ in range(2))
+    assert not np.array_equal(one, other)

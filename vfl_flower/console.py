@@ -104,7 +104,9 @@ def print_result(result: Mapping[str, Any], cfg: RunConfig) -> None:
     for place in range(cfg.parties):
         name = member_name(place)
         rate = f"{cfg.optimizer_of(place)} {cfg.rate_of(place):g}"
-        table.add_row(name, cfg.model_of(place), rate, f"{result['test_accuracy'][name]:.2%}")
+        accuracy = result["test_accuracy"].get(name)  # of methods with one model, one has it
+        shown = "–" if accuracy is None else f"{accuracy:.2%}"
+        table.add_row(name, cfg.model_of(place), rate, shown)
     if result["bounds"]:
         table.add_section()
         alone, pooled = result["bounds"]["local"], result["bounds"]["central"]
