@@ -113,6 +113,7 @@ class ActiveParty(Member, Strategy):
     def _sitting(self) -> Protocol:
         """Take all parties back to a checkpoint, or write the first one, and run the protocol."""
         self.observer.on_ready()
+        self.progress.started = time.monotonic()
         if self.resume_from is not None:
             yield from restore(self, self.resume_from)
         else:  # a party that has to start again finds something to go back to

@@ -192,7 +192,7 @@ def _build(cfg: RunConfig, out: Path) -> "tuple[ActiveParty, list[PassiveParty]]
 def _train(folder: "RunFolder") -> dict[str, Any]:
     """Train on the local carrier and show the result."""
     from vfl_flower.conduct import conduct
-    from vfl_flower.console import print_result, say, watcher
+    from vfl_flower.console import print_result, say, voices, watcher
     from vfl_flower.local import run_local
     from vfl_flower.runs import party_logs
 
@@ -202,7 +202,7 @@ def _train(folder: "RunFolder") -> dict[str, Any]:
     active, passive = _build(cfg, folder.path)
 
     def carry(active: "ActiveParty") -> None:
-        with _graceful(active), party_logs(folder, len(passive)):
+        with _graceful(active), party_logs(folder, len(passive)), voices(len(passive)):
             run_local(active, passive)
 
     title = f"{cfg.method} on {cfg.dataset}, seed {cfg.seed}"

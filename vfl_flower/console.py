@@ -1,7 +1,9 @@
 """What a person sees: a progress bar or lines, and the tables at the end."""
 
+import logging
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
@@ -10,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from vfl_flower.config import RunConfig
-from vfl_flower.names import member_name
+from vfl_flower.names import member_name, party_log
 from vfl_flower.observer import Evaluation, Observer
 
 out = Console(highlight=False)
@@ -89,6 +91,30 @@ class LineLog(Terminal):
     def on_wait(self, names: list[str]) -> None:
         """Print whom the exchange waits for."""
         say(f"waiting for {', '.join(names)}")
+
+
+class Voice(logging.Handler):
+    """Prints what a passive party says of its progress; its errors go elsewhere."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print one line."""
+        if record.levelno == logging.INFO:
+            say(f"{record.name.rpartition('.')[2]}: {record.getMessage()}")
+
+
+@contextmanager
+def voices(parties: int) -> Iterator[None]:
+    """Let so many passive parties of this process be heard."""
+    logs, voice = [party_log(index) for index in range(parties)], Voice()
+    for log in logs:
+        log.setLevel(logging.INFO)
+        log.addHandler(voice)
+    try:
+        yield
+    finally:
+        for log in logs:
+            log.removeHandler(voice)
+            log.setLevel(logging.NOTSET)
 
 
 def watcher(title: str) -> Observer:

@@ -63,7 +63,6 @@ class Progress:
 def train(party: "ActiveParty") -> Protocol:
     """Train for the configured epochs, less those that an earlier sitting has done."""
     cfg, progress = party.cfg, party.progress
-    progress.started = time.monotonic()
     per_epoch = steps_per_epoch(cfg, len(party.rows["train"]))
     party.observer.on_start(progress.step, cfg.epochs * per_epoch, progress.records)
     while progress.step < cfg.epochs * per_epoch:
