@@ -1,0 +1,226 @@
+"""PraVFed: its joint program, its two exchanges, its weights."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.nn.functional import cross_entropy, one_hot
+
+from strategies.pravfed import PraVFed
+from tests.reference import GRID, members_of
+from tests.sittings import Sitting
+from vfl_flower.build import build_active, build_passive
+from vfl_flower.codec import Array
+from vfl_flower.config import RunConfig
+from vfl_flower.data import labels_of, rows_of
+from vfl_flower.errors import BlindingError, Interrupted, PartyError
+from vfl_flower.exchange import Protocol, Purpose
+from vfl_flower.local import run_local
+from vfl_flower.member import Member
+from vfl_flower.passive import PassiveParty
+from vfl_flower.privacy.supervision import noise_of
+from vfl_flower.randomness import batches
+from vfl_flower.weighting import TOTAL, integer_weights
+
+CFG = RunConfig(method="pravfed", models="mlp", epochs=2, batch_size=52, local_epochs=2)
+
+
+def parties(cfg: RunConfig) -> tuple[PraVFed, list[PassiveParty]]:
+    active = build_active(cfg)
+    assert isinstance(active, PraVFed)
+    return active, [build_passive(cfg, k) for k in range(cfg.parties - 1)]
+
+
+def trained(cfg: RunConfig, released: Tensor | None = None) -> tuple[PraVFed, list[PassiveParty]]:
+    active, passive = parties(cfg)
+    if released is not None:
+        active.supervision.labels = released
+    run_local(active, passive)
+    return active, passive
+
+
+# The joint program ------------------------------------------------------------------------------
+
+
+def joint(cfg: RunConfig, released: Tensor) -> list[Member]:
+    """Run Algorithms 1 and 2 over all parties' columns, without any message."""
+    torch.set_num_threads(cfg.threads)
+    (active, *passive), y = members_of(cfg), labels_of(cfg)
+    train = torch.from_numpy(rows_of(cfg, len(y))["train"])
+    accuracies = [pretrained(cfg, member, train, released[train]) for member in passive]
+    W = integer_weights([1.0] * 3 if cfg.aggregation == "average" else accuracies)
+    E_p = torch.zeros(len(y), cfg.embedding_dim)
+    E_p[train] = pooled(passive, W, train, rounded=cfg.blinded)
+    active.net.train()
+    for epoch in range(cfg.epochs):
+        for batch in batches(cfg.seed, epoch, train.numpy(), cfg.batch_size):
+            rows = torch.from_numpy(batch)
+            R = active.decide(active.embed_rows(rows) + E_p[rows])
+            active.descent.down(cross_entropy(R, y[rows]))
+    return [active, *passive]
+
+
+def pretrained(cfg: RunConfig, member: Member, train: Tensor, labels: Tensor) -> float:
+    """Train one party on noisy labels; return how often it agrees with them."""
+    noise, every = noise_of(cfg, 10), np.arange(len(train), dtype=np.int32)
+    member.descent.steps = cfg.local_epochs * -(-len(train) // cfg.batch_size)
+    member.net.train()
+    for epoch in range(cfg.local_epochs):
+        for at in map(torch.from_numpy, batches(cfg.seed, epoch, every, cfg.batch_size)):
+            f = member.decide(member.embed_rows(train[at]))
+            target = noise.target(labels[at], f) if noise else labels[at]
+            f = f.softmax(1) if cfg.local_output == "softmax" else f
+            member.descent.down((f - target).square().sum() / (2 * len(at)))
+    member.net.eval()
+    with torch.no_grad():
+        said = member.decide(member.embed_rows(train)).argmax(1)
+    return (said == labels.argmax(1)).float().mean().item()
+
+
+def pooled(passive: list[Member], W: list[int], rows: Tensor, *, rounded: bool) -> Tensor:
+    """Return the weighted mean of embeddings, exactly on the grid or as floats in order."""
+    with torch.no_grad():
+        E = [member.embed_rows(rows) for member in passive]
+    if rounded:
+        words = [w * torch.round(e * GRID).to(torch.int64) for w, e in zip(W, E, strict=True)]
+        return torch.stack(words).sum(0).to(torch.float32) / GRID / TOTAL
+    first, *others = (w * e for w, e in zip(W, E, strict=True))
+    for other in others:
+        first = first + other
+    return first / TOTAL
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"optimizers": "sgd"},
+        {"optimizers": "momentum", "schedule": "cosine"},
+        {"optimizers": "adagrad", "aggregation": "average"},
+        {"models": "mixed", "local_output": "softmax"},
+        {"label_privacy": "laplace"},
+        {"label_privacy": "alibi"},
+        {"label_privacy": "none"},
+        {"blinding": "none"},
+    ],
+    ids=str,
+)
+def test_equals_the_joint_program(changes: dict[str, object]) -> None:
+    """Bit for bit, at every party."""
+    cfg = replace(CFG, **changes)  # type: ignore[arg-type]
+    noise, y = noise_of(cfg, 10), labels_of(cfg)
+    released = noise.release(y) if noise else one_hot(y, 10).float()
+    active, passive = trained(cfg, released if noise else None)
+    for ours, theirs in zip([active, *passive], joint(cfg, released), strict=True):
+        for (name, p), q in zip(
+            ours.net.state_dict().items(), theirs.net.state_dict().values(), strict=True
+        ):
+            assert torch.equal(p, q), f"place {ours.place}: {name}"
+
+
+# What travels -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epochs", [0, 1, 7])
+def test_training_is_two_exchanges_however_long(epochs: int) -> None:
+    active, _ = trained(replace(CFG, epochs=epochs, local_epochs=1))
+    assert active.ledger.exchanges["training"] == 2
+    assert set(active.ledger.by_phase()) == {"pretrain", "embed"}
+
+
+def test_rows_are_embedded_once_more_for_evaluation_and_never_again() -> None:
+    active, _ = trained(replace(CFG, epochs=4, eval_batch_size=100, local_epochs=1))
+    asked = sum(-(-len(active.rows[part]) // 100) for part in ("validation", "test"))
+    assert active.ledger.exchanges["evaluation"] == asked
+    assert not active.E_p.isnan().any()
+
+
+def test_noisy_classes_cost_a_byte_each_and_noisy_rows_four_a_class() -> None:
+    sizes = {}
+    for mechanism in ("randomized-response", "laplace"):
+        active, _ = trained(replace(CFG, epochs=1, local_epochs=1, label_privacy=mechanism))
+        sizes[mechanism] = active.ledger.payload["party-1", "training", "pretrain", "down"]
+    n = len(active.rows["train"])
+    assert sizes == {"randomized-response": (4 + 1) * n, "laplace": (4 + 40) * n}
+
+
+# Weights ----------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=50))
+def test_weights_sum_to_the_total_and_follow_the_scores(scores: list[float]) -> None:
+    weights = integer_weights(scores)
+    assert sum(weights) == TOTAL
+    assert min(weights) >= 0
+    if sum(scores):
+        exact = TOTAL * np.array(scores) / sum(scores)
+        assert np.abs(weights - exact).max() <= 1
+
+
+@pytest.mark.parametrize("scores", [[0.0] * 3, [float("nan")] * 3])
+def test_parties_without_any_useful_accuracy_count_alike(scores: list[float]) -> None:
+    assert sorted(integer_weights(scores)) == [85, 85, 86]
+
+
+def test_a_party_of_no_use_counts_nothing() -> None:
+    assert integer_weights([0.5, 0.0, 0.5]) == [128, 0, 128]
+
+
+def test_results_name_accuracies_and_weights() -> None:
+    active, passive = trained(replace(CFG, epochs=0))
+    assert sum(active.figures["weights"]) == TOTAL
+    told = [party.accuracy.item() for party in passive]  # type: ignore[attr-defined]
+    assert active.figures["local_accuracy"] == told
+
+
+def test_embeddings_too_large_for_their_weights_are_refused() -> None:
+    """A sum of 256 counts may not reach 2**15: each embedding must stay below 128."""
+    active, passive = parties(replace(CFG, epochs=0, local_epochs=1))
+    with torch.no_grad():
+        for parameter in passive[1].net.embed.parameters():  # type: ignore[union-attr]
+            parameter *= 50
+    with pytest.raises(PartyError, match=f"party-2 .*{BlindingError.__name__}.* ±128"):
+        run_local(active, passive)
+
+
+def test_accuracies_that_are_not_the_partys_own_are_refused() -> None:
+    active, passive = parties(CFG)
+    forge(active)
+    with pytest.raises(PartyError, match=r"party-1 .* do not hold this party's own"):
+        run_local(active, passive)
+
+
+def forge(active: PraVFed) -> None:
+    """Let the active party share other accuracies than it was told."""
+    gather = active.gather
+
+    def lie(rows: Array, purpose: Purpose) -> Protocol:
+        active.accuracies = active.accuracies.flip(0) + 0.01
+        return gather(rows, purpose)
+
+    active.gather = lie  # type: ignore[method-assign]
+
+
+# Resume -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stop_at", [1, 30])
+def test_a_resumed_run_asks_for_no_second_upload(stop_at: int, tmp_path: Path) -> None:
+    whole = Sitting(replace(CFG, label_privacy="none"), tmp_path / "whole")
+    whole.run()
+    cut = Sitting(replace(CFG, label_privacy="none"), tmp_path / "cut")
+    with pytest.raises(Interrupted):
+        cut.run(stop_at)
+    rest = Sitting(replace(CFG, label_privacy="none"), tmp_path / "cut")
+    rest.run()
+    assert rest.active.ledger.exchanges["training"] == 2
+    for ours, theirs in zip(
+        [rest.active, *rest.passive], [whole.active, *whole.passive], strict=True
+    ):
+        for p, q in zip(ours.net.parameters(), theirs.net.parameters(), strict=True):
+            assert torch.equal(p, q)
