@@ -11,7 +11,7 @@ and a decision net p_k, the active party h_a and p_a:
     ACC_k = accuracy of p_k(h_k(x_k)) against argmax Y'  ()
     W_k   = 256 ACC_k / sum_j ACC_j                     integers that sum to 256
     E_p   = sum_k [W_k E_k] / 256                       (N, D)  sent once, blinded; Eq. 9
-    R     = p_a(h_a(x_a) + E_p)                         (N, C)  trained here alone, on y
+    R     = p_a(h_a(x_a) + norm(E_p))                   (N, C)  trained here alone, on y
 
 Learns
     Active: E_p and the ACC_k, but no E_k. Passive k: Y' and all ACC_j; so the labels, as far as the
@@ -28,13 +28,16 @@ Deviates
     which tells more at the same epsilon; ``laplace`` is the paper's. ACC_k go to all passive
     parties through the active party, which the weights reach anyhow. Eq. 7's masks scaled by
     weights leave low bits bare in a ring; here party k sends W_k E_k under the plain mask, which is
-    the same sum. The active party trains on the true labels, and nothing that it computes from
-    them leaves it.
+    the same sum. Each column of E_p is standardised on the training rows, and p_a has three layers:
+    the paper says neither, and one layer leaves much of E_p unused. The active party trains on the
+    true labels, and nothing that it computes from them leaves it.
 Costs
     Two exchanges of training in all. Per passive party and row 4D bytes up; 8 and the noisy label
     down: 1 byte with randomised response, 4C with Laplace noise. Rows that are evaluated or
     predicted are embedded once more each.
 """
+
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -51,12 +54,14 @@ from vfl_flower.weighting import TOTAL, weights_of
 class PraVFed(ActiveParty):
     """One upload of embeddings that were learnt from noisy labels; then no word more."""
 
+    layers = 3
     remembers = (*ActiveParty.remembers, "E_p", "accuracies")
 
     def __init__(self, member: Member, y: Tensor, rows: dict[str, Array]) -> None:
         super().__init__(member, y, rows)
         self.E_p = torch.empty(0)  # (rows of all parties, D); NaN where nothing was sent
         self.accuracies = torch.empty(0)  # ACC_k
+        self.norm: Callable[[Tensor], Tensor] = lambda e: e
 
     def protocol(self) -> Protocol:
         """Algorithm 2."""
@@ -64,6 +69,7 @@ class PraVFed(ActiveParty):
         if not len(self.E_p):
             yield from self.pretrain(self.rows["train"])
             yield from self.gather(self.rows["train"], "training")
+        self.norm = standardiser(self.E_p[torch.from_numpy(self.rows["train"])])
         yield from train(self)
 
     def pretrain(self, train: Array) -> Protocol:
@@ -97,5 +103,12 @@ class PraVFed(ActiveParty):
         return [self.compute(lambda: self.predict(index), training=False)]
 
     def predict(self, rows: Tensor) -> Tensor:
-        """R = p_a(h_a(x_a) + E_p): (B,) -> (B, C)."""
-        return self.decide(self.embed_rows(rows) + self.E_p[rows])
+        """R = p_a(h_a(x_a) + norm(E_p)): (B,) -> (B, C)."""
+        return self.decide(self.embed_rows(rows) + self.norm(self.E_p[rows]))
+
+
+def standardiser(E: Tensor) -> Callable[[Tensor], Tensor]:
+    """Return what gives each column of E mean 0 and deviation 1, where it varies: (B, D) each."""
+    deviation, mean = torch.std_mean(E, 0, correction=0)
+    deviation[deviation == 0] = 1
+    return lambda e: (e - mean) / deviation

@@ -14,10 +14,10 @@ from torch.nn.functional import cross_entropy, one_hot
 from strategies.pravfed import PraVFed
 from tests.reference import GRID, members_of
 from tests.sittings import Sitting
-from vfl_flower.build import build_active, build_passive
+from vfl_flower.build import build_active, build_member, build_passive
 from vfl_flower.codec import Array
 from vfl_flower.config import RunConfig
-from vfl_flower.data import labels_of, rows_of
+from vfl_flower.data import columns_of, labels_of, rows_of
 from vfl_flower.errors import BlindingError, Interrupted, PartyError
 from vfl_flower.exchange import Protocol, Purpose
 from vfl_flower.local import run_local
@@ -50,12 +50,15 @@ def trained(cfg: RunConfig, released: Tensor | None = None) -> tuple[PraVFed, li
 def joint(cfg: RunConfig, released: Tensor) -> list[Member]:
     """Run Algorithms 1 and 2 over all parties' columns, without any message."""
     torch.set_num_threads(cfg.threads)
-    (active, *passive), y = members_of(cfg), labels_of(cfg)
+    _, *passive = members_of(cfg)
+    active, y = build_member(cfg, 0, columns_of(cfg, 0), layers=3), labels_of(cfg)
     train = torch.from_numpy(rows_of(cfg, len(y))["train"])
     accuracies = [pretrained(cfg, member, train, released[train]) for member in passive]
     W = integer_weights([1.0] * 3 if cfg.aggregation == "average" else accuracies)
     E_p = torch.zeros(len(y), cfg.embedding_dim)
     E_p[train] = pooled(passive, W, train, rounded=cfg.blinded)
+    deviation, mean = torch.std_mean(E_p[train], 0, correction=0)
+    E_p = (E_p - mean) / deviation
     active.net.train()
     for epoch in range(cfg.epochs):
         for batch in batches(cfg.seed, epoch, train.numpy(), cfg.batch_size):

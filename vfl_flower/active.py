@@ -73,6 +73,9 @@ class ActiveParty(Member, Strategy):
     joins: ClassVar[bool] = False
     """Whether its decision net takes all embeddings side by side, (B, (K + 1) D)."""
 
+    layers: ClassVar[int] = 1
+    """How many linear layers its decision net has unless the run says otherwise."""
+
     remembers = (*Member.remembers, "supervision")
 
     def __init__(self, member: Member, y: Tensor, rows: dict[str, Array]) -> None:

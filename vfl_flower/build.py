@@ -13,7 +13,7 @@ from vfl_flower.errors import ConfigError, DataError, NetworkError, VflError, la
 from vfl_flower.identity import Identity
 from vfl_flower.member import Member
 from vfl_flower.names import member_name
-from vfl_flower.nets import BACKBONES, check_halves, network
+from vfl_flower.nets import BACKBONES, check_halves, head, network
 from vfl_flower.optim import Descent
 from vfl_flower.passive import PassiveParty
 from vfl_flower.randomness import Randomness, public_origin
@@ -23,7 +23,13 @@ from vfl_flower.training import steps_per_epoch
 
 
 def build_member(
-    cfg: RunConfig, place: int, x: Tensor, folder: Path | None = None, *, joins: bool = False
+    cfg: RunConfig,
+    place: int,
+    x: Tensor,
+    folder: Path | None = None,
+    *,
+    joins: bool = False,
+    layers: int = 1,
 ) -> Member:
     """Give a party its network and optimiser for the columns that it holds.
 
@@ -39,6 +45,8 @@ def build_member(
         Where it writes.
     joins : bool
         Whether its decision net takes the embeddings of all parties side by side.
+    layers : int
+        How many linear layers its decision net has, unless the network is a user's own.
 
     Raises
     ------
@@ -51,16 +59,18 @@ def build_member(
         with randomness.building():
             net = _network(cfg, place, x, cfg.embedding_dim)
         width = cfg.embedding_dim * (cfg.parties if joins else 1)
-        if (private or joins) and isinstance(net.decide, nn.Module):
+        own = ":" in cfg.model_of(place)
+        deep = layers > 1 and not own
+        if (private or joins or deep) and isinstance(net.decide, nn.Module):
             # The active party can work the decision net out. Where it is private it must not tell
             # of the embedding net, so the two come from different states of the generator.
             with randomness.building():
-                net.decide = _network(cfg, place, x, width).decide
+                net.decide = _decision(cfg, place, x, width, layers if deep else 1)
         _take_weights(cfg, place, net)
         device = device_of(cfg.device)
         net.to(device)
         x = x.to(device)
-        if ":" in cfg.model_of(place):
+        if own:
             with randomness.building():  # what the trial draws is nobody's
                 _try(cfg, place, net, x, width)
     except VflError as error:
@@ -77,6 +87,13 @@ def build_member(
 def _network(cfg: RunConfig, place: int, x: Tensor, width: int) -> nn.Module:
     """Build a party's network."""
     return network(cfg.model_of(place))(tuple(x.shape[1:]), width, DATASETS[cfg.dataset].classes)
+
+
+def _decision(cfg: RunConfig, place: int, x: Tensor, width: int, layers: int) -> nn.Module:
+    """Build a party's decision net once more, wider or deeper or from another state."""
+    if layers > 1:
+        return head(width, DATASETS[cfg.dataset].classes, layers)
+    return _network(cfg, place, x, width).decide  # type: ignore[return-value]
 
 
 def _try(cfg: RunConfig, place: int, net: nn.Module, x: Tensor, width: int) -> None:
@@ -105,7 +122,8 @@ def build_active(cfg: RunConfig, folder: Path | None = None) -> ActiveParty:
     x = columns_of(cfg, 0)
     rows = rows_of(cfg, len(x))
     folder = folder and folder / member_name(0)
-    member = build_member(cfg, 0, x, folder, joins=strategy.joins)
+    layers = cfg.top_layers or strategy.layers
+    member = build_member(cfg, 0, x, folder, joins=strategy.joins, layers=layers)
     labels = labels_of(cfg)
     if len(labels) != len(x):
         raise DataError(f"active: {len(labels)} labels for {len(x)} rows of columns")

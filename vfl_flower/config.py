@@ -60,6 +60,11 @@ class RunConfig:
     weights: str = knob(
         "", "networks", "files of torchvision weights for resnets and vgg16_bn: one, or a list"
     )
+    top_layers: int = knob(
+        0,
+        "networks",
+        "linear layers of the active party's decision net, but an own network's; 0: the method's",
+    )
     embedding_dim: int = knob(64, "networks", "common embedding width D, numbers a row")
 
     optimizers: str = knob("adam", "training", "sgd, momentum, adagrad or adam: one, or a list")

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
+from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
@@ -148,9 +149,20 @@ def check_halves(
         )
 
 
-def head(width: int, classes: int) -> nn.Module:
-    """Return the decision net of this package's networks: a ReLU and one linear layer."""
-    return nn.Sequential(nn.ReLU(), nn.Linear(width, classes))
+HIDDEN = 256  # width of a decision net's hidden layers
+
+
+def head(width: int, classes: int, layers: int = 1) -> nn.Module:
+    """Return the decision net of this package's networks.
+
+    One linear layer has a ReLU before it; several have one between any two.
+    """
+    if layers == 1:
+        return nn.Sequential(nn.ReLU(), nn.Linear(width, classes))
+    sizes = [width, *[HIDDEN] * (layers - 1), classes]
+    linear = [nn.Linear(a, b) for a, b in pairwise(sizes)]
+    hidden = [module for each in linear[:-1] for module in (each, nn.ReLU())]
+    return nn.Sequential(*hidden, linear[-1])
 
 
 def image_of(name: str, shape: Shape, least: int) -> Shape:
