@@ -22,6 +22,7 @@ NAMES = ["active", "party-1", "party-2", "party-3"]
 TINY = ["--epochs", "2", "--batch-size", "300", "--embedding-dim", "8", "--models", "mlp"]
 KEYS = {
     *("method", "dataset", "carrier", "seed", "epochs", "parties", "test_accuracy"),
+    *("metrics", "majority_share", "classes"),
     *("validation_accuracy", "bounds", "exchanges", "bytes_up", "bytes_down", "bytes_by_phase"),
     *("uploads_per_party", "seconds", "exchange_ms", "carriage", "device"),
     *("protections", "unprotected", "epsilon"),

@@ -193,6 +193,12 @@ def test_a_damaged_row_is_named_by_file_and_line(line: str, part: str, tmp_path:
         read(PIMA, folder)
 
 
+def test_a_row_over_two_lines_counts_as_two(tmp_path: Path) -> None:
+    folder = write(PIMA, tmp_path, GOOD.replace("148", '"148\n"') + "6\n")
+    with pytest.raises(DataError, match="line 3: 1 fields"):
+        read(PIMA, folder)
+
+
 def test_an_empty_category_is_none(tmp_path: Path) -> None:
     write_adult(tmp_path, [adult_row(0).replace("State-gov", "")], [adult_row(1)])
     with pytest.raises(DataError, match=r"adult\.data, line 1: workclass is empty"):
