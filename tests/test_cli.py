@@ -69,6 +69,11 @@ def default_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+def test_help_and_errors_wait_for_no_torch() -> None:
+    code = "import sys, vfl_flower.cli, vfl_flower.console; sys.exit('torch' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=120, check=True)  # noqa: S603
+
+
 def test_result(default_run: Path) -> None:
     result = result_of(default_run)
     assert set(result) >= KEYS

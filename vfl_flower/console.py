@@ -10,8 +10,6 @@ from rich.table import Table
 from rich.text import Text
 
 from vfl_flower.config import RunConfig
-from vfl_flower.data import DATASETS
-from vfl_flower.metrics import warnings_of
 from vfl_flower.names import member_name
 from vfl_flower.observer import Evaluation, Observer
 
@@ -103,6 +101,9 @@ def watcher(title: str) -> Observer:
 
 def print_result(result: Mapping[str, Any], cfg: RunConfig) -> None:
     """Print what each party reached, what travelled, and what was protected."""
+    from vfl_flower.data import DATASETS  # torch is heavy, and --help is not
+    from vfl_flower.metrics import warnings_of
+
     table = Table(title=f"{cfg.method} on {cfg.dataset}", title_justify="left")
     for column in ("party", "network", "optimiser"):
         table.add_column(column)

@@ -31,7 +31,7 @@ def metrics_of(logits: Tensor, y: Tensor) -> dict[str, Any]:
     -------
     dict
         ``auc``: of two classes that of the second one's probability; of more the mean over one
-        against the rest; None where a class has no rows, or all, or a logit is not finite.
+        against the rest; None where a class has no rows, or a logit is not finite.
         ``f1``: of two classes that of the second one; of more the mean. ``confusion``: rows
         counted by true class and, within, by predicted class, (C, C).
     """
@@ -55,7 +55,7 @@ def _auc(logits: Tensor, truth: NDArray[np.int64]) -> float | None:
 
     classes = logits.shape[1]
     counts = np.bincount(truth, minlength=classes)
-    if not logits.isfinite().all() or 0 in counts or len(truth) in counts:
+    if not logits.isfinite().all() or 0 in counts:
         return None
     if classes == 2:
         return float(roc_auc_score(truth, (logits[:, 1] - logits[:, 0]).numpy()))
