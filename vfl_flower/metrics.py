@@ -31,9 +31,10 @@ def metrics_of(logits: Tensor, y: Tensor) -> dict[str, Any]:
     -------
     dict
         ``auc``: of two classes that of the second one's probability; of more the mean over one
-        against the rest; None where a class has no rows, or a logit is not finite.
-        ``f1``: of two classes that of the second one; of more the mean. ``confusion``: rows
-        counted by true class and, within, by predicted class, (C, C).
+        against the rest. Probabilities are the softmax's, whatever the loss. None where a class
+        has no rows, or a logit is not finite. ``f1``: of two classes that of the second one; of
+        more the mean. ``confusion``: rows counted by true class and, within, by predicted class,
+        (C, C).
     """
     from sklearn.metrics import confusion_matrix, f1_score  # a second's import
 

@@ -9,14 +9,12 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from vfl_flower.codec import Array
+from vfl_flower.data.datasets import Features
 from vfl_flower.data.tables import Column
 from vfl_flower.errors import DataError
-
-Features = NDArray[np.float32]  # (N, channels, height, width) or (N, columns)
 
 
 def encoded(table: Features, columns: Sequence[Column], train: Array, party: str) -> Tensor:
