@@ -22,6 +22,7 @@ NAMES = ["active", "party-1", "party-2", "party-3"]
 TINY = ["--epochs", "2", "--batch-size", "300", "--embedding-dim", "8", "--models", "mlp"]
 KEYS = {
     *("method", "dataset", "carrier", "seed", "epochs", "parties", "test_accuracy"),
+    *("metrics", "majority_share", "classes"),
     *("validation_accuracy", "bounds", "exchanges", "bytes_up", "bytes_down", "bytes_by_phase"),
     *("uploads_per_party", "seconds", "exchange_ms", "carriage", "device"),
     *("protections", "unprotected", "epsilon"),
@@ -66,6 +67,11 @@ def default_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert out.name.startswith("easter-digits-")
     assert str(Path("runs") / out.name) in done.stdout
     return out
+
+
+def test_help_and_errors_wait_for_no_torch() -> None:
+    code = "import sys, vfl_flower.cli, vfl_flower.console; sys.exit('torch' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=120, check=True)  # noqa: S603
 
 
 def test_result(default_run: Path) -> None:

@@ -1,5 +1,6 @@
 """The configuration: one set of names, types and limits, wherever it comes from."""
 
+import re
 import tomllib
 from dataclasses import fields
 from pathlib import Path
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vfl_flower.config import RunConfig, kebab, read_toml, split_list
+from vfl_flower.data import DATASETS
 from vfl_flower.errors import ConfigError
 from vfl_flower.optim import DEFAULT_RATES
 from vfl_flower.registry import METHODS
@@ -162,6 +164,11 @@ def test_names_are_kebab_case() -> None:
     assert all(name == name.lower() and "_" not in name for name in KNOBS)
     assert {"embedding-dim", "eval-batch-size", "party-timeout", "data-dir"} < set(KNOBS)
     assert list(RunConfig().to_mapping()) == list(KNOBS)
+
+
+def test_the_help_names_every_data_set_once() -> None:
+    told = re.findall(r"[a-z][a-z0-9-]+", KNOBS["dataset"].metadata["help"])
+    assert sorted(word for word in told if word not in ("or", "tables")) == sorted(DATASETS)
 
 
 def test_every_knob_says_what_it_means() -> None:

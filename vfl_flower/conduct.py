@@ -11,10 +11,12 @@ import torch
 
 from vfl_flower.active import ActiveParty
 from vfl_flower.bounds import bounds_of, wanted
+from vfl_flower.data import DATASETS
 from vfl_flower.device import described
 from vfl_flower.errors import ConfigError
 from vfl_flower.ledger import DOWN, UP
 from vfl_flower.member import code_digest
+from vfl_flower.metrics import majority_share
 from vfl_flower.observer import Observer, Observers
 from vfl_flower.privacy.supervision import label_report
 from vfl_flower.protections import protections
@@ -111,6 +113,9 @@ def result_of(active: ActiveParty, carrier: str) -> dict[str, Any]:
         "optimizers": [cfg.optimizer_of(place) for place in range(cfg.parties)],
         "learning_rates": [cfg.rate_of(place) for place in range(cfg.parties)],
         "test_accuracy": progress.test["accuracy"],
+        "metrics": progress.metrics,
+        "majority_share": majority_share(active.y[torch.from_numpy(active.rows["test"])]),
+        "classes": list(DATASETS[cfg.dataset].names()),
         "validation_accuracy": last,
         "bounds": None,
         "exchanges": ledger.exchanges["training"],

@@ -36,13 +36,14 @@ class RunConfig:
     dataset: str = knob(
         "digits",
         "run",
-        "digits, breast-cancer, wine, mnist, fashion-mnist, cifar10, cifar100 or cinic10",
+        "digits, mnist, fashion-mnist, cifar10, cifar100 or cinic10; tables: breast-cancer, wine, "
+        "adult, breast-cancer-original, pima, credit-default or credit-card-fraud",
     )
     parties: int = knob(4, "run", "all parties; 4 = 1 active + 3 passive")
     seed: int = knob(0, "run", "known to all: batches, splits, and party-randomness if public")
 
-    data_dir: str = knob("data", "data", "folder with data sets in torchvision's layout")
-    download: bool = knob(True, "data", "fetch a missing data set through torchvision")
+    data_dir: str = knob("data", "data", "folder with data sets, each as it is published")
+    download: bool = knob(True, "data", "fetch missing images through torchvision")
     partition: str = knob(
         "auto",
         "data",

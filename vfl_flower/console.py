@@ -18,6 +18,9 @@ from vfl_flower.observer import Evaluation, Observer
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
 
+MOST_CLASSES = 10
+"""Of a confusion matrix that is printed."""
+
 
 def say(text: str) -> None:
     """Print one line as it is, brackets and all."""
@@ -124,23 +127,55 @@ def watcher(title: str) -> Observer:
 
 def print_result(result: Mapping[str, Any], cfg: RunConfig) -> None:
     """Print what each party reached, what travelled, and what was protected."""
+    from vfl_flower.data import DATASETS  # torch is heavy, and --help is not
+    from vfl_flower.metrics import warnings_of
+
     table = Table(title=f"{cfg.method} on {cfg.dataset}", title_justify="left")
-    for column in ("party", "network", "optimiser", "test accuracy"):
-        table.add_column(column, justify="right" if column == "test accuracy" else "left")
+    for column in ("party", "network", "optimiser"):
+        table.add_column(column)
+    for column in ("test accuracy", "AUC", "F1"):
+        table.add_column(column, justify="right")
     for place in range(cfg.parties):
         name = member_name(place)
         rate = f"{cfg.optimizer_of(place)} {cfg.rate_of(place):g}"
-        accuracy = result["test_accuracy"].get(name)  # of methods with one model, one has it
-        shown = "–" if accuracy is None else f"{accuracy:.2%}"
-        table.add_row(name, cfg.model_of(place), rate, shown)
+        table.add_row(name, cfg.model_of(place), rate, *scores_of(result, name))
     if result["bounds"]:
         table.add_section()
         alone, pooled = result["bounds"]["local"], result["bounds"]["central"]
         table.add_row("local", cfg.model_of(0), "active party alone", f"{alone:.2%}")
         table.add_row("central", cfg.model_of(0), "all columns pooled", f"{pooled:.2%}")
     out.print(table)
+    if not DATASETS[cfg.dataset].images and len(result["classes"]) <= MOST_CLASSES:
+        print_confusion(result)
+    for text in warnings_of(result):
+        out.print(Text.assemble(("warning: ", "bold yellow"), text), soft_wrap=True)
     print_bytes(result)
     print_protections(result)
+
+
+def scores_of(result: Mapping[str, Any], name: str) -> tuple[str, str, str]:
+    """Write one party's accuracy, AUC and F1; dashes if it has no model that predicts."""
+    if name not in result["test_accuracy"]:
+        return "-", "-", "-"
+    more = result["metrics"][name]
+    return f"{result['test_accuracy'][name]:.2%}", score(more["auc"]), score(more["f1"])
+
+
+def score(value: float | None) -> str:
+    """Write an AUC or F1, or a dash where there is none."""
+    return "-" if value is None else f"{value:.4f}"
+
+
+def print_confusion(result: Mapping[str, Any]) -> None:
+    """Print how the active party's predictions of the test rows fall into classes."""
+    say("test rows of each class, by the active party's prediction")  # wider than most such tables
+    table = Table()
+    table.add_column("class")
+    for name in result["classes"]:
+        table.add_column(Text(name), justify="right")
+    for name, row in zip(result["classes"], result["metrics"]["active"]["confusion"], strict=True):
+        table.add_row(Text(name), *map(str, row))
+    out.print(table)
 
 
 def print_bytes(result: Mapping[str, Any]) -> None:
@@ -191,6 +226,10 @@ def summary_of(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     def spread(values: list[float]) -> dict[str, float]:
         return {"mean": statistics.fmean(values), "std": statistics.stdev(values)}
 
+    def judged(name: str, key: str) -> dict[str, float] | None:
+        values = [r["metrics"][name][key] for r in results]
+        return None if None in values else spread(values)
+
     first = results[0]
     summary: dict[str, Any] = {
         "method": first["method"],
@@ -201,6 +240,10 @@ def summary_of(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             name: spread([r["test_accuracy"][name] for r in results])
             for name in first["test_accuracy"]
         },
+        "metrics": {
+            name: {key: judged(name, key) for key in ("auc", "f1")} for name in first["metrics"]
+        },
+        "majority_share": spread([r["majority_share"] for r in results]),
         "seconds": spread([r["seconds"] for r in results]),
     }
     if first["bounds"]:
@@ -215,7 +258,14 @@ def print_summary(summary: Mapping[str, Any]) -> None:
     title = f"{summary['method']} on {summary['dataset']}, {len(summary['seeds'])} seeds"
     table = Table(title=title, title_justify="left")
     table.add_column("party")
-    table.add_column("test accuracy", justify="right")
+    for column in ("test accuracy", "AUC", "F1"):
+        table.add_column(column, justify="right")
     for name, spread in [*summary["test_accuracy"].items(), *summary.get("bounds", {}).items()]:
-        table.add_row(name, f"{spread['mean']:.2%} ± {spread['std']:.2%}")
+        more = summary["metrics"].get(name, {})
+        scores = [_spread_of_scores(more[key]) for key in ("auc", "f1")] if more else []
+        table.add_row(name, f"{spread['mean']:.2%} ± {spread['std']:.2%}", *scores)
     out.print(table)
+
+
+def _spread_of_scores(spread: Mapping[str, float] | None) -> str:
+    return f"{spread['mean']:.4f} ± {spread['std']:.4f}" if spread else score(None)

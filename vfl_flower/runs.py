@@ -4,6 +4,7 @@ import fcntl
 import json
 import logging
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -16,6 +17,7 @@ import tomli_w
 from vfl_flower.checkpoint import steps_kept
 from vfl_flower.config import RunConfig, differences, read_toml
 from vfl_flower.errors import ConfigError, RunError
+from vfl_flower.metrics import BY_PARTY, fit_together
 from vfl_flower.names import member_name, party_log, party_name
 from vfl_flower.observer import Evaluation, Observer
 from vfl_flower.shape import Named, fits
@@ -23,6 +25,9 @@ from vfl_flower.state import write_atomically
 
 CONFIG, METRICS, RESULT, LOG = "config.toml", "metrics.jsonl", "result.json", "log.txt"
 SEEDS = "seeds.json"
+NUMBERS = re.compile(r"\[\n[\d,\s]+\]")
+"""Whole numbers over several lines of JSON, where no text can have a line's end."""
+
 _BYTES = Named({"up": int, "down": int})
 _BOOKS = {
     "exchanges": int,
@@ -38,6 +43,9 @@ RESULT_SHAPE = {
     "seed": int,
     "seconds": float,
     "test_accuracy": Named(float),
+    "metrics": BY_PARTY,
+    "majority_share": float,
+    "classes": [str],
     "validation_accuracy": Named(float),
     "bounds": (None, {"local": float, "central": float}),
     "exchange_ms": {"median": float, "p99": float},
@@ -180,7 +188,7 @@ class RunFolder:
             return None
         except (OSError, ValueError, RecursionError):
             result = None
-        if not fits(result, RESULT_SHAPE):
+        if not fits(result, RESULT_SHAPE) or not fit_together(result):
             raise RunError(
                 f"{path} is damaged, or of another version; without it, resume writes it anew"
             )
@@ -193,7 +201,9 @@ class RunFolder:
 
 def write_result(path: Path, result: dict[str, Any]) -> None:
     """Write ``result.json`` into a folder."""
-    write_atomically(path / RESULT, (json.dumps(result, indent=2) + "\n").encode())
+    text = json.dumps(result, indent=2)
+    text = NUMBERS.sub(lambda row: re.sub(r"\s+", "", row[0]).replace(",", ", "), text)
+    write_atomically(path / RESULT, f"{text}\n".encode())
 
 
 def begin_seeds(path: Path, cfg: RunConfig, seeds: list[int]) -> None:

@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
@@ -16,6 +16,7 @@ from vfl_flower.config import RunConfig
 from vfl_flower.errors import Interrupted, TrainingError
 from vfl_flower.exchange import Protocol, ask
 from vfl_flower.ledger import DOWN, UP
+from vfl_flower.metrics import metrics_of
 from vfl_flower.names import member_name
 from vfl_flower.observer import Evaluation
 from vfl_flower.randomness import batches
@@ -23,6 +24,8 @@ from vfl_flower.state import write_weights
 
 if TYPE_CHECKING:
     from vfl_flower.active import ActiveParty
+
+Value = TypeVar("Value")
 
 
 def steps_per_epoch(cfg: RunConfig, train_rows: int) -> int:
@@ -46,6 +49,8 @@ class Progress:
         The evaluations so far.
     test : dict
         Loss and accuracy on the test rows by party, once the run is over.
+    metrics : dict
+        What else the predictions of the test rows are worth, by party; see `metrics_of`.
     """
 
     step: int = 0
@@ -53,6 +58,7 @@ class Progress:
     losses: list[list[float]] = field(default_factory=list)
     records: list[Evaluation] = field(default_factory=list)
     test: dict[str, dict[str, float]] = field(default_factory=dict)
+    metrics: dict[str, Any] = field(default_factory=dict)
     started: float = field(default_factory=time.monotonic)
 
     def elapsed(self) -> float:
@@ -88,8 +94,10 @@ def train(party: "ActiveParty") -> Protocol:
 
 def finish(party: "ActiveParty") -> Protocol:
     """Evaluate the test rows, and let every party write its final weights."""
-    loss, accuracy = yield from evaluate(party, party.rows["test"])
+    outputs, y = yield from predict(party, party.rows["test"])
+    loss, accuracy = judged(party, outputs, y)
     party.progress.test = {"loss": loss, "accuracy": accuracy}
+    party.progress.metrics = _by_party([metrics_of(output, y) for output in outputs])
     if party.folder is not None:
         yield ask("save", purpose="upkeep")
         write_weights(party.folder / WEIGHTS, party.net.state_dict())
@@ -112,7 +120,8 @@ def _rest_of_epoch(party: "ActiveParty", per_epoch: int) -> Iterator[Array]:
 
 def validate(party: "ActiveParty", epoch: int) -> Protocol:
     """Evaluate the validation rows and tell the observers."""
-    loss, accuracy = yield from evaluate(party, party.rows["validation"])
+    outputs, y = yield from predict(party, party.rows["validation"])
+    loss, accuracy = judged(party, outputs, y)
     progress, ledger = party.progress, party.ledger
     means = np.mean(progress.losses, axis=0).tolist()
     progress.losses.clear()
@@ -131,13 +140,15 @@ def validate(party: "ActiveParty", epoch: int) -> Protocol:
     party.observer.on_evaluation(evaluation)
 
 
-def evaluate(party: "ActiveParty", rows: Array) -> Protocol:
-    """Infer held-out rows through the method's own protocol.
+def predict(party: "ActiveParty", rows: Array) -> Protocol:
+    """Infer held-out rows, (N,), through the method's own protocol.
 
     Returns
     -------
-    losses, accuracies : dict of str to float
-        By party.
+    outputs : list of Tensor
+        Logits of each party, (N, C), the active one's first.
+    y : Tensor
+        Labels, (N,).
     """
     size = party.cfg.eval_batch_size
     chunks: list[list[Tensor]] = []
@@ -145,13 +156,19 @@ def evaluate(party: "ActiveParty", rows: Array) -> Protocol:
         logits = yield from party.infer(rows[start : start + size])
         chunks.append([each.detach() for each in logits])
     y = party.y[torch.from_numpy(rows)]
-    outputs = [torch.cat(parts) for parts in zip(*chunks, strict=True)]
+    return [torch.cat(parts) for parts in zip(*chunks, strict=True)], y
+
+
+def judged(
+    party: "ActiveParty", outputs: list[Tensor], y: Tensor
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Return loss and accuracy by party, of logits (N, C) each and labels (N,)."""
     losses = [party.loss(output, y).item() for output in outputs]
     accuracies = [(o.argmax(1) == y).double().mean().item() for o in outputs]
     return _by_party(losses), _by_party(accuracies)
 
 
-def _by_party(values: list[float]) -> dict[str, float]:
+def _by_party(values: list[Value]) -> dict[str, Value]:
     return {member_name(place): value for place, value in enumerate(values)}
 
 

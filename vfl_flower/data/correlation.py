@@ -24,9 +24,14 @@ EXCHANGES = 300  # tried in each of the three searches
 
 
 def spearman(table: NDArray[np.float32]) -> Matrix:
-    """Return Spearman's correlation of all columns, (m, m); 0 where a column does not vary."""
-    ranks = rankdata(table[:ROWS], axis=0)
-    centred = ranks - ranks.mean(axis=0)
+    """Return Spearman's correlation of all columns, (m, m); 0 where a column does not vary.
+
+    A gap, NaN, has the mean rank of its column. Categories rank in the order of their codes, which
+    says little where they have none.
+    """
+    ranks = rankdata(table[:ROWS], axis=0, nan_policy="omit")
+    there = np.maximum((~np.isnan(ranks)).sum(axis=0), 1)
+    centred = np.nan_to_num(ranks - np.nansum(ranks, axis=0) / there)
     norms = np.linalg.norm(centred, axis=0)
     unit = centred / np.where(norms > 0, norms, 1)
     result: Matrix = unit.T @ unit

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +18,17 @@ from vfl_flower.data.images import (
     Pixels,
     Published,
 )
+from vfl_flower.data.published import (
+    ADULT,
+    BREAST_CANCER_ORIGINAL,
+    CREDIT_CARD_FRAUD,
+    CREDIT_DEFAULT,
+    PIMA,
+)
+from vfl_flower.data.tables import Column, Source, read
 
 Features = NDArray[np.float32]  # (N, channels, height, width) or (N, columns)
+Columns = tuple[Column, ...]
 Labels = NDArray[np.int64]  # (N,)
 
 TEST_SHARE = 0.2
@@ -42,6 +52,10 @@ class DataSet:
         From (folder, may download) to all rows.
     images : bool
         Whether a row is an image, and not a row of a table.
+    columns : callable, optional
+        From (folder, may download) to what a table's columns are.
+    class_names : tuple of str
+        What the classes are called, in order; empty: by their numbers.
     """
 
     classes: int
@@ -50,19 +64,56 @@ class DataSet:
     features: Callable[[Path, bool], Features]
     labels: Callable[[Path, bool], Labels]
     images: bool = True
+    columns: Callable[[Path, bool], Columns] | None = None
+    class_names: tuple[str, ...] = ()
+
+    def names(self) -> tuple[str, ...]:
+        """Return what the classes are called, by label."""
+        return self.class_names or tuple(map(str, range(self.classes)))
 
 
-def _bundled(name: str, classes: int, images: bool) -> DataSet:
-    """Describe one of the data sets that scikit-learn brings along."""
+def _digits() -> DataSet:
+    """Describe the images that scikit-learn brings along."""
 
     def load() -> tuple[Features, Labels]:
-        from sklearn import datasets  # a second's import, for these data sets only
+        bunch = _bunch("digits")
+        return bunch.images[:, None].astype(np.float32), bunch.target.astype(np.int64)
 
-        bunch = getattr(datasets, f"load_{name}")()
-        features = bunch.images[:, None] if images else bunch.data
-        return features.astype(np.float32), bunch.target.astype(np.int64)
+    return DataSet(10, 0, True, lambda *_: load()[0], lambda *_: load()[1])
 
-    return DataSet(classes, 0, True, lambda *_: load()[0], lambda *_: load()[1], images)
+
+def _bundled(name: str, *class_names: str) -> DataSet:
+    """Describe one of the tables that scikit-learn brings along."""
+    return DataSet(
+        len(class_names),
+        0,
+        True,
+        lambda *_: _bunch(name).data.astype(np.float32),
+        lambda *_: _bunch(name).target.astype(np.int64),
+        images=False,
+        columns=lambda *_: tuple(Column(str(each)) for each in _bunch(name).feature_names),
+        class_names=class_names,
+    )
+
+
+def _bunch(name: str) -> Any:  # noqa: ANN401
+    from sklearn import datasets  # a second's import, for these data sets only
+
+    return getattr(datasets, f"load_{name}")()
+
+
+def _table(source: Source, small: bool) -> DataSet:
+    """Describe a table in local files."""
+    return DataSet(
+        len(source.classes),
+        0,
+        small,
+        lambda folder, _: read(source, folder).features,
+        lambda folder, _: read(source, folder).labels,
+        images=False,
+        columns=lambda folder, _: read(source, folder).columns,
+        class_names=source.classes,
+    )
 
 
 def _published(source: Published | Cinic10, classes: int) -> DataSet:
@@ -88,9 +139,14 @@ def _labels_of(source: Published | Cinic10, folder: Path, download: bool) -> Lab
 
 
 DATASETS = {
-    "digits": _bundled("digits", 10, images=True),
-    "breast-cancer": _bundled("breast_cancer", 2, images=False),
-    "wine": _bundled("wine", 3, images=False),
+    "digits": _digits(),
+    "breast-cancer": _bundled("breast_cancer", "malignant", "benign"),
+    "wine": _bundled("wine", "class_0", "class_1", "class_2"),
+    "adult": _table(ADULT, small=False),
+    "breast-cancer-original": _table(BREAST_CANCER_ORIGINAL, small=True),
+    "pima": _table(PIMA, small=True),
+    "credit-default": _table(CREDIT_DEFAULT, small=False),
+    "credit-card-fraud": _table(CREDIT_CARD_FRAUD, small=False),
     "mnist": _published(MNIST, 10),
     "fashion-mnist": _published(FASHION_MNIST, 10),
     "cifar10": _published(CIFAR10, 10),

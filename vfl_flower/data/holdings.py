@@ -9,7 +9,8 @@ from torch import Tensor
 
 from vfl_flower.codec import Array
 from vfl_flower.config import RunConfig
-from vfl_flower.data.datasets import DATASETS, TEST_SHARE, Features
+from vfl_flower.data.datasets import DATASETS, TEST_SHARE, Columns, Features
+from vfl_flower.data.encoding import check_finite, encoded, scaled
 from vfl_flower.data.partition import PARTITIONS, Share, take, union
 from vfl_flower.errors import DataError
 from vfl_flower.names import member_name
@@ -57,24 +58,34 @@ def rows_of(cfg: RunConfig, total: int) -> dict[str, Array]:
 
 @lru_cache(maxsize=128)  # Flower rebuilds a party for every message; it must not load data anew
 def columns_of(cfg: RunConfig, place: int) -> Tensor:
-    """Return the columns of one party, scaled: (N, ...) float32; 0 is the active party.
+    """Return one party's columns as its network gets them, (N, ...) float32; 0 is the active's.
+
+    Categories are one-hot, gaps filled, numbers scaled, all by the training rows.
 
     Raises
     ------
     DataError
-        If the data cannot be had or dealt out, or a column holds NaN or infinity.
+        If the data cannot be had or dealt out, or a column holds NaN or infinity that are no gaps,
+        or has nothing but gaps.
     """
-    features = features_of(cfg)
-    own = take(features, shares_of(cfg)[place])
-    check_finite(own, member_name(place))
-    return scaled(own, rows_of(cfg, len(own))["train"])
+    return _prepared(cfg, shares_of(cfg)[place], member_name(place))
 
 
 def all_columns(cfg: RunConfig) -> Tensor:
-    """Return everybody's columns as one, scaled likewise: for the central bound only."""
+    """Return everybody's columns as one, prepared likewise: for the central bound only."""
+    return _prepared(cfg, union(shares_of(cfg)), "all parties")
+
+
+def _prepared(cfg: RunConfig, share: Share, party: str) -> Tensor:
+    """Return one share of all rows, prepared by its own training rows."""
     features = features_of(cfg)
-    pooled = take(features, union(shares_of(cfg)))
-    return scaled(pooled, rows_of(cfg, len(pooled))["train"])
+    own = take(features, share)
+    train = rows_of(cfg, len(own))["train"]
+    described = described_of(cfg)
+    if described and not isinstance(share, tuple):
+        return encoded(own, [described[column] for column in share], train, party)
+    check_finite(own, party)
+    return scaled(own, train)
 
 
 @lru_cache(maxsize=4)
@@ -99,13 +110,19 @@ def features_of(cfg: RunConfig) -> Features:
     return _features(cfg.dataset, cfg.data_dir, cfg.download)
 
 
+def described_of(cfg: RunConfig) -> Columns:
+    """Return what a table's columns are; nothing for images."""
+    columns = DATASETS[cfg.dataset].columns
+    return columns(Path(cfg.data_dir), cfg.download) if columns else ()
+
+
 def labels_of(cfg: RunConfig) -> Tensor:
     """Return the labels, (N,) int64: the active party's alone.
 
     Raises
     ------
     DataError
-        If the data cannot be had, or a label is none of the classes.
+        If the data cannot be had, a label is none of the classes, or a class has no training row.
     """
     entry = DATASETS[cfg.dataset]
     labels = entry.labels(Path(cfg.data_dir), cfg.download)
@@ -113,37 +130,13 @@ def labels_of(cfg: RunConfig) -> Tensor:
         raise DataError(
             f"active: a label is {strange[0]}, and classes are 0 to {entry.classes - 1}"
         )
+    train = labels[rows_of(cfg, len(labels))["train"]]
+    if absent := sorted({*range(entry.classes)} - {*train.tolist()}):
+        raise DataError(
+            f"active: no training row is of class {entry.names()[absent[0]]}, so that it cannot be "
+            "learnt; take another seed, or more rows"
+        )
     return torch.from_numpy(labels)
-
-
-def scaled(features: Features, train: Array) -> Tensor:
-    """Standardise columns with mean and deviation of the training rows.
-
-    An image has one mean and one deviation per channel, a table one per column; what does not
-    vary is centred only.
-    """
-    axes = (0, 2, 3) if features.ndim == 4 else (0,)
-    sample = features[train]
-    mean = sample.mean(axes, keepdims=True, dtype=np.float64).astype(np.float32)
-    deviation = sample.std(axes, keepdims=True, dtype=np.float64).astype(np.float32)
-    deviation[deviation == 0] = 1
-    return torch.from_numpy((features - mean) / deviation)
-
-
-def check_finite(features: Features, party: str) -> None:
-    """Refuse NaN and infinity, and name the column.
-
-    Raises
-    ------
-    DataError
-        Names the party, the first bad column and how many there are.
-    """
-    bad = ~np.isfinite(features).all(axis=0)
-    if bad.any():
-        first = ", ".join(str(int(i)) for i in np.argwhere(bad)[0])
-        where = f"pixel (channel, row, column) = ({first})" if bad.ndim == 3 else f"column {first}"
-        others = f", as do {int(bad.sum()) - 1} others" if bad.sum() > 1 else ""
-        raise DataError(f"{party}: {where} holds NaN or infinity{others}; clean or impute them")
 
 
 @lru_cache(maxsize=1)

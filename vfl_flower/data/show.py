@@ -1,16 +1,19 @@
 """A picture of who holds what: a row of pixels or columns for each party."""
 
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
+from vfl_flower.codec import Array
 from vfl_flower.config import RunConfig
 from vfl_flower.data.datasets import DATASETS
-from vfl_flower.data.holdings import features_of, shares_of
+from vfl_flower.data.holdings import described_of, features_of, rows_of, shares_of
 from vfl_flower.data.partition import Share
+from vfl_flower.data.tables import Column
 from vfl_flower.names import member_name
 from vfl_flower.state import write_atomically
 
@@ -32,14 +35,39 @@ def mask_of(share: Share, shape: tuple[int, ...]) -> Mask:
 
 
 def lines_of(cfg: RunConfig) -> list[str]:
-    """Say in a line for each party how much it holds."""
-    shape = features_of(cfg).shape[1:]
-    masks = [mask_of(share, shape) for share in shares_of(cfg)]
-    total = int(np.prod(shape))
-    return [
-        f"{member_name(place)} holds {int(held.sum())} of {total} values a row"
-        for place, held in enumerate(masks)
-    ]
+    """Say in a line for each party how much it holds, and in one for each column of a table what.
+
+    Raises
+    ------
+    DataError
+        If the data cannot be had or dealt out.
+    """
+    features, shares = features_of(cfg), shares_of(cfg)
+    total = features[0].size
+    train = rows_of(replace(cfg, batch_size=1), len(features))["train"]  # nothing is trained
+    described = described_of(cfg)
+    lines = []
+    for place, share in enumerate(shares):
+        held = int(mask_of(share, features.shape[1:]).sum())
+        lines.append(f"{member_name(place)} holds {held} of {total} values a row")
+        if described and not isinstance(share, tuple):
+            lines += [f"  {_told(described[n], features[:, n], train)}" for n in share]
+    return lines
+
+
+def _told(column: Column, values: NDArray[np.float32], train: Array) -> str:
+    """Say what one column of a table is, (N,), and what stands in its gaps."""
+    kind = f"categories, {len(column.values)}" if column.values is not None else "numbers"
+    missing = int(np.isnan(values).sum())
+    if not missing:
+        return f"{column.name}: {kind}"
+    told = f"{column.name}: {kind}; {missing} of {len(values)} missing"
+    if column.values is not None:
+        return f"{told}, a category of their own"
+    known = values[train][~np.isnan(values[train])]
+    if not len(known):
+        return f"{told}, all of the training rows"
+    return f"{told}, filled with the training rows' median {np.median(known):g}"
 
 
 def draw(cfg: RunConfig, path: Path) -> None:

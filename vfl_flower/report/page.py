@@ -6,7 +6,7 @@ from datetime import datetime
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from vfl_flower.config import Scalar
-from vfl_flower.console import readable
+from vfl_flower.console import MOST_CLASSES, readable
 from vfl_flower.report.figures import accuracies, comparison, curves, traffic
 from vfl_flower.report.story import Spread, Story
 
@@ -33,10 +33,16 @@ def render(stories: Sequence[Story]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.filters |= {"readable": readable, "percent": percent, "number": number}
+    templates.filters |= {
+        "readable": readable,
+        "percent": percent,
+        "score": score,
+        "number": number,
+    }
     moved = [story for story in stories if story.metrics]
     return templates.get_template("page.html").render(
         stories=stories,
+        most_classes=MOST_CLASSES,
         written=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M"),
         comparison=comparison(moved) if moved else "",
         curves=[curves(story) if story.metrics else "" for story in stories],
@@ -57,6 +63,13 @@ def percent(spread: Spread | None) -> str:
     if spread is None:
         return BLANK
     return f"{spread.mean:.2%}" + (f" ± {spread.std:.2%}" if spread.std is not None else "")
+
+
+def score(spread: Spread | None) -> str:
+    """Write an AUC or F1, with its standard deviation over seeds if there are several."""
+    if spread is None:
+        return BLANK
+    return f"{spread.mean:.4f}" + (f" ± {spread.std:.4f}" if spread.std is not None else "")
 
 
 def number(spread: Spread | None, unit: str = "") -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from vfl_flower.config import RunConfig
 from vfl_flower.errors import RunError
+from vfl_flower.metrics import warnings_of
 from vfl_flower.names import member_name
 from vfl_flower.observer import Evaluation
 from vfl_flower.runs import RunFolder, read_metrics, seeds_in
@@ -67,7 +68,8 @@ class Story:
     asked: int
 
     def __post_init__(self) -> None:
-        tables = [r[k] for r in self.results for k in ("test_accuracy", "validation_accuracy")]
+        keys = ("test_accuracy", "validation_accuracy", "metrics")
+        tables = [r[k] for r in self.results for k in keys]
         tables = [table for table in tables if table]  # of no epochs there is no validation
         for each in (evaluation for seed in self.metrics for evaluation in seed):
             tables += [each.train_loss, each.validation_loss, each.validation_accuracy]
@@ -116,6 +118,16 @@ class Story:
             return float(value[member] if member else value)
 
         return [Spread.of(list(map(read, moment))) for moment in zip(*self.metrics, strict=False)]
+
+    @property
+    def warnings(self) -> list[str]:
+        """Name the parties that may have learnt nothing, seed by seed."""
+        several = len(self.results) > 1
+        return [
+            f"seed {result['seed']}: {text}" if several else text
+            for result in self.results
+            for text in warnings_of(result)
+        ]
 
     @property
     def per_epoch(self) -> float:

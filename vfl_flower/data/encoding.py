@@ -1,0 +1,118 @@
+"""What networks get of a party's columns: categories one-hot, gaps filled, numbers scaled.
+
+Everything is fitted on the party's own columns, in the training rows only. Where a number is
+missing, the column's median stands. In a categorical column, a gap is a category of its own; a
+category, or a gap, that no training row has becomes zeros all over.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from vfl_flower.codec import Array
+from vfl_flower.data.datasets import Features
+from vfl_flower.data.tables import Column
+from vfl_flower.errors import DataError
+
+
+def encoded(table: Features, columns: Sequence[Column], train: Array, party: str) -> Tensor:
+    """Prepare a table's columns.
+
+    Parameters
+    ----------
+    table : ndarray of float32
+        (N, m); NaN is a gap.
+    columns : sequence of Column
+        What they are, m of them.
+    train : ndarray
+        The training rows.
+    party : str
+        Whose they are, for errors.
+
+    Returns
+    -------
+    Tensor
+        (N, n) float32: first all numbers, then the categories, each in the order of the columns.
+
+    Raises
+    ------
+    DataError
+        If a column has nothing but gaps in the training rows, or NaN or infinity that are no gaps.
+    """
+    check_finite(table, party, columns)
+    for column, values in zip(columns, table[train].T, strict=True):
+        if np.isnan(values).all():
+            raise DataError(
+                f"{party}: column {column.name} has no value in any training row; leave it out"
+            )
+    numbers = [place for place, column in enumerate(columns) if column.values is None]
+    names = [place for place, column in enumerate(columns) if column.values is not None]
+    parts = []
+    if numbers:
+        parts.append(scaled(_filled(table[:, numbers], train), train))
+    if names:
+        parts.append(_onehot(table[:, names], train))
+    return torch.cat(parts, 1)
+
+
+def _filled(numbers: Features, train: Array) -> Features:
+    """Put each column's median of the training rows into its gaps."""
+    if not np.isnan(numbers).any():
+        return numbers
+    from sklearn.impute import SimpleImputer  # a second's import
+
+    filled: Features = SimpleImputer(strategy="median").fit(numbers[train]).transform(numbers)
+    return filled
+
+
+def _onehot(codes: Features, train: Array) -> Tensor:
+    """Give each category of the training rows, a gap among them, a column of zeros and ones."""
+    from sklearn.preprocessing import OneHotEncoder  # a second's import
+
+    encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False, dtype=np.float32)
+    return torch.from_numpy(encoder.fit(codes[train]).transform(codes))
+
+
+def scaled(features: Features, train: Array) -> Tensor:
+    """Standardise columns with mean and deviation of the training rows.
+
+    An image has one mean and one deviation per channel, a table one per column; what does not
+    vary is centred only.
+    """
+    axes = (0, 2, 3) if features.ndim == 4 else (0,)
+    sample = features[train]
+    mean = sample.mean(axes, keepdims=True, dtype=np.float64).astype(np.float32)
+    deviation = sample.std(axes, keepdims=True, dtype=np.float64).astype(np.float32)
+    deviation[deviation == 0] = 1
+    return torch.from_numpy((features - mean) / deviation)
+
+
+def check_finite(features: Features, party: str, columns: Sequence[Column] = ()) -> None:
+    """Refuse NaN and infinity, and name the column.
+
+    Parameters
+    ----------
+    features : ndarray of float32
+        (N, ...).
+    party : str
+        Whose they are.
+    columns : sequence of Column, optional
+        A table's, of which those with gaps may hold NaN.
+
+    Raises
+    ------
+    DataError
+        Names the party, the first bad column and how many there are.
+    """
+    bad = ~np.isfinite(features).all(axis=0)
+    if columns:
+        gaps = np.array([column.gaps for column in columns])
+        bad &= np.isinf(features).any(axis=0) | ~gaps
+    if bad.any():
+        place = [int(i) for i in np.argwhere(bad)[0]]
+        first = columns[place[0]].name if columns else ", ".join(map(str, place))
+        where = f"pixel (channel, row, column) = ({first})" if bad.ndim == 3 else f"column {first}"
+        others = f", as do {int(bad.sum()) - 1} others" if bad.sum() > 1 else ""
+        raise DataError(f"{party}: {where} holds NaN or infinity{others}; clean or impute them")

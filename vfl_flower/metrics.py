@@ -1,0 +1,90 @@
+"""What predictions are worth beside their accuracy: AUC, F1, the confusion matrix."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from vfl_flower.shape import Named, fits
+
+BY_PARTY = Named({"auc": (None, float), "f1": float, "confusion": [[int]]})
+"""The shape of all parties' metrics."""
+
+MARGIN = 0.01
+"""An accuracy this close to the share of the most frequent class may come from guessing it."""
+
+
+def metrics_of(logits: Tensor, y: Tensor) -> dict[str, Any]:
+    """Judge one party's predictions.
+
+    Parameters
+    ----------
+    logits : Tensor
+        (N, C).
+    y : Tensor
+        Labels, (N,), int64.
+
+    Returns
+    -------
+    dict
+        ``auc``: of two classes that of the second one's probability; of more the mean over one
+        against the rest. Probabilities are the softmax's, whatever the loss. None where a class
+        has no rows, or a logit is not finite. ``f1``: of two classes that of the second one; of
+        more the mean. ``confusion``: rows counted by true class and, within, by predicted class,
+        (C, C).
+    """
+    from sklearn.metrics import confusion_matrix, f1_score  # a second's import
+
+    classes = logits.shape[1]
+    truth, predicted = y.cpu().numpy(), logits.argmax(1).cpu().numpy()
+    average = "binary" if classes == 2 else "macro"
+    asked = None if classes == 2 else range(classes)
+    f1 = f1_score(truth, predicted, labels=asked, average=average, zero_division=0)
+    return {
+        "auc": _auc(logits.double().cpu(), truth),
+        "f1": float(f1),
+        "confusion": confusion_matrix(truth, predicted, labels=range(classes)).tolist(),
+    }
+
+
+def _auc(logits: Tensor, truth: NDArray[np.int64]) -> float | None:
+    """Return the area under the curve; from what orders rows as probabilities do, without ties."""
+    from sklearn.metrics import roc_auc_score  # a second's import
+
+    classes = logits.shape[1]
+    counts = np.bincount(truth, minlength=classes)
+    if not logits.isfinite().all() or 0 in counts:
+        return None
+    if classes == 2:
+        return float(roc_auc_score(truth, (logits[:, 1] - logits[:, 0]).numpy()))
+    scores = torch.log_softmax(logits, 1).numpy()
+    return float(np.mean([roc_auc_score(truth == c, scores[:, c]) for c in range(classes)]))
+
+
+def majority_share(y: Tensor) -> float:
+    """Return the share of the most frequent label, (N,)."""
+    return y.bincount().max().item() / len(y)
+
+
+def fit_together(result: Mapping[str, Any]) -> bool:
+    """Tell whether a result's metrics are those of its parties and classes."""
+    classes = len(result["classes"])
+    square = {"confusion": [[int]]}
+    return set(result["metrics"]) == set(result["test_accuracy"]) and all(
+        fits(each, square) and [len(row) for row in each["confusion"]] == [classes] * classes
+        for each in result["metrics"].values()
+    )
+
+
+def warnings_of(result: Mapping[str, Any]) -> list[str]:
+    """Name the parties that do hardly better than by always guessing the most frequent class."""
+    share = result["majority_share"]
+    return [
+        f"{name} is near the share of the most frequent class ({share:.2%}): it may have learnt "
+        "nothing else"
+        for name, accuracy in result["test_accuracy"].items()
+        if accuracy <= share + MARGIN
+    ]
