@@ -149,7 +149,16 @@ def flags_named(page: Path) -> set[str]:
 
 @pytest.mark.parametrize("page", DESCRIBED, ids=lambda p: p.name)
 def test_flags_exist(page: Path) -> None:
-    others = {"--run-config", "--federation-config", "--picture", "--page", "--keep"}
+    others = {
+        "--at-most",
+        "--json",
+        "--known",
+        "--run-config",
+        "--federation-config",
+        "--picture",
+        "--page",
+        "--keep",
+    }
     assert flags_named(page) - others <= FLAGS
 
 
