@@ -1,0 +1,171 @@
+"""What travels until a method reaches an accuracy, and each party's peak memory.
+
+    python -m benchmarks.communication --data-dir DIR [--dataset mnist] [--target 0.85]
+
+Every party is a process of its own on this machine. A method is evaluated on the validation rows
+every few steps and stopped when the active party has reached the target; what was sent for training
+by then counts, in 2**20 bytes and in 2**20 bits, evaluations do not.
+"""
+
+import argparse
+import contextlib
+import multiprocessing
+import resource
+from collections.abc import Sequence
+from multiprocessing.connection import Connection
+from typing import Any
+
+from flwr.client import Client
+from flwr.common import FitIns, FitRes, GetPropertiesIns, GetPropertiesRes
+from rich.console import Console
+from rich.table import Table
+
+from vfl_flower.active import ActiveParty
+from vfl_flower.build import build_active, build_passive
+from vfl_flower.config import RunConfig
+from vfl_flower.errors import Interrupted
+from vfl_flower.ledger import DOWN, UP
+from vfl_flower.local import serve
+from vfl_flower.names import member_name
+from vfl_flower.observer import Evaluation, Observer
+
+MIB = 1 << 20
+spawn = multiprocessing.get_context("spawn")
+
+CONTENDERS: dict[str, dict[str, object]] = {
+    "pravfed": {"method": "pravfed"},
+    "pravfed, D = 16": {"method": "pravfed", "embedding-dim": 16},
+    "splitnn": {"method": "splitnn"},
+    "c_vfl": {"method": "c_vfl"},
+    "agg_vfl": {"method": "agg_vfl"},
+    "easter": {"method": "easter"},
+}
+
+
+class Piped(Client):
+    """Stands for a party in another process."""
+
+    def __init__(self, pipe: Connection) -> None:
+        self.pipe = pipe
+
+    def get_properties(self, ins: GetPropertiesIns) -> GetPropertiesRes:
+        """Answer the roll call."""
+        return self._ask("get_properties", ins)  # type: ignore[no-any-return]
+
+    def fit(self, ins: FitIns) -> FitRes:
+        """Answer one exchange."""
+        return self._ask("fit", ins)  # type: ignore[no-any-return]
+
+    def peak(self) -> int:
+        """End the process; return its peak memory in bytes."""
+        return self._ask("", None)  # type: ignore[no-any-return]
+
+    def _ask(self, name: str, ins: object) -> Any:  # noqa: ANN401
+        self.pipe.send((name, ins))
+        return self.pipe.recv()
+
+
+def peak_memory() -> int:
+    """Return this process's peak memory in bytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def be_passive(cfg: RunConfig, index: int, pipe: Connection) -> None:
+    """Be one passive party until told to end."""
+    client = build_passive(cfg, index).to_client()
+    while True:
+        name, ins = pipe.recv()
+        if not name:
+            pipe.send(peak_memory())
+            return
+        pipe.send(getattr(client, name)(ins))
+
+
+class UntilTarget(Observer):
+    """Stops a run at an accuracy."""
+
+    def __init__(self, active: ActiveParty, target: float) -> None:
+        self.active, self.target = active, target
+        self.reached: Evaluation | None = None
+
+    def on_evaluation(self, evaluation: Evaluation) -> None:
+        """Look at the active party's accuracy."""
+        if self.reached is None and evaluation.validation_accuracy["active"] >= self.target:
+            self.reached = evaluation
+            self.active.stop = True
+
+
+def be_active(cfg: RunConfig, target: float, pipes: Sequence[Connection], out: Connection) -> None:
+    """Be the active party: run the protocol and say how it went."""
+    active = build_active(cfg)
+    watch = active.observer = UntilTarget(active, target)
+    clients = [Piped(pipe) for pipe in pipes]
+    with contextlib.suppress(Interrupted):  # it is told to stop
+        serve(active, clients)
+    ledger, reached = active.ledger, watch.reached
+    out.send(
+        {
+            "reached": reached and (reached.step, reached.validation_accuracy["active"]),
+            "exchanges": ledger.exchanges["training"],
+            "bytes": ledger.total(UP) + ledger.total(DOWN),
+            "peaks": [peak_memory(), *(client.peak() for client in clients)],
+        }
+    )
+
+
+def measure(cfg: RunConfig, target: float) -> dict[str, Any]:
+    """Run one method, a process for each party."""
+    pipes = [spawn.Pipe() for _ in range(cfg.parties - 1)]
+    result, out = spawn.Pipe()
+    processes = [
+        spawn.Process(target=be_passive, args=(cfg, index, theirs))
+        for index, (_, theirs) in enumerate(pipes)
+    ]
+    processes.append(
+        spawn.Process(target=be_active, args=(cfg, target, [ours for ours, _ in pipes], out))
+    )
+    for process in processes:
+        process.start()
+    try:
+        measured: dict[str, Any] = result.recv()
+    finally:
+        for process in processes:
+            process.join(10)
+            process.terminate()
+    return measured
+
+
+def main() -> None:
+    """Measure all contenders side by side and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data-dir", default="data")
+    parser.add_argument("--dataset", default="mnist")
+    parser.add_argument("--models", default="mixed")
+    parser.add_argument("--target", type=float, default=0.85)
+    parser.add_argument("--eval-every", type=int, default=10)
+    parser.add_argument("--only", default=",".join(CONTENDERS), help="some contenders")
+    given = parser.parse_args()
+    table = Table(title=f"to {given.target:.0%} of {given.dataset}'s validation rows")
+    for column in ("method", "steps", "reached", "exchanges", "MiB", "Mibit", "peak MiB by party"):
+        table.add_column(column, justify="left" if column == "method" else "right")
+    for name, knobs in CONTENDERS.items():
+        if name not in given.only.split(","):
+            continue
+        common = ("data_dir", "dataset", "models", "eval_every")
+        shared = {key.replace("_", "-"): getattr(given, key) for key in common}
+        cfg = RunConfig.from_mapping({"bounds": "off", "device": "cpu"} | shared | knobs)
+        measured = measure(cfg, given.target)
+        steps, accuracy = measured["reached"] or ("never", float("nan"))
+        sent = measured["bytes"] / MIB
+        peaks = "  ".join(
+            f"{member_name(place)} {peak / MIB:.0f}" for place, peak in enumerate(measured["peaks"])
+        )
+        table.add_row(
+            *(name, str(steps), f"{accuracy:.2%}", str(measured["exchanges"])),
+            *(f"{sent:.2f}", f"{8 * sent:.2f}", peaks),
+        )
+    Console(width=140).print(table)
+
+
+if __name__ == "__main__":
+    main()
