@@ -97,15 +97,23 @@ class ActiveParty(Member, Strategy):
         """Write the method as if every party answered in line."""
 
     def step(self, rows: Array, y: Tensor) -> Protocol:
-        """Train on one batch, (B,) and what teaches it; return the parties' losses, the own first.
+        """Train on one batch, (B,) and what teaches it; return the models' losses, the own first.
 
         Only methods whose protocol calls `training.train` have steps.
         """
         raise NotImplementedError
 
     def infer(self, rows: Array) -> Protocol:
-        """Return the logits of every party for some rows, K + 1 times (B, C), the own first."""
+        """Return the logits of every model for some rows, (B, C) each, the own first.
+
+        Most methods give every party a model. Where there is only one it counts as the active
+        party's, and `step` returns one loss too.
+        """
         raise NotImplementedError
+
+    def figures(self) -> dict[str, float]:
+        """Return what else the method has measured, for the result."""
+        return {}
 
     def _sitting(self) -> Protocol:
         """Take all parties back to a checkpoint, if there is one, and run the protocol."""

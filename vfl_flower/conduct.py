@@ -125,6 +125,7 @@ def result_of(active: ActiveParty, carrier: str) -> dict[str, Any]:
         "exchange_ms": _milliseconds(active),
         "protections": protected,
         "unprotected": unprotected,
+        "figures": active.figures(),
         "epsilon": None,
         "label_privacy": label_report(cfg),
         "device": described(active.x.device),

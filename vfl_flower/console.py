@@ -104,7 +104,8 @@ def print_result(result: Mapping[str, Any], cfg: RunConfig) -> None:
     for place in range(cfg.parties):
         name = member_name(place)
         rate = f"{cfg.optimizer_of(place)} {cfg.rate_of(place):g}"
-        table.add_row(name, cfg.model_of(place), rate, f"{result['test_accuracy'][name]:.2%}")
+        reached = result["test_accuracy"].get(name)
+        table.add_row(name, cfg.model_of(place), rate, "" if reached is None else f"{reached:.2%}")
     if result["bounds"]:
         table.add_section()
         alone, pooled = result["bounds"]["local"], result["bounds"]["central"]
@@ -112,6 +113,8 @@ def print_result(result: Mapping[str, Any], cfg: RunConfig) -> None:
         table.add_row("central", cfg.model_of(0), "all columns pooled", f"{pooled:.2%}")
     out.print(table)
     print_bytes(result)
+    for name, value in result["figures"].items():
+        say(f"{name.replace('_', ' ')}: {value:.4g}")
     print_protections(result)
 
 

@@ -19,6 +19,10 @@ class Method:
         Whether something that depends on labels leaves the active party.
     label_noise : str
         The mechanism of label privacy that it uses unless told otherwise; empty for none.
+    alone : bool
+        Whether the active party trains without the passive ones, which send nothing.
+    pools : bool
+        Whether the active party gets everybody's columns, which a simulation alone has.
     """
 
     strategy: str
@@ -26,6 +30,8 @@ class Method:
     blinds: bool
     teaches: bool = True
     label_noise: str = ""
+    alone: bool = False
+    pools: bool = False
 
     def load(self) -> tuple[Any, Any]:
         """Import and return the strategy's and the client's class."""
