@@ -222,15 +222,15 @@ class ActiveParty(Member, Strategy):
         self.use_threads()
         result = None
         for request in requests:
-            result = self.compute(request.own, request.purpose == "training")
+            result = self.compute(request.own or _nothing, request.purpose == "training")
         return result
 
-    def compute(self, work: Callable[[], T] | None, training: bool = True) -> T | None:
+    def compute(self, work: Callable[[], T], training: bool = True) -> T:
         """Do some work with the network in training or evaluation mode."""
         if self.net.training != training:
             self.net.train(training)
         with torch.set_grad_enabled(training):
-            return work() if work else None
+            return work()
 
     def close(self) -> None:
         """End the thread of the active party's own work."""
@@ -281,3 +281,7 @@ class ActiveParty(Member, Strategy):
         place = self._driver.place() if self._driver else "the end"
         phase = phase or asked.phase or "the last tell"
         return f"'{phase}' (exchange {self.exchange}, asked at {place})"
+
+
+def _nothing() -> None:
+    """Do no work of one's own."""

@@ -12,6 +12,7 @@ from rich.text import Text
 from vfl_flower.config import RunConfig
 from vfl_flower.names import member_name
 from vfl_flower.observer import Evaluation, Observer
+from vfl_flower.registry import METHODS
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -101,7 +102,7 @@ def print_result(result: Mapping[str, Any], cfg: RunConfig) -> None:
     table = Table(title=f"{cfg.method} on {cfg.dataset}", title_justify="left")
     for column in ("party", "network", "optimiser", "test accuracy"):
         table.add_column(column, justify="right" if column == "test accuracy" else "left")
-    for place in range(cfg.parties):
+    for place in range(1 if METHODS[cfg.method].alone else cfg.parties):
         name = member_name(place)
         rate = f"{cfg.optimizer_of(place)} {cfg.rate_of(place):g}"
         reached = result["test_accuracy"].get(name)
@@ -120,6 +121,9 @@ def print_result(result: Mapping[str, Any], cfg: RunConfig) -> None:
 
 def print_bytes(result: Mapping[str, Any]) -> None:
     """Print bytes by phase and direction, training and evaluation apart."""
+    if not result["exchanges"]:
+        say(f"no exchanges in {result['seconds']:.1f} s of training")
+        return
     table = Table(title="bytes on the wire", title_justify="left")
     table.add_column("phase")
     for direction in ("up", "down"):
