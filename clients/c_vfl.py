@@ -33,7 +33,8 @@ class CVFLClient(PassiveParty):
         self.compression = compression_of(self.cfg.compression, self.cfg.embedding_dim)
         classes = DATASETS[self.cfg.dataset].classes
         self.loss = matched(LOSSES[self.cfg.loss or "cross-entropy"], noise_of(self.cfg, classes))
-        self.top = head(self.parties * self.cfg.embedding_dim, classes).requires_grad_(False)
+        with self.randomness.building():  # what it starts from is overwritten, and nobody's draw
+            self.top = head(self.parties * self.cfg.embedding_dim, classes).requires_grad_(False)
 
     @phase
     def embed(self, rows: Tensor) -> tuple[Array, ...]:  # (B,) int32 -> C(E_k), () float32
