@@ -47,6 +47,7 @@ from vfl_flower.blinding import agree_keys
 from vfl_flower.codec import Array
 from vfl_flower.exchange import Protocol, Purpose, ask
 from vfl_flower.member import Member
+from vfl_flower.names import party_name
 from vfl_flower.training import train
 from vfl_flower.weighting import TOTAL, weights_of
 
@@ -78,8 +79,6 @@ class PraVFed(ActiveParty):
         replies = yield ask("pretrain", train, noisy)
         self.accuracies = torch.cat(replies.tensors)
         self.E_p = torch.full((len(self.x), self.cfg.embedding_dim), torch.nan)
-        self.figures["local_accuracy"] = self.accuracies.tolist()
-        self.figures["weights"] = weights_of(self.cfg, self.accuracies)
 
     def gather(self, rows: Array, purpose: Purpose) -> Protocol:
         """Get E_p of some rows (lines 11 to 18)."""
@@ -101,6 +100,16 @@ class PraVFed(ActiveParty):
         if len(new):
             yield from self.gather(new, "evaluation")
         return [self.compute(lambda: self.predict(index), training=False)]
+
+    def figures(self) -> dict[str, float]:
+        """Return ACC_k and W_k / 256 of every passive party."""
+        weights = weights_of(self.cfg, self.accuracies)
+        pairs = zip(self.accuracies.tolist(), weights, strict=True)
+        return {
+            f"{what}_of_{party_name(k)}": value
+            for k, (accuracy, weight) in enumerate(pairs)
+            for what, value in (("local_accuracy", accuracy), ("weight", weight / TOTAL))
+        }
 
     def predict(self, rows: Tensor) -> Tensor:
         """R = p_a(h_a(x_a) + norm(E_p)): (B,) -> (B, C)."""

@@ -5,7 +5,9 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Any
 
+import numpy as np
 from flwr.app import RecordDict
 from flwr.client import Client
 from flwr.common import FitIns, FitRes, GetPropertiesIns, GetPropertiesRes
@@ -19,6 +21,7 @@ from vfl_flower.config import RunConfig
 from vfl_flower.endpoint import ARRAYS, RebuiltEndpoint
 from vfl_flower.local import serve
 from vfl_flower.passive import PassiveParty
+from vfl_flower.registry import METHODS, Method
 from vfl_flower.state import pack, unpack
 
 CARRIERS = ("local", "amnesia", "stream")
@@ -26,10 +29,28 @@ BATCH = 200
 EPOCHS = 2
 
 
-def configured(method: str, seed: int = 0) -> RunConfig:
+CASES: dict[str, dict[str, Any]] = {method: {"method": method} for method in METHODS} | {
+    "pravfed": {"method": "pravfed", "label_privacy": "none"},  # noise is no function of the seed
+    "c_vfl as published": {"method": "c_vfl", "share_labels": True, "compression": "topk:0.5"}
+}
+"""What the contract is kept by: every method, and what sends something else than its default."""
+
+
+def method_of(case: str) -> Method:
+    """Return a case's entry in the registry."""
+    return METHODS[CASES[case]["method"]]
+
+
+def configured(case: str, seed: int = 0) -> RunConfig:
     """Return the run that all contract tests repeat: two epochs of seven steps, the last short."""
     return RunConfig(
-        method=method, seed=seed, models="mlp", epochs=EPOCHS, batch_size=BATCH, embedding_dim=16
+        seed=seed,
+        models="mlp",
+        epochs=EPOCHS,
+        batch_size=BATCH,
+        embedding_dim=16,
+        local_steps=2,
+        **CASES[case],
     )
 
 
@@ -122,7 +143,11 @@ def passive_parties(carrier: str, build: Build, count: int = 3) -> Parties:
     def endpoint(k: int) -> Client:
         return RebuiltEndpoint(lambda: build(k), k, states[k])
 
-    return Parties([endpoint(k) for k in range(count)], lambda: [weights_in(s) for s in states])
+    def weights(k: int) -> dict[str, Tensor]:
+        never_asked = ARRAYS not in states[k].array_records
+        return build(k).net.state_dict() if never_asked else weights_in(states[k])
+
+    return Parties([endpoint(k) for k in range(count)], lambda: [*map(weights, range(count))])
 
 
 def carry(carrier: str, active: ActiveParty, clients: Sequence[Client]) -> None:
@@ -151,6 +176,29 @@ class Run:
     @property
     def weights(self) -> Weights:
         return [dict(self.active.net.state_dict()), *self.passive]
+
+    def asked_rows(self, k: int = 0) -> list[tuple[str, Array]]:
+        """Return every phase that was asked of a party by rows, and the rows, from the wire."""
+        return [(p, a[0]) for p, a in self.taps[k].requests() if len(a) == 1 and of_rows(a[0])]
+
+    def phases(self) -> tuple[set[str], set[str]]:
+        """Return the phases that training asks, and those that it tells, which ride on an ask."""
+        requests = [str(ins.config["phases"]).split(",") for ins, _ in self.taps[0].sent]
+        _, client = METHODS[self.active.cfg.method].load()
+        used = {name for phases in requests for name in phases if hasattr(client, name)}
+        training = {name for name in used if getattr(client, name).phase.training}
+        asked = training & {phases[-1] for phases in requests}
+        return asked, training - asked
+
+    def batches(self) -> list[Array]:
+        """Return the rows of every training batch, from the wire."""
+        asked, _ = self.phases()
+        return [rows for phase, rows in self.asked_rows() if phase in asked]
+
+
+def of_rows(array: Array) -> bool:
+    """Tell whether an array names rows."""
+    return array.dtype == np.int32 and array.ndim == 1
 
 
 @cache

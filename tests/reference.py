@@ -5,28 +5,37 @@ runs must come to the same parameters bit for bit. Where a method blinds, embedd
 the ring's grid here too.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
 
 from vfl_flower.build import build_member
 from vfl_flower.config import RunConfig
-from vfl_flower.data import columns_of, labels_of, rows_of
+from vfl_flower.data import all_columns, columns_of, labels_of, rows_of
 from vfl_flower.losses import Loss
 from vfl_flower.member import Member
 from vfl_flower.randomness import batches
+from vfl_flower.registry import METHODS
 
 GRID = 2**16
+
+Step = Callable[[Sequence[Member], Tensor, Tensor, Loss], None]
+"""Trains all members on some rows, given all labels."""
 
 
 def members_of(cfg: RunConfig) -> list[Member]:
     """Return all parties' belongings, the active party's first."""
-    return [build_member(cfg, place, columns_of(cfg, place)) for place in range(cfg.parties)]
+    method = METHODS[cfg.method]
+    own = all_columns(cfg) if method.pools else columns_of(cfg, 0)
+    active = build_member(cfg, 0, own, joins=method.load()[0].joins)
+    passive = [build_member(cfg, k, columns_of(cfg, k)) for k in range(1, cfg.parties)]
+    return [active, *passive]
 
 
-def joint_easter(cfg: RunConfig, loss: Loss, steps: int, *, rounded: bool = True) -> list[Member]:
-    """Train EASTER (or VFedMH) for some steps and return all parties."""
+def joint(cfg: RunConfig, loss: Loss, steps: int, step: Step) -> list[Member]:
+    """Train all parties for some steps and return them."""
     torch.set_num_threads(cfg.threads)  # float sums depend on it
     members, y = members_of(cfg), labels_of(cfg)
     train = rows_of(cfg, len(y))["train"]
@@ -35,9 +44,14 @@ def joint_easter(cfg: RunConfig, loss: Loss, steps: int, *, rounded: bool = True
         for batch in batches(cfg.seed, epoch, train, cfg.batch_size):
             if taken == steps:
                 return members
-            easter_step(members, torch.from_numpy(batch), y, loss, rounded=rounded)
+            step(members, torch.from_numpy(batch), y, loss)
             taken += 1
     return members
+
+
+def joint_easter(cfg: RunConfig, loss: Loss, steps: int, *, rounded: bool = True) -> list[Member]:
+    """Train EASTER (or VFedMH) for some steps and return all parties."""
+    return joint(cfg, loss, steps, partial(easter_step, rounded=rounded))
 
 
 def easter_step(

@@ -3,19 +3,26 @@
 import numpy as np
 import pytest
 import torch
+from flwr.common import FitIns, FitRes
 
-from tests.contract import CARRIERS, EPOCHS, Run, finished
-from vfl_flower.codec import Array
+from strategies.c_vfl import CVFL
+from tests.contract import CARRIERS, CASES, EPOCHS, Run, finished, method_of
+from vfl_flower.codec import Array, from_parameters
 from vfl_flower.data import DATASETS, all_columns, columns_of, labels_of
 from vfl_flower.data.holdings import _features
-from vfl_flower.registry import METHODS
 from vfl_flower.ring import encode_ring
 
-pytestmark = pytest.mark.parametrize("method", list(METHODS))
+pytestmark = pytest.mark.parametrize("method", [c for c in CASES if not method_of(c).alone])
 on_each_carrier = pytest.mark.parametrize("carrier", CARRIERS)
 
-READS_LABELS = {"easter": "update", "vfedmh": "update"}
+READS_LABELS = {"easter": "update", "vfedmh": "update", "agg_vfl": "update"}
 """The phase from whose array a party reads the batch's labels, for methods that admit it."""
+
+TELLS_CLASSES_APART = {"splitnn": "update", "c_vfl": "update"}
+"""The phase whose rows are alike for rows of one class."""
+
+EXCHANGES = {"easter": 2, "vfedmh": 2}
+"""Exchanges a step, where it is not one."""
 
 
 def columns_in(array: Array) -> set[bytes]:
@@ -37,8 +44,22 @@ def secrets_of(run: Run, place: int, rows: Array) -> set[bytes]:
 
 def batches_asked(run: Run) -> list[Array]:
     """Return the rows of every batch and evaluation, from the wire."""
-    asked = [arrays for phase, arrays in run.taps[0].requests() if phase.startswith("embed")]
-    return [arrays[0] for arrays in asked]
+    return [rows for _, rows in run.asked_rows()]
+
+
+def replies_of(run: Run, k: int) -> list[Array]:
+    """Return what left a party, and what compressed replies are read as."""
+    found = run.taps[k].replies()
+    if isinstance(run.active, CVFL):
+        asked = (batches_asked(run), [r for r in map(arrays_of, run.taps[k].sent) if r])
+        for rows, reply in zip(*asked, strict=True):
+            message = reply[: len(run.active.compression.layout(1))]
+            found.append(run.active.compression.restore(message, len(rows)).numpy())
+    return found
+
+
+def arrays_of(sent: tuple[FitIns, FitRes]) -> list[Array]:
+    return from_parameters(sent[1].parameters)
 
 
 @on_each_carrier
@@ -46,10 +67,10 @@ def test_no_columns_leave_a_party(method: str, carrier: str) -> None:
     run = finished(method, carrier)
     batches = batches_asked(run)
     assert len(batches) > 10
-    for place, tap in enumerate(run.taps, start=1):
+    for place in range(1, run.active.parties):
         secrets = set().union(*(secrets_of(run, place, rows) for rows in batches))
         assert len(secrets) > 100
-        sent = set().union(*map(columns_in, tap.replies()))
+        sent = set().union(*map(columns_in, replies_of(run, place - 1)))
         assert len(sent) > 100
         assert not secrets & sent
 
@@ -62,10 +83,13 @@ def test_neither_labels_nor_columns_leave_the_active_party(method: str, carrier:
     for rows in batches_asked(run):
         secrets |= columns_in(y[rows]) | columns_in(np.eye(10)[y[rows]])
         secrets |= secrets_of(run, 0, rows)
+    labels = {column for rows in batches_asked(run) for column in columns_in(y[rows])}
     for tap in run.taps:
         sent = set().union(*(columns_in(a) for _, arrays in tap.requests() for a in arrays))
         assert len(sent) > 100
-        assert not secrets & sent
+        given = labels if run.active.cfg.labels_shared else set()
+        assert secrets & sent <= given
+        assert bool(secrets & sent) == run.active.cfg.labels_shared  # as Learns says
 
 
 def test_the_two_tests_above_can_see(method: str) -> None:
@@ -81,22 +105,45 @@ def test_the_two_tests_above_can_see(method: str) -> None:
 @on_each_carrier
 def test_residuals_tell_the_labels(method: str, carrier: str) -> None:
     """As the header admits: the residual's smallest entry of a row is at the row's class."""
+    if method not in READS_LABELS:
+        pytest.skip("its residuals are no logits'")
     run = finished(method, carrier)
     y = labels_of(run.active.cfg).numpy()
+    rows = run.batches()
     for tap in run.taps:
-        rows, read = [], []
-        for phase, arrays in tap.requests():
-            if phase == "embed":
-                rows.append(arrays[0])
-            if phase == READS_LABELS[method]:
-                read.append(arrays[0].argmin(1))
+        read = [a[0].argmin(1) for phase, a in tap.requests() if phase == READS_LABELS[method]]
         assert len(rows) == len(read) == EPOCHS * 7
         assert np.array_equal(np.concatenate(read), y[np.concatenate(rows)])
 
 
+def test_gradients_of_embeddings_tell_classes_apart(method: str) -> None:
+    """As the header admits: who knows some rows' classes knows those of the rows like them."""
+    if method not in TELLS_CLASSES_APART:
+        pytest.skip("no gradients of embeddings go down")
+    run = finished(method, "local")
+    y = labels_of(run.active.cfg).numpy()
+    phase = TELLS_CLASSES_APART[method]
+    for tap in run.taps:
+        last = [a[0] for p, a in tap.requests() if p == phase][-3]
+        rows, directions = run.batches()[-3], last / np.linalg.norm(last, axis=1, keepdims=True)
+        alike = directions @ directions.T - 2 * np.eye(len(rows))
+        assert (y[rows[alike.argmax(1)]] == y[rows]).mean() > 0.8  # a tenth by chance
+
+
+def test_given_labels_are_those_of_the_batch(method: str) -> None:
+    """As published, and as loudly said."""
+    run = finished(method, "local")
+    if not run.active.cfg.labels_shared:
+        pytest.skip("no labels are given away")
+    y = labels_of(run.active.cfg).numpy()
+    for tap in run.taps:
+        given = [arrays[0] for phase, arrays in tap.requests() if phase == "descend"]
+        assert all(map(np.array_equal, given, [y[rows] for rows in run.batches()]))
+
+
 def test_embeddings_leave_as_masked_words(method: str) -> None:
     """Uploads of a blinded run are ring words that look uniform, the sum excepted."""
-    if not METHODS[method].blinds:
+    if not method_of(method).blinds:
         pytest.skip("the method does not blind")
     run = finished(method, "local")
     words = [a for tap in run.taps for a in tap.replies() if a.dtype == np.uint32]
@@ -109,12 +156,13 @@ def test_embeddings_leave_as_masked_words(method: str) -> None:
 def test_rows_are_each_asked_once_an_epoch(method: str) -> None:
     """Batches travel as int32, are the same for all parties, and cover the training rows."""
     run = finished(method, "local")
-    asked = [[a[0] for p, a in tap.requests() if p == "embed"] for tap in run.taps]
-    assert all(rows.dtype == np.int32 for rows in asked[0])
-    for other in asked[1:]:
-        assert all(map(np.array_equal, asked[0], other))
+    everybody = [[rows for _, rows in run.asked_rows(k)] for k in range(len(run.taps))]
+    for other in everybody[1:]:
+        assert all(map(np.array_equal, everybody[0], other))
+    asked = run.batches()
+    assert len(asked) == EPOCHS * 7
     for epoch in range(EPOCHS):
-        rows = np.concatenate(asked[0][epoch * 7 : (epoch + 1) * 7])
+        rows = np.concatenate(asked[epoch * 7 : (epoch + 1) * 7])
         assert np.array_equal(np.sort(rows), np.sort(run.active.rows["train"]))
 
 
@@ -124,13 +172,15 @@ def test_exchanges_are_counted_without_gaps(method: str) -> None:
         numbers = [ins.config["exchange"] for ins, _ in tap.sent]
         assert numbers == list(range(1, run.active.exchange + 1))
     assert run.active.ledger.exchanges.total() == run.active.exchange
-    assert run.active.ledger.exchanges["training"] == 2 * run.active.progress.step
-    assert run.active.ledger.exchanges["evaluation"] == 2 * (EPOCHS + 1)
+    each = EXCHANGES.get(method, 1)
+    assert run.active.ledger.exchanges["training"] == each * run.active.progress.step
+    assert run.active.ledger.exchanges["evaluation"] == each * (EPOCHS + 1)
 
 
 def test_evaluation_uses_held_out_rows(method: str) -> None:
     run = finished(method, "local")
-    shown = [a[0] for p, a in run.taps[0].requests() if p == "embed_only"]
+    training = run.phases()[0]
+    shown = [rows for phase, rows in run.asked_rows() if phase not in training]
     expected = ["validation"] * EPOCHS + ["test"]
     for rows, part in zip(shown, expected, strict=True):
         assert np.array_equal(rows, run.active.rows[part])

@@ -176,9 +176,10 @@ def test_a_party_of_no_use_counts_nothing() -> None:
 
 def test_results_name_accuracies_and_weights() -> None:
     active, passive = trained(replace(CFG, epochs=0))
-    assert sum(active.figures["weights"]) == TOTAL
-    told = [party.accuracy.item() for party in passive]  # type: ignore[attr-defined]
-    assert active.figures["local_accuracy"] == told
+    figures = active.figures()
+    assert sum(figures[f"weight_of_party-{k}"] for k in (1, 2, 3)) == 1
+    for k, party in enumerate(passive, 1):
+        assert figures[f"local_accuracy_of_party-{k}"] == party.accuracy.item()  # type: ignore[attr-defined]
 
 
 def test_embeddings_too_large_for_their_weights_are_refused() -> None:

@@ -61,8 +61,6 @@ class ActiveParty(Member, Strategy):
         The step whose checkpoint to continue from.
     patience : float
         Seconds to wait for the parties at the next roll call.
-    figures : dict
-        What a method has to say beside accuracies; JSON values, for ``result.json``.
     latencies : array of float
         Seconds of each exchange of this sitting, the parties' and the own work included.
     stop : bool
@@ -91,7 +89,6 @@ class ActiveParty(Member, Strategy):
         self.exchange = 0
         self.stop = False
         self.patience = self.cfg.party_timeout
-        self.figures: dict[str, Any] = {}
         self._worker, self._busy = Worker(), False
         self._driver: Driver | None = None
         self._outcome: Replies | Exception | None = None
@@ -103,15 +100,23 @@ class ActiveParty(Member, Strategy):
         """Write the method as if every party answered in line."""
 
     def step(self, rows: Array, y: Tensor) -> Protocol:
-        """Train on one batch, (B,) and what teaches it; return the parties' losses, the own first.
+        """Train on one batch, (B,) and what teaches it; return the models' losses, the own first.
 
         Only methods whose protocol calls `training.train` have steps.
         """
         raise NotImplementedError
 
     def infer(self, rows: Array) -> Protocol:
-        """Return the logits of every party for some rows, K + 1 times (B, C), the own first."""
+        """Return the logits of every model for some rows, (B, C) each, the own first.
+
+        Most methods give every party a model. Where there is only one it counts as the active
+        party's, and `step` returns one loss too.
+        """
         raise NotImplementedError
+
+    def figures(self) -> dict[str, float]:
+        """Return what else the method has measured, for the result."""
+        return {}
 
     def _sitting(self) -> Protocol:
         """Take all parties back to a checkpoint, or write the first one, and run the protocol."""
@@ -224,9 +229,7 @@ class ActiveParty(Member, Strategy):
         self.use_threads()
         result = None
         for request in requests:
-            result = None
-            if request.own:
-                result = self.compute(request.own, request.purpose == "training")
+            result = self.compute(request.own or _nothing, request.purpose == "training")
         return result
 
     def compute(self, work: Callable[[], T], training: bool = True) -> T:
@@ -285,3 +288,7 @@ class ActiveParty(Member, Strategy):
         place = self._driver.place() if self._driver else "the end"
         phase = phase or asked.phase or "the last tell"
         return f"'{phase}' (exchange {self.exchange}, asked at {place})"
+
+
+def _nothing() -> None:
+    """Do no work of one's own."""

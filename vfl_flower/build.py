@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from vfl_flower.active import ActiveParty
 from vfl_flower.config import RunConfig
-from vfl_flower.data import DATASETS, columns_of, labels_of, rows_of
+from vfl_flower.data import DATASETS, all_columns, columns_of, labels_of, rows_of
 from vfl_flower.device import device_of
 from vfl_flower.errors import ConfigError, DataError, NetworkError, VflError, last_line
 from vfl_flower.identity import Identity
@@ -119,7 +119,7 @@ def build_active(cfg: RunConfig, folder: Path | None = None) -> ActiveParty:
     if cfg.tensorboard:
         require_tensorboard()
     strategy, _ = METHODS[cfg.method].load()
-    x = columns_of(cfg, 0)
+    x = all_columns(cfg) if METHODS[cfg.method].pools else columns_of(cfg, 0)
     rows = rows_of(cfg, len(x))
     folder = folder and folder / member_name(0)
     layers = cfg.top_layers or strategy.layers

@@ -16,7 +16,7 @@ NAME = re.compile(r"([A-Za-z0-9_][\w.-]{0,99})?", re.ASCII)
 
 ADDRESS = re.compile(r"([\w.-]+|\[[0-9A-Fa-f:]+\]):\d{1,5}", re.ASCII)
 LONGEST = 1e9  # seconds; Python cannot wait much longer
-COMPRESSION = re.compile(r"none|topk:(0?\.\d{1,6}|1(\.0*)?)|quantize:([1-8]|16)")
+COMPRESSION = re.compile(r"none|topk:(0?\.(?!0+$)\d{1,6}|1(\.0*)?)|quantize:([1-8]|16)")
 
 
 def check(cfg: RunConfig) -> None:

@@ -130,9 +130,9 @@ def result_of(active: ActiveParty, carrier: str) -> dict[str, Any]:
         "exchange_ms": _milliseconds(active),
         "protections": protected,
         "unprotected": unprotected,
+        "figures": active.figures(),
         "epsilon": None,
         "label_privacy": label_report(cfg),
-        "figures": active.figures,
         "device": described(active.x.device),
         "threads": cfg.threads,
         "environment": {

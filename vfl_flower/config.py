@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from vfl_flower.errors import ConfigError
-from vfl_flower.registry import METHODS
+from vfl_flower.registry import ALIASES, METHODS
 
 Scalar = bool | int | float | str
 
@@ -116,7 +116,9 @@ class RunConfig:
     )
 
     top_gradient: str = knob(
-        "before", "splitnn and c_vfl", "gradients of the top model before or after its own step"
+        "before",
+        "splitnn and c_vfl",
+        "splitnn's gradients of the top model: before or after its own step",
     )
     compression: str = knob(
         "quantize:8",
@@ -151,6 +153,7 @@ class RunConfig:
     def __post_init__(self) -> None:
         for each in fields(self):
             object.__setattr__(self, each.name, _typed(each, getattr(self, each.name)))
+        object.__setattr__(self, "method", ALIASES.get(self.method, self.method))
         from vfl_flower.checks import check  # it builds on this module
 
         check(self)
@@ -178,6 +181,11 @@ class RunConfig:
     def blinded(self) -> bool:
         """Whether embeddings travel under masks."""
         return METHODS[self.method].blinds and self.blinding != "none"
+
+    @property
+    def labels_shared(self) -> bool:
+        """Whether passive parties are given what teaches, and with it each other's embeddings."""
+        return METHODS[self.method].shares and self.share_labels
 
     @property
     def label_noise(self) -> str:

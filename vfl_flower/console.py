@@ -14,6 +14,7 @@ from rich.text import Text
 from vfl_flower.config import RunConfig
 from vfl_flower.names import member_name, party_log
 from vfl_flower.observer import Evaluation, Observer
+from vfl_flower.registry import METHODS
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -135,7 +136,7 @@ def print_result(result: Mapping[str, Any], cfg: RunConfig) -> None:
         table.add_column(column)
     for column in ("test accuracy", "AUC", "F1"):
         table.add_column(column, justify="right")
-    for place in range(cfg.parties):
+    for place in range(1 if METHODS[cfg.method].alone else cfg.parties):
         name = member_name(place)
         rate = f"{cfg.optimizer_of(place)} {cfg.rate_of(place):g}"
         table.add_row(name, cfg.model_of(place), rate, *scores_of(result, name))
@@ -150,6 +151,8 @@ def print_result(result: Mapping[str, Any], cfg: RunConfig) -> None:
     for text in warnings_of(result):
         out.print(Text.assemble(("warning: ", "bold yellow"), text), soft_wrap=True)
     print_bytes(result)
+    for name, value in result["figures"].items():
+        say(f"{name.replace('_', ' ')}: {value:.4g}")
     print_protections(result)
 
 
@@ -180,6 +183,9 @@ def print_confusion(result: Mapping[str, Any]) -> None:
 
 def print_bytes(result: Mapping[str, Any]) -> None:
     """Print bytes by phase and direction, training and evaluation apart."""
+    if not result["exchanges"]:
+        say(f"no exchanges in {result['seconds']:.1f} s of training")
+        return
     table = Table(title="bytes on the wire", title_justify="left")
     table.add_column("phase")
     for direction in ("up", "down"):

@@ -23,6 +23,7 @@ from vfl_flower.errors import ConfigError
 from vfl_flower.identity import Identity, read_private, read_roster
 from vfl_flower.passive import PassiveParty
 from vfl_flower.protections import column_protections
+from vfl_flower.registry import METHODS
 from vfl_flower.stream.guest import Guest
 from vfl_flower.stream.opening import invitation_in
 
@@ -110,6 +111,8 @@ def run_config(knobs: Mapping[str, Any], simulation: bool) -> RunConfig:
             raise ConfigError(f"weights must be absolute paths under flwr run, not '{file}'")
     if simulation:
         return cfg
+    if METHODS[cfg.method].pools:
+        raise ConfigError(f"{cfg.method} needs all columns in one place: simulations alone have it")
     if cfg.bounds == "on":
         raise ConfigError("bounds are on, and central needs all columns in one place; use off")
     private = cfg.party_randomness.replace("auto", "private")

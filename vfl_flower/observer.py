@@ -47,7 +47,7 @@ class Observer:
         """Hear that training begins at `step` of `steps`; a resumed run has records already."""
 
     def on_step(self, step: int, losses: list[float]) -> None:
-        """Hear that a step is done; `losses` has one per party, the active one's first."""
+        """Hear that a step is done; `losses` has one per model, the active party's first."""
 
     def on_evaluation(self, evaluation: Evaluation) -> None:
         """Hear how the validation rows came out."""

@@ -45,7 +45,7 @@ class Descent:
     ) -> None:
         self.optimizer = OPTIMIZERS[optimizer](net.parameters(), rate)
         self.rate, self.schedule, self.steps = rate, SCHEDULES[schedule], max(steps, 1)
-        self.taken = 0
+        self.taken = 0.0
 
     def down(self, loss: Tensor) -> None:
         """Take one step down a scalar loss."""
@@ -57,13 +57,19 @@ class Descent:
         """Forget the gradients."""
         self.optimizer.zero_grad()
 
-    def step(self) -> None:
-        """Apply the gradients that are there and move the schedule on."""
+    def step(self, of: int = 1) -> None:
+        """Apply the gradients that are there and move the schedule on.
+
+        Parameters
+        ----------
+        of : int
+            Of how many that the schedule counts as one of the run's steps this is one.
+        """
         factor = self.schedule(self.taken / self.steps)
         for group in self.optimizer.param_groups:
             group["lr"] = self.rate * factor
         self.optimizer.step()
-        self.taken += 1
+        self.taken += 1 / of
 
     def state_dict(self) -> dict[str, Any]:
         """Return the optimiser's state and the steps taken."""

@@ -24,6 +24,10 @@ READABLE = (
     "hides them"
 )
 
+GIVEN = "passive parties were given the labels of all training rows"
+SHARED = "passive parties were given the top model and each other's embeddings of training rows"
+POOLED = "all parties' columns lay in one place, with the active party"
+
 Sentences = tuple[list[str], list[str]]
 """What is protected, and what a setting or another method would protect but does not."""
 
@@ -39,7 +43,7 @@ def label_protection(cfg: RunConfig) -> Sentences:
     if not METHODS[cfg.method].teaches:
         return [], []
     if not cfg.label_noise:
-        return [], [READABLE]
+        return [], [GIVEN if cfg.labels_shared else READABLE]
     epsilon = epsilon_of(cfg)
     text = f"labels of training rows noised once by {cfg.label_noise}, epsilon {epsilon:g} a label"
     if epsilon > cfg.label_epsilon:
@@ -49,9 +53,16 @@ def label_protection(cfg: RunConfig) -> Sentences:
 
 def column_protections(cfg: RunConfig) -> Sentences:
     """Say what hides the passive parties' columns, and what does not."""
+    if METHODS[cfg.method].alone:
+        return [], [POOLED] if METHODS[cfg.method].pools else []
     masked = cfg.blinded
     private = cfg.party_randomness == "private"
     published = any(split_list(cfg.weights))
     protected = [text for text, on in ((MASKS, masked), (PRIVATE, private and not published)) if on]
-    gaps = ((CLEAR, not masked), (PUBLIC, not private), (PUBLISHED, published))
+    gaps = (
+        (CLEAR, not masked),
+        (SHARED, cfg.labels_shared),
+        (PUBLIC, not private),
+        (PUBLISHED, published),
+    )
     return protected, [text for text, there in gaps if there]

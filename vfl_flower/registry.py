@@ -19,6 +19,12 @@ class Method:
         Whether something that depends on labels leaves the active party.
     label_noise : str
         The mechanism of label privacy that it uses unless told otherwise; empty for none.
+    alone : bool
+        Whether the active party trains without the passive ones, which send nothing.
+    shares : bool
+        Whether passive parties can be given the labels (``share-labels``).
+    pools : bool
+        Whether the active party gets everybody's columns, which a simulation alone has.
     """
 
     strategy: str
@@ -26,6 +32,9 @@ class Method:
     blinds: bool
     teaches: bool = True
     label_noise: str = ""
+    alone: bool = False
+    shares: bool = False
+    pools: bool = False
 
     def load(self) -> tuple[Any, Any]:
         """Import and return the strategy's and the client's class."""
@@ -43,4 +52,25 @@ METHODS = {
         label_noise="randomized-response",
     ),
     "vfedmh": Method("strategies.vfedmh:VFedMH", "clients.vfedmh:VFedMHClient", blinds=True),
+    "splitnn": Method("strategies.splitnn:SplitNN", "clients.splitnn:SplitNNClient", blinds=False),
+    "c_vfl": Method("strategies.c_vfl:CVFL", "clients.c_vfl:CVFLClient", blinds=False, shares=True),
+    "agg_vfl": Method("strategies.agg_vfl:AggVFL", "clients.agg_vfl:AggVFLClient", blinds=True),
+    "local": Method(
+        "strategies.local:Local",
+        "clients.local:LocalClient",
+        blinds=False,
+        teaches=False,
+        alone=True,
+    ),
+    "central": Method(
+        "strategies.central:Central",
+        "clients.central:CentralClient",
+        blinds=False,
+        teaches=False,
+        alone=True,
+        pools=True,
+    ),
 }
+
+ALIASES = {"pyvertical": "splitnn"}
+"""Further names of methods."""

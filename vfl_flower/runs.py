@@ -55,6 +55,7 @@ RESULT_SHAPE = {
     "uploads_per_party": Named(int),
     "protections": [str],
     "unprotected": [str],
+    "figures": Named(float),
     "epsilon": (None, float),
     "label_privacy": (
         None,

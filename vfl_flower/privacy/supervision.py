@@ -27,6 +27,17 @@ def noise_of(cfg: RunConfig, classes: int) -> LabelNoise | None:
     return MECHANISMS[cfg.label_noise](classes, cfg.label_epsilon, cfg.label_sensitivity)
 
 
+def matched(loss: Loss, noise: LabelNoise | None) -> Loss:
+    """Return a loss that takes true labels (B,) or, under label privacy, noised rows (B, C)."""
+
+    def measure(logits: Tensor, y: Tensor) -> Tensor:
+        if noise is None or y.dim() == 1:
+            return loss(logits, y)
+        return loss(logits, noise.posterior(y, logits))
+
+    return measure
+
+
 def epsilon_of(cfg: RunConfig) -> float:
     """Return the epsilon that holds, which an understated sensitivity makes larger."""
     understated = 1.0
@@ -75,7 +86,7 @@ class Supervision:
 
     def __init__(self, cfg: RunConfig, y: Tensor, classes: int, loss: Loss) -> None:
         self.noise = noise_of(cfg, classes)
-        self._loss, self.classes = loss, classes
+        self._loss, self.classes = matched(loss, self.noise), classes
         self.labels = y if self.noise is None else self.noise.release(y)
 
     def of(self, rows: Tensor) -> Tensor:
@@ -89,9 +100,7 @@ class Supervision:
 
     def loss(self, logits: Tensor, y: Tensor) -> Tensor:
         """Return the loss against true labels (B,), or the posterior of noised ones (B, C)."""
-        if self.noise is None or y.dim() == 1:
-            return self._loss(logits, y)
-        return self._loss(logits, self.noise.posterior(y, logits))
+        return self._loss(logits, y)
 
     def state_dict(self) -> State:
         """Return the noised labels: drawing them again would cost as much again."""

@@ -73,7 +73,7 @@ class Story:
         tables = [table for table in tables if table]  # of no epochs there is no validation
         for each in (evaluation for seed in self.metrics for evaluation in seed):
             tables += [each.train_loss, each.validation_loss, each.validation_accuracy]
-        if any(set(table) != set(self.members) for table in tables):
+        if any(not table or set(table) != set(self.members) for table in tables):
             raise RunError(f"{self.name} is damaged: not all parties are in its metrics or result")
 
     @property
@@ -91,9 +91,17 @@ class Story:
         return "not complete"
 
     @property
-    def members(self) -> list[str]:
-        """The parties' names, the active one's first."""
+    def parties(self) -> list[str]:
+        """All parties' names, the active one's first."""
         return [member_name(place) for place in range(self.cfg.parties)]
+
+    @property
+    def members(self) -> list[str]:
+        """The names of the parties that have a model of their own, the active one's first."""
+        tables = [r["test_accuracy"] for r in self.results]
+        tables += [each.train_loss for seed in self.metrics for each in seed]
+        named = set(tables[0] if tables else self.parties)
+        return [name for name in self.parties if name in named]
 
     @property
     def result(self) -> dict[str, Any] | None:

@@ -1,0 +1,83 @@
+"""Compressed-VFL, passive party.  Notation, and what it learns, as in `strategies.c_vfl`.
+
+Its network's decision net is not used.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from vfl_flower.codec import Array
+from vfl_flower.compression import compression_of, relative_error
+from vfl_flower.data import DATASETS
+from vfl_flower.errors import ProtocolError
+from vfl_flower.losses import LOSSES
+from vfl_flower.member import Member
+from vfl_flower.nets import head
+from vfl_flower.passive import PassiveParty, phase
+from vfl_flower.privacy.supervision import matched, noise_of
+from vfl_flower.tape import Tape
+
+
+class CVFLClient(PassiveParty):
+    """Embeds its columns, compresses that, and takes Q steps on what comes back."""
+
+    parts = (Tape,)
+    tape: Tape
+
+    def __init__(self, member: Member) -> None:
+        super().__init__(member)
+        self.tape.passes = {"embed": self.embed_rows}
+        self.compression = compression_of(self.cfg.compression, self.cfg.embedding_dim)
+        classes = DATASETS[self.cfg.dataset].classes
+        self.loss = matched(LOSSES[self.cfg.loss or "cross-entropy"], noise_of(self.cfg, classes))
+        with self.randomness.building():  # what it starts from is overwritten, and nobody's draw
+            self.top = head(self.parties * self.cfg.embedding_dim, classes).requires_grad_(False)
+
+    @phase
+    def embed(self, rows: Tensor) -> tuple[Array, ...]:  # (B,) int32 -> C(E_k), () float32
+        """Begin Q steps: C(E_k), and the relative squared error of that."""
+        E_k = self.tape.start("embed", rows)
+        message = self.compression.compress(E_k)
+        error = relative_error(E_k, self.compression.restore(message, len(rows)))
+        return *message, np.array(error, np.float32)
+
+    @phase(after="embed")
+    def update(self, g_k: Tensor) -> None:  # (B, D) ->
+        """Take Q steps on dL/dE_k, as it was before the first."""
+        for E_k in self.embeddings():
+            E_k.backward(g_k)
+
+    @phase(after="embed")
+    def descend(self, y: Tensor, W: Tensor, b: Tensor, *messages: Tensor) -> None:
+        """Take Q steps on the loss itself: (B,) int32 or (B, C), p's weights, every C(E_j) ->."""
+        if not self.cfg.labels_shared:
+            raise ProtocolError("labels arrived, and share-labels is off in this party's run")
+        self.top.load_state_dict({"1.weight": W, "1.bias": b})
+        E = self.everybodys(messages, len(y))
+        for E_k in self.embeddings():
+            E[self.place] = E_k
+            R = self.top(torch.cat(E, 1))
+            self.loss(R, y if y.is_floating_point() else y.long()).backward()
+
+    def everybodys(self, messages: tuple[Tensor, ...], rows: int) -> list[Tensor]:
+        """Read all parties' compressed embeddings, each (B, D)."""
+        each = len(self.compression.layout(rows))
+        arrays = [message.numpy() for message in messages]
+        parts = [arrays[n : n + each] for n in range(0, len(arrays), each)]
+        return [self.compression.restore(part, rows) for part in parts]
+
+    def embeddings(self) -> Iterator[Tensor]:
+        """Yield E_k as the weights are now, Q times, and step on the gradients after each."""
+        rows, E_k = self.tape["embed"]
+        for step in range(self.cfg.local_steps):
+            self.descent.zero()
+            yield self.embed_rows(rows) if step else E_k
+            self.descent.step(of=self.cfg.local_steps)
+
+    @phase(training=False)
+    def embed_only(self, rows: Tensor) -> tuple[Array, ...]:  # (B,) int32 -> C(E_k)
+        """Embed rows without learning from them."""
+        return self.compression.compress(self.embed_rows(rows))

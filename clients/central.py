@@ -1,0 +1,7 @@
+"""Central training, passive party: it takes no part.  See `strategies.central`."""
+
+from clients.local import LocalClient
+
+
+class CentralClient(LocalClient):
+    """Answers the roll call; its columns are read without it."""

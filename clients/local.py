@@ -1,0 +1,7 @@
+"""Local training, passive party: it takes no part.  See `strategies.local`."""
+
+from vfl_flower.passive import PassiveParty
+
+
+class LocalClient(PassiveParty):
+    """Answers the roll call, and writes what it is told to write; its network stays as it is."""

@@ -1,0 +1,38 @@
+"""SplitNN, passive party.  Notation, and what it learns, as in `strategies.splitnn`.
+
+Its network's decision net is not used.
+"""
+
+from torch import Tensor
+
+from vfl_flower.member import Member
+from vfl_flower.passive import PassiveParty, phase
+from vfl_flower.tape import Tape
+
+
+class SplitNNClient(PassiveParty):
+    """Embeds its columns, and learns from the gradient of its embedding."""
+
+    parts = (Tape,)
+    tape: Tape
+
+    def __init__(self, member: Member) -> None:
+        super().__init__(member)
+        self.tape.passes = {"embed": self.embed_rows}
+
+    @phase
+    def embed(self, rows: Tensor) -> Tensor:  # (B,) int32 -> (B, D)
+        """Begin a step: E_k."""
+        return self.tape.start("embed", rows)
+
+    @phase(after="embed")
+    def update(self, g_k: Tensor) -> None:  # (B, D) ->
+        """Learn from dL/dE_k."""
+        self.descent.zero()
+        self.tape.backward("embed", g_k)
+        self.descent.step()
+
+    @phase(training=False)
+    def embed_only(self, rows: Tensor) -> Tensor:  # (B,) int32 -> (B, D)
+        """Embed rows without learning from them."""
+        return self.embed_rows(rows)

@@ -1,0 +1,123 @@
+"""Compressed-VFL, active party.
+
+Castiglia et al. 2022, "Compressed-VFL: Communication-Efficient Learning with Vertically Partitioned
+Data", arXiv:2206.08330, Algorithm 1. SplitNN with fewer bytes: embeddings travel compressed, and
+all parties take Q steps (``local-steps``) between two exchanges.
+
+Notation as in `strategies.splitnn`, and C for the compression (`vfl_flower.compression`):
+
+    E_k = h_k(x_k)                          (B, D)   sent as C(E_k), unless k = 0
+    L   = loss(p(E_0 | C(E_1) | ... | C(E_K)), y)
+    g_k = dL / dE_k                         (B, D)   at the first of the Q steps
+
+For Q steps the active party descends L by p and h_0, with the others' C(E_k) as they came. Passive
+party k descends <g_k, h_k(x_k)>, the same g_k each time; or, with ``share-labels``, its own
+
+    L_k = loss(p(C(E_0) | ... | h_k(x_k) | ... | C(E_K)), y)   with p and the others' as they came.
+
+Learns
+    As in SplitNN, but C(E_k) in the place of E_k, and how large the error of each batch is.
+    *With share-labels, every passive party is given the labels of the training rows, the top model
+    p and everybody's compressed embeddings, the active party's included*; whoever knows the weights
+    of a party's h can solve them for its columns.
+Assumes
+    As SplitNN. share-labels: labels that every party may have, and a top model of this package's.
+Deviates
+    The paper gives the labels to all parties; without share-labels, the default, g_k takes their
+    place: one gradient for Q steps. g_k, p and labels are not compressed. The paper's vector
+    quantiser is left out; the scalar one has its levels over each message's own range. Evaluation
+    sees compressed embeddings too, for p has learnt from those. With label privacy it is the noised
+    rows that are given away.
+Costs
+    One exchange for Q steps of everybody; an epoch has as many exchanges as batches. Per exchange
+    and passive party |C(E_k)| + 4 bytes up, 4B + 4BD down, and framing. With share-labels 4B (4BC
+    under label privacy) + 4(K + 1)DC + 4C + (K + 1)|C(E_k)| in the place of 4BD.
+"""
+
+from collections.abc import Sequence
+from typing import cast
+
+import numpy as np
+from torch import Tensor, nn
+
+from strategies.splitnn import SplitNN
+from vfl_flower.codec import Array
+from vfl_flower.compression import Mean, compression_of
+from vfl_flower.errors import ConfigError, ProtocolError
+from vfl_flower.exchange import Protocol, Value, ask, tell, tell_each
+from vfl_flower.member import Member
+
+
+class CVFL(SplitNN):
+    """SplitNN with compressed embeddings and Q steps between exchanges."""
+
+    remembers = (*SplitNN.remembers, "error")
+    top_first = False
+
+    def __init__(self, member: Member, y: Tensor, rows: dict[str, Array]) -> None:
+        super().__init__(member, y, rows)
+        self.compression = compression_of(self.cfg.compression, self.cfg.embedding_dim)
+        self.error = Mean()
+        if self.cfg.labels_shared and ":" in self.cfg.model_of(0):
+            raise ConfigError(
+                "share-labels gives the top model away, which must be one of this package's; "
+                f"the active party's network is {self.cfg.model_of(0)}"
+            )
+
+    def step(self, rows: Array, y: Tensor) -> Protocol:
+        """Let all parties take Q steps on one batch; return the loss before them."""
+        replies = yield ask("embed", rows, own=lambda: self.embed_rows(rows))
+        messages = [self.noted(arrays) for arrays in replies.arrays]
+        E = [replies.own, *self.restored(messages, rows)]
+        L, g = self.compute(lambda: self.through_top(E, y))
+        if self.cfg.labels_shared:
+            C_0 = self.compression.compress(replies.own.detach())
+            arrays = [array for message in (C_0, *messages) for array in message]
+            labels = y.int() if y.dim() == 1 else y
+            given: list[Value] = [labels, *self.top_weights(), *arrays]
+            yield tell("descend", *given, own=lambda: self.descend(rows, y, E, g[0]))
+        else:
+            yield tell_each("update", g[1:], own=lambda: self.descend(rows, y, E, g[0]))
+        return [L]
+
+    def noted(self, arrays: Sequence[Array]) -> Sequence[Array]:
+        """Note the error that a party tells, and return its message."""
+        *message, error = arrays or [np.empty(0)]
+        if error.shape != ():
+            raise ProtocolError("a party did not tell the error of its compression")
+        if np.isfinite(error):  # if not, the loss is not either
+            self.error.add(error.item())
+        return message
+
+    def restored(self, messages: Sequence[Sequence[Array]], rows: Array) -> list[Tensor]:
+        """Return the passive parties' embeddings as far as they came, each (B, D)."""
+        return [self.compression.restore(message, len(rows)) for message in messages]
+
+    def top_weights(self) -> list[Tensor]:
+        """Return the weights of the top model: (C, (K + 1) D) and (C,)."""
+        return [
+            weights.detach().cpu() for weights in cast("nn.Module", self.net.decide).parameters()
+        ]
+
+    def descend(self, rows: Array, y: Tensor, E: Sequence[Tensor], g_0: Tensor) -> None:
+        """Take the Q steps of p and h_0, the first of them with the gradients that are there."""
+        Q = self.cfg.local_steps
+        E[0].backward(g_0)
+        self.descent.step(of=Q)
+        for _ in range(Q - 1):
+            self.descent.zero()
+            self.loss(self.predict([self.embed_rows(rows), *E[1:]]), y).backward()
+            self.descent.step(of=Q)
+
+    def infer(self, rows: Array) -> Protocol:
+        """Return the one prediction for some rows."""
+        replies = yield ask(
+            "embed_only", rows, own=lambda: self.embed_rows(rows), purpose="evaluation"
+        )
+        E = [replies.own, *self.restored(replies.arrays, rows)]
+        R = self.compute(lambda: self.predict(E), training=False)
+        return [R]
+
+    def figures(self) -> dict[str, float]:
+        """Return the mean over batches and passive parties of |C(E_k) - E_k|^2 / |E_k|^2."""
+        return {"compression_error": self.error.value}

@@ -1,0 +1,23 @@
+"""Central training: one network on everybody's columns, the bound that methods strive for.
+
+    R = p(h(x)),   x all columns of all parties, as they lay before they were dealt out
+    p and h descend loss(R, y)
+
+It is `Local` at an active party that holds everything. Only a simulation can do that; between
+machines it is refused before anything starts.
+
+Learns
+    *Active: every column of everybody.* Passive k: nothing; it answers the roll call.
+Assumes
+    That there is no secret between the parties at all.
+Deviates
+    There is no paper to deviate from.
+Costs
+    No exchange. Columns are not sent but read where they lie, so no byte is counted.
+"""
+
+from strategies.local import Local
+
+
+class Central(Local):
+    """The active party's network, built for all columns."""

@@ -1,0 +1,68 @@
+"""What the headers of the methods say that a step costs."""
+
+from collections.abc import Callable
+
+D, C, K = 16, 10, 3
+
+Bytes = Callable[[int], dict[tuple[str, str], list[int]]]
+"""From B to payload bytes of each array, per step and passive party, by phase and direction."""
+
+
+def easter_bytes(b: int) -> dict[tuple[str, str], list[int]]:
+    """4BD + 4BC up, 4B + 4BD + 4BC down, as the header says."""
+    return {
+        ("embed", "up"): [4 * b * D],
+        ("predict", "up"): [4 * b * C],
+        ("embed", "down"): [4 * b],
+        ("predict", "down"): [4 * b * D],
+        ("update", "down"): [4 * b * C],
+    }
+
+
+def splitnn_bytes(b: int) -> dict[tuple[str, str], list[int]]:
+    """4BD up, 4B + 4BD down."""
+    return {
+        ("embed", "up"): [4 * b * D],
+        ("embed", "down"): [4 * b],
+        ("update", "down"): [4 * b * D],
+    }
+
+
+def c_vfl_bytes(b: int) -> dict[tuple[str, str], list[int]]:
+    """8 + BD + 4 up in eight bits a number, 4B + 4BD down."""
+    return splitnn_bytes(b) | {("embed", "up"): [8, b * D, 4]}
+
+
+def published_bytes(b: int) -> dict[tuple[str, str], list[int]]:
+    """|C| + 4 up; 4B, then labels, the top model and everybody's embeddings down.
+
+    |C| is that of half of 16 numbers a row: 4 bytes each, and 4 bits for its place.
+    """
+    message = [4 * b * 8, b * 8 * 4 // 8]
+    top = [4 * (K + 1) * D * C, 4 * C]
+    return {
+        ("embed", "up"): [*message, 4],
+        ("embed", "down"): [4 * b],
+        ("descend", "down"): [4 * b, *top, *message * (K + 1)],
+    }
+
+
+def agg_vfl_bytes(b: int) -> dict[tuple[str, str], list[int]]:
+    """4BC up, 4B + 4BC down."""
+    return {
+        ("predict", "up"): [4 * b * C],
+        ("predict", "down"): [4 * b],
+        ("update", "down"): [4 * b * C],
+    }
+
+
+FORMULAS: dict[str, Bytes] = {
+    "easter": easter_bytes,
+    "vfedmh": easter_bytes,
+    "splitnn": splitnn_bytes,
+    "c_vfl": c_vfl_bytes,
+    "c_vfl as published": published_bytes,
+    "agg_vfl": agg_vfl_bytes,
+    "local": lambda b: {},
+    "central": lambda b: {},
+}

@@ -1,0 +1,98 @@
+"""The baselines equal their joint autograd programs, bit for bit."""
+
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from tests.networks import register
+from tests.reference import Step, joint
+from tests.reference_split import (
+    agg_vfl_step,
+    alone_step,
+    c_vfl_step,
+    splitnn_step,
+    splitnn_step_after,
+)
+from tests.test_joint_reference import FIFTY, STEPS, assert_equal, distributed
+from vfl_flower.compression import compression_of
+from vfl_flower.config import RunConfig
+from vfl_flower.losses import LOSSES
+
+Knobs = dict[str, str | int | bool]
+
+CASES: dict[str, Knobs] = {
+    "splitnn": {"method": "splitnn"},
+    "splitnn after": {"method": "splitnn", "top_gradient": "after"},
+    "c_vfl": {"method": "c_vfl"},
+    "c_vfl in three bits": {"method": "c_vfl", "compression": "quantize:3", "local_steps": 2},
+    "c_vfl top-k": {"method": "c_vfl", "compression": "topk:0.3", "local_steps": 3},
+    "c_vfl as published": {"method": "c_vfl", "share_labels": True, "local_steps": 3},
+    "agg_vfl": {"method": "agg_vfl"},
+    "agg_vfl bare": {"method": "agg_vfl", "blinding": "none"},
+    "local": {"method": "local"},
+    "central": {"method": "central"},
+}
+
+
+def step_of(cfg: RunConfig) -> Step:
+    """Return the joint program of a configuration."""
+    c_vfl = partial(
+        c_vfl_step,
+        compression=compression_of(cfg.compression, cfg.embedding_dim),
+        steps=cfg.local_steps,
+        shared=cfg.share_labels,
+    )
+    steps: dict[str, Step] = {
+        "splitnn": splitnn_step_after if cfg.top_gradient == "after" else splitnn_step,
+        "c_vfl": c_vfl,
+        "agg_vfl": partial(agg_vfl_step, rounded=cfg.blinded),
+        "local": alone_step,
+        "central": alone_step,
+    }
+    return steps[cfg.method]
+
+
+def configured(case: str, **changes: str | int) -> RunConfig:
+    return replace(FIFTY, **(CASES[case] | changes))  # type: ignore[arg-type]
+
+
+def assert_joint(cfg: RunConfig) -> None:
+    theirs = joint(cfg, LOSSES[cfg.loss or "cross-entropy"], STEPS, step_of(cfg))
+    assert_equal(distributed(cfg), theirs)
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "momentum", "adagrad", "adam"])
+@pytest.mark.parametrize("case", CASES)
+def test_optimizers(case: str, optimizer: str) -> None:
+    assert_joint(configured(case, optimizers=optimizer))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_mixed_networks_schedule_and_loss(case: str) -> None:
+    changes = {"models": "mixed", "schedule": "cosine", "loss": "binary-cross-entropy"}
+    assert_joint(configured(case, **changes))
+
+
+@pytest.mark.parametrize("case", ["splitnn", "splitnn after", "agg_vfl", "central"])
+def test_networks_with_dropout_and_batch_statistics(
+    case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    register(monkeypatch)
+    assert_joint(configured(case, models="own-dropout"))
+
+
+def test_c_vfl_is_splitnn_where_nothing_is_compressed_and_every_step_is_an_exchange() -> None:
+    plain = configured("splitnn")
+    same = configured("c_vfl", compression="none", local_steps=1)
+    assert_equal(distributed(same), distributed(plain))
+
+
+def test_as_published_is_splitnn_too_for_one_step() -> None:
+    """At the first of the Q steps <g_k, h_k(x_k)> and the loss itself have the same gradient."""
+    knobs: Knobs = {"compression": "none", "local_steps": 1, "share_labels": True}
+    published = configured("c_vfl", **knobs)
+    ours, theirs = distributed(published), distributed(configured("splitnn"))
+    for a, b in zip(ours, theirs, strict=True):
+        for p, q in zip(a.net.parameters(), b.net.parameters(), strict=True):
+            assert p.allclose(q, atol=1e-4)
