@@ -17,7 +17,7 @@ from vfl_flower.losses import LOSSES
 from vfl_flower.member import Member
 from vfl_flower.nets import head
 from vfl_flower.passive import PassiveParty, phase
-from vfl_flower.privacy.supervision import matched, noise_of
+from vfl_flower.privacy.supervision import matched, noise_of, received
 from vfl_flower.tape import Tape
 
 
@@ -32,7 +32,8 @@ class CVFLClient(PassiveParty):
         self.tape.passes = {"embed": self.embed_rows}
         self.compression = compression_of(self.cfg.compression, self.cfg.embedding_dim)
         classes = DATASETS[self.cfg.dataset].classes
-        self.loss = matched(LOSSES[self.cfg.loss or "cross-entropy"], noise_of(self.cfg, classes))
+        self.noise = noise_of(self.cfg, classes)
+        self.loss = matched(LOSSES[self.cfg.loss or "cross-entropy"], self.noise)
         with self.randomness.building():  # what it starts from is overwritten, and nobody's draw
             self.top = head(self.parties * self.cfg.embedding_dim, classes).requires_grad_(False)
 
@@ -52,15 +53,15 @@ class CVFLClient(PassiveParty):
 
     @phase(after="embed")
     def descend(self, y: Tensor, W: Tensor, b: Tensor, *messages: Tensor) -> None:
-        """Take Q steps on the loss itself: (B,) int32 or (B, C), p's weights, every C(E_j) ->."""
+        """Take Q steps on the loss itself: what teaches, p's weights, every C(E_j) ->."""
         if not self.cfg.labels_shared:
             raise ProtocolError("labels arrived, and share-labels is off in this party's run")
         self.top.load_state_dict({"1.weight": W, "1.bias": b})
-        E = self.everybodys(messages, len(y))
+        E, labels = self.everybodys(messages, len(y)), received(y, self.noise)
         for E_k in self.embeddings():
             E[self.place] = E_k
             R = self.top(torch.cat(E, 1))
-            self.loss(R, y if y.is_floating_point() else y.long()).backward()
+            self.loss(R, labels).backward()
 
     def everybodys(self, messages: tuple[Tensor, ...], rows: int) -> list[Tensor]:
         """Read all parties' compressed embeddings, each (B, D)."""

@@ -35,7 +35,9 @@ class PraVFedClient(PassiveParty):
     @phase
     def pretrain(self, rows: Tensor, noisy: Tensor) -> Tensor:  # (N,), (N,) or (N, C) -> (1,)
         """Train on Y' (Algorithm 1); return ACC_k."""
-        cfg, labels = self.cfg, received(noisy, self.noise, self.classes)
+        cfg, labels = self.cfg, received(noisy, self.noise)
+        if self.noise is None:
+            labels = F.one_hot(labels, self.classes).float()
         self.descent.steps = cfg.local_epochs * steps_per_epoch(cfg, len(rows))
         for epoch in range(cfg.local_epochs):
             errors = [
@@ -46,9 +48,18 @@ class PraVFedClient(PassiveParty):
         self.accuracy = self.agreement(rows, labels)
         return self.accuracy
 
+    @phase(training=False, after="pretrain")
+    def embed(self, rows: Tensor, accuracies: Tensor) -> Array:  # (N,), (K,) -> (N, D) uint32
+        """Return [W_k E_k] of the training rows."""
+        return self.weighted(rows, accuracies)
+
     @phase(training=False)
-    def embed(self, rows: Tensor, accuracies: Tensor) -> Array:  # (B,), (K,) -> (B, D) uint32
-        """Return [W_k E_k], with the weights that everybody works out from the ACC_k."""
+    def embed_only(self, rows: Tensor, accuracies: Tensor) -> Array:  # (B,), (K,) -> (B, D) uint32
+        """Return [W_k E_k] of other rows."""
+        return self.weighted(rows, accuracies)
+
+    def weighted(self, rows: Tensor, accuracies: Tensor) -> Array:
+        """Blind W_k E_k, with the weights that everybody works out from the ACC_k."""
         if not torch.equal(accuracies[self.index : self.index + 1], self.accuracy):
             raise ProtocolError("the accuracies that were shared do not hold this party's own")
         weight = weights_of(self.cfg, accuracies)[self.index]

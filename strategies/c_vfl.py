@@ -30,14 +30,15 @@ Deviates
     rows that are given away.
 Costs
     One exchange for Q steps of everybody; an epoch has as many exchanges as batches. Per exchange
-    and passive party |C(E_k)| + 4 bytes up, 4B + 4BD down, and framing. With share-labels 4B (4BC
-    under label privacy) + 4(K + 1)DC + 4C + (K + 1)|C(E_k)| in the place of 4BD.
+    and passive party |C(E_k)| + 4 bytes up, 4B + 4BD down, and framing. With share-labels B (4BC
+    with Laplace noise) + 4(K + 1)DC + 4C + (K + 1)|C(E_k)| in the place of 4BD.
 """
 
 from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
 from strategies.splitnn import SplitNN
@@ -73,7 +74,7 @@ class CVFL(SplitNN):
         if self.cfg.labels_shared:
             C_0 = self.compression.compress(replies.own.detach())
             arrays = [array for message in (C_0, *messages) for array in message]
-            labels = y.int() if y.dim() == 1 else y
+            labels = self.supervision.published(torch.from_numpy(rows))
             given: list[Value] = [labels, *self.top_weights(), *arrays]
             yield tell("descend", *given, own=lambda: self.descend(rows, y, E, g[0]))
         else:

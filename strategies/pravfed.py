@@ -69,7 +69,7 @@ class PraVFed(ActiveParty):
         yield from agree_keys(self.cfg)
         if not len(self.E_p):
             yield from self.pretrain(self.rows["train"])
-            yield from self.gather(self.rows["train"], "training")
+            yield from self.gather("embed", self.rows["train"], "training")
         self.norm = standardiser(self.E_p[torch.from_numpy(self.rows["train"])])
         yield from train(self)
 
@@ -80,9 +80,9 @@ class PraVFed(ActiveParty):
         self.accuracies = torch.cat(replies.tensors)
         self.E_p = torch.full((len(self.x), self.cfg.embedding_dim), torch.nan)
 
-    def gather(self, rows: Array, purpose: Purpose) -> Protocol:
+    def gather(self, phase: str, rows: Array, purpose: Purpose) -> Protocol:
         """Get E_p of some rows (lines 11 to 18)."""
-        replies = yield ask("embed", rows, self.accuracies, purpose=purpose)
+        replies = yield ask(phase, rows, self.accuracies, purpose=purpose)
         self.E_p[torch.from_numpy(rows)] = replies.sum() / TOTAL  # Eq. 9
 
     def step(self, rows: Array, y: Tensor) -> Protocol:
@@ -98,7 +98,7 @@ class PraVFed(ActiveParty):
         index = torch.from_numpy(rows)
         new = index[self.E_p[index].isnan().any(1)].numpy()
         if len(new):
-            yield from self.gather(new, "evaluation")
+            yield from self.gather("embed_only", new, "evaluation")
         return [self.compute(lambda: self.predict(index), training=False)]
 
     def figures(self) -> dict[str, float]:

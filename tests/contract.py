@@ -31,7 +31,7 @@ EPOCHS = 2
 
 CASES: dict[str, dict[str, Any]] = {method: {"method": method} for method in METHODS} | {
     "pravfed": {"method": "pravfed", "label_privacy": "none"},  # noise is no function of the seed
-    "c_vfl as published": {"method": "c_vfl", "share_labels": True, "compression": "topk:0.5"}
+    "c_vfl as published": {"method": "c_vfl", "share_labels": True, "compression": "topk:0.5"},
 }
 """What the contract is kept by: every method, and what sends something else than its default."""
 
@@ -179,7 +179,7 @@ class Run:
 
     def asked_rows(self, k: int = 0) -> list[tuple[str, Array]]:
         """Return every phase that was asked of a party by rows, and the rows, from the wire."""
-        return [(p, a[0]) for p, a in self.taps[k].requests() if len(a) == 1 and of_rows(a[0])]
+        return [(p, a[0]) for p, a in self.taps[k].requests() if a and of_rows(a[0])]
 
     def phases(self) -> tuple[set[str], set[str]]:
         """Return the phases that training asks, and those that it tells, which ride on an ask."""
@@ -191,8 +191,13 @@ class Run:
         return asked, training - asked
 
     def batches(self) -> list[Array]:
-        """Return the rows of every training batch, from the wire."""
+        """Return the rows of every training batch, from the wire; or all rows, if asked once."""
         asked, _ = self.phases()
+        return [rows for phase, rows in self.asked_rows() if phase in asked]
+
+    def evaluations(self) -> list[Array]:
+        """Return the rows of every evaluation, from the wire."""
+        asked = self.active.ledger.by_phase("evaluation")
         return [rows for phase, rows in self.asked_rows() if phase in asked]
 
 

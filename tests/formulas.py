@@ -34,7 +34,7 @@ def c_vfl_bytes(b: int) -> dict[tuple[str, str], list[int]]:
 
 
 def published_bytes(b: int) -> dict[tuple[str, str], list[int]]:
-    """|C| + 4 up; 4B, then labels, the top model and everybody's embeddings down.
+    """|C| + 4 up; 4B, then B of labels, the top model and everybody's embeddings down.
 
     |C| is that of half of 16 numbers a row: 4 bytes each, and 4 bits for its place.
     """
@@ -43,7 +43,7 @@ def published_bytes(b: int) -> dict[tuple[str, str], list[int]]:
     return {
         ("embed", "up"): [*message, 4],
         ("embed", "down"): [4 * b],
-        ("descend", "down"): [4 * b, *top, *message * (K + 1)],
+        ("descend", "down"): [b, *top, *message * (K + 1)],
     }
 
 
@@ -56,9 +56,20 @@ def agg_vfl_bytes(b: int) -> dict[tuple[str, str], list[int]]:
     }
 
 
+def pravfed_bytes(n: int) -> dict[tuple[str, str], list[int]]:
+    """4 + 4ND up, 4N + N, then 4N + 4K down, once for all N rows."""
+    return {
+        ("pretrain", "up"): [4],
+        ("pretrain", "down"): [4 * n, n],
+        ("embed", "up"): [4 * n * D],
+        ("embed", "down"): [4 * n, 4 * K],
+    }
+
+
 FORMULAS: dict[str, Bytes] = {
     "easter": easter_bytes,
     "vfedmh": easter_bytes,
+    "pravfed": pravfed_bytes,
     "splitnn": splitnn_bytes,
     "c_vfl": c_vfl_bytes,
     "c_vfl as published": published_bytes,

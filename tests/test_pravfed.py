@@ -203,9 +203,9 @@ def forge(active: PraVFed) -> None:
     """Let the active party share other accuracies than it was told."""
     gather = active.gather
 
-    def lie(rows: Array, purpose: Purpose) -> Protocol:
+    def lie(phase: str, rows: Array, purpose: Purpose) -> Protocol:
         active.accuracies = active.accuracies.flip(0) + 0.01
-        return gather(rows, purpose)
+        return gather(phase, rows, purpose)
 
     active.gather = lie  # type: ignore[method-assign]
 

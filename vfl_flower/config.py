@@ -188,6 +188,11 @@ class RunConfig:
         return METHODS[self.method].shares and self.share_labels
 
     @property
+    def labels_given(self) -> bool:
+        """Whether passive parties are given what teaches, be it labels or noised ones."""
+        return self.labels_shared or METHODS[self.method].gives
+
+    @property
     def label_noise(self) -> str:
         """The mechanism that noises labels before they teach others, or nothing."""
         chosen = (

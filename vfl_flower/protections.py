@@ -24,7 +24,7 @@ READABLE = (
     "hides them"
 )
 
-GIVEN = "passive parties were given the labels of all training rows"
+GIVEN = "passive parties were given the labels of all training rows; label-privacy hides them"
 SHARED = "passive parties were given the top model and each other's embeddings of training rows"
 POOLED = "all parties' columns lay in one place, with the active party"
 
@@ -43,7 +43,7 @@ def label_protection(cfg: RunConfig) -> Sentences:
     if not METHODS[cfg.method].teaches:
         return [], []
     if not cfg.label_noise:
-        return [], [GIVEN if cfg.labels_shared else READABLE]
+        return [], [GIVEN if cfg.labels_given else READABLE]
     epsilon = epsilon_of(cfg)
     text = f"labels of training rows noised once by {cfg.label_noise}, epsilon {epsilon:g} a label"
     if epsilon > cfg.label_epsilon:

@@ -23,6 +23,8 @@ class Method:
         Whether the active party trains without the passive ones, which send nothing.
     shares : bool
         Whether passive parties can be given the labels (``share-labels``).
+    gives : bool
+        Whether passive parties are always given them, noised if there is label privacy.
     pools : bool
         Whether the active party gets everybody's columns, which a simulation alone has.
     """
@@ -34,6 +36,7 @@ class Method:
     label_noise: str = ""
     alone: bool = False
     shares: bool = False
+    gives: bool = False
     pools: bool = False
 
     def load(self) -> tuple[Any, Any]:
@@ -50,6 +53,7 @@ METHODS = {
         "clients.pravfed:PraVFedClient",
         blinds=True,
         label_noise="randomized-response",
+        gives=True,
     ),
     "vfedmh": Method("strategies.vfedmh:VFedMH", "clients.vfedmh:VFedMHClient", blinds=True),
     "splitnn": Method("strategies.splitnn:SplitNN", "clients.splitnn:SplitNNClient", blinds=False),

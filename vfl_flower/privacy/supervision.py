@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import torch.nn.functional as F
 from torch import Tensor
 
 from vfl_flower.config import RunConfig
@@ -59,9 +58,9 @@ def label_report(cfg: RunConfig) -> dict[str, Any] | None:
     }
 
 
-def received(published: Tensor, noise: LabelNoise | None, classes: int) -> Tensor:
-    """Return the rows, (N, C) float32, that `Supervision.published` gave away."""
-    return noise.receive(published) if noise else F.one_hot(published.long(), classes).float()
+def received(published: Tensor, noise: LabelNoise | None) -> Tensor:
+    """Return what `Supervision.published` gave away, as `Supervision.of` has it."""
+    return noise.receive(published) if noise else published.long()
 
 
 class Supervision:
