@@ -15,10 +15,12 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from types import FrameType
 
 from deploy.certificates import make_ca, make_node_key, make_server
 from vfl_flower.cli import Parser, guarded
-from vfl_flower.errors import RunError
+from vfl_flower.errors import Interrupted, RunError
+from vfl_flower.stopping import stopped_by
 
 ROOT = Path(__file__).resolve().parents[1]
 CONNECTION = "local-deployment"
@@ -203,6 +205,10 @@ def _listens(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
+def _stop(number: int, frame: FrameType | None) -> None:
+    raise Interrupted("what was started is being ended")
+
+
 def _run(arguments: Sequence[str]) -> None:
     made = Parser(prog="python -m deploy.local", description=__doc__, allow_abbrev=False)
     made.add_argument("--nodes", type=int, default=4, metavar="N", help="passive parties (4)")
@@ -212,7 +218,7 @@ def _run(arguments: Sequence[str]) -> None:
     folder = (given.keep or Path(tempfile.mkdtemp(prefix="vfl-flower-"))).absolute()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
-        with Deployment(folder, given.nodes) as deployment:
+        with stopped_by(_stop), Deployment(folder, given.nodes) as deployment:
             if deployment.run(given.run_config):
                 raise RunError("the run did not complete; its log is above")
     finally:

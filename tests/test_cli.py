@@ -15,7 +15,7 @@ from safetensors.numpy import load_file
 from vfl_flower.cli import run
 from vfl_flower.config import RunConfig, kebab, read_toml
 from vfl_flower.nets import NETWORKS
-from vfl_flower.protections import CLEAR, MASKS, PRIVATE, PUBLIC
+from vfl_flower.protections import CLEAR, MASKS, PRIVATE, PUBLIC, READABLE
 
 ROOT = Path(__file__).resolve().parents[1]
 NAMES = ["active", "party-1", "party-2", "party-3"]
@@ -148,10 +148,11 @@ def test_unblinded_run_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str
     bare = trained(tmp_path / "bare", "--blinding", "none", "--parties", "2")
     assert f"UNPROTECTED: {CLEAR}" in capsys.readouterr().out
     assert result_of(bare)["protections"] == []
-    assert result_of(bare)["unprotected"] == [CLEAR, PUBLIC]
-    private = trained(tmp_path / "private", "--party-randomness", "private")
+    assert result_of(bare)["unprotected"] == [CLEAR, PUBLIC, READABLE]
+    hidden = ("--party-randomness", "private", "--label-privacy", "alibi")
+    private = trained(tmp_path / "private", *hidden)
     assert "UNPROTECTED" not in capsys.readouterr().out
-    assert result_of(private)["protections"] == [MASKS, PRIVATE]
+    assert result_of(private)["protections"][:2] == [MASKS, PRIVATE]
     assert result_of(private)["unprotected"] == []
 
 

@@ -15,6 +15,7 @@ from strategies.pravfed import PraVFed
 from tests.reference import GRID, members_of
 from tests.sittings import Sitting
 from vfl_flower.build import build_active, build_member, build_passive
+from vfl_flower.checkpoint import steps_kept
 from vfl_flower.codec import Array
 from vfl_flower.config import RunConfig
 from vfl_flower.data import columns_of, labels_of, rows_of
@@ -152,6 +153,18 @@ def test_noisy_classes_cost_a_byte_each_and_noisy_rows_four_a_class() -> None:
     assert sizes == {"randomized-response": (4 + 1) * n, "laplace": (4 + 40) * n}
 
 
+@pytest.mark.parametrize("epochs", [2, 6])
+def test_passive_parties_write_no_checkpoint_while_nothing_is_asked(
+    epochs: int, tmp_path: Path
+) -> None:
+    """Step 0, keys (2), the end of the first epoch, the weights: however many epochs follow."""
+    sitting = Sitting(replace(CFG, epochs=epochs, local_epochs=1), tmp_path / "run")
+    sitting.run()
+    assert sitting.active.ledger.exchanges["upkeep"] == 5
+    assert steps_kept(tmp_path / "run" / "party-1") == [0, 25]
+    assert steps_kept(tmp_path / "run" / "active") == [25 * (epochs - 1), 25 * epochs]
+
+
 # Weights ----------------------------------------------------------------------------------------
 
 
@@ -213,14 +226,15 @@ def forge(active: PraVFed) -> None:
 # Resume -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("stop_at", [1, 30])
+@pytest.mark.parametrize("stop_at", [1, 30, 60])
 def test_a_resumed_run_asks_for_no_second_upload(stop_at: int, tmp_path: Path) -> None:
-    whole = Sitting(replace(CFG, label_privacy="none"), tmp_path / "whole")
+    cfg = replace(CFG, label_privacy="none", epochs=4)
+    whole = Sitting(cfg, tmp_path / "whole")
     whole.run()
-    cut = Sitting(replace(CFG, label_privacy="none"), tmp_path / "cut")
+    cut = Sitting(cfg, tmp_path / "cut")
     with pytest.raises(Interrupted):
         cut.run(stop_at)
-    rest = Sitting(replace(CFG, label_privacy="none"), tmp_path / "cut")
+    rest = Sitting(cfg, tmp_path / "cut")
     rest.run()
     assert rest.active.ledger.exchanges["training"] == 2
     for ours, theirs in zip(

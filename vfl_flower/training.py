@@ -49,6 +49,8 @@ class Progress:
         The evaluations so far.
     test : dict
         Loss and accuracy on the test rows by party, once the run is over.
+    parties_step, parties_exchanges : int
+        Step of the passive parties' last checkpoint, and exchanges of training until then.
     metrics : dict
         What else the predictions of the test rows are worth, by party; see `metrics_of`.
     """
@@ -59,6 +61,8 @@ class Progress:
     records: list[Evaluation] = field(default_factory=list)
     test: dict[str, dict[str, float]] = field(default_factory=dict)
     metrics: dict[str, Any] = field(default_factory=dict)
+    parties_step: int = -1
+    parties_exchanges: int = -1
     started: float = field(default_factory=time.monotonic)
 
     def elapsed(self) -> float:
@@ -173,15 +177,22 @@ def _by_party(values: list[Value]) -> dict[str, Value]:
 
 
 def checkpoint(party: "ActiveParty") -> Protocol:
-    """Let every party write its checkpoint; the active party's makes the set valid."""
+    """Let every party write its checkpoint; the active party's makes the set valid.
+
+    Passive parties that were asked nothing since their last one in training are as they were, and
+    that one belongs to this set too.
+    """
     if party.folder is None:
         return
-    progress = party.progress
-    yield ask("checkpoint", np.array(progress.step), purpose="upkeep")
+    progress, exchanges = party.progress, party.ledger.exchanges["training"]
+    if progress.parties_exchanges != exchanges:
+        yield ask("checkpoint", np.array(progress.step), purpose="upkeep")
+        progress.parties_step, progress.parties_exchanges = progress.step, exchanges
     state = party.durable() | {
         "exchange": party.exchange,
         "ledger": party.ledger.state_dict(),
         "step": progress.step,
+        "parties_step": progress.parties_step,
         "seconds": progress.elapsed(),
         "losses": progress.losses,
         "records": [record.as_dict() for record in progress.records],
@@ -199,5 +210,7 @@ def restore(party: "ActiveParty", step: int) -> Protocol:
     if not party.ledger.exchanges:  # of another process; a run that went back has all it sent
         party.ledger.carry_over(books)
     party.exchange = max(party.exchange, state.pop("exchange"))  # it never goes back
+    party.progress.parties_step = state.pop("parties_step")
+    party.progress.parties_exchanges = party.ledger.exchanges["training"]
     party.recall(state)
-    yield ask("restore", np.array(step), purpose="upkeep")
+    yield ask("restore", np.array(party.progress.parties_step), purpose="upkeep")
