@@ -126,8 +126,12 @@ def measure(cfg: RunConfig, target: float) -> dict[str, Any]:
     )
     for process in processes:
         process.start()
+    for theirs in (out, *(end for pair in pipes for end in pair)):
+        theirs.close()  # here, so that a process that dies is noticed
     try:
         measured: dict[str, Any] = result.recv()
+    except EOFError:
+        raise SystemExit(f"{cfg.method} failed; see above") from None
     finally:
         for process in processes:
             process.join(10)

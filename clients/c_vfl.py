@@ -35,7 +35,9 @@ class CVFLClient(PassiveParty):
         self.noise = noise_of(self.cfg, classes)
         self.loss = matched(LOSSES[self.cfg.loss or "cross-entropy"], self.noise)
         with self.randomness.building():  # what it starts from is overwritten, and nobody's draw
-            self.top = head(self.parties * self.cfg.embedding_dim, classes).requires_grad_(False)
+            self.top = head(
+                self.parties * self.cfg.embedding_dim, classes, self.cfg.top_layers or 1
+            ).requires_grad_(False)
 
     @phase
     def embed(self, rows: Tensor) -> tuple[Array, ...]:  # (B,) int32 -> C(E_k), () float32
@@ -52,12 +54,13 @@ class CVFLClient(PassiveParty):
             E_k.backward(g_k)
 
     @phase(after="embed")
-    def descend(self, y: Tensor, W: Tensor, b: Tensor, *messages: Tensor) -> None:
+    def descend(self, y: Tensor, *given: Tensor) -> None:
         """Take Q steps on the loss itself: what teaches, p's weights, every C(E_j) ->."""
         if not self.cfg.labels_shared:
             raise ProtocolError("labels arrived, and share-labels is off in this party's run")
-        self.top.load_state_dict({"1.weight": W, "1.bias": b})
-        E, labels = self.everybodys(messages, len(y)), received(y, self.noise)
+        weights = self.top.state_dict()
+        self.top.load_state_dict(dict(zip(weights, given, strict=False)))
+        E, labels = self.everybodys(given[len(weights) :], len(y)), received(y, self.noise)
         for E_k in self.embeddings():
             E[self.place] = E_k
             R = self.top(torch.cat(E, 1))

@@ -1,5 +1,7 @@
 """PraVFed, passive party.  Notation, and what it learns, as in `strategies.pravfed`."""
 
+import math
+
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -8,7 +10,7 @@ from torch import Tensor
 from vfl_flower.blinding import Blinder
 from vfl_flower.codec import Array
 from vfl_flower.data import DATASETS
-from vfl_flower.errors import ProtocolError
+from vfl_flower.errors import ProtocolError, TrainingError
 from vfl_flower.member import Member
 from vfl_flower.names import party_log
 from vfl_flower.passive import PassiveParty, phase
@@ -30,6 +32,8 @@ class PraVFedClient(PassiveParty):
         super().__init__(member)
         self.classes = DATASETS[self.cfg.dataset].classes
         self.noise: LabelNoise | None = noise_of(self.cfg, self.classes)
+        adaptive = self.noise is not None and self.noise.adaptive  # whose prior is the softmax
+        self.softmax = adaptive or self.cfg.local_output == "softmax"
         self.accuracy = torch.zeros(1)  # ACC_k
 
     @phase
@@ -70,7 +74,7 @@ class PraVFedClient(PassiveParty):
     def learn(self, rows: Tensor, labels: Tensor) -> float:
         """Descend the squared error on one batch: (B,), (B, C)."""
         logits = self.decide(self.embed_rows(rows))
-        f = logits.softmax(1) if self.cfg.local_output == "softmax" else logits
+        f = logits.softmax(1) if self.softmax else logits
         target = labels if self.noise is None else self.noise.target(labels, logits)
         loss = F.mse_loss(f, target, reduction="sum") / (2 * len(rows))  # Eq. 4
         self.descent.down(loss)
@@ -91,4 +95,7 @@ class PraVFedClient(PassiveParty):
 
     def say(self, what: str, errors: list[float]) -> None:
         """Tell this party's own log how far it is."""
-        party_log(self.index).info("%s: squared error %.4f", what, sum(errors) / len(errors))
+        error = sum(errors) / len(errors)
+        if not math.isfinite(error):
+            raise TrainingError(f"the error of {what} is not finite; lower the learning rate")
+        party_log(self.index).info("%s: squared error %.4f", what, error)

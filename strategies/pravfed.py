@@ -9,7 +9,7 @@ and a decision net p_k, the active party h_a and p_a:
     Y'    = noise(onehot(y))                            (N, C)  once; Eq. 8
     h_k   trained at party k on ||p_k(h_k(x_k)) - Y'||^2 / (2N), for T_k epochs; Eq. 4, 5
     ACC_k = accuracy of p_k(h_k(x_k)) against argmax Y'  ()
-    W_k   = 256 ACC_k / sum_j ACC_j                     integers that sum to 256
+    W_k  ~= 256 ACC_k / sum_j ACC_j                     integers that sum to 256
     E_p   = sum_k [W_k E_k] / 256                       (N, D)  sent once, blinded; Eq. 9
     R     = p_a(h_a(x_a) + norm(E_p))                   (N, C)  trained here alone, on y
 
@@ -28,9 +28,10 @@ Deviates
     which tells more at the same epsilon; ``laplace`` is the paper's. ACC_k go to all passive
     parties through the active party, which the weights reach anyhow. Eq. 7's masks scaled by
     weights leave low bits bare in a ring; here party k sends W_k E_k under the plain mask, which is
-    the same sum. Each column of E_p is standardised on the training rows, and p_a has three layers:
-    the paper says neither, and one layer leaves much of E_p unused. The active party trains on the
-    true labels, and nothing that it computes from them leaves it.
+    the same sum. Nobody weighs less than a third of an even share: one party that weighed nearly
+    alone would be seen through the sum. Each column of E_p is standardised on the training rows,
+    and p_a has three layers: the paper says neither, and one layer leaves much of E_p unused. The
+    active party trains on the true labels, and sends nothing that it computes from them.
 Costs
     Two exchanges of training in all. Per passive party and row 4D bytes up; 8 and the noisy label
     down: 1 byte with randomised response, 4C with Laplace noise. Rows that are evaluated or
@@ -45,11 +46,12 @@ from torch import Tensor
 from vfl_flower.active import ActiveParty
 from vfl_flower.blinding import agree_keys
 from vfl_flower.codec import Array
+from vfl_flower.errors import ConfigError
 from vfl_flower.exchange import Protocol, Purpose, ask
 from vfl_flower.member import Member
 from vfl_flower.names import party_name
 from vfl_flower.training import train
-from vfl_flower.weighting import TOTAL, weights_of
+from vfl_flower.weighting import MOST_PARTIES, TOTAL, weights_of
 
 
 class PraVFed(ActiveParty):
@@ -60,6 +62,8 @@ class PraVFed(ActiveParty):
 
     def __init__(self, member: Member, y: Tensor, rows: dict[str, Array]) -> None:
         super().__init__(member, y, rows)
+        if self.parties - 1 > MOST_PARTIES:
+            raise ConfigError(f"pravfed weights up to {MOST_PARTIES} passive parties, not more")
         self.E_p = torch.empty(0)  # (rows of all parties, D); NaN where nothing was sent
         self.accuracies = torch.empty(0)  # ACC_k
         self.norm: Callable[[Tensor], Tensor] = lambda e: e

@@ -22,7 +22,7 @@ TEACHING = [name for name, method in METHODS.items() if method.teaches]
 
 def configured(method: str, **changes: object) -> RunConfig:
     small = {"models": "mlp", "epochs": 2, "batch_size": 100, "embedding_dim": 16, "bounds": "off"}
-    return RunConfig(method=method, **small, **changes)  # type: ignore[arg-type]
+    return RunConfig(method=method, **{**small, **changes})  # type: ignore[arg-type]
 
 
 @cache
@@ -96,6 +96,16 @@ def test_recorder_keeps_the_mean_of_what_came_for_each_row() -> None:
     )
     others = np.concatenate([active.rows["validation"], active.rows["test"]])
     assert not recorders[0].received["pretrain"].times[others].any()
+
+
+def test_arrays_that_are_not_about_rows_are_left_out(tmp_path: Path) -> None:
+    """A batch may have as many rows as there are classes, and so as the top model has biases."""
+    cfg = configured("c_vfl", share_labels=True, batch_size=10)
+    Sitting(cfg, tmp_path / "run").run()
+    findings = audit(tmp_path / "run", epochs=1, known=10)
+    sources = {each.source for each in findings.found}
+    assert sources == {"descend 1", "own columns"}  # nothing is learnt by its own network
+    assert found(findings, False, "descend 1", "read off").accuracy == 1
 
 
 def test_known_labels_are_not_judged() -> None:

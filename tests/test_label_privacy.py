@@ -1,12 +1,12 @@
 """Label privacy: the mechanisms keep their bound, and nothing but noised labels teaches others."""
 
+import json
 import math
 import random
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -14,18 +14,18 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from tests.contract import Tap
+from tests.contract import CASES, Tap, method_of
 from tests.sittings import Sitting
 from vfl_flower.build import build_active, build_passive
+from vfl_flower.cli import run
 from vfl_flower.config import RunConfig
-from vfl_flower.errors import ConfigError, Interrupted
+from vfl_flower.errors import ConfigError, Interrupted, RunError
 from vfl_flower.local import serve
-from vfl_flower.privacy.labels import MECHANISMS, Alibi, Laplace, RandomizedResponse
-from vfl_flower.privacy.supervision import epsilon_of, label_report, noise_of, received
-from vfl_flower.registry import METHODS
+from vfl_flower.privacy.labels import MECHANISMS, Alibi, Laplace, RandomizedResponse, compact
+from vfl_flower.privacy.supervision import NOISED, epsilon_of, label_report, noise_of, received
 
 ALL = sorted(MECHANISMS)
-TEACHING = [name for name, method in METHODS.items() if method.teaches]
+TEACHING = [case for case in CASES if method_of(case).teaches]
 epsilons = st.floats(0.001, 20)
 
 
@@ -112,24 +112,28 @@ def test_alibi_believes_its_prediction_too() -> None:
     assert torch.allclose(noise.posterior(o, logits)[0], joint / joint.sum(), atol=1e-6)
 
 
-@pytest.mark.parametrize("mechanism", ["", *ALL])
+@pytest.mark.parametrize("mechanism", ALL)
 @pytest.mark.parametrize("classes", [2, 300])
 def test_what_travels_comes_back(mechanism: str, classes: int) -> None:
-    cfg = RunConfig(label_privacy=mechanism or "none")
-    noise, y = noise_of(cfg, classes), labels(600, classes)
-    if noise is None:
-        return
-    released = noise.release(y)
+    noise = MECHANISMS[mechanism](classes, 1.0, 2.0)
+    released = noise.release(labels(600, classes))
     assert torch.equal(received(noise.publish(released), noise), released)
+
+
+@pytest.mark.parametrize(("classes", "kind"), [(256, torch.uint8), (257, torch.int32)])
+def test_classes_travel_in_the_smallest_type(classes: int, kind: torch.dtype) -> None:
+    published = compact(labels(600, classes), classes)
+    assert published.dtype == kind
+    assert torch.equal(received(published, None), labels(600, classes))
 
 
 # A run ----------------------------------------------------------------------------------------
 
 
-def noised(method: str, mechanism: str, **changes: object) -> RunConfig:
+def noised(case: str, mechanism: str, **changes: object) -> RunConfig:
     return RunConfig(
         **{  # type: ignore[arg-type]
-            "method": method,
+            **CASES[case],
             "label_privacy": mechanism,
             "models": "mlp",
             "epochs": 2,
@@ -141,38 +145,34 @@ def noised(method: str, mechanism: str, **changes: object) -> RunConfig:
     )
 
 
+def sent_under(cfg: RunConfig, shift: int, released: Tensor | None) -> list[list[object]]:
+    """Return all that reaches each passive party when every label is another class."""
+    active = build_active(cfg)
+    active.y = (active.y + shift) % 10
+    active.supervision.labels = active.y if released is None else released
+    taps = [Tap(build_passive(cfg, k).to_client()) for k in range(3)]
+    serve(active, taps)
+    return [[(ins.config, ins.parameters.tensors) for ins, _ in tap.sent] for tap in taps]
+
+
 @pytest.mark.parametrize("mechanism", ALL)
-@pytest.mark.parametrize("method", TEACHING)
-def test_what_leaves_is_a_function_of_the_noised_labels(method: str, mechanism: str) -> None:
+@pytest.mark.parametrize("case", TEACHING)
+def test_what_leaves_is_a_function_of_the_noised_labels(case: str, mechanism: str) -> None:
     """Two active parties with other labels, and by chance the same noised ones, send the same."""
-    cfg = noised(method, mechanism, blinding="none")  # masks would differ
-    sent = []
-    for shift in (0, 3):
-        active = build_active(cfg)
-        active.y = (active.y + shift) % 10
-        noise = noise_of(cfg, 10)
-        assert noise is not None
-        active.supervision.labels = noise.release(labels(len(active.y), 10), entropy(7).randbytes)
-        taps = [Tap(build_passive(cfg, k).to_client()) for k in range(3)]
-        serve(active, taps)
-        sent.append([(name, [a.tobytes() for a in arrays]) for name, arrays in taps[0].requests()])
-    assert len(sent[0]) > 1
-    assert sent[0] == sent[1]
+    cfg = noised(case, mechanism, blinding="none")  # masks would differ
+    noise = noise_of(cfg, 10)
+    assert noise is not None
+    released = noise.release(labels(1797, 10), entropy(7).randbytes)
+    one, other = (sent_under(cfg, shift, released) for shift in (0, 3))
+    assert min(map(len, one)) > 1
+    assert one == other
 
 
-@pytest.mark.parametrize("method", TEACHING)
-def test_without_protection_the_labels_decide_what_leaves(method: str) -> None:
+@pytest.mark.parametrize("case", TEACHING)
+def test_without_protection_the_labels_decide_what_leaves(case: str) -> None:
     """The test above can fail."""
-    cfg = noised(method, "none", blinding="none")
-    sent = []
-    for shift in (0, 3):
-        active = build_active(cfg)
-        active.y = (active.y + shift) % 10
-        active.supervision.labels = active.y
-        taps = [Tap(build_passive(cfg, k).to_client()) for k in range(3)]
-        serve(active, taps)
-        sent.append([(name, [a.tobytes() for a in arrays]) for name, arrays in taps[0].requests()])
-    assert sent[0] != sent[1]
+    cfg = noised(case, "none", blinding="none")
+    assert sent_under(cfg, 0, None) != sent_under(cfg, 3, None)
 
 
 def test_noise_does_not_follow_from_the_seed() -> None:
@@ -180,9 +180,9 @@ def test_noise_does_not_follow_from_the_seed() -> None:
     assert not torch.equal(one, other)
 
 
-@pytest.mark.parametrize("method", TEACHING)
-def test_noise_is_drawn_once_and_kept_when_a_run_resumes(method: str, tmp_path: Path) -> None:
-    cfg = noised(method, "randomized-response")
+@pytest.mark.parametrize("case", TEACHING)
+def test_noise_is_drawn_once_and_kept_when_a_run_resumes(case: str, tmp_path: Path) -> None:
+    cfg = noised(case, "randomized-response")
     first = Sitting(cfg, tmp_path / "run")
     with pytest.raises(Interrupted):
         first.run(stop_at=2)
@@ -191,6 +191,53 @@ def test_noise_is_drawn_once_and_kept_when_a_run_resumes(method: str, tmp_path: 
     again.run()
     assert torch.equal(again.active.supervision.labels, first.active.supervision.labels)
     assert not torch.equal(again.active.supervision.labels, fresh)
+
+
+def stopped(cfg: RunConfig, folder: Path) -> Sitting:
+    sitting = Sitting(cfg, folder)
+    with pytest.raises(Interrupted):
+        sitting.run(stop_at=2)
+    return sitting
+
+
+def test_a_run_without_checkpoints_starts_again_with_the_same_noise(tmp_path: Path) -> None:
+    cfg = noised("pravfed", "laplace")
+    first = stopped(cfg, tmp_path / "run")
+    for kept in (tmp_path / "run").rglob("checkpoint-*"):
+        kept.unlink()
+    again = Sitting(cfg, tmp_path / "run")
+    again.run()
+    assert torch.equal(again.active.supervision.labels, first.active.supervision.labels)
+
+
+def test_a_run_that_has_lost_its_noise_is_refused(tmp_path: Path) -> None:
+    cfg = noised("easter", "laplace")
+    stopped(cfg, tmp_path / "run")
+    (tmp_path / "run" / "active" / NOISED).unlink()
+    with pytest.raises(RunError, match=r"noised once more, and label-epsilon would not be true"):
+        Sitting(cfg, tmp_path / "run").run()
+
+
+def test_only_noised_labels_are_kept_in_a_file(tmp_path: Path) -> None:
+    Sitting(noised("easter", "none"), tmp_path / "bare").run()
+    assert not (tmp_path / "bare" / "active" / NOISED).exists()
+    Sitting(noised("easter", "alibi"), tmp_path / "noised").run()
+    assert (tmp_path / "noised" / "active" / NOISED).stat().st_mode & 0o777 == 0o600
+
+
+def test_seeds_add_their_epsilons_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    flags = ["--label-privacy", "laplace", "--label-epsilon", "0.5", "--epochs", "1"]
+    out = str(tmp_path / "runs")
+    assert run([*flags, "--models", "mlp", "--bounds", "off", "--seeds", "3", "--out", out]) == 0
+    summary = json.loads((tmp_path / "runs" / "result.json").read_text())
+    assert summary["label_privacy"]["epsilon"] == 1.5
+    assert "epsilon 1.5 a label in all" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("knob", ["label_epsilon", "label_sensitivity"])
+def test_knobs_that_cannot_act_are_refused(knob: str) -> None:
+    with pytest.raises(ConfigError, match="easter noises no labels unless label-privacy says how"):
+        RunConfig(**{knob: 3.0})  # type: ignore[arg-type]
 
 
 def test_result_says_what_is_covered() -> None:
@@ -222,8 +269,3 @@ def test_more_noise_teaches_less() -> None:
         serve(active, [build_passive(cfg, k).to_client() for k in range(3)])
         accuracies.append(active.progress.test["accuracy"]["active"])
     assert accuracies[0] < 0.5 < 0.8 < accuracies[1]
-
-
-def test_labels_are_not_written_where_they_teach_as_they_are() -> None:
-    assert build_active(noised("easter", "none")).supervision.state_dict() == {}
-    assert np.isfinite(build_active(noised("easter", "alibi")).supervision.labels).all()

@@ -19,14 +19,14 @@ from vfl_flower.checkpoint import steps_kept
 from vfl_flower.codec import Array
 from vfl_flower.config import RunConfig
 from vfl_flower.data import columns_of, labels_of, rows_of
-from vfl_flower.errors import BlindingError, Interrupted, PartyError
+from vfl_flower.errors import BlindingError, ConfigError, Interrupted, PartyError
 from vfl_flower.exchange import Protocol, Purpose
 from vfl_flower.local import run_local
 from vfl_flower.member import Member
 from vfl_flower.passive import PassiveParty
 from vfl_flower.privacy.supervision import noise_of
 from vfl_flower.randomness import batches
-from vfl_flower.weighting import TOTAL, integer_weights
+from vfl_flower.weighting import MOST_PARTIES, TOTAL, integer_weights
 
 CFG = RunConfig(method="pravfed", models="mlp", epochs=2, batch_size=52, local_epochs=2)
 
@@ -78,7 +78,8 @@ def pretrained(cfg: RunConfig, member: Member, train: Tensor, labels: Tensor) ->
         for at in map(torch.from_numpy, batches(cfg.seed, epoch, every, cfg.batch_size)):
             f = member.decide(member.embed_rows(train[at]))
             target = noise.target(labels[at], f) if noise else labels[at]
-            f = f.softmax(1) if cfg.local_output == "softmax" else f
+            softmax = cfg.local_output == "softmax" or cfg.label_privacy == "alibi"
+            f = f.softmax(1) if softmax else f
             member.descent.down((f - target).square().sum() / (2 * len(at)))
     member.net.eval()
     with torch.no_grad():
@@ -168,14 +169,17 @@ def test_passive_parties_write_no_checkpoint_while_nothing_is_asked(
 # Weights ----------------------------------------------------------------------------------------
 
 
-@given(st.lists(st.floats(0, 1), min_size=2, max_size=50))
-def test_weights_sum_to_the_total_and_follow_the_scores(scores: list[float]) -> None:
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=MOST_PARTIES))
+def test_weights_sum_to_the_total_and_nobody_stands_alone(scores: list[float]) -> None:
     weights = integer_weights(scores)
     assert sum(weights) == TOTAL
-    assert min(weights) >= 0
-    if sum(scores):
-        exact = TOTAL * np.array(scores) / sum(scores)
-        assert np.abs(weights - exact).max() <= 1
+    assert min(weights) >= TOTAL // (3 * len(scores)) >= 1
+
+
+@given(st.lists(st.floats(0.5, 0.9), min_size=2, max_size=8))
+def test_weights_follow_accuracies_that_are_not_far_apart(scores: list[float]) -> None:
+    exact = TOTAL * np.array(scores) / sum(scores)
+    assert np.abs(integer_weights(scores) - exact).max() <= 1
 
 
 @pytest.mark.parametrize("scores", [[0.0] * 3, [float("nan")] * 3])
@@ -183,8 +187,18 @@ def test_parties_without_any_useful_accuracy_count_alike(scores: list[float]) ->
     assert sorted(integer_weights(scores)) == [85, 85, 86]
 
 
-def test_a_party_of_no_use_counts_nothing() -> None:
-    assert integer_weights([0.5, 0.0, 0.5]) == [128, 0, 128]
+def test_a_party_of_no_use_counts_little() -> None:
+    """Half an even share before all shares are brought to a sum of one."""
+    assert integer_weights([0.5, 0.0, 0.5]) == [110, 36, 110]
+    assert integer_weights([0.9, 0.0]) == [205, 51]
+
+
+def test_more_parties_than_can_be_weighted_are_refused() -> None:
+    cfg = replace(
+        CFG, dataset="digits", partition="columns", parties=MOST_PARTIES + 2, models="mlp"
+    )
+    with pytest.raises(ConfigError, match="up to 64 passive parties"):
+        PraVFed(build_member(cfg, 0, columns_of(CFG, 0)), labels_of(CFG), {})
 
 
 def test_results_name_accuracies_and_weights() -> None:
@@ -221,6 +235,12 @@ def forge(active: PraVFed) -> None:
         return gather(phase, rows, purpose)
 
     active.gather = lie  # type: ignore[method-assign]
+
+
+def test_local_training_that_diverges_says_so_at_once() -> None:
+    active, passive = parties(replace(CFG, optimizers="sgd", learning_rates="auto,1e9,0.1,0.1"))
+    with pytest.raises(PartyError, match=r"party-1 .*local epoch 1 of 2 is not finite"):
+        run_local(active, passive)
 
 
 # Resume -----------------------------------------------------------------------------------------

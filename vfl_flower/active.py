@@ -63,6 +63,8 @@ class ActiveParty(Member, Strategy):
         Seconds to wait for the parties at the next roll call.
     latencies : array of float
         Seconds of each exchange of this sitting, the parties' and the own work included.
+    begun : bool
+        Whether an earlier sitting began this run.
     stop : bool
         Set it, from a signal handler, say, to end after the step in hand with a checkpoint.
     """
@@ -73,8 +75,6 @@ class ActiveParty(Member, Strategy):
 
     layers: ClassVar[int] = 1
     """How many linear layers its decision net has unless the run says otherwise."""
-
-    remembers = (*Member.remembers, "supervision")
 
     def __init__(self, member: Member, y: Tensor, rows: dict[str, Array]) -> None:
         super().__init__(**vars(member))
@@ -87,7 +87,7 @@ class ActiveParty(Member, Strategy):
         self.progress = Progress()
         self.resume_from: int | None = None
         self.exchange = 0
-        self.stop = False
+        self.stop, self.begun = False, False
         self.patience = self.cfg.party_timeout
         self._worker, self._busy = Worker(), False
         self._driver: Driver | None = None
@@ -121,6 +121,7 @@ class ActiveParty(Member, Strategy):
     def _sitting(self) -> Protocol:
         """Take all parties back to a checkpoint, or write the first one, and run the protocol."""
         self.observer.on_ready()
+        self.supervision.keep(self.folder, begun=self.begun)
         self.progress.started = time.monotonic()
         if self.resume_from is not None:
             yield from restore(self, self.resume_from)

@@ -41,6 +41,7 @@ def bounds_of(active: ActiveParty) -> dict[str, float]:
             label_privacy="none",
             blinding="auto",
             eval_every=0,
+            top_layers=active.cfg.top_layers or active.layers,
         )
 
     return {method: _reached(build_active(alone(method))) for method in BOUNDS}

@@ -60,6 +60,11 @@ def build_member(
             net = _network(cfg, place, x, cfg.embedding_dim)
         width = cfg.embedding_dim * (cfg.parties if joins else 1)
         own = ":" in cfg.model_of(place)
+        if joins and not isinstance(net.decide, nn.Module):
+            raise NetworkError(
+                f"{cfg.method} builds the active party's `decide` anew, for the embeddings of all "
+                f"parties; that of '{cfg.model_of(place)}' must be an nn.Module, not a method"
+            )
         deep = layers > 1 and not own
         if (private or joins or deep) and isinstance(net.decide, nn.Module):
             # The active party can work the decision net out. Where it is private it must not tell

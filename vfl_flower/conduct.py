@@ -69,7 +69,8 @@ def conduct(
             if active.cfg.tensorboard:
                 watching.append(TensorBoard(folder.path))
             active.resume_from = folder.last_checkpoint()
-            if not folder.fresh:
+            active.begun = not folder.fresh
+            if active.begun:
                 folder.begin()  # a new one begins once all parties are there
                 active.patience = active.cfg.return_timeout  # some may still be in its last sitting
         active.observer = Observers(*watching)

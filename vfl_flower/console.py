@@ -252,6 +252,10 @@ def summary_of(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "majority_share": spread([r["majority_share"] for r in results]),
         "seconds": spread([r["seconds"] for r in results]),
     }
+    if first["label_privacy"]:
+        summary["label_privacy"] = first["label_privacy"] | {
+            "epsilon": sum(r["label_privacy"]["epsilon"] for r in results)
+        }
     if first["bounds"]:
         summary["bounds"] = {
             name: spread([r["bounds"][name] for r in results]) for name in first["bounds"]
@@ -271,6 +275,8 @@ def print_summary(summary: Mapping[str, Any]) -> None:
         scores = [_spread_of_scores(more[key]) for key in ("auc", "f1")] if more else []
         table.add_row(name, f"{spread['mean']:.2%} ± {spread['std']:.2%}", *scores)
     out.print(table)
+    if privacy := summary.get("label_privacy"):
+        say(f"epsilon {privacy['epsilon']:g} a label in all: each seed noised the labels anew")
 
 
 def _spread_of_scores(spread: Mapping[str, float] | None) -> str:

@@ -12,12 +12,10 @@ PUBLIC = (
     "embeddings or their sum; party-randomness = private hides them"
 )
 
-
 PUBLISHED = (
     "some parties start from published weights, and whoever has them can work out columns from "
     "embeddings or their sum"
 )
-
 
 READABLE = (
     "passive parties can read the labels of training rows off what they receive; label-privacy "

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from vfl_flower.config import RunConfig
 
+MOST_PARTIES = 64  # a third of whose even share is still more than one
 TOTAL = 256
 """Of all weights: fine enough for accuracies, and |E_k| may still be nearly 2**15 / 256 = 128."""
 
@@ -19,6 +20,9 @@ def weights_of(cfg: RunConfig, accuracies: Tensor) -> list[int]:
 
 def integer_weights(scores: Sequence[float]) -> list[int]:
     """Divide `TOTAL` in proportion to scores, by largest remainder.
+
+    Nobody counts less than a third of an even share: if one party counted nearly alone, the sum
+    would be its embedding, and no mask would hide it.
 
     Parameters
     ----------
@@ -33,6 +37,7 @@ def integer_weights(scores: Sequence[float]) -> list[int]:
     shares = np.nan_to_num(np.array(scores, np.float64), posinf=0, neginf=0).clip(0)
     if not shares.any():
         shares = np.ones(len(scores))
+    shares = np.maximum(shares / shares.sum(), 1 / (2 * len(shares)))
     exact = TOTAL * (shares / shares.sum())
     whole = np.floor(exact).astype(int)
     most = np.argsort(whole - exact, kind="stable")  # the largest remainders first

@@ -29,6 +29,7 @@ from vfl_flower.errors import ConfigError
 from vfl_flower.local import serve
 from vfl_flower.names import party_name
 from vfl_flower.passive import PassiveParty
+from vfl_flower.privacy.supervision import epsilon_of
 from vfl_flower.registry import METHODS
 from vfl_flower.runs import RunFolder, seeds_in
 
@@ -146,7 +147,7 @@ class Stage:
         ]
         serve(active, recorders)
         noise = cfg.label_noise
-        protection = f"{noise}, epsilon {cfg.label_epsilon:g}" if noise else "none"
+        protection = f"{noise}, epsilon {epsilon_of(cfg):g}" if noise else "none"
         for source, attack, scores in self.attackers(recorders[0]):
             results = [(*self.judge(scores(each)), each.party.index) for each in recorders]
             accuracy, auc, index = max(results)
@@ -161,7 +162,8 @@ class Stage:
                 yield name, "read off", lambda each, name=name: self.read_off(each, name)  # type: ignore[misc]
             yield name, "learnt", lambda each, name=name: self.learnt(self.table(each, name))  # type: ignore[misc]
         yield "own columns", "learnt", lambda each: self.learnt(self.columns(each.party))
-        yield "own network", "read off", lambda each: self.predicted(each.party)
+        if recorder.decides():
+            yield "own network", "read off", lambda each: self.predicted(each.party)
 
     def table(self, recorder: Recorder, name: str) -> Table:
         """Return what one party got of the rows under attack."""

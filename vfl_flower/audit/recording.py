@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 import numpy as np
+import torch
 from flwr.client import Client
 from flwr.common import FitIns, FitRes, GetPropertiesIns, GetPropertiesRes
 from numpy.typing import NDArray
@@ -45,7 +46,17 @@ class Recorder(Client):
     received: dict[str, Sums] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._rows = np.empty(0, np.int32)
+        self._rows, self._others = np.empty(0, np.int32), set[str]()
+        self._before = self._decision()
+
+    def decides(self) -> bool:
+        """Tell whether the party's decision net has learnt anything."""
+        pairs = zip(self._before, self._decision(), strict=True)
+        return not all(torch.equal(before, now) for before, now in pairs)
+
+    def _decision(self) -> list[torch.Tensor]:
+        weights = self.party.net.state_dict()
+        return [each.clone() for name, each in weights.items() if name.startswith("decide.")]
 
     def get_properties(self, ins: GetPropertiesIns) -> GetPropertiesRes:
         """Answer the roll call."""
@@ -65,14 +76,20 @@ class Recorder(Client):
     def _keep(self, phase: str, arrays: list[Array]) -> None:
         if arrays and arrays[0].dtype == np.int32 and arrays[0].ndim == 1:
             self._rows, arrays = arrays[0], arrays[1:]
-        fitting = [array for array in arrays if array.shape[:1] == self._rows.shape]
-        for position, array in enumerate(fitting):
-            if array.ndim == 1:
-                array = np.eye(self.classes)[array]
-            name = phase if len(fitting) == 1 else f"{phase} {position + 1}"
-            table = array.reshape(len(array), -1)
-            if name not in self.received:
-                shape = len(self.party.x), table.shape[1]
-                self.received[name] = Sums(np.zeros(shape), np.zeros(shape[0], np.int64))
-            self.received[name].total[self._rows] += table
-            self.received[name].times[self._rows] += 1
+        for position, array in enumerate(arrays):
+            name = phase if len(arrays) == 1 else f"{phase} {position + 1}"
+            if array.shape[:1] != self._rows.shape:
+                self._others.add(name)  # not about rows, whatever a batch's length may be
+                self.received.pop(name, None)
+            elif name not in self._others:
+                self._add(name, array)
+
+    def _add(self, name: str, array: Array) -> None:
+        if array.ndim == 1 and np.issubdtype(array.dtype, np.integer):
+            array = np.eye(self.classes)[array]
+        table = array.reshape(len(array), -1)
+        if name not in self.received:
+            shape = len(self.party.x), table.shape[1]
+            self.received[name] = Sums(np.zeros(shape), np.zeros(shape[0], np.int64))
+        self.received[name].total[self._rows] += table
+        self.received[name].times[self._rows] += 1

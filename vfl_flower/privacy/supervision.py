@@ -1,21 +1,25 @@
 """What teaches in the place of the labels, so that nothing else can leave the active party."""
 
+from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
 from vfl_flower.config import RunConfig
+from vfl_flower.errors import RunError
 from vfl_flower.losses import Loss
 from vfl_flower.privacy.labels import MECHANISMS, TRUE_SENSITIVITY, LabelNoise, compact
-from vfl_flower.state import State
+from vfl_flower.state import read_state, write_state
 
+NOISED = "noised-labels.safetensors"
 COVERS = (
     "the label of each training row, against everything that passive parties receive in this run: "
     "any two values of it make what they see at most exp(epsilon) times as likely"
 )
 EXCLUDES = (
-    "columns; which rows there are; what other runs on the same labels reveal, whose epsilons add "
-    "up; metrics on validation and test rows, which stay with the active party"
+    "columns; which rows there are; that every class has a training row; what other runs on the "
+    "same labels reveal, whose epsilons add up; losses and accuracies, which the active party "
+    "computes from true labels and prints: under flwr run, the SuperLink's operator sees that"
 )
 
 
@@ -101,10 +105,30 @@ class Supervision:
         """Return the loss against true labels (B,), or the posterior of noised ones (B, C)."""
         return self._loss(logits, y)
 
-    def state_dict(self) -> State:
-        """Return the noised labels: drawing them again would cost as much again."""
-        return {} if self.noise is None else {"labels": self.labels}
+    def keep(self, folder: Path | None, *, begun: bool) -> None:
+        """Write noised labels down before they are used, or read those of an earlier sitting.
 
-    def load_state_dict(self, state: State) -> None:
-        """Take back what `state_dict` gave."""
-        self.labels = state.get("labels", self.labels)
+        Parameters
+        ----------
+        folder : Path or None
+            The active party's.
+        begun : bool
+            Whether there was an earlier sitting.
+
+        Raises
+        ------
+        RunError
+            If an earlier sitting's are gone: others would cost as much privacy again.
+        """
+        if self.noise is None or folder is None:
+            return
+        path = folder / NOISED
+        if path.exists():
+            self.labels = read_state(path)["labels"]
+        elif begun:
+            raise RunError(
+                f"{path} is missing: the labels would be noised once more, and label-epsilon would "
+                "not be true; put the file back, or start a new run"
+            )
+        else:
+            write_state(path, {"labels": self.labels})
