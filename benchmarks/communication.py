@@ -34,7 +34,7 @@ spawn = multiprocessing.get_context("spawn")
 
 CONTENDERS: dict[str, dict[str, object]] = {
     "pravfed": {"method": "pravfed"},
-    "pravfed, D = 16": {"method": "pravfed", "embedding-dim": 16},
+    "pravfed D=16": {"method": "pravfed", "embedding-dim": 16},
     "splitnn": {"method": "splitnn"},
     "c_vfl": {"method": "c_vfl"},
     "agg_vfl": {"method": "agg_vfl"},
