@@ -158,7 +158,7 @@ def _all_of(folders: "list[RunFolder]", out: Path) -> None:
     """Finish the runs of several seeds, and sum up."""
     from vfl_flower.console import print_summary, say, summary_of
     from vfl_flower.data import columns_of
-    from vfl_flower.runs import write_result
+    from vfl_flower.result import write_result
 
     results = []
     for folder in folders:

@@ -14,13 +14,14 @@ from vfl_flower.bounds import bounds_of, wanted
 from vfl_flower.data import DATASETS
 from vfl_flower.device import described
 from vfl_flower.errors import ConfigError
+from vfl_flower.evaluations import MetricsFile
 from vfl_flower.ledger import DOWN, UP
 from vfl_flower.member import code_digest
 from vfl_flower.metrics import majority_share
 from vfl_flower.observer import Observer, Observers
 from vfl_flower.privacy.supervision import label_report
 from vfl_flower.protections import protections
-from vfl_flower.runs import MetricsFile, RunFolder
+from vfl_flower.runs import RunFolder
 from vfl_flower.tensorboard import TensorBoard
 
 Carry = Callable[[ActiveParty], dict[str, Any] | None]

@@ -4,7 +4,6 @@ import fcntl
 import json
 import logging
 import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -17,66 +16,13 @@ import tomli_w
 from vfl_flower.checkpoint import steps_kept
 from vfl_flower.config import RunConfig, differences, read_toml
 from vfl_flower.errors import ConfigError, RunError
-from vfl_flower.metrics import BY_PARTY, fit_together
+from vfl_flower.metrics import fit_together
 from vfl_flower.names import member_name, party_log, party_name
-from vfl_flower.observer import Evaluation, Observer
-from vfl_flower.shape import Named, fits
+from vfl_flower.result import RESULT, RESULT_SHAPE, write_result
+from vfl_flower.shape import fits
 from vfl_flower.state import write_atomically
 
-CONFIG, METRICS, RESULT, LOG = "config.toml", "metrics.jsonl", "result.json", "log.txt"
-SEEDS = "seeds.json"
-NUMBERS = re.compile(r"\[\n[\d,\s]+\]")
-"""Whole numbers over several lines of JSON, where no text can have a line's end."""
-
-_BYTES = Named({"up": int, "down": int})
-_BOOKS = {
-    "exchanges": int,
-    "bytes_up": int,
-    "bytes_down": int,
-    "bytes_by_phase": _BYTES,
-    "bytes_by_party": _BYTES,
-}
-RESULT_SHAPE = {
-    "method": str,
-    "dataset": str,
-    "carrier": str,
-    "seed": int,
-    "seconds": float,
-    "test_accuracy": Named(float),
-    "metrics": BY_PARTY,
-    "majority_share": float,
-    "classes": [str],
-    "validation_accuracy": Named(float),
-    "bounds": (None, {"local": float, "central": float}),
-    "exchange_ms": {"median": float, "p99": float},
-    **_BOOKS,
-    "evaluation": _BOOKS,
-    "upkeep": _BOOKS,
-    "uploads_per_party": Named(int),
-    "protections": [str],
-    "unprotected": [str],
-    "figures": Named(float),
-    "epsilon": (None, float),
-    "label_privacy": (
-        None,
-        {"mechanism": str, "epsilon": float, "private": bool, "covers": str, "does_not_cover": str},
-    ),
-    "device": str,
-    "threads": int,
-    "environment": Named((str, int)),
-}
-"""What a result must have to be shown."""
-
-METRICS_SHAPE = {
-    "step": int,
-    "epoch": int,
-    "exchanges": int,
-    "bytes_up": int,
-    "bytes_down": int,
-    **{name: Named(float) for name in ("train_loss", "validation_loss", "validation_accuracy")},
-    "seconds": float,
-}
-"""What a line of metrics has."""
+CONFIG, SEEDS, LOG = "config.toml", "seeds.json", "log.txt"
 
 
 class RunFolder:
@@ -112,7 +58,7 @@ class RunFolder:
         RunError
             Says so, or that one cannot even look.
         """
-        with _refused(path):
+        with refused(path):
             if path.exists() and not path.is_dir():
                 raise RunError(f"{path} is a file; choose another out")
             if path.exists() and any(path.iterdir()):
@@ -134,7 +80,7 @@ class RunFolder:
         RunError
             If there is no run, or a knob that makes it what it is differs from its own.
         """
-        with _refused(path):
+        with refused(path):
             if not (path / CONFIG).is_file():
                 raise RunError(f"{path} holds no run ({CONFIG} is missing)")
         kept = RunConfig.from_mapping(read_toml(path / CONFIG))
@@ -150,7 +96,7 @@ class RunFolder:
         """
         if self._lock is not None:
             return
-        with _refused(self.path):
+        with refused(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock = os.open(self.path, os.O_RDONLY)
             try:
@@ -200,13 +146,6 @@ class RunFolder:
         write_result(self.path, result)
 
 
-def write_result(path: Path, result: dict[str, Any]) -> None:
-    """Write ``result.json`` into a folder."""
-    text = json.dumps(result, indent=2)
-    text = NUMBERS.sub(lambda row: re.sub(r"\s+", "", row[0]).replace(",", ", "), text)
-    write_atomically(path / RESULT, f"{text}\n".encode())
-
-
 def begin_seeds(path: Path, cfg: RunConfig, seeds: list[int]) -> None:
     """Write down which seeds a run has, in its folder, which must be free.
 
@@ -228,7 +167,7 @@ def seeds_in(path: Path, changes: dict[str, object]) -> list[RunFolder]:
     RunError
         If the list of seeds is damaged, or `changes` differ from the run's own; see `reopen`.
     """
-    with _refused(path):
+    with refused(path):
         if not (path / SEEDS).is_file():
             return []
         text = (path / SEEDS).read_text()
@@ -290,60 +229,10 @@ def party_logs(folder: RunFolder, parties: int) -> Iterator[None]:
             handler.close()
 
 
-class MetricsFile(Observer):
-    """Appends each evaluation to ``metrics.jsonl``.
-
-    Parameters
-    ----------
-    folder : RunFolder
-        Whose file.
-    """
-
-    def __init__(self, folder: RunFolder) -> None:
-        self.folder, self.path = folder, folder.path / METRICS
-
-    def on_ready(self) -> None:
-        """Begin the run."""
-        self.folder.begin()
-
-    def on_start(self, step: int, steps: int, records: list[Evaluation]) -> None:
-        """Begin with the evaluations that the checkpoint holds; later ones come again."""
-        write_atomically(self.path, "".join(map(_line, records)).encode())
-
-    def on_evaluation(self, evaluation: Evaluation) -> None:
-        """Append one line."""
-        with _refused(self.path), self.path.open("a") as file:
-            file.write(_line(evaluation))
-
-
 @contextmanager
-def _refused(path: Path) -> Iterator[None]:
+def refused(path: Path) -> Iterator[None]:
     """Turn the file system's refusals, and names that cannot be, into ours."""
     try:
         yield
     except (OSError, ValueError) as error:
         raise RunError(f"{path} cannot be used: {error}") from error
-
-
-def read_metrics(path: Path) -> list[Evaluation]:
-    """Read what `MetricsFile` wrote into a run's folder; nothing, if it is not there yet.
-
-    Raises
-    ------
-    RunError
-        If it is damaged. A last line without an end is one that is being written.
-    """
-    file = path / METRICS
-    with _refused(file):
-        text = file.read_text() if file.is_file() else ""
-    try:
-        lines = [json.loads(line) for line in text.split("\n")[:-1]]
-        if fits(lines, [METRICS_SHAPE]):
-            return [Evaluation(**line) for line in lines]
-    except (ValueError, TypeError, RecursionError):
-        pass  # it is told below
-    raise RunError(f"{file} is damaged; a resume of the run writes it anew")
-
-
-def _line(evaluation: Evaluation) -> str:
-    return json.dumps(evaluation.as_dict(), allow_nan=False) + "\n"

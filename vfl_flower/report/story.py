@@ -9,10 +9,11 @@ from typing import Any
 
 from vfl_flower.config import RunConfig
 from vfl_flower.errors import RunError
+from vfl_flower.evaluations import read_metrics
 from vfl_flower.metrics import warnings_of
 from vfl_flower.names import member_name
 from vfl_flower.observer import Evaluation
-from vfl_flower.runs import RunFolder, read_metrics, seeds_in
+from vfl_flower.runs import RunFolder, seeds_in
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,60 @@
+"""What a complete run's result must have, and how it is written."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from vfl_flower.metrics import BY_PARTY
+from vfl_flower.shape import Named
+from vfl_flower.state import write_atomically
+
+RESULT = "result.json"
+NUMBERS = re.compile(r"\[\n[\d,\s]+\]")
+"""Whole numbers over several lines of JSON, where no text can have a line's end."""
+
+_BYTES = Named({"up": int, "down": int})
+_BOOKS = {
+    "exchanges": int,
+    "bytes_up": int,
+    "bytes_down": int,
+    "bytes_by_phase": _BYTES,
+    "bytes_by_party": _BYTES,
+}
+RESULT_SHAPE = {
+    "method": str,
+    "dataset": str,
+    "carrier": str,
+    "seed": int,
+    "seconds": float,
+    "test_accuracy": Named(float),
+    "metrics": BY_PARTY,
+    "majority_share": float,
+    "classes": [str],
+    "validation_accuracy": Named(float),
+    "bounds": (None, {"local": float, "central": float}),
+    "exchange_ms": {"median": float, "p99": float},
+    **_BOOKS,
+    "evaluation": _BOOKS,
+    "upkeep": _BOOKS,
+    "uploads_per_party": Named(int),
+    "protections": [str],
+    "unprotected": [str],
+    "figures": Named(float),
+    "epsilon": (None, float),
+    "label_privacy": (
+        None,
+        {"mechanism": str, "epsilon": float, "private": bool, "covers": str, "does_not_cover": str},
+    ),
+    "device": str,
+    "threads": int,
+    "environment": Named((str, int)),
+}
+"""What a result must have to be shown."""
+
+
+def write_result(path: Path, result: dict[str, Any]) -> None:
+    """Write ``result.json`` into a folder."""
+    text = json.dumps(result, indent=2)
+    text = NUMBERS.sub(lambda row: re.sub(r"\s+", "", row[0]).replace(",", ", "), text)
+    write_atomically(path / RESULT, f"{text}\n".encode())
