@@ -48,7 +48,7 @@ class PraVFedClient(PassiveParty):
                 self.learn(rows[batch], labels[batch])
                 for batch in map(torch.from_numpy, self.batches(epoch, len(rows)))
             ]
-            self.say(f"local epoch {epoch + 1} of {cfg.local_epochs}", errors)
+            self.end_epoch(f"local epoch {epoch + 1} of {cfg.local_epochs}", errors)
         self.accuracy = self.agreement(rows, labels)
         return self.accuracy
 
@@ -93,8 +93,8 @@ class PraVFedClient(PassiveParty):
         said = torch.cat([self.decide(self.embed_rows(chunk)).argmax(1) for chunk in chunks])
         return (said == labels.argmax(1)).float().mean().reshape(1)
 
-    def say(self, what: str, errors: list[float]) -> None:
-        """Tell this party's own log how far it is."""
+    def end_epoch(self, what: str, errors: list[float]) -> None:
+        """Tell this party's own log how far it is; do not go on from what is not finite."""
         error = sum(errors) / len(errors)
         if not math.isfinite(error):
             raise TrainingError(f"the error of {what} is not finite; lower the learning rate")

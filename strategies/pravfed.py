@@ -82,11 +82,12 @@ class PraVFed(ActiveParty):
         noisy = self.supervision.published(torch.from_numpy(train))
         replies = yield ask("pretrain", train, noisy)
         self.accuracies = torch.cat(replies.tensors)
-        self.E_p = torch.full((len(self.x), self.cfg.embedding_dim), torch.nan)
 
     def gather(self, phase: str, rows: Array, purpose: Purpose) -> Protocol:
         """Get E_p of some rows (lines 11 to 18)."""
         replies = yield ask(phase, rows, self.accuracies, purpose=purpose)
+        if not len(self.E_p):
+            self.E_p = torch.full((len(self.x), self.cfg.embedding_dim), torch.nan)
         self.E_p[torch.from_numpy(rows)] = replies.sum() / TOTAL  # Eq. 9
 
     def step(self, rows: Array, y: Tensor) -> Protocol:
