@@ -16,7 +16,6 @@ NAME = re.compile(r"([A-Za-z0-9_][\w.-]{0,99})?", re.ASCII)
 
 ADDRESS = re.compile(r"([\w.-]+|\[[0-9A-Fa-f:]+\]):\d{1,5}", re.ASCII)
 LONGEST = 1e9  # seconds; Python cannot wait much longer
-UNSET = 1.0, 2.0, False  # label-epsilon, label-sensitivity and force-sensitivity
 COMPRESSION = re.compile(r"none|topk:(0?\.(?!0+$)\d{1,6}|1(\.0*)?)|quantize:([1-8]|16)")
 
 
@@ -113,8 +112,9 @@ def _label_privacy(cfg: RunConfig) -> None:
             "by, which is 2, and label-epsilon would not be true; use 2, or force-sensitivity to "
             "have it all the same, reported as not private"
         )
-    changed = cfg.label_epsilon, cfg.label_sensitivity, cfg.force_sensitivity
-    if cfg.label_privacy == "auto" and not cfg.label_noise and changed != UNSET:
+    of_noise = ("label_epsilon", "label_sensitivity", "force_sensitivity")
+    changed = any(getattr(cfg, key) != getattr(RunConfig, key) for key in of_noise)
+    if cfg.label_privacy == "auto" and not cfg.label_noise and changed:
         raise ConfigError(
             "label-epsilon, label-sensitivity or force-sensitivity is set, and "
             f"{cfg.method} noises no labels unless label-privacy says how: randomized-response, "
