@@ -20,8 +20,9 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 from torch import Tensor
 
-from vfl_flower.admm import onehot, z_update
+from vfl_flower.admm import z_update
 from vfl_flower.codec import Array
+from vfl_flower.losses import onehot
 
 RHO = 1.0
 REPEATS = 15
@@ -48,7 +49,7 @@ def objective(a: Array, dual: Array, t: Array) -> Callable[[Array], tuple[float,
 
 def reference(a: Tensor, dual: Tensor, y: Tensor) -> tuple[float, float]:
     """Solve row after row; return the seconds, and the largest entry of any gradient."""
-    columns = (a.double(), dual.double(), onehot(y, a.shape[1]))
+    columns = (a.double(), dual.double(), onehot(y, a.shape[1], torch.float64))
     rows = list(zip(*(each.numpy() for each in columns), strict=True))
     started = time.perf_counter()
     found = [minimize(objective(*row), row[0], jac=True, method="L-BFGS-B") for row in rows]

@@ -11,6 +11,7 @@ from vfl_flower.blinding import Blinder
 from vfl_flower.codec import Array
 from vfl_flower.data import DATASETS
 from vfl_flower.errors import ProtocolError, TrainingError
+from vfl_flower.losses import onehot
 from vfl_flower.member import Member
 from vfl_flower.names import party_log
 from vfl_flower.passive import PassiveParty, phase
@@ -39,9 +40,8 @@ class PraVFedClient(PassiveParty):
     @phase
     def pretrain(self, rows: Tensor, noisy: Tensor) -> Tensor:  # (N,), (N,) or (N, C) -> (1,)
         """Train on Y' (Algorithm 1); return ACC_k."""
-        cfg, labels = self.cfg, received(noisy, self.noise)
-        if self.noise is None:
-            labels = F.one_hot(labels, self.classes).float()
+        cfg = self.cfg
+        labels = onehot(received(noisy, self.noise), self.classes, torch.float32)
         self.descent.steps = cfg.local_epochs * steps_per_epoch(cfg, len(rows))
         for epoch in range(cfg.local_epochs):
             errors = [

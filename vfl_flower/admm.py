@@ -20,10 +20,10 @@ softmax(z), by the formula of Sherman and Morrison, in O(C) a row.
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from vfl_flower.errors import TrainingError
+from vfl_flower.losses import onehot
 
 RESIDUAL = 1e-10
 """Largest entry of the gradient at which a row is done."""
@@ -76,18 +76,13 @@ def z_update(
     TrainingError
         If a row of finite numbers is not done after `MOST_STEPS`.
     """
-    a, t = a.double(), onehot(target, a.shape[1])
+    a, t = a.double(), onehot(target, a.shape[1], torch.float64)
     b = t + dual.double()
     q = a + b / rho
     q = q - q.amax(1, keepdim=True)  # no softmax sees the difference
     w = nearest_distribution(rho * q) if start is None else b - rho * (start.double() - a)
     w, residual, steps = newton(q, w, rho)
     return Solution(a + (b - w) / rho, w - t, residual, steps)
-
-
-def onehot(target: Tensor, classes: int) -> Tensor:
-    """Return labels (B,) as rows of float64, (B, C); such rows stay."""
-    return (F.one_hot(target, classes) if target.dim() == 1 else target).double()
 
 
 def newton(q: Tensor, w: Tensor, rho: float) -> tuple[Tensor, float, int]:

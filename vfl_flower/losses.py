@@ -13,10 +13,15 @@ from torch import Tensor
 Loss = Callable[[Tensor, Tensor], Tensor]
 
 
+def onehot(y: Tensor, classes: int, dtype: torch.dtype) -> Tensor:
+    """Return labels (B,) as rows of zeros and a one, (B, C); rows stay rows."""
+    return (F.one_hot(y, classes) if y.dim() == 1 else y).to(dtype)
+
+
 def binary_cross_entropy(output: Tensor, y: Tensor) -> Tensor:
     """Sum over classes of the binary cross-entropy in bits; EASTER's Eq. 8."""
-    onehot = y if y.dim() == 2 else F.one_hot(y, output.shape[1]).to(output.dtype)
-    bits = F.binary_cross_entropy_with_logits(output, onehot, reduction="sum") / math.log(2)
+    rows = onehot(y, output.shape[1], output.dtype)
+    bits = F.binary_cross_entropy_with_logits(output, rows, reduction="sum") / math.log(2)
     return bits / len(y)
 
 
