@@ -45,7 +45,7 @@ from strategies.splitnn import SplitNN
 from vfl_flower.codec import Array
 from vfl_flower.compression import Mean, compression_of
 from vfl_flower.errors import ConfigError, ProtocolError
-from vfl_flower.exchange import Protocol, Value, ask, tell, tell_each
+from vfl_flower.exchange import Protocol, Replies, Value, ask, tell, tell_each
 from vfl_flower.member import Member
 
 
@@ -110,14 +110,9 @@ class CVFL(SplitNN):
             self.loss(self.predict([self.embed_rows(rows), *E[1:]]), y).backward()
             self.descent.step(of=Q)
 
-    def infer(self, rows: Array) -> Protocol:
-        """Return the one prediction for some rows."""
-        replies = yield ask(
-            "embed_only", rows, own=lambda: self.embed_rows(rows), purpose="evaluation"
-        )
-        E = [replies.own, *self.restored(replies.arrays, rows)]
-        R = self.compute(lambda: self.predict(E), training=False)
-        return [R]
+    def received(self, replies: Replies, rows: Array) -> list[Tensor]:
+        """Return the passive parties' embeddings as far as they came, each (B, D)."""
+        return self.restored(replies.arrays, rows)
 
     def figures(self) -> dict[str, float]:
         """Return the mean over batches and passive parties of |C(E_k) - E_k|^2 / |E_k|^2."""

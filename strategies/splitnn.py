@@ -34,7 +34,7 @@ from torch import Tensor
 
 from vfl_flower.active import ActiveParty
 from vfl_flower.codec import Array
-from vfl_flower.exchange import Protocol, ask, tell_each
+from vfl_flower.exchange import Protocol, Replies, ask, tell_each
 from vfl_flower.training import train
 
 
@@ -55,7 +55,7 @@ class SplitNN(ActiveParty):
     def step(self, rows: Array, y: Tensor) -> Protocol:
         """Train all parties on one batch; return the one loss."""
         replies = yield ask("embed", rows, own=lambda: self.embed_rows(rows))
-        E = [replies.own, *replies.tensors]
+        E = [replies.own, *self.received(replies, rows)]
         L, g = self.compute(lambda: self.down_to_embeddings(E, y))
         yield tell_each("update", g[1:], own=lambda: self.learn(E[0], g[0]))
         return [L]
@@ -86,11 +86,15 @@ class SplitNN(ActiveParty):
         """Return R."""
         return self.decide(torch.cat(list(E), 1))
 
+    def received(self, replies: Replies, rows: Array) -> list[Tensor]:
+        """Return the passive parties' embeddings, each (B, D)."""
+        return replies.tensors
+
     def infer(self, rows: Array) -> Protocol:
         """Return the one prediction for some rows."""
         replies = yield ask(
             "embed_only", rows, own=lambda: self.embed_rows(rows), purpose="evaluation"
         )
-        E = [replies.own, *replies.tensors]
+        E = [replies.own, *self.received(replies, rows)]
         R = self.compute(lambda: self.predict(E), training=False)
         return [R]
