@@ -43,7 +43,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from vfl_flower.active import ActiveParty
+from strategies.local import Local
 from vfl_flower.blinding import agree_keys
 from vfl_flower.codec import Array
 from vfl_flower.errors import ConfigError
@@ -54,11 +54,11 @@ from vfl_flower.training import train
 from vfl_flower.weighting import MOST_PARTIES, TOTAL, weights_of
 
 
-class PraVFed(ActiveParty):
+class PraVFed(Local):
     """One upload of embeddings that were learnt from noisy labels; then no word more."""
 
     layers = 3
-    remembers = (*ActiveParty.remembers, "E_p", "accuracies")
+    remembers = (*Local.remembers, "E_p", "accuracies")
 
     def __init__(self, member: Member, y: Tensor, rows: dict[str, Array]) -> None:
         super().__init__(member, y, rows)
@@ -92,11 +92,7 @@ class PraVFed(ActiveParty):
 
     def step(self, rows: Array, y: Tensor) -> Protocol:
         """Train on one batch, and true labels, without a word to anybody (lines 20 to 26)."""
-        index = torch.from_numpy(rows)
-        loss = self.compute(lambda: self.loss(self.predict(index), self.y[index]))
-        self.descent.down(loss)
-        yield from ()
-        return [loss.item()]
+        return (yield from super().step(rows, self.y[torch.from_numpy(rows)]))
 
     def infer(self, rows: Array) -> Protocol:
         """Return logits; the others embed what they have not embedded yet."""
@@ -104,7 +100,7 @@ class PraVFed(ActiveParty):
         new = index[self.E_p[index].isnan().any(1)].numpy()
         if len(new):
             yield from self.gather("embed_only", new, "evaluation")
-        return [self.compute(lambda: self.predict(index), training=False)]
+        return (yield from super().infer(rows))
 
     def figures(self) -> dict[str, float]:
         """Return ACC_k and W_k / 256 of every passive party."""
@@ -116,9 +112,10 @@ class PraVFed(ActiveParty):
             for what, value in (("local_accuracy", accuracy), ("weight", weight / TOTAL))
         }
 
-    def predict(self, rows: Tensor) -> Tensor:
-        """R = p_a(h_a(x_a) + norm(E_p)): (B,) -> (B, C)."""
-        return self.decide(self.embed_rows(rows) + self.norm(self.E_p[rows]))
+    def predict(self, rows: Array) -> Tensor:  # (B,) -> (B, C)
+        """R = p_a(h_a(x_a) + norm(E_p))."""
+        E_p = self.E_p[torch.from_numpy(rows)]
+        return self.decide(self.embed_rows(rows) + self.norm(E_p))
 
 
 def standardiser(E: Tensor) -> Callable[[Tensor], Tensor]:
