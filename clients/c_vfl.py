@@ -3,12 +3,11 @@
 Its network's decision net is not used.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 import torch
 from torch import Tensor
 
+from clients.fedbcd import FedBCDClient
 from vfl_flower.codec import Array
 from vfl_flower.compression import compression_of, relative_error
 from vfl_flower.data import DATASETS
@@ -16,20 +15,15 @@ from vfl_flower.errors import ProtocolError
 from vfl_flower.losses import LOSSES
 from vfl_flower.member import Member
 from vfl_flower.nets import head
-from vfl_flower.passive import PassiveParty, phase
+from vfl_flower.passive import phase
 from vfl_flower.privacy.supervision import matched, noise_of, received
-from vfl_flower.tape import Tape
 
 
-class CVFLClient(PassiveParty):
+class CVFLClient(FedBCDClient):
     """Embeds its columns, compresses that, and takes Q steps on what comes back."""
-
-    parts = (Tape,)
-    tape: Tape
 
     def __init__(self, member: Member) -> None:
         super().__init__(member)
-        self.tape.passes = {"embed": self.embed_rows}
         self.compression = compression_of(self.cfg.compression, self.cfg.embedding_dim)
         classes = DATASETS[self.cfg.dataset].classes
         self.noise = noise_of(self.cfg, classes)
@@ -46,12 +40,6 @@ class CVFLClient(PassiveParty):
         message = self.compression.compress(E_k)
         error = relative_error(E_k, self.compression.restore(message, len(rows)))
         return *message, np.array(error, np.float32)
-
-    @phase(after="embed")
-    def update(self, g_k: Tensor) -> None:  # (B, D) ->
-        """Take Q steps on dL/dE_k, as it was before the first."""
-        for E_k in self.embeddings():
-            E_k.backward(g_k)
 
     @phase(after="embed")
     def descend(self, y: Tensor, *given: Tensor) -> None:
@@ -72,14 +60,6 @@ class CVFLClient(PassiveParty):
         arrays = [message.numpy() for message in messages]
         parts = [arrays[n : n + each] for n in range(0, len(arrays), each)]
         return [self.compression.restore(part, rows) for part in parts]
-
-    def embeddings(self) -> Iterator[Tensor]:
-        """Yield E_k as the weights are now, Q times, and step on the gradients after each."""
-        rows, E_k = self.tape["embed"]
-        for step in range(self.cfg.local_steps):
-            self.descent.zero()
-            yield self.embed_rows(rows) if step else E_k
-            self.descent.step(of=self.cfg.local_steps)
 
     @phase(training=False)
     def embed_only(self, rows: Tensor) -> tuple[Array, ...]:  # (B,) int32 -> C(E_k)

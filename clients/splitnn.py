@@ -6,7 +6,7 @@ Its network's decision net is not used.
 from torch import Tensor
 
 from vfl_flower.member import Member
-from vfl_flower.passive import PassiveParty, phase
+from vfl_flower.passive import Answer, PassiveParty, phase
 from vfl_flower.tape import Tape
 
 
@@ -21,7 +21,7 @@ class SplitNNClient(PassiveParty):
         self.tape.passes = {"embed": self.embed_rows}
 
     @phase
-    def embed(self, rows: Tensor) -> Tensor:  # (B,) int32 -> (B, D)
+    def embed(self, rows: Tensor) -> Answer:  # (B,) int32 -> (B, D)
         """Begin a step: E_k."""
         return self.tape.start("embed", rows)
 
@@ -33,6 +33,6 @@ class SplitNNClient(PassiveParty):
         self.descent.step()
 
     @phase(training=False)
-    def embed_only(self, rows: Tensor) -> Tensor:  # (B,) int32 -> (B, D)
+    def embed_only(self, rows: Tensor) -> Answer:  # (B,) int32 -> (B, D)
         """Embed rows without learning from them."""
         return self.embed_rows(rows)

@@ -1,8 +1,8 @@
 """Compressed-VFL, active party.
 
 Castiglia et al. 2022, "Compressed-VFL: Communication-Efficient Learning with Vertically Partitioned
-Data", arXiv:2206.08330, Algorithm 1. SplitNN with fewer bytes: embeddings travel compressed, and
-all parties take Q steps (``local-steps``) between two exchanges.
+Data", arXiv:2206.08330, Algorithm 1. FedBCD with fewer bytes: all parties take Q steps
+(``local-steps``) between two exchanges, and embeddings travel compressed.
 
 Notation as in `strategies.splitnn`, and C for the compression (`vfl_flower.compression`):
 
@@ -41,7 +41,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from strategies.splitnn import SplitNN
+from strategies.fedbcd import FedBCD
 from vfl_flower.codec import Array
 from vfl_flower.compression import Mean, compression_of
 from vfl_flower.errors import ConfigError, ProtocolError
@@ -49,11 +49,10 @@ from vfl_flower.exchange import Protocol, Replies, Value, ask, tell, tell_each
 from vfl_flower.member import Member
 
 
-class CVFL(SplitNN):
-    """SplitNN with compressed embeddings and Q steps between exchanges."""
+class CVFL(FedBCD):
+    """FedBCD with compressed embeddings, and with the loss itself in the place of g_k if shared."""
 
-    remembers = (*SplitNN.remembers, "error")
-    top_first = False
+    remembers = (*FedBCD.remembers, "error")
 
     def __init__(self, member: Member, y: Tensor, rows: dict[str, Array]) -> None:
         super().__init__(member, y, rows)
@@ -99,16 +98,6 @@ class CVFL(SplitNN):
         return [
             weights.detach().cpu() for weights in cast("nn.Module", self.net.decide).parameters()
         ]
-
-    def descend(self, rows: Array, y: Tensor, E: Sequence[Tensor], g_0: Tensor) -> None:
-        """Take the Q steps of p and h_0, the first of them with the gradients that are there."""
-        Q = self.cfg.local_steps
-        E[0].backward(g_0)
-        self.descent.step(of=Q)
-        for _ in range(Q - 1):
-            self.descent.zero()
-            self.loss(self.predict([self.embed_rows(rows), *E[1:]]), y).backward()
-            self.descent.step(of=Q)
 
     def received(self, replies: Replies, rows: Array) -> list[Tensor]:
         """Return the passive parties' embeddings as far as they came, each (B, D)."""

@@ -71,6 +71,7 @@ FORMULAS: dict[str, Bytes] = {
     "vfedmh": easter_bytes,
     "pravfed": pravfed_bytes,
     "splitnn": splitnn_bytes,
+    "fedbcd": splitnn_bytes,
     "c_vfl": c_vfl_bytes,
     "c_vfl as published": published_bytes,
     "agg_vfl": agg_vfl_bytes,

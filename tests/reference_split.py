@@ -41,7 +41,7 @@ def splitnn_step_after(members: Sequence[Member], rows: Tensor, y: Tensor, loss:
         m.descent.step()
 
 
-def c_vfl_step(
+def several_steps(
     members: Sequence[Member],
     rows: Tensor,
     y: Tensor,

@@ -18,7 +18,7 @@ on_each_carrier = pytest.mark.parametrize("carrier", CARRIERS)
 READS_LABELS = {"easter": "update", "vfedmh": "update", "agg_vfl": "update"}
 """The phase from whose array a party reads the batch's labels, for methods that admit it."""
 
-TELLS_CLASSES_APART = {"splitnn": "update", "c_vfl": "update"}
+TELLS_CLASSES_APART = {"splitnn": "update", "fedbcd": "update", "c_vfl": "update"}
 """The phase whose rows are alike for rows of one class."""
 
 EXCHANGES = {"easter": (2, 2), "vfedmh": (2, 2), "pravfed": (2, 1)}

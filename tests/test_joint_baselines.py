@@ -10,7 +10,7 @@ from tests.reference import Step, joint
 from tests.reference_split import (
     agg_vfl_step,
     alone_step,
-    c_vfl_step,
+    several_steps,
     splitnn_step,
     splitnn_step_after,
 )
@@ -24,6 +24,8 @@ Knobs = dict[str, str | int | bool]
 CASES: dict[str, Knobs] = {
     "splitnn": {"method": "splitnn"},
     "splitnn after": {"method": "splitnn", "top_gradient": "after"},
+    "fedbcd": {"method": "fedbcd"},
+    "fedbcd in two steps": {"method": "fedbcd", "local_steps": 2},
     "c_vfl": {"method": "c_vfl"},
     "c_vfl in three bits": {"method": "c_vfl", "compression": "quantize:3", "local_steps": 2},
     "c_vfl top-k": {"method": "c_vfl", "compression": "topk:0.3", "local_steps": 3},
@@ -37,15 +39,17 @@ CASES: dict[str, Knobs] = {
 
 def step_of(cfg: RunConfig) -> Step:
     """Return the joint program of a configuration."""
-    c_vfl = partial(
-        c_vfl_step,
-        compression=compression_of(cfg.compression, cfg.embedding_dim),
+    compression = cfg.compression if cfg.method == "c_vfl" else "none"
+    in_several_steps = partial(
+        several_steps,
+        compression=compression_of(compression, cfg.embedding_dim),
         steps=cfg.local_steps,
-        shared=cfg.share_labels,
+        shared=cfg.labels_shared,
     )
     steps: dict[str, Step] = {
         "splitnn": splitnn_step_after if cfg.top_gradient == "after" else splitnn_step,
-        "c_vfl": c_vfl,
+        "fedbcd": in_several_steps,
+        "c_vfl": in_several_steps,
         "agg_vfl": partial(agg_vfl_step, rounded=cfg.blinded),
         "local": alone_step,
         "central": alone_step,
@@ -82,9 +86,16 @@ def test_networks_with_dropout_and_batch_statistics(
     assert_joint(configured(case, models="own-dropout"))
 
 
-def test_c_vfl_is_splitnn_where_nothing_is_compressed_and_every_step_is_an_exchange() -> None:
-    plain = configured("splitnn")
-    same = configured("c_vfl", compression="none", local_steps=1)
+def test_fedbcd_is_splitnn_where_every_step_is_an_exchange() -> None:
+    assert_equal(
+        distributed(configured("fedbcd", local_steps=1)), distributed(configured("splitnn"))
+    )
+
+
+@pytest.mark.parametrize("steps", [1, 3])
+def test_c_vfl_is_fedbcd_where_nothing_is_compressed(steps: int) -> None:
+    plain = configured("fedbcd", local_steps=steps)
+    same = configured("c_vfl", compression="none", local_steps=steps)
     assert_equal(distributed(same), distributed(plain))
 
 

@@ -117,20 +117,20 @@ class RunConfig:
 
     top_gradient: str = knob(
         "before",
-        "splitnn and c_vfl",
+        "baselines",
         "splitnn's gradients of the top model: before or after its own step",
     )
     compression: str = knob(
         "quantize:8",
-        "splitnn and c_vfl",
+        "baselines",
         "c_vfl's embeddings: topk:SHARE of each row, quantize:BITS a number, or none",
     )
     local_steps: int = knob(
-        4, "splitnn and c_vfl", "c_vfl's steps of every party between exchanges, Q"
+        4, "baselines", "fedbcd's and c_vfl's steps of every party between exchanges, Q"
     )
     share_labels: bool = knob(
         False,
-        "splitnn and c_vfl",
+        "baselines",
         "c_vfl as published: passive parties are given the labels and others' embeddings",
     )
 

@@ -57,6 +57,7 @@ METHODS = {
     ),
     "vfedmh": Method("strategies.vfedmh:VFedMH", "clients.vfedmh:VFedMHClient", blinds=True),
     "splitnn": Method("strategies.splitnn:SplitNN", "clients.splitnn:SplitNNClient", blinds=False),
+    "fedbcd": Method("strategies.fedbcd:FedBCD", "clients.fedbcd:FedBCDClient", blinds=False),
     "c_vfl": Method("strategies.c_vfl:CVFL", "clients.c_vfl:CVFLClient", blinds=False, shares=True),
     "agg_vfl": Method("strategies.agg_vfl:AggVFL", "clients.agg_vfl:AggVFLClient", blinds=True),
     "local": Method(

@@ -1,0 +1,29 @@
+"""FedBCD, passive party.  Notation, and what it learns, as in `strategies.fedbcd`.
+
+Its network's decision net is not used.
+"""
+
+from collections.abc import Iterator
+
+from torch import Tensor
+
+from clients.splitnn import SplitNNClient
+from vfl_flower.passive import phase
+
+
+class FedBCDClient(SplitNNClient):
+    """Embeds its columns, and takes Q steps on one gradient of its embedding."""
+
+    @phase(after="embed")
+    def update(self, g_k: Tensor) -> None:  # (B, D) ->
+        """Take Q steps on dL/dE_k, as it was before the first."""
+        for E_k in self.embeddings():
+            E_k.backward(g_k)
+
+    def embeddings(self) -> Iterator[Tensor]:
+        """Yield E_k as the weights are now, Q times, and step on the gradients after each."""
+        rows, E_k = self.tape["embed"]
+        for step in range(self.cfg.local_steps):
+            self.descent.zero()
+            yield self.embed_rows(rows) if step else E_k
+            self.descent.step(of=self.cfg.local_steps)
