@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -32,8 +32,12 @@ EPOCHS = 2
 CASES: dict[str, dict[str, Any]] = {method: {"method": method} for method in METHODS} | {
     "pravfed": {"method": "pravfed", "label_privacy": "none"},  # noise is no function of the seed
     "c_vfl as published": {"method": "c_vfl", "share_labels": True, "compression": "topk:0.5"},
+    "vafl in turns": {"method": "vafl", "vafl_mode": "asynchronous"},
 }
 """What the contract is kept by: every method, and what sends something else than its default."""
+
+IN_TURNS = {"vafl in turns"}
+"""Cases in which a batch is one passive party's, and not everybody's."""
 
 
 def method_of(case: str) -> Method:
@@ -69,16 +73,18 @@ class Tap(Client):
         self.sent.append((ins, res))
         return res
 
-    def requests(self) -> list[tuple[str, list[Array]]]:
-        """Return every phase asked of this party, with its arrays, in order."""
-        found = []
+    def numbered(self) -> Iterator[tuple[int, str, list[Array]]]:
+        """Yield every phase asked of this party, with its exchange and its arrays, in order."""
         for ins, _ in self.sent:
             arrays = from_parameters(ins.parameters)
             counts = [int(n) for n in str(ins.config["arrays"]).split(",")]
             for phase, count in zip(str(ins.config["phases"]).split(","), counts, strict=True):
-                found.append((phase, arrays[:count]))
+                yield int(ins.config["exchange"]), phase, arrays[:count]
                 arrays = arrays[count:]
-        return found
+
+    def requests(self) -> list[tuple[str, list[Array]]]:
+        """Return every phase asked of this party, with its arrays, in order."""
+        return [(phase, arrays) for _, phase, arrays in self.numbered()]
 
     def replies(self) -> list[Array]:
         """Return every array that left this party."""
@@ -190,10 +196,20 @@ class Run:
         asked = training & {phases[-1] for phases in requests}
         return asked, training - asked
 
-    def batches(self) -> list[Array]:
-        """Return the rows of every training batch, from the wire; or all rows, if asked once."""
+    def batches(self, *places: int) -> list[Array]:
+        """Return the rows of every training batch, from the wire; or all rows, if asked once.
+
+        Those that some passive parties were asked for, or any.
+        """
         asked, _ = self.phases()
-        return [rows for phase, rows in self.asked_rows() if phase in asked]
+        taps = [self.taps[k] for k in places or range(len(self.taps))]
+        by_exchange = {
+            number: arrays[0]
+            for tap in taps
+            for number, phase, arrays in tap.numbered()
+            if phase in asked and arrays and of_rows(arrays[0])
+        }
+        return [by_exchange[number] for number in sorted(by_exchange)]
 
     def evaluations(self) -> list[Array]:
         """Return the rows of every evaluation, from the wire."""

@@ -74,6 +74,8 @@ FORMULAS: dict[str, Bytes] = {
     "fedbcd": splitnn_bytes,
     "c_vfl": c_vfl_bytes,
     "c_vfl as published": published_bytes,
+    "vafl": splitnn_bytes,
+    "vafl in turns": splitnn_bytes,
     "agg_vfl": agg_vfl_bytes,
     "local": lambda b: {},
     "central": lambda b: {},

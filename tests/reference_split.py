@@ -7,8 +7,10 @@ from torch import Tensor
 
 from tests.reference import total
 from vfl_flower.compression import Compression
+from vfl_flower.config import RunConfig
 from vfl_flower.losses import Loss
 from vfl_flower.member import Member
+from vfl_flower.randomness import turn
 
 
 def zero(members: Sequence[Member]) -> None:
@@ -74,6 +76,36 @@ def several_steps(
             else:
                 E_k.backward(g[place - 1])
             m.descent.step(of=steps)
+
+
+class Vafl:
+    """Takes steps of everybody, or of one passive party in turn, who adds its present embedding."""
+
+    def __init__(self, cfg: RunConfig) -> None:
+        K, self.seed, self.steps = cfg.parties - 1, cfg.seed, 0
+        self.in_turns = cfg.vafl_mode == "asynchronous"
+        self.alpha = torch.nn.Parameter(torch.full((K + 1,), 1 / (K + 1)))
+        self.last = [torch.zeros(0)] * K
+
+    def __call__(self, members: Sequence[Member], rows: Tensor, y: Tensor, loss: Loss) -> None:
+        active, *passive = members
+        if not self.steps:
+            active.net.register_parameter("aggregation_weights", self.alpha)
+            active.descent.optimizer.add_param_group({"params": [self.alpha]})
+            self.last = [torch.zeros(len(y), m.cfg.embedding_dim) for m in passive]
+        K = len(passive)
+        places = [turn(self.seed, self.steps, K)] if self.in_turns else range(K)
+        E = [each[rows] for each in self.last]
+        for k in places:
+            E[k] = passive[k].embed_rows(rows)
+            self.last[k][rows] = E[k].detach()
+        taught = [active, *(passive[k] for k in places)]
+        zero(taught)
+        joint = torch.stack([active.embed_rows(rows), *E])
+        loss(active.decide((self.alpha[:, None, None] * joint).sum(0)), y[rows]).backward()
+        for m in taught:
+            m.descent.step()
+        self.steps += 1
 
 
 def agg_vfl_step(

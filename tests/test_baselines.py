@@ -49,7 +49,7 @@ def test_stopped_runs_go_on_as_if_nothing_had_happened(case: str, tmp_path: Path
 
 
 @pytest.mark.parametrize("nets", ["own-dropout", "global-dropout"])
-@pytest.mark.parametrize("method", ["splitnn", "fedbcd", "c_vfl", "agg_vfl"])
+@pytest.mark.parametrize("method", ["splitnn", "fedbcd", "c_vfl", "vafl", "agg_vfl"])
 def test_rebuilt_parties_repeat_dropout_and_statistics(
     method: str, nets: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,7 +104,7 @@ def test_central_is_refused_between_machines() -> None:
 
 
 def test_methods_that_do_not_blind_say_so() -> None:
-    for method in ("splitnn", "fedbcd", "c_vfl"):
+    for method in ("splitnn", "fedbcd", "c_vfl", "vafl"):
         assert not RunConfig(method=method).blinded
         with pytest.raises(ConfigError, match="needs each party's own answer"):
             RunConfig(method=method, blinding="pairwise")

@@ -20,6 +20,7 @@ from tests.contract import (
     CARRIERS,
     CASES,
     EPOCHS,
+    IN_TURNS,
     Delayed,
     Forgetful,
     Run,
@@ -123,11 +124,11 @@ def test_stock_server_drives_it(method: str, carrier: str) -> None:
     taps = [Tap(Delayed(client, k)) for k, client in enumerate(parties.clients)]
     for k, tap in enumerate(taps):
         manager.register(LocalProxy(f"client-{k}", tap))
-    exchanges = finished(method, "local").active.exchange
-    Server(client_manager=manager, strategy=active).fit(exchanges + 5, None)
+    run = finished(method, "local")
+    Server(client_manager=manager, strategy=active).fit(run.active.exchange + 5, None)
     ours = [active.net.state_dict(), *parties.weights()]
-    assert differing(ours, finished(method, "local").weights) == []
-    assert [len(tap.sent) for tap in taps] == [exchanges] * K
+    assert differing(ours, run.weights) == []
+    assert [len(tap.sent) for tap in taps] == [len(tap.sent) for tap in run.taps]
 
 
 # Failures -------------------------------------------------------------------------------------
@@ -261,23 +262,26 @@ def test_exchange_counter_must_grow(method: str, tmp_path: Path) -> None:
 # What travels ---------------------------------------------------------------------------------
 
 
-def sizes_of(run: Run) -> list[int]:
-    """Return the rows of every batch: of all training rows, where they are asked once."""
+def sizes_of(method: str, run: Run, k: int) -> list[int]:
+    """Return the rows of every batch of a party: all training rows, where they are asked once."""
+    if method in IN_TURNS:
+        return [len(rows) for rows in run.batches(k)]
     return SIZES * EPOCHS if run.active.ledger.exchanges["training"] != 2 else [TRAIN]
 
 
 @on_each_carrier
 def test_payload_equals_the_header_formula(method: str, carrier: str) -> None:
     assert sum(SIZES) == TRAIN
-    ledger = finished(method, carrier).active.ledger
-    steps = [FORMULAS[method](b) for b in sizes_of(finished(method, carrier))]
+    run = finished(method, carrier)
+    payload = run.active.ledger.payload
     for k in range(K):
+        steps = [FORMULAS[method](b) for b in sizes_of(method, run, k)]
         for phase, direction in steps[0]:
             expected = sum(sum(step[phase, direction]) for step in steps)
-            booked = ledger.payload[f"party-{k + 1}", "training", phase, direction]
+            booked = payload[f"party-{k + 1}", "training", phase, direction]
             assert booked == expected, (phase, direction)
-    training = {(ph, d): n for (_, p, ph, d), n in ledger.payload.items() if p == "training" and n}
-    assert set(training) == set(steps[0])
+    training = {(ph, d): n for (_, p, ph, d), n in payload.items() if p == "training" and n}
+    assert set(training) == set(FORMULAS[method](BATCH))
 
 
 @on_each_carrier
@@ -293,4 +297,4 @@ def test_framing_is_headers_and_config(method: str, carrier: str) -> None:
             each += len(f"{phase},{count},") if phase in told else keys + len(f"{phase}{count}")
         for k in range(K):
             booked = run.active.ledger.framing[f"party-{k + 1}", "training", phase, direction]
-            assert booked == each * len(sizes_of(run)), (phase, direction)
+            assert booked == each * len(sizes_of(method, run, k)), (phase, direction)

@@ -6,7 +6,7 @@ import torch
 from flwr.common import FitIns, FitRes
 
 from strategies.c_vfl import CVFL
-from tests.contract import CARRIERS, CASES, EPOCHS, Run, finished, method_of
+from tests.contract import CARRIERS, CASES, EPOCHS, IN_TURNS, Run, finished, method_of
 from vfl_flower.codec import Array, from_parameters
 from vfl_flower.data import DATASETS, all_columns, columns_of, labels_of
 from vfl_flower.data.holdings import _features
@@ -18,7 +18,9 @@ on_each_carrier = pytest.mark.parametrize("carrier", CARRIERS)
 READS_LABELS = {"easter": "update", "vfedmh": "update", "agg_vfl": "update"}
 """The phase from whose array a party reads the batch's labels, for methods that admit it."""
 
-TELLS_CLASSES_APART = {"splitnn": "update", "fedbcd": "update", "c_vfl": "update"}
+TELLS_CLASSES_APART = dict.fromkeys(
+    ("splitnn", "fedbcd", "c_vfl", "vafl", "vafl in turns"), "update"
+)
 """The phase whose rows are alike for rows of one class."""
 
 EXCHANGES = {"easter": (2, 2), "vfedmh": (2, 2), "pravfed": (2, 1)}
@@ -55,16 +57,22 @@ def secrets_of(run: Run, place: int, rows: Array) -> set[bytes]:
     return columns_in(x.numpy()[rows]) | columns_in(pixels[rows]) | columns_in(words[rows])
 
 
-def batches_asked(run: Run) -> list[Array]:
-    """Return the rows of every batch and evaluation, from the wire."""
-    return [rows for _, rows in run.asked_rows()]
+def batches_asked(run: Run, k: int) -> list[Array]:
+    """Return the rows of every batch and evaluation that a party is asked for, from the wire."""
+    return [rows for _, rows in run.asked_rows(k)]
+
+
+def batches_of_all(run: Run) -> list[Array]:
+    """Return the rows of every batch and evaluation that anybody is asked for, each once."""
+    asked = [rows for k in range(len(run.taps)) for rows in batches_asked(run, k)]
+    return list({rows.tobytes(): rows for rows in asked}.values())
 
 
 def replies_of(run: Run, k: int) -> list[Array]:
     """Return what left a party, and what compressed replies are read as."""
     found = run.taps[k].replies()
     if isinstance(run.active, CVFL):
-        asked = (batches_asked(run), [r for r in map(arrays_of, run.taps[k].sent) if r])
+        asked = (batches_asked(run, k), [r for r in map(arrays_of, run.taps[k].sent) if r])
         for rows, reply in zip(*asked, strict=True):
             message = reply[: len(run.active.compression.layout(1))]
             found.append(run.active.compression.restore(message, len(rows)).numpy())
@@ -78,9 +86,10 @@ def arrays_of(sent: tuple[FitIns, FitRes]) -> list[Array]:
 @on_each_carrier
 def test_no_columns_leave_a_party(method: str, carrier: str) -> None:
     run = finished(method, carrier)
-    batches = batches_asked(run)
-    assert len(batches) > 10 or method in ONCE
+    least = 10 / len(run.taps) if method in IN_TURNS else 10
     for place in range(1, run.active.parties):
+        batches = batches_asked(run, place - 1)
+        assert len(batches) > least or method in ONCE
         secrets = set().union(*(secrets_of(run, place, rows) for rows in batches))
         assert len(secrets) > 100
         sent = set().union(*map(columns_in, replies_of(run, place - 1)))
@@ -93,10 +102,10 @@ def test_neither_labels_nor_columns_leave_the_active_party(method: str, carrier:
     run = finished(method, carrier)
     y = labels_of(run.active.cfg).numpy()
     secrets: set[bytes] = set()
-    for rows in batches_asked(run):
+    for rows in batches_of_all(run):
         secrets |= columns_in(y[rows]) | columns_in(np.eye(10)[y[rows]])
         secrets |= secrets_of(run, 0, rows)
-    labels = {column for rows in batches_asked(run) for column in columns_in(y[rows])}
+    labels = {column for rows in batches_of_all(run) for column in columns_in(y[rows])}
     for tap in run.taps:
         sent = set().union(*(columns_in(a) for _, arrays in tap.requests() for a in arrays))
         assert len(sent) > 10
@@ -108,7 +117,7 @@ def test_neither_labels_nor_columns_leave_the_active_party(method: str, carrier:
 def test_the_two_tests_above_can_see(method: str) -> None:
     """A leaked column is found in an array whatever stands beside it."""
     run = finished(method, "local")
-    rows = batches_asked(run)[0]
+    rows = batches_asked(run, 0)[0]
     x = columns_of(run.active.cfg, 1).numpy()[rows].reshape(len(rows), -1)
     noise = np.random.default_rng(0).normal(size=(len(rows), 3)).astype(np.float32)
     assert columns_in(np.hstack([noise, x[:, 3:5]])) & secrets_of(run, 1, rows)
@@ -136,9 +145,9 @@ def test_gradients_of_embeddings_tell_classes_apart(method: str) -> None:
     run = finished(method, "local")
     y = labels_of(run.active.cfg).numpy()
     phase = TELLS_CLASSES_APART[method]
-    for tap in run.taps:
+    for k, tap in enumerate(run.taps):
         last = [a[0] for p, a in tap.requests() if p == phase][-3]
-        rows, directions = run.batches()[-3], last / np.linalg.norm(last, axis=1, keepdims=True)
+        rows, directions = run.batches(k)[-3], last / np.linalg.norm(last, axis=1, keepdims=True)
         alike = directions @ directions.T - 2 * np.eye(len(rows))
         assert (y[rows[alike.argmax(1)]] == y[rows]).mean() > 0.8  # a tenth by chance
 
@@ -166,12 +175,26 @@ def test_embeddings_leave_as_masked_words(method: str) -> None:
     assert np.abs(counts - 1 / 16).max() < 0.005
 
 
-def test_rows_are_each_asked_once_an_epoch(method: str) -> None:
-    """Batches travel as int32, are the same for all parties, and cover the training rows."""
+def test_all_parties_are_asked_the_same_or_each_in_its_turn(method: str) -> None:
+    """In turns, every K batches are another party's each."""
     run = finished(method, "local")
-    everybody = [[rows for _, rows in run.asked_rows(k)] for k in range(len(run.taps))]
-    for other in everybody[1:]:
-        assert all(map(np.array_equal, everybody[0], other))
+    parties = range(len(run.taps))
+    if method in IN_TURNS:
+        asked, _ = run.phases()
+        turns = {n: k for k in parties for n, phase, _ in run.taps[k].numbered() if phase in asked}
+        order = [turns[n] for n in sorted(turns)]
+        assert len(order) == sum(len(run.batches(k)) for k in parties) == EPOCHS * 7
+        assert all(sorted(order[n : n + 3]) == [0, 1, 2] for n in range(0, len(order) - 2, 3))
+        return
+    first, *others = ([rows for _, rows in run.asked_rows(k)] for k in parties)
+    for other in others:
+        assert len(first) == len(other)
+        assert all(map(np.array_equal, first, other))
+
+
+def test_rows_are_each_asked_once_an_epoch(method: str) -> None:
+    """Batches travel as int32, and cover the training rows."""
+    run = finished(method, "local")
     asked = run.batches()
     each = 1 if method in ONCE else 7
     assert len(asked) == (1 if method in ONCE else EPOCHS * 7)
@@ -182,9 +205,12 @@ def test_rows_are_each_asked_once_an_epoch(method: str) -> None:
 
 def test_exchanges_are_counted_without_gaps(method: str) -> None:
     run = finished(method, "local")
-    for tap in run.taps:
-        numbers = [ins.config["exchange"] for ins, _ in tap.sent]
-        assert numbers == list(range(1, run.active.exchange + 1))
+    numbers = [[ins.config["exchange"] for ins, _ in tap.sent] for tap in run.taps]
+    if method in IN_TURNS:
+        assert all(map(list.__eq__, numbers, map(sorted, numbers)))
+        numbers = [sorted(set().union(*numbers))]  # of all parties together
+    for each in numbers:
+        assert each == list(range(1, run.active.exchange + 1))
     assert run.active.ledger.exchanges.total() == run.active.exchange
     training, evaluation = EXCHANGES.get(method, (1, 1))
     assert run.active.ledger.exchanges["training"] == training * len(run.batches())

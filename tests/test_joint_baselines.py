@@ -8,6 +8,7 @@ import pytest
 from tests.networks import register
 from tests.reference import Step, joint
 from tests.reference_split import (
+    Vafl,
     agg_vfl_step,
     alone_step,
     several_steps,
@@ -30,6 +31,8 @@ CASES: dict[str, Knobs] = {
     "c_vfl in three bits": {"method": "c_vfl", "compression": "quantize:3", "local_steps": 2},
     "c_vfl top-k": {"method": "c_vfl", "compression": "topk:0.3", "local_steps": 3},
     "c_vfl as published": {"method": "c_vfl", "share_labels": True, "local_steps": 3},
+    "vafl": {"method": "vafl"},
+    "vafl in turns": {"method": "vafl", "vafl_mode": "asynchronous"},
     "agg_vfl": {"method": "agg_vfl"},
     "agg_vfl bare": {"method": "agg_vfl", "blinding": "none"},
     "local": {"method": "local"},
@@ -50,6 +53,7 @@ def step_of(cfg: RunConfig) -> Step:
         "splitnn": splitnn_step_after if cfg.top_gradient == "after" else splitnn_step,
         "fedbcd": in_several_steps,
         "c_vfl": in_several_steps,
+        "vafl": Vafl(cfg),
         "agg_vfl": partial(agg_vfl_step, rounded=cfg.blinded),
         "local": alone_step,
         "central": alone_step,
@@ -78,7 +82,7 @@ def test_mixed_networks_schedule_and_loss(case: str) -> None:
     assert_joint(configured(case, **changes))
 
 
-@pytest.mark.parametrize("case", ["splitnn", "splitnn after", "agg_vfl", "central"])
+@pytest.mark.parametrize("case", ["splitnn", "splitnn after", "vafl", "agg_vfl", "central"])
 def test_networks_with_dropout_and_batch_statistics(
     case: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

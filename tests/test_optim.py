@@ -88,6 +88,21 @@ def test_momentum_is_not_plain_descent() -> None:
     assert not torch.equal(*ends)
 
 
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_a_parameter_that_is_added_learns_as_the_others_do(optimizer: str) -> None:
+    """Two halves of one network, the second added: the same as the network whole."""
+    whole, part = small_net(), small_net()
+    bias, part.bias = part.bias, None  # type: ignore[assignment]
+    descents = [Descent(net, optimizer, 0.1, "cosine", STEPS) for net in (whole, part)]
+    part.register_parameter("bias", bias)
+    descents[1].add(bias)
+    for net, descent in zip((whole, part), descents, strict=True):
+        go_down(net, descent, range(STEPS))
+    assert whole.weight.equal(part.weight)
+    assert whole.bias.equal(part.bias)
+    assert whole.bias.all()
+
+
 def test_zero_forgets_gradients() -> None:
     net = small_net()
     descent = Descent(net, "sgd", 0.1, "constant", STEPS)

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from vfl_flower.build import build_member
 from vfl_flower.config import RunConfig
 from vfl_flower.nets import SplitNet
-from vfl_flower.randomness import Dropout, Randomness, batches, public_origin
+from vfl_flower.randomness import Dropout, Randomness, batches, public_origin, turn
 
 FEWER = settings(max_examples=50)
 ONES = torch.ones(4, 25)
@@ -47,6 +47,23 @@ def test_batches_hold_every_row_once(seed: int, epoch: int, rows: list[int], siz
     assert [len(batch) for batch in made[:-1]] == [size] * (len(made) - 1)
     assert 1 <= len(made[-1]) <= size
     assert train.tolist() == rows  # the argument is left alone
+
+
+@FEWER
+@given(st.integers(0, 2**40), st.integers(0, 10**6), st.integers(1, 40))
+def test_turns_come_to_everybody_once_before_they_come_again(
+    seed: int, n: int, parties: int
+) -> None:
+    steps = range(n * parties, (n + 1) * parties)
+    assert sorted(turn(seed, step, parties) for step in steps) == list(range(parties))
+
+
+def test_turns_follow_from_the_seed_and_are_in_no_fixed_order() -> None:
+    def order(seed: int) -> list[int]:
+        return [turn(seed, step, 5) for step in range(50)]
+
+    assert order(3) == order(3) != order(4)
+    assert len({tuple(order(3)[n : n + 5]) for n in range(0, 50, 5)}) > 5
 
 
 def flat(seed: int, epoch: int) -> list[int]:

@@ -62,6 +62,7 @@ def check(cfg: RunConfig) -> None:
     _one_of(cfg, "local_output", ("raw", "softmax"))
     _one_of(cfg, "aggregation", ("weighted", "average"))
     _one_of(cfg, "top_gradient", ("before", "after"))
+    _one_of(cfg, "vafl_mode", ("synchronous", "asynchronous"))
     if not COMPRESSION.fullmatch(cfg.compression):
         raise ConfigError(
             "compression must be topk:SHARE with a share up to 1, quantize:BITS with 1 to 8 or 16 "

@@ -133,6 +133,11 @@ class RunConfig:
         "baselines",
         "c_vfl as published: passive parties are given the labels and others' embeddings",
     )
+    vafl_mode: str = knob(
+        "synchronous",
+        "baselines",
+        "vafl: synchronous, all parties in every step, or asynchronous, one passive party in turn",
+    )
 
     out: str = knob("", "system", "run folder; empty: a new one under runs/")
     tensorboard: bool = knob(False, "system", "also write TensorBoard's event files")

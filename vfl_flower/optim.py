@@ -47,6 +47,10 @@ class Descent:
         self.rate, self.schedule, self.steps = rate, SCHEDULES[schedule], max(steps, 1)
         self.taken = 0.0
 
+    def add(self, parameter: nn.Parameter) -> None:
+        """Change a parameter that the network has got since, too."""
+        self.optimizer.add_param_group({"params": [parameter]})
+
     def down(self, loss: Tensor) -> None:
         """Take one step down a scalar loss."""
         self.zero()

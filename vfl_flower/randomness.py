@@ -42,6 +42,25 @@ def batches(seed: int, epoch: int, rows: Array, size: int) -> list[Array]:
     return [order[start : start + size] for start in range(0, len(order), size)]
 
 
+def turn(seed: int, step: int, parties: int) -> int:
+    """Say which passive party's turn a step is, a pure function of its arguments.
+
+    Parameters
+    ----------
+    seed, step : int
+        Not negative.
+    parties : int
+        K.
+
+    Returns
+    -------
+    int
+        A roster index. Every K steps, from the first on, have each once.
+    """
+    turns, place = divmod(step, parties)
+    return int(np.random.default_rng([seed, turns, 1]).permutation(parties)[place])
+
+
 class Dropout(nn.Module):
     """Dropout that draws from its party's generator, never from torch's global one.
 

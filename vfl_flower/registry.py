@@ -59,6 +59,7 @@ METHODS = {
     "splitnn": Method("strategies.splitnn:SplitNN", "clients.splitnn:SplitNNClient", blinds=False),
     "fedbcd": Method("strategies.fedbcd:FedBCD", "clients.fedbcd:FedBCDClient", blinds=False),
     "c_vfl": Method("strategies.c_vfl:CVFL", "clients.c_vfl:CVFLClient", blinds=False, shares=True),
+    "vafl": Method("strategies.vafl:VAFL", "clients.vafl:VAFLClient", blinds=False),
     "agg_vfl": Method("strategies.agg_vfl:AggVFL", "clients.agg_vfl:AggVFLClient", blinds=True),
     "local": Method(
         "strategies.local:Local",

@@ -1,0 +1,93 @@
+"""VAFL, active party.
+
+Chen et al. 2020, "VAFL: a Method of Vertical Asynchronous Federated Learning", arXiv:2007.06081, as
+VIM compares with it (Xie et al. 2022, arXiv:2207.10226): embeddings are added up with weights that
+are learnt, and the top model predicts from the sum.
+
+Notation as in `strategies.splitnn`:
+
+    E_k = h_k(x_k)                         (B, D)
+    E   = alpha_0 E_0 + ... + alpha_K E_K  (B, D)   every alpha_k starts at 1 / (K + 1)
+    L   = loss(p(E), y)                             p and alpha are the active party's
+    g_k = dL / dE_k = alpha_k dL / dE      (B, D)   what party k learns from
+
+With ``vafl-mode = synchronous`` every party takes part in every step. With ``asynchronous`` one
+passive party does, chosen by the seed so that each does once in K steps; the others' E_j are the
+last known of those rows, zero before the first.
+
+Learns
+    Active: *every embedding E_k, in the clear*; dL/dalpha_k needs each.
+    Passive k: which rows a batch of its turn holds, and g_k, *which tells the classes of the
+    batch's rows apart*.
+Assumes
+    As SplitNN.
+Deviates
+    In the paper a party is asynchronous because it is slow, and comes when it likes; here turns are
+    a function of the seed, so that a run can be repeated. Its Gaussian noise on embeddings is left
+    out. Evaluation asks all parties for embeddings of their present nets.
+Costs
+    One exchange a step. Per step and passive party that takes part 4BD bytes up, 4B + 4BD down, and
+    framing. ``asynchronous`` keeps 4KND bytes of embeddings at the active party, for all N rows.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from strategies.splitnn import SplitNN
+from vfl_flower.codec import Array
+from vfl_flower.exchange import Protocol, Replies, ask, tell_each
+from vfl_flower.lastknown import LastKnown
+from vfl_flower.member import Member
+from vfl_flower.names import member_name
+from vfl_flower.randomness import turn
+
+
+class VAFL(SplitNN):
+    """One prediction from a sum of embeddings whose weights are learnt."""
+
+    joins = False
+    top_first = False
+    remembers = (*SplitNN.remembers, "known")
+
+    def __init__(self, member: Member, y: Tensor, rows: dict[str, Array]) -> None:
+        super().__init__(member, y, rows)
+        self.in_turns = self.cfg.vafl_mode == "asynchronous"
+        self.known = LastKnown(
+            self.parties - 1, len(self.x) if self.in_turns else 0, self.cfg.embedding_dim
+        )
+        self.alpha = nn.Parameter(torch.full((self.parties,), 1 / self.parties))
+        self.net.register_parameter("aggregation_weights", self.alpha)
+        self.descent.add(self.alpha)
+
+    def step(self, rows: Array, y: Tensor) -> Protocol:
+        """Train those whose step it is on one batch; return the one loss."""
+        asked = self.asked()
+        replies = yield ask("embed", rows, own=lambda: self.embed_rows(rows), to=asked)
+        E = [replies.own, *self.latest(replies, asked, rows)]
+        L, g = self.compute(lambda: self.through_top(E, y))
+        g_k = [g[1 + k] for k in asked]
+        yield tell_each("update", g_k, own=lambda: self.learn(E[0], g[0]), to=asked)
+        return [L]
+
+    def asked(self) -> Sequence[int]:
+        """Return the roster indices of those whose step it is."""
+        K = self.parties - 1
+        return [turn(self.cfg.seed, self.progress.step, K)] if self.in_turns else range(K)
+
+    def latest(self, replies: Replies, asked: Sequence[int], rows: Array) -> Sequence[Tensor]:
+        """Return the passive parties' embeddings, each (B, D): what came, or is the last known."""
+        if not self.in_turns:
+            return replies.tensors
+        for k, E_k in zip(asked, replies.tensors, strict=True):
+            self.known.put(k, rows, E_k)
+        return list(self.known.of(rows))
+
+    def predict(self, E: Sequence[Tensor]) -> Tensor:  # (K + 1) times (B, D) -> (B, C)
+        """Return p(E)."""
+        return self.decide((self.alpha.view(-1, 1, 1) * torch.stack(list(E))).sum(0))
+
+    def figures(self) -> dict[str, float]:
+        """Return alpha_k of every party."""
+        return {f"weight_of_{member_name(k)}": a for k, a in enumerate(self.alpha.tolist())}
