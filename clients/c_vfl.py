@@ -30,7 +30,7 @@ class CVFLClient(FedBCDClient):
         self.loss = matched(LOSSES[self.cfg.loss or "cross-entropy"], self.noise)
         with self.randomness.building():  # what it starts from is overwritten, and nobody's draw
             self.top = head(
-                self.parties * self.cfg.embedding_dim, classes, self.cfg.top_layers or 1
+                self.cfg.holders * self.cfg.embedding_dim, classes, self.cfg.top_layers or 1
             ).requires_grad_(False)
 
     @phase
@@ -50,7 +50,7 @@ class CVFLClient(FedBCDClient):
         self.top.load_state_dict(dict(zip(weights, given, strict=False)))
         E, labels = self.everybodys(given[len(weights) :], len(y)), received(y, self.noise)
         for E_k in self.embeddings():
-            E[self.place] = E_k
+            E[self.cfg.holders - self.parties + self.place] = E_k
             R = self.top(torch.cat(E, 1))
             self.loss(R, labels).backward()
 

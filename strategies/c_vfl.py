@@ -71,8 +71,9 @@ class CVFL(FedBCD):
         E = [replies.own, *self.restored(messages, rows)]
         L, g = self.compute(lambda: self.through_top(E, y))
         if self.cfg.labels_shared:
-            C_0 = self.compression.compress(replies.own.detach())
-            arrays = [array for message in (C_0, *messages) for array in message]
+            if self.cfg.holders == self.parties:
+                messages = [self.compression.compress(replies.own.detach()), *messages]
+            arrays = [array for message in messages for array in message]
             labels = self.supervision.published(torch.from_numpy(rows))
             given: list[Value] = [labels, *self.top_weights(), *arrays]
             yield tell("descend", *given, own=lambda: self.descend(rows, y, E, g[0]))

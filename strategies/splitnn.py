@@ -11,6 +11,8 @@ all embeddings side by side. For a batch of B rows, embedding width D and C clas
     L   = loss(R, y)
     g_k = dL / dE_k                 (B, D)   what party k learns from
 
+With ``active-columns = none`` there is no E_0, and p is on the other K.
+
 Learns
     Active: *every embedding E_k, of every row, in the clear*; nothing blinds them, for p needs
     each. Who knows the weights of h_k, as all do if they are public, can solve E_k for party k's

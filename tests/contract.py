@@ -29,10 +29,13 @@ BATCH = 200
 EPOCHS = 2
 
 
+PUBLISHED: dict[str, Any] = {"method": "c_vfl", "share_labels": True, "compression": "topk:0.5"}
 CASES: dict[str, dict[str, Any]] = {method: {"method": method} for method in METHODS} | {
     "pravfed": {"method": "pravfed", "label_privacy": "none"},  # noise is no function of the seed
-    "c_vfl as published": {"method": "c_vfl", "share_labels": True, "compression": "topk:0.5"},
     "vafl in turns": {"method": "vafl", "vafl_mode": "asynchronous"},
+    "c_vfl as published": PUBLISHED,
+    "splitnn of labels only": {"method": "splitnn", "active_columns": "none"},
+    "c_vfl as published of labels only": PUBLISHED | {"active_columns": "none"},
 }
 """What the contract is kept by: every method, and what sends something else than its default."""
 

@@ -1,6 +1,7 @@
 """What the headers of the methods say that a step costs."""
 
 from collections.abc import Callable
+from functools import partial
 
 D, C, K = 16, 10, 3
 
@@ -33,17 +34,17 @@ def c_vfl_bytes(b: int) -> dict[tuple[str, str], list[int]]:
     return splitnn_bytes(b) | {("embed", "up"): [8, b * D, 4]}
 
 
-def published_bytes(b: int) -> dict[tuple[str, str], list[int]]:
+def published_bytes(b: int, embeddings: int = K + 1) -> dict[tuple[str, str], list[int]]:
     """|C| + 4 up; 4B, then B of labels, the top model and everybody's embeddings down.
 
     |C| is that of half of 16 numbers a row: 4 bytes each, and 4 bits for its place.
     """
     message = [4 * b * 8, b * 8 * 4 // 8]
-    top = [4 * (K + 1) * D * C, 4 * C]
+    top = [4 * embeddings * D * C, 4 * C]
     return {
         ("embed", "up"): [*message, 4],
         ("embed", "down"): [4 * b],
-        ("descend", "down"): [b, *top, *message * (K + 1)],
+        ("descend", "down"): [b, *top, *message * embeddings],
     }
 
 
@@ -76,6 +77,8 @@ FORMULAS: dict[str, Bytes] = {
     "c_vfl as published": published_bytes,
     "vafl": splitnn_bytes,
     "vafl in turns": splitnn_bytes,
+    "splitnn of labels only": splitnn_bytes,
+    "c_vfl as published of labels only": partial(published_bytes, embeddings=K),
     "agg_vfl": agg_vfl_bytes,
     "local": lambda b: {},
     "central": lambda b: {},

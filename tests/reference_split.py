@@ -55,13 +55,18 @@ def several_steps(
 ) -> None:
     """Let every party take its steps as a function of what all had at the beginning."""
     start = [m.embed_rows(rows) for m in members]
-    seen = [compression.restore(compression.compress(E_k.detach()), len(rows)) for E_k in start]
     active = members[0]
     weights = [p.detach().clone() for p in active.net.decide.parameters()]  # type: ignore[union-attr]
 
     def top(E: Sequence[Tensor]) -> Tensor:  # as it was
         return torch.nn.functional.linear(torch.cat(list(E), 1).relu(), *weights)
 
+    def read(E_k: Tensor) -> Tensor:
+        if not E_k.numel():  # of the active party with labels only
+            return E_k.detach()
+        return compression.restore(compression.compress(E_k.detach()), len(rows))
+
+    seen = [read(E_k) for E_k in start]
     leaves = [start[0].detach(), *[E_k.clone().requires_grad_() for E_k in seen[1:]]]
     g = torch.autograd.grad(loss(top(leaves), y[rows]), leaves[1:])
     for place, m in enumerate(members):

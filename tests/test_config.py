@@ -29,6 +29,7 @@ GOOD: dict[str, st.SearchStrategy[object]] = {
     "data-dir": st.text(min_size=1),
     "download": st.just(False),
     "partition": st.sampled_from(("columns", "strips:rows", "grid:2x3", "importance:0.5")),
+    "active-columns": st.just("none"),
     "validation": st.floats(0.2, 0.99),
     "models": st.sampled_from(("mlp", "cnn", "lenet")),
     "weights": st.just("a.pth"),
@@ -87,6 +88,7 @@ BAD: list[tuple[str, object]] = [
     ),
     *(("partition", f"correlation:{beta}") for beta in ("", "-0.1", "1.1", "nan", "x")),
     ("partition", "columns:3"),
+    ("active-columns", "labels"),
     ("schedule", "linear"),
     ("blinding", "pairs"),
     ("blinding", ""),
@@ -180,7 +182,9 @@ def test_every_knob_says_what_it_means() -> None:
 
 
 def whole(values: dict[str, object]) -> dict[str, object]:
-    """Add the mechanism that knobs of label privacy are for."""
+    """Add what some knobs need: a method, or the mechanism that knobs of label privacy are for."""
+    if values.get("active-columns") == "none":
+        values = values | {"method": "splitnn"}
     of_noise = {"label-epsilon", "label-sensitivity", "force-sensitivity"}
     if of_noise & set(values) and values.get("label-privacy", "auto") == "auto":
         return values | {"label-privacy": "laplace"}

@@ -19,7 +19,7 @@ READS_LABELS = {"easter": "update", "vfedmh": "update", "agg_vfl": "update"}
 """The phase from whose array a party reads the batch's labels, for methods that admit it."""
 
 TELLS_CLASSES_APART = dict.fromkeys(
-    ("splitnn", "fedbcd", "c_vfl", "vafl", "vafl in turns"), "update"
+    ("splitnn", "fedbcd", "c_vfl", "vafl", "vafl in turns", "splitnn of labels only"), "update"
 )
 """The phase whose rows are alike for rows of one class."""
 
@@ -50,9 +50,12 @@ def columns_in(array: Array) -> set[bytes]:
 
 def secrets_of(run: Run, place: int, rows: Array) -> set[bytes]:
     """Return a party's columns of some rows in every form in which they could slip out."""
-    x = columns_of(run.active.cfg, place)
-    raw = _features(run.active.cfg.dataset, run.active.cfg.data_dir, True)
-    pixels = np.array_split(raw, run.active.cfg.parties, axis=3)[place]
+    cfg = run.active.cfg
+    if cfg.blank(place):
+        return set()
+    x = columns_of(cfg, place)
+    raw = _features(cfg.dataset, cfg.data_dir, True)
+    pixels = np.array_split(raw, cfg.holders, axis=3)[place - cfg.parties]
     words = encode_ring(x, 3)
     return columns_in(x.numpy()[rows]) | columns_in(pixels[rows]) | columns_in(words[rows])
 
@@ -227,7 +230,8 @@ def test_evaluation_uses_held_out_rows(method: str) -> None:
 def test_columns_differ_between_parties(method: str) -> None:
     """Together the parties hold all columns, and none holds another's."""
     cfg = finished(method, "local").active.cfg
-    strips = [columns_of(cfg, place).shape for place in range(cfg.parties)]
+    holding = [place for place in range(cfg.parties) if not cfg.blank(place)]
+    strips = [columns_of(cfg, place).shape for place in holding]
     assert sum(shape[3] for shape in strips) == all_columns(cfg).shape[3]
     assert len(labels_of(cfg)) == strips[0][0] == DATASETS["digits"].features(None, True).shape[0]  # type: ignore[arg-type]
-    assert not torch.equal(columns_of(cfg, 0), columns_of(cfg, 1))
+    assert not torch.equal(columns_of(cfg, holding[0]), columns_of(cfg, holding[1]))

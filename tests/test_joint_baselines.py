@@ -37,6 +37,19 @@ CASES: dict[str, Knobs] = {
     "agg_vfl bare": {"method": "agg_vfl", "blinding": "none"},
     "local": {"method": "local"},
     "central": {"method": "central"},
+    "splitnn of labels only": {"method": "splitnn", "active_columns": "none"},
+    "splitnn after, of labels only": {
+        "method": "splitnn",
+        "active_columns": "none",
+        "top_gradient": "after",
+    },
+    "c_vfl of labels only": {"method": "c_vfl", "active_columns": "none"},
+    "c_vfl as published, of labels only": {
+        "method": "c_vfl",
+        "active_columns": "none",
+        "share_labels": True,
+    },
+    "agg_vfl of labels only": {"method": "agg_vfl", "active_columns": "none"},
 }
 
 

@@ -7,12 +7,15 @@ columns and exists in simulation only.
 
 from dataclasses import replace
 
+import torch
+
 from vfl_flower.active import ActiveParty
 from vfl_flower.build import build_active
 from vfl_flower.config import RunConfig
 from vfl_flower.data import DATASETS
 from vfl_flower.errors import ProtocolError, TrainingError
 from vfl_flower.exchange import Protocol
+from vfl_flower.metrics import majority_share
 from vfl_flower.training import finish, train
 
 BOUNDS = ("local", "central")
@@ -29,7 +32,8 @@ def bounds_of(active: ActiveParty) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        Test accuracy of ``local`` (the active party's columns) and ``central`` (all columns).
+        Test accuracy of ``local`` (the active party's columns) and ``central`` (all columns). Where
+        the active party has no columns, ``local`` is what guessing the most frequent class reaches.
     """
     loss = active.cfg.loss or active.default_loss
 
@@ -44,6 +48,9 @@ def bounds_of(active: ActiveParty) -> dict[str, float]:
             top_layers=active.cfg.top_layers or active.layers,
         )
 
+    if active.cfg.active_columns == "none":
+        guessed = majority_share(active.y[torch.from_numpy(active.rows["test"])])
+        return {"local": guessed, "central": _reached(build_active(alone("central")))}
     return {method: _reached(build_active(alone(method))) for method in BOUNDS}
 
 

@@ -13,7 +13,7 @@ from vfl_flower.errors import ConfigError, DataError, NetworkError, VflError, la
 from vfl_flower.identity import Identity
 from vfl_flower.member import Member
 from vfl_flower.names import member_name
-from vfl_flower.nets import BACKBONES, check_halves, head, network
+from vfl_flower.nets import BACKBONES, blank, check_halves, head, network
 from vfl_flower.optim import Descent
 from vfl_flower.passive import PassiveParty
 from vfl_flower.randomness import Randomness, public_origin
@@ -58,7 +58,7 @@ def build_member(
     try:
         with randomness.building():
             net = _network(cfg, place, x, cfg.embedding_dim)
-        width = cfg.embedding_dim * (cfg.parties if joins else 1)
+        width = cfg.embedding_dim * (cfg.holders if joins else 1)
         own = ":" in cfg.model_of(place)
         if joins and not isinstance(net.decide, nn.Module):
             raise NetworkError(
@@ -66,7 +66,8 @@ def build_member(
                 f"parties; that of '{cfg.model_of(place)}' must be an nn.Module, not a method"
             )
         deep = layers > 1 and not own
-        if (private or joins or deep) and isinstance(net.decide, nn.Module):
+        zeros = cfg.blank(place) and not joins  # its logits stay as they are
+        if (private or joins or deep) and not zeros and isinstance(net.decide, nn.Module):
             # The active party can work the decision net out. Where it is private it must not tell
             # of the embedding net, so the two come from different states of the generator.
             with randomness.building():
@@ -91,12 +92,15 @@ def build_member(
 
 def _network(cfg: RunConfig, place: int, x: Tensor, width: int) -> nn.Module:
     """Build a party's network."""
-    return network(cfg.model_of(place))(tuple(x.shape[1:]), width, DATASETS[cfg.dataset].classes)
+    classes = DATASETS[cfg.dataset].classes
+    if cfg.blank(place):
+        return blank(classes)
+    return network(cfg.model_of(place))(tuple(x.shape[1:]), width, classes)
 
 
 def _decision(cfg: RunConfig, place: int, x: Tensor, width: int, layers: int) -> nn.Module:
     """Build a party's decision net once more, wider or deeper or from another state."""
-    if layers > 1:
+    if layers > 1 or cfg.blank(place):
         return head(width, DATASETS[cfg.dataset].classes, layers)
     return _network(cfg, place, x, width).decide  # type: ignore[return-value]
 

@@ -69,8 +69,20 @@ def check(cfg: RunConfig) -> None:
             f"bits, or none, not '{cfg.compression}'"
         )
     _at_least(cfg, 1, "local_epochs", "local_steps")
+    _active_columns(cfg)
     _blinding(cfg)
     _label_privacy(cfg)
+
+
+def _active_columns(cfg: RunConfig) -> None:
+    """Refuse an active party without columns where the method needs them."""
+    _one_of(cfg, "active_columns", ("own", "none"))
+    if cfg.active_columns == "none" and not METHODS[cfg.method].label_only:
+        able = ", ".join(name for name, method in METHODS.items() if method.label_only)
+        raise ConfigError(
+            f"active-columns is none, and {cfg.method} needs columns at the active party; methods "
+            f"that do not are {able}"
+        )
 
 
 def _blinding(cfg: RunConfig) -> None:

@@ -50,6 +50,12 @@ class RunConfig:
         "who holds what: strips[:rows], grid:RxC, columns, overlapping:N, listed:0-3,7;4-6;..., "
         "importance:ALPHA, correlation:BETA; auto: strips of images, columns of tables",
     )
+    active_columns: str = knob(
+        "own",
+        "data",
+        "own, or none: the active party has labels only, the columns go to the others, and the "
+        "bound local is the share of the most frequent class",
+    )
     validation: float = knob(0.1, "data", "share of the training rows held out for validation")
 
     models: str = knob(
@@ -205,8 +211,21 @@ class RunConfig:
         )
         return "" if chosen == "none" else chosen
 
+    @property
+    def holders(self) -> int:
+        """How many parties hold columns: all, or the passive ones alone."""
+        return self.parties - (self.active_columns == "none")
+
+    def blank(self, place: int) -> bool:
+        """Tell whether a party has no columns, and a network that does nothing."""
+        return place == 0 and self.holders < self.parties and not METHODS[self.method].pools
+
     def model_of(self, place: int) -> str:
-        """Return the network's name of a party; 0 is the active one."""
+        """Return the network's name of a party, none if it is blank; 0 is the active one."""
+        return "none" if self.blank(place) else self.listed_model(place)
+
+    def listed_model(self, place: int) -> str:
+        """Return the network's name that `models` has for a party, be it blank or not."""
         if self.models == "mixed":
             return MIXED[place % len(MIXED)] if self._images() else "mlp"
         return self._listed("models", place)

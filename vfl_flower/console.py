@@ -143,8 +143,10 @@ def print_result(result: Mapping[str, Any], cfg: RunConfig) -> None:
     if result["bounds"]:
         table.add_section()
         alone, pooled = result["bounds"]["local"], result["bounds"]["central"]
-        table.add_row("local", cfg.model_of(0), "active party alone", f"{alone:.2%}")
-        table.add_row("central", cfg.model_of(0), "all columns pooled", f"{pooled:.2%}")
+        own = (cfg.listed_model(0), "active party alone")
+        local = own if cfg.active_columns == "own" else ("none", "most frequent class")
+        table.add_row("local", *local, f"{alone:.2%}")
+        table.add_row("central", cfg.listed_model(0), "all columns pooled", f"{pooled:.2%}")
     out.print(table)
     if not DATASETS[cfg.dataset].images and len(result["classes"]) <= MOST_CLASSES:
         print_confusion(result)

@@ -39,6 +39,26 @@ class SplitNet(nn.Module):
         self.embed, self.decide = embed, decide
 
 
+class Blank(nn.Module):
+    """A linear map of nothing to zeros, (B, 0) -> (B, n), with a parameter that has no entries.
+
+    Through it, what is computed from its output can go backward like from any other network's.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(0, width))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return zeros."""
+        return x @ self.weight
+
+
+def blank(classes: int) -> SplitNet:
+    """Return the network of a party without columns: its embedding is (B, 0), its logits are 0."""
+    return SplitNet(Blank(0), Blank(classes))
+
+
 def mlp(shape: Shape, width: int, classes: int) -> SplitNet:
     """Three fully connected layers; takes columns of any shape."""
     embed = nn.Sequential(

@@ -27,6 +27,8 @@ class Method:
         Whether passive parties are always given them, noised if there is label privacy.
     pools : bool
         Whether the active party gets everybody's columns, which a simulation alone has.
+    label_only : bool
+        Whether the active party may be without columns (``active-columns = none``).
     """
 
     strategy: str
@@ -38,6 +40,7 @@ class Method:
     shares: bool = False
     gives: bool = False
     pools: bool = False
+    label_only: bool = False
 
     def load(self) -> tuple[Any, Any]:
         """Import and return the strategy's and the client's class."""
@@ -56,11 +59,34 @@ METHODS = {
         gives=True,
     ),
     "vfedmh": Method("strategies.vfedmh:VFedMH", "clients.vfedmh:VFedMHClient", blinds=True),
-    "splitnn": Method("strategies.splitnn:SplitNN", "clients.splitnn:SplitNNClient", blinds=False),
-    "fedbcd": Method("strategies.fedbcd:FedBCD", "clients.fedbcd:FedBCDClient", blinds=False),
-    "c_vfl": Method("strategies.c_vfl:CVFL", "clients.c_vfl:CVFLClient", blinds=False, shares=True),
-    "vafl": Method("strategies.vafl:VAFL", "clients.vafl:VAFLClient", blinds=False),
-    "agg_vfl": Method("strategies.agg_vfl:AggVFL", "clients.agg_vfl:AggVFLClient", blinds=True),
+    "splitnn": Method(
+        "strategies.splitnn:SplitNN",
+        "clients.splitnn:SplitNNClient",
+        blinds=False,
+        label_only=True,
+    ),
+    "fedbcd": Method(
+        "strategies.fedbcd:FedBCD",
+        "clients.fedbcd:FedBCDClient",
+        blinds=False,
+        label_only=True,
+    ),
+    "c_vfl": Method(
+        "strategies.c_vfl:CVFL",
+        "clients.c_vfl:CVFLClient",
+        blinds=False,
+        shares=True,
+        label_only=True,
+    ),
+    "vafl": Method(
+        "strategies.vafl:VAFL", "clients.vafl:VAFLClient", blinds=False, label_only=True
+    ),
+    "agg_vfl": Method(
+        "strategies.agg_vfl:AggVFL",
+        "clients.agg_vfl:AggVFLClient",
+        blinds=True,
+        label_only=True,
+    ),
     "local": Method(
         "strategies.local:Local",
         "clients.local:LocalClient",
@@ -75,6 +101,7 @@ METHODS = {
         teaches=False,
         alone=True,
         pools=True,
+        label_only=True,
     ),
 }
 

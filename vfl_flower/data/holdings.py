@@ -11,7 +11,7 @@ from vfl_flower.codec import Array
 from vfl_flower.config import RunConfig
 from vfl_flower.data.datasets import DATASETS, TEST_SHARE, Columns, Features
 from vfl_flower.data.encoding import check_finite, encoded, scaled
-from vfl_flower.data.partition import PARTITIONS, Share, take, union
+from vfl_flower.data.partition import NOTHING, PARTITIONS, Share, take, union
 from vfl_flower.errors import DataError
 from vfl_flower.names import member_name
 
@@ -79,6 +79,8 @@ def all_columns(cfg: RunConfig) -> Tensor:
 def _prepared(cfg: RunConfig, share: Share, party: str) -> Tensor:
     """Return one share of all rows, prepared by its own training rows."""
     features = features_of(cfg)
+    if share is NOTHING:
+        return torch.empty(len(features), 0)
     own = take(features, share)
     train = rows_of(cfg, len(own))["train"]
     described = described_of(cfg)
@@ -90,7 +92,9 @@ def _prepared(cfg: RunConfig, share: Share, party: str) -> Tensor:
 
 @lru_cache(maxsize=4)
 def shares_of(cfg: RunConfig) -> list[Share]:
-    """Deal the columns out; a correlation split looks at training rows only.
+    """Deal the columns out, to all parties or the passive ones.
+
+    A correlation split looks at training rows only.
 
     Raises
     ------
@@ -102,7 +106,8 @@ def shares_of(cfg: RunConfig) -> list[Share]:
     sample = features
     if name == "correlation":
         sample = features[rows_of(cfg, len(features))["train"]]
-    return PARTITIONS[name].deal(sample, cfg.parties, argument, cfg.seed)
+    shares = PARTITIONS[name].deal(sample, cfg.holders, argument, cfg.seed)
+    return [NOTHING] * (cfg.parties - cfg.holders) + shares
 
 
 def features_of(cfg: RunConfig) -> Features:

@@ -17,6 +17,9 @@ Columns = NDArray[np.intp]
 Share = tuple[slice, slice, slice] | Columns
 """What a party holds: a part (channels, rows, columns) of each image, or columns of a table."""
 
+NOTHING: Columns = np.arange(0)
+"""The share of a party without columns."""
+
 TRIES = 1000
 LARGEST = 1e6  # alpha; more is as even as can be, and soon too much for floats
 
@@ -30,7 +33,7 @@ def take(features: Features, share: Share) -> Features:
 
 def union(shares: list[Share]) -> Share:
     """Return what all parties hold together."""
-    if isinstance(shares[0], tuple):
+    if isinstance(shares[-1], tuple):
         return slice(None), slice(None), slice(None)  # parts of images leave nothing out
     return np.unique(np.concatenate([share for share in shares if not isinstance(share, tuple)]))
 
@@ -156,8 +159,10 @@ def correlation(features: Features, parties: int, beta: float, seed: int) -> lis
     Raises
     ------
     DataError
-        If there are fewer than two columns for each party.
+        If there are fewer than two columns for each party, or one party.
     """
+    if parties < 2:
+        raise DataError("correlation deals columns to two parties or more, not one")
     width = len(_enough(features, parties))
     if width < 2 * parties:
         raise DataError(f"correlation needs two columns for each of {parties} parties, not {width}")

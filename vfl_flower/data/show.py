@@ -12,7 +12,7 @@ from vfl_flower.codec import Array
 from vfl_flower.config import RunConfig
 from vfl_flower.data.datasets import DATASETS
 from vfl_flower.data.holdings import described_of, features_of, rows_of, shares_of
-from vfl_flower.data.partition import Share
+from vfl_flower.data.partition import NOTHING, Share
 from vfl_flower.data.tables import Column
 from vfl_flower.names import member_name
 from vfl_flower.state import write_atomically
@@ -71,7 +71,7 @@ def _told(column: Column, values: NDArray[np.float32], train: Array) -> str:
 
 
 def draw(cfg: RunConfig, path: Path) -> None:
-    """Draw the holdings of every party.
+    """Draw the holdings of every party that has columns.
 
     Parameters
     ----------
@@ -88,12 +88,16 @@ def draw(cfg: RunConfig, path: Path) -> None:
         If the picture cannot be written.
     """
     features, shares = features_of(cfg), shares_of(cfg)
-    masks = [mask_of(share, features.shape[1:]) for share in shares]
+    masks = {
+        member_name(place): mask_of(share, features.shape[1:])
+        for place, share in enumerate(shares)
+        if share is not NOTHING
+    }
     if DATASETS[cfg.dataset].images:
         samples = features[np.linspace(0, len(features) - 1, SAMPLES).astype(int)]
-        rows = [_images(samples, held) for held in masks]
+        rows = {name: _images(samples, held) for name, held in masks.items()}
     else:
-        rows = [_columns(held) for held in masks]
+        rows = {name: _columns(held) for name, held in masks.items()}
     buffer = io.BytesIO()
     _stacked(rows).save(buffer, "png")
     write_atomically(path, buffer.getvalue())
@@ -123,14 +127,15 @@ def _columns(held: Mask) -> Image.Image:
     return made
 
 
-def _stacked(rows: list[Image.Image]) -> Image.Image:
+def _stacked(rows: dict[str, Image.Image]) -> Image.Image:
     """Put the parties' rows below each other, with their names."""
-    height = rows[0].height + GAP
-    size = LABEL + rows[0].width + GAP, height * len(rows) + GAP
+    first = next(iter(rows.values()))
+    height = first.height + GAP
+    size = LABEL + first.width + GAP, height * len(rows) + GAP
     made = Image.new("RGB", size, PAPER)
     pen = ImageDraw.Draw(made)
-    for place, row in enumerate(rows):
+    for place, (name, row) in enumerate(rows.items()):
         top = GAP + place * height
-        pen.text((GAP, top + row.height // 2 - 6), member_name(place), fill=INK)
+        pen.text((GAP, top + row.height // 2 - 6), name, fill=INK)
         made.paste(row, (LABEL, top))
     return made
