@@ -57,6 +57,15 @@ def agg_vfl_bytes(b: int) -> dict[tuple[str, str], list[int]]:
     }
 
 
+def vimadmm_bytes(b: int) -> dict[tuple[str, str], list[int]]:
+    """4BD up, 4B + 4BC + 4DC down."""
+    return {
+        ("embed", "up"): [4 * b * D],
+        ("embed", "down"): [4 * b],
+        ("update", "down"): [4 * b * C, 4 * D * C],
+    }
+
+
 def pravfed_bytes(n: int) -> dict[tuple[str, str], list[int]]:
     """4 + 4ND up, 4N + N, then 4N + 4K down, once for all N rows."""
     return {
@@ -80,6 +89,8 @@ FORMULAS: dict[str, Bytes] = {
     "splitnn of labels only": splitnn_bytes,
     "c_vfl as published of labels only": partial(published_bytes, embeddings=K),
     "agg_vfl": agg_vfl_bytes,
+    "vimadmm": vimadmm_bytes,
+    "vimadmm_j": agg_vfl_bytes,
     "local": lambda b: {},
     "central": lambda b: {},
 }

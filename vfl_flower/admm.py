@@ -24,6 +24,7 @@ from torch import Tensor
 
 from vfl_flower.errors import TrainingError
 from vfl_flower.losses import onehot
+from vfl_flower.state import State
 
 RESIDUAL = 1e-10
 """Largest entry of the gradient at which a row is done."""
@@ -83,6 +84,40 @@ def z_update(
     w = nearest_distribution(rho * q) if start is None else b - rho * (start.double() - a)
     w, residual, steps = newton(q, w, rho)
     return Solution(a + (b - w) / rho, w - t, residual, steps)
+
+
+class Duals:
+    """lambda of every row, zero before its first round.
+
+    Parameters
+    ----------
+    rows, classes : int
+        N and C.
+    rho : float
+        The penalty factor.
+
+    Attributes
+    ----------
+    values : Tensor
+        (N, C), float32.
+    """
+
+    def __init__(self, rows: int, classes: int, rho: float) -> None:
+        self.values, self.rho = torch.zeros(rows, classes), rho
+
+    def update(self, rows: Tensor, a: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        """Solve Eq. 5 for some rows, (B,), and keep lambda by Eq. 6; return z and lambda."""
+        solved = z_update(a, self.values[rows], target, self.rho)
+        self.values[rows] = solved.dual.float()
+        return solved.z.float(), self.values[rows]
+
+    def state_dict(self) -> State:
+        """Return the values."""
+        return {"values": self.values}
+
+    def load_state_dict(self, state: State) -> None:
+        """Take back what `state_dict` gave."""
+        self.values.copy_(state["values"])
 
 
 def newton(q: Tensor, w: Tensor, rho: float) -> tuple[Tensor, float, int]:

@@ -16,6 +16,7 @@ NAME = re.compile(r"([A-Za-z0-9_][\w.-]{0,99})?", re.ASCII)
 
 ADDRESS = re.compile(r"([\w.-]+|\[[0-9A-Fa-f:]+\]):\d{1,5}", re.ASCII)
 LONGEST = 1e9  # seconds; Python cannot wait much longer
+LEAST_RHO, MOST_RHO = 0.001, 1000.0  # of what the z update is tested for
 COMPRESSION = re.compile(r"none|topk:(0?\.(?!0+$)\d{1,6}|1(\.0*)?)|quantize:([1-8]|16)")
 
 
@@ -70,6 +71,7 @@ def check(cfg: RunConfig) -> None:
         )
     _at_least(cfg, 1, "local_epochs", "local_steps")
     _active_columns(cfg)
+    _admm(cfg)
     _blinding(cfg)
     _label_privacy(cfg)
 
@@ -82,6 +84,36 @@ def _active_columns(cfg: RunConfig) -> None:
         raise ConfigError(
             f"active-columns is none, and {cfg.method} needs columns at the active party; methods "
             f"that do not are {able}"
+        )
+
+
+def _admm(cfg: RunConfig) -> None:
+    """Refuse what the ADMM cannot do."""
+    method = METHODS[cfg.method]
+    _one_of(cfg, "heads", ("sgd", "ridge"))
+    if not LEAST_RHO <= cfg.rho <= MOST_RHO:
+        raise ConfigError(f"rho must lie between {LEAST_RHO} and {MOST_RHO:g}, not {cfg.rho}")
+    if not 0 <= cfg.beta <= MOST_RHO:
+        raise ConfigError(f"beta must lie between 0 and {MOST_RHO:g}, not {cfg.beta}")
+    if not 0 <= cfg.head_rate <= MOST_RHO:
+        raise ConfigError(f"head-rate must lie between 0 and {MOST_RHO:g}, not {cfg.head_rate}")
+    if not 0 < cfg.participation <= 1:
+        raise ConfigError(f"participation must be a share up to 1, not {cfg.participation}")
+    if cfg.participation < 1 and not method.admm:
+        raise ConfigError(f"participation is {cfg.participation}, and {cfg.method} asks everybody")
+    if cfg.participation < 1 and cfg.blinded:
+        raise ConfigError(
+            "masks cancel in the sum over all parties, and participation asks some; use "
+            "participation = 1, or blinding = none, which protects nothing"
+        )
+    if cfg.heads == "ridge" and (not method.heads or cfg.top_layers > 1 or cfg.beta == 0):
+        raise ConfigError(
+            "heads = ridge solves for vimadmm's linear heads with a positive beta; use heads = sgd"
+        )
+    if method.admm and cfg.loss not in ("", "cross-entropy"):
+        raise ConfigError(
+            f"loss is {cfg.loss}, and {cfg.method} solves for the cross-entropy's minimum; leave "
+            "loss empty"
         )
 
 

@@ -132,7 +132,9 @@ class RunConfig:
         "c_vfl's embeddings: topk:SHARE of each row, quantize:BITS a number, or none",
     )
     local_steps: int = knob(
-        4, "baselines", "fedbcd's and c_vfl's steps of every party between exchanges, Q"
+        4,
+        "baselines",
+        "steps of every party between exchanges: fedbcd's and c_vfl's Q, tau of the ADMM's",
     )
     share_labels: bool = knob(
         False,
@@ -144,6 +146,16 @@ class RunConfig:
         "baselines",
         "vafl: synchronous, all parties in every step, or asynchronous, one passive party in turn",
     )
+
+    rho: float = knob(1.0, "admm", "penalty factor")
+    beta: float = knob(0.005, "admm", "weight of the heads' squared norm")
+    heads: str = knob(
+        "sgd", "admm", "vimadmm's heads: one sgd step a round, or the damped ridge solution"
+    )
+    head_rate: float = knob(
+        0.0, "admm", "sgd's rate for heads, or ridge's share of the way; 0: 0.001, or 1 / parties"
+    )
+    participation: float = knob(1.0, "admm", "share of the passive parties that a round asks")
 
     out: str = knob("", "system", "run folder; empty: a new one under runs/")
     tensorboard: bool = knob(False, "system", "also write TensorBoard's event files")

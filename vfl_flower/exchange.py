@@ -21,6 +21,7 @@ Purpose = Literal["training", "evaluation", "upkeep"]
 """What an exchange is for. The ledger keeps the three apart."""
 
 Value = Array | Tensor
+Values = Value | tuple[Value, ...]
 
 
 @dataclass(frozen=True)
@@ -169,13 +170,14 @@ def tell(
 
 def tell_each(
     phase: str,
-    arrays: Sequence[Value],
+    arrays: Sequence[Values],
     own: Callable[[], Any] | None = None,
     purpose: Purpose = "training",
     to: Sequence[int] | None = None,
 ) -> Tell:
-    """Tell each party something else: one array for each, in the order of `to`."""
-    return Tell(phase, None, [_encode([a]) for a in arrays], purpose, own, to)
+    """Tell each party something else: an array or a tuple of them each, in the order of `to`."""
+    each = [_encode(a if isinstance(a, tuple) else (a,)) for a in arrays]
+    return Tell(phase, None, each, purpose, own, to)
 
 
 def _encode(values: Sequence[Value]) -> list[bytes]:

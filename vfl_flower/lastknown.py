@@ -1,10 +1,13 @@
 """What passive parties last sent of each row, for steps in which not all of them are asked."""
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
 from vfl_flower.codec import Array
 from vfl_flower.errors import ProtocolError
+from vfl_flower.exchange import Replies
 from vfl_flower.names import party_name
 from vfl_flower.state import State
 
@@ -50,6 +53,14 @@ class LastKnown:
     def of(self, rows: Array) -> Tensor:
         """Return what is known of some rows, as it is now: (B,) -> (K, B, width)."""
         return self.values[:, torch.from_numpy(rows)]
+
+    def latest(self, replies: Replies, asked: Sequence[int], rows: Array) -> list[Tensor]:
+        """Note what came of some rows, and return every party's values, (B, width) each."""
+        if replies.whole:
+            return replies.tensors
+        for k, values in zip(asked, replies.tensors, strict=True):
+            self.put(k, rows, values)
+        return list(self.of(rows))
 
     def state_dict(self) -> State:
         """Return the values."""

@@ -51,11 +51,11 @@ class Descent:
         """Change a parameter that the network has got since, too."""
         self.optimizer.add_param_group({"params": [parameter]})
 
-    def down(self, loss: Tensor) -> None:
-        """Take one step down a scalar loss."""
+    def down(self, loss: Tensor, of: int = 1) -> None:
+        """Take one step down a scalar loss; see `step`."""
         self.zero()
         loss.backward()
-        self.step()
+        self.step(of)
 
     def zero(self) -> None:
         """Forget the gradients."""

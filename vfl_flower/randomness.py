@@ -7,7 +7,7 @@ weights can work out its input from its output. Keys and noise never come from h
 
 import secrets
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from typing import Any
@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from vfl_flower.codec import Array
+from vfl_flower.config import RunConfig
 
 _GLOBAL_STATE = threading.RLock()
 
@@ -59,6 +60,28 @@ def turn(seed: int, step: int, parties: int) -> int:
     """
     turns, place = divmod(step, parties)
     return int(np.random.default_rng([seed, turns, 1]).permutation(parties)[place])
+
+
+def drawn(cfg: RunConfig, step: int) -> Sequence[int]:
+    """Say which passive parties a round asks, a pure function of the seed and its arguments.
+
+    Parameters
+    ----------
+    cfg : RunConfig
+        Its seed, and the share of parties, of which at least one is asked.
+    step : int
+        The round, from 0.
+
+    Returns
+    -------
+    sequence of int
+        Roster indices, in order.
+    """
+    K = cfg.parties - 1
+    if cfg.participation == 1:
+        return range(K)
+    order = np.random.default_rng([cfg.seed, step, 2]).permutation(K)
+    return sorted(order[: max(round(cfg.participation * K), 1)].tolist())
 
 
 class Dropout(nn.Module):

@@ -27,6 +27,10 @@ class Method:
         Whether passive parties are always given them, noised if there is label privacy.
     pools : bool
         Whether the active party gets everybody's columns, which a simulation alone has.
+    admm : bool
+        Whether labels enter through VIM's z update, which is the cross-entropy's.
+    heads : bool
+        Whether the active party keeps a head for each party.
     label_only : bool
         Whether the active party may be without columns (``active-columns = none``).
     """
@@ -40,6 +44,8 @@ class Method:
     shares: bool = False
     gives: bool = False
     pools: bool = False
+    admm: bool = False
+    heads: bool = False
     label_only: bool = False
 
     def load(self) -> tuple[Any, Any]:
@@ -85,6 +91,21 @@ METHODS = {
         "strategies.agg_vfl:AggVFL",
         "clients.agg_vfl:AggVFLClient",
         blinds=True,
+        label_only=True,
+    ),
+    "vimadmm": Method(
+        "strategies.vimadmm:VIMADMM",
+        "clients.vimadmm:VIMADMMClient",
+        blinds=False,
+        admm=True,
+        heads=True,
+        label_only=True,
+    ),
+    "vimadmm_j": Method(
+        "strategies.vimadmm_j:VIMADMMJ",
+        "clients.vimadmm_j:VIMADMMJClient",
+        blinds=True,
+        admm=True,
         label_only=True,
     ),
     "local": Method(

@@ -105,6 +105,10 @@ class Supervision:
         """Return the loss against true labels (B,), or the posterior of noised ones (B, C)."""
         return self._loss(logits, y)
 
+    def target(self, logits: Tensor, y: Tensor) -> Tensor:
+        """Return labels (B,) as they are, or of noised ones the posterior at a prediction."""
+        return y if self.noise is None or y.dim() == 1 else self.noise.posterior(y, logits)
+
     def keep(self, folder: Path | None, *, begun: bool) -> None:
         """Write noised labels down before they are used, or read those of an earlier sitting.
 

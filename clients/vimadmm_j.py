@@ -1,0 +1,46 @@
+"""VIMADMM-J, passive party.  Notation, and what it learns, as in `strategies.vimadmm_j`."""
+
+from torch import Tensor, nn
+
+from vfl_flower.blinding import Blinder
+from vfl_flower.codec import Array
+from vfl_flower.errors import NetworkError
+from vfl_flower.heads import descend_in_turns
+from vfl_flower.member import Member
+from vfl_flower.names import member_name
+from vfl_flower.passive import PassiveParty, phase
+from vfl_flower.tape import Tape
+
+
+class VIMADMMJClient(PassiveParty):
+    """Predicts from its own columns, and takes tau steps on its own part of the Lagrangian."""
+
+    parts = (Blinder, Tape)
+    blinder: Blinder
+    tape: Tape
+
+    def __init__(self, member: Member) -> None:
+        super().__init__(member)
+        self.tape.passes = {"embed": self.embed_rows, "decide": self.decide}
+        if not isinstance(self.net.decide, nn.Module):
+            raise NetworkError(
+                f"{member_name(self.place)}: vimadmm_j trains `decide` as the party's head; that "
+                f"of '{self.cfg.model_of(self.place)}' must be an nn.Module, not a method"
+            )
+
+    @phase
+    def predict(self, rows: Tensor) -> Array:  # (B,) int32 -> (B, C) uint32, blinded
+        """Begin a round: o_k."""
+        H_k = self.tape.start("embed", rows)
+        return self.blinder.blind(self.tape.run("decide", H_k))
+
+    @phase(after="predict")
+    def update(self, v: Tensor) -> None:  # (B, C) ->
+        """Update W_k and h_k by Eq. 22 and 23."""
+        _, o_k = self.tape["decide"]
+        descend_in_turns(self, *self.tape["embed"], o_k.detach(), v)
+
+    @phase(training=False)
+    def predict_only(self, rows: Tensor) -> Array:  # (B,) int32 -> (B, C) uint32, blinded
+        """Predict without learning."""
+        return self.blinder.blind(self.decide(self.embed_rows(rows)))

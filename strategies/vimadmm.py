@@ -1,0 +1,151 @@
+"""VIMADMM, active party.
+
+Xie et al. 2022, "Improving Privacy-Preserving Vertical Federated Learning by Efficient
+Communication with ADMM", arXiv:2207.10226, Algorithm 1.
+
+Every party k = 0..K (0 is active) has an embedding net h_k, and the active party keeps a head W_k
+for each. For a batch of B rows, embedding width D and C classes:
+
+    H_k    = h_k(x_k)                                          (B, D)
+    a      = sum_k H_k W_k                                     (B, C)   the one prediction
+    z      = argmin CE(z, y) - lambda . z + rho/2 |a - z|^2    (B, C)   Eq. 5, `vfl_flower.admm`
+    lambda = lambda + rho (a - z)                              (B, C)   Eq. 6, one row a sample
+    W_k    = W_k - eta (2 beta W_k + H_k^T (lambda + rho (a - z)) / B)  Eq. 7, one SGD step
+    v      = lambda + rho (a - z)                              (B, C)   a by the new heads
+    h_k    descends, tau times, with o_k = H_k W_k and o_k^0 before the first,
+             (v . o_k + rho/2 |o_k - o_k^0|^2) / B                      Eq. 8 and 9
+
+The paper sends lambda and s_k, from which v follows; see `vfl_flower.heads`. rho, beta, eta and tau
+are the knobs ``rho``, ``beta``, ``head-rate`` and ``local-steps``. With ``heads = ridge`` W_k goes
+a share eta of the way to the minimum of Eq. 7; with ``top-layers`` of 2 or more, heads are not
+linear: W_k(H_k) stands for H_k W_k. With ``active-columns = none`` there is no H_0. With
+``participation`` below 1 a round asks some of the passive parties, and what the others last sent of
+those rows stands for their H_k, zeros before that.
+
+Learns
+    Active: *every embedding H_k, of every row, in the clear*; nothing blinds them, for each head
+    needs its own. Who knows the weights of h_k, as all do if they are public, can solve H_k for
+    party k's columns.
+    Passive k: which rows a batch holds, W_k, and v. *From v it reads the labels of the batch*: the
+    new lambda is softmax(z) - onehot(y), the loss's gradient at z, negative at the true class
+    alone, and v is nearly twice the new lambda less the one before, which was 0 at first. *With
+    that it has the prediction a*, up to a constant a row. The remedy is ``label-privacy``.
+Assumes
+    Honest but curious parties; passive parties that may show the active one their embeddings.
+Deviates
+    v goes down in the place of lambda and s_k. z is exact to 1e-10 by Newton steps; the paper takes
+    L-BFGS-B. The heads' regulariser is the squared norm; the h_k have none. The active party may
+    have columns too. With label privacy the posterior of the noised label at the prediction a
+    stands for onehot(y) in one round's z update. Deep heads drop out in Eq. 5 to 7 only.
+Costs
+    One exchange for tau steps of everybody. Per exchange and passive party 4BD bytes up,
+    4B + 4BC + 4DC down, and framing. The active party keeps lambda of every row, 4NC bytes.
+"""
+
+from collections.abc import Sequence
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+
+from vfl_flower.active import ActiveParty
+from vfl_flower.admm import Duals
+from vfl_flower.codec import Array
+from vfl_flower.exchange import Protocol, ask, tell_each
+from vfl_flower.heads import descend, head_of, norms, rate_of, solve_head, step_head
+from vfl_flower.lastknown import LastKnown
+from vfl_flower.member import Member
+from vfl_flower.names import member_name
+from vfl_flower.randomness import drawn
+from vfl_flower.training import train
+
+
+class VIMADMM(ActiveParty):
+    """One prediction, the sum of what each head says; labels enter through z alone."""
+
+    remembers = (*ActiveParty.remembers, "duals", "known")
+
+    def __init__(self, member: Member, y: Tensor, rows: dict[str, Array]) -> None:
+        super().__init__(member, y, rows)
+        cfg, classes = self.cfg, self.supervision.classes
+        self.duals = Duals(len(y), classes, cfg.rho)
+        remembered = len(y) if cfg.participation < 1 else 0
+        self.known = LastKnown(cfg.parties - 1, remembered, cfg.embedding_dim)
+        with self.randomness.building():
+            heads = [
+                head_of(cfg.embedding_dim, classes, cfg.top_layers or 1) for _ in range(cfg.holders)
+            ]
+        self.heads = nn.ModuleList(heads)
+        self.net.add_module("heads", self.heads)  # they are among its weights
+        self.randomness.attach(self.heads)
+
+    def protocol(self) -> Protocol:
+        """Train."""
+        yield from train(self)
+
+    def step(self, rows: Array, y: Tensor) -> Protocol:
+        """Take one round on a batch; return the loss of the prediction at its beginning."""
+        asked = drawn(self.cfg, self.progress.step)
+        replies = yield ask("embed", rows, own=lambda: self.embed_rows(rows), to=asked)
+        H = self.embeddings(replies.own.detach(), self.known.latest(replies, asked, rows))
+        L, v = self.compute(lambda: self.update_server(torch.from_numpy(rows), H, y))
+        heads = list(self.heads)[-(self.parties - 1) :]
+        yield tell_each(
+            "update",
+            [(v, *heads[k].state_dict().values()) for k in asked],
+            own=lambda: self.learn(rows, replies.own, v),
+            to=asked,
+        )
+        return [L]
+
+    def embeddings(self, own: Tensor, others: Sequence[Tensor]) -> list[Tensor]:
+        """Return the H_k of all parties that have columns."""
+        return [own, *others][-len(self.heads) :]
+
+    def predict(self, H: Sequence[Tensor]) -> Tensor:  # (B, D) each -> (B, C)
+        """Return a, added up in the order of parties."""
+        shares = [head(H_k) for head, H_k in zip(self.heads, H, strict=True)]
+        return torch.stack(shares).sum(0)
+
+    def update_server(self, rows: Tensor, H: Sequence[Tensor], y: Tensor) -> tuple[float, Tensor]:
+        """Update z, lambda and the heads; return the loss before, and v."""
+        self.heads.train()
+        a = self.predict(H)
+        z, dual = self.duals.update(rows, a.detach(), self.supervision.target(a, y))
+        slope = dual + self.cfg.rho * (a.detach() - z)
+        self.heads.zero_grad()
+        a.backward(slope / len(rows))
+        self.update_heads(H)
+        self.heads.eval()
+        a_new = self.predict(H).detach()
+        return self.loss(a, y).item(), dual + self.cfg.rho * (a_new - z)
+
+    def update_heads(self, H: Sequence[Tensor]) -> None:
+        """Update all heads by Eq. 7, whose gradients are there but for the regulariser's."""
+        beta, rho, eta = self.cfg.beta, self.cfg.rho, self.cfg.head_rate
+        for head, H_k in zip(self.heads, H, strict=True):
+            if self.cfg.heads == "ridge":
+                solve_head(cast("nn.Linear", head), H_k, beta, rho, eta or 1 / len(H))
+            else:
+                step_head(head, beta, rate_of(eta))
+
+    def learn(self, rows: Array, H_0: Tensor, v: Tensor) -> None:
+        """Update h_0 by Eq. 9, if there are columns."""
+        if len(self.heads) == self.parties:
+            descend(self, torch.from_numpy(rows), H_0, self.heads[0], v)
+
+    def infer(self, rows: Array) -> Protocol:
+        """Return the one prediction for some rows."""
+        replies = yield ask(
+            "embed_only", rows, own=lambda: self.embed_rows(rows), purpose="evaluation"
+        )
+        H = self.embeddings(replies.own, replies.tensors)
+        return [self.compute(lambda: self.predict(H), training=False)]
+
+    def figures(self) -> dict[str, float]:
+        """Return the norm of each head: how much its party counts."""
+        first = self.parties - len(self.heads)
+        names = (member_name(first + n) for n in range(len(self.heads)))
+        return {
+            f"head_of_{name}": norm for name, norm in zip(names, norms(self.heads), strict=True)
+        }

@@ -1,0 +1,111 @@
+"""VIMADMM-J, active party.
+
+Xie et al. 2022, "Improving Privacy-Preserving Vertical Federated Learning by Efficient
+Communication with ADMM", arXiv:2207.10226, Algorithm 3: as `strategies.vimadmm`, but every party
+keeps its head and sends logits.
+
+Every party k = 0..K (0 is active) has an embedding net h_k and a decision net W_k, its head. For a
+batch of B rows and C classes:
+
+    o_k    = W_k(h_k(x_k))                                     (B, C)   blinded, unless k = 0
+    a      = sum_k o_k                                         (B, C)   the masks cancel in the sum
+    z      = argmin CE(z, y) - lambda . z + rho/2 |a - z|^2    (B, C)   Eq. 19, `vfl_flower.admm`
+    lambda = lambda + rho (a - z)                              (B, C)   Eq. 20, one row a sample
+    v      = lambda + rho (a - z)                              (B, C)   sent, the same for all
+    W_k, then h_k, tau times, descend, with o_k^0 the logits before,
+             (v . o_k + rho/2 |o_k - o_k^0|^2) / B, and beta |W_k|^2    Eq. 21 to 23
+
+The paper sends lambda and s_k, from which v follows; see `vfl_flower.heads`. rho, beta, tau and the
+heads' rate are the knobs ``rho``, ``beta``, ``local-steps`` and ``head-rate``. With
+``participation`` below 1 a round asks some of the passive parties, and what the others last sent of
+those rows stands for their o_k, zeros before that.
+
+Learns
+    Active: the sum of the others' logits, but no o_k of another. Passive k: which rows a batch
+    holds, and v. *From v it reads the labels of the batch*: by Eq. 20, v is twice the new lambda
+    less the one before, which was 0 at first; so it has each lambda in turn, and lambda =
+    softmax(z) - onehot(y) is negative at the true class alone. *With that it has the prediction a*
+    up to a constant a row. ``label-privacy`` is the remedy for labels. With
+    ``active-columns = none`` o_0 is 0, and *with K = 2 the prediction less its own o_k is the other
+    party's*.
+Assumes
+    Honest but curious parties; the active party does not collude with all passive parties but
+    one; K >= 2 where logits are blinded.
+Deviates
+    v goes down in the place of lambda and s_k. z is exact to 1e-10 by Newton steps; the paper takes
+    L-BFGS-B. Heads are the parties' decision nets, whatever they are, and take plain SGD steps. The
+    active party may have columns too. With label privacy the posterior of the noised label at the
+    prediction a stands for onehot(y) in one round's z update. Logits are rounded to multiples of
+    2**-16 when blinded.
+Costs
+    One exchange for tau steps of everybody. Per exchange and passive party 4BC bytes up, 4B + 4BC
+    down, and framing. The active party keeps lambda of every row, 4NC bytes.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from vfl_flower.active import ActiveParty
+from vfl_flower.admm import Duals
+from vfl_flower.blinding import agree_keys
+from vfl_flower.codec import Array
+from vfl_flower.exchange import Protocol, Replies, ask, tell
+from vfl_flower.heads import descend_in_turns
+from vfl_flower.lastknown import LastKnown
+from vfl_flower.member import Member
+from vfl_flower.randomness import drawn
+from vfl_flower.training import train
+
+
+class VIMADMMJ(ActiveParty):
+    """One prediction, the sum of everybody's; labels enter through z alone."""
+
+    remembers = (*ActiveParty.remembers, "duals", "known")
+
+    def __init__(self, member: Member, y: Tensor, rows: dict[str, Array]) -> None:
+        super().__init__(member, y, rows)
+        cfg, classes = self.cfg, self.supervision.classes
+        self.duals = Duals(len(y), classes, cfg.rho)
+        remembered = len(y) if cfg.participation < 1 else 0
+        self.known = LastKnown(cfg.parties - 1, remembered, classes)
+
+    def protocol(self) -> Protocol:
+        """Agree on keys, then train."""
+        yield from agree_keys(self.cfg)
+        yield from train(self)
+
+    def predict(self, rows: Array) -> tuple[Tensor, Tensor]:  # (B,) -> (B, D), (B, C)
+        """Return H_0 and o_0, each with its own part of the graph."""
+        H_0 = self.embed_rows(rows)
+        return H_0, self.decide(H_0.detach())
+
+    def step(self, rows: Array, y: Tensor) -> Protocol:
+        """Take one round on a batch; return the loss of the prediction at its beginning."""
+        asked = drawn(self.cfg, self.progress.step)
+        replies = yield ask("predict", rows, own=lambda: self.predict(rows), to=asked)
+        H_0, o_0 = replies.own[0], replies.own[1].detach()
+        a = o_0 + self.sum_of(replies, asked, rows)
+        z, dual = self.duals.update(torch.from_numpy(rows), a, self.supervision.target(a, y))
+        v = dual + self.cfg.rho * (a - z)
+        yield tell("update", v, own=lambda: self.learn(rows, H_0, o_0, v), to=asked)
+        return [self.loss(a, y).item()]
+
+    def sum_of(self, replies: Replies, asked: Sequence[int], rows: Array) -> Tensor:
+        """Return the sum of the passive parties' logits, (B, C), the last known of the absent."""
+        if replies.whole:
+            return replies.sum()
+        return torch.stack(self.known.latest(replies, asked, rows)).sum(0)
+
+    def learn(self, rows: Array, H_0: Tensor, o_0: Tensor, v: Tensor) -> None:
+        """Update W_0 and h_0 by Eq. 22 and 23, if there are columns."""
+        if self.cfg.holders == self.parties:
+            descend_in_turns(self, torch.from_numpy(rows), H_0, o_0, v)
+
+    def infer(self, rows: Array) -> Protocol:
+        """Return the one prediction for some rows."""
+        replies = yield ask(
+            "predict_only", rows, own=lambda: self.predict(rows)[1], purpose="evaluation"
+        )
+        return [replies.own + replies.sum()]

@@ -1,0 +1,135 @@
+"""VIM's methods equal their joint programs, bit for bit, and do as their headers say."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+
+from tests.contract import finished
+from tests.networks import register
+from tests.reference import joint
+from tests.reference_vim import Vim, VimAdmm, VimAdmmJ
+from tests.test_joint_reference import FIFTY, STEPS, assert_equal, distributed
+from vfl_flower.build import build_active, build_passive
+from vfl_flower.config import RunConfig
+from vfl_flower.data import labels_of
+from vfl_flower.errors import ConfigError
+from vfl_flower.local import run_local
+from vfl_flower.losses import LOSSES
+from vfl_flower.registry import METHODS
+
+VIM = replace(FIFTY, method="vimadmm", local_steps=3)
+VIM_J = replace(VIM, method="vimadmm_j")
+ADMM = [name for name, method in METHODS.items() if method.admm]
+
+both = pytest.mark.parametrize("cfg", [VIM, VIM_J], ids=["vimadmm", "vimadmm_j"])
+
+
+def assert_joint(cfg: RunConfig) -> None:
+    step: Vim = VimAdmmJ(rounded=cfg.blinded) if cfg.method == "vimadmm_j" else VimAdmm()
+    assert_equal(distributed(cfg), joint(cfg, LOSSES["cross-entropy"], STEPS, step))  # type: ignore[arg-type]
+
+
+@both
+@pytest.mark.parametrize("optimizer", ["sgd", "momentum", "adagrad", "adam"])
+def test_optimizers(optimizer: str, cfg: RunConfig) -> None:
+    assert_joint(replace(cfg, optimizers=optimizer))
+
+
+def test_logits_in_the_clear() -> None:
+    assert_joint(replace(VIM_J, blinding="none"))
+
+
+CHANGES: list[dict[str, Any]] = [{"rho": 0.1}, {"beta": 0.2}, {"head_rate": 0.01}]
+
+
+@both
+@pytest.mark.parametrize("changes", CHANGES, ids=str)
+def test_knobs(changes: dict[str, Any], cfg: RunConfig) -> None:
+    changed = replace(cfg, **changes)
+    assert_joint(changed)
+    with pytest.raises(AssertionError):  # the knob acts
+        assert_equal(distributed(changed), distributed(cfg))
+
+
+@pytest.mark.parametrize("changes", [{}, {"head_rate": 0.5}], ids=str)
+def test_ridge_heads(changes: dict[str, Any]) -> None:
+    changed = replace(VIM, heads="ridge", **changes)
+    assert_joint(changed)
+    with pytest.raises(AssertionError):
+        assert_equal(distributed(changed), distributed(VIM))
+
+
+@pytest.mark.parametrize("layers", [2, 3])
+def test_deep_heads(layers: int) -> None:
+    assert_joint(replace(VIM, top_layers=layers))
+
+
+@both
+@pytest.mark.parametrize("tau", [1, 5])
+def test_mixed_networks_and_a_schedule(tau: int, cfg: RunConfig) -> None:
+    assert_joint(replace(cfg, models="mixed", schedule="cosine", local_steps=tau))
+
+
+@both
+def test_dropout_and_batch_statistics(cfg: RunConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    register(monkeypatch)
+    assert_joint(replace(cfg, models="own-dropout"))
+
+
+@both
+def test_an_active_party_with_labels_only(cfg: RunConfig) -> None:
+    assert_joint(replace(cfg, active_columns="none"))
+
+
+@both
+def test_the_short_form_is_the_paper_s(cfg: RunConfig) -> None:
+    """By lambda and s_k or by v: the same parameters, up to rounding, after some rounds."""
+    cfg = replace(cfg, blinding="none" if cfg.method == "vimadmm_j" else "auto", optimizers="sgd")
+    program = VimAdmmJ if cfg.method == "vimadmm_j" else VimAdmm
+    ours, theirs = (
+        joint(cfg, LOSSES["cross-entropy"], 10, program(paper=paper, rounded=False))
+        for paper in (False, True)
+    )
+    start = joint(cfg, LOSSES["cross-entropy"], 0, program())
+    for a, b, c in zip(ours, theirs, start, strict=True):
+        p, q, r = (nn_vector(each.net.embed) for each in (a, b, c))  # type: ignore[arg-type]
+        assert torch.allclose(p, q, rtol=0, atol=1e-5)
+        assert not torch.allclose(p, r, rtol=0, atol=1e-3)
+
+
+def nn_vector(net: torch.nn.Module) -> torch.Tensor:
+    return torch.nn.utils.parameters_to_vector(net.parameters()).detach()
+
+
+@pytest.mark.parametrize("method", ADMM)
+def test_every_v_in_turn_tells_the_labels(method: str) -> None:
+    """With lambda before a round known, v tells the new one, whose least entry is the class's."""
+    run = finished(method, "local")
+    y = labels_of(run.active.cfg).numpy()
+    duals = torch.zeros(len(y), 10)
+    told = [arrays[0] for phase, arrays in run.taps[1].requests() if phase == "update"]
+    assert len(told) == 14
+    right = []
+    for rows, v in zip(run.batches(), told, strict=True):
+        duals[rows] = (torch.from_numpy(v.copy()) + duals[rows]) / 2
+        right.append(duals[rows].argmin(1).numpy() == y[rows])
+    assert all(each.mean() > 0.99 for each in right)
+
+
+@pytest.mark.parametrize("method", ADMM)
+def test_another_loss_is_refused(method: str) -> None:
+    with pytest.raises(ConfigError, match="solves for the cross-entropy's minimum"):
+        RunConfig(method=method, loss="binary-cross-entropy")
+    assert RunConfig(method=method, loss="cross-entropy").loss
+
+
+@both
+def test_duals_are_those_of_training_rows(cfg: RunConfig) -> None:
+    cfg = replace(cfg, epochs=1, batch_size=200)
+    active = build_active(cfg)
+    run_local(active, [build_passive(cfg, k) for k in range(cfg.parties - 1)])
+    assert "duals" in active.durable()
+    seen = active.duals.values.abs().sum(1) > 0  # type: ignore[attr-defined]
+    assert torch.equal(seen.nonzero().ravel(), torch.from_numpy(active.rows["train"]).sort()[0])
