@@ -77,6 +77,10 @@ FORMULAS: dict[str, Bytes] = {
     "vafl": splitnn_bytes,
     "vafl in turns": splitnn_bytes,
     "agg_vfl": agg_vfl_bytes,
+    "fdml": agg_vfl_bytes,
     "local": lambda b: {},
     "central": lambda b: {},
 }
+
+BEFORE: dict[str, Bytes] = {"fdml": lambda n: {("hold", "down"): [4 * n, n]}}
+"""From N to what is sent once, before the first step."""

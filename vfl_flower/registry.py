@@ -61,6 +61,7 @@ METHODS = {
     "c_vfl": Method("strategies.c_vfl:CVFL", "clients.c_vfl:CVFLClient", blinds=False, shares=True),
     "vafl": Method("strategies.vafl:VAFL", "clients.vafl:VAFLClient", blinds=False),
     "agg_vfl": Method("strategies.agg_vfl:AggVFL", "clients.agg_vfl:AggVFLClient", blinds=True),
+    "fdml": Method("strategies.fdml:FDML", "clients.fdml:FDMLClient", blinds=True, gives=True),
     "local": Method(
         "strategies.local:Local",
         "clients.local:LocalClient",
