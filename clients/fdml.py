@@ -1,4 +1,7 @@
-"""FDML, passive party, which holds the labels.  Notation as in `strategies.fdml`."""
+"""FDML, passive party.  Notation, and what it learns, as in `strategies.fdml`.
+
+*It is given the labels of all training rows.*
+"""
 
 import torch
 from torch import Tensor

@@ -212,7 +212,7 @@ def test_exchanges_are_counted_without_gaps(method: str) -> None:
     run = finished(method, "local")
     numbers = [[ins.config["exchange"] for ins, _ in tap.sent] for tap in run.taps]
     if method in IN_TURNS:
-        assert all(map(list.__eq__, numbers, map(sorted, numbers)))
+        assert all(each == sorted(each) for each in numbers)
         numbers = [sorted(set().union(*numbers))]  # of all parties together
     for each in numbers:
         assert each == list(range(1, run.active.exchange + 1))
