@@ -12,11 +12,10 @@ from vfl_flower.codec import Array
 from vfl_flower.compression import compression_of, relative_error
 from vfl_flower.data import DATASETS
 from vfl_flower.errors import ProtocolError
-from vfl_flower.losses import LOSSES
 from vfl_flower.member import Member
 from vfl_flower.nets import head
 from vfl_flower.passive import phase
-from vfl_flower.privacy.supervision import matched, noise_of, received
+from vfl_flower.privacy.supervision import Lessons
 
 
 class CVFLClient(FedBCDClient):
@@ -26,8 +25,7 @@ class CVFLClient(FedBCDClient):
         super().__init__(member)
         self.compression = compression_of(self.cfg.compression, self.cfg.embedding_dim)
         classes = DATASETS[self.cfg.dataset].classes
-        self.noise = noise_of(self.cfg, classes)
-        self.loss = matched(LOSSES[self.cfg.loss or "cross-entropy"], self.noise)
+        self.lessons = Lessons(self.cfg, classes)
         with self.randomness.building():  # what it starts from is overwritten, and nobody's draw
             self.top = head(
                 self.cfg.holders * self.cfg.embedding_dim, classes, self.cfg.top_layers or 1
@@ -48,11 +46,11 @@ class CVFLClient(FedBCDClient):
             raise ProtocolError("labels arrived, and share-labels is off in this party's run")
         weights = self.top.state_dict()
         self.top.load_state_dict(dict(zip(weights, given, strict=False)))
-        E, labels = self.everybodys(given[len(weights) :], len(y)), received(y, self.noise)
+        E, labels = self.everybodys(given[len(weights) :], len(y)), self.lessons.read(y)
         for E_k in self.embeddings():
             E[self.cfg.holders - self.parties + self.place] = E_k
             R = self.top(torch.cat(E, 1))
-            self.loss(R, labels).backward()
+            self.lessons.loss(R, labels).backward()
 
     def everybodys(self, messages: tuple[Tensor, ...], rows: int) -> list[Tensor]:
         """Read all parties' compressed embeddings, each (B, D)."""

@@ -54,9 +54,8 @@ class VAFL(SplitNN):
     def __init__(self, member: Member, y: Tensor, rows: dict[str, Array]) -> None:
         super().__init__(member, y, rows)
         self.in_turns = self.cfg.vafl_mode == "asynchronous"
-        self.known = LastKnown(
-            self.parties - 1, len(self.x) if self.in_turns else 0, self.cfg.embedding_dim
-        )
+        kept = len(self.x) if self.in_turns else 0  # rows; where all take part, nothing is old
+        self.known = LastKnown(self.parties - 1, kept, self.cfg.embedding_dim)
         self.alpha = nn.Parameter(torch.full((self.parties,), 1 / self.parties))
         self.net.register_parameter("aggregation_weights", self.alpha)
         self.descent.add(self.alpha)

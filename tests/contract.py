@@ -199,13 +199,13 @@ class Run:
         asked = training & {phases[-1] for phases in requests}
         return asked, training - asked
 
-    def batches(self, *places: int) -> list[Array]:
+    def batches(self, k: int | None = None) -> list[Array]:
         """Return the rows of every training batch, from the wire; or all rows, if asked once.
 
-        Those that some passive parties were asked for, or any.
+        Those of one passive party, or of whoever was asked.
         """
         asked, _ = self.phases()
-        taps = [self.taps[k] for k in places or range(len(self.taps))]
+        taps = self.taps if k is None else [self.taps[k]]
         by_exchange = {
             number: arrays[0]
             for tap in taps

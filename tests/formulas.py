@@ -91,6 +91,10 @@ FORMULAS: dict[str, Bytes] = {
     "agg_vfl": agg_vfl_bytes,
     "vimadmm": vimadmm_bytes,
     "vimadmm_j": agg_vfl_bytes,
+    "fdml": agg_vfl_bytes,
     "local": lambda b: {},
     "central": lambda b: {},
 }
+
+BEFORE: dict[str, Bytes] = {"fdml": lambda n: {("hold", "down"): [4 * n, n]}}
+"""From N to what is sent once, before the first step."""

@@ -113,13 +113,13 @@ class Vafl:
         self.steps += 1
 
 
-def agg_vfl_step(
-    members: Sequence[Member], rows: Tensor, y: Tensor, loss: Loss, *, rounded: bool
+def logits_step(
+    members: Sequence[Member], rows: Tensor, y: Tensor, loss: Loss, *, rounded: bool, divisor: int
 ) -> None:
-    """Take one step: the sum of all logits, differentiable by each."""
+    """Take one step: the sum of all logits or their mean, differentiable by each."""
     R_k = [m.decide(m.embed_rows(rows)) for m in members]
-    R = R_k[0].detach() + total(R_k[1:], rounded=rounded)
-    R = R + torch.stack([each - each.detach() for each in R_k]).sum(0)
+    R = (R_k[0].detach() + total(R_k[1:], rounded=rounded)) / divisor
+    R = R + torch.stack([each - each.detach() for each in R_k]).sum(0) / divisor
     zero(members)
     loss(R, y[rows]).backward()
     for m in members:

@@ -49,7 +49,7 @@ def test_stopped_runs_go_on_as_if_nothing_had_happened(case: str, tmp_path: Path
 
 
 @pytest.mark.parametrize("nets", ["own-dropout", "global-dropout"])
-@pytest.mark.parametrize("method", ["splitnn", "fedbcd", "c_vfl", "vafl", "agg_vfl"])
+@pytest.mark.parametrize("method", ["splitnn", "fedbcd", "c_vfl", "vafl", "agg_vfl", "fdml"])
 def test_rebuilt_parties_repeat_dropout_and_statistics(
     method: str, nets: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -122,6 +122,17 @@ def test_shared_labels_are_said_aloud(tmp_path: Path, capsys: pytest.CaptureFixt
     assert READABLE not in result_of(out)["unprotected"]
     assert 0 < result_of(out)["figures"]["compression_error"] < 0.001
     noised = RunConfig(method="c_vfl", share_labels=True, label_privacy="alibi")
+    assert not {GIVEN, READABLE} & set(protections(noised)[1])
+
+
+def test_given_labels_are_said_aloud(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "run"
+    assert run([*TINY, "--method", "fdml", "--out", str(out)]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert f"UNPROTECTED: {GIVEN}" in told
+    assert GIVEN in result_of(out)["unprotected"]
+    assert READABLE not in result_of(out)["unprotected"]
+    noised = RunConfig(method="fdml", label_privacy="laplace")
     assert not {GIVEN, READABLE} & set(protections(noised)[1])
 
 

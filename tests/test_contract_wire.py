@@ -29,6 +29,9 @@ EXCHANGES = {"easter": (2, 2), "vfedmh": (2, 2), "pravfed": (2, 1)}
 ONCE = {"pravfed"}
 """Methods whose parties embed all rows once, and not a batch at a time."""
 
+GIVES_ONCE = {"pravfed", "fdml"}
+"""Methods that give the labels of all training rows away at once."""
+
 
 def parts_shown(method: str) -> list[str]:
     """Return whose rows evaluations show the passive parties, in order."""
@@ -155,15 +158,17 @@ def test_gradients_of_embeddings_tell_classes_apart(method: str) -> None:
         assert (y[rows[alike.argmax(1)]] == y[rows]).mean() > 0.8  # a tenth by chance
 
 
-def test_given_labels_are_those_of_the_batch(method: str) -> None:
+def test_given_labels_are_those_of_the_batch_or_of_all_rows(method: str) -> None:
     """As published, and as loudly said."""
     run = finished(method, "local")
     if not run.active.cfg.labels_given:
         pytest.skip("no labels are given away")
     y = labels_of(run.active.cfg).numpy()
+    rows = [run.active.rows["train"]] if method in GIVES_ONCE else run.batches()
     for tap in run.taps:
         given = [a for _, arrays in tap.requests() for a in arrays if of_labels(a)]
-        assert all(map(np.array_equal, given, [y[rows] for rows in run.batches()]))
+        assert len(given) == len(rows)
+        assert all(map(np.array_equal, given, [y[each] for each in rows]))
 
 
 def test_embeddings_leave_as_masked_words(method: str) -> None:
@@ -210,7 +215,7 @@ def test_exchanges_are_counted_without_gaps(method: str) -> None:
     run = finished(method, "local")
     numbers = [[ins.config["exchange"] for ins, _ in tap.sent] for tap in run.taps]
     if method in IN_TURNS:
-        assert all(map(list.__eq__, numbers, map(sorted, numbers)))
+        assert all(each == sorted(each) for each in numbers)
         numbers = [sorted(set().union(*numbers))]  # of all parties together
     for each in numbers:
         assert each == list(range(1, run.active.exchange + 1))

@@ -9,8 +9,8 @@ from tests.networks import register
 from tests.reference import Step, joint
 from tests.reference_split import (
     Vafl,
-    agg_vfl_step,
     alone_step,
+    logits_step,
     several_steps,
     splitnn_step,
     splitnn_step_after,
@@ -35,6 +35,8 @@ CASES: dict[str, Knobs] = {
     "vafl in turns": {"method": "vafl", "vafl_mode": "asynchronous"},
     "agg_vfl": {"method": "agg_vfl"},
     "agg_vfl bare": {"method": "agg_vfl", "blinding": "none"},
+    "fdml": {"method": "fdml"},
+    "fdml bare": {"method": "fdml", "blinding": "none"},
     "local": {"method": "local"},
     "central": {"method": "central"},
     "splitnn of labels only": {"method": "splitnn", "active_columns": "none"},
@@ -67,7 +69,8 @@ def step_of(cfg: RunConfig) -> Step:
         "fedbcd": in_several_steps,
         "c_vfl": in_several_steps,
         "vafl": Vafl(cfg),
-        "agg_vfl": partial(agg_vfl_step, rounded=cfg.blinded),
+        "agg_vfl": partial(logits_step, rounded=cfg.blinded, divisor=1),
+        "fdml": partial(logits_step, rounded=cfg.blinded, divisor=cfg.parties),
         "local": alone_step,
         "central": alone_step,
     }
@@ -95,7 +98,7 @@ def test_mixed_networks_schedule_and_loss(case: str) -> None:
     assert_joint(configured(case, **changes))
 
 
-@pytest.mark.parametrize("case", ["splitnn", "splitnn after", "vafl", "agg_vfl", "central"])
+@pytest.mark.parametrize("case", ["splitnn", "splitnn after", "vafl", "agg_vfl", "fdml", "central"])
 def test_networks_with_dropout_and_batch_statistics(
     case: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

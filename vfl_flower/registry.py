@@ -108,6 +108,13 @@ METHODS = {
         admm=True,
         label_only=True,
     ),
+    "fdml": Method(
+        "strategies.fdml:FDML",
+        "clients.fdml:FDMLClient",
+        blinds=True,
+        gives=True,
+        label_only=True,
+    ),
     "local": Method(
         "strategies.local:Local",
         "clients.local:LocalClient",

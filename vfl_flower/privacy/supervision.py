@@ -7,7 +7,7 @@ from torch import Tensor
 
 from vfl_flower.config import RunConfig
 from vfl_flower.errors import RunError
-from vfl_flower.losses import Loss
+from vfl_flower.losses import LOSSES, Loss
 from vfl_flower.privacy.labels import MECHANISMS, TRUE_SENSITIVITY, LabelNoise, compact
 from vfl_flower.state import read_state, write_state
 
@@ -65,6 +65,31 @@ def label_report(cfg: RunConfig) -> dict[str, Any] | None:
 def received(published: Tensor, noise: LabelNoise | None) -> Tensor:
     """Return what `Supervision.published` gave away, as `Supervision.of` has it."""
     return noise.receive(published) if noise else published.long()
+
+
+class Lessons:
+    """What teaches a passive party that is given labels: the other end of `Supervision`.
+
+    Parameters
+    ----------
+    cfg : RunConfig
+        The run's configuration.
+    classes : int
+        C.
+
+    Attributes
+    ----------
+    loss : callable
+        From logits (B, C), and what `read` returns, to the mean over the batch.
+    """
+
+    def __init__(self, cfg: RunConfig, classes: int) -> None:
+        self.noise = noise_of(cfg, classes)
+        self.loss = matched(LOSSES[cfg.loss or "cross-entropy"], self.noise)
+
+    def read(self, published: Tensor) -> Tensor:
+        """Return labels (B,), or noised rows (B, C), of what travelled."""
+        return received(published, self.noise)
 
 
 class Supervision:

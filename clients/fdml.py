@@ -1,0 +1,42 @@
+"""FDML, passive party.  Notation, and what it learns, as in `strategies.fdml`.
+
+*It is given the labels of all training rows.*
+"""
+
+import torch
+from torch import Tensor
+
+from clients.agg_vfl import AggVFLClient
+from vfl_flower.data import DATASETS
+from vfl_flower.errors import ProtocolError
+from vfl_flower.losses import residuals
+from vfl_flower.member import Member
+from vfl_flower.passive import phase
+from vfl_flower.privacy.supervision import Lessons
+
+
+class FDMLClient(AggVFLClient):
+    """Predicts from its own columns, and learns from everybody's mean and the labels."""
+
+    remembers = (*AggVFLClient.remembers, "labels")
+
+    def __init__(self, member: Member) -> None:
+        super().__init__(member)
+        self.lessons = Lessons(self.cfg, DATASETS[self.cfg.dataset].classes)
+        self.labels = torch.empty(0)  # (rows of all parties,), or (..., C); 0 where none was given
+
+    @phase
+    def hold(self, rows: Tensor, y: Tensor) -> None:  # (N,) int32, (N,) or (N, C) ->
+        """Take the labels of the training rows."""
+        given = self.lessons.read(y)
+        self.labels = given.new_zeros(len(self.x), *given.shape[1:])
+        self.labels[rows] = given
+
+    @phase(after="predict")
+    def update(self, R: Tensor) -> None:  # (B, C) ->
+        """Learn from the gradient at everybody's mean."""
+        if not len(self.labels):
+            raise ProtocolError("a step came, and no labels before it")
+        rows, _ = self.tape["predict"]
+        (g,), _ = residuals(self.lessons.loss, [R], self.labels[rows])
+        super().update(g / self.parties)

@@ -1,0 +1,64 @@
+"""FDML, active party.
+
+Hu et al. 2019, "FDML: A Collaborative Machine Learning Framework for Distributed Features", KDD, as
+VIM compares with it (Xie et al. 2022, arXiv:2207.10226). *All parties hold the labels*: they are
+handed out once, before the first step. Every party predicts from its own columns, and the mean is
+the prediction.
+
+Notation as in `strategies.agg_vfl`, for K + 1 parties:
+
+    y                                         (N,)     given to every party; of the training rows
+    R_k = p_k(h_k(x_k))                       (B, C)   sent as [R_k], blinded, unless k = 0
+    R   = (R_0 + ... + R_K) / (K + 1)         (B, C)   the one prediction; it goes to all parties
+    g   = dL(R, y) / dR_k = dL / dR / (K + 1) (B, C)   which each works out by itself
+
+Learns
+    Active: the sum of the others' logits, but no R_k of another.
+    Passive k: *the labels of all training rows, which it is given*; which rows a batch holds, and
+    R, so with its own R_k the sum of all others' logits, the active party's among them.
+Assumes
+    Labels that every party may have. Else as Agg_VFL; K >= 2 where logits are blinded.
+Deviates
+    In the paper parties may be some steps apart, and the prediction is a function of the sum; here
+    all take every step together, and average. With label privacy it is noised labels that are
+    handed out, and the active party learns from the same ones. Logits are rounded to multiples of
+    2**-16 when blinded.
+Costs
+    One exchange a step. Per step and passive party 4BC bytes up, 4B + 4BC down; before the first
+    4N + N down (4N + 4NC with Laplace noise); and framing.
+"""
+
+import torch
+from torch import Tensor
+
+from strategies.agg_vfl import AggVFL
+from vfl_flower.blinding import agree_keys
+from vfl_flower.codec import Array
+from vfl_flower.exchange import Protocol, ask, tell
+from vfl_flower.losses import residuals
+from vfl_flower.training import train
+
+
+class FDML(AggVFL):
+    """One prediction, the mean of everybody's, and labels that everybody holds."""
+
+    def protocol(self) -> Protocol:
+        """Agree on keys, hand out the labels, and train."""
+        yield from agree_keys(self.cfg)
+        if not self.progress.step:  # after that, checkpoints have them
+            rows = self.rows["train"]
+            yield tell("hold", rows, self.supervision.published(torch.from_numpy(rows)))
+        yield from train(self)
+
+    def step(self, rows: Array, y: Tensor) -> Protocol:
+        """Train all parties on one batch; return the one loss."""
+        replies = yield ask("predict", rows, own=lambda: self.predict(rows))
+        R = (replies.own + replies.sum()) / self.parties
+        (g,), losses = residuals(self.loss, [R], y)
+        yield tell("update", R, own=lambda: self.learn(replies.own, g / self.parties))
+        return losses
+
+    def infer(self, rows: Array) -> Protocol:
+        """Return the one prediction for some rows."""
+        (total,) = yield from super().infer(rows)
+        return [total / self.parties]
