@@ -39,4 +39,4 @@ class FDMLClient(AggVFLClient):
             raise ProtocolError("a step came, and no labels before it")
         rows, _ = self.tape["predict"]
         (g,), _ = residuals(self.lessons.loss, [R], self.labels[rows])
-        super().update(g / self.parties)
+        super().update(g / self.cfg.holders)

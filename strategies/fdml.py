@@ -12,6 +12,8 @@ Notation as in `strategies.agg_vfl`, for K + 1 parties:
     R   = (R_0 + ... + R_K) / (K + 1)         (B, C)   the one prediction; it goes to all parties
     g   = dL(R, y) / dR_k = dL / dR / (K + 1) (B, C)   which each works out by itself
 
+With ``active-columns = none`` there is no R_0, and K stands for K + 1.
+
 Learns
     Active: the sum of the others' logits, but no R_k of another.
     Passive k: *the labels of all training rows, which it is given*; which rows a batch holds, and
@@ -53,12 +55,12 @@ class FDML(AggVFL):
     def step(self, rows: Array, y: Tensor) -> Protocol:
         """Train all parties on one batch; return the one loss."""
         replies = yield ask("predict", rows, own=lambda: self.predict(rows))
-        R = (replies.own + replies.sum()) / self.parties
+        R = (replies.own + replies.sum()) / self.cfg.holders
         (g,), losses = residuals(self.loss, [R], y)
-        yield tell("update", R, own=lambda: self.learn(replies.own, g / self.parties))
+        yield tell("update", R, own=lambda: self.learn(replies.own, g / self.cfg.holders))
         return losses
 
     def infer(self, rows: Array) -> Protocol:
         """Return the one prediction for some rows."""
         (total,) = yield from super().infer(rows)
-        return [total / self.parties]
+        return [total / self.cfg.holders]

@@ -37,7 +37,7 @@ from torch import Tensor, nn
 
 from strategies.splitnn import SplitNN
 from vfl_flower.codec import Array
-from vfl_flower.exchange import Protocol, Replies, ask, tell_each
+from vfl_flower.exchange import Protocol, ask, tell_each
 from vfl_flower.lastknown import LastKnown
 from vfl_flower.member import Member
 from vfl_flower.names import member_name
@@ -56,7 +56,7 @@ class VAFL(SplitNN):
         self.in_turns = self.cfg.vafl_mode == "asynchronous"
         kept = len(self.x) if self.in_turns else 0  # rows; where all take part, nothing is old
         self.known = LastKnown(self.parties - 1, kept, self.cfg.embedding_dim)
-        self.alpha = nn.Parameter(torch.full((self.parties,), 1 / self.parties))
+        self.alpha = nn.Parameter(torch.full((self.cfg.holders,), 1 / self.cfg.holders))
         self.net.register_parameter("aggregation_weights", self.alpha)
         self.descent.add(self.alpha)
 
@@ -64,10 +64,11 @@ class VAFL(SplitNN):
         """Train those whose step it is on one batch; return the one loss."""
         asked = self.asked()
         replies = yield ask("embed", rows, own=lambda: self.embed_rows(rows), to=asked)
-        E = [replies.own, *self.latest(replies, asked, rows)]
-        L, g = self.compute(lambda: self.through_top(E, y))
-        g_k = [g[1 + k] for k in asked]
-        yield tell_each("update", g_k, own=lambda: self.learn(E[0], g[0]), to=asked)
+        E = [replies.own, *self.known.latest(replies, asked, rows)]
+        L, g = self.compute(lambda: self.through_top(self.held(E), y))
+        g_0 = g[0] if len(g) == len(E) else torch.zeros_like(E[0])
+        g_k = [g[k + 1 - self.parties] for k in asked]
+        yield tell_each("update", g_k, own=lambda: self.learn(E[0], g_0), to=asked)
         return [L]
 
     def asked(self) -> Sequence[int]:
@@ -75,18 +76,15 @@ class VAFL(SplitNN):
         K = self.parties - 1
         return [turn(self.cfg.seed, self.progress.step, K)] if self.in_turns else range(K)
 
-    def latest(self, replies: Replies, asked: Sequence[int], rows: Array) -> Sequence[Tensor]:
-        """Return the passive parties' embeddings, each (B, D): what came, or is the last known."""
-        if not self.in_turns:
-            return replies.tensors
-        for k, E_k in zip(asked, replies.tensors, strict=True):
-            self.known.put(k, rows, E_k)
-        return list(self.known.of(rows))
+    def held(self, E: Sequence[Tensor]) -> Sequence[Tensor]:
+        """Return the embeddings of the parties that have columns."""
+        return E[-self.cfg.holders :]
 
     def predict(self, E: Sequence[Tensor]) -> Tensor:  # (K + 1) times (B, D) -> (B, C)
         """Return p(E)."""
-        return self.decide((self.alpha.view(-1, 1, 1) * torch.stack(list(E))).sum(0))
+        return self.decide((self.alpha.view(-1, 1, 1) * torch.stack(list(self.held(E)))).sum(0))
 
     def figures(self) -> dict[str, float]:
         """Return alpha_k of every party."""
-        return {f"weight_of_{member_name(k)}": a for k, a in enumerate(self.alpha.tolist())}
+        first = self.parties - self.cfg.holders
+        return {f"weight_of_{member_name(k)}": a for k, a in enumerate(self.alpha.tolist(), first)}

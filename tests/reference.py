@@ -29,7 +29,9 @@ def members_of(cfg: RunConfig) -> list[Member]:
     """Return all parties' belongings, the active party's first."""
     method = METHODS[cfg.method]
     own = all_columns(cfg) if method.pools else columns_of(cfg, 0)
-    active = build_member(cfg, 0, own, joins=method.load()[0].joins)
+    strategy = method.load()[0]
+    layers = cfg.top_layers or strategy.layers
+    active = build_member(cfg, 0, own, joins=strategy.joins, layers=layers)
     passive = [build_member(cfg, k, columns_of(cfg, k)) for k in range(1, cfg.parties)]
     return [active, *passive]
 

@@ -89,7 +89,8 @@ class Vafl:
     def __init__(self, cfg: RunConfig) -> None:
         K, self.seed, self.steps = cfg.parties - 1, cfg.seed, 0
         self.in_turns = cfg.vafl_mode == "asynchronous"
-        self.alpha = torch.nn.Parameter(torch.full((K + 1,), 1 / (K + 1)))
+        self.holders = cfg.holders
+        self.alpha = torch.nn.Parameter(torch.full((self.holders,), 1 / self.holders))
         self.last = [torch.zeros(0)] * K
 
     def __call__(self, members: Sequence[Member], rows: Tensor, y: Tensor, loss: Loss) -> None:
@@ -106,7 +107,7 @@ class Vafl:
             self.last[k][rows] = E[k].detach()
         taught = [active, *(passive[k] for k in places)]
         zero(taught)
-        joint = torch.stack([active.embed_rows(rows), *E])
+        joint = torch.stack([active.embed_rows(rows), *E][-self.holders :])
         loss(active.decide((self.alpha[:, None, None] * joint).sum(0)), y[rows]).backward()
         for m in taught:
             m.descent.step()

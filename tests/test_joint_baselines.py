@@ -51,7 +51,15 @@ CASES: dict[str, Knobs] = {
         "active_columns": "none",
         "share_labels": True,
     },
-    "agg_vfl of labels only": {"method": "agg_vfl", "active_columns": "none"},
+    **{
+        f"{method} of labels only": {"method": method, "active_columns": "none"}
+        for method in ("fedbcd", "vafl", "agg_vfl", "fdml")
+    },
+    "vafl in turns, of labels only": {
+        "method": "vafl",
+        "active_columns": "none",
+        "vafl_mode": "asynchronous",
+    },
 }
 
 
@@ -70,7 +78,7 @@ def step_of(cfg: RunConfig) -> Step:
         "c_vfl": in_several_steps,
         "vafl": Vafl(cfg),
         "agg_vfl": partial(logits_step, rounded=cfg.blinded, divisor=1),
-        "fdml": partial(logits_step, rounded=cfg.blinded, divisor=cfg.parties),
+        "fdml": partial(logits_step, rounded=cfg.blinded, divisor=cfg.holders),
         "local": alone_step,
         "central": alone_step,
     }
