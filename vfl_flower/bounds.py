@@ -21,6 +21,14 @@ from vfl_flower.training import finish, train
 BOUNDS = ("local", "central")
 
 
+def rows_of(cfg: RunConfig) -> list[tuple[str, str, str]]:
+    """Return a table's rows of the bounds: name, network, and what it is."""
+    network = cfg.listed_model(0)
+    guess = cfg.active_columns == "none"
+    local = ("none", "most frequent class") if guess else (network, "active party alone")
+    return [("local", *local), ("central", network, "all columns pooled")]
+
+
 def wanted(cfg: RunConfig) -> bool:
     """Tell whether a run is to train its bounds."""
     return cfg.bounds == "on" or (cfg.bounds == "auto" and DATASETS[cfg.dataset].small)

@@ -33,6 +33,9 @@ def check(cfg: RunConfig) -> None:
     _one_of(cfg, "schedule", SCHEDULES)
     _one_of(cfg, "blinding", ("auto", "pairwise", "none"))
     _one_of(cfg, "party_randomness", PARTY_RANDOMNESS)
+    _one_of(cfg, "keep", ("last", "best"))
+    if not 0 <= cfg.stop_drop <= 100:
+        raise ConfigError(f"stop-drop must lie between 0 and 100 points, not {cfg.stop_drop}")
     _one_of(cfg, "bounds", ("auto", "on", "off"))
     _one_of(cfg, "device", DEVICES)
     _one_of(cfg, "carrier", CARRIERS)

@@ -79,6 +79,17 @@ class RunConfig:
     schedule: str = knob("constant", "training", "learning rate over the run: constant or cosine")
     epochs: int = knob(20, "training", "passes over the training rows")
     batch_size: int = knob(128, "training", "rows a step")
+    stop_drop: float = knob(
+        0.0,
+        "training",
+        "percentage points: training ends when the validation accuracy, a mean over the models, is "
+        "more than this below its best; 0: it does not",
+    )
+    keep: str = knob(
+        "last",
+        "training",
+        "whose weights count at the end: last, or best, those of the best validation accuracy",
+    )
     loss: str = knob("", "training", "cross-entropy or binary-cross-entropy; empty: the method's")
 
     eval_every: int = knob(0, "evaluation", "steps between evaluations; 0 is once an epoch")
