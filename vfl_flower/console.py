@@ -259,7 +259,8 @@ def summary_of(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             for name in first["test_accuracy"]
         },
         "metrics": {
-            name: {key: judged(name, key) for key in ("auc", "f1")} for name in first["metrics"]
+            name: {key: judged(name, key) for key in ("auc", "f1", "class_accuracy_std")}
+            for name in first["metrics"]
         },
         "majority_share": spread([r["majority_share"] for r in results]),
         "seconds": spread([r["seconds"] for r in results]),
