@@ -16,6 +16,7 @@ from vfl_flower.data import DATASETS
 from vfl_flower.errors import ProtocolError, TrainingError
 from vfl_flower.exchange import Protocol
 from vfl_flower.metrics import majority_share
+from vfl_flower.registry import METHODS
 from vfl_flower.training import finish, train
 
 BOUNDS = ("local", "central")
@@ -52,6 +53,7 @@ def bounds_of(active: ActiveParty) -> dict[str, float]:
             loss=loss,
             label_privacy="none",
             blinding="auto",
+            column_noise="" if METHODS[method].pools else active.cfg.column_noise,
             eval_every=0,
             top_layers=active.cfg.top_layers or active.layers,
         )

@@ -89,6 +89,17 @@ def scaled(features: Features, train: Array) -> Tensor:
     return torch.from_numpy((features - mean) / deviation)
 
 
+def noised(x: Tensor, deviation: float, seed: int, place: int) -> Tensor:
+    """Add Gaussian noise of some standard deviation to a party's columns, a function of the seed.
+
+    It is of use in studies only, and protects nothing: everybody can compute it.
+    """
+    if not deviation:
+        return x
+    random = np.random.default_rng([seed, place, *x.shape])
+    return x + deviation * torch.from_numpy(random.standard_normal(x.shape, np.float32))
+
+
 def check_finite(features: Features, party: str, columns: Sequence[Column] = ()) -> None:
     """Refuse NaN and infinity, and name the column.
 
