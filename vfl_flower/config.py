@@ -36,8 +36,9 @@ class RunConfig:
     dataset: str = knob(
         "digits",
         "run",
-        "digits, mnist, fashion-mnist, cifar10, cifar100 or cinic10; tables: breast-cancer, wine, "
-        "adult, breast-cancer-original, pima, credit-default or credit-card-fraud",
+        "digits, mnist, fashion-mnist, cifar10, cifar100, cinic10 or modelnet40; tables: "
+        "breast-cancer, wine, adult, breast-cancer-original, pima, credit-default, "
+        "credit-card-fraud or nus-wide",
     )
     parties: int = knob(4, "run", "all parties; 4 = 1 active + 3 passive")
     seed: int = knob(0, "run", "known to all: batches, splits, and party-randomness if public")

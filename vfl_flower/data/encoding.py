@@ -86,7 +86,9 @@ def scaled(features: Features, train: Array) -> Tensor:
     mean = sample.mean(axes, keepdims=True, dtype=np.float64).astype(np.float32)
     deviation = sample.std(axes, keepdims=True, dtype=np.float64).astype(np.float32)
     deviation[deviation == 0] = 1
-    return torch.from_numpy((features - mean) / deviation)
+    result = features - mean
+    result /= deviation  # in place: rows of images are gigabytes
+    return torch.from_numpy(result)
 
 
 def noised(x: Tensor, deviation: float, seed: int, place: int) -> Tensor:

@@ -113,7 +113,7 @@ def shares_of(cfg: RunConfig) -> list[Share]:
 
 
 def features_of(cfg: RunConfig) -> Features:
-    """Return all rows of everybody, unscaled: (N, ...) float32, shared and not to be changed."""
+    """Return all rows of everybody, unscaled: (N, ...), shared and not to be changed."""
     return _features(cfg.dataset, cfg.data_dir, cfg.download)
 
 
