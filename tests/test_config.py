@@ -30,6 +30,8 @@ GOOD: dict[str, st.SearchStrategy[object]] = {
     "download": st.just(False),
     "partition": st.sampled_from(("columns", "strips:rows", "grid:2x3", "importance:0.5")),
     "active-columns": st.just("none"),
+    "column-noise": st.sampled_from(("1:0.5", "3:10,2:1e-3")),
+    "long-tail": st.floats(1.001, 10**6),
     "validation": st.floats(0.2, 0.99),
     "models": st.sampled_from(("mlp", "cnn", "lenet")),
     "weights": st.just("a.pth"),
@@ -41,6 +43,8 @@ GOOD: dict[str, st.SearchStrategy[object]] = {
     "epochs": st.integers(21, 10**6),
     "batch-size": st.integers(129, 10**6),
     "loss": st.sampled_from(("cross-entropy", "binary-cross-entropy")),
+    "stop-drop": st.floats(0.001, 100),
+    "keep": st.just("best"),
     "eval-every": st.integers(1, 10**6),
     "eval-batch-size": st.integers(1, 4095),
     "bounds": st.sampled_from(("on", "off")),
@@ -89,6 +93,9 @@ BAD: list[tuple[str, object]] = [
     *(("partition", f"correlation:{beta}") for beta in ("", "-0.1", "1.1", "nan", "x")),
     ("partition", "columns:3"),
     ("active-columns", "labels"),
+    *(("column-noise", noise) for noise in ("2", "1:a", "1:1:1", "1:1,", "4:1", "-1:1")),
+    *(("column-noise", noise) for noise in ("1:0", "1:-1", "1:nan", "1:inf", "1:1,1:2")),
+    *(("long-tail", factor) for factor in (0.5, -1.0, 1e7, float("nan"))),
     ("schedule", "linear"),
     ("blinding", "pairs"),
     ("blinding", ""),
@@ -104,6 +111,8 @@ BAD: list[tuple[str, object]] = [
     *(("compression", form) for form in ("topk", "topk:0", "topk:1.5", "quantize:9", "gzip")),
     ("local-steps", 0),
     ("bounds", "yes"),
+    *(("stop-drop", points) for points in (-1.0, 100.1, float("nan"))),
+    ("keep", "first"),
     ("loss", "hinge"),
     ("embedding-dim", 0),
     ("top-layers", -1),
@@ -182,7 +191,9 @@ def test_every_knob_says_what_it_means() -> None:
 
 
 def whole(values: dict[str, object]) -> dict[str, object]:
-    """Add what some knobs need: a method, or the mechanism that knobs of label privacy are for."""
+    """Add what some knobs need, a method or a mechanism, and leave out what they cannot have."""
+    if "long-tail" in values:
+        values = {key: value for key, value in values.items() if key != "schedule"}
     if values.get("active-columns") == "none":
         values = values | {"method": "splitnn"}
     of_noise = {"label-epsilon", "label-sensitivity", "force-sensitivity"}

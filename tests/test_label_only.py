@@ -1,6 +1,7 @@
 """An active party with labels and no columns (``active-columns = none``)."""
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from tests.sittings import Sitting
 from vfl_flower.build import build_active
 from vfl_flower.cli import run
 from vfl_flower.config import RunConfig
-from vfl_flower.data import all_columns, columns_of
+from vfl_flower.data import DATASETS, all_columns, columns_of
 from vfl_flower.data.__main__ import run as data
 from vfl_flower.errors import ConfigError, DataError, NetworkError
 from vfl_flower.registry import METHODS
@@ -47,6 +48,29 @@ def test_a_table_is_dealt_out_likewise() -> None:
     cfg = replace(LABELS, dataset="wine", parties=3)
     assert columns_of(cfg, 0).shape == (178, 0)
     assert [columns_of(cfg, place).shape[1] for place in (1, 2)] == [7, 6]
+
+
+@pytest.mark.parametrize(
+    ("partition", "parties", "shapes"),
+    [
+        ("strips:rows", 14, {(1, 2, 28)}),
+        ("overlapping:14", 99, {(14,)}),
+        ("grid:2x7", 14, {(1, 14, 4)}),
+    ],
+)
+def test_many_parties_of_mnists_size(
+    partition: str, parties: int, shapes: set[tuple[int, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two rows of pixels for each of 14, a window of 14 pixels for each of 99."""
+    pixels = np.random.default_rng(0).random((50, 1, 28, 28), np.float32)
+    made = replace(DATASETS["digits"], features=lambda *_: pixels)
+    monkeypatch.setitem(DATASETS, "made", made)
+    own = {"dataset": "made", "batch_size": 10, "partition": partition, "parties": parties + 1}
+    cfg = replace(LABELS, **own)  # type: ignore[arg-type]
+    held = [columns_of(cfg, place) for place in range(1, parties + 1)]
+    assert {tuple(x.shape[1:]) for x in held} == shapes
+    union = all_columns(cfg)
+    assert math.prod(union.shape[1:]) == 28 * 28
 
 
 def test_partitions_count_parties_with_columns() -> None:

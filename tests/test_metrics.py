@@ -32,6 +32,7 @@ def test_two_classes_by_hand() -> None:
     assert ahead == 4
     assert found["auc"] == pytest.approx(ahead / 6)
     assert found["f1"] == pytest.approx(2 * 2 / (2 * 2 + 1 + 1))
+    assert found["class_accuracy_std"] == pytest.approx((2 / 3 - 1 / 2) / 2)
     assert found["confusion"] == [[1, 1], [1, 2]]
 
 
@@ -41,6 +42,7 @@ def test_three_classes_by_hand() -> None:
     found = metrics_of(p.log(), torch.tensor([0, 1, 2, 0]))
     assert found["confusion"] == [[2, 0, 0], [0, 1, 0], [0, 1, 0]]
     assert found["f1"] == pytest.approx((1 + 2 / 3 + 0) / 3)
+    assert found["class_accuracy_std"] == pytest.approx(2**0.5 / 3)  # of 1, 1 and 0
     # class 0: 4 of 4 pairs; class 1: 0.5 is above 0.1 and 0.3; class 2: 0.2 is above twice 0.1
     assert found["auc"] == pytest.approx((1 + 2 / 3 + 2 / 3) / 3)
 
@@ -58,6 +60,7 @@ def test_what_is_not_defined_is_none(classes: int, label: int) -> None:
     logits, y = torch.eye(classes)[[0, 1]], torch.tensor([label, label])
     found = metrics_of(logits, y)
     assert found["auc"] is None
+    assert found["class_accuracy_std"] is None
     assert 0 <= found["f1"] < 1
     assert [sum(row) for row in found["confusion"]] == [2 * (c == label) for c in range(classes)]
 
@@ -118,7 +121,7 @@ def test_seeds_are_summed_up(seeds: Path) -> None:
     a, b = (result_of(seeds / f"seed-{n}") for n in (0, 1))
     summary = result_of(seeds)
     for name in PARTIES:
-        for key in ("auc", "f1"):
+        for key in ("auc", "f1", "class_accuracy_std"):
             both = [each["metrics"][name][key] for each in (a, b)]
             assert summary["metrics"][name][key]["mean"] == pytest.approx(sum(both) / 2)
             spread = abs(both[0] - both[1]) / 2**0.5
@@ -158,6 +161,8 @@ def test_a_report_shows_them(seeds: Path, tmp_path: Path) -> None:
     text = " ".join(page.read_text().split())
     spread = result_of(seeds)["metrics"]["party-3"]["auc"]
     assert f"{spread['mean']:.4f} ± {spread['std']:.4f}" in text
+    fairness = result_of(seeds)["metrics"]["party-3"]["class_accuracy_std"]
+    assert f"{fairness['mean']:.2%} ± {fairness['std']:.2%}</td></tr>" in text
     result = result_of(seeds / "seed-0")
     cells = "".join(f'<td class="n">{n}</td>' for n in result["metrics"]["active"]["confusion"][0])
     assert f'<tr><th scope="row">0</th>{cells}</tr>' in text

@@ -16,9 +16,18 @@ from vfl_flower.data import DATASETS
 from vfl_flower.errors import ProtocolError, TrainingError
 from vfl_flower.exchange import Protocol
 from vfl_flower.metrics import majority_share
+from vfl_flower.registry import METHODS
 from vfl_flower.training import finish, train
 
 BOUNDS = ("local", "central")
+
+
+def rows_of(cfg: RunConfig) -> list[tuple[str, str, str]]:
+    """Return a table's rows of the bounds: name, network, and what it is."""
+    network = cfg.listed_model(0)
+    guess = cfg.active_columns == "none"
+    local = ("none", "most frequent class") if guess else (network, "active party alone")
+    return [("local", *local), ("central", network, "all columns pooled")]
 
 
 def wanted(cfg: RunConfig) -> bool:
@@ -44,6 +53,7 @@ def bounds_of(active: ActiveParty) -> dict[str, float]:
             loss=loss,
             label_privacy="none",
             blinding="auto",
+            column_noise="" if METHODS[method].pools else active.cfg.column_noise,
             eval_every=0,
             top_layers=active.cfg.top_layers or active.layers,
         )

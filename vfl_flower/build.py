@@ -6,8 +6,10 @@ import torch
 from torch import Tensor, nn
 
 from vfl_flower.active import ActiveParty
+from vfl_flower.codec import Array
 from vfl_flower.config import RunConfig
 from vfl_flower.data import DATASETS, all_columns, columns_of, labels_of, rows_of
+from vfl_flower.data.longtail import long_tailed
 from vfl_flower.device import device_of
 from vfl_flower.errors import ConfigError, DataError, NetworkError, VflError, last_line
 from vfl_flower.identity import Identity
@@ -136,8 +138,21 @@ def build_active(cfg: RunConfig, folder: Path | None = None) -> ActiveParty:
     labels = labels_of(cfg)
     if len(labels) != len(x):
         raise DataError(f"active: {len(labels)} labels for {len(x)} rows of columns")
+    rows["train"] = _thinned(cfg, rows["train"], labels)
     party: ActiveParty = strategy(member, labels, rows)
     return party
+
+
+def _thinned(cfg: RunConfig, train: Array, labels: Tensor) -> Array:
+    """Return the training rows that `long_tailed` leaves; enough for a batch."""
+    classes = DATASETS[cfg.dataset].classes
+    kept = long_tailed(train, labels.numpy(), classes, cfg.long_tail, cfg.seed)
+    if cfg.batch_size > len(kept):
+        raise DataError(
+            f"active: batch-size {cfg.batch_size} is more than the {len(kept)} training rows that "
+            f"long-tail {cfg.long_tail:g} leaves"
+        )
+    return kept
 
 
 def build_passive(

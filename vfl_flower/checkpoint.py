@@ -85,7 +85,7 @@ def read_checkpoint(member: Member, step: int) -> State:
 
 
 class Keeper(Part):
-    """A passive party's end of checkpoints and of the final weights, in its own folder."""
+    """A passive party's end of checkpoints, of the best weights and of the final ones."""
 
     name = "keeper"
 
@@ -108,6 +108,16 @@ class Keeper(Part):
         self.party.go_back(read_checkpoint(self.party, int(step)))
         for later in [kept for kept in steps_kept(folder) if kept > int(step)]:
             checkpoint_path(folder, later).unlink()
+
+    @phase(training=False)
+    def keep(self) -> None:
+        """Keep the weights as they are: the best so far."""
+        self.party.keep_weights()
+
+    @phase(training=False)
+    def take_best(self) -> None:
+        """Take back the weights that were kept last."""
+        self.party.take_best()
 
     @phase(training=False)
     def save(self) -> None:

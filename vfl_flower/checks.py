@@ -15,6 +15,7 @@ NAME = re.compile(r"([A-Za-z0-9_][\w.-]{0,99})?", re.ASCII)
 """A run's name becomes a folder's at every party."""
 
 ADDRESS = re.compile(r"([\w.-]+|\[[0-9A-Fa-f:]+\]):\d{1,5}", re.ASCII)
+MOST_NOISE, MOST_TAIL = 1e6, 1e6
 LONGEST = 1e9  # seconds; Python cannot wait much longer
 LEAST_RHO, MOST_RHO = 0.001, 1000.0  # of what the z update is tested for
 COMPRESSION = re.compile(r"none|topk:(0?\.(?!0+$)\d{1,6}|1(\.0*)?)|quantize:([1-8]|16)")
@@ -34,6 +35,9 @@ def check(cfg: RunConfig) -> None:
     _one_of(cfg, "schedule", SCHEDULES)
     _one_of(cfg, "blinding", ("auto", "pairwise", "none"))
     _one_of(cfg, "party_randomness", PARTY_RANDOMNESS)
+    _one_of(cfg, "keep", ("last", "best"))
+    if not 0 <= cfg.stop_drop <= 100:
+        raise ConfigError(f"stop-drop must lie between 0 and 100 points, not {cfg.stop_drop}")
     _one_of(cfg, "bounds", ("auto", "on", "off"))
     _one_of(cfg, "device", DEVICES)
     _one_of(cfg, "carrier", CARRIERS)
@@ -72,6 +76,8 @@ def check(cfg: RunConfig) -> None:
     _at_least(cfg, 1, "local_epochs", "local_steps")
     _active_columns(cfg)
     _admm(cfg)
+    _column_noise(cfg)
+    _long_tail(cfg)
     _blinding(cfg)
     _label_privacy(cfg)
 
@@ -114,6 +120,36 @@ def _admm(cfg: RunConfig) -> None:
         raise ConfigError(
             f"loss is {cfg.loss}, and {cfg.method} solves for the cross-entropy's minimum; leave "
             "loss empty"
+
+
+def _column_noise(cfg: RunConfig) -> None:
+    """Refuse noise on columns that are not there, or are not dealt out."""
+    for place, deviation in cfg.noises().items():
+        if not cfg.parties - cfg.holders <= place < cfg.parties:
+            raise ConfigError(
+                f"column-noise names place {place}; parties with columns are at "
+                f"{cfg.parties - cfg.holders} to {cfg.parties - 1}"
+            )
+        if not 0 < deviation <= MOST_NOISE:
+            raise ConfigError(
+                f"column-noise has deviation {deviation:g} at place {place}; take one above 0 and "
+                f"up to {MOST_NOISE:g}"
+            )
+    if cfg.column_noise and METHODS[cfg.method].pools:
+        raise ConfigError(
+            f"column-noise is on single parties' columns, and {cfg.method} has all of them as one; "
+            "leave it empty"
+        )
+
+
+def _long_tail(cfg: RunConfig) -> None:
+    """Refuse a tail that is none, or that a schedule would not follow."""
+    if not 1 <= cfg.long_tail <= MOST_TAIL:
+        raise ConfigError(f"long-tail must lie between 1 and {MOST_TAIL:g}, not {cfg.long_tail}")
+    if cfg.long_tail > 1 and cfg.schedule == "cosine":
+        raise ConfigError(
+            "long-tail leaves fewer training rows, and only the active party knows how many: the "
+            "others' schedule = cosine would not come to its end; use schedule = constant"
         )
 
 

@@ -101,7 +101,7 @@ def result_of(active: ActiveParty, carrier: str) -> dict[str, Any]:
     """Gather what a finished protocol came to; the bounds are added when they are trained."""
     cfg, ledger, progress = active.cfg, active.ledger, active.progress
     protected, unprotected = protections(cfg)
-    last = progress.records[-1].validation_accuracy if progress.records else {}
+    counting = progress.counting(cfg.keep)
     return {
         "method": cfg.method,
         "dataset": cfg.dataset,
@@ -109,6 +109,8 @@ def result_of(active: ActiveParty, carrier: str) -> dict[str, Any]:
         "seed": cfg.seed,
         "epochs": cfg.epochs,
         "steps": progress.step,
+        "counting_step": counting.step if counting else 0,
+        "ended_by": "stop-drop" if progress.fallen(cfg.stop_drop) else "epochs",
         "parties": cfg.parties,
         "loss": cfg.loss or active.default_loss,
         "models": [cfg.model_of(place) for place in range(cfg.parties)],
@@ -118,7 +120,7 @@ def result_of(active: ActiveParty, carrier: str) -> dict[str, Any]:
         "metrics": progress.metrics,
         "majority_share": majority_share(active.y[torch.from_numpy(active.rows["test"])]),
         "classes": list(DATASETS[cfg.dataset].names()),
-        "validation_accuracy": last,
+        "validation_accuracy": counting.validation_accuracy if counting else {},
         "bounds": None,
         "exchanges": ledger.exchanges["training"],
         "bytes_up": ledger.total(UP),

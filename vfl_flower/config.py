@@ -36,8 +36,9 @@ class RunConfig:
     dataset: str = knob(
         "digits",
         "run",
-        "digits, mnist, fashion-mnist, cifar10, cifar100 or cinic10; tables: breast-cancer, wine, "
-        "adult, breast-cancer-original, pima, credit-default or credit-card-fraud",
+        "digits, mnist, fashion-mnist, cifar10, cifar100, cinic10 or modelnet40; tables: "
+        "breast-cancer, wine, adult, breast-cancer-original, pima, credit-default, "
+        "credit-card-fraud or nus-wide",
     )
     parties: int = knob(4, "run", "all parties; 4 = 1 active + 3 passive")
     seed: int = knob(0, "run", "known to all: batches, splits, and party-randomness if public")
@@ -55,6 +56,18 @@ class RunConfig:
         "data",
         "own, or none: the active party has labels only, the columns go to the others, and the "
         "bound local is the share of the most frequent class",
+    )
+    column_noise: str = knob(
+        "",
+        "data",
+        "Gaussian noise on parties' scaled columns, place:deviation, as in 3:0.5,7:10; place 0 is "
+        "the active party. The bound central has none",
+    )
+    long_tail: float = knob(
+        1.0,
+        "data",
+        "the classes' training rows thinned at the active party, in order, down to one in so many; "
+        "1: all rows stay",
     )
     validation: float = knob(0.1, "data", "share of the training rows held out for validation")
 
@@ -79,6 +92,17 @@ class RunConfig:
     schedule: str = knob("constant", "training", "learning rate over the run: constant or cosine")
     epochs: int = knob(20, "training", "passes over the training rows")
     batch_size: int = knob(128, "training", "rows a step")
+    stop_drop: float = knob(
+        0.0,
+        "training",
+        "percentage points: training ends when the validation accuracy, a mean over the models, is "
+        "more than this below its best; 0: it does not",
+    )
+    keep: str = knob(
+        "last",
+        "training",
+        "whose weights count at the end: last, or best, those of the best validation accuracy",
+    )
     loss: str = knob("", "training", "cross-entropy or binary-cross-entropy; empty: the method's")
 
     eval_every: int = knob(0, "evaluation", "steps between evaluations; 0 is once an epoch")
@@ -241,6 +265,26 @@ class RunConfig:
         if self.models == "mixed":
             return MIXED[place % len(MIXED)] if self._images() else "mlp"
         return self._listed("models", place)
+
+    def noises(self) -> dict[int, float]:
+        """Return the deviation of the noise on parties' columns, by place, where there is some.
+
+        Raises
+        ------
+        ConfigError
+            If it is not written as it must be.
+        """
+        entries = split_list(self.column_noise) if self.column_noise else []
+        try:
+            pairs = [(int(place), float(noise)) for place, noise in (e.split(":") for e in entries)]
+        except ValueError as error:
+            raise ConfigError(
+                "column-noise must be place:deviation, more of them with commas, as in 3:0.5,7:10, "
+                f"not '{self.column_noise}'"
+            ) from error
+        if len({place for place, _ in pairs}) < len(pairs):
+            raise ConfigError(f"column-noise names a place twice: '{self.column_noise}'")
+        return dict(pairs)
 
     def weights_of(self, place: int) -> str:
         """Return the file of a party's published weights, or nothing; 0 is the active party."""

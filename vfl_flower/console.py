@@ -128,7 +128,8 @@ def watcher(title: str) -> Observer:
 
 def print_result(result: Mapping[str, Any], cfg: RunConfig) -> None:
     """Print what each party reached, what travelled, and what was protected."""
-    from vfl_flower.data import DATASETS  # torch is heavy, and --help is not
+    from vfl_flower.bounds import rows_of  # torch is heavy, and --help is not
+    from vfl_flower.data import DATASETS
     from vfl_flower.metrics import warnings_of
 
     table = Table(title=f"{cfg.method} on {cfg.dataset}", title_justify="left")
@@ -142,20 +143,29 @@ def print_result(result: Mapping[str, Any], cfg: RunConfig) -> None:
         table.add_row(name, cfg.model_of(place), rate, *scores_of(result, name))
     if result["bounds"]:
         table.add_section()
-        alone, pooled = result["bounds"]["local"], result["bounds"]["central"]
-        own = (cfg.listed_model(0), "active party alone")
-        local = own if cfg.active_columns == "own" else ("none", "most frequent class")
-        table.add_row("local", *local, f"{alone:.2%}")
-        table.add_row("central", cfg.listed_model(0), "all columns pooled", f"{pooled:.2%}")
+        for name, network, what in rows_of(cfg):
+            table.add_row(name, network, what, f"{result['bounds'][name]:.2%}")
     out.print(table)
     if not DATASETS[cfg.dataset].images and len(result["classes"]) <= MOST_CLASSES:
         print_confusion(result)
+    for text in ending(result):
+        say(text)
     for text in warnings_of(result):
         out.print(Text.assemble(("warning: ", "bold yellow"), text), soft_wrap=True)
     print_bytes(result)
     for name, value in result["figures"].items():
         say(f"{name.replace('_', ' ')}: {value:.4g}")
     print_protections(result)
+
+
+def ending(result: Mapping[str, Any]) -> list[str]:
+    """Say why training ended, and which weights count, where it is not as always."""
+    told = []
+    if result["ended_by"] == "stop-drop":
+        told.append(f"training ended at step {result['steps']}: the validation accuracy had fallen")
+    if result["counting_step"] != result["steps"]:
+        told.append(f"the weights of step {result['counting_step']} count: the best on validation")
+    return told
 
 
 def scores_of(result: Mapping[str, Any], name: str) -> tuple[str, str, str]:
@@ -249,7 +259,8 @@ def summary_of(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             for name in first["test_accuracy"]
         },
         "metrics": {
-            name: {key: judged(name, key) for key in ("auc", "f1")} for name in first["metrics"]
+            name: {key: judged(name, key) for key in ("auc", "f1", "class_accuracy_std")}
+            for name in first["metrics"]
         },
         "majority_share": spread([r["majority_share"] for r in results]),
         "seconds": spread([r["seconds"] for r in results]),

@@ -1,6 +1,6 @@
 """What every party has, active or passive: its columns, its network, and how it learns."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -53,6 +53,8 @@ class Member:
         Where it writes weights and checkpoints; None writes nothing.
     identity : Identity or None
         A passive party's long-term key and those that it pins, if it has some.
+    best : dict of str to Tensor
+        The network's weights at the best evaluation so far; empty where nobody asks for them.
     """
 
     cfg: RunConfig
@@ -63,8 +65,9 @@ class Member:
     randomness: Randomness
     folder: Path | None
     identity: Identity | None = None
+    best: dict[str, Tensor] = field(default_factory=dict)
 
-    remembers: ClassVar[tuple[str, ...]] = ("net", "descent", "randomness")
+    remembers: ClassVar[tuple[str, ...]] = ("net", "descent", "randomness", "best")
 
     @property
     def parties(self) -> int:
@@ -78,6 +81,15 @@ class Member:
     def recall(self, state: State) -> None:
         """Take a state back, attribute by attribute."""
         restore(self, state)
+
+    def keep_weights(self) -> None:
+        """Keep the weights as they are now: the best so far."""
+        self.best = {name: each.clone() for name, each in self.net.state_dict().items()}
+
+    def take_best(self) -> None:
+        """Take back the weights that were kept last, if there are some."""
+        if self.best:
+            self.net.load_state_dict(self.best)
 
     def facts(self) -> dict[str, Scalar]:
         """Return what all parties must hold equal, and where this one's code lies."""

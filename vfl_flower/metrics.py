@@ -1,4 +1,4 @@
-"""What predictions are worth beside their accuracy: AUC, F1, the confusion matrix."""
+"""What predictions are worth beside their accuracy: AUC, F1, fairness, the confusion matrix."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,14 @@ from torch import Tensor
 
 from vfl_flower.shape import Named, fits
 
-BY_PARTY = Named({"auc": (None, float), "f1": float, "confusion": [[int]]})
+BY_PARTY = Named(
+    {
+        "auc": (None, float),
+        "f1": float,
+        "class_accuracy_std": (None, float),
+        "confusion": [[int]],
+    }
+)
 """The shape of all parties' metrics."""
 
 MARGIN = 0.01
@@ -33,8 +40,9 @@ def metrics_of(logits: Tensor, y: Tensor) -> dict[str, Any]:
         ``auc``: of two classes that of the second one's probability; of more the mean over one
         against the rest. Probabilities are the softmax's, whatever the loss. None where a class
         has no rows, or a logit is not finite. ``f1``: of two classes that of the second one; of
-        more the mean. ``confusion``: rows counted by true class and, within, by predicted class,
-        (C, C).
+        more the mean. ``class_accuracy_std``: the standard deviation over the classes of the
+        accuracy on a class's rows (of the population; fairness); None where a class has no rows.
+        ``confusion``: rows counted by true class and, within, by predicted class, (C, C).
     """
     from sklearn.metrics import confusion_matrix, f1_score  # a second's import
 
@@ -43,11 +51,19 @@ def metrics_of(logits: Tensor, y: Tensor) -> dict[str, Any]:
     average = "binary" if classes == 2 else "macro"
     asked = None if classes == 2 else range(classes)
     f1 = f1_score(truth, predicted, labels=asked, average=average, zero_division=0)
+    confusion = confusion_matrix(truth, predicted, labels=range(classes))
     return {
         "auc": _auc(logits.double().cpu(), truth),
         "f1": float(f1),
-        "confusion": confusion_matrix(truth, predicted, labels=range(classes)).tolist(),
+        "class_accuracy_std": _spread(confusion),
+        "confusion": confusion.tolist(),
     }
+
+
+def _spread(confusion: NDArray[np.int64]) -> float | None:
+    """Return the standard deviation over classes of their rows' accuracy."""
+    rows = confusion.sum(axis=1)
+    return float((confusion.diagonal() / rows).std()) if rows.all() else None
 
 
 def _auc(logits: Tensor, truth: NDArray[np.int64]) -> float | None:

@@ -1,6 +1,7 @@
 """What others are told while a run goes on: progress bars, metrics files and tests watch here."""
 
 from dataclasses import asdict, dataclass
+from statistics import fmean
 from typing import Any
 
 
@@ -31,6 +32,11 @@ class Evaluation:
     exchanges: int
     bytes_up: int
     bytes_down: int
+
+    @property
+    def accuracy(self) -> float:
+        """The mean of the validation accuracies: what training ends by, and the best is kept by."""
+        return fmean(self.validation_accuracy.values())
 
     def as_dict(self) -> dict[str, Any]:
         """Return all of it as JSON values."""

@@ -14,7 +14,7 @@ from vfl_flower.checkpoint import WEIGHTS, read_checkpoint, write_checkpoint
 from vfl_flower.codec import Array
 from vfl_flower.config import RunConfig
 from vfl_flower.errors import Interrupted, TrainingError
-from vfl_flower.exchange import Protocol, ask
+from vfl_flower.exchange import Protocol, ask, tell
 from vfl_flower.ledger import DOWN, UP
 from vfl_flower.metrics import metrics_of
 from vfl_flower.names import member_name
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from vfl_flower.active import ActiveParty
 
 Value = TypeVar("Value")
+ROUNDING = 1e-9  # percentage points
 
 
 def steps_per_epoch(cfg: RunConfig, train_rows: int) -> int:
@@ -47,6 +48,10 @@ class Progress:
         Of the steps since the last evaluation, a list per step with one loss per party.
     records : list of Evaluation
         The evaluations so far.
+    best : Evaluation or None
+        The best of them; the earlier of equals.
+    kept_exchanges : int
+        Exchanges of training when the passive parties last kept their weights.
     test : dict
         Loss and accuracy on the test rows by party, once the run is over.
     parties_step, parties_exchanges : int
@@ -59,6 +64,8 @@ class Progress:
     seconds: float = 0.0
     losses: list[list[float]] = field(default_factory=list)
     records: list[Evaluation] = field(default_factory=list)
+    best: Evaluation | None = None
+    kept_exchanges: int = 0
     test: dict[str, dict[str, float]] = field(default_factory=dict)
     metrics: dict[str, Any] = field(default_factory=dict)
     parties_step: int = -1
@@ -69,25 +76,35 @@ class Progress:
         """Return the seconds spent so far, earlier sittings included."""
         return self.seconds + time.monotonic() - self.started
 
+    def add(self, evaluation: Evaluation) -> bool:
+        """Add an evaluation, and tell whether it is the best so far."""
+        self.records.append(evaluation)
+        if self.best is None or evaluation.accuracy > self.best.accuracy:
+            self.best = evaluation
+        return self.best is evaluation
+
+    def fallen(self, points: float) -> bool:
+        """Tell whether the last accuracy is more than so many percentage points below the best."""
+        if not points or self.best is None:
+            return False
+        return 100 * (self.best.accuracy - self.records[-1].accuracy) > points + ROUNDING
+
+    def counting(self, keep: str) -> Evaluation | None:
+        """Return the evaluation of the weights that count, the last or the best one."""
+        return self.best if keep == "best" or not self.records else self.records[-1]
+
 
 def train(party: "ActiveParty") -> Protocol:
-    """Train for the configured epochs, less those that an earlier sitting has done."""
+    """Train for the configured epochs, less those that an earlier sitting has done.
+
+    Training ends before that where the validation accuracy falls too far (``stop-drop``).
+    """
     cfg, progress = party.cfg, party.progress
     per_epoch = steps_per_epoch(cfg, len(party.rows["train"]))
     party.observer.on_start(progress.step, cfg.epochs * per_epoch, progress.records)
-    while progress.step < cfg.epochs * per_epoch:
-        for rows in _rest_of_epoch(party, per_epoch):
-            labels = party.supervision.of(torch.from_numpy(rows))
-            losses = yield from party.step(rows, labels)
-            progress.step += 1
-            _check_finite(losses, progress.step)
-            progress.losses.append(losses)
-            party.observer.on_step(progress.step, losses)
-            end = progress.step % per_epoch == 0
-            if progress.step % (cfg.eval_every or per_epoch) == 0 or end:
-                yield from validate(party, progress.step // per_epoch)
-            if stopping := party.stop:
-                break
+    while progress.step < cfg.epochs * per_epoch and not progress.fallen(cfg.stop_drop):
+        yield from _epoch(party, per_epoch)
+        stopping = party.stop
         if stopping or progress.step // per_epoch % cfg.checkpoint_every == 0:
             yield from checkpoint(party)
         if stopping:
@@ -96,8 +113,31 @@ def train(party: "ActiveParty") -> Protocol:
     yield from finish(party)
 
 
+def _epoch(party: "ActiveParty", per_epoch: int) -> Protocol:
+    """Train to the end of the epoch, or until somebody or the accuracy says stop."""
+    cfg, progress = party.cfg, party.progress
+    for rows in _rest_of_epoch(party, per_epoch):
+        labels = party.supervision.of(torch.from_numpy(rows))
+        losses = yield from party.step(rows, labels)
+        progress.step += 1
+        _check_finite(losses, progress.step)
+        progress.losses.append(losses)
+        party.observer.on_step(progress.step, losses)
+        end = progress.step % per_epoch == 0
+        if progress.step % (cfg.eval_every or per_epoch) == 0 or end:
+            yield from validate(party, progress.step // per_epoch)
+            if progress.fallen(cfg.stop_drop):
+                return
+        if party.stop:
+            return
+
+
 def finish(party: "ActiveParty") -> Protocol:
     """Evaluate the test rows, and let every party write its final weights."""
+    if party.cfg.keep == "best":
+        party.take_best()
+        if party.ledger.exchanges["training"]:
+            yield tell("take_best", purpose="upkeep")
     outputs, y = yield from predict(party, party.rows["test"])
     loss, accuracy = judged(party, outputs, y)
     party.progress.test = {"loss": loss, "accuracy": accuracy}
@@ -140,8 +180,19 @@ def validate(party: "ActiveParty", epoch: int) -> Protocol:
         bytes_up=ledger.total(UP),
         bytes_down=ledger.total(DOWN),
     )
-    progress.records.append(evaluation)
+    best = progress.add(evaluation)
     party.observer.on_evaluation(evaluation)
+    if best and party.cfg.keep == "best":
+        yield from keep(party)
+
+
+def keep(party: "ActiveParty") -> Protocol:
+    """Let every party keep its weights, the passive ones unless theirs cannot have changed."""
+    party.keep_weights()
+    exchanges = party.ledger.exchanges["training"]
+    if party.progress.kept_exchanges != exchanges:
+        yield tell("keep", purpose="upkeep")
+        party.progress.kept_exchanges = exchanges
 
 
 def predict(party: "ActiveParty", rows: Array) -> Protocol:
@@ -205,7 +256,8 @@ def restore(party: "ActiveParty", step: int) -> Protocol:
     state = read_checkpoint(party, step)
     party.progress.step, party.progress.seconds = state.pop("step"), state.pop("seconds")
     party.progress.losses = state.pop("losses")
-    party.progress.records = [Evaluation(**record) for record in state.pop("records")]
+    for record in state.pop("records"):
+        party.progress.add(Evaluation(**record))
     books = state.pop("ledger")
     if not party.ledger.exchanges:  # of another process; a run that went back has all it sent
         party.ledger.carry_over(books)

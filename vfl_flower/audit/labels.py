@@ -98,7 +98,8 @@ def audit(path: Path, epochs: int, known: int) -> Findings:
         If its method sends passive parties nothing that depends on labels.
     """
     folder = next(iter(seeds_in(path, {})), None) or RunFolder.reopen(path, {})
-    cfg = replace(folder.cfg, epochs=min(folder.cfg.epochs, epochs), bounds="off", out="")
+    repeated = min(folder.cfg.epochs, epochs)
+    cfg = replace(folder.cfg, epochs=repeated, stop_drop=0.0, bounds="off", out="")
     if not METHODS[cfg.method].teaches:
         raise ConfigError(f"with {cfg.method}, passive parties receive nothing about labels")
     protected = cfg if cfg.label_noise else replace(cfg, label_privacy="randomized-response")

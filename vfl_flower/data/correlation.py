@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from vfl_flower.data.datasets import Features
+
 Matrix = NDArray[np.float64]
 Deal = list[NDArray[np.intp]]
 
@@ -23,7 +25,7 @@ ROWS = 2000  # for the correlations
 EXCHANGES = 300  # tried in each of the three searches
 
 
-def spearman(table: NDArray[np.float32]) -> Matrix:
+def spearman(table: Features) -> Matrix:
     """Return Spearman's correlation of all columns, (m, m); 0 where a column does not vary.
 
     A gap, NaN, has the mean rank of its column. Categories rank in the order of their codes, which
@@ -53,7 +55,7 @@ def icor(cor: Matrix, deal: Deal) -> float:
     return float(between / (len(deal) * (len(deal) - 1)) - np.trace(table) / len(deal))
 
 
-def correlated(table: NDArray[np.float32], parties: int, beta: float, seed: int) -> Deal:
+def correlated(table: Features, parties: int, beta: float, seed: int) -> Deal:
     """Deal columns so that Icor is at a share `beta` between its extremes.
 
     Parameters

@@ -18,6 +18,8 @@ from vfl_flower.data.images import (
     Pixels,
     Published,
 )
+from vfl_flower.data.modelnet import ModelNet40
+from vfl_flower.data.nuswide import CONCEPTS, NusWide
 from vfl_flower.data.published import (
     ADULT,
     BREAST_CANCER_ORIGINAL,
@@ -27,7 +29,7 @@ from vfl_flower.data.published import (
 )
 from vfl_flower.data.tables import Column, Source, read
 
-Features = NDArray[np.float32]  # (N, channels, height, width) or (N, columns)
+Features = NDArray[np.float32 | np.uint8]  # (N, channels, height, width) or (N, columns)
 Columns = tuple[Column, ...]
 Labels = NDArray[np.int64]  # (N,)
 
@@ -138,6 +140,23 @@ def _labels_of(source: Published | Cinic10, folder: Path, download: bool) -> Lab
     return np.concatenate([labels for _, labels in _parts(source, folder, download)])
 
 
+def _whole(source: NusWide | ModelNet40, classes: int, images: bool) -> DataSet:
+    """Describe a data set whose source reads features and labels of all rows in one go."""
+    return DataSet(
+        classes,
+        source.rows[1],
+        False,
+        lambda folder, _: _loaded(source, folder)[0],
+        lambda folder, _: _loaded(source, folder)[1],
+        images=images,
+    )
+
+
+@lru_cache(maxsize=1)  # features and labels are asked for one after the other
+def _loaded(source: NusWide | ModelNet40, folder: Path) -> tuple[Features, Labels]:
+    return source.load(folder)
+
+
 DATASETS = {
     "digits": _digits(),
     "breast-cancer": _bundled("breast_cancer", "malignant", "benign"),
@@ -147,9 +166,11 @@ DATASETS = {
     "pima": _table(PIMA, small=True),
     "credit-default": _table(CREDIT_DEFAULT, small=False),
     "credit-card-fraud": _table(CREDIT_CARD_FRAUD, small=False),
+    "nus-wide": _whole(NusWide(), CONCEPTS, images=False),
     "mnist": _published(MNIST, 10),
     "fashion-mnist": _published(FASHION_MNIST, 10),
     "cifar10": _published(CIFAR10, 10),
     "cifar100": _published(CIFAR100, 100),
     "cinic10": _published(Cinic10(), 10),
+    "modelnet40": _whole(ModelNet40(), len(ModelNet40.classes), images=True),
 }

@@ -10,7 +10,7 @@ from torch import Tensor
 from vfl_flower.codec import Array
 from vfl_flower.config import RunConfig
 from vfl_flower.data.datasets import DATASETS, TEST_SHARE, Columns, Features
-from vfl_flower.data.encoding import check_finite, encoded, scaled
+from vfl_flower.data.encoding import check_finite, encoded, noised, scaled
 from vfl_flower.data.partition import NOTHING, PARTITIONS, Share, take, union
 from vfl_flower.errors import DataError
 from vfl_flower.names import member_name
@@ -60,7 +60,8 @@ def rows_of(cfg: RunConfig, total: int) -> dict[str, Array]:
 def columns_of(cfg: RunConfig, place: int) -> Tensor:
     """Return one party's columns as its network gets them, (N, ...) float32; 0 is the active's.
 
-    Categories are one-hot, gaps filled, numbers scaled, all by the training rows.
+    Categories are one-hot, gaps filled, numbers scaled, all by the training rows; then comes the
+    noise that ``column-noise`` has for the party.
 
     Raises
     ------
@@ -68,7 +69,8 @@ def columns_of(cfg: RunConfig, place: int) -> Tensor:
         If the data cannot be had or dealt out, or a column holds NaN or infinity that are no gaps,
         or has nothing but gaps.
     """
-    return _prepared(cfg, shares_of(cfg)[place], member_name(place))
+    x = _prepared(cfg, shares_of(cfg)[place], member_name(place))
+    return noised(x, cfg.noises().get(place, 0.0), cfg.seed, place)
 
 
 def all_columns(cfg: RunConfig) -> Tensor:
@@ -111,7 +113,7 @@ def shares_of(cfg: RunConfig) -> list[Share]:
 
 
 def features_of(cfg: RunConfig) -> Features:
-    """Return all rows of everybody, unscaled: (N, ...) float32, shared and not to be changed."""
+    """Return all rows of everybody, unscaled: (N, ...), shared and not to be changed."""
     return _features(cfg.dataset, cfg.data_dir, cfg.download)
 
 

@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw
 
 from vfl_flower.codec import Array
 from vfl_flower.config import RunConfig
-from vfl_flower.data.datasets import DATASETS
+from vfl_flower.data.datasets import DATASETS, Features
 from vfl_flower.data.holdings import described_of, features_of, rows_of, shares_of
 from vfl_flower.data.partition import NOTHING, Share
 from vfl_flower.data.tables import Column
@@ -55,7 +55,7 @@ def lines_of(cfg: RunConfig) -> list[str]:
     return lines
 
 
-def _told(column: Column, values: NDArray[np.float32], train: Array) -> str:
+def _told(column: Column, values: Features, train: Array) -> str:
     """Say what one column of a table is, (N,), and what stands in its gaps."""
     kind = f"categories, {len(column.values)}" if column.values is not None else "numbers"
     missing = int(np.isnan(values).sum())

@@ -2,12 +2,13 @@
 
 import os
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from vfl_flower.config import RunConfig
+from vfl_flower.console import ending
 from vfl_flower.errors import RunError
 from vfl_flower.evaluations import read_metrics
 from vfl_flower.metrics import warnings_of
@@ -131,11 +132,19 @@ class Story:
     @property
     def warnings(self) -> list[str]:
         """Name the parties that may have learnt nothing, seed by seed."""
+        return self._by_seed(warnings_of)
+
+    @property
+    def endings(self) -> list[str]:
+        """Say why training ended and which weights count, seed by seed; see `ending`."""
+        return self._by_seed(ending)
+
+    def _by_seed(self, told: Callable[[dict[str, Any]], list[str]]) -> list[str]:
         several = len(self.results) > 1
         return [
             f"seed {result['seed']}: {text}" if several else text
             for result in self.results
-            for text in warnings_of(result)
+            for text in told(result)
         ]
 
     @property
