@@ -43,7 +43,7 @@ from vfl_flower.training import train
 class SplitNN(ActiveParty):
     """One prediction from all embeddings; its decision net is the top model p."""
 
-    joins = True
+    top = "joined"
 
     @property
     def top_first(self) -> bool:

@@ -47,7 +47,7 @@ from vfl_flower.randomness import turn
 class VAFL(SplitNN):
     """One prediction from a sum of embeddings whose weights are learnt."""
 
-    joins = False
+    top = "added"
     top_first = False
     remembers = (*SplitNN.remembers, "known")
 

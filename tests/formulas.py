@@ -91,6 +91,7 @@ FORMULAS: dict[str, Bytes] = {
     "agg_vfl": agg_vfl_bytes,
     "vimadmm": vimadmm_bytes,
     "vimadmm_j": agg_vfl_bytes,
+    "linear_admm": agg_vfl_bytes,
     "fdml": agg_vfl_bytes,
     "local": lambda b: {},
     "central": lambda b: {},

@@ -31,7 +31,7 @@ def members_of(cfg: RunConfig) -> list[Member]:
     own = all_columns(cfg) if method.pools else columns_of(cfg, 0)
     strategy = method.load()[0]
     layers = cfg.top_layers or strategy.layers
-    active = build_member(cfg, 0, own, joins=strategy.joins, layers=layers)
+    active = build_member(cfg, 0, own, top=strategy.top, layers=layers)
     passive = [build_member(cfg, k, columns_of(cfg, k)) for k in range(1, cfg.parties)]
     return [active, *passive]
 

@@ -62,6 +62,11 @@ GOOD: dict[str, st.SearchStrategy[object]] = {
     "local-steps": st.integers(5, 10**6),
     "share-labels": st.just(True),
     "vafl-mode": st.just("asynchronous"),
+    "rho": st.floats(0.001, 0.9),
+    "beta": st.floats(0.006, 1000),
+    "heads": st.just("ridge"),
+    "head-rate": st.floats(0.001, 1000),
+    "participation": st.floats(0.001, 0.999),
     "out": st.text(min_size=1),
     "tensorboard": st.just(True),
     "checkpoint-every": st.integers(2, 10**6),
@@ -108,6 +113,11 @@ BAD: list[tuple[str, object]] = [
     ("aggregation", "median"),
     ("top-gradient", "never"),
     ("vafl-mode", "async"),
+    *(("rho", rho) for rho in (0.0, -1.0, 1001.0, float("nan"))),
+    *(("beta", beta) for beta in (-0.1, 1001.0, float("nan"))),
+    ("heads", "exact"),
+    *(("head-rate", rate) for rate in (-0.1, 1001.0, float("nan"))),
+    *(("participation", share) for share in (0.0, -0.5, 1.1, float("nan"))),
     *(("compression", form) for form in ("topk", "topk:0", "topk:1.5", "quantize:9", "gzip")),
     ("local-steps", 0),
     ("bounds", "yes"),
@@ -196,6 +206,9 @@ def whole(values: dict[str, object]) -> dict[str, object]:
         values = {key: value for key, value in values.items() if key != "schedule"}
     if values.get("active-columns") == "none":
         values = values | {"method": "splitnn"}
+    if {"participation", "heads"} & set(values):
+        left = {k: v for k, v in values.items() if k not in ("loss", "blinding", "top-layers")}
+        values = left | {"method": "vimadmm"}
     of_noise = {"label-epsilon", "label-sensitivity", "force-sensitivity"}
     if of_noise & set(values) and values.get("label-privacy", "auto") == "auto":
         return values | {"label-privacy": "laplace"}

@@ -70,8 +70,9 @@ class ActiveParty(Member, Strategy):
     """
 
     default_loss: ClassVar[str] = "cross-entropy"
-    joins: ClassVar[bool] = False
-    """Whether its decision net takes all embeddings side by side, (B, (K + 1) D)."""
+    top: ClassVar[str] = ""
+    """What its decision net takes if not its own embedding: all of them, "joined" side by side,
+    (B, (K + 1) D), or "added" up, (B, D)."""
 
     layers: ClassVar[int] = 1
     """How many linear layers its decision net has unless the run says otherwise."""

@@ -30,7 +30,7 @@ def build_member(
     x: Tensor,
     folder: Path | None = None,
     *,
-    joins: bool = False,
+    top: str = "",
     layers: int = 1,
 ) -> Member:
     """Give a party its network and optimiser for the columns that it holds.
@@ -45,8 +45,8 @@ def build_member(
         Its columns, (N, ...).
     folder : Path, optional
         Where it writes.
-    joins : bool
-        Whether its decision net takes the embeddings of all parties side by side.
+    top : str
+        What its decision net takes; see `ActiveParty.top`.
     layers : int
         How many linear layers its decision net has, unless the network is a user's own.
 
@@ -60,16 +60,16 @@ def build_member(
     try:
         with randomness.building():
             net = _network(cfg, place, x, cfg.embedding_dim)
-        width = cfg.embedding_dim * (cfg.holders if joins else 1)
+        width = cfg.embedding_dim * (cfg.holders if top == "joined" else 1)
         own = ":" in cfg.model_of(place)
-        if joins and not isinstance(net.decide, nn.Module):
+        if top == "joined" and not isinstance(net.decide, nn.Module):
             raise NetworkError(
                 f"{cfg.method} builds the active party's `decide` anew, for the embeddings of all "
                 f"parties; that of '{cfg.model_of(place)}' must be an nn.Module, not a method"
             )
         deep = layers > 1 and not own
-        zeros = cfg.blank(place) and not joins  # its logits stay as they are
-        if (private or joins or deep) and not zeros and isinstance(net.decide, nn.Module):
+        zeros = cfg.blank(place) and not top  # its logits stay as they are
+        if (private or top or deep) and not zeros and isinstance(net.decide, nn.Module):
             # The active party can work the decision net out. Where it is private it must not tell
             # of the embedding net, so the two come from different states of the generator.
             with randomness.building():
@@ -134,7 +134,7 @@ def build_active(cfg: RunConfig, folder: Path | None = None) -> ActiveParty:
     rows = rows_of(cfg, len(x))
     folder = folder and folder / member_name(0)
     layers = cfg.top_layers or strategy.layers
-    member = build_member(cfg, 0, x, folder, joins=strategy.joins, layers=layers)
+    member = build_member(cfg, 0, x, folder, top=strategy.top, layers=layers)
     labels = labels_of(cfg)
     if len(labels) != len(x):
         raise DataError(f"active: {len(labels)} labels for {len(x)} rows of columns")

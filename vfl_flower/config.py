@@ -74,8 +74,9 @@ class RunConfig:
     models: str = knob(
         "mixed",
         "networks",
-        "mlp, cnn, lenet, resnet18 (34, 50, 101, 152), vgg16_bn or your own package.module:Class: "
-        "one, or a list, active party first; mixed: cnn,lenet,mlp,mlp, in turn (of tables: mlp)",
+        "mlp, cnn, lenet, linear, vim-mlp, vim-cnn, resnet18 (34, 50, 101, 152), vgg16_bn or your "
+        "own package.module:Class: one, or a list, active party first; mixed: cnn,lenet,mlp,mlp, "
+        "in turn (of tables: mlp)",
     )
     weights: str = knob(
         "", "networks", "files of torchvision weights for resnets and vgg16_bn: one, or a list"
@@ -262,6 +263,8 @@ class RunConfig:
 
     def listed_model(self, place: int) -> str:
         """Return the network's name that `models` has for a party, be it blank or not."""
+        if prescribed := METHODS[self.method].network:
+            return prescribed
         if self.models == "mixed":
             return MIXED[place % len(MIXED)] if self._images() else "mlp"
         return self._listed("models", place)

@@ -102,6 +102,38 @@ def lenet(shape: Shape, width: int, classes: int) -> SplitNet:
     return SplitNet(embed, head(width, classes))
 
 
+def linear(shape: Shape, width: int, classes: int) -> SplitNet:
+    """Two linear maps and nothing between them: logistic regression, through D numbers."""
+    embed = nn.Sequential(nn.Flatten(), nn.Linear(math.prod(shape), width))
+    return SplitNet(embed, nn.Linear(width, classes, bias=False))
+
+
+def vim_mlp(shape: Shape, width: int, classes: int) -> SplitNet:
+    """VIM's two fully connected layers, with a ReLU after both, and a linear head without bias."""
+    embed = nn.Sequential(
+        nn.Flatten(),
+        nn.Linear(math.prod(shape), 120),
+        nn.ReLU(),
+        nn.Linear(120, width),
+        nn.ReLU(),
+    )
+    return SplitNet(embed, nn.Linear(width, classes, bias=False))
+
+
+def vim_cnn(shape: Shape, width: int, classes: int) -> SplitNet:
+    """Four convolutions with average pooling, as Opacus' tutorial has them; takes images."""
+    channels, _, _ = image_of("vim-cnn", shape, 8)
+    sizes = pairwise([channels, 32, 64, 64])
+    blocks = [
+        layer
+        for a, b in sizes
+        for layer in (nn.Conv2d(a, b, 3, padding=1), nn.ReLU(), nn.AvgPool2d(2))
+    ]
+    last = [nn.Conv2d(64, 128, 3, padding=1), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten()]
+    embed = nn.Sequential(*blocks, *last, nn.Linear(128, width))
+    return SplitNet(embed, nn.Linear(width, classes, bias=False))
+
+
 BACKBONES = ("resnet18", "resnet34", "resnet50", "resnet101", "resnet152", "vgg16_bn")
 
 
@@ -115,6 +147,9 @@ NETWORKS: dict[str, Build] = {
     "mlp": mlp,
     "cnn": cnn,
     "lenet": lenet,
+    "linear": linear,
+    "vim-mlp": vim_mlp,
+    "vim-cnn": vim_cnn,
     **{name: partial(_backbone, name) for name in BACKBONES},
 }
 """Networks by name."""

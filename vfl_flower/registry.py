@@ -31,6 +31,8 @@ class Method:
         Whether labels enter through VIM's z update, which is the cross-entropy's.
     heads : bool
         Whether the active party keeps a head for each party.
+    network : str
+        The network of every party, where the method has no choice of it.
     label_only : bool
         Whether the active party may be without columns (``active-columns = none``).
     """
@@ -46,6 +48,7 @@ class Method:
     pools: bool = False
     admm: bool = False
     heads: bool = False
+    network: str = ""
     label_only: bool = False
 
     def load(self) -> tuple[Any, Any]:
@@ -106,6 +109,14 @@ METHODS = {
         "clients.vimadmm_j:VIMADMMJClient",
         blinds=True,
         admm=True,
+        label_only=True,
+    ),
+    "linear_admm": Method(
+        "strategies.linear_admm:LinearADMM",
+        "clients.linear_admm:LinearADMMClient",
+        blinds=True,
+        admm=True,
+        network="linear",
         label_only=True,
     ),
     "fdml": Method(
