@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from vfl_flower.active import ActiveParty
 from vfl_flower.build import build_active
-from vfl_flower.config import RunConfig
+from vfl_flower.config import UNNOISED, RunConfig
 from vfl_flower.data import DATASETS
 from vfl_flower.errors import ProtocolError, TrainingError
 from vfl_flower.exchange import Protocol
@@ -42,6 +42,7 @@ def bounds_of(active: ActiveParty) -> dict[str, float]:
             blinding="auto",
             eval_every=0,
             top_layers=active.cfg.top_layers or active.layers,
+            **UNNOISED,
         )
 
     return {method: _reached(build_active(alone(method))) for method in BOUNDS}

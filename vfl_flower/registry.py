@@ -23,6 +23,9 @@ class Method:
         Whether the active party trains without the passive ones, which send nothing.
     shares : bool
         Whether passive parties can be given the labels (``share-labels``).
+    noises : bool
+        Whether all that passive parties send of their columns goes through `ClientPrivacy.upload`,
+        once an exchange.
     gives : bool
         Whether passive parties are always given them, noised if there is label privacy.
     pools : bool
@@ -36,6 +39,7 @@ class Method:
     label_noise: str = ""
     alone: bool = False
     shares: bool = False
+    noises: bool = False
     gives: bool = False
     pools: bool = False
 
@@ -56,9 +60,13 @@ METHODS = {
         gives=True,
     ),
     "vfedmh": Method("strategies.vfedmh:VFedMH", "clients.vfedmh:VFedMHClient", blinds=True),
-    "splitnn": Method("strategies.splitnn:SplitNN", "clients.splitnn:SplitNNClient", blinds=False),
+    "splitnn": Method(
+        "strategies.splitnn:SplitNN", "clients.splitnn:SplitNNClient", blinds=False, noises=True
+    ),
     "c_vfl": Method("strategies.c_vfl:CVFL", "clients.c_vfl:CVFLClient", blinds=False, shares=True),
-    "agg_vfl": Method("strategies.agg_vfl:AggVFL", "clients.agg_vfl:AggVFLClient", blinds=True),
+    "agg_vfl": Method(
+        "strategies.agg_vfl:AggVFL", "clients.agg_vfl:AggVFLClient", blinds=True, noises=True
+    ),
     "local": Method(
         "strategies.local:Local",
         "clients.local:LocalClient",
