@@ -13,6 +13,7 @@ from vfl_flower.privacy.accounting import epsilon_of, least_sigma, most_uploads
 from vfl_flower.privacy.gaussian import Gaussian
 from vfl_flower.privacy.uploads import Counts
 from vfl_flower.ring import LIMIT
+from vfl_flower.shape import written
 from vfl_flower.training import chunks, planned_uploads
 
 LEAST_SIGMA, MOST_SIGMA = 0.1, 1000.0
@@ -84,9 +85,8 @@ class Budget:
         """Return what so many noised uploads cost."""
         return epsilon_of(self.sigma, uploads, self.cfg.dp_delta, self.cfg.dp_accountant)
 
-    def report(self, sent: Mapping[str, Counts], steps: int) -> dict[str, Any]:
-        """Return what ``result.json`` says of the parties' uploads after so many steps."""
-        worst = max(map(self.epsilon, sent.values()))
+    def report(self, uploaded: Mapping[str, Counts]) -> dict[str, Any]:
+        """Return what ``result.json`` says of so many uploads of each party."""
         clear = "" if self.noises("evaluation") else CLEAR_EVALUATION
         return {
             "mechanism": "discrete Gaussian",
@@ -94,11 +94,10 @@ class Budget:
             "clip": self.cfg.dp_clip,
             "delta": self.cfg.dp_delta,
             "accountant": self.cfg.dp_accountant,
-            "epsilon": "inf" if math.isinf(worst) else worst,
-            "epsilon_training": max(self.cost(counts["training"]) for counts in sent.values()),
-            "uploads": {name: dict(counts) for name, counts in sent.items()},
+            "epsilon": written(max(map(self.epsilon, uploaded.values()))),
+            "epsilon_training": max(self.cost(counts["training"]) for counts in uploaded.values()),
+            "uploads": {name: dict(counts) for name, counts in uploaded.items()},
             "planned": dict(self.planned),
-            "steps": steps,
             "covers": COVERS,
             "does_not_cover": clear + EXCLUDES,
         }
