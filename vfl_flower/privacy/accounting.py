@@ -19,7 +19,7 @@ from functools import cache
 
 import numpy as np
 
-ORDERS = tuple((1 + np.geomspace(0.0101, 1e5, 1000)).tolist())
+ORDERS: tuple[float, ...] = tuple((1 + np.geomspace(0.0101, 1e5, 1000)).tolist())
 """Renyi orders alpha; their grid costs less than a ten-thousandth of epsilon."""
 
 GRID = 1e-4
