@@ -29,8 +29,8 @@ from vfl_flower.privacy.sampling import Entropy, Integers, discrete_gaussian
 FINENESS = 20
 """The deviation is at least 2**FINENESS steps, and at most twice that."""
 
-LESS = 1 - 2.0**-40
-"""What a scale that rounding has made too large is multiplied by."""
+LESS = 1 - 2.0**-FINENESS
+"""What a scale is multiplied by that rounding has made too large: one step, if not less."""
 
 
 @dataclass(frozen=True)
