@@ -27,7 +27,7 @@ class AggVFLClient(PassiveParty):
     @phase
     def predict(self, rows: Tensor) -> Array:  # (B,) int32 -> (B, C) uint32, blinded
         """Begin a step: [R_k]."""
-        return self.blinder.blind(self.tape.start("predict", rows))
+        return self.blinder.blind(self.privacy.upload(self.tape.start("predict", rows)))
 
     @phase(after="predict")
     def update(self, g: Tensor) -> None:  # (B, C) ->
@@ -39,4 +39,4 @@ class AggVFLClient(PassiveParty):
     @phase(training=False)
     def predict_only(self, rows: Tensor) -> Array:  # (B,) int32 -> (B, C) uint32, blinded
         """Predict without learning."""
-        return self.blinder.blind(self.logits(rows))
+        return self.blinder.blind(self.privacy.upload(self.logits(rows)))

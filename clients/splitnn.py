@@ -23,7 +23,7 @@ class SplitNNClient(PassiveParty):
     @phase
     def embed(self, rows: Tensor) -> Answer:  # (B,) int32 -> (B, D)
         """Begin a step: E_k."""
-        return self.tape.start("embed", rows)
+        return self.privacy.upload(self.tape.start("embed", rows))
 
     @phase(after="embed")
     def update(self, g_k: Tensor) -> None:  # (B, D) ->
@@ -35,4 +35,4 @@ class SplitNNClient(PassiveParty):
     @phase(training=False)
     def embed_only(self, rows: Tensor) -> Answer:  # (B,) int32 -> (B, D)
         """Embed rows without learning from them."""
-        return self.embed_rows(rows)
+        return self.privacy.upload(self.embed_rows(rows))

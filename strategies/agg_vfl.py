@@ -12,9 +12,10 @@ of B rows and C classes:
     g   = dL(R, y) / dR       (B, C)   the residual, the same for all
 
 Learns
-    Active: the sum of the others' logits, but no R_k of another. Passive k: which rows a batch
-    holds, and g. *From g it reads the labels of the batch*, for its smallest entry stands at the
-    true class, *and the prediction R* up to a constant a row (softmax(R) = B g + onehot(y)). With
+    Active: the sum of the others' logits, but no R_k of another; under client-level privacy, of
+    R_k that are clipped and noised at their parties. Passive k: which rows a batch holds, and g.
+    *From g it reads the labels of the batch*, for its smallest entry stands at the true class, *and
+    the prediction R* up to a constant a row (softmax(R) = B g + onehot(y)). With
     ``active-columns = none`` R_0 is 0, and *with K = 2 that is the other party's R_k*.
 Assumes
     Honest but curious parties; the active party does not collude with all passive parties but

@@ -16,7 +16,7 @@ With ``active-columns = none`` there is no E_0, and p is on the other K.
 Learns
     Active: *every embedding E_k, of every row, in the clear*; nothing blinds them, for p needs
     each. Who knows the weights of h_k, as all do if they are public, can solve E_k for party k's
-    columns.
+    columns. Under client-level privacy each E_k is clipped and noised at party k.
     Passive k: which rows a batch holds, and g_k. *From g_k it can tell the classes of the batch's
     rows apart*: rows of one class are pulled in like directions.
 Assumes

@@ -10,7 +10,7 @@ import tomli_w
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vfl_flower.config import RunConfig, kebab, read_toml, split_list
+from vfl_flower.config import UNNOISED, RunConfig, kebab, read_toml, split_list
 from vfl_flower.data import DATASETS
 from vfl_flower.errors import ConfigError
 from vfl_flower.optim import DEFAULT_RATES
@@ -54,6 +54,12 @@ GOOD: dict[str, st.SearchStrategy[object]] = {
     "label-epsilon": st.floats(0.001, 20).filter(lambda epsilon: epsilon != 1.0),
     "label-sensitivity": st.floats(2.001, 1000),
     "force-sensitivity": st.just(True),
+    "dp-sigma": st.floats(0.1, 1000),
+    "dp-clip": st.floats(1e-6, 1e6).filter(lambda clip: clip != 1.0),
+    "dp-delta": st.floats(1e-12, 0.1).filter(lambda delta: delta != 1e-5),
+    "target-epsilon": st.floats(0.001, 1000),
+    "dp-eval": st.just("clear"),
+    "dp-accountant": st.just("pld"),
     "local-epochs": st.integers(5, 10**6),
     "local-output": st.just("softmax"),
     "aggregation": st.just("average"),
@@ -108,6 +114,12 @@ BAD: list[tuple[str, object]] = [
     ("label-privacy", "gauss"),
     *(("label-epsilon", epsilon) for epsilon in (0.0, -1.0, 21.0, float("nan"), float("inf"))),
     *(("label-sensitivity", least) for least in (0.0, -2.0, 1.0, 1e4, float("nan"))),
+    *(("dp-sigma", sigma) for sigma in (-1.0, 0.01, 1e4, float("nan"), float("inf"))),
+    *(("dp-clip", clip) for clip in (0.0, -1.0, 1e7, float("nan"))),
+    *(("dp-delta", delta) for delta in (0.0, -1e-5, 0.5, 1.0, float("nan"))),
+    *(("target-epsilon", epsilon) for epsilon in (-1.0, 1e-4, 1e4, float("nan"))),
+    ("dp-eval", "none"),
+    ("dp-accountant", "zcdp"),
     ("local-epochs", 0),
     ("local-output", "logits"),
     ("aggregation", "median"),
@@ -204,14 +216,20 @@ def whole(values: dict[str, object]) -> dict[str, object]:
     """Add what some knobs need, a method or a mechanism, and leave out what they cannot have."""
     if "long-tail" in values:
         values = {key: value for key, value in values.items() if key != "schedule"}
-    if values.get("active-columns") == "none":
+    if (
+        values.get("active-columns") == "none"
+        or set(map(kebab, UNNOISED)) & set(values)
+        or "dp-sigma" in values
+    ):
         values = values | {"method": "splitnn"}
     if {"participation", "heads"} & set(values):
         left = {k: v for k, v in values.items() if k not in ("loss", "blinding", "top-layers")}
         values = left | {"method": "vimadmm"}
     of_noise = {"label-epsilon", "label-sensitivity", "force-sensitivity"}
     if of_noise & set(values) and values.get("label-privacy", "auto") == "auto":
-        return values | {"label-privacy": "laplace"}
+        values = values | {"label-privacy": "laplace"}
+    if set(map(kebab, UNNOISED)) & set(values):
+        values = {"dp-sigma": 2.0, "method": "splitnn"} | values
     return values
 
 

@@ -3,7 +3,7 @@
 import time
 from abc import abstractmethod
 from array import array
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, TypeVar
 
@@ -23,8 +23,11 @@ from vfl_flower.ledger import Ledger
 from vfl_flower.losses import LOSSES
 from vfl_flower.member import Member
 from vfl_flower.observer import Observer
+from vfl_flower.privacy.budget import budget_of
 from vfl_flower.privacy.supervision import Supervision
+from vfl_flower.privacy.uploads import LETTERS, Counts
 from vfl_flower.roster import Roster, roll_call
+from vfl_flower.shape import fits
 from vfl_flower.training import Progress, checkpoint, restore
 from vfl_flower.worker import Worker
 
@@ -53,6 +56,10 @@ class ActiveParty(Member, Strategy):
         The passive parties, once the roll call is done.
     ledger : Ledger
         What travelled.
+    budget : Budget or None
+        What the passive parties noise their uploads with; None if they do not.
+    uploaded : dict of str to Counts
+        What each passive party has uploaded, by its own count over all sittings.
     observer : Observer
         Is told of steps and evaluations.
     progress : Progress
@@ -83,6 +90,7 @@ class ActiveParty(Member, Strategy):
         loss = LOSSES[self.cfg.loss or self.default_loss]
         self.supervision = Supervision(self.cfg, y, DATASETS[self.cfg.dataset].classes, loss)
         self.loss = self.supervision.loss
+        self.budget, self.uploaded = budget_of(self.cfg, rows), dict[str, Counts]()
         self.ledger = Ledger()
         self.observer = Observer()
         self.progress = Progress()
@@ -283,7 +291,15 @@ class ActiveParty(Member, Strategy):
         except ProtocolError as error:
             raise PartyError(f"{name} garbled {self._where(asked)}: {error}") from error
         self.ledger.book_reply(name, asked, res.parameters.tensors, res.metrics)
+        if self.budget:
+            self._count(name, res.metrics)
         return arrays
+
+    def _count(self, name: str, metrics: Mapping[str, Scalar]) -> None:
+        """Take note of how many uploads a party has counted."""
+        if not fits(metrics, dict.fromkeys(LETTERS, int)):
+            raise PartyError(f"{name} noises its uploads and does not tell how many there were")
+        self.uploaded[name] = Counts({kind: metrics[kind] for kind in LETTERS})
 
     def _where(self, asked: Ask, phase: str = "") -> str:
         """Name the phase, the exchange and the yield that asked."""

@@ -11,7 +11,7 @@ import torch
 
 from vfl_flower.active import ActiveParty
 from vfl_flower.build import build_active
-from vfl_flower.config import RunConfig
+from vfl_flower.config import UNNOISED, RunConfig
 from vfl_flower.data import DATASETS
 from vfl_flower.errors import ProtocolError, TrainingError
 from vfl_flower.exchange import Protocol
@@ -56,6 +56,7 @@ def bounds_of(active: ActiveParty) -> dict[str, float]:
             column_noise="" if METHODS[method].pools else active.cfg.column_noise,
             eval_every=0,
             top_layers=active.cfg.top_layers or active.layers,
+            **UNNOISED,
         )
 
     if active.cfg.active_columns == "none":

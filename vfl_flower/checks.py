@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 
-from vfl_flower.config import FLOAT32_MAX, RunConfig, kebab, near, split_list
+from vfl_flower.config import FLOAT32_MAX, UNNOISED, RunConfig, kebab, near, split_list
 from vfl_flower.errors import ConfigError
 from vfl_flower.registry import METHODS
 
@@ -84,6 +84,7 @@ def check(cfg: RunConfig) -> None:
     _long_tail(cfg)
     _blinding(cfg)
     _label_privacy(cfg)
+    _client_privacy(cfg)
 
 
 def _active_columns(cfg: RunConfig) -> None:
@@ -210,6 +211,37 @@ def _label_privacy(cfg: RunConfig) -> None:
         raise ConfigError(
             f"label-privacy is {cfg.label_noise}, and with {cfg.method} nothing that depends on "
             "labels leaves the active party; use label-privacy = auto or none"
+        )
+
+
+def _client_privacy(cfg: RunConfig) -> None:
+    """Refuse noise on uploads that cannot act, or would not be what it says."""
+    _one_of(cfg, "dp_eval", ("noised", "clear"))
+    _one_of(cfg, "dp_accountant", ("rdp", "pld"))
+    _between(cfg, 1e-6, 1e6, "dp_clip")
+    _between(cfg, 1e-12, 0.1, "dp_delta")
+    if cfg.dp_sigma:
+        _between(cfg, 0.1, 1000, "dp_sigma")
+    if cfg.target_epsilon:
+        _between(cfg, 0.001, 1000, "target_epsilon")
+    if cfg.noised and not METHODS[cfg.method].noises:
+        able = ", ".join(name for name, method in METHODS.items() if method.noises)
+        raise ConfigError(
+            f"dp-sigma or target-epsilon is set, and {cfg.method}'s passive parties do not send "
+            f"one thing an exchange that could be noised; with {able} they do"
+        )
+    changed = [kebab(key) for key, unset in UNNOISED.items() if getattr(cfg, key) != unset]
+    if changed and not cfg.noised:
+        raise ConfigError(
+            f"{' and '.join(changed)} would change nothing: no noise is asked for; set dp-sigma or "
+            "target-epsilon"
+        )
+
+
+def _between(cfg: RunConfig, least: float, most: float, key: str) -> None:
+    if not least <= getattr(cfg, key) <= most:
+        raise ConfigError(
+            f"{kebab(key)} must lie between {least:g} and {most:g}, not {getattr(cfg, key)}"
         )
 
 

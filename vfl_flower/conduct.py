@@ -64,6 +64,11 @@ def conduct(
     watching = [observer or Observer()]
     if active.cfg.tensorboard and not folder:
         raise ConfigError("tensorboard is on, but the run has no folder to write to; set out")
+    if active.budget and not folder:
+        raise ConfigError(
+            "passive parties are to noise and count what they send, and the run has no folder to "
+            "count in; set out"
+        )
     try:
         if folder:
             watching.append(MetricsFile(folder))
@@ -102,6 +107,7 @@ def result_of(active: ActiveParty, carrier: str) -> dict[str, Any]:
     cfg, ledger, progress = active.cfg, active.ledger, active.progress
     protected, unprotected = protections(cfg)
     counting = progress.counting(cfg.keep)
+    client_privacy = active.budget and active.budget.report(active.uploaded)
     return {
         "method": cfg.method,
         "dataset": cfg.dataset,
@@ -135,8 +141,9 @@ def result_of(active: ActiveParty, carrier: str) -> dict[str, Any]:
         "protections": protected,
         "unprotected": unprotected,
         "figures": active.figures(),
-        "epsilon": None,
+        "epsilon": client_privacy and client_privacy["epsilon"],
         "label_privacy": label_report(cfg),
+        "client_privacy": client_privacy,
         "device": described(active.x.device),
         "threads": cfg.threads,
         "environment": {

@@ -138,6 +138,24 @@ class RunConfig:
         False, "privacy", "accept a label-sensitivity below 2, and report the run as not private"
     )
 
+    dp_sigma: float = knob(
+        0.0,
+        "privacy",
+        "noise on all that passive parties send, in multiples of dp-clip; 0: none, or as little as "
+        "target-epsilon needs",
+    )
+    dp_clip: float = knob(1.0, "privacy", "Frobenius norm that an upload is clipped to")
+    dp_delta: float = knob(1e-5, "privacy", "delta of each passive party's epsilon")
+    target_epsilon: float = knob(
+        0.0, "privacy", "what a passive party's epsilon may reach before training ends; 0: anything"
+    )
+    dp_eval: str = knob(
+        "noised",
+        "privacy",
+        "uploads in evaluations: noised, or clear, which makes epsilon infinite",
+    )
+    dp_accountant: str = knob("rdp", "privacy", "what bounds epsilon: rdp, or pld, tighter, slower")
+
     local_epochs: int = knob(4, "pravfed", "epochs that passive parties train on noisy labels")
     local_output: str = knob(
         "raw", "pravfed", "what the local squared error compares: raw outputs or their softmax"
@@ -229,6 +247,11 @@ class RunConfig:
     def blinded(self) -> bool:
         """Whether embeddings travel under masks."""
         return METHODS[self.method].blinds and self.blinding != "none"
+
+    @property
+    def noised(self) -> bool:
+        """Whether passive parties noise what they send."""
+        return self.dp_sigma > 0 or self.target_epsilon > 0
 
     @property
     def labels_shared(self) -> bool:
@@ -340,6 +363,12 @@ class RunConfig:
 
 
 MIXED = ("cnn", "lenet", "mlp", "mlp")
+UNNOISED = {
+    key: getattr(RunConfig, key)
+    for key in ("dp_sigma", "dp_clip", "dp_delta", "target_epsilon", "dp_eval", "dp_accountant")
+}
+"""The fields of client-level differential privacy, as they are without."""
+
 FLOAT32_MAX = 3.4028234e38
 CIRCUMSTANCES = (
     *("data-dir", "download", "out", "device", "tensorboard", "party-timeout"),

@@ -15,6 +15,7 @@ from vfl_flower.config import RunConfig
 from vfl_flower.names import member_name, party_log
 from vfl_flower.observer import Evaluation, Observer
 from vfl_flower.registry import METHODS
+from vfl_flower.shape import written
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -220,8 +221,23 @@ def print_protections(result: Mapping[str, Any]) -> None:
     """Print what hid the parties' columns, and what did not."""
     if result["protections"]:
         say(f"protected by {'; '.join(result['protections'])}")
+    if privacy := result["client_privacy"]:
+        print_client_privacy(privacy, result["steps"])
     for text in result["unprotected"]:
         out.print(Text.assemble(("UNPROTECTED: ", "bold red"), text), soft_wrap=True)
+
+
+def print_client_privacy(privacy: Mapping[str, Any], steps: int) -> None:
+    """Print what each passive party's uploads cost, and whether that ended the training."""
+    most = max(sum(counts.values()) for counts in privacy["uploads"].values())
+    planned = privacy["planned"]["training"]
+    say(
+        f"epsilon {float(privacy['epsilon']):.4g} (of training {privacy['epsilon_training']:.4g}), "
+        f"delta {privacy['delta']:g} for a passive party's data: {most} uploads with sigma "
+        f"{privacy['sigma']:g}"
+    )
+    if steps < planned:
+        say(f"training ended after {steps} of {planned} steps, before target-epsilon was exceeded")
 
 
 def readable(count: int) -> str:
@@ -269,6 +285,11 @@ def summary_of(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         summary["label_privacy"] = first["label_privacy"] | {
             "epsilon": sum(r["label_privacy"]["epsilon"] for r in results)
         }
+    if first["client_privacy"]:
+        summary["client_privacy"] = first["client_privacy"] | {
+            key: written(sum(float(r["client_privacy"][key]) for r in results))
+            for key in ("epsilon", "epsilon_training", "delta")
+        }
     if first["bounds"]:
         summary["bounds"] = {
             name: spread([r["bounds"][name] for r in results]) for name in first["bounds"]
@@ -290,6 +311,11 @@ def print_summary(summary: Mapping[str, Any]) -> None:
     out.print(table)
     if privacy := summary.get("label_privacy"):
         say(f"epsilon {privacy['epsilon']:g} a label in all: each seed noised the labels anew")
+    if privacy := summary.get("client_privacy"):
+        say(
+            f"epsilon {float(privacy['epsilon']):.4g}, delta {privacy['delta']:g} for a passive "
+            "party's data in all: each seed made other uploads of it"
+        )
 
 
 def _spread_of_scores(spread: Mapping[str, float] | None) -> str:

@@ -61,6 +61,10 @@ class BlindingError(VflError):
     """A value cannot be blinded, or keys cannot be agreed."""
 
 
+class PrivacyError(VflError):
+    """An upload cannot be noised or counted, or a privacy budget is spent."""
+
+
 class IdentityError(VflError):
     """A party's identity, or one that it pins, cannot be used."""
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from typing import ClassVar, TypeVar, overload
+from typing import TYPE_CHECKING, ClassVar, TypeVar, overload
 
 import torch
 from flwr.client import Client, NumPyClient
@@ -16,6 +16,9 @@ from vfl_flower.errors import ProtocolError, VflError
 from vfl_flower.member import Member
 from vfl_flower.names import party_log
 from vfl_flower.state import State
+
+if TYPE_CHECKING:
+    from vfl_flower.privacy.client import ClientPrivacy
 
 Answer = Tensor | Array | tuple[Tensor | Array, ...] | None
 PhaseMethod = Callable[..., Answer]
@@ -101,9 +104,13 @@ class PassiveParty(Member, NumPyClient):
         Its belongings; see `Member`.
     received : Received
         The request in hand.
+    privacy : ClientPrivacy
+        What all that depends on columns goes through before it is sent.
     """
 
     parts: ClassVar[tuple[type[Part], ...]] = ()
+    remembers = (*Member.remembers, "privacy")
+    privacy: "ClientPrivacy"
 
     def __init__(self, member: Member) -> None:
         super().__init__(**vars(member))
@@ -119,10 +126,11 @@ class PassiveParty(Member, NumPyClient):
 
     @classmethod
     def all_parts(cls) -> tuple[type[Part], ...]:
-        """Return the parts of this kind of party; all have a keeper of checkpoints."""
-        from vfl_flower.checkpoint import Keeper  # it is a part itself
+        """Return the parts of this kind of party; all have privacy and a keeper of checkpoints."""
+        from vfl_flower.checkpoint import Keeper  # they are parts themselves
+        from vfl_flower.privacy.client import ClientPrivacy
 
-        return (*cls.parts, Keeper)
+        return (*cls.parts, ClientPrivacy, Keeper)
 
     @property
     def index(self) -> int:
@@ -144,7 +152,8 @@ class PassiveParty(Member, NumPyClient):
         it stays in the party's own log.
         """
         try:
-            return self._answer(parameters, config), len(self.x), {}
+            reply = self._answer(parameters, config)
+            return reply, len(self.x), dict(self.privacy.counts())
         except Exception as error:
             return [], 0, {**report(error, self.index), "phase": self.received.phase}
 
@@ -203,9 +212,9 @@ class PassiveParty(Member, NumPyClient):
             result = method(*map(to_tensor, received.arrays))
         if declared.training:
             self.last = received.phase
-        if result is None:
-            return []
-        answers = result if isinstance(result, tuple) else (result,)
+        answers = () if result is None else result if isinstance(result, tuple) else (result,)
+        if hasattr(self, received.phase):  # a part's phases, such as keys, say nothing of columns
+            self.privacy.check(sends=bool(answers))
         return [to_array(answer) for answer in answers]
 
     # Memory ----------------------------------------------------------------------------------

@@ -5,8 +5,14 @@ from vfl_flower.privacy.supervision import epsilon_of
 from vfl_flower.registry import METHODS
 
 MASKS = "pairwise masks (X25519, HKDF-SHA256, ChaCha20) in Z/2^32 with 16 fractional bits"
+NOISE = "discrete Gaussian noise on every upload of a passive party, clipped"
 PRIVATE = "initial weights and dropout that only their own party knows"
 CLEAR = "what the passive parties sent travelled in the clear"
+SINGLE = "what each passive party sent, noised, was seen by itself; nothing blinded it"
+UNNOISED_EVALUATION = (
+    "evaluations were sent without noise, which makes epsilon infinite; dp-eval = noised covers "
+    "them"
+)
 PUBLIC = (
     "initial weights follow from the seed, and whoever knows them can work out columns from "
     "embeddings or their sum; party-randomness = private hides them"
@@ -56,11 +62,18 @@ def column_protections(cfg: RunConfig) -> Sentences:
     masked = cfg.blinded
     private = cfg.party_randomness == "private"
     published = any(split_list(cfg.weights))
-    protected = [text for text, on in ((MASKS, masked), (PRIVATE, private and not published)) if on]
+    ways = (
+        (MASKS, masked),
+        (f"{NOISE} to Frobenius norm {cfg.dp_clip:g}", cfg.noised),
+        (PRIVATE, private and not published),
+    )
     gaps = (
-        (CLEAR, not masked),
+        (CLEAR, not masked and not cfg.noised),
+        (SINGLE, not masked and cfg.noised),
+        (UNNOISED_EVALUATION, cfg.noised and cfg.dp_eval == "clear"),
         (SHARED, cfg.labels_shared),
         (PUBLIC, not private),
         (PUBLISHED, published),
     )
-    return protected, [text for text, there in gaps if there]
+    protected, open_ends = ([text for text, there in each if there] for each in (ways, gaps))
+    return protected, open_ends

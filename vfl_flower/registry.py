@@ -23,6 +23,9 @@ class Method:
         Whether the active party trains without the passive ones, which send nothing.
     shares : bool
         Whether passive parties can be given the labels (``share-labels``).
+    noises : bool
+        Whether all that passive parties send of their columns goes through `ClientPrivacy.upload`,
+        once an exchange.
     gives : bool
         Whether passive parties are always given them, noised if there is label privacy.
     pools : bool
@@ -44,6 +47,7 @@ class Method:
     label_noise: str = ""
     alone: bool = False
     shares: bool = False
+    noises: bool = False
     gives: bool = False
     pools: bool = False
     admm: bool = False
@@ -72,12 +76,14 @@ METHODS = {
         "strategies.splitnn:SplitNN",
         "clients.splitnn:SplitNNClient",
         blinds=False,
+        noises=True,
         label_only=True,
     ),
     "fedbcd": Method(
         "strategies.fedbcd:FedBCD",
         "clients.fedbcd:FedBCDClient",
         blinds=False,
+        noises=True,
         label_only=True,
     ),
     "c_vfl": Method(
@@ -88,18 +94,24 @@ METHODS = {
         label_only=True,
     ),
     "vafl": Method(
-        "strategies.vafl:VAFL", "clients.vafl:VAFLClient", blinds=False, label_only=True
+        "strategies.vafl:VAFL",
+        "clients.vafl:VAFLClient",
+        blinds=False,
+        noises=True,
+        label_only=True,
     ),
     "agg_vfl": Method(
         "strategies.agg_vfl:AggVFL",
         "clients.agg_vfl:AggVFLClient",
         blinds=True,
+        noises=True,
         label_only=True,
     ),
     "vimadmm": Method(
         "strategies.vimadmm:VIMADMM",
         "clients.vimadmm:VIMADMMClient",
         blinds=False,
+        noises=True,
         admm=True,
         heads=True,
         label_only=True,
@@ -108,6 +120,7 @@ METHODS = {
         "strategies.vimadmm_j:VIMADMMJ",
         "clients.vimadmm_j:VIMADMMJClient",
         blinds=True,
+        noises=True,
         admm=True,
         label_only=True,
     ),
@@ -115,6 +128,7 @@ METHODS = {
         "strategies.linear_admm:LinearADMM",
         "clients.linear_admm:LinearADMMClient",
         blinds=True,
+        noises=True,
         admm=True,
         network="linear",
         label_only=True,
@@ -123,6 +137,7 @@ METHODS = {
         "strategies.fdml:FDML",
         "clients.fdml:FDMLClient",
         blinds=True,
+        noises=True,
         gives=True,
         label_only=True,
     ),

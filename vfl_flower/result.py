@@ -44,10 +44,26 @@ RESULT_SHAPE = {
     "protections": [str],
     "unprotected": [str],
     "figures": Named(float),
-    "epsilon": (None, float),
+    "epsilon": (None, float, str),  # "inf", for which JSON has no number
     "label_privacy": (
         None,
         {"mechanism": str, "epsilon": float, "private": bool, "covers": str, "does_not_cover": str},
+    ),
+    "client_privacy": (
+        None,
+        {
+            "mechanism": str,
+            "sigma": float,
+            "clip": float,
+            "delta": float,
+            "accountant": str,
+            "epsilon": (float, str),
+            "epsilon_training": float,
+            "uploads": Named({"training": int, "evaluation": int}),
+            "planned": {"training": int, "evaluation": int},
+            "covers": str,
+            "does_not_cover": str,
+        },
     ),
     "device": str,
     "threads": int,

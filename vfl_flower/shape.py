@@ -1,5 +1,6 @@
-"""The shape of JSON that is read back: what must be there, and of which type."""
+"""The shape of JSON: what must be there when it is read back, of which type, and what may be."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,11 @@ class Named:
     """A dict with any text for keys and one shape for values."""
 
     each: Shape
+
+
+def written(number: float) -> float | str:
+    """Return a number as JSON may have it, where there is no infinity."""
+    return "inf" if math.isinf(number) else number
 
 
 def fits(value: object, shape: Shape) -> bool:

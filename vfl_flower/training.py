@@ -2,7 +2,8 @@
 
 import math
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -32,6 +33,38 @@ ROUNDING = 1e-9  # percentage points
 def steps_per_epoch(cfg: RunConfig, train_rows: int) -> int:
     """Return how many batches an epoch has; the last may be smaller."""
     return math.ceil(train_rows / cfg.batch_size)
+
+
+def chunks(cfg: RunConfig, rows: Array) -> int:
+    """Return how many exchanges it takes to infer some rows."""
+    return math.ceil(len(rows) / cfg.eval_batch_size)
+
+
+def evaluates(cfg: RunConfig, step: int, per_epoch: int) -> bool:
+    """Tell whether the validation rows are evaluated after a step, counted from 1."""
+    return step % (cfg.eval_every or per_epoch) == 0 or step % per_epoch == 0
+
+
+def planned_uploads(cfg: RunConfig, rows: Mapping[str, Array]) -> Counter[str]:
+    """Return how often one party sends something in a whole run, at most and without repeats.
+
+    Parameters
+    ----------
+    cfg : RunConfig
+        Of a method with one upload for each batch.
+    rows : mapping
+        The parts of the rows by name; see `rows_of`.
+
+    Returns
+    -------
+    Counter
+        Uploads in ``training`` and in ``evaluation``.
+    """
+    per_epoch = steps_per_epoch(cfg, len(rows["train"]))
+    steps, every = cfg.epochs * per_epoch, cfg.eval_every or per_epoch
+    evaluations = cfg.epochs + steps // every - steps // math.lcm(per_epoch, every)
+    in_chunks = evaluations * chunks(cfg, rows["validation"]) + chunks(cfg, rows["test"])
+    return Counter(training=steps, evaluation=in_chunks)
 
 
 @dataclass
@@ -102,10 +135,10 @@ def train(party: "ActiveParty") -> Protocol:
     cfg, progress = party.cfg, party.progress
     per_epoch = steps_per_epoch(cfg, len(party.rows["train"]))
     party.observer.on_start(progress.step, cfg.epochs * per_epoch, progress.records)
-    while progress.step < cfg.epochs * per_epoch and not progress.fallen(cfg.stop_drop):
+    while progress.step < cfg.epochs * per_epoch and not ended(party):
         yield from _epoch(party, per_epoch)
         stopping = party.stop
-        if stopping or progress.step // per_epoch % cfg.checkpoint_every == 0:
+        if stopping or ended(party) or progress.step // per_epoch % cfg.checkpoint_every == 0:
             yield from checkpoint(party)
         if stopping:
             kept = f"resume {party.folder.parent}" if party.folder else "nothing was kept"
@@ -123,13 +156,26 @@ def _epoch(party: "ActiveParty", per_epoch: int) -> Protocol:
         _check_finite(losses, progress.step)
         progress.losses.append(losses)
         party.observer.on_step(progress.step, losses)
-        end = progress.step % per_epoch == 0
-        if progress.step % (cfg.eval_every or per_epoch) == 0 or end:
+        if evaluates(cfg, progress.step, per_epoch):
             yield from validate(party, progress.step // per_epoch)
-            if progress.fallen(cfg.stop_drop):
-                return
-        if party.stop:
+        if party.stop or ended(party):
             return
+
+
+def ended(party: "ActiveParty") -> bool:
+    """Tell whether training is over before its last epoch is."""
+    return party.progress.fallen(party.cfg.stop_drop) or not affordable(party)
+
+
+def affordable(party: "ActiveParty") -> bool:
+    """Tell whether every party's privacy budget lasts for one more step, and for the test rows."""
+    if party.budget is None:
+        return True
+    cfg, rows = party.cfg, party.rows
+    due = Counter(training=1, evaluation=chunks(cfg, rows["test"]))
+    if evaluates(cfg, party.progress.step + 1, steps_per_epoch(cfg, len(rows["train"]))):
+        due["evaluation"] += chunks(cfg, rows["validation"])
+    return all(party.budget.allows(counts + due) for counts in party.uploaded.values())
 
 
 def finish(party: "ActiveParty") -> Protocol:

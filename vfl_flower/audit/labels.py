@@ -15,6 +15,7 @@ to tell the labels, each with what a passive party has:
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import torch
@@ -143,10 +144,12 @@ class Stage:
     def attack(self, cfg: RunConfig) -> Iterator[Finding]:
         """Run once and yield how each attacker does at best."""
         active = build_active(cfg)
-        recorders = [
-            Recorder(build_passive(cfg, index), self.classes) for index in range(cfg.parties - 1)
-        ]
-        serve(active, recorders)
+        with TemporaryDirectory() as folder:  # parties that noise their uploads count them there
+            recorders = [
+                Recorder(build_passive(cfg, index, Path(folder)), self.classes)
+                for index in range(cfg.parties - 1)
+            ]
+            serve(active, recorders)
         noise = cfg.label_noise
         protection = f"{noise}, epsilon {epsilon_of(cfg):g}" if noise else "none"
         for source, attack, scores in self.attackers(recorders[0]):

@@ -2,8 +2,8 @@
 
 A Laplace sample computed with floating-point logarithms takes only some of the values that it
 should, and which ones depends on what the noise was to hide (Mironov 2012). Here every probability
-is a ratio of integers, or a product of such. The discrete Laplace sampler is Algorithm 2 of
-Canonne, Kamath and Steinke 2020 (arXiv:2004.00010), for all samples at once.
+is a ratio of integers, or a product of such. Discrete Laplace and Gaussian samples are Algorithms 2
+and 3 of Canonne, Kamath and Steinke 2020 (arXiv:2004.00010), for all samples at once.
 """
 
 import os
@@ -32,14 +32,15 @@ def below(bound: int, count: int, entropy: Entropy = os.urandom) -> Integers:
         How many.
     """
     limit = WORD - WORD % bound  # what lies above would favour small numbers
-    drawn = np.empty(count, np.int64)
-    missing = np.arange(count)
-    while missing.size:
-        words = np.frombuffer(entropy(8 * missing.size), np.uint64) >> np.uint64(1)
-        good = words < limit
-        drawn[missing[good]] = (words[good] % np.uint64(bound)).astype(np.int64)
-        missing = missing[~good]
-    return drawn
+    words = _words(count, entropy)
+    while (high := np.flatnonzero(words >= limit)).size:
+        words[high] = _words(high.size, entropy)
+    return (words % np.uint64(bound)).view(np.int64)
+
+
+def _words(count: int, entropy: Entropy) -> NDArray[np.uint64]:
+    """Draw integers uniformly below 2**63."""
+    return np.frombuffer(entropy(8 * count), np.uint64) >> np.uint64(1)
 
 
 def bernoulli_exp(numerators: Integers, denominator: int, entropy: Entropy = os.urandom) -> Flags:
@@ -60,6 +61,18 @@ def bernoulli_exp(numerators: Integers, denominator: int, entropy: Entropy = os.
         going = going[happens]
     odd: Flags = trials % 2 == 1
     return odd
+
+
+def bernoulli_exp_beyond(
+    numerators: Integers, denominator: int, entropy: Entropy = os.urandom
+) -> Flags:
+    """Draw flags as `bernoulli_exp` does, with numerators beyond the denominator too."""
+    whole, rest = np.divmod(numerators, denominator)
+    happens = bernoulli_exp(rest, denominator, entropy)
+    while (going := np.flatnonzero(happens & (whole > 0))).size:  # exp(-1) once for each whole
+        happens[going] = bernoulli_exp(np.ones(going.size, np.int64), 1, entropy)
+        whole[going] -= 1
+    return happens
 
 
 def discrete_laplace(rate: Fraction, count: int, entropy: Entropy = os.urandom) -> Integers:
@@ -100,3 +113,31 @@ def _laplace_try(s: int, t: int, count: int, entropy: Entropy) -> tuple[Integers
     negative = below(2, count, entropy) == 1
     good &= ~(negative & (magnitude == 0))  # else zero would come twice as often
     return np.where(negative, -magnitude, magnitude), good
+
+
+def discrete_gaussian(sigma: int, count: int, entropy: Entropy = os.urandom) -> Integers:
+    """Draw integers n with probability proportional to exp(-n**2 / (2 sigma**2)).
+
+    Discrete Laplace samples of scale sigma are kept as often as makes them Gaussian: three in four.
+
+    Parameters
+    ----------
+    sigma : int
+        From 1 to 2**24, so that no square leaves 64 bits.
+    count : int
+        How many.
+
+    Returns
+    -------
+    ndarray of int64
+        (count,).
+    """
+    drawn = np.empty(count, np.int64)
+    missing = np.arange(count)
+    while missing.size:
+        tried = discrete_laplace(Fraction(1, sigma), missing.size, entropy)
+        excess = (np.abs(tried) - sigma) ** 2
+        good = bernoulli_exp_beyond(excess, 2 * sigma**2, entropy)
+        drawn[missing[good]] = tried[good]
+        missing = missing[~good]
+    return drawn

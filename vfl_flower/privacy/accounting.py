@@ -1,0 +1,98 @@
+"""What noised uploads add up to: (epsilon, delta) of many Gaussian mechanisms, and back.
+
+An upload has sensitivity C and noise of deviation sigma C. T of them, chosen in the light of those
+before, are as private as a single one with noise multiplier sigma / sqrt(T), so one number, the
+*ratio*, says it all. Two accountants bound epsilon:
+
+    rdp  Renyi differential privacy: an upload has alpha / (2 sigma^2) at order alpha, T add up, and
+         epsilon = min over alpha of T alpha / (2 sigma^2) + log((alpha - 1) / alpha)
+                   - (log delta + log alpha) / (alpha - 1)          (VIM's Theorem 2)
+    pld  the privacy loss's distribution, rounded up to a grid; tighter
+
+The first is exact for discrete Gaussian noise too (Canonne, Kamath and Steinke 2020). The second is
+the continuous Gaussian's, which steps of a millionth of the deviation cannot be told from.
+"""
+
+import math
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+
+ORDERS: tuple[float, ...] = tuple((1 + np.geomspace(0.0101, 1e5, 1000)).tolist())
+"""Renyi orders alpha; their grid costs less than a ten-thousandth of epsilon."""
+
+GRID = 1e-4
+"""Where losses are rounded up to, in the pld accountant: epsilon's smallest share, and itself."""
+
+PRECISE = 1e-5
+"""By how much a least ratio may be larger than needed, relatively."""
+
+
+def rdp_epsilon(ratio: float, delta: float) -> float:
+    """Return epsilon by Renyi differential privacy."""
+    from dp_accounting import GaussianDpEvent, NeighboringRelation  # takes seconds to import
+    from dp_accounting.rdp import RdpAccountant
+
+    accountant = RdpAccountant(ORDERS, NeighboringRelation.REPLACE_SPECIAL)
+    return float(accountant.compose(GaussianDpEvent(ratio)).get_epsilon(delta))
+
+
+def pld_epsilon(ratio: float, delta: float) -> float:
+    """Return epsilon by the distribution of the privacy loss."""
+    from dp_accounting import GaussianDpEvent, NeighboringRelation
+    from dp_accounting.pld import PLDAccountant
+
+    interval = GRID * max(1.0, rdp_epsilon(ratio, delta))  # a fixed one would fill the memory
+    accountant = PLDAccountant(NeighboringRelation.REPLACE_SPECIAL, interval)
+    return float(accountant.compose(GaussianDpEvent(ratio)).get_epsilon(delta))
+
+
+ACCOUNTANTS: dict[str, Callable[[float, float], float]] = {
+    "rdp": rdp_epsilon,
+    "pld": pld_epsilon,
+}
+"""From ratio and delta to epsilon."""
+
+
+@cache
+def epsilon_of(sigma: float, uploads: int, delta: float, accountant: str) -> float:
+    """Return what so many uploads with one noise multiplier cost.
+
+    Parameters
+    ----------
+    sigma : float
+        The deviation of the noise over the sensitivity.
+    uploads : int
+        From 0.
+    delta : float
+    accountant : {"rdp", "pld"}
+    """
+    if not uploads:
+        return 0.0
+    return ACCOUNTANTS[accountant](sigma / math.sqrt(uploads), delta)
+
+
+@cache
+def least_ratio(epsilon: float, delta: float, accountant: str) -> float:
+    """Return the smallest sigma / sqrt(uploads) that keeps within an epsilon, by bisection."""
+    spent = ACCOUNTANTS[accountant]
+    low = high = 1.0
+    while spent(high, delta) > epsilon:
+        low, high = high, 2 * high
+    while spent(low, delta) <= epsilon:
+        low, high = low / 2, low
+    while high / low > 1 + PRECISE:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if spent(middle, delta) <= epsilon else (middle, high)
+    return high
+
+
+def least_sigma(epsilon: float, uploads: int, delta: float, accountant: str) -> float:
+    """Return the smallest noise multiplier for so many uploads, up to the next thousandth."""
+    return math.ceil(1000 * least_ratio(epsilon, delta, accountant) * math.sqrt(uploads)) / 1000
+
+
+def most_uploads(epsilon: float, sigma: float, delta: float, accountant: str) -> int:
+    """Return how many uploads with one noise multiplier keep within an epsilon."""
+    return math.floor((sigma / least_ratio(epsilon, delta, accountant)) ** 2)

@@ -1,0 +1,145 @@
+"""Client-level differential privacy of a run: how much noise, how many uploads, what they cost."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from vfl_flower.codec import Array
+from vfl_flower.config import RunConfig
+from vfl_flower.errors import ConfigError
+from vfl_flower.privacy.accounting import epsilon_of, least_sigma, most_uploads
+from vfl_flower.privacy.gaussian import Gaussian
+from vfl_flower.privacy.uploads import Counts
+from vfl_flower.ring import LIMIT
+from vfl_flower.shape import written
+from vfl_flower.training import chunks, planned_uploads
+
+LEAST_SIGMA, MOST_SIGMA = 0.1, 1000.0
+DEVIATIONS = 8  # that blinding has room for; beyond that noise comes once in 10**15 numbers
+
+COVERS = (
+    "each passive party's whole data, against everything that it sends in this run: had all its "
+    "columns been replaced by nothing, so that its uploads are noise, whatever others see would be "
+    "at most exp(epsilon) times as likely, but for delta"
+)
+EXCLUDES = (
+    "labels; which rows there are and which are asked; when messages come and how long they are; "
+    "that a run fails where a value is not finite; settings chosen by looking at other runs, and "
+    "what those reveal, whose epsilons add up"
+)
+CLEAR_EVALUATION = "evaluations, which are sent as they are and make epsilon infinite; "
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a run's uploads are noised with, and how many of them one party may send.
+
+    Attributes
+    ----------
+    cfg : RunConfig
+        The run's configuration.
+    sigma : float
+        The noise multiplier.
+    planned : Counts
+        The uploads of one party if nothing is repeated.
+    """
+
+    cfg: RunConfig
+    sigma: float
+    planned: Counts
+
+    @property
+    def mechanism(self) -> Gaussian:
+        """What noises an upload."""
+        return Gaussian(self.sigma, self.cfg.dp_clip)
+
+    @cached_property
+    def most(self) -> float:
+        """How many noised uploads a party may send in all; infinite without a target."""
+        cfg = self.cfg
+        if not cfg.target_epsilon:
+            return math.inf
+        return most_uploads(cfg.target_epsilon, self.sigma, cfg.dp_delta, cfg.dp_accountant)
+
+    def noises(self, kind: str) -> bool:
+        """Tell whether uploads in training, or in evaluation, are noised."""
+        return kind == "training" or self.cfg.dp_eval == "noised"
+
+    def noised(self, counts: Counts) -> int:
+        """Return how many uploads of these were noised."""
+        return sum(count for kind, count in counts.items() if self.noises(kind))
+
+    def allows(self, counts: Counts) -> bool:
+        """Tell whether one party may send so much."""
+        return self.noised(counts) <= self.most
+
+    def epsilon(self, counts: Counts) -> float:
+        """Return what one party's uploads have cost: infinity if one was sent as it is."""
+        if self.noised(counts) < counts.total():
+            return math.inf
+        return self.cost(counts.total())
+
+    def cost(self, uploads: int) -> float:
+        """Return what so many noised uploads cost."""
+        return epsilon_of(self.sigma, uploads, self.cfg.dp_delta, self.cfg.dp_accountant)
+
+    def report(self, uploaded: Mapping[str, Counts]) -> dict[str, Any]:
+        """Return what ``result.json`` says of so many uploads of each party."""
+        clear = "" if self.noises("evaluation") else CLEAR_EVALUATION
+        return {
+            "mechanism": "discrete Gaussian",
+            "sigma": self.sigma,
+            "clip": self.cfg.dp_clip,
+            "delta": self.cfg.dp_delta,
+            "accountant": self.cfg.dp_accountant,
+            "epsilon": written(max(map(self.epsilon, uploaded.values()))),
+            "epsilon_training": max(self.cost(counts["training"]) for counts in uploaded.values()),
+            "uploads": {name: dict(counts) for name, counts in uploaded.items()},
+            "planned": dict(self.planned),
+            "covers": COVERS,
+            "does_not_cover": clear + EXCLUDES,
+        }
+
+
+def budget_of(cfg: RunConfig, rows: Mapping[str, Array]) -> Budget | None:
+    """Return the budget of a run whose rows are split like this; None without noise.
+
+    Raises
+    ------
+    ConfigError
+        If the target cannot be met, or the noise would not fit what blinds it.
+    """
+    if not cfg.noised:
+        return None
+    planned = planned_uploads(cfg, rows)
+    budget = Budget(cfg, cfg.dp_sigma, planned)
+    if not cfg.dp_sigma:
+        budget = Budget(cfg, _sigma_for(cfg, budget.noised(planned)), planned)
+    least = Counts(training=min(planned["training"], 1), evaluation=chunks(cfg, rows["test"]))
+    if not budget.allows(least):
+        raise ConfigError(
+            f"target-epsilon {cfg.target_epsilon:g} allows {budget.most} noised uploads with "
+            f"dp-sigma {cfg.dp_sigma:g}, and one step and the test rows take "
+            f"{budget.noised(least)}; use a larger dp-sigma, or 0 to find it"
+        )
+    reach, limit = DEVIATIONS * budget.sigma * cfg.dp_clip, LIMIT / (cfg.parties - 1)
+    if cfg.blinded and reach > limit:
+        raise ConfigError(
+            f"noise of deviation {budget.sigma * cfg.dp_clip:g} leaves no room for a sum of "
+            f"{cfg.parties - 1} below {LIMIT:g} where it is blinded; use a smaller dp-clip"
+        )
+    return budget
+
+
+def _sigma_for(cfg: RunConfig, uploads: int) -> float:
+    """Return the least noise that keeps so many uploads within the target."""
+    sigma = least_sigma(cfg.target_epsilon, uploads, cfg.dp_delta, cfg.dp_accountant)
+    if sigma > MOST_SIGMA:
+        raise ConfigError(
+            f"target-epsilon {cfg.target_epsilon:g} needs dp-sigma {sigma:g} for {uploads} uploads "
+            f"of each party, more than {MOST_SIGMA:g}; use fewer epochs, larger batches, fewer "
+            "evaluations or a larger target-epsilon"
+        )
+    return max(sigma, LEAST_SIGMA)

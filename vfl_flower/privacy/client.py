@@ -1,0 +1,123 @@
+"""A passive party's end of client-level differential privacy: every upload clipped and noised."""
+
+from torch import Tensor
+
+from vfl_flower.data import rows_of
+from vfl_flower.errors import PrivacyError
+from vfl_flower.names import member_name
+from vfl_flower.passive import Part, PassiveParty, Received
+from vfl_flower.privacy.budget import budget_of
+from vfl_flower.privacy.uploads import Counts, Uploads
+from vfl_flower.state import State
+
+
+class ClientPrivacy(Part):
+    """Takes everything that a party sends of its columns through one door.
+
+    Attributes
+    ----------
+    budget : Budget or None
+        The run's; None if nothing is noised.
+
+    Raises
+    ------
+    PrivacyError
+        If the party has no folder to count its uploads in.
+    """
+
+    name = "privacy"
+
+    def __init__(self, party: PassiveParty) -> None:
+        super().__init__(party)
+        self.budget = budget_of(party.cfg, rows_of(party.cfg, len(party.x)))
+        self._answered: Received | None = None
+        if self.budget and party.folder is None:
+            raise PrivacyError(
+                f"{self._who} has no folder to count its uploads in, and without a count no "
+                "epsilon holds; set out"
+            )
+
+    @property
+    def _who(self) -> str:
+        return member_name(self.party.place)
+
+    @property
+    def _uploads(self) -> Uploads:
+        assert self.party.folder is not None  # noqa: S101  the constructor has looked
+        return Uploads(self.party.folder)
+
+    def counts(self) -> Counts:
+        """Return how many uploads have been counted so far; nothing if none is noised."""
+        return self._uploads.counts() if self.budget else Counts()
+
+    def upload(self, x: Tensor) -> Tensor:
+        """Make a reply to the request in hand out of something that depends on columns.
+
+        Parameters
+        ----------
+        x : Tensor
+            All that the phase sends, of any shape, float32.
+
+        Returns
+        -------
+        Tensor
+            Same shape; clipped and noised, or `x` itself where the run says so.
+
+        Raises
+        ------
+        PrivacyError
+            If a value is not finite, the request has had an upload already, or the budget is spent.
+        """
+        if self.budget is None:
+            return x
+        if self._answered is self.party.received:
+            raise PrivacyError(f"{self._who} would answer one request with two uploads")
+        if not x.isfinite().all():
+            raise PrivacyError(
+                f"{self._who} would send values that are not finite; lower its learning rate"
+            )
+        kind = "training" if self.party.net.training else "evaluation"
+        if not self._uploads.add(kind, self.budget.allows):
+            raise PrivacyError(
+                f"{self._who} has spent its privacy budget: target-epsilon "
+                f"{self.budget.cfg.target_epsilon:g} allows {self.budget.most} uploads"
+            )
+        self._answered = self.party.received
+        return self.budget.mechanism.release(x) if self.budget.noises(kind) else x
+
+    def check(self, sends: bool) -> None:
+        """Refuse a reply of the party's own phases that did not come through `upload`.
+
+        Parameters
+        ----------
+        sends : bool
+            Whether the reply has arrays.
+
+        Raises
+        ------
+        PrivacyError
+            If it has, and nothing was uploaded for the request in hand.
+        """
+        if self.budget and sends and self._answered is not self.party.received:
+            raise PrivacyError(
+                f"{self._who} would answer '{self.party.received.phase}' without noise; nothing "
+                "was sent"
+            )
+
+    def state_dict(self) -> State:
+        """Return how many uploads there were, which is a floor and no more."""
+        return {"counts": dict(self.counts())}
+
+    def load_state_dict(self, state: State) -> None:
+        """Compare; the count itself is never taken back.
+
+        Raises
+        ------
+        PrivacyError
+            If the party's file knows of fewer uploads than there were.
+        """
+        if not Counts(state["counts"]) <= self.counts():
+            raise PrivacyError(
+                f"{self._who}'s count of uploads is missing or cut short: {self._uploads.path}; "
+                "put it back, or start a new run"
+            )
