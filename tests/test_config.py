@@ -190,11 +190,12 @@ def test_every_knob_says_what_it_means() -> None:
 
 def whole(values: dict[str, object]) -> dict[str, object]:
     """Add what some knobs need, a method or a mechanism, and leave out what they cannot have."""
+    of_noise = {"label-epsilon", "label-sensitivity", "force-sensitivity"}
     if "long-tail" in values:
-        values = {key: value for key, value in values.items() if key != "schedule"}
+        left_out = of_noise | {"schedule", "label-privacy"}
+        values = {key: value for key, value in values.items() if key not in left_out}
     if values.get("active-columns") == "none":
         values = values | {"method": "splitnn"}
-    of_noise = {"label-epsilon", "label-sensitivity", "force-sensitivity"}
     if of_noise & set(values) and values.get("label-privacy", "auto") == "auto":
         return values | {"label-privacy": "laplace"}
     return values
