@@ -30,7 +30,7 @@ class VIMADMMClient(PassiveParty):
     @phase
     def embed(self, rows: Tensor) -> Tensor:  # (B,) int32 -> (B, D)
         """Begin a round: H_k."""
-        return self.tape.start("embed", rows)
+        return self.privacy.upload(self.tape.start("embed", rows))
 
     @phase(after="embed")
     def update(self, v: Tensor, *W_k: Tensor) -> None:  # (B, C), the weights of its head ->
@@ -44,4 +44,4 @@ class VIMADMMClient(PassiveParty):
     @phase(training=False)
     def embed_only(self, rows: Tensor) -> Tensor:  # (B,) int32 -> (B, D)
         """Embed rows without learning from them."""
-        return self.embed_rows(rows)
+        return self.privacy.upload(self.embed_rows(rows))

@@ -32,7 +32,7 @@ class VIMADMMJClient(PassiveParty):
     def predict(self, rows: Tensor) -> Array:  # (B,) int32 -> (B, C) uint32, blinded
         """Begin a round: o_k."""
         H_k = self.tape.start("embed", rows)
-        return self.blinder.blind(self.tape.run("decide", H_k))
+        return self.blinder.blind(self.privacy.upload(self.tape.run("decide", H_k)))
 
     @phase(after="predict")
     def update(self, v: Tensor) -> None:  # (B, C) ->
@@ -43,4 +43,4 @@ class VIMADMMJClient(PassiveParty):
     @phase(training=False)
     def predict_only(self, rows: Tensor) -> Array:  # (B,) int32 -> (B, C) uint32, blinded
         """Predict without learning."""
-        return self.blinder.blind(self.decide(self.embed_rows(rows)))
+        return self.blinder.blind(self.privacy.upload(self.decide(self.embed_rows(rows))))

@@ -36,7 +36,8 @@ Deviates
     v goes down in the place of lambda and s_k. z is exact to 1e-10 by Newton steps; the paper takes
     L-BFGS-B. The heads' regulariser is the squared norm; the h_k have none. The active party may
     have columns too. With label privacy the posterior of the noised label at the prediction a
-    stands for onehot(y) in one round's z update. Deep heads drop out in Eq. 5 to 7 only.
+    stands for onehot(y) in one round's z update. Deep heads drop out in Eq. 5 to 7 only. Under
+    client-level privacy o_k^0 is the party's share without its noise.
 Costs
     One exchange for tau steps of everybody. Per exchange and passive party 4BD bytes up,
     4B + 4BC + 4DC down, and framing. The active party keeps lambda of every row, 4NC bytes.

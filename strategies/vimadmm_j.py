@@ -35,8 +35,8 @@ Deviates
     v goes down in the place of lambda and s_k. z is exact to 1e-10 by Newton steps; the paper takes
     L-BFGS-B. Heads are the parties' decision nets, whatever they are, and take plain SGD steps. The
     active party may have columns too. With label privacy the posterior of the noised label at the
-    prediction a stands for onehot(y) in one round's z update. Logits are rounded to multiples of
-    2**-16 when blinded.
+    prediction a stands for onehot(y) in one round's z update. Under client-level privacy o_k^0 is
+    the party's logits without its noise. Logits are rounded to multiples of 2**-16 when blinded.
 Costs
     One exchange for tau steps of everybody. Per exchange and passive party 4BC bytes up, 4B + 4BC
     down, and framing. The active party keeps lambda of every row, 4NC bytes.

@@ -214,18 +214,16 @@ def test_every_knob_says_what_it_means() -> None:
 
 def whole(values: dict[str, object]) -> dict[str, object]:
     """Add what some knobs need, a method or a mechanism, and leave out what they cannot have."""
+    of_noise = {"label-epsilon", "label-sensitivity", "force-sensitivity"}
     if "long-tail" in values:
-        values = {key: value for key, value in values.items() if key != "schedule"}
-    if (
-        values.get("active-columns") == "none"
-        or set(map(kebab, UNNOISED)) & set(values)
-        or "dp-sigma" in values
-    ):
+        left_out = of_noise | {"schedule", "label-privacy"}
+        values = {key: value for key, value in values.items() if key not in left_out}
+    of_uploads = {"dp-sigma", *map(kebab, UNNOISED)} & set(values)
+    if of_uploads or values.get("active-columns") == "none":
         values = values | {"method": "splitnn"}
     if {"participation", "heads"} & set(values):
         left = {k: v for k, v in values.items() if k not in ("loss", "blinding", "top-layers")}
         values = left | {"method": "vimadmm"}
-    of_noise = {"label-epsilon", "label-sensitivity", "force-sensitivity"}
     if of_noise & set(values) and values.get("label-privacy", "auto") == "auto":
         values = values | {"label-privacy": "laplace"}
     if set(map(kebab, UNNOISED)) & set(values):

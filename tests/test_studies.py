@@ -139,6 +139,13 @@ def test_a_tail_that_leaves_no_batch_is_refused() -> None:
         build_active(replace(PLAIN, long_tail=1e6, batch_size=600))
 
 
+def test_a_tail_by_true_labels_and_label_privacy_are_refused_together() -> None:
+    for knobs in ({"label_privacy": "alibi"}, {"method": "pravfed"}):
+        with pytest.raises(ConfigError, match=r"^long-tail .* label-epsilon would not be true"):
+            RunConfig(long_tail=2.0, **knobs)  # type: ignore[arg-type]
+    assert RunConfig(long_tail=2.0, method="pravfed", label_privacy="none").long_tail == 2
+
+
 def test_a_tail_and_a_cosine_are_refused_together() -> None:
     with pytest.raises(ConfigError, match=r"^long-tail .* use schedule = constant"):
         RunConfig(long_tail=2.0, schedule="cosine")

@@ -22,7 +22,7 @@ from vfl_flower.training import finish, train
 BOUNDS = ("local", "central")
 
 
-def rows_of(cfg: RunConfig) -> list[tuple[str, str, str]]:
+def bound_rows(cfg: RunConfig) -> list[tuple[str, str, str]]:
     """Return a table's rows of the bounds: name, network, and what it is."""
     network = cfg.listed_model(0)
     guess = cfg.active_columns == "none"

@@ -81,10 +81,10 @@ def check(cfg: RunConfig) -> None:
     _active_columns(cfg)
     _admm(cfg)
     _column_noise(cfg)
-    _long_tail(cfg)
     _blinding(cfg)
     _label_privacy(cfg)
     _client_privacy(cfg)
+    _long_tail(cfg)
 
 
 def _active_columns(cfg: RunConfig) -> None:
@@ -149,13 +149,18 @@ def _column_noise(cfg: RunConfig) -> None:
 
 
 def _long_tail(cfg: RunConfig) -> None:
-    """Refuse a tail that is none, or that a schedule would not follow."""
+    """Refuse a tail that is none, that a schedule would not follow, or that tells labels."""
     if not 1 <= cfg.long_tail <= MOST_TAIL:
         raise ConfigError(f"long-tail must lie between 1 and {MOST_TAIL:g}, not {cfg.long_tail}")
     if cfg.long_tail > 1 and cfg.schedule == "cosine":
         raise ConfigError(
             "long-tail leaves fewer training rows, and only the active party knows how many: the "
             "others' schedule = cosine would not come to its end; use schedule = constant"
+        )
+    if cfg.long_tail > 1 and cfg.label_noise:
+        raise ConfigError(
+            "long-tail leaves rows out by their true labels, and label-privacy is "
+            f"{cfg.label_noise}: label-epsilon would not be true; use label-privacy = none"
         )
 
 

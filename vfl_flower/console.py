@@ -129,7 +129,7 @@ def watcher(title: str) -> Observer:
 
 def print_result(result: Mapping[str, Any], cfg: RunConfig) -> None:
     """Print what each party reached, what travelled, and what was protected."""
-    from vfl_flower.bounds import rows_of  # torch is heavy, and --help is not
+    from vfl_flower.bounds import bound_rows  # torch is heavy, and --help is not
     from vfl_flower.data import DATASETS
     from vfl_flower.metrics import warnings_of
 
@@ -144,7 +144,7 @@ def print_result(result: Mapping[str, Any], cfg: RunConfig) -> None:
         table.add_row(name, cfg.model_of(place), rate, *scores_of(result, name))
     if result["bounds"]:
         table.add_section()
-        for name, network, what in rows_of(cfg):
+        for name, network, what in bound_rows(cfg):
             table.add_row(name, network, what, f"{result['bounds'][name]:.2%}")
     out.print(table)
     if not DATASETS[cfg.dataset].images and len(result["classes"]) <= MOST_CLASSES:

@@ -100,7 +100,8 @@ def audit(path: Path, epochs: int, known: int) -> Findings:
     """
     folder = next(iter(seeds_in(path, {})), None) or RunFolder.reopen(path, {})
     repeated = min(folder.cfg.epochs, epochs)
-    cfg = replace(folder.cfg, epochs=repeated, stop_drop=0.0, bounds="off", out="")
+    whole = replace(folder.cfg, stop_drop=0.0, long_tail=1.0)
+    cfg = replace(whole, epochs=repeated, bounds="off", out="")
     if not METHODS[cfg.method].teaches:
         raise ConfigError(f"with {cfg.method}, passive parties receive nothing about labels")
     protected = cfg if cfg.label_noise else replace(cfg, label_privacy="randomized-response")

@@ -15,6 +15,7 @@ NAME = re.compile(r"(.+?)(?:\.|_v)(\d{1,3})\.png")
 """Of a picture: the object, and the number of the view, from 1."""
 
 Pixels = NDArray[np.uint8]
+Views = list[Path]
 
 
 class ModelNet40:
@@ -55,19 +56,20 @@ class ModelNet40:
                 f"get it from {PUBLISHED} and unpack it there, or set data-dir (this data set is "
                 "not downloaded)"
             )
-        objects = [
-            [_objects(root / name / part) for name in self.classes] for part in ("train", "test")
-        ]
-        pixels = np.empty((sum(self.rows), 1, self.side, len(VIEWS) * self.side), np.uint8)
-        row, labels = 0, []
-        for part, each, rows in zip(("train", "test"), objects, self.rows, strict=True):
-            if (count := sum(map(len, each))) != rows:
-                raise DataError(f"{root} has {count} {part} objects where {rows} are published")
-            for label, views in ((c, views) for c, found in enumerate(each) for views in found):
-                pixels[row, 0] = np.concatenate([self._picture(path) for path in views], 1)
-                labels.append(label)
-                row += 1
+        pairs = zip(("train", "test"), self.rows, strict=True)
+        classes = [found for part, rows in pairs for found in self._part(root, part, rows)]
+        labels = [label % len(self.classes) for label, each in enumerate(classes) for _ in each]
+        pixels = np.empty((len(labels), 1, self.side, len(VIEWS) * self.side), np.uint8)
+        for row, views in enumerate(views for each in classes for views in each):
+            pixels[row, 0] = np.concatenate([self._picture(path) for path in views], 1)
         return pixels, np.array(labels, np.int64)
+
+    def _part(self, root: Path, part: str, rows: int) -> list[list[Views]]:
+        """Return the objects of each class in one part, which must have so many."""
+        found = [_objects(root / name / part) for name in self.classes]
+        if (count := sum(map(len, found))) != rows:
+            raise DataError(f"{root} has {count} {part} objects where {rows} are published")
+        return found
 
     def _picture(self, path: Path) -> Pixels:
         """Read one view, (224, 224)."""
@@ -86,7 +88,7 @@ class ModelNet40:
         return picture
 
 
-def _objects(folder: Path) -> list[list[Path]]:
+def _objects(folder: Path) -> list[Views]:
     """Return the pictures of each object's views that are taken, the objects by name."""
     found: dict[str, dict[int, Path]] = {}
     for path in sorted(folder.glob("*.png")):

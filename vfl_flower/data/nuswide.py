@@ -14,6 +14,7 @@ BLOCKS = {"CH": 64, "CM55": 225, "CORR": 144, "EDH": 73, "WT": 128}
 
 TAGS = 1000
 CONCEPTS = 5
+PARTS = ("Train", "Test")
 
 Bits = NDArray[np.bool_]
 
@@ -43,23 +44,26 @@ class NusWide:
             If a file is missing or damaged, or there are too few test rows.
         """
         root = folder.resolve() / "NUS-WIDE"
-        shown = [_shown(root, part) for part in ("Train", "Test")]
-        if list(shown[0]) != list(shown[1]) or len(shown[0]) < CONCEPTS:
-            raise DataError(
-                f"{root}/Groundtruth/TrainTestLabels must have the same concepts for Train and "
-                f"Test, {CONCEPTS} or more; get it again from {PUBLISHED}"
-            )
-        counts = {name: sum(int(each[name].sum()) for each in shown) for name in shown[0]}
-        names = sorted(counts, key=lambda name: -counts[name])[:CONCEPTS]
-        features, labels = [], []
-        for part, concepts, most in zip(("Train", "Test"), shown, self.rows, strict=True):
-            table = np.stack([concepts[name] for name in names], 1)
-            taken = _taken(table.sum(1) == 1, most)
-            labels.append(table[taken].argmax(1).astype(np.int64))
-            features.append(_features(root, part, taken))
-        if len(labels[1]) < self.rows[1]:
-            raise DataError(f"{root} holds {len(labels[1])} test rows of the {self.rows[1]} needed")
-        return np.concatenate(features), np.concatenate(labels)
+        shown = [_shown(root, part) for part in PARTS]
+        names = _most_frequent(root, *shown)
+        tables = [np.stack([concepts[name] for name in names], 1) for concepts in shown]
+        pairs = zip(tables, self.rows, strict=True)
+        taken = [_taken(table.sum(1) == 1, most) for table, most in pairs]
+        if (count := taken[1].sum()) < self.rows[1]:
+            raise DataError(f"{root} holds {count} test rows of the {self.rows[1]} needed")
+        labels = [table[rows].argmax(1) for table, rows in zip(tables, taken, strict=True)]
+        features = [_features(root, part, rows) for part, rows in zip(PARTS, taken, strict=True)]
+        return np.concatenate(features), np.concatenate(labels).astype(np.int64)
+
+
+def _most_frequent(root: Path, train: dict[str, Bits], test: dict[str, Bits]) -> list[str]:
+    """Return the names of the concepts that most pictures show, from the most frequent on."""
+    if list(train) != list(test) or len(train) < CONCEPTS:
+        raise DataError(
+            f"{root}/Groundtruth/TrainTestLabels must have the same concepts for Train and Test, "
+            f"{CONCEPTS} or more; get it again from {PUBLISHED}"
+        )
+    return sorted(train, key=lambda name: -(train[name].sum() + test[name].sum()))[:CONCEPTS]
 
 
 def _taken(usable: Bits, most: int) -> Bits:

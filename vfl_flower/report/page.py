@@ -5,7 +5,7 @@ from datetime import datetime
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from vfl_flower.bounds import rows_of
+from vfl_flower.bounds import bound_rows
 from vfl_flower.config import Scalar
 from vfl_flower.console import MOST_CLASSES, readable
 from vfl_flower.report.figures import accuracies, comparison, curves, traffic
@@ -43,7 +43,7 @@ def render(stories: Sequence[Story]) -> str:
     moved = [story for story in stories if story.metrics]
     return templates.get_template("page.html").render(
         stories=stories,
-        bound_rows=rows_of,
+        bound_rows=bound_rows,
         most_classes=MOST_CLASSES,
         written=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M"),
         comparison=comparison(moved) if moved else "",
