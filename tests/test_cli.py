@@ -25,7 +25,7 @@ KEYS = {
     *("metrics", "majority_share", "classes"),
     *("validation_accuracy", "bounds", "exchanges", "bytes_up", "bytes_down", "bytes_by_phase"),
     *("uploads_per_party", "seconds", "exchange_ms", "carriage", "device"),
-    *("protections", "unprotected", "epsilon"),
+    *("protections", "unprotected", "epsilon", "client_privacy"),
 }
 
 

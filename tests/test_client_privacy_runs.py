@@ -1,7 +1,8 @@
 """What every method keeps whose passive parties noise their uploads, in whole runs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,19 @@ from torch import Tensor
 
 from clients.splitnn import SplitNNClient
 from tests.contract import CARRIERS, Tap, carry, passive_parties
+from tests.reference import joint
 from tests.sittings import Sitting
+from tests.test_joint_baselines import step_of
+from tests.test_joint_reference import FIFTY, assert_equal
+from tests.test_joint_reference import STEPS as STEPS_OF_FIFTY
+from vfl_flower import cli
+from vfl_flower.audit.labels import audit
 from vfl_flower.build import build_active, build_passive
 from vfl_flower.codec import Array, from_parameters
 from vfl_flower.config import RunConfig
 from vfl_flower.errors import ConfigError, Interrupted, PartyError, PrivacyError
+from vfl_flower.losses import LOSSES, Loss
+from vfl_flower.member import Member
 from vfl_flower.observer import Observer
 from vfl_flower.passive import PassiveParty, phase
 from vfl_flower.privacy.accounting import epsilon_of
@@ -25,6 +34,8 @@ from vfl_flower.privacy.client import ClientPrivacy
 from vfl_flower.privacy.gaussian import Gaussian
 from vfl_flower.privacy.uploads import Counts, Uploads
 from vfl_flower.registry import METHODS
+from vfl_flower.report.page import render
+from vfl_flower.report.story import read_stories
 from vfl_flower.ring import SCALE, decode_ring
 from vfl_flower.runs import RunFolder
 
@@ -417,3 +428,78 @@ def test_masks_hide_what_is_noised(
     for number, total in enumerate(sums):
         expected = torch.stack(noised[3 * number : 3 * number + 3]).sum(0)
         assert (total - expected).abs().max() < 3 / SCALE
+
+
+# The same mathematics ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("method", "sends"), [("splitnn", "embed_rows"), ("agg_vfl", "decide")])
+def test_a_noised_run_equals_its_joint_program(
+    method: str, sends: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Gradients go through clip and noise as they are; nothing else changes."""
+
+    def drawn(deviation: int, count: int, entropy: object) -> Array:
+        return np.random.default_rng(count).normal(0, deviation, count).astype(np.int64)
+
+    monkeypatch.setattr("vfl_flower.privacy.gaussian.discrete_gaussian", drawn)
+    cfg = replace(FIFTY, method=method, models="mixed", dp_sigma=0.1, dp_clip=10.0, bounds="off")
+    plain, mechanism = step_of(cfg), Gaussian(0.1, 10.0)
+
+    def noised(compute: Callable[[Tensor], Tensor], given: Tensor) -> Tensor:
+        x = compute(given)
+        return x - x.detach() + mechanism.release(x.detach())
+
+    def step(members: Sequence[Member], rows: Tensor, y: Tensor, loss: Loss) -> None:
+        with monkeypatch.context() as patch:
+            for member in members[1:]:
+                patch.setattr(member, sends, partial(noised, getattr(member, sends)))
+            plain(members, rows, y, loss)
+
+    run = Sitting(cfg, tmp_path / "run")
+    run.run()
+    loss = LOSSES["cross-entropy"]
+    assert_equal([run.active, *run.passive], joint(cfg, loss, STEPS_OF_FIFTY, step))
+    with pytest.raises(AssertionError):
+        assert_equal([run.active, *run.passive], joint(cfg, loss, STEPS_OF_FIFTY, plain))
+
+
+# What a user sees -------------------------------------------------------------------------------
+
+TINY = ["--method", "splitnn", "--models", "mlp", "--epochs", "2", "--batch-size", "300"]
+
+
+def test_the_terminal_tells_what_it_cost(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The bounds, which are trained without noise, too."""
+    flags = ["--dp-sigma", "3", "--target-epsilon", "4", "--bounds", "on"]
+    assert cli.run([*TINY, *flags, "--out", str(tmp_path / "run")]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    result = result_of(tmp_path / "run")
+    assert f"epsilon {result['epsilon']:.4g} (of training " in told
+    assert f"training ended after {result['steps']} of 10 steps" in told
+    assert result["bounds"]["central"] > 0.5
+
+
+def test_seeds_add_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, flags, text in (
+        ("noised", [], f"epsilon {2 * epsilon_of(3.0, 13, 1e-5, 'rdp'):.4g}, delta 2e-05"),
+        ("clear", ["--dp-eval", "clear"], "epsilon inf, delta 2e-05"),
+    ):
+        out = str(tmp_path / name)
+        given = ["--dp-sigma", "3", "--bounds", "off", "--seeds", "2", "--out", out]
+        assert cli.run([*TINY, *given, *flags]) == 0
+        assert text in " ".join(capsys.readouterr().out.split())
+    page = render(read_stories([tmp_path / "clear", tmp_path / "noised"]))
+    assert "epsilon inf at delta" in page
+    assert page.count("2 seeds sent the same columns: their epsilons add up") == 2
+
+
+def test_an_audit_of_labels_runs_with_noise(tmp_path: Path) -> None:
+    """Its parties count in a folder of its own."""
+    out = tmp_path / "run"
+    assert cli.run([*TINY, "--dp-sigma", "3", "--bounds", "off", "--out", str(out)]) == 0
+    before = counts_in(out)
+    assert audit(out, 1, 10).found
+    assert counts_in(out) == before

@@ -18,10 +18,13 @@ from vfl_flower.local import run_amnesiac
 from vfl_flower.protections import (
     CLEAR,
     MASKS,
+    NOISE,
     PRIVATE,
     PUBLIC,
     PUBLISHED,
     READABLE,
+    SINGLE,
+    UNNOISED_EVALUATION,
     column_protections,
     label_protection,
     protections,
@@ -134,6 +137,17 @@ def test_label_protection_names_the_mechanism_and_the_epsilon_that_holds() -> No
     assert protected == []
     assert "epsilon 1 a label, not as configured" in unprotected
     assert protections(noised) == ([MASKS, *label_protection(noised)[0]], [PUBLIC])
+
+
+def test_noise_on_uploads_is_named_and_does_not_close_what_it_leaves_open() -> None:
+    """A party that pins identities still wants masks and private weights."""
+    noised = replace(PRIVATE_RUN, method="agg_vfl", dp_sigma=2.0)
+    protected, unprotected = column_protections(noised)
+    assert protected == [MASKS, f"{NOISE} to Frobenius norm 1", PRIVATE]
+    assert unprotected == []
+    assert column_protections(replace(noised, blinding="none"))[1] == [SINGLE]
+    assert column_protections(replace(noised, dp_eval="clear"))[1] == [UNNOISED_EVALUATION]
+    assert column_protections(replace(noised, party_randomness="public"))[1] == [PUBLIC]
 
 
 def test_private_weights_differ_from_run_to_run_and_the_batches_do_not() -> None:

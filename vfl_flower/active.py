@@ -90,7 +90,7 @@ class ActiveParty(Member, Strategy):
         loss = LOSSES[self.cfg.loss or self.default_loss]
         self.supervision = Supervision(self.cfg, y, DATASETS[self.cfg.dataset].classes, loss)
         self.loss = self.supervision.loss
-        self.budget, self.uploaded = budget_of(self.cfg, rows), dict[str, Counts]()
+        self.budget, self.uploaded = budget_of(self.cfg, len(self.x)), dict[str, Counts]()
         self.ledger = Ledger()
         self.observer = Observer()
         self.progress = Progress()

@@ -79,7 +79,8 @@ class Received:
 class Part:
     """Something with phases and a memory of its own that a party consists of.
 
-    What a part remembers lives between messages only; no checkpoint holds it.
+    What a part remembers lives between messages only; no checkpoint holds it, but for the count
+    that `ClientPrivacy` compares its own with.
     """
 
     name: ClassVar[str]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from vfl_flower.codec import Array
 from vfl_flower.config import RunConfig
+from vfl_flower.data import rows_of
 from vfl_flower.errors import ConfigError
 from vfl_flower.privacy.accounting import epsilon_of, least_sigma, most_uploads
 from vfl_flower.privacy.gaussian import Gaussian
@@ -103,8 +103,8 @@ class Budget:
         }
 
 
-def budget_of(cfg: RunConfig, rows: Mapping[str, Array]) -> Budget | None:
-    """Return the budget of a run whose rows are split like this; None without noise.
+def budget_of(cfg: RunConfig, total: int) -> Budget | None:
+    """Return the budget of a run on so many rows; None without noise.
 
     Raises
     ------
@@ -113,6 +113,7 @@ def budget_of(cfg: RunConfig, rows: Mapping[str, Array]) -> Budget | None:
     """
     if not cfg.noised:
         return None
+    rows = rows_of(cfg, total)
     planned = planned_uploads(cfg, rows)
     budget = Budget(cfg, cfg.dp_sigma, planned)
     if not cfg.dp_sigma:

@@ -2,7 +2,6 @@
 
 from torch import Tensor
 
-from vfl_flower.data import rows_of
 from vfl_flower.errors import PrivacyError
 from vfl_flower.names import member_name
 from vfl_flower.passive import Part, PassiveParty, Received
@@ -29,7 +28,7 @@ class ClientPrivacy(Part):
 
     def __init__(self, party: PassiveParty) -> None:
         super().__init__(party)
-        self.budget = budget_of(party.cfg, rows_of(party.cfg, len(party.x)))
+        self.budget = budget_of(party.cfg, len(party.x))
         self._answered: Received | None = None
         if self.budget and party.folder is None:
             raise PrivacyError(
