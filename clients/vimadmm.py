@@ -39,7 +39,9 @@ class VIMADMMClient(PassiveParty):
         if len(W_k) != len(names):
             raise ProtocolError(f"a head of {len(W_k)} arrays arrived; this one has {len(names)}")
         self.head.load_state_dict(dict(zip(names, W_k, strict=True)))
-        descend(self, *self.tape["embed"], self.head, v)
+        rows, H_k = self.tape["embed"]
+        o_0 = self.head(self.privacy.sent(H_k)).detach()
+        descend(self, rows, H_k, self.head, o_0, v)
 
     @phase(training=False)
     def embed_only(self, rows: Tensor) -> Tensor:  # (B,) int32 -> (B, D)

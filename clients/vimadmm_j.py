@@ -38,7 +38,7 @@ class VIMADMMJClient(PassiveParty):
     def update(self, v: Tensor) -> None:  # (B, C) ->
         """Update W_k and h_k by Eq. 22 and 23."""
         _, o_k = self.tape["decide"]
-        descend_in_turns(self, *self.tape["embed"], o_k.detach(), v)
+        descend_in_turns(self, *self.tape["embed"], self.privacy.sent(o_k.detach()), v)
 
     @phase(training=False)
     def predict_only(self, rows: Tensor) -> Array:  # (B,) int32 -> (B, C) uint32, blinded

@@ -12,7 +12,7 @@ for each. For a batch of B rows, embedding width D and C classes:
     lambda = lambda + rho (a - z)                              (B, C)   Eq. 6, one row a sample
     W_k    = W_k - eta (2 beta W_k + H_k^T (lambda + rho (a - z)) / B)  Eq. 7, one SGD step
     v      = lambda + rho (a - z)                              (B, C)   a by the new heads
-    h_k    descends, tau times, with o_k = H_k W_k and o_k^0 before the first,
+    h_k    descends, tau times, with o_k = H_k W_k and o_k^0 as it is in a,
              (v . o_k + rho/2 |o_k - o_k^0|^2) / B                      Eq. 8 and 9
 
 The paper sends lambda and s_k, from which v follows; see `vfl_flower.heads`. rho, beta, eta and tau
@@ -36,8 +36,7 @@ Deviates
     v goes down in the place of lambda and s_k. z is exact to 1e-10 by Newton steps; the paper takes
     L-BFGS-B. The heads' regulariser is the squared norm; the h_k have none. The active party may
     have columns too. With label privacy the posterior of the noised label at the prediction a
-    stands for onehot(y) in one round's z update. Deep heads drop out in Eq. 5 to 7 only. Under
-    client-level privacy o_k^0 is the party's share without its noise.
+    stands for onehot(y) in one round's z update. Deep heads drop out in Eq. 5 to 7 only.
 Costs
     One exchange for tau steps of everybody. Per exchange and passive party 4BD bytes up,
     4B + 4BC + 4DC down, and framing. The active party keeps lambda of every row, 4NC bytes.
@@ -133,7 +132,8 @@ class VIMADMM(ActiveParty):
     def learn(self, rows: Array, H_0: Tensor, v: Tensor) -> None:
         """Update h_0 by Eq. 9, if there are columns."""
         if len(self.heads) == self.parties:
-            descend(self, torch.from_numpy(rows), H_0, self.heads[0], v)
+            head = self.heads[0]
+            descend(self, torch.from_numpy(rows), H_0, head, head(H_0).detach(), v)
 
     def infer(self, rows: Array) -> Protocol:
         """Return the one prediction for some rows."""

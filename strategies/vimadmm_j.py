@@ -12,7 +12,7 @@ batch of B rows and C classes:
     z      = argmin CE(z, y) - lambda . z + rho/2 |a - z|^2    (B, C)   Eq. 19, `vfl_flower.admm`
     lambda = lambda + rho (a - z)                              (B, C)   Eq. 20, one row a sample
     v      = lambda + rho (a - z)                              (B, C)   sent, the same for all
-    W_k, then h_k, tau times, descend, with o_k^0 the logits before,
+    W_k, then h_k, tau times, descend, with o_k^0 the logits that were sent,
              (v . o_k + rho/2 |o_k - o_k^0|^2) / B, and beta |W_k|^2    Eq. 21 to 23
 
 The paper sends lambda and s_k, from which v follows; see `vfl_flower.heads`. rho, beta, tau and the
@@ -35,8 +35,8 @@ Deviates
     v goes down in the place of lambda and s_k. z is exact to 1e-10 by Newton steps; the paper takes
     L-BFGS-B. Heads are the parties' decision nets, whatever they are, and take plain SGD steps. The
     active party may have columns too. With label privacy the posterior of the noised label at the
-    prediction a stands for onehot(y) in one round's z update. Under client-level privacy o_k^0 is
-    the party's logits without its noise. Logits are rounded to multiples of 2**-16 when blinded.
+    prediction a stands for onehot(y) in one round's z update. Logits are rounded to multiples
+    of 2**-16 when blinded.
 Costs
     One exchange for tau steps of everybody. Per exchange and passive party 4BC bytes up, 4B + 4BC
     down, and framing. The active party keeps lambda of every row, 4NC bytes.

@@ -2,7 +2,7 @@
 
 Xie et al. 2022, arXiv:2207.10226. A head W_k maps the embedding of party k to its share of the
 prediction, o_k = W_k(H_k). With v = lambda + rho (a - z) the slope of the augmented Lagrangian at
-the prediction a, and o_k^0 the share as it was in a, what Eq. 7, 9, 22 and 23 minimise over o_k is
+the prediction a, and o_k^0 the share that is in a, noised if the party noises it, what Eq. 7, 9, 22 and 23 minimise over o_k is
 
     (v . o_k + rho/2 |o_k - o_k^0|^2) / B
 
@@ -39,7 +39,12 @@ def share_value(o: Tensor, o_0: Tensor, v: Tensor, rho: float) -> Tensor:
 
 
 def descend(
-    member: Member, rows: Tensor, H_k: Tensor, head: Callable[[Tensor], Tensor], v: Tensor
+    member: Member,
+    rows: Tensor,
+    H_k: Tensor,
+    head: Callable[[Tensor], Tensor],
+    o_0: Tensor,
+    v: Tensor,
 ) -> None:
     """Take tau steps of a party's embedding net on Eq. 9.
 
@@ -53,11 +58,10 @@ def descend(
         Its embedding with its graph, for the first step, (B, D).
     head : callable
         Its head, (B, D) -> (B, C), which stays as it is.
-    v : Tensor
+    o_0, v : Tensor
         (B, C); see above.
     """
     rho, tau = member.cfg.rho, member.cfg.local_steps
-    o_0 = head(H_k).detach()
     for step in range(tau):
         o_k = head(member.embed_rows(rows) if step else H_k)
         member.descent.down(share_value(o_k, o_0, v, rho), of=tau)
@@ -68,10 +72,8 @@ def descend_in_turns(member: Member, rows: Tensor, H_k: Tensor, o_0: Tensor, v: 
 
     Parameters
     ----------
-    member, rows, H_k, v
+    member, rows, H_k, o_0, v
         As for `descend`.
-    o_0 : Tensor
-        The party's share of the prediction, (B, C).
     """
     cfg, head = member.cfg, cast("nn.Module", member.net.decide)
     for step in range(cfg.local_steps):

@@ -30,6 +30,7 @@ class ClientPrivacy(Part):
         super().__init__(party)
         self.budget = budget_of(party.cfg, len(party.x))
         self._answered: Received | None = None
+        self._sent: Tensor | None = None
         if self.budget and party.folder is None:
             raise PrivacyError(
                 f"{self._who} has no folder to count its uploads in, and without a count no "
@@ -82,7 +83,19 @@ class ClientPrivacy(Part):
                 f"{self.budget.cfg.target_epsilon:g} allows {self.budget.most} uploads"
             )
         self._answered = self.party.received
-        return self.budget.mechanism.release(x) if self.budget.noises(kind) else x
+        if not self.budget.noises(kind):
+            return x
+        released = self.budget.mechanism.release(x)
+        if kind == "training":
+            self._sent = released
+        return released
+
+    def sent(self, x: Tensor) -> Tensor:
+        """Return what others have in the place of `x`, the last upload in training: `x`, or noised.
+
+        Methods whose next step depends on what the active party has got need it.
+        """
+        return x if self._sent is None else self._sent
 
     def check(self, sends: bool) -> None:
         """Refuse a reply of the party's own phases that did not come through `upload`.
@@ -104,8 +117,8 @@ class ClientPrivacy(Part):
             )
 
     def state_dict(self) -> State:
-        """Return how many uploads there were, which is a floor and no more."""
-        return {"counts": dict(self.counts())}
+        """Return what was sent last, and how many uploads there were: a floor, and no more."""
+        return {"counts": dict(self.counts()), "sent": self._sent}
 
     def load_state_dict(self, state: State) -> None:
         """Compare; the count itself is never taken back.
@@ -120,3 +133,4 @@ class ClientPrivacy(Part):
                 f"{self._who}'s count of uploads is missing or cut short: {self._uploads.path}; "
                 "put it back, or start a new run"
             )
+        self._sent = state["sent"]
