@@ -2,7 +2,8 @@
 
 Xie et al. 2022, arXiv:2207.10226. A head W_k maps the embedding of party k to its share of the
 prediction, o_k = W_k(H_k). With v = lambda + rho (a - z) the slope of the augmented Lagrangian at
-the prediction a, and o_k^0 the share that is in a, noised if the party noises it, what Eq. 7, 9, 22 and 23 minimise over o_k is
+the prediction a, and o_k^0 the share that is in a, with the noise that the party may have sent it
+with, what Eq. 7, 9, 22 and 23 minimise over o_k is
 
     (v . o_k + rho/2 |o_k - o_k^0|^2) / B
 
