@@ -233,7 +233,8 @@ def test_keys_are_in_no_checkpoint(whole: Path) -> None:
             content = read_state(path)
             assert set(content) == {"header", "state"}
             assert set(content["header"]) == {"party", "step", "run"}
-            assert set(content["state"]) == {"net", "descent", "randomness"}
+            assert set(content["state"]) == {"net", "descent", "randomness", "privacy"}
+            assert content["state"]["privacy"] == {"counts": {}}  # nothing is noised
             assert b"secret" not in path.read_bytes()
             assert path.stat().st_mode & 0o777 == 0o600
 
