@@ -221,12 +221,15 @@ def _label_privacy(cfg: RunConfig) -> None:
 
 def _client_privacy(cfg: RunConfig) -> None:
     """Refuse noise on uploads that cannot act, or would not be what it says."""
+    from vfl_flower.privacy.accounting import ACCOUNTANTS
+    from vfl_flower.privacy.gaussian import LEAST_SIGMA, MOST_SIGMA
+
     _one_of(cfg, "dp_eval", ("noised", "clear"))
-    _one_of(cfg, "dp_accountant", ("rdp", "pld"))
+    _one_of(cfg, "dp_accountant", ACCOUNTANTS)
     _between(cfg, 1e-6, 1e6, "dp_clip")
     _between(cfg, 1e-12, 0.1, "dp_delta")
     if cfg.dp_sigma:
-        _between(cfg, 0.1, 1000, "dp_sigma")
+        _between(cfg, LEAST_SIGMA, MOST_SIGMA, "dp_sigma")
     if cfg.target_epsilon:
         _between(cfg, 0.001, 1000, "target_epsilon")
     if cfg.noised and not METHODS[cfg.method].noises:

@@ -10,13 +10,12 @@ from vfl_flower.config import RunConfig
 from vfl_flower.data import rows_of
 from vfl_flower.errors import ConfigError
 from vfl_flower.privacy.accounting import epsilon_of, least_sigma, most_uploads
-from vfl_flower.privacy.gaussian import Gaussian
+from vfl_flower.privacy.gaussian import LEAST_SIGMA, MOST_SIGMA, Gaussian
 from vfl_flower.privacy.uploads import Counts
 from vfl_flower.ring import LIMIT
 from vfl_flower.shape import written
 from vfl_flower.training import chunks, planned_uploads
 
-LEAST_SIGMA, MOST_SIGMA = 0.1, 1000.0
 DEVIATIONS = 8  # that blinding has room for; beyond that noise comes once in 10**15 numbers
 
 COVERS = (

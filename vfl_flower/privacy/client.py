@@ -1,5 +1,6 @@
 """A passive party's end of client-level differential privacy: every upload clipped and noised."""
 
+import torch
 from torch import Tensor
 
 from vfl_flower.errors import PrivacyError
@@ -76,7 +77,7 @@ class ClientPrivacy(Part):
             raise PrivacyError(
                 f"{self._who} would send values that are not finite; lower its learning rate"
             )
-        kind = "training" if self.party.net.training else "evaluation"
+        kind = "training" if torch.is_grad_enabled() else "evaluation"  # as the phase declares
         if not self._uploads.add(kind, self.budget.allows):
             raise PrivacyError(
                 f"{self._who} has spent its privacy budget: target-epsilon "
