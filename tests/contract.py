@@ -34,7 +34,6 @@ CASES: dict[str, dict[str, Any]] = {method: {"method": method} for method in MET
     "pravfed": {"method": "pravfed", "label_privacy": "none"},  # noise is no function of the seed
     "vafl in turns": {"method": "vafl", "vafl_mode": "asynchronous"},
     "c_vfl as published": PUBLISHED,
-    "linear_admm": {"method": "linear_admm", "models": "linear"},
     "splitnn of labels only": {"method": "splitnn", "active_columns": "none"},
     "c_vfl as published of labels only": PUBLISHED | {"active_columns": "none"},
 }
@@ -53,11 +52,12 @@ def configured(case: str, seed: int = 0) -> RunConfig:
     """Return the run that all contract tests repeat: two epochs of seven steps, the last short."""
     return RunConfig(
         seed=seed,
+        models="mlp",
         epochs=EPOCHS,
         batch_size=BATCH,
         embedding_dim=16,
         local_steps=2,
-        **({"models": "mlp"} | CASES[case]),
+        **CASES[case],
     )
 
 

@@ -15,6 +15,7 @@ from vfl_flower.admm import z_update
 from vfl_flower.heads import head_of
 from vfl_flower.losses import Loss
 from vfl_flower.member import Member
+from vfl_flower.randomness import drawn
 
 
 class Vim:
@@ -22,6 +23,7 @@ class Vim:
 
     def __init__(self, *, paper: bool = False, rounded: bool = True) -> None:
         self.paper, self.rounded, self.duals = paper, rounded, torch.empty(0)
+        self.steps, self.last = 0, torch.empty(0)
 
     def solve(self, a: Tensor, rows: Tensor, y: Tensor, rho: float) -> tuple[Tensor, Tensor]:
         """Return z and lambda by Eq. 5 and 6."""
@@ -30,6 +32,20 @@ class Vim:
         solved = z_update(a, self.duals[rows], y[rows], rho)
         self.duals[rows] = solved.dual.float()
         return solved.z.float(), self.duals[rows]
+
+    def present(self, members: Sequence[Member]) -> list[Member]:
+        """Return who takes part in this step."""
+        asked = drawn(members[0].cfg, self.steps)
+        self.steps += 1
+        return [members[0], *(members[1 + k] for k in asked)]
+
+    def said(self, fresh: dict[int, Tensor], rows: Tensor, N: int, K: int) -> list[Tensor]:
+        """Return what all say, in order: what is fresh, what was said last, or zeros."""
+        if not len(self.last):
+            self.last = torch.zeros(K + 1, N, fresh[max(fresh)].shape[1])
+        for place in set(fresh) - {0}:
+            self.last[place, rows] = fresh[place]
+        return [fresh[0], *self.last[1:, rows]]
 
     def value(
         self, o: Tensor, o_0: Tensor, a: Tensor, z: Tensor, dual: Tensor, rho: float
@@ -47,10 +63,11 @@ class VimAdmm(Vim):
 
     def __call__(self, members: Sequence[Member], rows: Tensor, y: Tensor, loss: Loss) -> None:
         active, cfg = members[0], members[0].cfg
-        holders = members[cfg.parties - cfg.holders :]
+        first = cfg.parties - cfg.holders
         heads = heads_of(active)
-        graphs = [m.embed_rows(rows) for m in holders]
-        H = [each.detach() for each in graphs]
+        graphs = {m.place: m.embed_rows(rows) for m in self.present(members)}
+        fresh = {place: H_k.detach() for place, H_k in graphs.items()}
+        H = self.said(fresh, rows, len(y), cfg.parties - 1)[first:]
         a = added(heads, H)
         z, dual = self.solve(a.detach(), rows, y, cfg.rho)
         heads.zero_grad()
@@ -60,10 +77,11 @@ class VimAdmm(Vim):
             step(head, H_k, active)  # type: ignore[arg-type]
         heads.eval()
         everybody = added(heads, H).detach()
-        for m, first, head in zip(holders, graphs, heads, strict=True):
-            o_0 = head(first).detach()
+        for place in sorted(set(graphs) & set(range(first, cfg.parties))):
+            m, head = members[place], heads[place - first]
+            o_0 = head(graphs[place]).detach()
             for step_number in range(cfg.local_steps):
-                o = head(m.embed_rows(rows) if step_number else first)
+                o = head(m.embed_rows(rows) if step_number else graphs[place])
                 zero([m])
                 self.value(o, o_0, everybody, z, dual, cfg.rho).backward()
                 m.descent.step(of=cfg.local_steps)
@@ -110,14 +128,15 @@ class VimAdmmJ(Vim):
 
     def __call__(self, members: Sequence[Member], rows: Tensor, y: Tensor, loss: Loss) -> None:
         cfg = members[0].cfg
-        graphs = [m.embed_rows(rows) for m in members]
-        o = [m.decide(H_k.detach()).detach() for m, H_k in zip(members, graphs, strict=True)]
-        a = o[0] + total(o[1:], rounded=self.rounded)
+        graphs = {m.place: m.embed_rows(rows) for m in self.present(members)}
+        o = {place: members[place].decide(H_k.detach()).detach() for place, H_k in graphs.items()}
+        each = self.said(o, rows, len(y), cfg.parties - 1)
+        a = each[0] + total(each[1:], rounded=self.rounded)
         z, dual = self.solve(a, rows, y, cfg.rho)
-        first = cfg.parties - cfg.holders
-        for m, H_k, o_0 in list(zip(members, graphs, o, strict=True))[first:]:
+        for place in sorted(set(graphs) & set(range(cfg.parties - cfg.holders, cfg.parties))):
+            m, o_0 = members[place], o[place]
             for step in range(cfg.local_steps):
-                H = m.embed_rows(rows) if step else H_k
+                H = m.embed_rows(rows) if step else graphs[place]
                 m.net.zero_grad()
                 self.value(m.decide(H.detach()), o_0, a, z, dual, cfg.rho).backward()
                 sgd(m.net.decide, H, members[0])  # type: ignore[arg-type]

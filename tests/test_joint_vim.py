@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -17,6 +18,7 @@ from vfl_flower.data import labels_of
 from vfl_flower.errors import ConfigError
 from vfl_flower.local import run_local
 from vfl_flower.losses import LOSSES
+from vfl_flower.randomness import drawn
 from vfl_flower.registry import METHODS
 
 VIM = replace(FIFTY, method="vimadmm", local_steps=3)
@@ -81,6 +83,37 @@ def test_dropout_and_batch_statistics(cfg: RunConfig, monkeypatch: pytest.Monkey
 @both
 def test_an_active_party_with_labels_only(cfg: RunConfig) -> None:
     assert_joint(replace(cfg, active_columns="none"))
+
+
+@both
+@pytest.mark.parametrize("share", [0.5, 0.1])
+def test_rounds_of_some_parties(cfg: RunConfig, share: float) -> None:
+    some = replace(cfg, participation=share, blinding="none" if cfg.blinded else "auto")
+    assert_joint(some)
+    with pytest.raises(AssertionError):
+        assert_equal(distributed(some), distributed(replace(some, participation=1.0)))
+
+
+def test_parties_are_drawn_alike_often() -> None:
+    cfg = RunConfig(method="vimadmm", parties=11, participation=0.3)
+    drawings = [drawn(cfg, step) for step in range(500)]
+    assert all(len({*each}) == len(each) == 3 and list(each) == sorted(each) for each in drawings)
+    counts = np.bincount(np.concatenate(drawings), minlength=10)
+    assert abs(counts - 150).max() < 50
+    assert len(drawn(replace(cfg, participation=0.01), 0)) == 1
+
+
+def test_what_cannot_be_solved_or_summed_is_refused() -> None:
+    for changes, message in (
+        ({"method": "easter", "participation": 0.5}, "easter asks everybody"),
+        ({"method": "vimadmm_j", "participation": 0.5}, "masks cancel in the sum over all"),
+        ({"method": "vimadmm", "heads": "ridge", "top_layers": 2}, "linear heads"),
+        ({"method": "vimadmm", "heads": "ridge", "beta": 0.0}, "positive beta"),
+        ({"method": "vimadmm_j", "heads": "ridge"}, "vimadmm's linear heads"),
+        ({"method": "vimadmm", "local_steps": 0}, "local-steps must be at least 1"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            RunConfig(**changes)
 
 
 @both

@@ -61,10 +61,6 @@ def check(cfg: RunConfig) -> None:
     _seconds(cfg, "party_timeout", "stream_grace", "answer_timeout", "return_timeout")
     if cfg.models != "mixed":
         _list_of(cfg, "models", _model)
-    if (given := METHODS[cfg.method].network) and cfg.models not in ("mixed", given):
-        raise ConfigError(
-            f"models is {cfg.models}, and {cfg.method} has {given} ones; leave it out"
-        )
     _list_of(cfg, "weights", lambda entry: None)
     _list_of(cfg, "optimizers", lambda entry: _name("optimizers", entry, OPTIMIZERS))
     _list_of(cfg, "learning_rates", _rate)

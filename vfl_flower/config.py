@@ -76,7 +76,7 @@ class RunConfig:
         "networks",
         "mlp, cnn, lenet, linear, vim-mlp, vim-cnn, resnet18 (34, 50, 101, 152), vgg16_bn or your "
         "own package.module:Class: one, or a list, active party first; mixed: cnn,lenet,mlp,mlp, "
-        "in turn (of tables: mlp)",
+        "in turn (of tables: mlp); linear_admm's are linear",
     )
     weights: str = knob(
         "", "networks", "files of torchvision weights for resnets and vgg16_bn: one, or a list"
