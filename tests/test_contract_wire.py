@@ -16,7 +16,7 @@ pytestmark = pytest.mark.parametrize("method", [c for c in CASES if not method_o
 on_each_carrier = pytest.mark.parametrize("carrier", CARRIERS)
 
 READS_LABELS = dict.fromkeys(
-    ("easter", "vfedmh", "agg_vfl", "vimadmm", "vimadmm_j", "linear_admm"), "update"
+    ("easter", "vfedmh", "agg_vfl"), "update"
 )
 """The phase from whose array a party reads the batch's labels, for methods that admit it."""
 
