@@ -21,7 +21,7 @@ def print_findings(findings: Findings, recorded: float) -> None:
             *(each.party, each.holds),
             *([f"{each.trained_noise:g}" if each.trained_noise else "-"] if noise else ()),
             *(f"{each.norm:.4f}", f"{each.relative:.0%}"),
-            *(f"{each.accuracy:.2%}", f"{100 * each.drop:.2f} points"),
+            *(f"{each.accuracy:.2%}", f"{each.drop:.2%}"),
         )
     out.print(table)
     say(f"test accuracy without noise {findings.accuracy:.2%}, on {findings.rows} rows")
