@@ -109,6 +109,8 @@ def _draw(parties: "Trained", findings: "Findings", names: Sequence[str], out: P
     for name, image in images.items():
         write_atomically(out / name, image)
     say(f"drawn in {out}: {', '.join(images)}")
+    if names:
+        say("the labels that colour embeddings are the active party's; a simulation has them")
 
 
 if __name__ == "__main__":
