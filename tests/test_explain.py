@@ -317,6 +317,7 @@ def test_a_result_that_is_not_met_is_told(copied: Path, capsys: pytest.CaptureFi
         (["--noise", "inf"], "--noise must be above 0"),
         (["--noise", "much"], "invalid float value"),
         (["--out", "out", "--retrain", "top:100"], "below 100, not 'top:100'"),
+        (["--out", "out", "--retrain", ""], "below 100, not ''"),
         (["--retrain", "top:50"], "say where with --out"),
         (["--tsne", "party-1"], "say where with --out"),
         (["--out", "out", "--tsne", "party-9"], "no party with columns is 'party-9'"),

@@ -6,15 +6,11 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vfl_flower.cli import Parser, guarded
 from vfl_flower.config import RunConfig, near
 from vfl_flower.errors import ConfigError
-
-if TYPE_CHECKING:
-    from vfl_flower.explain.importance import Findings
-    from vfl_flower.explain.trained import Trained
 
 SIGMA, MOST_SIGMA = 10.0, 1e6
 
@@ -54,7 +50,7 @@ def _run(given: argparse.Namespace) -> None:
             f"--noise must be above 0 and up to {MOST_SIGMA:g} standard deviations, not "
             f"{given.noise:g}"
         )
-    if not given.out and (given.retrain or given.tsne):
+    if not given.out and (given.retrain is not None or given.tsne):
         raise ConfigError("--retrain and --tsne write files; say where with --out")
 
     from vfl_flower.explain.importance import explain
@@ -64,7 +60,7 @@ def _run(given: argparse.Namespace) -> None:
     from vfl_flower.runs import RunFolder
     from vfl_flower.state import write_atomically
 
-    choice = Choice.read(given.retrain) if given.retrain else None
+    choice = Choice.read(given.retrain) if given.retrain is not None else None
     if given.out:
         RunFolder.check_free(given.out)
     folder, recorded = complete_run(given.run)
@@ -74,7 +70,9 @@ def _run(given: argparse.Namespace) -> None:
     planned = plan(folder.cfg, findings, choice) if choice else None
     print_findings(findings, recorded)
     if given.out:
-        _draw(parties, findings, given.tsne, given.out)
+        from vfl_flower.explain.figures import draw  # matplotlib is slow to import
+
+        draw(parties, findings, given.tsne, given.out)
     told: dict[str, Any] = {**asdict(findings), "recorded": recorded, "retrained": None}
     if planned:
         summary = retrain(planned, given.out)
@@ -92,25 +90,6 @@ def _check_names(cfg: RunConfig, names: Sequence[str]) -> None:
     for name in names:
         if name not in known:
             raise ConfigError(f"--tsne: no party with columns is '{name}'{near(name, known)}")
-
-
-def _draw(parties: "Trained", findings: "Findings", names: Sequence[str], out: Path) -> None:
-    """Draw everything, then write it."""
-    from vfl_flower.console import say
-    from vfl_flower.data import DATASETS
-    from vfl_flower.explain.figures import bars, clouds, heat
-    from vfl_flower.state import write_atomically
-
-    images = {"importance.png": bars(findings)}
-    if DATASETS[parties.cfg.dataset].images:
-        images["pixels.png"] = heat(parties.cfg, findings)
-    if names:
-        images["embeddings.png"] = clouds(parties, names)
-    for name, image in images.items():
-        write_atomically(out / name, image)
-    say(f"drawn in {out}: {', '.join(images)}")
-    if names:
-        say("the labels that colour embeddings are the active party's; a simulation has them")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """An explanation's figures, as PNG images."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
@@ -10,6 +11,7 @@ from matplotlib.ticker import PercentFormatter
 from numpy.typing import NDArray
 
 from vfl_flower.config import RunConfig
+from vfl_flower.console import say
 from vfl_flower.data import DATASETS, rows_of, shares_of
 from vfl_flower.data.datasets import Features
 from vfl_flower.data.holdings import features_of
@@ -17,10 +19,42 @@ from vfl_flower.data.partition import mask_of
 from vfl_flower.drawing import COLOURS, drawing, name_bars
 from vfl_flower.explain.importance import Findings
 from vfl_flower.explain.trained import Holder, Trained
+from vfl_flower.state import write_atomically
 
 MOST_ROWS = 2000  # of a t-SNE
 MOST_NAMES = 10  # of classes in a legend
 DPI = 120
+
+
+def draw(run: Trained, findings: Findings, names: Sequence[str], out: Path) -> None:
+    """Draw all figures, then write them.
+
+    Parameters
+    ----------
+    run : Trained
+        What is explained.
+    findings : Findings
+        What that came to.
+    names : sequence of str
+        The parties whose embeddings are wanted.
+    out : Path
+        The folder.
+
+    Raises
+    ------
+    RunError
+        If they cannot be written.
+    """
+    images = {"importance.png": bars(findings)}
+    if DATASETS[run.cfg.dataset].images:
+        images["pixels.png"] = heat(run.cfg, findings)
+    if names:
+        images["embeddings.png"] = clouds(run, names)
+    for name, image in images.items():
+        write_atomically(out / name, image)
+    say(f"drawn in {out}: {', '.join(images)}")
+    if names:
+        say("the labels that colour embeddings are the active party's; a simulation has them")
 
 
 def bars(findings: Findings) -> bytes:

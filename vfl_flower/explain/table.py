@@ -26,7 +26,7 @@ def print_findings(findings: Findings, recorded: float) -> None:
     out.print(table)
     say(f"test accuracy without noise {findings.accuracy:.2%}, on {findings.rows} rows")
     if findings.accuracy != recorded:
-        say(f"the run's own result has {recorded:.2%}: columns, code or noise differ from then")
+        say(f"the run's own result has {recorded:.2%}: columns, code, noise or rounding differ")
     if findings.correlation is None:
         say("rank correlation of norm and drop: none, for one of them is the same for all parties")
     else:
