@@ -103,6 +103,8 @@ BAD: list[tuple[str, object]] = [
     ),
     *(("partition", f"correlation:{beta}") for beta in ("", "-0.1", "1.1", "nan", "x")),
     ("partition", "columns:3"),
+    *(("partition", f"auto@{kept}") for kept in ("", "0-3", "0-3/3", "0-3/0", "0,0-2/5", "a/4")),
+    *(("partition", f"auto@{kept}") for kept in ("0-2/4", "0-4/9")),  # four parties
     ("active-columns", "labels"),
     *(("column-noise", noise) for noise in ("2", "1:a", "1:1:1", "1:1,", "4:1", "-1:1")),
     *(("column-noise", noise) for noise in ("1:0", "1:-1", "1:nan", "1:inf", "1:1,1:2")),

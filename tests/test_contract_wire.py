@@ -15,9 +15,7 @@ from vfl_flower.ring import encode_ring
 pytestmark = pytest.mark.parametrize("method", [c for c in CASES if not method_of(c).alone])
 on_each_carrier = pytest.mark.parametrize("carrier", CARRIERS)
 
-READS_LABELS = dict.fromkeys(
-    ("easter", "vfedmh", "agg_vfl"), "update"
-)
+READS_LABELS = dict.fromkeys(("easter", "vfedmh", "agg_vfl"), "update")
 """The phase from whose array a party reads the batch's labels, for methods that admit it."""
 
 TELLS_CLASSES_APART = dict.fromkeys(

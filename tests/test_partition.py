@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from vfl_flower.config import RunConfig
-from vfl_flower.data import PARTITIONS, all_columns, columns_of
+from vfl_flower.data import PARTITIONS, Deal, all_columns, columns_of
 from vfl_flower.data.__main__ import run
 from vfl_flower.data.correlation import correlated, icor, pcor, spearman
 from vfl_flower.data.datasets import Features
@@ -27,9 +27,7 @@ def image(rows: int, *shape: int) -> Features:
 
 
 def deal(text: str, features: Features, parties: int, seed: int = 0) -> list[Share]:
-    name, _, argument = text.partition(":")
-    entry = PARTITIONS[name]
-    return entry.deal(features, parties, entry.read(argument), seed)
+    return Deal.read(text).shares(features, parties, seed)
 
 
 def dealt(text: str, features: Features, parties: int, seed: int = 0) -> list[Features]:
@@ -263,6 +261,43 @@ def test_no_partys_memory_holds_anothers_columns(partition: str) -> None:
 def test_the_central_bound_holds_no_column_that_nobody_has() -> None:
     cfg = RunConfig(dataset="wine", partition="listed:0-2;2-4;5;7")
     assert all_columns(cfg).shape == (178, 7)
+
+
+# Some of the shares -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "made",
+    ["strips:rows", "grid:2x3", "columns", "overlapping:13", "importance:1", "correlation:1"],
+)
+@given(data=st.data())
+def test_shares_that_are_kept_are_those_of_all_parties(made: str, data: st.DataObject) -> None:
+    numbers = data.draw(st.lists(st.integers(0, 5), min_size=1, unique=True))
+    pixels, listed = image(9, 1, 6, 8), ",".join(map(str, numbers))
+    every = dealt(made, pixels, 6, seed=3)
+    kept = dealt(f"{made}@{listed}/6", pixels, len(numbers), seed=3)
+    assert len(kept) == len(numbers)
+    assert all(np.array_equal(a, every[n]) for a, n in zip(kept, numbers, strict=True))
+
+
+def test_a_run_of_kept_shares_has_the_columns_of_the_parties_that_held_them() -> None:
+    every, some = RunConfig(parties=4), RunConfig(parties=3, partition="auto@0,2-3/4")
+    for place, earlier in enumerate((0, 2, 3)):
+        assert columns_of(some, place).equal(columns_of(every, earlier))
+
+
+@pytest.mark.parametrize("made", ["strips", "grid:2x2"])
+def test_pixels_that_nobody_holds_are_blank_in_the_central_bound(made: str) -> None:
+    some = all_columns(RunConfig(parties=3, partition=f"{made}@0,2,3/4"))
+    every = all_columns(RunConfig(partition=made))
+    assert every.shape == some.shape == (1797, 1, 8, 8)
+    away = np.zeros((8, 8), bool)
+    away[:, 2:4] = made == "strips"
+    away[:4, 4:] |= made == "grid:2x2"
+    assert away.sum() == 16
+    assert some[:, 0, ~away].equal(every[:, 0, ~away])
+    assert every[:, 0, away].any()
+    assert not some[:, 0, away].any()
 
 
 # The picture ------------------------------------------------------------------------------------

@@ -158,6 +158,9 @@ def test_flags_exist(page: Path) -> None:
         "--picture",
         "--page",
         "--keep",
+        "--noise",
+        "--retrain",
+        "--tsne",
     }
     assert flags_named(page) - others <= FLAGS
 

@@ -31,7 +31,7 @@ def check(cfg: RunConfig) -> None:
 
     _one_of(cfg, "method", METHODS)
     _one_of(cfg, "dataset", DATASETS)
-    cfg.deal()
+    _partition(cfg)
     _one_of(cfg, "schedule", SCHEDULES)
     _one_of(cfg, "blinding", ("auto", "pairwise", "none"))
     _one_of(cfg, "party_randomness", PARTY_RANDOMNESS)
@@ -81,6 +81,16 @@ def check(cfg: RunConfig) -> None:
     _label_privacy(cfg)
     _client_privacy(cfg)
     _long_tail(cfg)
+
+
+def _partition(cfg: RunConfig) -> None:
+    """Refuse a partition that is none, or keeps more or fewer shares than parties hold columns."""
+    kept = len(cfg.deal().kept)
+    if kept not in (0, cfg.holders):
+        raise ConfigError(
+            f"partition keeps {kept} shares, and {cfg.holders} parties are to hold columns; keep "
+            "one for each"
+        )
 
 
 def _active_columns(cfg: RunConfig) -> None:

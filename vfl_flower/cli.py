@@ -129,7 +129,7 @@ def _fresh(cfg: RunConfig, out: Path) -> None:
     """Run one configuration in a new folder, which is made only when all parties are built."""
     from vfl_flower.runs import RunFolder
 
-    _train(RunFolder(out, cfg))
+    simulate(RunFolder(out, cfg))
 
 
 def _resume(path: Path, knobs: dict[str, object]) -> None:
@@ -176,7 +176,7 @@ def _rest_of(folder: "RunFolder") -> dict[str, Any]:
 
     result = folder.result()
     if result is None:
-        return _train(folder)
+        return simulate(folder)
     print_result(result, folder.cfg)
     say(f"{folder.path} was complete already")
     return result
@@ -189,8 +189,8 @@ def _build(cfg: RunConfig, out: Path) -> "tuple[ActiveParty, list[PassiveParty]]
     return build_active(cfg, out), passive
 
 
-def _train(folder: "RunFolder") -> dict[str, Any]:
-    """Train on the local carrier and show the result."""
+def simulate(folder: "RunFolder") -> dict[str, Any]:
+    """Train on the local carrier, show the result and return it."""
     from vfl_flower.conduct import conduct
     from vfl_flower.console import print_result, say, voices, watcher
     from vfl_flower.local import run_local

@@ -9,10 +9,13 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vfl_flower.errors import ConfigError
 from vfl_flower.registry import ALIASES, METHODS
+
+if TYPE_CHECKING:
+    from vfl_flower.data import Deal
 
 Scalar = bool | int | float | str
 
@@ -49,7 +52,8 @@ class RunConfig:
         "auto",
         "data",
         "who holds what: strips[:rows], grid:RxC, columns, overlapping:N, listed:0-3,7;4-6;..., "
-        "importance:ALPHA, correlation:BETA; auto: strips of images, columns of tables",
+        "importance:ALPHA, correlation:BETA; auto: strips of images, columns of tables. @0,3-5/14 "
+        "behind it: of 14 shares only these",
     )
     active_columns: str = knob(
         "own",
@@ -329,33 +333,32 @@ class RunConfig:
             return DEFAULT_RATES[self.optimizer_of(place)]
         return float(text)
 
-    def deal(self) -> tuple[str, Any]:
-        """Return the partition's name, a key of `PARTITIONS`, and its argument.
+    def deal(self) -> "Deal":
+        """Return how columns are dealt out.
 
         Raises
         ------
         ConfigError
             If it is not written as it must be.
         """
-        from vfl_flower.data import DATASETS, PARTITIONS
+        from vfl_flower.data import DATASETS, PARTITIONS, Deal
 
-        text = self.partition
-        if text == "auto":
-            text = "strips" if DATASETS[self.dataset].images else "columns"
-        name, _, argument = text.partition(":")
-        if name not in PARTITIONS:
-            raise ConfigError(f"partition: unknown '{name}'{near(name, PARTITIONS)}")
-        entry = PARTITIONS[name]
+        usual = "strips" if DATASETS[self.dataset].images else "columns"
+        made, *kept = self.partition.partition("@")
         try:
-            return name, entry.read(argument)
-        except (ValueError, AttributeError, TypeError) as error:
-            raise ConfigError(f"partition must be {entry.form}, not '{self.partition}'") from error
+            return Deal.read("".join([usual if made == "auto" else made, *kept]))
+        except KeyError as error:
+            raise ConfigError(
+                f"partition: unknown {error}{near(error.args[0], PARTITIONS)}"
+            ) from error
+        except ValueError as error:
+            raise ConfigError(f"partition must be {error}, not '{self.partition}'") from error
 
     def _images(self) -> bool:
         """Tell whether the parties hold images."""
         from vfl_flower.data import DATASETS, PARTITIONS
 
-        return DATASETS[self.dataset].images and PARTITIONS[self.deal()[0]].images
+        return DATASETS[self.dataset].images and PARTITIONS[self.deal().name].images
 
     def _listed(self, name: str, place: int) -> str:
         entries = split_list(getattr(self, name))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
+from safetensors.torch import load, save
 from torch import Tensor
 
 from vfl_flower.codec import Array, to_array, to_tensor
@@ -122,6 +122,20 @@ def write_state(path: Path, state: State) -> None:
 def write_weights(path: Path, weights: Mapping[str, Tensor]) -> None:
     """Write a network's weights under their plain names, as any safetensors reader expects."""
     write_atomically(path, save({name: each.contiguous() for name, each in weights.items()}))
+
+
+def read_weights(path: Path) -> dict[str, Tensor]:
+    """Read what `write_weights` wrote.
+
+    Raises
+    ------
+    RunError
+        If the file is missing or damaged.
+    """
+    try:
+        return load(path.read_bytes())
+    except (OSError, SafetensorError, KeyError, ValueError) as error:
+        raise RunError(f"{path} is missing or damaged: {error}") from error
 
 
 def read_state(path: Path) -> State:

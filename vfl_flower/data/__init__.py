@@ -2,11 +2,12 @@
 
 from vfl_flower.data.datasets import DATASETS
 from vfl_flower.data.holdings import all_columns, columns_of, labels_of, rows_of, shares_of
-from vfl_flower.data.partition import PARTITIONS
+from vfl_flower.data.partition import PARTITIONS, Deal
 
 __all__ = [
     "DATASETS",
     "PARTITIONS",
+    "Deal",
     "all_columns",
     "columns_of",
     "labels_of",

@@ -11,7 +11,7 @@ from vfl_flower.codec import Array
 from vfl_flower.config import RunConfig
 from vfl_flower.data.datasets import DATASETS, TEST_SHARE, Columns, Features
 from vfl_flower.data.encoding import check_finite, encoded, noised, scaled
-from vfl_flower.data.partition import NOTHING, PARTITIONS, Share, take, union
+from vfl_flower.data.partition import NOTHING, Share, mask_of, take, union
 from vfl_flower.errors import DataError
 from vfl_flower.names import member_name
 
@@ -74,8 +74,16 @@ def columns_of(cfg: RunConfig, place: int) -> Tensor:
 
 
 def all_columns(cfg: RunConfig) -> Tensor:
-    """Return everybody's columns as one, prepared likewise: for the central bound only."""
-    return _prepared(cfg, union(shares_of(cfg)), "all parties")
+    """Return everybody's columns as one, prepared likewise: for the central bound only.
+
+    Pixels that no party holds are zeros where images stay images.
+    """
+    shares = shares_of(cfg)
+    x = _prepared(cfg, union(shares), "all parties")
+    if x.ndim == 4:
+        held = np.any([mask_of(share, x.shape[1:]) for share in shares], axis=0)
+        x[:, ~torch.from_numpy(held)] = 0
+    return x
 
 
 def _prepared(cfg: RunConfig, share: Share, party: str) -> Tensor:
@@ -104,11 +112,10 @@ def shares_of(cfg: RunConfig) -> list[Share]:
         If they cannot be dealt out so.
     """
     features = features_of(cfg)
-    name, argument = cfg.deal()
-    sample = features
-    if name == "correlation":
+    deal, sample = cfg.deal(), features
+    if deal.name == "correlation":
         sample = features[rows_of(cfg, len(features))["train"]]
-    shares = PARTITIONS[name].deal(sample, cfg.holders, argument, cfg.seed)
+    shares = deal.shares(sample, cfg.holders, cfg.seed)
     return [NOTHING] * (cfg.parties - cfg.holders) + shares
 
 

@@ -14,6 +14,7 @@ from vfl_flower.data.datasets import Features
 from vfl_flower.errors import DataError
 
 Columns = NDArray[np.intp]
+Mask = NDArray[np.bool_]
 Share = tuple[slice, slice, slice] | Columns
 """What a party holds: a part (channels, rows, columns) of each image, or columns of a table."""
 
@@ -32,10 +33,20 @@ def take(features: Features, share: Share) -> Features:
 
 
 def union(shares: list[Share]) -> Share:
-    """Return what all parties hold together."""
+    """Return what all parties hold together; of parts of images, the whole image."""
     if isinstance(shares[-1], tuple):
-        return slice(None), slice(None), slice(None)  # parts of images leave nothing out
+        return slice(None), slice(None), slice(None)
     return np.unique(np.concatenate([share for share in shares if not isinstance(share, tuple)]))
+
+
+def mask_of(share: Share, shape: tuple[int, ...]) -> Mask:
+    """Mark what a share holds of one row of features, in the row's own shape."""
+    held = np.zeros(shape, bool)
+    if isinstance(share, tuple):
+        held[share] = True
+    else:
+        held.reshape(-1)[share] = True
+    return held
 
 
 # Each deals (N, ...) features to so many parties, by the partition's argument and a seed ----------
@@ -208,16 +219,18 @@ def _nothing(text: str) -> None:
 
 def _lists(text: str) -> list[Columns]:
     """Read ``0-3,7;4-6``: a list for each party, of columns and ranges, from 0."""
-    lists = []
-    for party in text.split(";"):
-        numbers: list[int] = []
-        for entry in party.split(","):
-            first, last = re.fullmatch(r"\s*(\d{1,7})(?:-(\d{1,7}))?\s*", entry).groups()  # type: ignore[union-attr]
-            numbers += range(int(first), int(last or first) + 1)
-        if len(set(numbers)) < len(numbers) or not numbers:
-            raise ValueError(party)
-        lists.append(np.array(numbers))
-    return lists
+    return [np.array(_numbers(party)) for party in text.split(";")]
+
+
+def _numbers(text: str) -> list[int]:
+    """Read ``0-3,7``: numbers and ranges, each number once."""
+    numbers: list[int] = []
+    for entry in text.split(","):
+        first, last = re.fullmatch(r"\s*(\d{1,7})(?:-(\d{1,7}))?\s*", entry).groups()  # type: ignore[union-attr]
+        numbers += range(int(first), int(last or first) + 1)
+    if len(set(numbers)) < len(numbers) or not numbers:
+        raise ValueError(text)
+    return numbers
 
 
 def _positive(text: str) -> float:
@@ -269,3 +282,67 @@ PARTITIONS = {
     ),
     "correlation": Partition(correlation, _share, "correlation:0.5, between 0 and 1"),
 }
+
+
+@dataclass(frozen=True)
+class Deal:
+    """How a run deals columns out.
+
+    Attributes
+    ----------
+    name : str
+        A key of `PARTITIONS`.
+    argument : Any
+        What stands behind its colon, read.
+    kept : tuple of int
+        Numbers, from 0, of the shares that parties get; empty: all.
+    total : int
+        How many shares are made if not all are kept.
+    """
+
+    name: str
+    argument: Any
+    kept: tuple[int, ...] = ()
+    total: int = 0
+
+    @classmethod
+    def read(cls, text: str) -> "Deal":
+        """Read a partition, as in ``strips:rows`` or ``strips:rows@0,3-5/14``.
+
+        Raises
+        ------
+        KeyError
+            If there is none of that name.
+        ValueError
+            Says what it must be, if it is not written so.
+        """
+        made, marked, kept = text.partition("@")
+        name, _, argument = made.partition(":")
+        entry = PARTITIONS[name]
+        try:
+            return cls(name, entry.read(argument), *(_kept(kept) if marked else ()))
+        except (ValueError, AttributeError, TypeError) as error:
+            raise ValueError(entry.form + KEPT * bool(marked)) from error
+
+    def shares(self, features: Features, parties: int, seed: int) -> list[Share]:
+        """Deal (N, ...) features out to so many parties.
+
+        Raises
+        ------
+        DataError
+            If they cannot be dealt out so.
+        """
+        made = PARTITIONS[self.name].deal(features, self.total or parties, self.argument, seed)
+        return [made[number] for number in self.kept] if self.kept else made
+
+
+KEPT = "; then perhaps @0,3-5/14, to keep shares 0 and 3 to 5 of 14"
+
+
+def _kept(text: str) -> tuple[tuple[int, ...], int]:
+    """Read ``0,3-5/14``: numbers of shares, and how many there are."""
+    listed, _, last = text.partition("/")
+    numbers, total = tuple(_numbers(listed)), _count(last)
+    if max(numbers) >= total:
+        raise ValueError(text)
+    return numbers, total

@@ -12,26 +12,14 @@ from vfl_flower.codec import Array
 from vfl_flower.config import RunConfig
 from vfl_flower.data.datasets import DATASETS, Features
 from vfl_flower.data.holdings import described_of, features_of, rows_of, shares_of
-from vfl_flower.data.partition import NOTHING, Share
+from vfl_flower.data.partition import NOTHING, Mask, mask_of
 from vfl_flower.data.tables import Column
 from vfl_flower.names import member_name
 from vfl_flower.state import write_atomically
 
-Mask = NDArray[np.bool_]
-
 CELL, GAP, LABEL = 128, 8, 96  # pixels: a small picture's side, space around it, text beside it
 SAMPLES = 6  # images a party
 HELD, OTHERS, PAPER, INK = (36, 99, 168), (226, 229, 234), (255, 255, 255), (20, 24, 31)
-
-
-def mask_of(share: Share, shape: tuple[int, ...]) -> Mask:
-    """Mark what a share holds of one row of features, in the row's own shape."""
-    held = np.zeros(shape, bool)
-    if isinstance(share, tuple):
-        held[share] = True
-    else:
-        held.reshape(-1)[share] = True
-    return held
 
 
 def lines_of(cfg: RunConfig) -> list[str]:

@@ -1,57 +1,30 @@
 """A report's figures, as SVG images that the page holds itself."""
 
 import base64
-import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import matplotlib as mpl
-from cycler import cycler
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
+from vfl_flower.drawing import COLOURS, drawing, name_bars
 from vfl_flower.report.story import Spread, Story
-
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f4f24", "#000000")
-"""Okabe and Ito's, which people with any colour vision can tell apart."""
 
 QUIET: Any = {"color": "#a9b1bd", "linewidth": 0.8, "zorder": 1}
 """A passive party among many."""
 
 MIB = 1 << 20
-STYLE: Any = {
-    "axes.axisbelow": True,
-    "axes.edgecolor": "#c5cad3",
-    "axes.grid": True,
-    "axes.prop_cycle": cycler(color=COLOURS),
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "axes.titlelocation": "left",
-    "axes.titlesize": 10,
-    "axes.titleweight": "bold",
-    "figure.constrained_layout.use": True,
-    "font.family": "DejaVu Sans",  # comes with matplotlib: the same everywhere
-    "font.size": 9,
-    "grid.color": "#e6e9ee",
-    "legend.frameon": False,
-    "lines.linewidth": 1.6,
-    "svg.hashsalt": "vfl-flower",  # the same run gives the same file
-    "text.parse_math": False,  # names are names
-}
 
 
 @contextmanager
 def _drawing(panels: int, height: float = 2.9) -> Iterator[tuple[list[Axes], list[str]]]:
     """Give panels to draw in, and take the finished image through a list."""
     image: list[str] = []
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(3.7 * panels, height))
-        yield list(figure.subplots(1, panels, squeeze=False)[0]), image
-        buffer = io.BytesIO()
-        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
-    image.append("data:image/svg+xml;base64," + base64.b64encode(buffer.getvalue()).decode())
+    how: Any = {"format": "svg", "transparent": True, "metadata": {"Date": None}}
+    with drawing(panels, height, **how) as (axes, drawn):
+        yield axes, image
+    image.append("data:image/svg+xml;base64," + base64.b64encode(drawn.getvalue()).decode())
 
 
 def comparison(stories: Sequence[Story]) -> str:
@@ -115,7 +88,7 @@ def accuracies(story: Story) -> str:
                 panel.axhline(bound.mean, linestyle=style, color="#333a45", label=name)
         if panel.get_legend_handles_labels()[0]:
             panel.legend(loc="upper right", ncols=2)
-        _name_bars(panel, story.members)
+        name_bars(panel, story.members)
         panel.set_title("test accuracy")
         panel.set_ylim(0, 1.15)  # room for the legend
         panel.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1])
@@ -133,7 +106,7 @@ def traffic(story: Story) -> str:
                 heights = [entry[direction] / MIB for entry in books.values()]
                 at = [place + shift for place in range(len(books))]
                 panel.bar(at, heights, 0.4, label=direction, color=colour)
-            _name_bars(panel, list(books))
+            name_bars(panel, list(books))
             panel.set_title("training, " + key.replace("bytes", "MiB").replace("_", " "))
         panels[0].legend(loc="upper right")
     return image[0]
@@ -152,12 +125,3 @@ def _line(panel: Axes, x: Sequence[float], y: Sequence[Spread], **style: Any) ->
     if y and y[0].std is not None:
         low, high = ([s.mean + sign * (s.std or 0) for s in y] for sign in (-1, 1))
         panel.fill_between(x, low, high, color=line.get_color(), alpha=0.15, linewidth=0)
-
-
-def _name_bars(panel: Axes, names: Sequence[str]) -> None:
-    """Write names under bars; of many, every n-th."""
-    each = -(-len(names) // 12)
-    panel.set_xticks(range(0, len(names), each), names[::each])
-    if len(names) > 4:
-        panel.tick_params("x", rotation=30)
-    panel.grid(visible=False, axis="x")

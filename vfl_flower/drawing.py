@@ -1,0 +1,67 @@
+"""What all figures have in common: colours, style, panels and the names of bars."""
+
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import matplotlib as mpl
+from cycler import cycler
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f4f24", "#000000")
+"""Okabe and Ito's, which people with any colour vision can tell apart."""
+
+STYLE: Any = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": "#c5cad3",
+    "axes.grid": True,
+    "axes.prop_cycle": cycler(color=COLOURS),
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "figure.constrained_layout.use": True,
+    "font.family": "DejaVu Sans",  # comes with matplotlib: the same everywhere
+    "font.size": 9,
+    "grid.color": "#e6e9ee",
+    "legend.frameon": False,
+    "lines.linewidth": 1.6,
+    "svg.hashsalt": "vfl-flower",  # the same run gives the same file
+    "text.parse_math": False,  # names are names
+}
+
+
+@contextmanager
+def drawing(
+    panels: int,
+    height: float = 2.9,
+    **how: Any,  # noqa: ANN401
+) -> Iterator[tuple[list[Axes], io.BytesIO]]:
+    """Give panels to draw in side by side, and the file that the finished image goes to.
+
+    Parameters
+    ----------
+    panels : int
+        How many.
+    height : float
+        Inches.
+    **how
+        What ``Figure.savefig`` takes.
+    """
+    image = io.BytesIO()
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(3.7 * panels, height))
+        yield list(figure.subplots(1, panels, squeeze=False)[0]), image
+        figure.savefig(image, **how)
+
+
+def name_bars(panel: Axes, names: Sequence[str]) -> None:
+    """Write names under bars; of many, every n-th."""
+    each = -(-len(names) // 12)
+    panel.set_xticks(range(0, len(names), each), names[::each])
+    if len(names) > 4:
+        panel.tick_params("x", rotation=30)
+    panel.grid(visible=False, axis="x")

@@ -1,0 +1,1 @@
+"""How much each party of a run counts for its prediction."""

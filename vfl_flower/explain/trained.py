@@ -1,0 +1,171 @@
+"""The parties of a complete run as it left them, and what each says of the test rows."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+
+from vfl_flower.active import ActiveParty
+from vfl_flower.build import build_active, build_passive
+from vfl_flower.checkpoint import WEIGHTS
+from vfl_flower.config import RunConfig
+from vfl_flower.errors import ConfigError, NetworkError, RunError
+from vfl_flower.member import Member
+from vfl_flower.names import member_name
+from vfl_flower.registry import METHODS
+from vfl_flower.runs import RunFolder, seeds_in
+from vfl_flower.state import read_weights
+
+Decide = Callable[[Tensor], Tensor]
+"""From embeddings (N, D) to shares of the prediction, (N, C)."""
+
+
+def complete_run(path: Path) -> tuple[RunFolder, float]:
+    """Find a run, of several seeds the first, that can be explained.
+
+    Returns
+    -------
+    RunFolder
+        Its folder.
+    float
+        The test accuracy of its result.
+
+    Raises
+    ------
+    RunError
+        If there is none, it is not complete, or weights of a party are not there.
+    ConfigError
+        If its method's prediction is no sum of what each party says.
+    """
+    folder = next(iter(seeds_in(path, {})), None) or RunFolder.reopen(path, {})
+    cfg = folder.cfg
+    if not METHODS[cfg.method].admm:
+        able = ", ".join(name for name, method in METHODS.items() if method.admm)
+        raise ConfigError(
+            f"the prediction of {cfg.method} is no sum of what each party's head says; methods "
+            f"that can be explained are {able}"
+        )
+    result = folder.result()
+    if result is None:
+        raise RunError(f"{folder.path} is not complete; resume it first")
+    for place in range(cfg.parties):
+        if not weights_of(folder, place).is_file():
+            raise RunError(
+                f"{weights_of(folder, place)} is missing; the folders of all parties must be in "
+                "one place, as a simulation has them"
+            )
+    return folder, result["test_accuracy"]["active"]
+
+
+def weights_of(folder: RunFolder, place: int) -> Path:
+    """Return where a party's final weights lie."""
+    return folder.path / member_name(place) / WEIGHTS
+
+
+@dataclass(frozen=True)
+class Holder:
+    """A party that has columns.
+
+    Attributes
+    ----------
+    member : Member
+        With the networks that the run came to, in evaluation mode.
+    head : nn.Module
+        From its embedding, (N, D), to its share of the prediction, (N, C).
+    decide : callable
+        Runs the head on the device where it is.
+    x : Tensor
+        Its columns of the test rows, (N, ...).
+    """
+
+    member: Member
+    head: nn.Module
+    decide: Decide
+    x: Tensor
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return member_name(self.member.place)
+
+    @torch.no_grad()
+    def embed(self, x: Tensor) -> Tensor:  # (N, ...) -> (N, D)
+        """Embed columns of its own."""
+        embed = cast("Decide", self.member.net.embed)
+        return torch.cat([embed(part).cpu() for part in x.split(self.member.cfg.eval_batch_size)])
+
+    @torch.no_grad()
+    def share(self, x: Tensor) -> Tensor:  # (N, ...) -> (N, C)
+        """Return its share of the prediction for columns of its own."""
+        return self.decide(self.embed(x))
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A run's parties.
+
+    Attributes
+    ----------
+    cfg : RunConfig
+        The run's configuration.
+    holders : list of Holder
+        The parties that have columns, by place.
+    rows, y : Tensor
+        The test rows and their labels, (N,), which the active party alone has in a real federation.
+    """
+
+    cfg: RunConfig
+    holders: list[Holder]
+    rows: Tensor
+    y: Tensor
+
+
+def trained(folder: RunFolder) -> Trained:
+    """Build the parties of a complete run, and give them the weights that it left.
+
+    Raises
+    ------
+    RunError
+        If weights are damaged, or another run's.
+    NetworkError
+        If a head has no weights.
+    """
+    cfg = folder.cfg
+    active = build_active(cfg)
+    members = [active, *(build_passive(cfg, index) for index in range(cfg.parties - 1))]
+    for member in members:
+        _load(member, weights_of(folder, member.place))
+    active.use_threads()
+    rows = torch.from_numpy(active.rows["test"])
+    members = members[-cfg.holders :]
+    heads = _heads(active, members)
+    holders = [
+        Holder(member, head, decide, member.x[rows.to(member.x.device)])
+        for member, (head, decide) in zip(members, heads, strict=True)
+    ]
+    return Trained(cfg, holders, rows, active.y[rows])
+
+
+def _load(member: Member, path: Path) -> None:
+    try:
+        member.net.load_state_dict(read_weights(path))
+    except RuntimeError as error:
+        name = member_name(member.place)
+        raise RunError(f"{path} does not fit the network of {name}: it is another run's") from error
+    member.net.eval()
+
+
+def _heads(active: ActiveParty, members: list[Member]) -> list[tuple[nn.Module, Decide]]:
+    """Return the head of each party, and what runs it where it is."""
+    if METHODS[active.cfg.method].heads:
+        return [(head, head) for head in cast("nn.ModuleList", active.net.heads)]
+    heads: list[tuple[nn.Module, Decide]] = []
+    for member in members:
+        head = cast("nn.Module", member.net.decide)
+        if not any(each.numel() for each in head.parameters()):
+            raise NetworkError(f"{member_name(member.place)}: its head has no weights, and no norm")
+        heads.append((head, member.decide))
+    return heads
