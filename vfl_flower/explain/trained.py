@@ -113,13 +113,12 @@ class Trained:
         The run's configuration.
     holders : list of Holder
         The parties that have columns, by place.
-    rows, y : Tensor
-        The test rows and their labels, (N,), which the active party alone has in a real federation.
+    y : Tensor
+        The labels of the test rows, (N,), which the active party alone has in a deployment.
     """
 
     cfg: RunConfig
     holders: list[Holder]
-    rows: Tensor
     y: Tensor
 
 
@@ -146,7 +145,7 @@ def trained(folder: RunFolder) -> Trained:
         Holder(member, head, decide, member.x[rows.to(member.x.device)])
         for member, (head, decide) in zip(members, heads, strict=True)
     ]
-    return Trained(cfg, holders, rows, active.y[rows])
+    return Trained(cfg, holders, active.y[rows])
 
 
 def _load(member: Member, path: Path) -> None:
