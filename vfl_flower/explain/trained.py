@@ -1,7 +1,7 @@
 """The parties of a complete run as it left them, and what each says of the test rows."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
@@ -132,7 +132,7 @@ def trained(folder: RunFolder) -> Trained:
     NetworkError
         If a head has no weights.
     """
-    cfg = folder.cfg
+    cfg = replace(folder.cfg, tensorboard=False)  # nothing is trained
     active = build_active(cfg)
     members = [active, *(build_passive(cfg, index) for index in range(cfg.parties - 1))]
     for member in members:
