@@ -1,7 +1,7 @@
 """The parties of a complete run as it left them, and what each says of the test rows."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
@@ -113,13 +113,12 @@ class Trained:
         The run's configuration.
     holders : list of Holder
         The parties that have columns, by place.
-    rows, y : Tensor
-        The test rows and their labels, (N,), which the active party alone has in a real federation.
+    y : Tensor
+        The labels of the test rows, (N,), which the active party alone has in a deployment.
     """
 
     cfg: RunConfig
     holders: list[Holder]
-    rows: Tensor
     y: Tensor
 
 
@@ -133,7 +132,7 @@ def trained(folder: RunFolder) -> Trained:
     NetworkError
         If a head has no weights.
     """
-    cfg = folder.cfg
+    cfg = replace(folder.cfg, tensorboard=False)  # nothing is trained
     active = build_active(cfg)
     members = [active, *(build_passive(cfg, index) for index in range(cfg.parties - 1))]
     for member in members:
@@ -146,7 +145,7 @@ def trained(folder: RunFolder) -> Trained:
         Holder(member, head, decide, member.x[rows.to(member.x.device)])
         for member, (head, decide) in zip(members, heads, strict=True)
     ]
-    return Trained(cfg, holders, rows, active.y[rows])
+    return Trained(cfg, holders, active.y[rows])
 
 
 def _load(member: Member, path: Path) -> None:
