@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from vfl_flower.active import ActiveParty
 from vfl_flower.build import build_active, build_passive
 from vfl_flower.checkpoint import WEIGHTS
-from vfl_flower.config import RunConfig
+from vfl_flower.config import UNNOISED, RunConfig
 from vfl_flower.errors import ConfigError, NetworkError, RunError
 from vfl_flower.member import Member
 from vfl_flower.names import member_name
@@ -132,7 +132,8 @@ def trained(folder: RunFolder) -> Trained:
     NetworkError
         If a head has no weights.
     """
-    cfg = replace(folder.cfg, tensorboard=False)  # nothing is trained
+    unnoised: dict[str, Any] = UNNOISED  # nothing is sent
+    cfg = replace(folder.cfg, tensorboard=False, **unnoised)
     active = build_active(cfg)
     members = [active, *(build_passive(cfg, index) for index in range(cfg.parties - 1))]
     for member in members:
