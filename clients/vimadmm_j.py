@@ -1,13 +1,11 @@
 """VIMADMM-J, passive party.  Notation, and what it learns, as in `strategies.vimadmm_j`."""
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from vfl_flower.blinding import Blinder
 from vfl_flower.codec import Array
-from vfl_flower.errors import NetworkError
-from vfl_flower.heads import descend_in_turns
+from vfl_flower.heads import check_head, descend_in_turns
 from vfl_flower.member import Member
-from vfl_flower.names import member_name
 from vfl_flower.passive import PassiveParty, phase
 from vfl_flower.tape import Tape
 
@@ -22,11 +20,7 @@ class VIMADMMJClient(PassiveParty):
     def __init__(self, member: Member) -> None:
         super().__init__(member)
         self.tape.passes = {"embed": self.embed_rows, "decide": self.decide}
-        if not isinstance(self.net.decide, nn.Module):
-            raise NetworkError(
-                f"{member_name(self.place)}: vimadmm_j trains `decide` as the party's head; that "
-                f"of '{self.cfg.model_of(self.place)}' must be an nn.Module, not a method"
-            )
+        check_head(self)
 
     @phase
     def predict(self, rows: Tensor) -> Array:  # (B,) int32 -> (B, C) uint32, blinded

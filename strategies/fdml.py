@@ -17,7 +17,8 @@ With ``active-columns = none`` there is no R_0, and K stands for K + 1.
 Learns
     Active: the sum of the others' logits, but no R_k of another.
     Passive k: *the labels of all training rows, which it is given*; which rows a batch holds, and
-    R, so with its own R_k the sum of all others' logits, the active party's among them.
+    R, so with its own R_k the sum of all others' logits, the active party's among them. With
+    ``active-columns = none`` and K = 2 *that is the other party's R_k*.
 Assumes
     Labels that every party may have. Else as Agg_VFL; K >= 2 where logits are blinded.
 Deviates

@@ -21,7 +21,8 @@ heads' rate are the knobs ``rho``, ``beta``, ``local-steps`` and ``head-rate``. 
 those rows stands for their o_k, zeros before that.
 
 Learns
-    Active: the sum of the others' logits, but no o_k of another. Passive k: which rows a batch
+    Active: the sum of the others' logits, but no o_k of another (with ``participation`` below 1,
+    *every o_k*, in the clear). Passive k: which rows a batch
     holds, and v. *From v it reads the labels of the batch*: by Eq. 20, v is twice the new lambda
     less the one before, which was 0 at first; so it has each lambda in turn, and lambda =
     softmax(z) - onehot(y) is negative at the true class alone. *With that it has the prediction a*
@@ -52,7 +53,7 @@ from vfl_flower.admm import Duals
 from vfl_flower.blinding import agree_keys
 from vfl_flower.codec import Array
 from vfl_flower.exchange import Protocol, Replies, ask, tell
-from vfl_flower.heads import descend_in_turns
+from vfl_flower.heads import check_head, descend_in_turns
 from vfl_flower.lastknown import LastKnown
 from vfl_flower.member import Member
 from vfl_flower.randomness import drawn
@@ -66,6 +67,7 @@ class VIMADMMJ(ActiveParty):
 
     def __init__(self, member: Member, y: Tensor, rows: dict[str, Array]) -> None:
         super().__init__(member, y, rows)
+        check_head(self)
         cfg, classes = self.cfg, self.supervision.classes
         self.duals = Duals(len(y), classes, cfg.rho)
         remembered = len(y) if cfg.participation < 1 else 0

@@ -12,7 +12,7 @@ from tests.networks import register
 from tests.sittings import Sitting
 from tests.test_rebuilt import configured as configured_nets
 from tests.test_rebuilt import differing, live, rebuilt
-from vfl_flower.bounds import bounds_of
+from vfl_flower.bounds import bounds_of, configurations
 from vfl_flower.build import build_active, build_passive
 from vfl_flower.cli import run
 from vfl_flower.config import RunConfig
@@ -77,6 +77,27 @@ def test_bounds_beside_a_method_have_its_loss_and_true_labels(tmp_path: Path) ->
     loss = ["--parties", "3", "--bounds", "off", "--loss", "binary-cross-entropy"]
     assert run([*flags, *loss, "--method", "central", "--out", str(alone)]) == 0
     assert result_of(beside)["bounds"]["central"] == result_of(alone)["test_accuracy"]["active"]
+
+
+KNOBS: list[dict[str, Any]] = [
+    {"method": "vimadmm", "heads": "ridge", "participation": 0.5},
+    {"method": "vimadmm", "top_layers": 3, "dp_sigma": 2.0, "dp_eval": "clear"},
+    {"method": "linear_admm", "label_privacy": "alibi", "active_columns": "none"},
+    {"method": "linear_admm", "column_noise": "2:1"},
+]
+
+
+@pytest.mark.parametrize("knobs", KNOBS, ids=str)
+def test_bounds_can_be_had_whatever_the_method_s_knobs(knobs: dict[str, Any]) -> None:
+    cfg = RunConfig(**knobs)
+    active = build_active(replace(cfg, dp_sigma=0.0, dp_eval="noised"))
+    active.cfg = cfg
+    for method, bound in configurations(active).items():
+        assert bound.method == method
+        assert bound.top_layers == max(cfg.top_layers, 1)
+        linear = cfg.method == "linear_admm"
+        assert bound.listed_model(0) == ("linear" if linear else cfg.listed_model(0))
+        assert build_active(bound).cfg == bound
 
 
 def test_bounds_that_diverge_do_not_lose_the_result(tmp_path: Path) -> None:

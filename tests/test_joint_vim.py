@@ -15,7 +15,7 @@ from tests.test_joint_reference import FIFTY, STEPS, assert_equal, distributed
 from vfl_flower.build import build_active, build_passive
 from vfl_flower.config import RunConfig
 from vfl_flower.data import labels_of
-from vfl_flower.errors import ConfigError
+from vfl_flower.errors import ConfigError, NetworkError
 from vfl_flower.local import run_local
 from vfl_flower.losses import LOSSES
 from vfl_flower.randomness import drawn
@@ -94,6 +94,28 @@ def test_rounds_of_some_parties(cfg: RunConfig, share: float) -> None:
         assert_equal(distributed(some), distributed(replace(some, participation=1.0)))
 
 
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_head_that_is_no_module_is_refused(place: int) -> None:
+    models = ["mlp"] * 4
+    models[place] = "tests.test_joint_vim:Method"
+    cfg = replace(VIM_J, models=",".join(models))
+    with pytest.raises(NetworkError, match="trains `decide` as a head"):
+        build_passive(cfg, 0) if place else build_active(cfg)
+
+
+class Method(torch.nn.Module):
+    """Decides by a method."""
+
+    def __init__(self, shape: tuple[int, ...], width: int, classes: int) -> None:
+        super().__init__()
+        self.embed = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.LazyLinear(width))
+        self.last = torch.nn.Linear(width, classes)
+
+    def decide(self, embedding: torch.Tensor) -> torch.Tensor:
+        logits: torch.Tensor = self.last(embedding)
+        return logits
+
+
 def test_parties_are_drawn_alike_often() -> None:
     cfg = RunConfig(method="vimadmm", parties=11, participation=0.3)
     drawings = [drawn(cfg, step) for step in range(500)]
@@ -110,6 +132,7 @@ def test_what_cannot_be_solved_or_summed_is_refused() -> None:
         ({"method": "vimadmm", "heads": "ridge", "top_layers": 2}, "linear heads"),
         ({"method": "vimadmm", "heads": "ridge", "beta": 0.0}, "positive beta"),
         ({"method": "vimadmm_j", "heads": "ridge"}, "vimadmm's linear heads"),
+        ({"method": "linear_admm", "top_layers": 2}, "linear_admm has linear networks"),
         ({"method": "vimadmm", "local_steps": 0}, "local-steps must be at least 1"),
     ):
         with pytest.raises(ConfigError, match=message):

@@ -19,6 +19,7 @@ from vfl_flower.protections import (
     CLEAR,
     MASKS,
     NOISE,
+    PAIR,
     PRIVATE,
     PUBLIC,
     PUBLISHED,
@@ -123,6 +124,14 @@ def test_protections_name_both_sides() -> None:
     assert column_protections(PRIVATE_RUN) == ([MASKS, PRIVATE], [])
     assert column_protections(replace(PUBLIC_RUN, blinding="none")) == ([], [CLEAR, PUBLIC])
     assert column_protections(replace(PRIVATE_RUN, blinding="none")) == ([PRIVATE], [CLEAR])
+
+
+@pytest.mark.parametrize("method", ["agg_vfl", "fdml", "vimadmm_j", "linear_admm"])
+def test_two_parties_behind_one_prediction_are_told_of(method: str) -> None:
+    pair = RunConfig(method=method, parties=3, active_columns="none")
+    assert PAIR in column_protections(pair)[1]
+    for other in (replace(pair, parties=4), replace(pair, active_columns="own")):
+        assert PAIR not in column_protections(other)[1]
 
 
 def test_label_protection_names_the_mechanism_and_the_epsilon_that_holds() -> None:

@@ -44,25 +44,32 @@ def bounds_of(active: ActiveParty) -> dict[str, float]:
         Test accuracy of ``local`` (the active party's columns) and ``central`` (all columns). Where
         the active party has no columns, ``local`` is what guessing the most frequent class reaches.
     """
-    loss = active.cfg.loss or active.default_loss
+    alone = {method: _reached(build_active(cfg)) for method, cfg in configurations(active).items()}
+    guessed = majority_share(active.y[torch.from_numpy(active.rows["test"])])
+    return {"local": guessed} | alone
 
-    def alone(method: str) -> RunConfig:
-        return replace(
-            active.cfg,
+
+def configurations(active: ActiveParty) -> dict[str, RunConfig]:
+    """Return the configurations of a run's bounds, but of `local` where there are no columns."""
+    cfg = active.cfg
+    return {
+        method: replace(
+            cfg,
             method=method,
-            loss=loss,
+            models=METHODS[cfg.method].network or cfg.models,
+            loss=cfg.loss or active.default_loss,
             label_privacy="none",
             blinding="auto",
-            column_noise="" if METHODS[method].pools else active.cfg.column_noise,
+            column_noise="" if METHODS[method].pools else cfg.column_noise,
             eval_every=0,
-            top_layers=active.cfg.top_layers or active.layers,
+            top_layers=cfg.top_layers or active.layers,
+            heads="sgd",
+            participation=1.0,
             **UNNOISED,
         )
-
-    if active.cfg.active_columns == "none":
-        guessed = majority_share(active.y[torch.from_numpy(active.rows["test"])])
-        return {"local": guessed, "central": _reached(build_active(alone("central")))}
-    return {method: _reached(build_active(alone(method))) for method in BOUNDS}
+        for method in BOUNDS
+        if cfg.active_columns == "own" or METHODS[method].pools
+    }
 
 
 def _reached(party: ActiveParty) -> float:

@@ -127,6 +127,10 @@ def _admm(cfg: RunConfig) -> None:
         raise ConfigError(
             "heads = ridge solves for vimadmm's linear heads with a positive beta; use heads = sgd"
         )
+    if method.network and cfg.top_layers > 1:
+        raise ConfigError(
+            f"top-layers is {cfg.top_layers}, and {cfg.method} has {method.network} networks; use 0"
+        )
     if method.admm and cfg.loss not in ("", "cross-entropy"):
         raise ConfigError(
             f"loss is {cfg.loss}, and {cfg.method} solves for the cross-entropy's minimum; leave "

@@ -88,7 +88,8 @@ class RunConfig:
     top_layers: int = knob(
         0,
         "networks",
-        "linear layers of the active party's decision net, but an own network's; 0: the method's",
+        "linear layers of the active party's decision net, but an own network's, or of vimadmm's "
+        "heads; 0: the method's",
     )
     embedding_dim: int = knob(64, "networks", "common embedding width D, numbers a row")
 

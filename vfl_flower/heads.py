@@ -18,7 +18,9 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
+from vfl_flower.errors import NetworkError
 from vfl_flower.member import Member
+from vfl_flower.names import member_name
 from vfl_flower.randomness import Dropout
 
 DROPPED = 0.25
@@ -32,6 +34,21 @@ def head_of(width: int, classes: int, layers: int) -> nn.Module:
     linear = [nn.Linear(a, b) for a, b in pairwise([*[width] * layers, classes])]
     hidden = [module for each in linear[:-1] for module in (each, nn.ReLU(), Dropout(DROPPED))]
     return nn.Sequential(*hidden, linear[-1])
+
+
+def check_head(member: Member) -> None:
+    """Refuse a network of a user's own whose `decide` cannot be trained as a head.
+
+    Raises
+    ------
+    NetworkError
+        If it is a method and no module.
+    """
+    if not isinstance(member.net.decide, nn.Module):
+        raise NetworkError(
+            f"{member_name(member.place)}: {member.cfg.method} trains `decide` as a head; "
+            f"that of '{member.cfg.model_of(member.place)}' must be an nn.Module, not a method"
+        )
 
 
 def share_value(o: Tensor, o_0: Tensor, v: Tensor, rho: float) -> Tensor:

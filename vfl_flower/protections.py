@@ -32,6 +32,11 @@ GIVEN = "passive parties were given the labels of all training rows; label-priva
 SHARED = "passive parties were given the top model and each other's embeddings of training rows"
 POOLED = "all parties' columns lay in one place, with the active party"
 
+PAIR = (
+    "with two passive parties, and no columns at the active one, each can work out from the "
+    "prediction what the other says of a row; blinding does not hide it"
+)
+
 Sentences = tuple[list[str], list[str]]
 """What is protected, and what a setting or another method would protect but does not."""
 
@@ -71,6 +76,7 @@ def column_protections(cfg: RunConfig) -> Sentences:
         (CLEAR, not masked and not cfg.noised),
         (SINGLE, not masked and cfg.noised),
         (UNNOISED_EVALUATION, cfg.noised and cfg.dp_eval == "clear"),
+        (PAIR, masked and cfg.holders == 2 < cfg.parties),
         (SHARED, cfg.labels_shared),
         (PUBLIC, not private),
         (PUBLISHED, published),
