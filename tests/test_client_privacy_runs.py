@@ -270,6 +270,33 @@ def test_repeated_steps_are_paid_for_by_fewer(
     assert STEPS - 6 <= result["steps"] < STEPS
 
 
+@each_method
+def test_a_result_that_is_lost_costs_nothing_to_have_again(
+    method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The target does not allow the test rows a second time."""
+
+    lost: list[dict[str, Any]] = []
+
+    def killed(self: RunFolder, result: dict[str, Any]) -> None:
+        lost.append(result)
+        raise KeyboardInterrupt
+
+    target = {"dp_sigma": 0.0, "target_epsilon": 6.0}
+    cfg, out = configured(method, keep="best", checkpoint_every=3, **target), tmp_path / "run"
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(RunFolder, "write_result", killed)
+        Sitting(cfg, out).run()
+    weights = {path: path.read_bytes() for path in out.rglob("model.safetensors")}
+    Sitting(cfg, out).run()
+    assert counts_in(out) == [Counts(training=STEPS, evaluation=EVALUATIONS)] * 3
+    assert len(weights) == 4
+    assert all(path.read_bytes() == content for path, content in weights.items())
+    found = result_of(out)
+    for key in ("test_accuracy", "metrics", "counting_step", "evaluation", "client_privacy"):
+        assert found[key] == lost[0][key], key
+
+
 def asked(party: PassiveParty, exchange: int, name: str, *arrays: Array) -> tuple[Any, ...]:
     """Ask a party for one phase."""
     config = {"exchange": exchange, "phases": name, "arrays": str(len(arrays))}

@@ -86,7 +86,7 @@ class Progress:
     kept_exchanges : int
         Exchanges of training when the passive parties last kept their weights.
     test : dict
-        Loss and accuracy on the test rows by party, once the run is over.
+        Loss and accuracy on the test rows by party, once they have been evaluated.
     parties_step, parties_exchanges : int
         Step of the passive parties' last checkpoint, and exchanges of training until then.
     metrics : dict
@@ -179,18 +179,29 @@ def affordable(party: "ActiveParty") -> bool:
 
 
 def finish(party: "ActiveParty") -> Protocol:
-    """Evaluate the test rows, and let every party write its final weights."""
+    """Evaluate the test rows, once, and let every party write its final weights.
+
+    A privacy budget may last for the test rows only once. So what they say is in a checkpoint
+    before anything else is done, and a run that goes on from there does not ask them again.
+    """
     if party.cfg.keep == "best":
         party.take_best()
         if party.ledger.exchanges["training"]:
             yield tell("take_best", purpose="upkeep")
+    if not party.progress.test:
+        yield from _test(party)
+        yield from checkpoint(party)
+    if party.folder is not None:
+        yield ask("save", purpose="upkeep")
+        write_weights(party.folder / WEIGHTS, party.net.state_dict())
+
+
+def _test(party: "ActiveParty") -> Protocol:
+    """Evaluate the test rows."""
     outputs, y = yield from predict(party, party.rows["test"])
     loss, accuracy = judged(party, outputs, y)
     party.progress.test = {"loss": loss, "accuracy": accuracy}
     party.progress.metrics = _by_party([metrics_of(output, y) for output in outputs])
-    if party.folder is not None:
-        yield ask("save", purpose="upkeep")
-        write_weights(party.folder / WEIGHTS, party.net.state_dict())
 
 
 def _check_finite(losses: list[float], step: int) -> None:
@@ -293,6 +304,8 @@ def checkpoint(party: "ActiveParty") -> Protocol:
         "seconds": progress.elapsed(),
         "losses": progress.losses,
         "records": [record.as_dict() for record in progress.records],
+        "test": progress.test,
+        "metrics": progress.metrics,
     }
     write_checkpoint(party, progress.step, state)
 
@@ -304,6 +317,7 @@ def restore(party: "ActiveParty", step: int) -> Protocol:
     party.progress.losses = state.pop("losses")
     for record in state.pop("records"):
         party.progress.add(Evaluation(**record))
+    party.progress.test, party.progress.metrics = state.pop("test"), state.pop("metrics")
     books = state.pop("ledger")
     if not party.ledger.exchanges:  # of another process; a run that went back has all it sent
         party.ledger.carry_over(books)
