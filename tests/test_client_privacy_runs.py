@@ -218,16 +218,61 @@ def test_steps_that_are_repeated_cost_once_more(
     assert result_of(out)["epsilon"] == epsilon_of(2.0, counts.total(), 1e-5, "rdp")
 
 
-@pytest.mark.parametrize("change", [Path.unlink, lambda path: path.write_bytes(b"tt")])
+each_loss = pytest.mark.parametrize("lose", [Path.unlink, lambda path: path.write_bytes(b"tt")])
+
+
+@each_loss
 def test_a_count_that_was_taken_back_is_refused(
-    change: Callable[[Path], object], tmp_path: Path
+    lose: Callable[[Path], object], tmp_path: Path
 ) -> None:
     cfg, out = configured("splitnn"), tmp_path / "run"
     with pytest.raises(Interrupted):
         Sitting(cfg, out).run(3)
-    change(out / "party-2" / "uploads")
+    lose(out / "party-2" / "uploads")
     with pytest.raises(PartyError, match="PrivacyError: party-2's count of uploads is missing"):
         Sitting(cfg, out).run()
+
+
+def test_a_count_is_missed_though_the_only_checkpoint_is_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There were no uploads before it, but a file to count them in."""
+    cfg, out = configured("splitnn"), tmp_path / "run"
+    die_at(3, cfg, out, monkeypatch)
+    assert counts_in(out) == [Counts(training=3)] * 3
+    (out / "party-2" / "uploads").unlink()
+    with pytest.raises(PartyError, match="PrivacyError: party-2's count of uploads is missing"):
+        Sitting(cfg, out).run()
+
+
+@each_loss
+def test_a_party_at_work_misses_its_count(lose: Callable[[Path], object], tmp_path: Path) -> None:
+    """Itself, and built anew with its memory alone: nothing says so but what it has sent."""
+    cfg = configured("splitnn")
+    party = build_passive(cfg, 1, tmp_path)
+    for exchange in (1, 2, 3):
+        assert len(asked(party, exchange, "embed", ROWS)[0]) == 1
+    path = tmp_path / "party-2" / "uploads"
+    lose(path)
+    left = path.exists() and path.read_bytes()
+    reply, _, metrics = asked(party, 4, "embed", ROWS)
+    assert reply == []
+    assert metrics["error"] == "PrivacyError"
+    assert "party-2's count of uploads is missing or cut short" in metrics["message"]
+    with pytest.raises(PrivacyError, match="party-2's count of uploads is missing"):
+        build_passive(cfg, 1, tmp_path).recall(party.memory())
+    assert left == (path.exists() and path.read_bytes())  # none was begun in its place
+
+
+def test_a_party_with_checkpoints_begins_no_count(tmp_path: Path) -> None:
+    """Not even if it is asked for something before it is taken back to one of them."""
+    cfg, out = configured("splitnn"), tmp_path / "run"
+    with pytest.raises(Interrupted):
+        Sitting(cfg, out).run(3)
+    (out / "party-2" / "uploads").unlink()
+    reply, _, metrics = asked(build_passive(cfg, 1, out), 1, "embed", ROWS)
+    assert reply == []
+    assert "party-2's count of uploads is missing" in metrics["message"]
 
 
 # The budget -------------------------------------------------------------------------------------
@@ -275,7 +320,6 @@ def test_a_result_that_is_lost_costs_nothing_to_have_again(
     method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The target does not allow the test rows a second time."""
-
     lost: list[dict[str, Any]] = []
 
     def killed(self: RunFolder, result: dict[str, Any]) -> None:
