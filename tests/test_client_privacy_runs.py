@@ -302,6 +302,32 @@ def test_a_run_with_a_target_alone_is_as_long_as_planned(method: str, tmp_path: 
     assert 5.9 < result["epsilon"] <= 6
 
 
+SOME = [("vafl", {"vafl_mode": "asynchronous"}), ("vimadmm", {"participation": 0.34})]
+
+
+@pytest.mark.parametrize(("method", "changes"), SOME)
+def test_who_is_not_asked_is_not_charged(
+    method: str, changes: dict[str, Any], tmp_path: Path
+) -> None:
+    """A step asks one of three: a target buys less noise, and noise buys more steps."""
+    cfg = configured(method, dp_sigma=0.0, target_epsilon=6.0, **changes)
+    planned = Sitting(cfg, tmp_path / "planned")
+    planned.run()
+    result, most = result_of(tmp_path / "planned"), planned.active.uploaded
+    assert result["steps"] == STEPS == sum(counts["training"] for counts in most.values())
+    assert 5.9 < result["epsilon"] <= 6
+    assert max(counts["training"] for counts in most.values()) < STEPS
+    assert result["client_privacy"]["planned"] in result["client_privacy"]["uploads"].values()
+    fewer = replace(cfg, dp_sigma=2.0)
+    Sitting(fewer, tmp_path / "fewer").run()
+    result = result_of(tmp_path / "fewer")
+    uploads = result["client_privacy"]["uploads"]
+    assert result["steps"] == sum(counts["training"] for counts in uploads.values())
+    busiest = Counts(max(uploads.values(), key=lambda counts: sum(counts.values())))
+    assert result["epsilon"] == epsilon_of(2.0, busiest.total(), 1e-5, "rdp") <= 6
+    assert result["steps"] == STEPS or epsilon_of(2.0, busiest.total() + 2, 1e-5, "rdp") > 6
+
+
 @each_method
 def test_repeated_steps_are_paid_for_by_fewer(
     method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
