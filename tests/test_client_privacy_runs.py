@@ -286,6 +286,7 @@ def test_training_ends_before_the_target_is_exceeded(method: str, tmp_path: Path
     result = result_of(tmp_path / "run")
     sent = run.active.uploaded["party-1"]
     assert 0 < result["steps"] == sent["training"] < STEPS
+    assert result["ended_by"] == "target-epsilon"
     assert 0 < result["test_accuracy"]["active"] < 1
     assert result["epsilon"] <= 6 < epsilon_of(2.0, sent.total() + 2, 1e-5, "rdp")
     for name in ("active", "party-1", "party-3"):
@@ -298,7 +299,7 @@ def test_a_run_with_a_target_alone_is_as_long_as_planned(method: str, tmp_path: 
     run = Sitting(configured(method, dp_sigma=0.0, target_epsilon=6.0), tmp_path / "run")
     run.run()
     result = result_of(tmp_path / "run")
-    assert result["steps"] == STEPS
+    assert (result["steps"], result["ended_by"]) == (STEPS, "epochs")
     assert 5.9 < result["epsilon"] <= 6
 
 
@@ -577,8 +578,28 @@ def test_the_terminal_tells_what_it_cost(
     told = " ".join(capsys.readouterr().out.split())
     result = result_of(tmp_path / "run")
     assert f"epsilon {result['epsilon']:.4g} (of training " in told
-    assert f"training ended after {result['steps']} of 10 steps" in told
+    assert f"training ended at step {result['steps']}: one more, with the test rows, would" in told
     assert result["bounds"]["central"] > 0.5
+
+
+@pytest.mark.parametrize(
+    ("flags", "ended_by"),
+    [
+        (["--long-tail", "10"], "epochs"),  # fewer steps than planned
+        (["--stop-drop", "0.1", "--eval-every", "1"], "stop-drop"),
+        (["--stop-drop", "0.1", "--eval-every", "1", "--target-epsilon", "50"], "stop-drop"),
+    ],
+)
+def test_the_target_is_blamed_for_nothing_else(
+    flags: list[str], ended_by: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, given = tmp_path / "run", ["--dp-sigma", "3", "--bounds", "off"]
+    assert cli.run([*TINY, *given, *flags, "--epochs", "8", "--out", str(out)]) == 0
+    result, told = result_of(out), " ".join(capsys.readouterr().out.split())
+    assert result["steps"] < result["client_privacy"]["planned"]["training"]
+    assert result["ended_by"] == ended_by
+    assert ("training ended" in told) == (ended_by == "stop-drop")
+    assert "exceeded target-epsilon" not in told
 
 
 def test_seeds_add_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

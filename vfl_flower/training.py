@@ -199,6 +199,15 @@ def ended(party: "ActiveParty") -> bool:
     return party.progress.fallen(party.cfg.stop_drop) or not affordable(party)
 
 
+def end_of(party: "ActiveParty") -> str:
+    """Say what ended a training that is over: ``stop-drop``, ``target-epsilon`` or ``epochs``."""
+    cfg, progress = party.cfg, party.progress
+    if progress.fallen(cfg.stop_drop):
+        return "stop-drop"
+    steps = cfg.epochs * steps_per_epoch(cfg, len(party.rows["train"]))
+    return "target-epsilon" if party.budget and progress.step < steps else "epochs"
+
+
 def affordable(party: "ActiveParty") -> bool:
     """Tell whether every party's privacy budget lasts for one more step, and for the test rows."""
     if party.budget is None:
