@@ -245,6 +245,17 @@ def test_a_count_is_missed_though_the_only_checkpoint_is_the_first(
         Sitting(cfg, out).run()
 
 
+def test_a_run_that_died_before_its_first_upload_goes_on(tmp_path: Path) -> None:
+    """Its count is begun by then, and is not taken for a lost one."""
+    party = build_passive(configured("splitnn"), 0, tmp_path)
+    assert "error" not in asked(party, 1, "checkpoint", np.array(0))[2]
+    assert (tmp_path / "party-1" / "uploads").read_bytes() == b""
+    again = build_passive(configured("splitnn"), 0, tmp_path)
+    assert "error" not in asked(again, 1, "restore", np.array(0))[2]
+    assert len(asked(again, 2, "embed", ROWS)[0]) == 1
+    assert again.privacy.counts() == Counts(training=1)
+
+
 @each_loss
 def test_a_party_at_work_misses_its_count(lose: Callable[[Path], object], tmp_path: Path) -> None:
     """Itself, and built anew with its memory alone: nothing says so but what it has sent."""
