@@ -41,7 +41,7 @@ from vfl_flower.exchange import Protocol, ask, tell_each
 from vfl_flower.lastknown import LastKnown
 from vfl_flower.member import Member
 from vfl_flower.names import member_name
-from vfl_flower.randomness import turn
+from vfl_flower.randomness import asked
 
 
 class VAFL(SplitNN):
@@ -53,8 +53,8 @@ class VAFL(SplitNN):
 
     def __init__(self, member: Member, y: Tensor, rows: dict[str, Array]) -> None:
         super().__init__(member, y, rows)
-        self.in_turns = self.cfg.vafl_mode == "asynchronous"
-        kept = len(self.x) if self.in_turns else 0  # rows; where all take part, nothing is old
+        in_turns = self.cfg.vafl_mode == "asynchronous"
+        kept = len(self.x) if in_turns else 0  # rows; where all take part, nothing is old
         self.known = LastKnown(self.parties - 1, kept, self.cfg.embedding_dim)
         self.alpha = nn.Parameter(torch.full((self.cfg.holders,), 1 / self.cfg.holders))
         self.net.register_parameter("aggregation_weights", self.alpha)
@@ -62,19 +62,14 @@ class VAFL(SplitNN):
 
     def step(self, rows: Array, y: Tensor) -> Protocol:
         """Train those whose step it is on one batch; return the one loss."""
-        asked = self.asked()
-        replies = yield ask("embed", rows, own=lambda: self.embed_rows(rows), to=asked)
-        E = [replies.own, *self.known.latest(replies, asked, rows)]
+        to = asked(self.cfg, self.progress.step)
+        replies = yield ask("embed", rows, own=lambda: self.embed_rows(rows), to=to)
+        E = [replies.own, *self.known.latest(replies, to, rows)]
         L, g = self.compute(lambda: self.through_top(self.held(E), y))
         g_0 = g[0] if len(g) == len(E) else torch.zeros_like(E[0])
-        g_k = [g[k + 1 - self.parties] for k in asked]
-        yield tell_each("update", g_k, own=lambda: self.learn(E[0], g_0), to=asked)
+        g_k = [g[k + 1 - self.parties] for k in to]
+        yield tell_each("update", g_k, own=lambda: self.learn(E[0], g_0), to=to)
         return [L]
-
-    def asked(self) -> Sequence[int]:
-        """Return the roster indices of those whose step it is."""
-        K = self.parties - 1
-        return [turn(self.cfg.seed, self.progress.step, K)] if self.in_turns else range(K)
 
     def held(self, E: Sequence[Tensor]) -> Sequence[Tensor]:
         """Return the embeddings of the parties that have columns."""

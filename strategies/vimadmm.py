@@ -56,7 +56,7 @@ from vfl_flower.heads import descend, head_of, norms, rate_of, solve_head, step_
 from vfl_flower.lastknown import LastKnown
 from vfl_flower.member import Member
 from vfl_flower.names import member_name
-from vfl_flower.randomness import drawn
+from vfl_flower.randomness import asked
 from vfl_flower.training import train
 
 
@@ -85,16 +85,16 @@ class VIMADMM(ActiveParty):
 
     def step(self, rows: Array, y: Tensor) -> Protocol:
         """Take one round on a batch; return the loss of the prediction at its beginning."""
-        asked = drawn(self.cfg, self.progress.step)
-        replies = yield ask("embed", rows, own=lambda: self.embed_rows(rows), to=asked)
-        H = self.embeddings(replies.own.detach(), self.known.latest(replies, asked, rows))
+        to = asked(self.cfg, self.progress.step)
+        replies = yield ask("embed", rows, own=lambda: self.embed_rows(rows), to=to)
+        H = self.embeddings(replies.own.detach(), self.known.latest(replies, to, rows))
         L, v = self.compute(lambda: self.update_server(torch.from_numpy(rows), H, y))
         heads = list(self.heads)[-(self.parties - 1) :]
         yield tell_each(
             "update",
-            [(v, *heads[k].state_dict().values()) for k in asked],
+            [(v, *heads[k].state_dict().values()) for k in to],
             own=lambda: self.learn(rows, replies.own, v),
-            to=asked,
+            to=to,
         )
         return [L]
 

@@ -56,7 +56,7 @@ from vfl_flower.exchange import Protocol, Replies, ask, tell
 from vfl_flower.heads import check_head, descend_in_turns
 from vfl_flower.lastknown import LastKnown
 from vfl_flower.member import Member
-from vfl_flower.randomness import drawn
+from vfl_flower.randomness import asked
 from vfl_flower.training import train
 
 
@@ -85,20 +85,20 @@ class VIMADMMJ(ActiveParty):
 
     def step(self, rows: Array, y: Tensor) -> Protocol:
         """Take one round on a batch; return the loss of the prediction at its beginning."""
-        asked = drawn(self.cfg, self.progress.step)
-        replies = yield ask("predict", rows, own=lambda: self.predict(rows), to=asked)
+        to = asked(self.cfg, self.progress.step)
+        replies = yield ask("predict", rows, own=lambda: self.predict(rows), to=to)
         H_0, o_0 = replies.own[0], replies.own[1].detach()
-        a = o_0 + self.sum_of(replies, asked, rows)
+        a = o_0 + self.sum_of(replies, to, rows)
         z, dual = self.duals.update(torch.from_numpy(rows), a, self.supervision.target(a, y))
         v = dual + self.cfg.rho * (a - z)
-        yield tell("update", v, own=lambda: self.learn(rows, H_0, o_0, v), to=asked)
+        yield tell("update", v, own=lambda: self.learn(rows, H_0, o_0, v), to=to)
         return [self.loss(a, y).item()]
 
-    def sum_of(self, replies: Replies, asked: Sequence[int], rows: Array) -> Tensor:
+    def sum_of(self, replies: Replies, to: Sequence[int], rows: Array) -> Tensor:
         """Return the sum of the passive parties' logits, (B, C), the last known of the absent."""
         if replies.whole:
             return replies.sum()
-        return torch.stack(self.known.latest(replies, asked, rows)).sum(0)
+        return torch.stack(self.known.latest(replies, to, rows)).sum(0)
 
     def learn(self, rows: Array, H_0: Tensor, o_0: Tensor, v: Tensor) -> None:
         """Update W_0 and h_0 by Eq. 22 and 23, if there are columns."""

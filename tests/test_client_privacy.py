@@ -31,8 +31,9 @@ from vfl_flower.privacy.accounting import (
 from vfl_flower.privacy.budget import Budget, budget_of
 from vfl_flower.privacy.gaussian import FINENESS, Gaussian
 from vfl_flower.privacy.uploads import Counts, Uploads
+from vfl_flower.randomness import drawn
 from vfl_flower.registry import METHODS
-from vfl_flower.training import planned_uploads
+from vfl_flower.training import planned_uploads, steps_per_epoch
 
 SIGMAS = st.floats(0.1, 1000)
 CLIPS = st.floats(1e-6, 1e6)
@@ -261,6 +262,16 @@ def test_the_plan_is_what_training_asks(epochs: int, batch: int, every: int, at_
     }
 
 
+@given(st.integers(1, 9), st.integers(0, 99), st.sampled_from((0.2, 0.5, 0.9)))
+def test_the_plan_is_the_busiest_party_s(parties: int, seed: int, share: float) -> None:
+    some = RunConfig(method="vimadmm", parties=parties + 1, seed=seed, participation=share)
+    one = RunConfig(method="vafl", parties=parties + 1, seed=seed, vafl_mode="asynchronous")
+    steps = some.epochs * steps_per_epoch(some, len(rows_of(some, ROWS)["train"]))
+    drawings = [k for step in range(steps) for k in drawn(some, step)]
+    planned = [planned_uploads(cfg, rows_of(cfg, ROWS))["training"] for cfg in (some, one)]
+    assert planned == [max(map(drawings.count, range(parties))), math.ceil(steps / parties)]
+
+
 def test_there_is_no_budget_without_noise() -> None:
     cfg = RunConfig(method="splitnn")
     assert budget_of(cfg, ROWS) is None
@@ -299,6 +310,8 @@ def test_the_worst_party_makes_the_runs_epsilon() -> None:
     [
         ({"dp_sigma": 0.0, "target_epsilon": 0.01}, "needs dp-sigma .* more than 1000"),
         ({"target_epsilon": 0.1}, "allows 0 noised uploads with dp-sigma 2, .* take 2"),
+        ({"target_epsilon": 3.5, "eval_every": 1}, "allows 2 noised uploads .* take 3"),
+        ({"target_epsilon": 3.5, "batch_size": 1294}, "allows 2 noised uploads .* take 3"),
         ({"method": "agg_vfl", "dp_clip": 1e5}, "noise of deviation 200000 .* smaller dp-clip"),
     ],
 )
@@ -312,6 +325,11 @@ def test_a_budget_that_cannot_be_is_an_error(changes: dict[str, float | str], te
 def test_a_method_that_cannot_noise_names_those_that_can(method: str, knob: str) -> None:
     with pytest.raises(ConfigError, match=f"{method}'s passive parties .* splitnn, agg_vfl"):
         RunConfig.from_mapping({"method": method, knob.replace("_", "-"): 1.0})
+
+
+def test_a_target_that_allows_one_step_is_accepted() -> None:
+    assert budget(target_epsilon=3.5).most == 2
+    assert budget(target_epsilon=3.5, eval_every=1, epochs=0).planned == Counts(evaluation=1)
 
 
 def test_knobs_of_noise_without_noise_are_an_error() -> None:

@@ -218,16 +218,72 @@ def test_steps_that_are_repeated_cost_once_more(
     assert result_of(out)["epsilon"] == epsilon_of(2.0, counts.total(), 1e-5, "rdp")
 
 
-@pytest.mark.parametrize("change", [Path.unlink, lambda path: path.write_bytes(b"tt")])
+each_loss = pytest.mark.parametrize("lose", [Path.unlink, lambda path: path.write_bytes(b"tt")])
+
+
+@each_loss
 def test_a_count_that_was_taken_back_is_refused(
-    change: Callable[[Path], object], tmp_path: Path
+    lose: Callable[[Path], object], tmp_path: Path
 ) -> None:
     cfg, out = configured("splitnn"), tmp_path / "run"
     with pytest.raises(Interrupted):
         Sitting(cfg, out).run(3)
-    change(out / "party-2" / "uploads")
+    lose(out / "party-2" / "uploads")
     with pytest.raises(PartyError, match="PrivacyError: party-2's count of uploads is missing"):
         Sitting(cfg, out).run()
+
+
+def test_a_count_is_missed_though_the_only_checkpoint_is_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There were no uploads before it, but a file to count them in."""
+    cfg, out = configured("splitnn"), tmp_path / "run"
+    die_at(3, cfg, out, monkeypatch)
+    assert counts_in(out) == [Counts(training=3)] * 3
+    (out / "party-2" / "uploads").unlink()
+    with pytest.raises(PartyError, match="PrivacyError: party-2's count of uploads is missing"):
+        Sitting(cfg, out).run()
+
+
+def test_a_run_that_died_before_its_first_upload_goes_on(tmp_path: Path) -> None:
+    """Its count is begun by then, and is not taken for a lost one."""
+    party = build_passive(configured("splitnn"), 0, tmp_path)
+    assert "error" not in asked(party, 1, "checkpoint", np.array(0))[2]
+    assert (tmp_path / "party-1" / "uploads").read_bytes() == b""
+    again = build_passive(configured("splitnn"), 0, tmp_path)
+    assert "error" not in asked(again, 1, "restore", np.array(0))[2]
+    assert len(asked(again, 2, "embed", ROWS)[0]) == 1
+    assert again.privacy.counts() == Counts(training=1)
+
+
+@each_loss
+def test_a_party_at_work_misses_its_count(lose: Callable[[Path], object], tmp_path: Path) -> None:
+    """Itself, and built anew with its memory alone: nothing says so but what it has sent."""
+    cfg = configured("splitnn")
+    party = build_passive(cfg, 1, tmp_path)
+    for exchange in (1, 2, 3):
+        assert len(asked(party, exchange, "embed", ROWS)[0]) == 1
+    path = tmp_path / "party-2" / "uploads"
+    lose(path)
+    left = path.exists() and path.read_bytes()
+    reply, _, metrics = asked(party, 4, "embed", ROWS)
+    assert reply == []
+    assert metrics["error"] == "PrivacyError"
+    assert "party-2's count of uploads is missing or cut short" in metrics["message"]
+    with pytest.raises(PrivacyError, match="party-2's count of uploads is missing"):
+        build_passive(cfg, 1, tmp_path).recall(party.memory())
+    assert left == (path.exists() and path.read_bytes())  # none was begun in its place
+
+
+def test_a_party_with_checkpoints_begins_no_count(tmp_path: Path) -> None:
+    """Not even if it is asked for something before it is taken back to one of them."""
+    cfg, out = configured("splitnn"), tmp_path / "run"
+    with pytest.raises(Interrupted):
+        Sitting(cfg, out).run(3)
+    (out / "party-2" / "uploads").unlink()
+    reply, _, metrics = asked(build_passive(cfg, 1, out), 1, "embed", ROWS)
+    assert reply == []
+    assert "party-2's count of uploads is missing" in metrics["message"]
 
 
 # The budget -------------------------------------------------------------------------------------
@@ -241,6 +297,7 @@ def test_training_ends_before_the_target_is_exceeded(method: str, tmp_path: Path
     result = result_of(tmp_path / "run")
     sent = run.active.uploaded["party-1"]
     assert 0 < result["steps"] == sent["training"] < STEPS
+    assert result["ended_by"] == "target-epsilon"
     assert 0 < result["test_accuracy"]["active"] < 1
     assert result["epsilon"] <= 6 < epsilon_of(2.0, sent.total() + 2, 1e-5, "rdp")
     for name in ("active", "party-1", "party-3"):
@@ -253,8 +310,34 @@ def test_a_run_with_a_target_alone_is_as_long_as_planned(method: str, tmp_path: 
     run = Sitting(configured(method, dp_sigma=0.0, target_epsilon=6.0), tmp_path / "run")
     run.run()
     result = result_of(tmp_path / "run")
-    assert result["steps"] == STEPS
+    assert (result["steps"], result["ended_by"]) == (STEPS, "epochs")
     assert 5.9 < result["epsilon"] <= 6
+
+
+SOME = [("vafl", {"vafl_mode": "asynchronous"}), ("vimadmm", {"participation": 0.34})]
+
+
+@pytest.mark.parametrize(("method", "changes"), SOME)
+def test_who_is_not_asked_is_not_charged(
+    method: str, changes: dict[str, Any], tmp_path: Path
+) -> None:
+    """A step asks one of three: a target buys less noise, and noise buys more steps."""
+    cfg = configured(method, dp_sigma=0.0, target_epsilon=6.0, **changes)
+    planned = Sitting(cfg, tmp_path / "planned")
+    planned.run()
+    result, most = result_of(tmp_path / "planned"), planned.active.uploaded
+    assert result["steps"] == STEPS == sum(counts["training"] for counts in most.values())
+    assert 5.9 < result["epsilon"] <= 6
+    assert max(counts["training"] for counts in most.values()) < STEPS
+    assert result["client_privacy"]["planned"] in result["client_privacy"]["uploads"].values()
+    fewer = replace(cfg, dp_sigma=2.0)
+    Sitting(fewer, tmp_path / "fewer").run()
+    result = result_of(tmp_path / "fewer")
+    uploads = result["client_privacy"]["uploads"]
+    assert result["steps"] == sum(counts["training"] for counts in uploads.values())
+    busiest = Counts(max(uploads.values(), key=lambda counts: sum(counts.values())))
+    assert result["epsilon"] == epsilon_of(2.0, busiest.total(), 1e-5, "rdp") <= 6
+    assert result["steps"] == STEPS or epsilon_of(2.0, busiest.total() + 2, 1e-5, "rdp") > 6
 
 
 @each_method
@@ -268,6 +351,32 @@ def test_repeated_steps_are_paid_for_by_fewer(
     result = result_of(out)
     assert result["epsilon"] <= 6
     assert STEPS - 6 <= result["steps"] < STEPS
+
+
+@each_method
+def test_a_result_that_is_lost_costs_nothing_to_have_again(
+    method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The target does not allow the test rows a second time."""
+    lost: list[dict[str, Any]] = []
+
+    def killed(self: RunFolder, result: dict[str, Any]) -> None:
+        lost.append(result)
+        raise KeyboardInterrupt
+
+    target = {"dp_sigma": 0.0, "target_epsilon": 6.0}
+    cfg, out = configured(method, keep="best", checkpoint_every=3, **target), tmp_path / "run"
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(RunFolder, "write_result", killed)
+        Sitting(cfg, out).run()
+    weights = {path: path.read_bytes() for path in out.rglob("model.safetensors")}
+    Sitting(cfg, out).run()
+    assert counts_in(out) == [Counts(training=STEPS, evaluation=EVALUATIONS)] * 3
+    assert len(weights) == 4
+    assert all(path.read_bytes() == content for path, content in weights.items())
+    found = result_of(out)
+    for key in ("test_accuracy", "metrics", "counting_step", "evaluation", "client_privacy"):
+        assert found[key] == lost[0][key], key
 
 
 def asked(party: PassiveParty, exchange: int, name: str, *arrays: Array) -> tuple[Any, ...]:
@@ -480,8 +589,28 @@ def test_the_terminal_tells_what_it_cost(
     told = " ".join(capsys.readouterr().out.split())
     result = result_of(tmp_path / "run")
     assert f"epsilon {result['epsilon']:.4g} (of training " in told
-    assert f"training ended after {result['steps']} of 10 steps" in told
+    assert f"training ended at step {result['steps']}: one more, with the test rows, would" in told
     assert result["bounds"]["central"] > 0.5
+
+
+@pytest.mark.parametrize(
+    ("flags", "ended_by"),
+    [
+        (["--long-tail", "10"], "epochs"),  # fewer steps than planned
+        (["--stop-drop", "0.1", "--eval-every", "1"], "stop-drop"),
+        (["--stop-drop", "0.1", "--eval-every", "1", "--target-epsilon", "50"], "stop-drop"),
+    ],
+)
+def test_the_target_is_blamed_for_nothing_else(
+    flags: list[str], ended_by: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, given = tmp_path / "run", ["--dp-sigma", "3", "--bounds", "off"]
+    assert cli.run([*TINY, *given, *flags, "--epochs", "8", "--out", str(out)]) == 0
+    result, told = result_of(out), " ".join(capsys.readouterr().out.split())
+    assert result["steps"] < result["client_privacy"]["planned"]["training"]
+    assert result["ended_by"] == ended_by
+    assert ("training ended" in told) == (ended_by == "stop-drop")
+    assert "exceeded target-epsilon" not in told
 
 
 def test_seeds_add_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -99,6 +99,7 @@ class Keeper(Part):
             raise RunError(
                 f"{folder_of(self.party)} holds another run's checkpoints; choose another run-name"
             )
+        self.party.privacy.begin()
         write_checkpoint(self.party, int(step), self.party.durable())
 
     @phase(training=False)

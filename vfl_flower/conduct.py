@@ -23,6 +23,7 @@ from vfl_flower.privacy.supervision import label_report
 from vfl_flower.protections import protections
 from vfl_flower.runs import RunFolder
 from vfl_flower.tensorboard import TensorBoard
+from vfl_flower.training import end_of
 
 Carry = Callable[[ActiveParty], dict[str, Any] | None]
 """Runs the active party's protocol to its end over some carrier, of which it may return facts."""
@@ -116,7 +117,7 @@ def result_of(active: ActiveParty, carrier: str) -> dict[str, Any]:
         "epochs": cfg.epochs,
         "steps": progress.step,
         "counting_step": counting.step if counting else 0,
-        "ended_by": "stop-drop" if progress.fallen(cfg.stop_drop) else "epochs",
+        "ended_by": end_of(active),
         "parties": cfg.parties,
         "loss": cfg.loss or active.default_loss,
         "models": [cfg.model_of(place) for place in range(cfg.parties)],

@@ -23,6 +23,12 @@ err = Console(stderr=True, highlight=False)
 MOST_CLASSES = 10
 """Of a confusion matrix that is printed."""
 
+ENDINGS = {
+    "stop-drop": "the validation accuracy had fallen",
+    "target-epsilon": "one more, with the test rows, would have exceeded target-epsilon",
+}
+"""What ended a training before its last epoch was over."""
+
 
 def say(text: str) -> None:
     """Print one line as it is, brackets and all."""
@@ -162,8 +168,8 @@ def print_result(result: Mapping[str, Any], cfg: RunConfig) -> None:
 def ending(result: Mapping[str, Any]) -> list[str]:
     """Say why training ended, and which weights count, where it is not as always."""
     told = []
-    if result["ended_by"] == "stop-drop":
-        told.append(f"training ended at step {result['steps']}: the validation accuracy had fallen")
+    if why := ENDINGS.get(result["ended_by"]):
+        told.append(f"training ended at step {result['steps']}: {why}")
     if result["counting_step"] != result["steps"]:
         told.append(f"the weights of step {result['counting_step']} count: the best on validation")
     return told
@@ -222,22 +228,19 @@ def print_protections(result: Mapping[str, Any]) -> None:
     if result["protections"]:
         say(f"protected by {'; '.join(result['protections'])}")
     if privacy := result["client_privacy"]:
-        print_client_privacy(privacy, result["steps"])
+        print_client_privacy(privacy)
     for text in result["unprotected"]:
         out.print(Text.assemble(("UNPROTECTED: ", "bold red"), text), soft_wrap=True)
 
 
-def print_client_privacy(privacy: Mapping[str, Any], steps: int) -> None:
-    """Print what each passive party's uploads cost, and whether that ended the training."""
+def print_client_privacy(privacy: Mapping[str, Any]) -> None:
+    """Print what each passive party's uploads cost."""
     most = max(sum(counts.values()) for counts in privacy["uploads"].values())
-    planned = privacy["planned"]["training"]
     say(
         f"epsilon {float(privacy['epsilon']):.4g} (of training {privacy['epsilon_training']:.4g}), "
         f"delta {privacy['delta']:g} for a passive party's data: {most} uploads with sigma "
         f"{privacy['sigma']:g}"
     )
-    if steps < planned:
-        say(f"training ended after {steps} of {planned} steps, before target-epsilon was exceeded")
 
 
 def readable(count: int) -> str:

@@ -84,6 +84,26 @@ def drawn(cfg: RunConfig, step: int) -> Sequence[int]:
     return sorted(order[: max(round(cfg.participation * K), 1)].tolist())
 
 
+def asked(cfg: RunConfig, step: int) -> Sequence[int]:
+    """Say which passive parties a step of training asks, a pure function of its arguments.
+
+    Parameters
+    ----------
+    cfg : RunConfig
+        Says whether they take turns, or a share of them is drawn.
+    step : int
+        From 0.
+
+    Returns
+    -------
+    sequence of int
+        Roster indices, in order.
+    """
+    if cfg.vafl_mode == "asynchronous":
+        return [turn(cfg.seed, step, cfg.parties - 1)]
+    return drawn(cfg, step)
+
+
 class Dropout(nn.Module):
     """Dropout that draws from its party's generator, never from torch's global one.
 

@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -18,9 +19,9 @@ from vfl_flower.errors import Interrupted, TrainingError
 from vfl_flower.exchange import Protocol, ask, tell
 from vfl_flower.ledger import DOWN, UP
 from vfl_flower.metrics import metrics_of
-from vfl_flower.names import member_name
+from vfl_flower.names import member_name, party_name
 from vfl_flower.observer import Evaluation
-from vfl_flower.randomness import batches
+from vfl_flower.randomness import asked, batches
 from vfl_flower.state import write_weights
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def evaluates(cfg: RunConfig, step: int, per_epoch: int) -> bool:
 
 
 def planned_uploads(cfg: RunConfig, rows: Mapping[str, Array]) -> Counter[str]:
-    """Return how often one party sends something in a whole run, at most and without repeats.
+    """Return how often the busiest party sends something in a whole run, without repeats.
 
     Parameters
     ----------
@@ -64,7 +65,38 @@ def planned_uploads(cfg: RunConfig, rows: Mapping[str, Array]) -> Counter[str]:
     steps, every = cfg.epochs * per_epoch, cfg.eval_every or per_epoch
     evaluations = cfg.epochs + steps // every - steps // math.lcm(per_epoch, every)
     in_chunks = evaluations * chunks(cfg, rows["validation"]) + chunks(cfg, rows["test"])
-    return Counter(training=steps, evaluation=in_chunks)
+    return Counter(training=_busiest(cfg, steps), evaluation=in_chunks)
+
+
+@cache
+def _busiest(cfg: RunConfig, steps: int) -> int:
+    """Return how many of the first steps ask the party that most of them ask."""
+    times = Counter(k for step in range(steps) for k in asked(cfg, step))
+    return max(times.values(), default=0)
+
+
+def due(cfg: RunConfig, rows: Mapping[str, Array], step: int) -> Counter[str]:
+    """Return what a party sends that this step asks, and after which the run could end.
+
+    Parameters
+    ----------
+    cfg : RunConfig
+        Of a method with one upload for each batch.
+    rows : mapping
+        The parts of the rows by name; see `rows_of`.
+    step : int
+        From 0.
+
+    Returns
+    -------
+    Counter
+        Uploads in ``training``, of the step, and in ``evaluation``, of the validation rows, if they
+        come next, and of the test rows.
+    """
+    uploads = Counter(training=1, evaluation=chunks(cfg, rows["test"]))
+    if evaluates(cfg, step + 1, steps_per_epoch(cfg, len(rows["train"]))):
+        uploads["evaluation"] += chunks(cfg, rows["validation"])
+    return uploads
 
 
 @dataclass
@@ -86,7 +118,7 @@ class Progress:
     kept_exchanges : int
         Exchanges of training when the passive parties last kept their weights.
     test : dict
-        Loss and accuracy on the test rows by party, once the run is over.
+        Loss and accuracy on the test rows by party, once they have been evaluated.
     parties_step, parties_exchanges : int
         Step of the passive parties' last checkpoint, and exchanges of training until then.
     metrics : dict
@@ -167,30 +199,52 @@ def ended(party: "ActiveParty") -> bool:
     return party.progress.fallen(party.cfg.stop_drop) or not affordable(party)
 
 
+def end_of(party: "ActiveParty") -> str:
+    """Say what ended a training that is over: ``stop-drop``, ``target-epsilon`` or ``epochs``."""
+    cfg, progress = party.cfg, party.progress
+    if progress.fallen(cfg.stop_drop):
+        return "stop-drop"
+    steps = cfg.epochs * steps_per_epoch(cfg, len(party.rows["train"]))
+    return "target-epsilon" if party.budget and progress.step < steps else "epochs"
+
+
 def affordable(party: "ActiveParty") -> bool:
     """Tell whether every party's privacy budget lasts for one more step, and for the test rows."""
     if party.budget is None:
         return True
-    cfg, rows = party.cfg, party.rows
-    due = Counter(training=1, evaluation=chunks(cfg, rows["test"]))
-    if evaluates(cfg, party.progress.step + 1, steps_per_epoch(cfg, len(rows["train"]))):
-        due["evaluation"] += chunks(cfg, rows["validation"])
-    return all(party.budget.allows(counts + due) for counts in party.uploaded.values())
+    step = party.progress.step
+    uploads, to = due(party.cfg, party.rows, step), {*map(party_name, asked(party.cfg, step))}
+    others = Counter(evaluation=uploads["evaluation"])
+    return all(
+        party.budget.allows(sent + (uploads if name in to else others))
+        for name, sent in party.uploaded.items()
+    )
 
 
 def finish(party: "ActiveParty") -> Protocol:
-    """Evaluate the test rows, and let every party write its final weights."""
+    """Evaluate the test rows, once, and let every party write its final weights.
+
+    A privacy budget may last for the test rows only once. So what they say is in a checkpoint
+    before anything else is done, and a run that goes on from there does not ask them again.
+    """
     if party.cfg.keep == "best":
         party.take_best()
         if party.ledger.exchanges["training"]:
             yield tell("take_best", purpose="upkeep")
+    if not party.progress.test:
+        yield from _test(party)
+        yield from checkpoint(party)
+    if party.folder is not None:
+        yield ask("save", purpose="upkeep")
+        write_weights(party.folder / WEIGHTS, party.net.state_dict())
+
+
+def _test(party: "ActiveParty") -> Protocol:
+    """Evaluate the test rows."""
     outputs, y = yield from predict(party, party.rows["test"])
     loss, accuracy = judged(party, outputs, y)
     party.progress.test = {"loss": loss, "accuracy": accuracy}
     party.progress.metrics = _by_party([metrics_of(output, y) for output in outputs])
-    if party.folder is not None:
-        yield ask("save", purpose="upkeep")
-        write_weights(party.folder / WEIGHTS, party.net.state_dict())
 
 
 def _check_finite(losses: list[float], step: int) -> None:
@@ -293,6 +347,8 @@ def checkpoint(party: "ActiveParty") -> Protocol:
         "seconds": progress.elapsed(),
         "losses": progress.losses,
         "records": [record.as_dict() for record in progress.records],
+        "test": progress.test,
+        "metrics": progress.metrics,
     }
     write_checkpoint(party, progress.step, state)
 
@@ -304,6 +360,7 @@ def restore(party: "ActiveParty", step: int) -> Protocol:
     party.progress.losses = state.pop("losses")
     for record in state.pop("records"):
         party.progress.add(Evaluation(**record))
+    party.progress.test, party.progress.metrics = state.pop("test"), state.pop("metrics")
     books = state.pop("ledger")
     if not party.ledger.exchanges:  # of another process; a run that went back has all it sent
         party.ledger.carry_over(books)

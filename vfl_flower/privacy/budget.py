@@ -14,7 +14,7 @@ from vfl_flower.privacy.gaussian import LEAST_SIGMA, MOST_SIGMA, Gaussian
 from vfl_flower.privacy.uploads import Counts
 from vfl_flower.ring import LIMIT
 from vfl_flower.shape import written
-from vfl_flower.training import chunks, planned_uploads
+from vfl_flower.training import due, planned_uploads
 
 DEVIATIONS = 8  # that blinding has room for; beyond that noise comes once in 10**15 numbers
 
@@ -42,7 +42,7 @@ class Budget:
     sigma : float
         The noise multiplier.
     planned : Counts
-        The uploads of one party if nothing is repeated.
+        The uploads of the busiest party if nothing is repeated.
     """
 
     cfg: RunConfig
@@ -117,12 +117,12 @@ def budget_of(cfg: RunConfig, total: int) -> Budget | None:
     budget = Budget(cfg, cfg.dp_sigma, planned)
     if not cfg.dp_sigma:
         budget = Budget(cfg, _sigma_for(cfg, budget.noised(planned)), planned)
-    least = Counts(training=min(planned["training"], 1), evaluation=chunks(cfg, rows["test"]))
+    least = due(cfg, rows, 0) if cfg.epochs else planned
     if not budget.allows(least):
         raise ConfigError(
             f"target-epsilon {cfg.target_epsilon:g} allows {budget.most} noised uploads with "
-            f"dp-sigma {cfg.dp_sigma:g}, and one step and the test rows take "
-            f"{budget.noised(least)}; use a larger dp-sigma, or 0 to find it"
+            f"dp-sigma {cfg.dp_sigma:g}, and one step, what is evaluated after it and the test "
+            f"rows take {budget.noised(least)}; use a larger dp-sigma, or 0 to find it"
         )
     reach, limit = DEVIATIONS * budget.sigma * cfg.dp_clip, LIMIT / (cfg.parties - 1)
     if cfg.blinded and reach > limit:

@@ -1,5 +1,7 @@
 """A passive party's end of client-level differential privacy: every upload clipped and noised."""
 
+from functools import cached_property
+
 import torch
 from torch import Tensor
 
@@ -42,7 +44,7 @@ class ClientPrivacy(Part):
     def _who(self) -> str:
         return member_name(self.party.place)
 
-    @property
+    @cached_property
     def _uploads(self) -> Uploads:
         assert self.party.folder is not None  # noqa: S101  the constructor has looked
         return Uploads(self.party.folder)
@@ -117,9 +119,18 @@ class ClientPrivacy(Part):
                 "was sent"
             )
 
+    def begin(self) -> None:
+        """Make the count's file, without which no checkpoint is written; see `Uploads.begin`."""
+        if self.budget:
+            self._uploads.begin()
+
     def state_dict(self) -> State:
-        """Return what was sent last, and how many uploads there were: a floor, and no more."""
-        return {"counts": dict(self.counts()), "sent": self._sent}
+        """Return what was sent last, and how many uploads there were: a floor, and no more.
+
+        The floor is None before the count's file is made.
+        """
+        known = self._uploads.known if self.budget else None
+        return {"counts": None if known is None else dict(known), "sent": self._sent}
 
     def load_state_dict(self, state: State) -> None:
         """Compare; the count itself is never taken back.
@@ -127,11 +138,8 @@ class ClientPrivacy(Part):
         Raises
         ------
         PrivacyError
-            If the party's file knows of fewer uploads than there were.
+            If the party's file is gone, or knows of fewer uploads than there were.
         """
-        if not Counts(state["counts"]) <= self.counts():
-            raise PrivacyError(
-                f"{self._who}'s count of uploads is missing or cut short: {self._uploads.path}; "
-                "put it back, or start a new run"
-            )
+        if self.budget and state["counts"] is not None:
+            self._uploads.expect(Counts(state["counts"]))
         self._sent = state["sent"]

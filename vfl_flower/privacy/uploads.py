@@ -1,7 +1,8 @@
 """A party's count of what it has sent: on disk before each upload, and never taken back.
 
-The file has a letter for each upload, in order. No checkpoint holds it and no resume shortens it;
-a party that is built anew, or twice at once, goes on counting in the same one.
+The file has a letter for each upload, in order. It is made before the party's first checkpoint. No
+checkpoint holds it and no resume shortens it; a party that is built anew, or twice at once, goes on
+counting in the same one.
 """
 
 import fcntl
@@ -10,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+from vfl_flower.checkpoint import steps_kept
 from vfl_flower.errors import PrivacyError
 from vfl_flower.runs import refused
 
@@ -26,11 +28,48 @@ class Uploads:
     Parameters
     ----------
     folder : Path
-        The party's own.
+        The party's own, with its checkpoints.
+
+    Attributes
+    ----------
+    known : Counts or None
+        How many uploads there were at least. None as long as nothing says that the file was made.
     """
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
+        self.known: Counts | None = None
+
+    def begin(self) -> None:
+        """Make the file, unless it is there.
+
+        Raises
+        ------
+        PrivacyError
+            If it was there, and is gone or cut short; or it is damaged.
+        RunError
+            If it cannot be written.
+        """
+        with refused(self.path):
+            if not self.path.exists():
+                self._check_new()
+                self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                self.path.touch(mode=0o600)
+                _sync_name(self.path)
+            self._count(self.path.read_bytes())
+
+    def expect(self, counts: Counts) -> None:
+        """Hear that there were at least so many uploads.
+
+        Raises
+        ------
+        PrivacyError
+            If the file is missing, cut short or damaged.
+        RunError
+            If it cannot be read.
+        """
+        self.known = counts | (self.known or Counts())
+        self.counts()
 
     def counts(self) -> Counts:
         """Return what has been counted so far.
@@ -38,12 +77,15 @@ class Uploads:
         Raises
         ------
         PrivacyError
-            If the file is damaged.
+            If the file is missing, cut short or damaged.
         RunError
             If it cannot be read.
         """
         with refused(self.path):
-            return self._counts(self.path.read_bytes() if self.path.exists() else b"")
+            if self.path.exists():
+                return self._count(self.path.read_bytes())
+            self._check_new()
+            return Counts(dict.fromkeys(LETTERS, 0))
 
     def add(self, kind: str, allowed: Callable[[Counts], bool]) -> bool:
         """Count one more upload before it leaves, if that is allowed.
@@ -63,33 +105,43 @@ class Uploads:
         Raises
         ------
         PrivacyError
-            If the file is damaged.
+            If the file is missing, cut short or damaged.
         RunError
             If it cannot be written.
         """
-        with refused(self.path):
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self.path.touch(mode=0o600)
-            with self.path.open("ab+", buffering=0) as file:
-                fcntl.flock(file, fcntl.LOCK_EX)  # the same party may be built twice at once
-                file.seek(0)
-                earlier = file.read()
-                good = allowed(self._counts(earlier) + Counts([kind]))
-                if good:
-                    file.write(LETTERS[kind])
-                    os.fsync(file)
-                if good and not earlier:
-                    _sync_name(self.path)
-        return good
+        self.begin()
+        with refused(self.path), self.path.open("rb+", buffering=0) as file:
+            fcntl.flock(file, fcntl.LOCK_EX)  # the same party may be built twice at once
+            reached = self._count(file.read()) + Counts([kind])
+            if not allowed(reached):
+                return False
+            file.write(LETTERS[kind])
+            os.fsync(file)
+        self.known = reached
+        return True
 
-    def _counts(self, letters: bytes) -> Counts:
+    def _check_new(self) -> None:
+        """Refuse to do without the file where there must have been one."""
+        if self.known is not None or any(steps_kept(self.path.parent)):
+            raise self._lost()
+
+    def _count(self, letters: bytes) -> Counts:
         counts = Counts({kind: letters.count(letter) for kind, letter in LETTERS.items()})
         if counts.total() != len(letters):
             raise PrivacyError(
                 f"{self.path} is damaged: it counts this party's uploads, and what they have cost "
                 "cannot be told without; start a new run"
             )
+        if not (self.known or Counts()) <= counts:
+            raise self._lost()
+        self.known = counts
         return counts
+
+    def _lost(self) -> PrivacyError:
+        return PrivacyError(
+            f"{self.path.parent.name}'s count of uploads is missing or cut short: {self.path}; put "
+            "it back, or start a new run"
+        )
 
 
 def _sync_name(path: Path) -> None:
