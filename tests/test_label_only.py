@@ -96,11 +96,13 @@ def test_the_result_says_so(
     method: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "run"
-    flags = ["--epochs", "1", "--models", "mlp", "--bounds", "on", "--top-layers", "2"]
+    flags = ["--epochs", "1", "--models", "mlp", "--bounds", "on"]
+    flags += [] if METHODS[method].network else ["--top-layers", "2"]
     apart = ["--method", method, "--active-columns", "none", "--party-randomness", "private"]
     assert run([*flags, *apart, "--out", str(out)]) == 0
     result = json.loads((out / "result.json").read_text())
-    assert result["models"] == ["mlp" if METHODS[method].pools else "none", *["mlp"] * 3]
+    each = METHODS[method].network or "mlp"
+    assert result["models"] == ["mlp" if METHODS[method].pools else "none", *[each] * 3]
     assert result["bounds"]["local"] == result["majority_share"]
     assert result["bounds"]["central"] > 0.3
     assert result["test_accuracy"]["active"] > 0.3
