@@ -270,7 +270,7 @@ def test_the_central_bound_holds_no_column_that_nobody_has() -> None:
     "made",
     ["strips:rows", "grid:2x3", "columns", "overlapping:13", "importance:1", "correlation:1"],
 )
-@settings(max_examples=10)
+@settings(max_examples=5)
 @given(data=st.data())
 def test_shares_that_are_kept_are_those_of_all_parties(made: str, data: st.DataObject) -> None:
     numbers = data.draw(st.lists(st.integers(0, 5), min_size=1, unique=True))
