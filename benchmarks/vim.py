@@ -44,7 +44,7 @@ PAPER = {
 ADMM = PAPER | {"method": "vimadmm", "heads": "ridge"}
 LOGITS = PAPER | {"method": "vimadmm_j"}
 SHORT = {"epochs": "2"}
-NOISED = {"dp-eval": "clear", "dp-clip": "0.001", "keep": "last", "stop-drop": "0"}
+NOISED = {"dp-eval": "clear", "dp-clip": "0.001", "epochs": "3"}
 
 
 def baseline(method: str, rate: str, epochs: str, steps: str = "1") -> dict[str, str]:
@@ -72,11 +72,12 @@ EXPERIMENTS: dict[str, Mapping[str, str]] = {
     **{f"rho {rho}": ADMM | SHORT | {"rho": f"{rho}"} for rho in (0.5, 2)},
     "one noisy party": ADMM | SHORT | {"column-noise": "7:1"},
     "half the parties a round": ADMM | SHORT | {"participation": "0.5"},
+    "all noised": LOGITS | NOISED | {"target-epsilon": "8", "dp-eval": "noised"},
     "long tail": ADMM | {"epochs": "4", "long-tail": "10"},
     "100 parties": ADMM | SHORT | {"parties": "101", "partition": "overlapping:14"},
     "100 parties, j": LOGITS | SHORT | {"parties": "101", "partition": "overlapping:14"},
     **{
-        f"{name} epsilon {epsilon}": flags | NOISED | {"epochs": "1", "target-epsilon": epsilon}
+        f"{name} epsilon {epsilon}": flags | NOISED | {"target-epsilon": epsilon}
         for epsilon in ("8", "1")
         for name, flags in (
             ("vimadmm", ADMM | {"heads": "sgd"}),
