@@ -275,12 +275,16 @@ def test_a_party_at_work_misses_its_count(lose: Callable[[Path], object], tmp_pa
     assert left == (path.exists() and path.read_bytes())  # none was begun in its place
 
 
-def test_a_party_with_checkpoints_begins_no_count(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kept", [1, 2])
+def test_a_party_with_checkpoints_begins_no_count(kept: int, tmp_path: Path) -> None:
     """Not even if it is asked for something before it is taken back to one of them."""
     cfg, out = configured("splitnn"), tmp_path / "run"
     with pytest.raises(Interrupted):
         Sitting(cfg, out).run(3)
-    (out / "party-2" / "uploads").unlink()
+    checkpoints = sorted((out / "party-2").glob("checkpoint-*"))
+    assert len(checkpoints) == 2  # of steps 0 and 3
+    for path in (*checkpoints[kept:], out / "party-2" / "uploads"):
+        path.unlink()
     reply, _, metrics = asked(build_passive(cfg, 1, out), 1, "embed", ROWS)
     assert reply == []
     assert "party-2's count of uploads is missing" in metrics["message"]

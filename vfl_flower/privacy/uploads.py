@@ -122,7 +122,7 @@ class Uploads:
 
     def _check_new(self) -> None:
         """Refuse to do without the file where there must have been one."""
-        if self.known is not None or any(steps_kept(self.path.parent)):
+        if self.known is not None or steps_kept(self.path.parent):  # step 0 counts too
             raise self._lost()
 
     def _count(self, letters: bytes) -> Counts:
