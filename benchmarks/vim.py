@@ -62,7 +62,9 @@ EXPERIMENTS: dict[str, Mapping[str, str]] = {
     "vimadmm": ADMM | {"epochs": "5"},
     "vimadmm_j": LOGITS | {"epochs": "6"},
     "vimadmm sgd heads": ADMM | SHORT | {"heads": "sgd"},
-    "vimadmm deep heads": ADMM | SHORT | {"heads": "sgd", "top-layers": "2"},
+    "vimadmm deep heads": ADMM
+    | SHORT
+    | {"heads": "sgd", "top-layers": "2", "local-steps": "2", "learning-rates": "0.05"},
     "splitnn": baseline("splitnn", "0.1", "20"),
     "vafl": baseline("vafl", "0.3", "30"),
     "fedbcd": baseline("fedbcd", "0.01", "15", "5"),
