@@ -53,9 +53,7 @@ class VAFL(SplitNN):
 
     def __init__(self, member: Member, y: Tensor, rows: dict[str, Array]) -> None:
         super().__init__(member, y, rows)
-        in_turns = self.cfg.vafl_mode == "asynchronous"
-        kept = len(self.x) if in_turns else 0  # rows; where all take part, nothing is old
-        self.known = LastKnown(self.parties - 1, kept, self.cfg.embedding_dim)
+        self.known = LastKnown.of_run(self.cfg, len(self.x), self.cfg.embedding_dim)
         self.alpha = nn.Parameter(torch.full((self.cfg.holders,), 1 / self.cfg.holders))
         self.net.register_parameter("aggregation_weights", self.alpha)
         self.descent.add(self.alpha)

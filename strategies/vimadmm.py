@@ -69,8 +69,7 @@ class VIMADMM(ActiveParty):
         super().__init__(member, y, rows)
         cfg, classes = self.cfg, self.supervision.classes
         self.duals = Duals(len(y), classes, cfg.rho)
-        remembered = len(y) if cfg.participation < 1 else 0
-        self.known = LastKnown(cfg.parties - 1, remembered, cfg.embedding_dim)
+        self.known = LastKnown.of_run(cfg, len(y), cfg.embedding_dim)
         with self.randomness.building():
             heads = [
                 head_of(cfg.embedding_dim, classes, cfg.top_layers or 1) for _ in range(cfg.holders)

@@ -70,8 +70,7 @@ class VIMADMMJ(ActiveParty):
         check_head(self)
         cfg, classes = self.cfg, self.supervision.classes
         self.duals = Duals(len(y), classes, cfg.rho)
-        remembered = len(y) if cfg.participation < 1 else 0
-        self.known = LastKnown(cfg.parties - 1, remembered, classes)
+        self.known = LastKnown.of_run(cfg, len(y), classes)
 
     def protocol(self) -> Protocol:
         """Agree on keys, then train."""

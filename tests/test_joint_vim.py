@@ -18,7 +18,7 @@ from vfl_flower.data import labels_of
 from vfl_flower.errors import ConfigError, NetworkError
 from vfl_flower.local import run_local
 from vfl_flower.losses import LOSSES
-from vfl_flower.randomness import drawn
+from vfl_flower.randomness import asked, drawn
 from vfl_flower.registry import METHODS
 
 VIM = replace(FIFTY, method="vimadmm", local_steps=3)
@@ -114,6 +114,14 @@ class Method(torch.nn.Module):
     def decide(self, embedding: torch.Tensor) -> torch.Tensor:
         logits: torch.Tensor = self.last(embedding)
         return logits
+
+
+@both
+def test_turns_are_vafl_s_alone(cfg: RunConfig) -> None:
+    """What another method's knob says changes nothing, as with all others."""
+    turns = replace(cfg, vafl_mode="asynchronous")
+    assert list(asked(turns, 0)) == [0, 1, 2]
+    assert_equal(distributed(turns), distributed(cfg))
 
 
 def test_parties_are_drawn_alike_often() -> None:

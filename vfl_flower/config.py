@@ -281,6 +281,16 @@ class RunConfig:
         """How many parties hold columns: all, or the passive ones alone."""
         return self.parties - (self.active_columns == "none")
 
+    @property
+    def in_turns(self) -> bool:
+        """Whether a step of training asks one passive party, each in its turn."""
+        return self.method == "vafl" and self.vafl_mode == "asynchronous"
+
+    @property
+    def asks_all(self) -> bool:
+        """Whether every step of training asks every passive party."""
+        return not self.in_turns and self.participation == 1
+
     def blank(self, place: int) -> bool:
         """Tell whether a party has no columns, and a network that does nothing."""
         return place == 0 and self.holders < self.parties and not METHODS[self.method].pools

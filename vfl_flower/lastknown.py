@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from vfl_flower.codec import Array
+from vfl_flower.config import RunConfig
 from vfl_flower.errors import ProtocolError
 from vfl_flower.exchange import Replies
 from vfl_flower.names import party_name
@@ -34,6 +35,11 @@ class LastKnown:
 
     def __init__(self, parties: int, rows: int, width: int) -> None:
         self.values = torch.zeros(parties, rows, width)
+
+    @classmethod
+    def of_run(cls, cfg: RunConfig, rows: int, width: int) -> "LastKnown":
+        """Return the memory that a run needs: none, where all are asked and nothing is old."""
+        return cls(cfg.parties - 1, 0 if cfg.asks_all else rows, width)
 
     def put(self, party: int, rows: Array, values: Tensor) -> None:
         """Note what the party with this roster index sent of some rows: (B,), (B, width).

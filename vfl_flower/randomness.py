@@ -99,7 +99,7 @@ def asked(cfg: RunConfig, step: int) -> Sequence[int]:
     sequence of int
         Roster indices, in order.
     """
-    if cfg.vafl_mode == "asynchronous":
+    if cfg.in_turns:
         return [turn(cfg.seed, step, cfg.parties - 1)]
     return drawn(cfg, step)
 
