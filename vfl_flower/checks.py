@@ -108,12 +108,9 @@ def _admm(cfg: RunConfig) -> None:
     """Refuse what the ADMM cannot do."""
     method = METHODS[cfg.method]
     _one_of(cfg, "heads", ("sgd", "ridge"))
-    if not LEAST_RHO <= cfg.rho <= MOST_RHO:
-        raise ConfigError(f"rho must lie between {LEAST_RHO} and {MOST_RHO:g}, not {cfg.rho}")
-    if not 0 <= cfg.beta <= MOST_RHO:
-        raise ConfigError(f"beta must lie between 0 and {MOST_RHO:g}, not {cfg.beta}")
-    if not 0 <= cfg.head_rate <= MOST_RHO:
-        raise ConfigError(f"head-rate must lie between 0 and {MOST_RHO:g}, not {cfg.head_rate}")
+    _between(cfg, LEAST_RHO, MOST_RHO, "rho")
+    _between(cfg, 0, MOST_RHO, "beta")
+    _between(cfg, 0, MOST_RHO, "head_rate")
     if not 0 < cfg.participation <= 1:
         raise ConfigError(f"participation must be a share up to 1, not {cfg.participation}")
     if cfg.participation < 1 and not method.admm:
@@ -160,8 +157,7 @@ def _column_noise(cfg: RunConfig) -> None:
 
 def _long_tail(cfg: RunConfig) -> None:
     """Refuse a tail that is none, that a schedule would not follow, or that tells labels."""
-    if not 1 <= cfg.long_tail <= MOST_TAIL:
-        raise ConfigError(f"long-tail must lie between 1 and {MOST_TAIL:g}, not {cfg.long_tail}")
+    _between(cfg, 1, MOST_TAIL, "long_tail")
     if cfg.long_tail > 1 and cfg.schedule == "cosine":
         raise ConfigError(
             "long-tail leaves fewer training rows, and only the active party knows how many: the "

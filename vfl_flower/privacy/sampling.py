@@ -91,10 +91,15 @@ def discrete_laplace(rate: Fraction, count: int, entropy: Entropy = os.urandom) 
         (count,).
     """
     s, t = rate.numerator, rate.denominator
+    return _accepted(count, lambda missing: _laplace_try(s, t, missing, entropy))
+
+
+def _accepted(count: int, attempt: Callable[[int], tuple[Integers, Flags]]) -> Integers:
+    """Draw samples by rejection: try for all that are missing, until each was good once."""
     drawn = np.empty(count, np.int64)
     missing = np.arange(count)
     while missing.size:
-        tried, good = _laplace_try(s, t, missing.size, entropy)
+        tried, good = attempt(missing.size)
         drawn[missing[good]] = tried[good]
         missing = missing[~good]
     return drawn
@@ -132,12 +137,10 @@ def discrete_gaussian(sigma: int, count: int, entropy: Entropy = os.urandom) -> 
     ndarray of int64
         (count,).
     """
-    drawn = np.empty(count, np.int64)
-    missing = np.arange(count)
-    while missing.size:
-        tried = discrete_laplace(Fraction(1, sigma), missing.size, entropy)
+
+    def attempt(missing: int) -> tuple[Integers, Flags]:
+        tried = discrete_laplace(Fraction(1, sigma), missing, entropy)
         excess = (np.abs(tried) - sigma) ** 2
-        good = bernoulli_exp_beyond(excess, 2 * sigma**2, entropy)
-        drawn[missing[good]] = tried[good]
-        missing = missing[~good]
-    return drawn
+        return tried, bernoulli_exp_beyond(excess, 2 * sigma**2, entropy)
+
+    return _accepted(count, attempt)
