@@ -5,32 +5,23 @@ Its network's decision net is not used.
 
 from torch import Tensor
 
+from clients.splitnn import SplitNNClient
 from vfl_flower.data import DATASETS
 from vfl_flower.errors import ProtocolError
 from vfl_flower.heads import descend, head_of
 from vfl_flower.member import Member
-from vfl_flower.passive import PassiveParty, phase
-from vfl_flower.tape import Tape
+from vfl_flower.passive import phase
 
 
-class VIMADMMClient(PassiveParty):
+class VIMADMMClient(SplitNNClient):
     """Embeds its columns, and takes tau steps on its own part of the augmented Lagrangian."""
-
-    parts = (Tape,)
-    tape: Tape
 
     def __init__(self, member: Member) -> None:
         super().__init__(member)
-        self.tape.passes = {"embed": self.embed_rows}
         classes = DATASETS[self.cfg.dataset].classes
         with self.randomness.building():  # what it starts from is overwritten, and nobody's draw
             head = head_of(self.cfg.embedding_dim, classes, self.cfg.top_layers or 1)
         self.head = head.requires_grad_(False).eval()
-
-    @phase
-    def embed(self, rows: Tensor) -> Tensor:  # (B,) int32 -> (B, D)
-        """Begin a round: H_k."""
-        return self.privacy.upload(self.tape.start("embed", rows))
 
     @phase(after="embed")
     def update(self, v: Tensor, *W_k: Tensor) -> None:  # (B, C), the weights of its head ->
@@ -42,8 +33,3 @@ class VIMADMMClient(PassiveParty):
         rows, H_k = self.tape["embed"]
         o_0 = self.head(self.privacy.sent(H_k)).detach()
         descend(self, rows, H_k, self.head, o_0, v)
-
-    @phase(training=False)
-    def embed_only(self, rows: Tensor) -> Tensor:  # (B,) int32 -> (B, D)
-        """Embed rows without learning from them."""
-        return self.privacy.upload(self.embed_rows(rows))

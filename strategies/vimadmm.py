@@ -145,7 +145,4 @@ class VIMADMM(ActiveParty):
     def figures(self) -> dict[str, float]:
         """Return the norm of each head: how much its party counts."""
         first = self.parties - len(self.heads)
-        names = (member_name(first + n) for n in range(len(self.heads)))
-        return {
-            f"head_of_{name}": norm for name, norm in zip(names, norms(self.heads), strict=True)
-        }
+        return {f"head_of_{member_name(k)}": n for k, n in enumerate(norms(self.heads), first)}

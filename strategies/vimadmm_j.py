@@ -48,22 +48,20 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from vfl_flower.active import ActiveParty
+from strategies.agg_vfl import AggVFL
 from vfl_flower.admm import Duals
-from vfl_flower.blinding import agree_keys
 from vfl_flower.codec import Array
 from vfl_flower.exchange import Protocol, Replies, ask, tell
 from vfl_flower.heads import check_head, descend_in_turns
 from vfl_flower.lastknown import LastKnown
 from vfl_flower.member import Member
 from vfl_flower.randomness import asked
-from vfl_flower.training import train
 
 
-class VIMADMMJ(ActiveParty):
+class VIMADMMJ(AggVFL):
     """One prediction, the sum of everybody's; labels enter through z alone."""
 
-    remembers = (*ActiveParty.remembers, "duals", "known")
+    remembers = (*AggVFL.remembers, "duals", "known")
 
     def __init__(self, member: Member, y: Tensor, rows: dict[str, Array]) -> None:
         super().__init__(member, y, rows)
@@ -72,12 +70,7 @@ class VIMADMMJ(ActiveParty):
         self.duals = Duals(len(y), classes, cfg.rho)
         self.known = LastKnown.of_run(cfg, len(y), classes)
 
-    def protocol(self) -> Protocol:
-        """Agree on keys, then train."""
-        yield from agree_keys(self.cfg)
-        yield from train(self)
-
-    def predict(self, rows: Array) -> tuple[Tensor, Tensor]:  # (B,) -> (B, D), (B, C)
+    def halves(self, rows: Array) -> tuple[Tensor, Tensor]:  # (B,) -> (B, D), (B, C)
         """Return H_0 and o_0, each with its own part of the graph."""
         H_0 = self.embed_rows(rows)
         return H_0, self.decide(H_0.detach())
@@ -85,12 +78,12 @@ class VIMADMMJ(ActiveParty):
     def step(self, rows: Array, y: Tensor) -> Protocol:
         """Take one round on a batch; return the loss of the prediction at its beginning."""
         to = asked(self.cfg, self.progress.step)
-        replies = yield ask("predict", rows, own=lambda: self.predict(rows), to=to)
+        replies = yield ask("predict", rows, own=lambda: self.halves(rows), to=to)
         H_0, o_0 = replies.own[0], replies.own[1].detach()
         a = o_0 + self.sum_of(replies, to, rows)
         z, dual = self.duals.update(torch.from_numpy(rows), a, self.supervision.target(a, y))
         v = dual + self.cfg.rho * (a - z)
-        yield tell("update", v, own=lambda: self.learn(rows, H_0, o_0, v), to=to)
+        yield tell("update", v, own=lambda: self.descend(rows, H_0, o_0, v), to=to)
         return [self.loss(a, y).item()]
 
     def sum_of(self, replies: Replies, to: Sequence[int], rows: Array) -> Tensor:
@@ -99,14 +92,7 @@ class VIMADMMJ(ActiveParty):
             return replies.sum()
         return torch.stack(self.known.latest(replies, to, rows)).sum(0)
 
-    def learn(self, rows: Array, H_0: Tensor, o_0: Tensor, v: Tensor) -> None:
+    def descend(self, rows: Array, H_0: Tensor, o_0: Tensor, v: Tensor) -> None:
         """Update W_0 and h_0 by Eq. 22 and 23, if there are columns."""
         if self.cfg.holders == self.parties:
             descend_in_turns(self, torch.from_numpy(rows), H_0, o_0, v)
-
-    def infer(self, rows: Array) -> Protocol:
-        """Return the one prediction for some rows."""
-        replies = yield ask(
-            "predict_only", rows, own=lambda: self.predict(rows)[1], purpose="evaluation"
-        )
-        return [replies.own + replies.sum()]
