@@ -23,7 +23,7 @@ class CVFLClient(FedBCDClient):
 
     def __init__(self, member: Member) -> None:
         super().__init__(member)
-        self.compression = compression_of(self.cfg.compression, self.cfg.embedding_dim)
+        self.compression = compression_of(self.cfg.compressed, self.cfg.embedding_dim)
         classes = DATASETS[self.cfg.dataset].classes
         self.lessons = Lessons(self.cfg, classes)
         with self.randomness.building():  # what it starts from is overwritten, and nobody's draw

@@ -56,7 +56,7 @@ class CVFL(FedBCD):
 
     def __init__(self, member: Member, y: Tensor, rows: dict[str, Array]) -> None:
         super().__init__(member, y, rows)
-        self.compression = compression_of(self.cfg.compression, self.cfg.embedding_dim)
+        self.compression = compression_of(self.cfg.compressed, self.cfg.embedding_dim)
         self.error = Mean()
         if self.cfg.labels_shared and ":" in self.cfg.model_of(0):
             raise ConfigError(

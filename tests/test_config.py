@@ -63,8 +63,18 @@ GOOD: dict[str, st.SearchStrategy[object]] = {
     "local-epochs": st.integers(5, 10**6),
     "local-output": st.just("softmax"),
     "aggregation": st.just("average"),
+    "cut": st.sampled_from(("1C", "2C", "7C+3M")),
+    "width": st.floats(0.01, 0.99),
+    "padding": st.just("zeros"),
+    "model-transfer": st.just(False),
+    "pretrain-epochs": st.integers(21, 10**6),
+    "extractor-rate": st.floats(1e-9, 1e-6),
+    "decoder-rate": st.floats(0.002, 10),
+    "local-patience": st.integers(3, 10**6),
+    "views": st.integers(2, 100),
+    "augment": st.sampled_from(("flip", "crop")),
     "top-gradient": st.just("after"),
-    "compression": st.sampled_from(("none", "topk:0.25", "topk:1", "quantize:1", "quantize:16")),
+    "compression": st.sampled_from(("none", "float16", "topk:0.25", "topk:1", "quantize:16")),
     "local-steps": st.integers(5, 10**6),
     "share-labels": st.just(True),
     "vafl-mode": st.just("asynchronous"),
@@ -125,6 +135,16 @@ BAD: list[tuple[str, object]] = [
     ("local-epochs", 0),
     ("local-output", "logits"),
     ("aggregation", "median"),
+    ("cut", "2C"),  # of a method whose networks are not
+    ("cut", ""),
+    *(("width", width) for width in (0.0, -1.0, 5.0, float("nan"))),
+    ("padding", "reflect"),
+    ("pretrain-epochs", -1),
+    *(("extractor-rate", rate) for rate in (0.0, -1.0, float("nan"), float("inf"))),
+    *(("decoder-rate", rate) for rate in (0.0, -1.0, float("nan"), float("inf"))),
+    ("local-patience", -1),
+    *(("views", views) for views in (0, -1, 101)),
+    ("augment", "rotate"),
     ("top-gradient", "never"),
     ("vafl-mode", "async"),
     *(("rho", rho) for rho in (0.0, -1.0, 1001.0, float("nan"))),
@@ -193,7 +213,8 @@ def test_every_knob_is_tried_below() -> None:
     """A new knob must come with good and, unless it takes anything, bad values."""
     assert set(GOOD) == set(KNOBS)
     assert set(KNOBS) - {key for key, _ in BAD} == {
-        *("data-dir", "download", "out", "tensorboard", "force-sensitivity", "share-labels")
+        *("data-dir", "download", "out", "tensorboard", "force-sensitivity", "share-labels"),
+        "model-transfer",
     }
 
 
@@ -214,6 +235,13 @@ def test_every_knob_says_what_it_means() -> None:
         assert each.metadata["group"]
 
 
+UNCUT = {
+    *("partition", "models", "weights", "top-layers", "active-columns", "model-transfer"),
+    *("heads", "participation"),
+}
+"""Knobs that networks which are cut in two do not go with, or not with all values."""
+
+
 def whole(values: dict[str, object]) -> dict[str, object]:
     """Add what some knobs need, a method or a mechanism, and leave out what they cannot have."""
     of_noise = {"label-epsilon", "label-sensitivity", "force-sensitivity"}
@@ -230,6 +258,8 @@ def whole(values: dict[str, object]) -> dict[str, object]:
         values = values | {"label-privacy": "laplace"}
     if set(map(kebab, UNNOISED)) & set(values):
         values = {"dp-sigma": 2.0, "method": "splitnn"} | values
+    if {"cut", "width", "views"} & set(values):
+        values = {k: v for k, v in values.items() if k not in UNCUT} | {"method": "adptvfedconv"}
     return values
 
 

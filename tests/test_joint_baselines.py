@@ -65,7 +65,7 @@ CASES: dict[str, Knobs] = {
 
 def step_of(cfg: RunConfig) -> Step:
     """Return the joint program of a configuration."""
-    compression = cfg.compression if cfg.method == "c_vfl" else "none"
+    compression = cfg.compressed
     in_several_steps = partial(
         several_steps,
         compression=compression_of(compression, cfg.embedding_dim),

@@ -35,7 +35,7 @@ def go_down(net: nn.Linear, descent: Descent, steps: range) -> None:
 def rates(schedule: str, steps: int) -> list[float]:
     """Return the learning rate of each step, as the optimiser has it."""
     net = small_net()
-    descent = Descent(net, "sgd", 0.2, schedule, steps)
+    descent = Descent({net: 0.2}, "sgd", schedule, steps)
     seen = []
     for step in range(steps):
         descent.down(loss_of(net, step))
@@ -62,7 +62,7 @@ def test_cosine_never_rises_again_nor_turns_negative() -> None:
 
 def test_a_run_of_one_or_no_step_works() -> None:
     assert rates("cosine", 1) == [0.2]
-    Descent(small_net(), "sgd", 0.2, "cosine", 0)
+    Descent({small_net(): 0.2}, "sgd", "cosine", 0)
 
 
 def test_every_optimizer_has_a_default_rate() -> None:
@@ -73,7 +73,7 @@ def test_every_optimizer_has_a_default_rate() -> None:
 def test_it_goes_down(optimizer: str) -> None:
     net = small_net()
     before = loss_of(net, 2).item()
-    descent = Descent(net, optimizer, 0.01, "constant", STEPS)
+    descent = Descent({net: 0.01}, optimizer, "constant", STEPS)
     for _ in range(STEPS):
         descent.down(loss_of(net, 2))
     assert loss_of(net, 2).item() < before
@@ -83,7 +83,7 @@ def test_momentum_is_not_plain_descent() -> None:
     ends = []
     for optimizer in ("sgd", "momentum"):
         net = small_net()
-        go_down(net, Descent(net, optimizer, 0.01, "constant", STEPS), range(STEPS))
+        go_down(net, Descent({net: 0.01}, optimizer, "constant", STEPS), range(STEPS))
         ends.append(net.weight.detach())
     assert not torch.equal(*ends)
 
@@ -93,7 +93,7 @@ def test_a_parameter_that_is_added_learns_as_the_others_do(optimizer: str) -> No
     """Two halves of one network, the second added: the same as the network whole."""
     whole, part = small_net(), small_net()
     bias, part.bias = part.bias, None  # type: ignore[assignment]
-    descents = [Descent(net, optimizer, 0.1, "cosine", STEPS) for net in (whole, part)]
+    descents = [Descent({net: 0.1}, optimizer, "cosine", STEPS) for net in (whole, part)]
     part.register_parameter("bias", bias)
     descents[1].add(bias)
     for net, descent in zip((whole, part), descents, strict=True):
@@ -105,7 +105,7 @@ def test_a_parameter_that_is_added_learns_as_the_others_do(optimizer: str) -> No
 
 def test_zero_forgets_gradients() -> None:
     net = small_net()
-    descent = Descent(net, "sgd", 0.1, "constant", STEPS)
+    descent = Descent({net: 0.1}, "sgd", "constant", STEPS)
     loss_of(net, 1).backward()
     descent.zero()
     before = net.weight.clone()
@@ -120,7 +120,7 @@ def test_it_continues_from_a_checkpoint_bit_for_bit(
 ) -> None:
     half = STEPS // 2
     net = small_net()
-    descent = Descent(net, optimizer, 0.05, schedule, STEPS)
+    descent = Descent({net: 0.05}, optimizer, schedule, STEPS)
     go_down(net, descent, range(half))
     write_state(tmp_path / "state", {"net": net.state_dict(), "descent": descent.state_dict()})
     go_down(net, descent, range(half, STEPS))
@@ -130,7 +130,7 @@ def test_it_continues_from_a_checkpoint_bit_for_bit(
         state = read_state(tmp_path / "state")
         again = small_net()
         again.load_state_dict(state["net"])
-        fresh = Descent(again, optimizer, 0.05, schedule, STEPS)
+        fresh = Descent({again: 0.05}, optimizer, schedule, STEPS)
         if restored:
             fresh.load_state_dict(state["descent"])
             assert fresh.taken == half

@@ -78,7 +78,7 @@ def stepped(optimizer: str, steps: int) -> tuple[nn.Linear, torch.optim.Optimize
     net = nn.Linear(3, 2)
     nn.init.ones_(net.weight)
     nn.init.zeros_(net.bias)
-    made = OPTIMIZERS[optimizer](net.parameters(), 0.1)
+    made = OPTIMIZERS[optimizer]([{"params": [*net.parameters()]}], 0.1)
     descend(net, made, range(steps))
     return net, made
 

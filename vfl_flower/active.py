@@ -79,7 +79,7 @@ class ActiveParty(Member, Strategy):
     default_loss: ClassVar[str] = "cross-entropy"
     top: ClassVar[str] = ""
     """What its decision net takes if not its own embedding: all of them, "joined" side by side,
-    (B, (K + 1) D), or "added" up, (B, D)."""
+    (B, (K + 1) D), "added" up, (B, D), or, of feature maps, "tiled" to those of whole images."""
 
     layers: ClassVar[int] = 1
     """How many linear layers its decision net has unless the run says otherwise."""

@@ -46,7 +46,7 @@ def build_member(
     folder : Path, optional
         Where it writes.
     top : str
-        What its decision net takes; see `ActiveParty.top`.
+        What its decision net takes; see `ActiveParty.top`; or the "mirror" of its extractor.
     layers : int
         How many linear layers its decision net has, unless the network is a user's own.
 
@@ -59,17 +59,17 @@ def build_member(
     randomness = Randomness(None if private else public_origin(cfg.seed, place))
     try:
         with randomness.building():
-            net = _network(cfg, place, x, cfg.embedding_dim)
+            net = _network(cfg, place, x, cfg.embedding_dim, top)
         width = cfg.embedding_dim * (cfg.holders if top == "joined" else 1)
-        own = ":" in cfg.model_of(place)
+        own = ":" in cfg.model_of(place) and not cfg.cut_at
         if top == "joined" and not isinstance(net.decide, nn.Module):
             raise NetworkError(
                 f"{cfg.method} builds the active party's `decide` anew, for the embeddings of all "
                 f"parties; that of '{cfg.model_of(place)}' must be an nn.Module, not a method"
             )
         deep = layers > 1 and not own
-        zeros = cfg.blank(place) and not top  # its logits stay as they are
-        if (private or top or deep) and not zeros and isinstance(net.decide, nn.Module):
+        kept = cfg.cut_at or (cfg.blank(place) and not top)  # whose logits stay as they are
+        if (private or top or deep) and not kept and isinstance(net.decide, nn.Module):
             # The active party can work the decision net out. Where it is private it must not tell
             # of the embedding net, so the two come from different states of the generator.
             with randomness.building():
@@ -88,13 +88,18 @@ def build_member(
         raise NetworkError(f"{text} ({type(error).__name__})", last_line(error)) from error
     randomness.attach(net)
     steps = cfg.epochs * steps_per_epoch(cfg, len(rows_of(cfg, len(x))["train"]))
-    descent = Descent(net, cfg.optimizer_of(place), cfg.rate_of(place), cfg.schedule, steps)
+    rates = {net: cfg.rate_of(place)}
+    descent = Descent(rates, cfg.optimizer_of(place), cfg.schedule, steps)
     return Member(cfg, place, x, net, descent, randomness, folder)
 
 
-def _network(cfg: RunConfig, place: int, x: Tensor, width: int) -> nn.Module:
+def _network(cfg: RunConfig, place: int, x: Tensor, width: int, top: str = "") -> nn.Module:
     """Build a party's network."""
     classes = DATASETS[cfg.dataset].classes
+    if cfg.cut_at:
+        from vfl_flower.cutting import cut_network  # it builds on torchvision, which is slow
+
+        return cut_network(cfg, tuple(x.shape[1:]), top)
     if cfg.blank(place):
         return blank(classes)
     return network(cfg.model_of(place))(tuple(x.shape[1:]), width, classes)
@@ -163,9 +168,8 @@ def build_passive(
     place = index + 1
     if place >= cfg.parties:
         raise ConfigError(f"there is no {member_name(place)} in a run with parties = {cfg.parties}")
-    member = build_member(
-        cfg, place, columns_of(cfg, place), folder and folder / member_name(place)
-    )
+    x, folder = columns_of(cfg, place), folder and folder / member_name(place)
+    member = build_member(cfg, place, x, folder, top="mirror" if client.mirrors else "")
     member.identity = identity
     party: PassiveParty = client(member)
     return party

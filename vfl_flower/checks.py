@@ -18,7 +18,9 @@ ADDRESS = re.compile(r"([\w.-]+|\[[0-9A-Fa-f:]+\]):\d{1,5}", re.ASCII)
 MOST_NOISE, MOST_TAIL = 1e6, 1e6
 LONGEST = 1e9  # seconds; Python cannot wait much longer
 LEAST_RHO, MOST_RHO = 0.001, 1000.0  # of what the z update is tested for
-COMPRESSION = re.compile(r"none|topk:(0?\.(?!0+$)\d{1,6}|1(\.0*)?)|quantize:([1-8]|16)")
+COMPRESSION = re.compile(
+    r"auto|none|float16|topk:(0?\.(?!0+$)\d{1,6}|1(\.0*)?)|quantize:([1-8]|16)"
+)
 
 
 def check(cfg: RunConfig) -> None:
@@ -71,10 +73,11 @@ def check(cfg: RunConfig) -> None:
     if not COMPRESSION.fullmatch(cfg.compression):
         raise ConfigError(
             "compression must be topk:SHARE with a share up to 1, quantize:BITS with 1 to 8 or 16 "
-            f"bits, or none, not '{cfg.compression}'"
+            f"bits, float16, none or auto, not '{cfg.compression}'"
         )
     _at_least(cfg, 1, "local_epochs", "local_steps")
     _active_columns(cfg)
+    _maps(cfg)
     _admm(cfg)
     _column_noise(cfg)
     _blinding(cfg)
@@ -102,6 +105,67 @@ def _active_columns(cfg: RunConfig) -> None:
             f"active-columns is none, and {cfg.method} needs columns at the active party; methods "
             f"that do not are {able}"
         )
+
+
+def _maps(cfg: RunConfig) -> None:
+    """Refuse what feature maps of tiles cannot be made of, or a cut that nothing is cut at."""
+    method = METHODS[cfg.method]
+    if not cfg.cut:
+        raise ConfigError("cut is empty; use auto, or name where networks are cut, as in 2C+1M")
+    _one_of(cfg, "padding", ("replicate", "zeros"))
+    _one_of(cfg, "augment", ("flip-crop", "flip", "crop"))
+    _between(cfg, 0.01, 4, "width")
+    _between(cfg, 1, 100, "views")
+    _between(cfg, 0, 10**9, "pretrain_epochs")
+    _between(cfg, 0, 10**9, "local_patience")
+    for key in ("extractor_rate", "decoder_rate"):
+        _rate(str(getattr(cfg, key)), kebab(key))
+    changed = [k for k in ("cut", "width", "views") if getattr(cfg, k) != getattr(RunConfig, k)]
+    if changed and not method.maps and not (method.alone and cfg.cut_at):
+        able = ", ".join(name for name, each in METHODS.items() if each.maps)
+        raise ConfigError(
+            f"{' and '.join(changed)} would change nothing: {cfg.method}'s networks are not cut in "
+            f"two; those of {able} are"
+        )
+    if method.maps:
+        _tiles(cfg)
+    if cfg.cut_at:
+        _cut(cfg)
+
+
+def _tiles(cfg: RunConfig) -> None:
+    """Refuse columns that are no tiles of a grid, one of each party."""
+    from vfl_flower.data import grid_for
+
+    deal = cfg.deal()
+    if deal.name != "grid":
+        raise ConfigError(
+            f"partition is {cfg.partition}, and {cfg.method} puts tiles together by their places; "
+            f"use {grid_for(cfg.parties)}"
+        )
+    tiles = deal.argument[0] * deal.argument[1]
+    if tiles != cfg.parties or (deal.kept and sorted(deal.kept) != list(range(tiles))):
+        raise ConfigError(
+            f"partition {cfg.partition} has {tiles} tiles, and {cfg.method} needs all of them, one "
+            f"from each of {cfg.parties} parties"
+        )
+
+
+def _cut(cfg: RunConfig) -> None:
+    """Refuse networks that cannot be cut in two, alike at all parties."""
+    models = {cfg.listed_model(place) for place in range(cfg.parties)}
+    fit = len(models) == 1 and (models == {"vgg16_bn"} or all(":" in name for name in models))
+    if not fit:
+        raise ConfigError(
+            f"models is {cfg.models}, and {cfg.method} needs one network for all parties that can "
+            "be cut in two: vgg16_bn, or your own package.module:Class"
+        )
+    for key in ("weights", "top_layers"):
+        if getattr(cfg, key) != getattr(RunConfig, key):
+            raise ConfigError(
+                f"{kebab(key)} is {getattr(cfg, key)!r}, which networks that are cut in two do not "
+                f"take; use {getattr(RunConfig, key)!r}"
+            )
 
 
 def _admm(cfg: RunConfig) -> None:
@@ -218,7 +282,7 @@ def _label_privacy(cfg: RunConfig) -> None:
             f"{cfg.method} noises no labels unless label-privacy says how: randomized-response, "
             "laplace or alibi"
         )
-    if cfg.label_noise and not METHODS[cfg.method].teaches:
+    if cfg.label_noise and not cfg.teaches:
         raise ConfigError(
             f"label-privacy is {cfg.label_noise}, and with {cfg.method} nothing that depends on "
             "labels leaves the active party; use label-privacy = auto or none"
@@ -306,10 +370,10 @@ def _model(entry: str) -> None:
         _name("models", entry, NETWORKS)
 
 
-def _rate(entry: str) -> None:
+def _rate(entry: str, key: str = "learning-rates") -> None:
     try:
         good = entry == "auto" or 0 < float(entry) <= FLOAT32_MAX
     except ValueError:
         good = False
     if not good:
-        raise ConfigError(f"learning-rates must be finite and positive, or auto, not '{entry}'")
+        raise ConfigError(f"{key} must be finite and positive, or auto, not '{entry}'")

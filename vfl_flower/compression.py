@@ -7,11 +7,13 @@
 ``quantize:BITS``
     Each number as one of 2**BITS levels, evenly from the message's least to its largest number. The
     error of a number is at most half the distance of two levels, (max - min) / (2**BITS - 1) / 2.
+``float16``
+    Each number to the nearest in half precision: 11 significant bits, and nothing beyond 65504.
 ``none``
     As they are.
 
-Payload bytes of B rows: 4Bk + ceil(Bk ceil(log2 D) / 8); 8 + ceil(BD BITS / 8); 4BD. Numbers that
-are rounded anew to float32 add that rounding to the error.
+Payload bytes of B rows: 4Bk + ceil(Bk ceil(log2 D) / 8); 8 + ceil(BD BITS / 8); 2BD; 4BD. Numbers
+that are rounded anew to float32 add that rounding to the error.
 """
 
 from abc import ABC, abstractmethod
@@ -83,19 +85,32 @@ class Compression(ABC):
         return to_tensor(self._read(message, rows))
 
 
-class Uncompressed(Compression):
-    """As they are."""
+class Floats(Compression):
+    """As they are, or in half precision.
+
+    Parameters
+    ----------
+    width : int
+        D.
+    dtype : str
+        ``float32`` or ``float16``.
+    """
+
+    def __init__(self, width: int, dtype: str) -> None:
+        super().__init__(width)
+        self.dtype = np.dtype(dtype)
 
     def compress(self, E: Tensor) -> Message:
-        """Write embeddings."""
-        return (to_array(E),)
+        """Write embeddings; what is too large becomes infinity."""
+        with np.errstate(over="ignore"):
+            return (to_array(E).astype(self.dtype, copy=False),)
 
     def layout(self, rows: int) -> list[tuple[str, tuple[int, ...]]]:
         """Return what a message consists of."""
-        return [("<f4", (rows, self.width))]
+        return [(self.dtype.str, (rows, self.width))]
 
     def _read(self, message: Sequence[Array], rows: int) -> Array:
-        return message[0]
+        return message[0].astype(np.float32, copy=False)
 
 
 class TopK(Compression):
@@ -175,11 +190,13 @@ class Quantized(Compression):
 
 
 def compression_of(text: str, width: int) -> Compression:
-    """Return what the knob `compression` names, for embeddings of one width."""
+    """Return what the knob `compression`, read, names, for embeddings of one width."""
     kind, _, argument = text.partition(":")
     if kind == "topk":
         return TopK(width, Fraction(argument))
-    return Quantized(width, int(argument)) if kind == "quantize" else Uncompressed(width)
+    if kind == "quantize":
+        return Quantized(width, int(argument))
+    return Floats(width, "float16" if kind == "float16" else "float32")
 
 
 def relative_error(E: Tensor, restored: Tensor) -> float:

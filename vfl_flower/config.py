@@ -52,8 +52,8 @@ class RunConfig:
         "auto",
         "data",
         "who holds what: strips[:rows], grid:RxC, columns, overlapping:N, listed:0-3,7;4-6;..., "
-        "importance:ALPHA, correlation:BETA; auto: strips of images, columns of tables. @0,3-5/14 "
-        "behind it: of 14 shares only these",
+        "importance:ALPHA, correlation:BETA; auto: strips of images (adptvfedconv: grid), columns "
+        "of tables. @0,3-5/14 behind it: of 14 shares only these",
     )
     active_columns: str = knob(
         "own",
@@ -80,7 +80,7 @@ class RunConfig:
         "networks",
         "mlp, cnn, lenet, linear, vim-mlp, vim-cnn, resnet18 (34, 50, 101, 152), vgg16_bn or your "
         "own package.module:Class: one, or a list, active party first; mixed: cnn,lenet,mlp,mlp, "
-        "in turn (of tables: mlp); linear_admm's are linear",
+        "in turn (of tables: mlp); linear_admm's are linear, adptvfedconv's vgg16_bn or your own",
     )
     weights: str = knob(
         "", "networks", "files of torchvision weights for resnets and vgg16_bn: one, or a list"
@@ -161,12 +161,62 @@ class RunConfig:
     )
     dp_accountant: str = knob("rdp", "privacy", "what bounds epsilon: rdp, or pld, tighter, slower")
 
-    local_epochs: int = knob(4, "pravfed", "epochs that passive parties train on noisy labels")
+    local_epochs: int = knob(
+        4,
+        "local",
+        "epochs that passive parties train by themselves: pravfed's on noisy labels, "
+        "adptvfedconv's, at most, on their tiles",
+    )
     local_output: str = knob(
         "raw", "pravfed", "what the local squared error compares: raw outputs or their softmax"
     )
     aggregation: str = knob(
         "weighted", "pravfed", "of embeddings: weighted by accuracy, or average"
+    )
+
+    cut: str = knob(
+        "auto",
+        "adptvfedconv",
+        "where networks are cut into extractor and classifier: vgg16_bn's behind so many blocks of "
+        "convolution and so many poolings, 1C, 2C, 2C+1M to 13C+4M; your own's by its names; auto: "
+        "2C+1M",
+    )
+    width: float = knob(
+        1.0, "adptvfedconv", "vgg16_bn's channels and hidden layers, multiplied by this"
+    )
+    padding: str = knob(
+        "replicate", "adptvfedconv", "what extractors' convolutions pad tiles with: or zeros"
+    )
+    model_transfer: bool = knob(
+        True, "adptvfedconv", "whether passive parties start from the active party's extractor"
+    )
+    pretrain_epochs: int = knob(
+        20, "adptvfedconv", "epochs of the active party alone on its tile, before all else"
+    )
+    extractor_rate: float = knob(
+        1e-5, "adptvfedconv", "learning rate at which passive parties fine-tune the extractor"
+    )
+    decoder_rate: float = knob(
+        1e-3,
+        "adptvfedconv",
+        "learning rate of their decoders, and of extractors without model-transfer",
+    )
+    local_patience: int = knob(
+        2,
+        "adptvfedconv",
+        "epochs without a smaller error of reconstruction on validation rows, after which a "
+        "passive party ends its fine-tuning; 0: it does not",
+    )
+    views: int = knob(
+        1,
+        "adptvfedconv",
+        "how often each training row is sent: as it is, and augmented; with more than one, all "
+        "other training is on augmented tiles too",
+    )
+    augment: str = knob(
+        "flip-crop",
+        "adptvfedconv",
+        "what is done to rows in further views: flip-crop, flip or crop",
     )
 
     top_gradient: str = knob(
@@ -175,9 +225,10 @@ class RunConfig:
         "splitnn's gradients of the top model: before or after its own step",
     )
     compression: str = knob(
-        "quantize:8",
+        "auto",
         "baselines",
-        "c_vfl's embeddings: topk:SHARE of each row, quantize:BITS a number, or none",
+        "c_vfl's embeddings and adptvfedconv's feature maps: topk:SHARE of each row, quantize:BITS "
+        "a number, float16, or none; auto: c_vfl's quantize:8, else none",
     )
     local_steps: int = knob(
         4,
@@ -291,6 +342,26 @@ class RunConfig:
         """Whether every step of training asks every passive party."""
         return not self.in_turns and self.participation == 1
 
+    @property
+    def cut_at(self) -> str:
+        """Where networks are cut into extractor and classifier; empty if they are not."""
+        if self.cut != "auto":
+            return self.cut
+        return "2C+1M" if METHODS[self.method].maps else ""
+
+    @property
+    def teaches(self) -> bool:
+        """Whether something that depends on labels leaves the active party."""
+        method = METHODS[self.method]
+        return method.teaches and not (method.maps and not self.model_transfer)
+
+    @property
+    def compressed(self) -> str:
+        """How embeddings are compressed: what `compression` says, or the method's own way."""
+        if self.compression != "auto":
+            return self.compression
+        return "quantize:8" if self.method == "c_vfl" else "none"
+
     def blank(self, place: int) -> bool:
         """Tell whether a party has no columns, and a network that does nothing."""
         return place == 0 and self.holders < self.parties and not METHODS[self.method].pools
@@ -303,6 +374,8 @@ class RunConfig:
         """Return the network's name that `models` has for a party, be it blank or not."""
         if prescribed := METHODS[self.method].network:
             return prescribed
+        if self.cut_at and self.models == "mixed":
+            return "vgg16_bn"
         if self.models == "mixed":
             return MIXED[place % len(MIXED)] if self._images() else "mlp"
         return self._listed("models", place)
@@ -352,9 +425,11 @@ class RunConfig:
         ConfigError
             If it is not written as it must be.
         """
-        from vfl_flower.data import DATASETS, PARTITIONS, Deal
+        from vfl_flower.data import DATASETS, PARTITIONS, Deal, grid_for
 
         usual = "strips" if DATASETS[self.dataset].images else "columns"
+        if METHODS[self.method].maps:
+            usual = grid_for(self.parties)
         made, *kept = self.partition.partition("@")
         try:
             return Deal.read("".join([usual if made == "auto" else made, *kept]))

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from vfl_flower.config import RunConfig
 from vfl_flower.names import member_name, party_log
-from vfl_flower.observer import Evaluation, Observer
+from vfl_flower.observer import Evaluation, Observer, Stage
 from vfl_flower.registry import METHODS
 from vfl_flower.shape import written
 
@@ -62,11 +62,18 @@ class Bar(Terminal):
             TimeRemainingColumn(elapsed_when_finished=True),
             console=out,
         )
+        self.title = title
         self.task = self.bar.add_task(title, total=None, loss="-", accuracy="-", wait="")
+
+    def on_stage(self, stage: Stage) -> None:
+        """Show how far it is."""
+        text = f"{self.title}: {stage}"
+        self.bar.update(self.task, description=text, completed=stage.done, total=stage.total)
+        self.bar.start()
 
     def on_start(self, step: int, steps: int, records: list[Evaluation]) -> None:
         """Show the bar."""
-        self.bar.update(self.task, completed=step, total=steps)
+        self.bar.update(self.task, description=self.title, completed=step, total=steps)
         self.bar.start()
 
     def on_step(self, step: int, losses: list[float]) -> None:
@@ -88,7 +95,12 @@ class Bar(Terminal):
 
 
 class LineLog(Terminal):
-    """A line per evaluation, for logs and pipes."""
+    """A line per evaluation, and per unit of earlier stages, for logs and pipes."""
+
+    def on_stage(self, stage: Stage) -> None:
+        """Print one line."""
+        if stage.figures or stage.done:
+            say(f"{stage}  {stage.seconds:.1f} s")
 
     def on_evaluation(self, evaluation: Evaluation) -> None:
         """Print one line."""

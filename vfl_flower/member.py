@@ -103,10 +103,17 @@ class Member:
 
     def embed_rows(self, rows: Tensor | Array) -> Tensor:
         """Run the embedding net on some rows: (B,) -> (B, D)."""
-        columns = self.x.index_select(0, torch.as_tensor(rows).to(self.x.device))
+        return self.embedding(self.columns(rows))
+
+    def columns(self, rows: Tensor | Array) -> Tensor:
+        """Return its columns of some rows: (B,) -> (B, ...)."""
+        return self.x.index_select(0, torch.as_tensor(rows).to(self.x.device))
+
+    def embedding(self, columns: Tensor) -> Tensor:
+        """Run the embedding net: (B, ...) -> (B, D)."""
         with self.randomness.running(self.net):
-            embedding: Tensor = self.net.embed(columns)  # type: ignore[operator]
-        return embedding.cpu()
+            made: Tensor = self.net.embed(columns)  # type: ignore[operator]
+        return made.cpu()
 
     def decide(self, embedding: Tensor) -> Tensor:
         """Run the decision net: (B, D) -> (B, C)."""

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from itertools import pairwise
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -163,18 +164,26 @@ def network(name: str) -> Build:
     NetworkError
         If the user's own cannot be imported.
     """
-    if ":" not in name:
-        return NETWORKS[name]
+    return imported(name) if ":" in name else NETWORKS[name]
+
+
+def imported(name: str) -> Any:  # noqa: ANN401
+    """Import a user's own ``package.module:Class``.
+
+    Raises
+    ------
+    NetworkError
+        If it cannot be imported.
+    """
     module, _, attribute = name.partition(":")
     try:
-        found: Build = getattr(import_module(module), attribute)
+        return getattr(import_module(module), attribute)
     except Exception as error:  # whatever a user's module raises
         raise NetworkError(
             f"network '{name}' cannot be imported; its folder must be on PYTHONPATH, or its "
             "package installed",
             last_line(error),
         ) from error
-    return found
 
 
 def check_halves(

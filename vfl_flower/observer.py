@@ -1,6 +1,6 @@
 """What others are told while a run goes on: progress bars, metrics files and tests watch here."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from statistics import fmean
 from typing import Any
 
@@ -43,11 +43,48 @@ class Evaluation:
         return asdict(self)
 
 
+@dataclass(frozen=True)
+class Stage:
+    """How far a stage before the training in steps is.
+
+    Attributes
+    ----------
+    name : str
+        What a person reads.
+    done, total : int
+        Units of it: epochs, or messages.
+    figures : dict of str to float
+        What the last unit came to, by party, or of the active party alone.
+    seconds : float
+        Since the run started, earlier sittings of a resumed run included.
+    ended : bool
+        Whether it ended with this unit before its last.
+    """
+
+    name: str
+    done: int
+    total: int
+    figures: dict[str, float] = field(default_factory=dict)
+    seconds: float = 0.0
+    ended: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all of it as JSON values."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        figures = "".join(f"  {name} {value:.4f}" for name, value in self.figures.items())
+        return f"{self.name} {self.done}/{self.total}{figures}"
+
+
 class Observer:
     """Watches a run; each method may be overridden."""
 
     def on_ready(self) -> None:
         """Hear that all parties are there, and the protocol begins."""
+
+    def on_stage(self, stage: Stage) -> None:
+        """Hear how far a stage before the training in steps is; it begins without figures."""
 
     def on_start(self, step: int, steps: int, records: list[Evaluation]) -> None:
         """Hear that training begins at `step` of `steps`; a resumed run has records already."""
@@ -78,6 +115,11 @@ class Observers(Observer):
         """Tell all."""
         for observer in self.observers:
             observer.on_ready()
+
+    def on_stage(self, stage: Stage) -> None:
+        """Tell all."""
+        for observer in self.observers:
+            observer.on_stage(stage)
 
     def on_start(self, step: int, steps: int, records: list[Evaluation]) -> None:
         """Tell all."""

@@ -1,13 +1,16 @@
 """How a party goes downhill: its optimiser, its learning rate and how that decays."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from torch import Tensor, nn
 from torch.optim import SGD, Adagrad, Adam, Optimizer
 
-OPTIMIZERS: dict[str, Callable[[Iterable[nn.Parameter], float], Optimizer]] = {
+Groups = Iterable[dict[str, Any]]
+INITIAL = "initial_lr"  # as torch's own schedules call it
+
+OPTIMIZERS: dict[str, Callable[[Groups, float], Optimizer]] = {
     "sgd": lambda parameters, lr: SGD(parameters, lr),
     "momentum": lambda parameters, lr: SGD(parameters, lr, momentum=0.9),
     "adagrad": lambda parameters, lr: Adagrad(parameters, lr),
@@ -28,12 +31,10 @@ class Descent:
 
     Parameters
     ----------
-    net : nn.Module
-        Whose parameters it changes.
+    rates : mapping of nn.Module to float
+        The networks whose parameters it changes, and the initial learning rate of each.
     optimizer : str
         A key of `OPTIMIZERS`.
-    rate : float
-        The initial learning rate.
     schedule : str
         A key of `SCHEDULES`.
     steps : int
@@ -41,15 +42,17 @@ class Descent:
     """
 
     def __init__(
-        self, net: nn.Module, optimizer: str, rate: float, schedule: str, steps: int
+        self, rates: Mapping[nn.Module, float], optimizer: str, schedule: str, steps: int
     ) -> None:
-        self.optimizer = OPTIMIZERS[optimizer](net.parameters(), rate)
-        self.rate, self.schedule, self.steps = rate, SCHEDULES[schedule], max(steps, 1)
+        groups = [{"params": [*net.parameters()], INITIAL: rate} for net, rate in rates.items()]
+        self.rate = next(iter(rates.values()))
+        self.optimizer = OPTIMIZERS[optimizer](groups, self.rate)
+        self.schedule, self.steps = SCHEDULES[schedule], max(steps, 1)
         self.taken = 0.0
 
     def add(self, parameter: nn.Parameter) -> None:
-        """Change a parameter that the network has got since, too."""
-        self.optimizer.add_param_group({"params": [parameter]})
+        """Change a parameter that the first network has got since, too."""
+        self.optimizer.add_param_group({"params": [parameter], INITIAL: self.rate})
 
     def down(self, loss: Tensor, of: int = 1) -> None:
         """Take one step down a scalar loss; see `step`."""
@@ -71,7 +74,7 @@ class Descent:
         """
         factor = self.schedule(self.taken / self.steps)
         for group in self.optimizer.param_groups:
-            group["lr"] = self.rate * factor
+            group["lr"] = group[INITIAL] * factor
         self.optimizer.step()
         self.taken += 1 / of
 

@@ -111,6 +111,9 @@ class PassiveParty(Member, NumPyClient):
 
     parts: ClassVar[tuple[type[Part], ...]] = ()
     remembers = (*Member.remembers, "privacy")
+    mirrors: ClassVar[bool] = False
+    """Whether its decision net is the mirror of its extractor, which makes images of maps."""
+
     privacy: "ClientPrivacy"
 
     def __init__(self, member: Member) -> None:

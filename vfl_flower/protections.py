@@ -28,6 +28,14 @@ READABLE = (
     "hides them"
 )
 
+TRANSFERRED = (
+    "passive parties were given an extractor that was trained on the labels and on the active "
+    "party's tiles, and may tell of both; label-privacy hides labels"
+)
+PICTURES = (
+    "the active party can make pictures of the others' tiles of what they sent, with a decoder that "
+    "it trains on its own; see the audit of reconstruction"
+)
 GIVEN = "passive parties were given the labels of all training rows; label-privacy hides them"
 SHARED = "passive parties were given the top model and each other's embeddings of training rows"
 POOLED = "all parties' columns lay in one place, with the active party"
@@ -49,9 +57,11 @@ def protections(cfg: RunConfig) -> Sentences:
 
 def label_protection(cfg: RunConfig) -> Sentences:
     """Say whether the labels of training rows are hidden from the passive parties."""
-    if not METHODS[cfg.method].teaches:
+    if not cfg.teaches:
         return [], []
     if not cfg.label_noise:
+        if METHODS[cfg.method].maps:
+            return [], [TRANSFERRED]
         return [], [GIVEN if cfg.labels_given else READABLE]
     epsilon = epsilon_of(cfg)
     text = f"labels of training rows noised once by {cfg.label_noise}, epsilon {epsilon:g} a label"
@@ -64,13 +74,13 @@ def column_protections(cfg: RunConfig) -> Sentences:
     """Say what hides the passive parties' columns, and what does not."""
     if METHODS[cfg.method].alone:
         return [], [POOLED] if METHODS[cfg.method].pools else []
-    masked = cfg.blinded
+    masked, maps = cfg.blinded, METHODS[cfg.method].maps
     private = cfg.party_randomness == "private"
     published = any(split_list(cfg.weights))
     ways = (
         (MASKS, masked),
         (f"{NOISE} to Frobenius norm {cfg.dp_clip:g}", cfg.noised),
-        (PRIVATE, private and not published),
+        (PRIVATE, private and not published and not maps),  # extractors are alike all the same
     )
     gaps = (
         (CLEAR, not masked and not cfg.noised),
@@ -78,7 +88,8 @@ def column_protections(cfg: RunConfig) -> Sentences:
         (UNNOISED_EVALUATION, cfg.noised and cfg.dp_eval == "clear"),
         (PAIR, masked and cfg.holders == 2 < cfg.parties),
         (SHARED, cfg.labels_shared),
-        (PUBLIC, not private),
+        (PUBLIC, not private and not maps),
+        (PICTURES, maps and not cfg.noised),
         (PUBLISHED, published),
     )
     protected, open_ends = ([text for text, there in each if there] for each in (ways, gaps))

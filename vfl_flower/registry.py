@@ -38,6 +38,9 @@ class Method:
         The network of every party, where the method has no choice of it.
     label_only : bool
         Whether the active party may be without columns (``active-columns = none``).
+    maps : bool
+        Whether parties hold tiles of images, and send feature maps of each row once in every view:
+        the extractors' of networks that are cut in two (``cut``).
     """
 
     strategy: str
@@ -54,6 +57,7 @@ class Method:
     heads: bool = False
     network: str = ""
     label_only: bool = False
+    maps: bool = False
 
     def load(self) -> tuple[Any, Any]:
         """Import and return the strategy's and the client's class."""
@@ -140,6 +144,13 @@ METHODS = {
         noises=True,
         gives=True,
         label_only=True,
+    ),
+    "adptvfedconv": Method(
+        "strategies.adptvfedconv:AdptVFedConv",
+        "clients.adptvfedconv:AdptVFedConvClient",
+        blinds=False,
+        noises=True,
+        maps=True,
     ),
     "local": Method(
         "strategies.local:Local",

@@ -3,7 +3,7 @@
 import math
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,8 +20,9 @@ from vfl_flower.exchange import Protocol, ask, tell
 from vfl_flower.ledger import DOWN, UP
 from vfl_flower.metrics import metrics_of
 from vfl_flower.names import member_name, party_name
-from vfl_flower.observer import Evaluation
+from vfl_flower.observer import Evaluation, Stage
 from vfl_flower.randomness import asked, batches
+from vfl_flower.registry import METHODS
 from vfl_flower.state import write_weights
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def planned_uploads(cfg: RunConfig, rows: Mapping[str, Array]) -> Counter[str]:
     Parameters
     ----------
     cfg : RunConfig
-        Of a method with one upload for each batch.
+        Of a method with one upload for each batch, or feature maps of all rows.
     rows : mapping
         The parts of the rows by name; see `rows_of`.
 
@@ -61,6 +62,9 @@ def planned_uploads(cfg: RunConfig, rows: Mapping[str, Array]) -> Counter[str]:
     Counter
         Uploads in ``training`` and in ``evaluation``.
     """
+    if METHODS[cfg.method].maps:
+        held_out = chunks(cfg, rows["validation"]) + chunks(cfg, rows["test"])
+        return Counter(training=cfg.views * chunks(cfg, rows["train"]), evaluation=held_out)
     per_epoch = steps_per_epoch(cfg, len(rows["train"]))
     steps, every = cfg.epochs * per_epoch, cfg.eval_every or per_epoch
     evaluations = cfg.epochs + steps // every - steps // math.lcm(per_epoch, every)
@@ -81,7 +85,7 @@ def due(cfg: RunConfig, rows: Mapping[str, Array], step: int) -> Counter[str]:
     Parameters
     ----------
     cfg : RunConfig
-        Of a method with one upload for each batch.
+        As for `planned_uploads`.
     rows : mapping
         The parts of the rows by name; see `rows_of`.
     step : int
@@ -93,6 +97,8 @@ def due(cfg: RunConfig, rows: Mapping[str, Array], step: int) -> Counter[str]:
         Uploads in ``training``, of the step, and in ``evaluation``, of the validation rows, if they
         come next, and of the test rows.
     """
+    if METHODS[cfg.method].maps:  # all of them before the first step
+        return planned_uploads(cfg, rows)
     uploads = Counter(training=1, evaluation=chunks(cfg, rows["test"]))
     if evaluates(cfg, step + 1, steps_per_epoch(cfg, len(rows["train"]))):
         uploads["evaluation"] += chunks(cfg, rows["validation"])
@@ -119,8 +125,10 @@ class Progress:
         Exchanges of training when the passive parties last kept their weights.
     test : dict
         Loss and accuracy on the test rows by party, once they have been evaluated.
-    parties_step, parties_exchanges : int
-        Step of the passive parties' last checkpoint, and exchanges of training until then.
+    stages : list of Stage
+        What has been done of earlier stages than the training that counts in steps, latest last.
+    parties_mark, parties_exchanges : int
+        Mark of the passive parties' last checkpoint, and exchanges of training until then.
     metrics : dict
         What else the predictions of the test rows are worth, by party; see `metrics_of`.
     """
@@ -133,9 +141,15 @@ class Progress:
     kept_exchanges: int = 0
     test: dict[str, dict[str, float]] = field(default_factory=dict)
     metrics: dict[str, Any] = field(default_factory=dict)
-    parties_step: int = -1
+    stages: list[Stage] = field(default_factory=list)
+    parties_mark: int = -1
     parties_exchanges: int = -1
     started: float = field(default_factory=time.monotonic)
+
+    @property
+    def mark(self) -> int:
+        """What checkpoints are named by: the steps done, and whatever earlier stages counted."""
+        return self.step + len(self.stages)
 
     def elapsed(self) -> float:
         """Return the seconds spent so far, earlier sittings included."""
@@ -173,9 +187,44 @@ def train(party: "ActiveParty") -> Protocol:
         if stopping or ended(party) or progress.step // per_epoch % cfg.checkpoint_every == 0:
             yield from checkpoint(party)
         if stopping:
-            kept = f"resume {party.folder.parent}" if party.folder else "nothing was kept"
-            raise Interrupted(f"stopped after step {progress.step}; {kept}")
+            raise _interrupted(party, f"step {progress.step}")
     yield from finish(party)
+
+
+def _interrupted(party: "ActiveParty", what: str) -> Interrupted:
+    kept = f"resume {party.folder.parent}" if party.folder else "nothing was kept"
+    return Interrupted(f"stopped after {what}; {kept}")
+
+
+def stage(party: "ActiveParty", name: str, total: int, unit: Callable[[int], Protocol]) -> Protocol:
+    """Go through a stage before the training in steps, less what an earlier sitting has done.
+
+    Parameters
+    ----------
+    party : ActiveParty
+        Whose stage.
+    name : str
+        What a person reads.
+    total : int
+        How many units it has: epochs, or messages.
+    unit : callable
+        From the number of a unit, from 0, to a protocol that does it. That returns figures by
+        name, and whether the stage ends with it.
+    """
+    progress = party.progress
+    earlier = [each for each in progress.stages if each.name == name]
+    done, ended = (earlier[-1].done, earlier[-1].ended) if earlier else (0, False)
+    party.observer.on_stage(Stage(name, done, total))
+    while done < total and not ended:
+        figures, ended = yield from unit(done)
+        done += 1
+        progress.stages.append(Stage(name, done, total, figures, progress.elapsed(), ended))
+        party.observer.on_stage(progress.stages[-1])
+        stopping = party.stop
+        if stopping or ended or done == total or done % party.cfg.checkpoint_every == 0:
+            yield from checkpoint(party)
+        if stopping:
+            raise _interrupted(party, f"{done} of {total} of {name}")
 
 
 def _epoch(party: "ActiveParty", per_epoch: int) -> Protocol:
@@ -210,7 +259,7 @@ def end_of(party: "ActiveParty") -> str:
 
 def affordable(party: "ActiveParty") -> bool:
     """Tell whether every party's privacy budget lasts for one more step, and for the test rows."""
-    if party.budget is None:
+    if party.budget is None or METHODS[party.cfg.method].maps:
         return True
     step = party.progress.step
     uploads, to = due(party.cfg, party.rows, step), {*map(party_name, asked(party.cfg, step))}
@@ -337,27 +386,29 @@ def checkpoint(party: "ActiveParty") -> Protocol:
         return
     progress, exchanges = party.progress, party.ledger.exchanges["training"]
     if progress.parties_exchanges != exchanges:
-        yield ask("checkpoint", np.array(progress.step), purpose="upkeep")
-        progress.parties_step, progress.parties_exchanges = progress.step, exchanges
+        yield ask("checkpoint", np.array(progress.mark), purpose="upkeep")
+        progress.parties_mark, progress.parties_exchanges = progress.mark, exchanges
     state = party.durable() | {
         "exchange": party.exchange,
         "ledger": party.ledger.state_dict(),
         "step": progress.step,
-        "parties_step": progress.parties_step,
+        "stages": [stage.as_dict() for stage in progress.stages],
+        "parties_mark": progress.parties_mark,
         "seconds": progress.elapsed(),
         "losses": progress.losses,
         "records": [record.as_dict() for record in progress.records],
         "test": progress.test,
         "metrics": progress.metrics,
     }
-    write_checkpoint(party, progress.step, state)
+    write_checkpoint(party, progress.mark, state)
 
 
-def restore(party: "ActiveParty", step: int) -> Protocol:
-    """Take all parties back to the checkpoint of one step."""
-    state = read_checkpoint(party, step)
+def restore(party: "ActiveParty", mark: int) -> Protocol:
+    """Take all parties back to one checkpoint."""
+    state = read_checkpoint(party, mark)
     party.progress.step, party.progress.seconds = state.pop("step"), state.pop("seconds")
     party.progress.losses = state.pop("losses")
+    party.progress.stages = [Stage(**each) for each in state.pop("stages")]
     for record in state.pop("records"):
         party.progress.add(Evaluation(**record))
     party.progress.test, party.progress.metrics = state.pop("test"), state.pop("metrics")
@@ -365,7 +416,7 @@ def restore(party: "ActiveParty", step: int) -> Protocol:
     if not party.ledger.exchanges:  # of another process; a run that went back has all it sent
         party.ledger.carry_over(books)
     party.exchange = max(party.exchange, state.pop("exchange"))  # it never goes back
-    party.progress.parties_step = state.pop("parties_step")
+    party.progress.parties_mark = state.pop("parties_mark")
     party.progress.parties_exchanges = party.ledger.exchanges["training"]
     party.recall(state)
-    yield ask("restore", np.array(party.progress.parties_step), purpose="upkeep")
+    yield ask("restore", np.array(party.progress.parties_mark), purpose="upkeep")

@@ -31,7 +31,6 @@ from vfl_flower.local import serve
 from vfl_flower.names import party_name
 from vfl_flower.passive import PassiveParty
 from vfl_flower.privacy.supervision import epsilon_of
-from vfl_flower.registry import METHODS
 from vfl_flower.runs import RunFolder, seeds_in
 
 Labels = NDArray[np.int64]
@@ -102,7 +101,7 @@ def audit(path: Path, epochs: int, known: int) -> Findings:
     repeated = min(folder.cfg.epochs, epochs)
     whole = replace(folder.cfg, stop_drop=0.0, long_tail=1.0)
     cfg = replace(whole, epochs=repeated, bounds="off", out="")
-    if not METHODS[cfg.method].teaches:
+    if not cfg.teaches:
         raise ConfigError(f"with {cfg.method}, passive parties receive nothing about labels")
     protected = cfg if cfg.label_noise else replace(cfg, label_privacy="randomized-response")
     bare = replace(cfg, label_privacy="none")

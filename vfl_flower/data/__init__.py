@@ -2,7 +2,7 @@
 
 from vfl_flower.data.datasets import DATASETS
 from vfl_flower.data.holdings import all_columns, columns_of, labels_of, rows_of, shares_of
-from vfl_flower.data.partition import PARTITIONS, Deal
+from vfl_flower.data.partition import PARTITIONS, Deal, grid_for
 
 __all__ = [
     "DATASETS",
@@ -10,6 +10,7 @@ __all__ = [
     "Deal",
     "all_columns",
     "columns_of",
+    "grid_for",
     "labels_of",
     "rows_of",
     "shares_of",

@@ -93,6 +93,12 @@ def grid(features: Features, parties: int, shape: tuple[int, int], seed: int) ->
     return [(slice(None), rows, columns) for rows in cuts[0] for columns in cuts[1]]
 
 
+def grid_for(parties: int) -> str:
+    """Return the grid of so many tiles that is nearest to a square, wide rather than high."""
+    rows = next(r for r in range(int(parties**0.5), 0, -1) if parties % r == 0)
+    return f"grid:{rows}x{parties // rows}"
+
+
 def columns(features: Features, parties: int, argument: None, seed: int) -> list[Share]:
     """Deal out the columns of a table (or an image's pixels, in reading order) in equal runs.
 

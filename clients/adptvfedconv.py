@@ -1,0 +1,132 @@
+"""AdptVFedConv, passive party.  Notation, and what it learns, as in `strategies.adptvfedconv`.
+
+Its network's decision net is the decoder W_g^k, the mirror of its extractor.
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from flwr.common import Scalar
+from torch import Tensor
+
+from vfl_flower.compression import compression_of
+from vfl_flower.cutting import halves
+from vfl_flower.data import rows_of
+from vfl_flower.data.tiles import tile_fact
+from vfl_flower.errors import ProtocolError, TrainingError
+from vfl_flower.member import Member
+from vfl_flower.names import member_name
+from vfl_flower.optim import Descent
+from vfl_flower.passive import Answer, PassiveParty, phase
+from vfl_flower.randomness import batches
+from vfl_flower.training import steps_per_epoch
+from vfl_flower.views import augmented, maps_of
+
+ONE_ROW = torch.tensor([0])
+
+
+class AdptVFedConvClient(PassiveParty):
+    """Fits the active party's extractor to its own tiles, and sends maps of them once."""
+
+    mirrors = True
+    remembers = (*PassiveParty.remembers, "rows", "errors", "ended")
+
+    def __init__(self, member: Member) -> None:
+        super().__init__(member)
+        cfg = self.cfg
+        self.extractor, self.decoder = halves(self.net)  # W_e^k, W_g^k
+        slow = cfg.extractor_rate if cfg.model_transfer else cfg.decoder_rate
+        rates = {self.extractor: slow, self.decoder: cfg.decoder_rate}
+        steps = cfg.local_epochs * steps_per_epoch(cfg, len(rows_of(cfg, len(self.x))["train"]))
+        self.descent = Descent(rates, cfg.optimizer_of(self.place), cfg.schedule, steps)
+        self.compression = compression_of(cfg.compressed, maps_of(self, 0, ONE_ROW).numel())
+        self.rows: dict[str, Tensor] = {}  # to learn from, and to be judged by
+        self.errors: list[float] = []  # of reconstruction, after each epoch
+        self.ended = False
+
+    def facts(self) -> dict[str, Scalar]:
+        """Return what all parties must hold equal: tiles of one shape, too."""
+        return super().facts() | tile_fact(self.x)
+
+    @phase
+    def adapt(self, train: Tensor, validation: Tensor, *W_e: Tensor) -> None:  # (N,), (V,), ... ->
+        """Start from the active party's extractor (line 18), if it is sent."""
+        self.rows = {"train": train, "validation": validation}
+        if self.cfg.model_transfer:
+            self.take_extractor(W_e)
+
+    @phase
+    def finetune(self, epoch: Tensor) -> Answer:  # () int64 -> (2,)
+        """Train the autoencoder for one epoch (line 20); return its least error, and if it ends."""
+        if not self.rows:
+            raise ProtocolError("fine-tuning was asked for before the extractor was sent")
+        if not self.ended:
+            train, size = self.rows["train"].numpy(), self.cfg.batch_size
+            for rows in map(torch.from_numpy, batches(self.cfg.seed, int(epoch), train, size)):
+                self.learn(int(epoch), rows)
+            self.judge()
+        if self.privacy.budget:  # an error tells of columns, and is not worth an upload
+            return None
+        return torch.tensor([min(self.errors), self.ended])
+
+    @phase
+    def embed(self, rows: Tensor, view: Tensor) -> Answer:  # (B,), () -> a message of (B, c' h' w')
+        """Return H^k of training rows in one view (line 22)."""
+        return self.message(rows, int(view))
+
+    @phase(training=False)
+    def embed_only(self, rows: Tensor) -> Answer:  # (B,) -> a message of (B, c' h' w')
+        """Return H^k of other rows, as they are."""
+        return self.message(rows, 0)
+
+    def message(self, rows: Tensor, view: int) -> Answer:
+        """Return maps as they travel: noised, if the run says so, and then compressed."""
+        H_k = maps_of(self, view, rows).flatten(1)
+        return self.compression.compress(self.privacy.upload(H_k))
+
+    def take_extractor(self, weights: tuple[Tensor, ...]) -> None:
+        """Take the active party's extractor over (Eq. 2)."""
+        own = self.extractor.state_dict()
+        if [each.shape for each in weights] != [each.shape for each in own.values()]:
+            raise ProtocolError("the extractor that was sent is none of this run's network")
+        self.extractor.load_state_dict(dict(zip(own, weights, strict=True)))
+
+    def reconstruct(self, x: Tensor) -> Tensor:
+        """Return W_g^k(W_e^k(x)): (B, c, h, w), either way."""
+        with self.randomness.running(self.net):
+            made: Tensor = self.decoder(self.extractor(x))
+        return made
+
+    def learn(self, epoch: int, rows: Tensor) -> None:
+        """Go down Eq. 3 on one batch."""
+        x_k = augmented(self.cfg, epoch, len(self.x), rows, self.columns(rows))
+        self.descent.down(F.mse_loss(self.reconstruct(x_k), x_k))
+
+    def judge(self) -> None:
+        """Keep the weights that reconstruct validation rows best; end when they get no better."""
+        error = self.error(self.rows["validation"])
+        if not math.isfinite(error):
+            raise TrainingError(
+                f"{member_name(self.place)}: the error of reconstruction is not finite; lower "
+                "decoder-rate or extractor-rate"
+            )
+        if error < min(self.errors, default=math.inf):
+            self.keep_weights()
+        self.errors.append(error)
+        patience, since = self.cfg.local_patience, self.errors[::-1].index(min(self.errors))
+        self.ended = len(self.errors) == self.cfg.local_epochs or 0 < patience <= since
+        if self.ended:
+            self.take_best()
+            self.best = {}
+
+    @torch.no_grad()
+    def error(self, rows: Tensor) -> float:
+        """Return the mean squared error of reconstruction of some rows."""
+        self.net.eval()
+        total = 0.0
+        for part in rows.split(self.cfg.batch_size):
+            x_k = self.columns(part)
+            total += F.mse_loss(self.reconstruct(x_k), x_k, reduction="sum").item()
+        self.net.train()
+        return total / (len(rows) * x_k[0].numel())

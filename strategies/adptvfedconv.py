@@ -1,0 +1,212 @@
+"""AdptVFedConv, active party.
+
+Li et al. 2022, "Adaptive Vertical Federated Learning via Feature Map Transferring in Mobile Edge
+Computing", Algorithm 1.
+
+Every party k = 0..K (0 is active) holds one tile of each image. A network is cut in two: the
+extractor W_e in front of the cut, of which every party gets its own, and a classifier behind it.
+For N rows, tiles of c x h x w pixels, and maps of c' x h' x w' numbers:
+
+    1. pre-training     W_e^0 and W_clst descend loss(W_clst(W_e^0(x_0)), y)            Eq. 1
+    2. fine-tuning      W_e^k starts from W_e^0 and descends, with a decoder W_g^k,
+                        mse(W_g^k(W_e^k(x_k)), x_k)                                      Eq. 2, 3
+       upload           H^k = W_e^k(x_k)             (N, c', h', w')  once in every view
+    3. training         H = the H^k side by side, by position                            Eq. 4
+                        W_s descends loss(W_s(H), y)                                     Eq. 5
+
+Learns
+    Active: *every feature map H^k, in the clear*; nothing blinds them, for W_s needs each. With
+    W_e^0, from which the others' extractors differ little, and tiles of its own, it can train a
+    decoder that makes *pictures of the other parties' tiles* of them; the earlier the cut, the
+    better they are (``python -m vfl_flower.audit reconstruct``). Under client-level privacy each
+    upload is clipped and noised at party k. It learns how well each party's decoder does, too.
+    Passive k: W_e^0, which was trained on the labels, and which rows there are. Nothing of a single
+    row's label is sent. *Without label privacy W_e^0 tells of the labels what a trained network
+    tells of its training rows*, and of the active party's tiles.
+Assumes
+    Honest but curious parties; that passive parties may show the active one their feature maps, and
+    the active one its extractor; tiles that are all alike, of which none is missing.
+Deviates
+    The decoder's last block is linear: one that ends in ReLU could not make standardised pixels.
+    The decoders' convolutions are transposed ones, padded by zeros. Fine-tuning ends early by the
+    error on validation rows, and the weights of its least error count. Without model transfer
+    extractors learn at the decoder's rate: at 1e-5 they would stay as they were drawn.
+    Poolings that would leave nothing of a tile, VGG-16's last of 16 x 16 pixels, are left out of
+    W_clst. With several views, each epoch trains on one of each row's, drawn by the seed; the paper
+    does not say how it augments maps that are sent once. The whole rate follows `schedule`, for
+    which the paper has "simulated annealing".
+Costs
+    Per passive party W_e^0 and 4N bytes down once, and 4N c' h' w' bytes up in every view (half of
+    it with ``float16``, a quarter with ``quantize:8``), in messages of `eval-batch-size` rows, with
+    4 bytes a row down. Validation and test rows are sent once, in one view. An epoch of
+    fine-tuning is an exchange of 8 bytes, by which a run shows progress and can be resumed.
+    The active party's maps take 4N c' H' W' bytes of disk a view (half if sent as less than
+    float32) until its classifier has learnt.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from flwr.common import Scalar
+from torch import Tensor
+
+from vfl_flower.active import ActiveParty
+from vfl_flower.codec import Array
+from vfl_flower.compression import compression_of
+from vfl_flower.cutting import cut_network, halves
+from vfl_flower.data.tiles import Tiling, tile_fact
+from vfl_flower.exchange import Protocol, Purpose, Replies, ask, tell
+from vfl_flower.maps import Maps
+from vfl_flower.member import Member
+from vfl_flower.names import party_name
+from vfl_flower.optim import Descent
+from vfl_flower.randomness import batches
+from vfl_flower.training import stage, steps_per_epoch, train
+from vfl_flower.views import augmented, chosen, maps_of, view
+
+
+class Upload(NamedTuple):
+    """Some rows, of which maps are sent in one message."""
+
+    view: int
+    rows: Array
+    purpose: Purpose
+
+
+class AdptVFedConv(ActiveParty):
+    """A classifier of feature maps that others' extractors make of their tiles, sent once."""
+
+    top = "tiled"
+    remembers = (*ActiveParty.remembers, "W_clst", "pretraining", "maps")
+
+    def __init__(self, member: Member, y: Tensor, rows: dict[str, Array]) -> None:
+        super().__init__(member, y, rows)
+        cfg = self.cfg
+        with self.randomness.building():
+            base = cut_network(cfg, tuple(self.x.shape[1:]))
+        self.W_e, _ = halves(self.net)
+        self.W_clst = base.decide.to(self.x.device)
+        self.randomness.attach(self.W_clst)
+        rates = {self.W_e: cfg.rate_of(0), self.W_clst: cfg.rate_of(0)}
+        steps = cfg.pretrain_epochs * steps_per_epoch(cfg, len(rows["train"]))
+        self.pretraining = Descent(rates, cfg.optimizer_of(0), cfg.schedule, steps)
+        self.tiling = Tiling.of(cfg)
+        self.map_shape = maps_of(self, 0, torch.tensor([0])).shape[1:]
+        self.compression = compression_of(cfg.compressed, self.map_shape.numel())
+        dtype = "float32" if cfg.compressed == "none" else "float16"
+        whole = self.tiling.whole(self.map_shape)
+        self.maps = Maps(self.folder, cfg.views, len(self.x), whole, dtype)
+
+    def facts(self) -> dict[str, Scalar]:
+        """Return what all parties must hold equal: tiles of one shape, too."""
+        return super().facts() | tile_fact(self.x)
+
+    def protocol(self) -> Protocol:
+        """Algorithm 1."""
+        cfg, uploads = self.cfg, list(self.uploads())
+        yield from stage(self, "pre-training", cfg.pretrain_epochs, self.pretrain)
+        yield from stage(self, "fine-tuning", cfg.local_epochs, self.finetune)
+        yield from stage(self, "upload", len(uploads), lambda n: self.upload(uploads[n]))
+        yield from train(self)
+        self.maps.delete()
+
+    # 1. Pre-training (lines 1 to 5) --------------------------------------------------------------
+
+    def pretrain(self, epoch: int) -> Protocol:
+        """Train W_e^0 and W_clst for one epoch, without a word to anybody."""
+        yield from ()
+        of_epoch = batches(self.cfg.seed, epoch, self.rows["train"], self.cfg.batch_size)
+        losses = [self.compute(partial(self.descend, epoch, rows)) for rows in of_epoch]
+        return {"loss": sum(losses) / len(losses)}, False
+
+    def descend(self, epoch: int, batch: Array) -> float:
+        """Go down Eq. 1 on one batch."""
+        rows = torch.from_numpy(batch)
+        x_0 = augmented(self.cfg, epoch, len(self.x), rows, self.columns(rows))
+        L = self.loss(self.classify(self.embedding(x_0)), self.supervision.of(rows))
+        self.pretraining.down(L)
+        return L.item()
+
+    def classify(self, H_0: Tensor) -> Tensor:
+        """Run W_clst: (B, c', h', w') -> (B, C)."""
+        with self.randomness.running(self.net):
+            logits: Tensor = self.W_clst(H_0.to(self.x.device))
+        return logits.cpu()
+
+    # 2. Model transfer, fine-tuning, upload (lines 6 to 9) ---------------------------------------
+
+    def finetune(self, epoch: int) -> Protocol:
+        """Let the passive parties train their autoencoders for one epoch."""
+        if epoch == 0:
+            rows = self.rows["train"], self.rows["validation"]
+            W_e = self.W_e.state_dict().values() if self.cfg.model_transfer else ()
+            yield tell("adapt", *rows, *(each.cpu() for each in W_e))
+        replies = yield ask("finetune", np.array(epoch))
+        if self.budget:  # an error that is no upload of maps is not sent
+            return {}, False
+        errors = torch.stack(replies.tensors)
+        figures = {party_name(k): error.item() for k, error in enumerate(errors[:, 0])}
+        return figures, bool(errors[:, 1].all())
+
+    def uploads(self) -> Iterator[Upload]:
+        """Yield what is sent: held-out rows as they are, and training rows in every view."""
+        for part in ("validation", "test"):
+            yield from self.in_chunks(0, self.rows[part], "evaluation")
+        for number in range(self.cfg.views):
+            yield from self.in_chunks(number, self.rows["train"], "training")
+
+    def in_chunks(self, number: int, rows: Array, purpose: Purpose) -> Iterator[Upload]:
+        """Yield the messages that some rows take in one view."""
+        for start in range(0, len(rows), self.cfg.eval_batch_size):
+            yield Upload(number, rows[start : start + self.cfg.eval_batch_size], purpose)
+
+    def upload(self, due: Upload) -> Protocol:
+        """Get and keep the maps of some rows."""
+        asked = "embed" if due.purpose == "training" else "embed_only"
+        number = [np.array(due.view)] if due.purpose == "training" else []
+        rows = torch.from_numpy(due.rows)
+        own = partial(maps_of, self, due.view, rows)
+        replies = yield ask(asked, due.rows, *number, own=own, purpose=due.purpose)
+        mirrored = view(self.cfg, due.view, len(self.x), self.x.shape[2:]).flips[rows]
+        H = self.tiling.join(self.received(replies, due.rows), mirrored)  # Eq. 4
+        self.maps.put(due.view, rows, H)
+        return {}, False
+
+    def received(self, replies: Replies, rows: Array) -> list[Tensor]:
+        """Return H^k of all parties, the own first."""
+        maps = [self.compression.restore(arrays, len(rows)) for arrays in replies.arrays]
+        return [replies.own, *(each.unflatten(1, self.map_shape) for each in maps)]
+
+    # 3. Training (lines 11 to 14) ----------------------------------------------------------------
+
+    def step(self, rows: Array, y: Tensor) -> Protocol:
+        """Train W_s on one batch, and true labels, without a word to anybody."""
+        yield from ()
+        return [self.compute(lambda: self.learn(torch.from_numpy(rows)))]
+
+    def learn(self, rows: Tensor) -> float:
+        """Go down Eq. 5 on one batch."""
+        epoch = self.progress.step // steps_per_epoch(self.cfg, len(self.rows["train"]))
+        views = chosen(self.cfg, epoch, len(self.x))
+        L = self.loss(self.decide(self.maps.take(views[rows], rows)), self.y[rows])
+        self.descent.down(L)
+        return L.item()
+
+    def infer(self, rows: Array) -> Protocol:
+        """Return logits; maps that have not come yet are asked for."""
+        for due in self.in_chunks(0, self.maps.lacking(rows), "evaluation"):
+            yield from self.upload(due)
+        index = torch.from_numpy(rows)
+        return [self.compute(lambda: self.predict(index), training=False)]
+
+    def predict(self, rows: Tensor) -> Tensor:  # (B,) -> (B, C)
+        """Return W_s(H)."""
+        return self.decide(self.maps.take(torch.zeros_like(rows), rows))
+
+    def figures(self) -> dict[str, float]:
+        """Return the error at which each party reconstructs its tiles of validation rows."""
+        last = [each for each in self.progress.stages if each.name == "fine-tuning"][-1]
+        return {f"reconstruction_error_of_{name}": error for name, error in last.figures.items()}
