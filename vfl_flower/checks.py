@@ -55,7 +55,7 @@ def check(cfg: RunConfig) -> None:
     _at_most(cfg, 10**6, "embedding_dim")
     _at_most(cfg, 1024, "threads")
     _at_most(cfg, 10**9, "epochs")
-    _at_least(cfg, 0, "epochs", "seed", "eval_every", "top_layers")
+    _at_least(cfg, 0, "epochs", "seed", "eval_every", "top_layers", "train_rows")
     _at_most(cfg, 100, "top_layers")
     _at_least(cfg, 2, "parties")
     if not 0 < cfg.validation < 1:

@@ -74,6 +74,9 @@ class RunConfig:
         "1: all rows stay",
     )
     validation: float = knob(0.1, "data", "share of the training rows held out for validation")
+    train_rows: int = knob(
+        0, "data", "how many of the others are used, drawn by the seed, for a quick trial; 0: all"
+    )
 
     models: str = knob(
         "mixed",

@@ -33,8 +33,8 @@ TRANSFERRED = (
     "party's tiles, and may tell of both; label-privacy hides labels"
 )
 PICTURES = (
-    "the active party can make pictures of the others' tiles of what they sent, with a decoder that "
-    "it trains on its own; see the audit of reconstruction"
+    "the active party can make pictures of the others' tiles of what they sent, with a decoder "
+    "that it trains on its own; see the audit of reconstruction"
 )
 GIVEN = "passive parties were given the labels of all training rows; label-privacy hides them"
 SHARED = "passive parties were given the top model and each other's embeddings of training rows"

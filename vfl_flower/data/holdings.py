@@ -29,20 +29,25 @@ def rows_of(cfg: RunConfig, total: int) -> dict[str, Array]:
     Returns
     -------
     dict of str to ndarray
-        ``train``, ``validation`` and ``test``: int32, disjoint, together all rows.
+        ``train``, ``validation`` and ``test``: int32, disjoint, together all rows, but for training
+        rows that ``train-rows`` leaves out.
 
     Raises
     ------
     DataError
-        If a part would be empty, or a batch is larger than the training rows.
+        If a part would be empty, a batch is larger than the training rows, or more of them are
+        asked for than there are.
     """
     fixed = DATASETS[cfg.dataset].test_rows
     order = np.random.default_rng([cfg.seed, total]).permutation(total - fixed).astype(np.int32)
     drawn = 0 if fixed else round(TEST_SHARE * total)
     validation = round(cfg.validation * (len(order) - drawn))
     test = order[:drawn] if drawn else np.arange(total - fixed, total, dtype=np.int32)
+    train = order[drawn + validation :]
+    if cfg.train_rows > len(train):
+        raise DataError(f"train-rows is {cfg.train_rows}, and there are {len(train)}; use fewer")
     parts = {
-        "train": order[drawn + validation :],
+        "train": train[: cfg.train_rows or None],
         "validation": order[drawn : drawn + validation],
         "test": test,
     }
