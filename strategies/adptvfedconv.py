@@ -165,11 +165,12 @@ class AdptVFedConv(ActiveParty):
 
     def upload(self, due: Upload) -> Protocol:
         """Get and keep the maps of some rows."""
-        asked = "embed" if due.purpose == "training" else "embed_only"
-        number = [np.array(due.view)] if due.purpose == "training" else []
         rows = torch.from_numpy(due.rows)
         own = partial(maps_of, self, due.view, rows)
-        replies = yield ask(asked, due.rows, *number, own=own, purpose=due.purpose)
+        if due.purpose == "training":
+            replies = yield ask("embed", due.rows, np.array(due.view), own=own)
+        else:
+            replies = yield ask("embed_only", due.rows, own=own, purpose="evaluation")
         mirrored = view(self.cfg, due.view, len(self.x), self.x.shape[2:]).flips[rows]
         H = self.tiling.join(self.received(replies, due.rows), mirrored)  # Eq. 4
         self.maps.put(due.view, rows, H)
@@ -189,8 +190,7 @@ class AdptVFedConv(ActiveParty):
 
     def learn(self, rows: Tensor) -> float:
         """Go down Eq. 5 on one batch."""
-        epoch = self.progress.step // steps_per_epoch(self.cfg, len(self.rows["train"]))
-        views = chosen(self.cfg, epoch, len(self.x))
+        views = chosen(self.cfg, self.epoch, len(self.x))
         L = self.loss(self.decide(self.maps.take(views[rows], rows)), self.y[rows])
         self.descent.down(L)
         return L.item()

@@ -16,12 +16,14 @@ Costs
     No exchange, and no byte.
 """
 
+import torch
 from torch import Tensor
 
 from vfl_flower.active import ActiveParty
 from vfl_flower.codec import Array
 from vfl_flower.exchange import Protocol
 from vfl_flower.training import train
+from vfl_flower.views import augmented
 
 
 class Local(ActiveParty):
@@ -32,8 +34,11 @@ class Local(ActiveParty):
         yield from train(self)
 
     def predict(self, rows: Array) -> Tensor:  # (B,) -> (B, C)
-        """Return R."""
-        return self.decide(self.embed_rows(rows))
+        """Return R; a training with several views sees augmented images."""
+        x = self.columns(rows)
+        if self.net.training:
+            x = augmented(self.cfg, self.epoch, len(self.x), torch.from_numpy(rows), x)
+        return self.decide(self.embedding(x))
 
     def step(self, rows: Array, y: Tensor) -> Protocol:
         """Train on one batch; return the loss."""

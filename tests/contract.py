@@ -32,6 +32,14 @@ EPOCHS = 2
 PUBLISHED: dict[str, Any] = {"method": "c_vfl", "share_labels": True, "compression": "topk:0.5"}
 CASES: dict[str, dict[str, Any]] = {method: {"method": method} for method in METHODS} | {
     "pravfed": {"method": "pravfed", "label_privacy": "none"},  # noise is no function of the seed
+    "adptvfedconv": {
+        "method": "adptvfedconv",
+        "models": "tests.networks:TinyChain",
+        "cut": "one",
+        "pretrain_epochs": 1,
+        "local_epochs": 1,
+        "decoder_rate": 0.01,
+    },
     "vafl in turns": {"method": "vafl", "vafl_mode": "asynchronous"},
     "c_vfl as published": PUBLISHED,
     "splitnn of labels only": {"method": "splitnn", "active_columns": "none"},
@@ -50,15 +58,15 @@ def method_of(case: str) -> Method:
 
 def configured(case: str, seed: int = 0) -> RunConfig:
     """Return the run that all contract tests repeat: two epochs of seven steps, the last short."""
-    return RunConfig(
-        seed=seed,
-        models="mlp",
-        epochs=EPOCHS,
-        batch_size=BATCH,
-        embedding_dim=16,
-        local_steps=2,
-        **CASES[case],
-    )
+    usual: dict[str, Any] = {
+        "seed": seed,
+        "models": "mlp",
+        "epochs": EPOCHS,
+        "batch_size": BATCH,
+        "embedding_dim": 16,
+        "local_steps": 2,
+    }
+    return RunConfig(**(usual | CASES[case]))
 
 
 @dataclass

@@ -76,6 +76,21 @@ def pravfed_bytes(n: int) -> dict[tuple[str, str], list[int]]:
     }
 
 
+def adptvfedconv_bytes(n: int) -> dict[tuple[str, str], list[int]]:
+    """W_e^0 and 4N + 4V down; 8 down and up for the one epoch; 4N + 8 down, 4N c' h' w' up.
+
+    V = 144; of tiles of 4 x 4 pixels maps of 4 x 4 x 4 numbers, by a convolution and BatchNorm.
+    """
+    W_e = [4 * 9 * 4, 16, 16, 16, 16, 16, 8]
+    return {
+        ("adapt", "down"): [4 * n, 4 * 144, *W_e],
+        ("finetune", "down"): [8],
+        ("finetune", "up"): [8],
+        ("embed", "down"): [4 * n, 8],
+        ("embed", "up"): [4 * n * 4 * 4 * 4],
+    }
+
+
 FORMULAS: dict[str, Bytes] = {
     "easter": easter_bytes,
     "vfedmh": easter_bytes,
@@ -93,6 +108,7 @@ FORMULAS: dict[str, Bytes] = {
     "vimadmm_j": agg_vfl_bytes,
     "linear_admm": agg_vfl_bytes,
     "fdml": agg_vfl_bytes,
+    "adptvfedconv": adptvfedconv_bytes,
     "local": lambda b: {},
     "central": lambda b: {},
 }

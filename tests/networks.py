@@ -45,6 +45,31 @@ def global_dropout(shape: Shape, width: int, classes: int) -> nn.Module:
     return GlobalNet(*halves(shape, width, classes, nn.Dropout))
 
 
+class TinyChain(nn.Module):
+    """A small network that can be cut in two, at two places."""
+
+    own_randomness = True
+
+    def __init__(self, shape: Shape, classes: int) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(
+            *(nn.Conv2d(shape[0], 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU()),
+            *(nn.Conv2d(4, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2)),
+            *(nn.Flatten(), Dropout(0.1), nn.Linear(8 * shape[1] * shape[2] // 4, classes)),
+        )
+        self.cuts = {"one": 3, "two": 7}
+
+
+class DroppingChain(TinyChain):
+    """The same with torch's dropout in the extractor, and it does not say so."""
+
+    own_randomness = False
+
+    def __init__(self, shape: Shape, classes: int) -> None:
+        super().__init__(shape, classes)
+        self.layers[2] = nn.Sequential(nn.ReLU(), nn.Dropout(0.2))
+
+
 def register(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make both known to the configuration for one test."""
     monkeypatch.setitem(NETWORKS, "own-dropout", own_dropout)

@@ -1,5 +1,7 @@
 """What a run's messages hold, and what they never hold: the method's **Learns**."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -8,8 +10,9 @@ from flwr.common import FitIns, FitRes
 from strategies.c_vfl import CVFL
 from tests.contract import CARRIERS, CASES, EPOCHS, IN_TURNS, Run, finished, method_of
 from vfl_flower.codec import Array, from_parameters
-from vfl_flower.data import DATASETS, all_columns, columns_of, labels_of
-from vfl_flower.data.holdings import _features
+from vfl_flower.data import DATASETS, all_columns, columns_of, labels_of, shares_of
+from vfl_flower.data.holdings import features_of
+from vfl_flower.data.partition import take
 from vfl_flower.ring import encode_ring
 
 pytestmark = pytest.mark.parametrize("method", [c for c in CASES if not method_of(c).alone])
@@ -23,10 +26,10 @@ TELLS_CLASSES_APART = dict.fromkeys(
 )
 """The phase whose rows are alike for rows of one class."""
 
-EXCHANGES = {"easter": (2, 2), "vfedmh": (2, 2), "pravfed": (2, 1)}
+EXCHANGES = {"easter": (2, 2), "vfedmh": (2, 2), "pravfed": (2, 1), "adptvfedconv": (2, 1)}
 """Exchanges for a batch in training and in evaluation, where it is not one."""
 
-ONCE = {"pravfed"}
+ONCE = {"pravfed", "adptvfedconv"}
 """Methods whose parties embed all rows once, and not a batch at a time."""
 
 GIVES_ONCE = {"pravfed", "fdml"}
@@ -57,8 +60,7 @@ def secrets_of(run: Run, place: int, rows: Array) -> set[bytes]:
     if cfg.blank(place):
         return set()
     x = columns_of(cfg, place)
-    raw = _features(cfg.dataset, cfg.data_dir, True)
-    pixels = np.array_split(raw, cfg.holders, axis=3)[place - cfg.parties]
+    pixels = take(features_of(cfg), shares_of(cfg)[place])
     words = encode_ring(x, 3)
     return columns_in(x.numpy()[rows]) | columns_in(pixels[rows]) | columns_in(words[rows])
 
@@ -237,6 +239,6 @@ def test_columns_differ_between_parties(method: str) -> None:
     cfg = finished(method, "local").active.cfg
     holding = [place for place in range(cfg.parties) if not cfg.blank(place)]
     strips = [columns_of(cfg, place).shape for place in holding]
-    assert sum(shape[3] for shape in strips) == all_columns(cfg).shape[3]
+    assert sum(math.prod(shape[1:]) for shape in strips) == all_columns(cfg)[0].numel()
     assert len(labels_of(cfg)) == strips[0][0] == DATASETS["digits"].features(None, True).shape[0]  # type: ignore[arg-type]
     assert not torch.equal(columns_of(cfg, holding[0]), columns_of(cfg, holding[1]))

@@ -28,7 +28,7 @@ from vfl_flower.privacy.supervision import Supervision
 from vfl_flower.privacy.uploads import LETTERS, Counts
 from vfl_flower.roster import Roster, roll_call
 from vfl_flower.shape import fits
-from vfl_flower.training import Progress, checkpoint, restore
+from vfl_flower.training import Progress, checkpoint, restore, steps_per_epoch
 from vfl_flower.worker import Worker
 
 T = TypeVar("T")
@@ -107,6 +107,11 @@ class ActiveParty(Member, Strategy):
     @abstractmethod
     def protocol(self) -> Protocol:
         """Write the method as if every party answered in line."""
+
+    @property
+    def epoch(self) -> int:
+        """Which epoch the step in hand belongs to, from 0."""
+        return self.progress.step // steps_per_epoch(self.cfg, len(self.rows["train"]))
 
     def step(self, rows: Array, y: Tensor) -> Protocol:
         """Train on one batch, (B,) and what teaches it; return the models' losses, the own first.

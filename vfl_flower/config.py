@@ -415,10 +415,23 @@ class RunConfig:
         """Return the initial learning rate of a party; 0 is the active one."""
         from vfl_flower.optim import DEFAULT_RATES  # torch is heavy, and --help is not
 
+        if METHODS[self.method].maps and place:
+            return self.decoder_rate
         text = self._listed("learning_rates", place)
         if text == "auto":
             return DEFAULT_RATES[self.optimizer_of(place)]
         return float(text)
+
+    @property
+    def dealt(self) -> str:
+        """How columns are dealt out: what `partition` says, with the usual way in place of auto."""
+        from vfl_flower.data import DATASETS, grid_for
+
+        usual = "strips" if DATASETS[self.dataset].images else "columns"
+        if METHODS[self.method].maps:
+            usual = grid_for(self.parties)
+        made, *kept = self.partition.partition("@")
+        return "".join([usual if made == "auto" else made, *kept])
 
     def deal(self) -> "Deal":
         """Return how columns are dealt out.
@@ -428,14 +441,10 @@ class RunConfig:
         ConfigError
             If it is not written as it must be.
         """
-        from vfl_flower.data import DATASETS, PARTITIONS, Deal, grid_for
+        from vfl_flower.data import PARTITIONS, Deal
 
-        usual = "strips" if DATASETS[self.dataset].images else "columns"
-        if METHODS[self.method].maps:
-            usual = grid_for(self.parties)
-        made, *kept = self.partition.partition("@")
         try:
-            return Deal.read("".join([usual if made == "auto" else made, *kept]))
+            return Deal.read(self.dealt)
         except KeyError as error:
             raise ConfigError(
                 f"partition: unknown {error}{near(error.args[0], PARTITIONS)}"
