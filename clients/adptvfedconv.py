@@ -114,7 +114,8 @@ class AdptVFedConvClient(PassiveParty):
         if error < min(self.errors, default=math.inf):
             self.keep_weights()
         self.errors.append(error)
-        patience, since = self.cfg.local_patience, self.errors[::-1].index(min(self.errors))
+        since = len(self.errors) - 1 - self.errors.index(min(self.errors))
+        patience = self.cfg.local_patience
         self.ended = len(self.errors) == self.cfg.local_epochs or 0 < patience <= since
         if self.ended:
             self.take_best()

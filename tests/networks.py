@@ -60,6 +60,21 @@ class TinyChain(nn.Module):
         self.cuts = {"one": 3, "two": 7}
 
 
+class Thrice(TinyChain):
+    """The same, but that its pooling takes three pixels to one."""
+
+    def __init__(self, shape: Shape, classes: int) -> None:
+        super().__init__(shape, classes)
+        self.layers[6] = nn.MaxPool2d(3, padding=1)
+
+
+class NoChain(nn.Module):
+    """No chain."""
+
+    def __init__(self, shape: Shape, classes: int) -> None:
+        super().__init__()
+
+
 class DroppingChain(TinyChain):
     """The same with torch's dropout in the extractor, and it does not say so."""
 

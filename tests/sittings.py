@@ -7,18 +7,21 @@ from vfl_flower.build import build_active, build_passive
 from vfl_flower.conduct import conduct
 from vfl_flower.config import RunConfig
 from vfl_flower.local import run_local
-from vfl_flower.observer import Observer
+from vfl_flower.observer import Observer, Stage
 from vfl_flower.runs import RunFolder
 
 
 class StopAt(Observer):
-    """Asks the run to stop after some step, as a signal would."""
+    """Asks the run to stop after some step, or some unit of an earlier stage, as a signal would."""
 
-    def __init__(self, active: ActiveParty, step: int) -> None:
-        self.active, self.step = active, step
+    def __init__(self, active: ActiveParty, step: int, stage: str = "", done: int = 0) -> None:
+        self.active, self.step, self.unit = active, step, (stage, done)
 
     def on_step(self, step: int, losses: list[float]) -> None:
         self.active.stop = self.active.stop or step == self.step
+
+    def on_stage(self, stage: Stage) -> None:
+        self.active.stop = self.active.stop or (stage.name, stage.done) == self.unit
 
 
 class Sitting:
@@ -31,7 +34,7 @@ class Sitting:
         self.active = build_active(cfg, out)
         self.passive = [build_passive(cfg, k, out) for k in range(cfg.parties - 1)]
 
-    def run(self, stop_at: int = -1) -> None:
+    def run(self, stop_at: int = -1, stage: str = "", done: int = 0) -> None:
         """Run; raises `Interrupted` if it is stopped."""
-        stop = StopAt(self.active, stop_at)
+        stop = StopAt(self.active, stop_at, stage, done)
         conduct(self.active, "local", lambda a: run_local(a, self.passive), self.folder, stop)

@@ -19,9 +19,9 @@ NARROW = 0.05
 def test_it_is_torchvisions_network() -> None:
     """At full width, on whole images: layer for layer, and its weights fit."""
     ours = vgg16_bn((3, 32, 32), 10, 1.0).layers
-    theirs = models.vgg16_bn().features
+    theirs: nn.Sequential = models.vgg16_bn().features
     ours[: len(theirs)].load_state_dict(theirs.state_dict())
-    assert [*map(type, ours[: len(theirs)])] == [*map(type, theirs)]
+    assert [*map(type, ours.children())][: len(theirs)] == [*map(type, theirs.children())]
     widths = [layer.out_features for layer in ours if isinstance(layer, nn.Linear)]
     assert widths == [4096, 4096, 10]
 

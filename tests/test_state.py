@@ -29,7 +29,7 @@ from vfl_flower.state import (
 )
 
 FEWER = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
-DTYPES = [np.dtype(d) for d in ("<f4", "<f8", "<i4", "<i8", "<u4", "|u1", "|b1")]
+DTYPES = [np.dtype(d) for d in ("<f2", "<f4", "<f8", "<i4", "<i8", "<u4", "|u1", "|b1")]
 SHAPES = hnp.array_shapes(min_dims=0, max_dims=2, min_side=0, max_side=2)
 ARRAYS = st.sampled_from(DTYPES).flatmap(lambda dtype: hnp.arrays(dtype, SHAPES))
 LEAVES = (

@@ -26,7 +26,7 @@ HEADER = re.compile(
     rb"'shape': \(((?:\d{1,12}, ?){0,8}(?:\d{1,12})?)\), \} *\n"
 )
 MAGIC = b"\x93NUMPY\x01\x00"
-DTYPES = {d: np.dtype(d) for d in ("<f4", "<f8", "<i4", "<i8", "<u4", "|u1", "|b1")}
+DTYPES = {d: np.dtype(d) for d in ("<f2", "<f4", "<f8", "<i4", "<i8", "<u4", "|u1", "|b1")}
 """What may travel, by its npy description; nothing else ever does."""
 
 

@@ -115,6 +115,7 @@ def result_of(active: ActiveParty, carrier: str) -> dict[str, Any]:
         "carrier": carrier,
         "seed": cfg.seed,
         "epochs": cfg.epochs,
+        "stages": [stage.as_dict() for stage in progress.stages],
         "steps": progress.step,
         "counting_step": counting.step if counting else 0,
         "ended_by": end_of(active),

@@ -26,6 +26,7 @@ RESULT_SHAPE = {
     "dataset": str,
     "carrier": str,
     "seed": int,
+    "stages": [{"name": str, "done": int, "total": int, "figures": Named(float), "ended": bool}],
     "steps": int,
     "counting_step": int,
     "ended_by": str,
