@@ -1,8 +1,8 @@
 """Checkpoints: every party keeps its own, the active party's makes a set of them valid.
 
-A checkpoint is named by its mark, `Progress.mark`. The passive parties write theirs first; the active
-party's file comes last and holds what only it knows (where the run is, the ledger). Two are kept, so
-that a crash between the parties' files still leaves a whole set. None holds a key.
+A checkpoint is named by its mark, `Progress.mark`. The passive parties write theirs first; the
+active party's file comes last and holds what only it knows (where the run is, the ledger). Two are
+kept, so that a crash between the parties' files still leaves a whole set. None holds a key.
 """
 
 import contextlib
