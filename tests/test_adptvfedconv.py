@@ -310,8 +310,8 @@ UNFIT: dict[str, tuple[dict[str, Any], str]] = {
     "a grid of others": ({"partition": "grid:2x3"}, "has 6 tiles, and adptvfedconv needs all"),
     "a missing tile": ({"partition": "grid:2x3@0-3/6"}, "needs all of them, one from each of 4"),
     "a grid that does not divide": (
-        {"parties": 3, "partition": "grid:1x3"},
-        "grid:1x3 does not divide images of 8 x 8 pixels",
+        {"parties": 5, "models": "vgg16_bn", "cut": "2C+1M"},
+        "grid:1x5 does not divide images of 8 x 8 pixels",
     ),
     "a table": ({"dataset": "wine"}, "partition grid cuts images|wine has none"),
     "nothing left of a tile": (

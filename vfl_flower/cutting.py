@@ -33,13 +33,14 @@ def cut_network(cfg: RunConfig, shape: Shape, top: str = "") -> SplitNet:
     NetworkError
         If the network cannot be cut there, or not for such tiles.
     """
+    tiling = Tiling.of(cfg) if top else None  # its errors come first
     whole = _chain(cfg, shape)
     extractor, decide = whole.halves(cfg.cut_at)
     padded(extractor, cfg.padding)
     if top == "mirror":
         decide = mirror(extractor, shape)
-    if top == "tiled":
-        decide = _tiled(cfg, shape, extractor)
+    if top == "tiled" and tiling:
+        decide = _tiled(cfg, tiling, shape, extractor)
     net = SplitNet(extractor, decide)
     net.own_randomness = whole.own_randomness
     return net
@@ -54,9 +55,8 @@ def _chain(cfg: RunConfig, shape: Shape) -> Chain:
     return chain(cfg.listed_model(0), shape, DATASETS[cfg.dataset].classes, cfg.width)
 
 
-def _tiled(cfg: RunConfig, shape: Shape, extractor: nn.Module) -> nn.Module:
+def _tiled(cfg: RunConfig, tiling: Tiling, shape: Shape, extractor: nn.Module) -> nn.Module:
     """Return the classifier of maps of tiles put together, if they can be."""
-    tiling = Tiling.of(cfg)
     whole, classifier = _chain(cfg, tiling.whole(shape)).halves(cfg.cut_at)
     tile = shapes_through(extractor, shape)[-1]
     image = shapes_through(whole, tiling.whole(shape))[-1]
