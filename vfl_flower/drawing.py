@@ -58,6 +58,13 @@ def drawing(
         figure.savefig(image, **how)
 
 
+def bare(panel: Axes) -> None:
+    """Leave out ticks and grid, which would say nothing."""
+    panel.grid(visible=False)
+    panel.set_xticks([])
+    panel.set_yticks([])
+
+
 def name_bars(panel: Axes, names: Sequence[str]) -> None:
     """Write names under bars; of many, every n-th."""
     each = -(-len(names) // 12)

@@ -146,6 +146,17 @@ class RunFolder:
         write_result(self.path, result)
 
 
+def first_run(path: Path) -> RunFolder:
+    """Find an earlier run again; of several seeds, the first.
+
+    Raises
+    ------
+    RunError
+        If there is none.
+    """
+    return next(iter(seeds_in(path, {})), None) or RunFolder.reopen(path, {})
+
+
 def begin_seeds(path: Path, cfg: RunConfig, seeds: list[int]) -> None:
     """Write down which seeds a run has, in its folder, which must be free.
 

@@ -31,7 +31,7 @@ from vfl_flower.local import serve
 from vfl_flower.names import party_name
 from vfl_flower.passive import PassiveParty
 from vfl_flower.privacy.supervision import epsilon_of
-from vfl_flower.runs import RunFolder, seeds_in
+from vfl_flower.runs import first_run
 
 Labels = NDArray[np.int64]
 MOST_ROWS = 10_000  # that are attacked
@@ -97,7 +97,7 @@ def audit(path: Path, epochs: int, known: int) -> Findings:
     ConfigError
         If its method sends passive parties nothing that depends on labels.
     """
-    folder = next(iter(seeds_in(path, {})), None) or RunFolder.reopen(path, {})
+    folder = first_run(path)
     repeated = min(folder.cfg.epochs, epochs)
     whole = replace(folder.cfg, stop_drop=0.0, long_tail=1.0)
     cfg = replace(whole, epochs=repeated, bounds="off", out="")

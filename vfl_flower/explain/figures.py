@@ -16,7 +16,7 @@ from vfl_flower.data import DATASETS, rows_of, shares_of
 from vfl_flower.data.datasets import Features
 from vfl_flower.data.holdings import features_of
 from vfl_flower.data.partition import mask_of
-from vfl_flower.drawing import COLOURS, drawing, name_bars
+from vfl_flower.drawing import COLOURS, bare, drawing, name_bars
 from vfl_flower.explain.importance import Findings
 from vfl_flower.explain.trained import Holder, Trained
 from vfl_flower.state import write_atomically
@@ -153,10 +153,3 @@ def planar(holder: Holder, rows: torch.Tensor, seed: int) -> NDArray[np.float32]
         perplexity=perplexity, init="random", random_state=seed % 2**32
     ).fit_transform(embeddings)
     return points
-
-
-def bare(panel: Axes) -> None:
-    """Leave out ticks and grid, which would say nothing."""
-    panel.grid(visible=False)
-    panel.set_xticks([])
-    panel.set_yticks([])

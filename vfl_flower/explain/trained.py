@@ -1,23 +1,21 @@
 """The parties of a complete run as it left them, and what each says of the test rows."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 
 from vfl_flower.active import ActiveParty
-from vfl_flower.build import build_active, build_passive
-from vfl_flower.checkpoint import WEIGHTS
-from vfl_flower.config import UNNOISED, RunConfig
-from vfl_flower.errors import ConfigError, NetworkError, RunError
+from vfl_flower.complete import parties_of, result_of
+from vfl_flower.config import RunConfig
+from vfl_flower.errors import ConfigError, NetworkError
 from vfl_flower.member import Member
 from vfl_flower.names import member_name
 from vfl_flower.registry import METHODS
-from vfl_flower.runs import RunFolder, seeds_in
-from vfl_flower.state import read_weights
+from vfl_flower.runs import RunFolder, first_run
 
 Decide = Callable[[Tensor], Tensor]
 """From embeddings (N, D) to shares of the prediction, (N, C)."""
@@ -40,7 +38,7 @@ def complete_run(path: Path) -> tuple[RunFolder, float]:
     ConfigError
         If its method's prediction is no sum of what each party says.
     """
-    folder = next(iter(seeds_in(path, {})), None) or RunFolder.reopen(path, {})
+    folder = first_run(path)
     cfg = folder.cfg
     if not METHODS[cfg.method].admm:
         able = ", ".join(name for name, method in METHODS.items() if method.admm)
@@ -48,21 +46,7 @@ def complete_run(path: Path) -> tuple[RunFolder, float]:
             f"the prediction of {cfg.method} is no sum of what each party's head says; methods "
             f"that can be explained are {able}"
         )
-    result = folder.result()
-    if result is None:
-        raise RunError(f"{folder.path} is not complete; resume it first")
-    for place in range(cfg.parties):
-        if not weights_of(folder, place).is_file():
-            raise RunError(
-                f"{weights_of(folder, place)} is missing; the folders of all parties must be in "
-                "one place, as a simulation has them"
-            )
-    return folder, result["test_accuracy"]["active"]
-
-
-def weights_of(folder: RunFolder, place: int) -> Path:
-    """Return where a party's final weights lie."""
-    return folder.path / member_name(place) / WEIGHTS
+    return folder, result_of(folder)["test_accuracy"]["active"]
 
 
 @dataclass(frozen=True)
@@ -132,30 +116,16 @@ def trained(folder: RunFolder) -> Trained:
     NetworkError
         If a head has no weights.
     """
-    unnoised: dict[str, Any] = UNNOISED  # nothing is sent
-    cfg = replace(folder.cfg, tensorboard=False, **unnoised)
-    active = build_active(cfg)
-    members = [active, *(build_passive(cfg, index) for index in range(cfg.parties - 1))]
-    for member in members:
-        _load(member, weights_of(folder, member.place))
-    active.use_threads()
+    active, passive = parties_of(folder)
+    cfg = active.cfg
     rows = torch.from_numpy(active.rows["test"])
-    members = members[-cfg.holders :]
+    members = [active, *passive][-cfg.holders :]
     heads = _heads(active, members)
     holders = [
         Holder(member, head, decide, member.x[rows.to(member.x.device)])
         for member, (head, decide) in zip(members, heads, strict=True)
     ]
     return Trained(cfg, holders, active.y[rows])
-
-
-def _load(member: Member, path: Path) -> None:
-    try:
-        member.net.load_state_dict(read_weights(path))
-    except RuntimeError as error:
-        name = member_name(member.place)
-        raise RunError(f"{path} does not fit the network of {name}: it is another run's") from error
-    member.net.eval()
 
 
 def _heads(active: ActiveParty, members: list[Member]) -> list[tuple[nn.Module, Decide]]:
