@@ -1,8 +1,12 @@
-"""An audit as a person reads it."""
+"""Audits as a person reads them."""
+
+from collections.abc import Sequence
 
 from rich.table import Table
 
 from vfl_flower.audit.labels import Findings
+from vfl_flower.audit.likeness import Likeness
+from vfl_flower.audit.reconstruction import Findings as Reconstruction
 from vfl_flower.console import out, say
 
 
@@ -32,3 +36,37 @@ def print_audit(findings: Findings) -> None:
         f"{findings.rows} training rows, {findings.epochs} epochs repeated; an attacker who learns "
         f"knows {findings.known} labels a class"
     )
+
+
+def print_reconstruction(runs: Sequence[Reconstruction]) -> None:
+    """Print how like the attacker's pictures are, beside the mean of its own tiles."""
+    table = Table(title="others' tiles, told by the active party", title_justify="left")
+    for column in ("run", "cut", "sent as", "tiles of"):
+        table.add_column(column)
+    for column in ("PSNR, dB", "SSIM", "mean tile, dB", "SSIM"):
+        table.add_column(column, justify="right")
+    for number, run in enumerate(runs, 1):
+        own, *others = run.found
+        head = str(number), run.cut, _sent_as(run)
+        for each in (*others, own):
+            party = f"{each.party}, own" if each is own else each.party
+            table.add_row(*head, party, *_numbers(each.made), *_numbers(each.mean))
+            head = "", "", ""
+        table.add_section()
+    out.print(table)
+    for number, run in enumerate(runs, 1):
+        tile, sent = (" x ".join(map(str, shape)) for shape in (run.tile, run.map))
+        say(
+            f"{number}: {run.run}, maps of {sent} of tiles of {tile}; a decoder that learnt for "
+            f"{run.epochs} epochs from {run.learnt} training rows, measured on {run.measured} test "
+            "rows"
+        )
+
+
+def _sent_as(run: Reconstruction) -> str:
+    plain = "float32" if run.compression == "none" else run.compression
+    return f"{plain}, sigma {run.sigma:g}" if run.sigma else plain
+
+
+def _numbers(each: Likeness) -> tuple[str, str]:
+    return f"{each.psnr:.2f}", "-" if each.ssim is None else f"{each.ssim:.3f}"
