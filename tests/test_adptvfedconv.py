@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from tests.contract import Tap
 from tests.sittings import Sitting
 from tests.test_joint_conv import TINY
 from vfl_flower.build import build_active, build_passive
@@ -23,9 +24,10 @@ from vfl_flower.data.holdings import features_of
 from vfl_flower.data.partition import take
 from vfl_flower.data.tiles import Tiling
 from vfl_flower.errors import ConfigError, Interrupted, RunError, VflError
-from vfl_flower.local import run_local
+from vfl_flower.local import run_local, serve
 from vfl_flower.maps import MAPS, Maps
 from vfl_flower.passive import PassiveParty
+from vfl_flower.privacy.client import ClientPrivacy
 from vfl_flower.views import Looks, augmented, view
 
 CFG = RunConfig(**TINY, bounds="off")
@@ -185,11 +187,25 @@ def test_the_ledger_has_the_price_of_views(views: int) -> None:
     assert ledger.exchanges["training"] == 3 + 3 * views
 
 
-def test_a_party_noises_maps_and_says_nothing_else(tmp_path: Path) -> None:
+def test_a_party_noises_maps_and_says_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """No error of reconstruction is sent, and every upload counts."""
-    sitting = Sitting(replace(CFG, dp_sigma=1.0), tmp_path / "run")
-    sitting.run()
-    active = sitting.active
+    uploads, true = dict[bytes, Tensor](), ClientPrivacy.upload
+
+    def noted(self: ClientPrivacy, x: Tensor) -> Tensor:
+        sent = true(self, x)
+        uploads[sent.numpy().tobytes()] = x
+        return sent
+
+    monkeypatch.setattr(ClientPrivacy, "upload", noted)
+    cfg = replace(CFG, dp_sigma=1.0)
+    active, passive = build_active(cfg), [build_passive(cfg, k, tmp_path) for k in range(3)]
+    taps = [Tap(party.to_client()) for party in passive]
+    serve(active, taps)
+    replies = [array for tap in taps for array in tap.replies()]
+    assert {reply.tobytes() for reply in replies} == set(uploads)
+    assert all(x.numpy().tobytes() != sent for sent, x in uploads.items())
     assert active.ledger.payload["party-1", "training", "finetune", "up"] == 0
     assert {name: dict(c) for name, c in active.uploaded.items()} == {
         f"party-{k}": {"training": 3, "evaluation": 2} for k in (1, 2, 3)

@@ -17,7 +17,7 @@ from vfl_flower.config import RunConfig
 from vfl_flower.local import serve
 from vfl_flower.registry import METHODS
 
-TEACHING = [name for name, method in METHODS.items() if method.teaches]
+TEACHING = [name for name, method in METHODS.items() if method.teaches and not method.maps]
 
 
 def configured(method: str, **changes: object) -> RunConfig:
@@ -44,6 +44,14 @@ def found(findings: Findings, protected: bool, source: str, attack: str) -> Find
         and (each.source, each.attack) == (source, attack)
     ]
     return finding
+
+
+def test_of_maps_nothing_but_columns_tells_labels(folder: Path) -> None:
+    """No message is about a row's label, noised or not."""
+    tiny = {"models": "tests.networks:TinyChain", "cut": "one", "pretrain_epochs": 1}
+    Sitting(configured("adptvfedconv", **tiny, local_epochs=1), folder / "maps").run()
+    findings = audit(folder / "maps", epochs=1, known=10)
+    assert {each.source for each in findings.found} == {"own columns"}
 
 
 @pytest.mark.parametrize("method", TEACHING)

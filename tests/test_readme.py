@@ -156,6 +156,7 @@ def test_flags_exist(page: Path) -> None:
         "--run-config",
         "--federation-config",
         "--picture",
+        "--pictures",
         "--page",
         "--keep",
         "--noise",

@@ -50,7 +50,9 @@ class Recorder(Client):
         self._before = self._decision()
 
     def decides(self) -> bool:
-        """Tell whether the party's decision net has learnt anything."""
+        """Tell whether the party's decision net has learnt to predict; a decoder does not."""
+        if self.party.mirrors:
+            return False
         pairs = zip(self._before, self._decision(), strict=True)
         return not all(torch.equal(before, now) for before, now in pairs)
 
