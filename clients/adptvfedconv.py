@@ -52,6 +52,8 @@ class AdptVFedConvClient(PassiveParty):
     @phase
     def adapt(self, train: Tensor, validation: Tensor, *W_e: Tensor) -> None:  # (N,), (V,), ... ->
         """Start from the active party's extractor (line 18), if it is sent."""
+        if not len(train) or not len(validation):
+            raise ProtocolError("there are no rows to learn from, or to be judged by")
         self.rows = {"train": train, "validation": validation}
         if self.cfg.model_transfer:
             self.take_extractor(W_e)
@@ -82,8 +84,10 @@ class AdptVFedConvClient(PassiveParty):
 
     def message(self, rows: Tensor, view: int) -> Answer:
         """Return maps as they travel: noised, if the run says so, and then compressed."""
+        if not 0 <= view < self.cfg.views or not len(rows):
+            raise ProtocolError(f"maps of {len(rows)} rows in view {view} were asked for")
         H_k = maps_of(self, view, rows).flatten(1)
-        return self.compression.compress(self.privacy.upload(H_k))
+        return self.compression.compress(self.privacy.upload(H_k, repeatable=True))
 
     def take_extractor(self, weights: tuple[Tensor, ...]) -> None:
         """Take the active party's extractor over (Eq. 2)."""

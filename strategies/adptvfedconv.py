@@ -40,10 +40,11 @@ Costs
     it with ``float16``, a quarter with ``quantize:8``), in messages of `eval-batch-size` rows, with
     4 bytes a row down. Validation and test rows are sent once, in one view. An epoch of
     fine-tuning is an exchange of 8 bytes, by which a run shows progress and can be resumed.
-    The active party's maps take 4N c' H' W' bytes of disk a view (half if sent as less than
-    float32) until its classifier has learnt.
+    The active party's maps take 4N c' H' W' bytes of disk a view, and those of held-out rows once,
+    (half if sent as less than float32) until its classifier has learnt.
 """
 
+import math
 from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
@@ -58,13 +59,21 @@ from vfl_flower.codec import Array
 from vfl_flower.compression import compression_of
 from vfl_flower.cutting import cut_network, halves
 from vfl_flower.data.tiles import Tiling, tile_fact
+from vfl_flower.errors import ProtocolError, TrainingError
 from vfl_flower.exchange import Protocol, Purpose, Replies, ask, tell
 from vfl_flower.maps import Maps
 from vfl_flower.member import Member
 from vfl_flower.names import party_name
 from vfl_flower.optim import Descent
 from vfl_flower.randomness import batches
-from vfl_flower.training import stage, steps_per_epoch, train
+from vfl_flower.training import (
+    check_finite,
+    checkpoint,
+    interrupted,
+    stage,
+    steps_per_epoch,
+    train,
+)
 from vfl_flower.views import augmented, chosen, maps_of, view
 
 
@@ -74,6 +83,12 @@ class Upload(NamedTuple):
     view: int
     rows: Array
     purpose: Purpose
+
+
+def told(answer: Tensor) -> tuple[float, bool]:  # (2,)
+    """Read a party's error of reconstruction, and whether it has ended."""
+    error, ended = answer.tolist()
+    return error, bool(ended)
 
 
 class AdptVFedConv(ActiveParty):
@@ -97,8 +112,10 @@ class AdptVFedConv(ActiveParty):
         self.map_shape = maps_of(self, 0, torch.tensor([0])).shape[1:]
         self.compression = compression_of(cfg.compressed, self.map_shape.numel())
         dtype = "float32" if cfg.compressed == "none" else "float16"
+        held_out = np.concatenate([rows["validation"], rows["test"]])
+        views = [np.concatenate([held_out, rows["train"]]), *[rows["train"]] * (cfg.views - 1)]
         whole = self.tiling.whole(self.map_shape)
-        self.maps = Maps(self.folder, cfg.views, len(self.x), whole, dtype)
+        self.maps = Maps(self.folder, views, len(self.x), whole, dtype)
 
     def facts(self) -> dict[str, Scalar]:
         """Return what all parties must hold equal: tiles of one shape, too."""
@@ -111,6 +128,8 @@ class AdptVFedConv(ActiveParty):
         yield from stage(self, "fine-tuning", cfg.local_epochs, self.finetune)
         yield from stage(self, "upload", len(uploads), lambda n: self.upload(uploads[n]))
         yield from train(self)
+        self.maps.forget()
+        yield from checkpoint(self)  # a run that goes on from here does not miss them
         self.maps.delete()
 
     # 1. Pre-training (lines 1 to 5) --------------------------------------------------------------
@@ -118,9 +137,13 @@ class AdptVFedConv(ActiveParty):
     def pretrain(self, epoch: int) -> Protocol:
         """Train W_e^0 and W_clst for one epoch, without a word to anybody."""
         yield from ()
-        of_epoch = batches(self.cfg.seed, epoch, self.rows["train"], self.cfg.batch_size)
-        losses = [self.compute(partial(self.descend, epoch, rows)) for rows in of_epoch]
-        return {"loss": sum(losses) / len(losses)}, False
+        losses = []
+        for rows in batches(self.cfg.seed, epoch, self.rows["train"], self.cfg.batch_size):
+            losses.append(self.compute(partial(self.descend, epoch, rows)))
+            if self.stop:
+                raise interrupted(self, f"a part of epoch {epoch + 1} of pre-training")
+        check_finite([loss := sum(losses) / len(losses)], epoch + 1, "epoch of pre-training")
+        return {"loss": loss}, False
 
     def descend(self, epoch: int, batch: Array) -> float:
         """Go down Eq. 1 on one batch."""
@@ -147,9 +170,11 @@ class AdptVFedConv(ActiveParty):
         replies = yield ask("finetune", np.array(epoch))
         if self.budget:  # an error that is no upload of maps is not sent
             return {}, False
-        errors = torch.stack(replies.tensors)
-        figures = {party_name(k): error.item() for k, error in enumerate(errors[:, 0])}
-        return figures, bool(errors[:, 1].all())
+        figures = {party_name(k): error for k, (error, _) in enumerate(map(told, replies.tensors))}
+        for name, error in figures.items():
+            if not 0 <= error < math.inf:
+                raise ProtocolError(f"{name} says that its error of reconstruction is {error}")
+        return figures, all(ended for _, ended in map(told, replies.tensors))
 
     def uploads(self) -> Iterator[Upload]:
         """Yield what is sent: held-out rows as they are, and training rows in every view."""
@@ -179,6 +204,12 @@ class AdptVFedConv(ActiveParty):
     def received(self, replies: Replies, rows: Array) -> list[Tensor]:
         """Return H^k of all parties, the own first."""
         maps = [self.compression.restore(arrays, len(rows)) for arrays in replies.arrays]
+        for k, each in enumerate(maps):
+            if not each.isfinite().all():
+                raise TrainingError(
+                    f"{party_name(k)} sent feature maps that are not finite; lower its "
+                    "extractor-rate, or use compression = none if that is float16"
+                )
         return [replies.own, *(each.unflatten(1, self.map_shape) for each in maps)]
 
     # 3. Training (lines 11 to 14) ----------------------------------------------------------------

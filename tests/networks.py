@@ -68,6 +68,33 @@ class Thrice(TinyChain):
         self.layers[6] = nn.MaxPool2d(3, padding=1)
 
 
+class TooMany(TinyChain):
+    """The same for three classes more."""
+
+    def __init__(self, shape: Shape, classes: int) -> None:
+        super().__init__(shape, classes + 3)
+
+
+class TileChain(TinyChain):
+    """The same, but that its last layer fits tiles of 4 x 4 pixels and no whole image."""
+
+    def __init__(self, shape: Shape, classes: int) -> None:
+        super().__init__(shape, classes)
+        self.layers[-1] = nn.Linear(8 * 2 * 2, classes)
+
+
+class Unlearning(TinyChain):
+    """The same with nothing to learn behind its second cut."""
+
+    def __init__(self, shape: Shape, classes: int) -> None:
+        super().__init__(shape, classes)
+        self.layers = nn.Sequential(
+            *(nn.Conv2d(shape[0], classes, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)),
+            *(nn.AdaptiveAvgPool2d(1), nn.Flatten()),
+        )
+        self.cuts = {"two": 3}
+
+
 class NoChain(nn.Module):
     """No chain."""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +95,19 @@ def test_maps_lie_in_a_file_of_the_active_party_alone(tmp_path: Path) -> None:
     (file,) = tmp_path.rglob(MAPS)
     assert file.parent.name == "active"
     assert file.stat().st_mode & 0o777 == 0o600
-    assert file.stat().st_size == 2 * 1797 * 8 * 4 * 4 * 4  # views, rows, map, float32
+    numbers = 8 * 4 * 4  # of a map, float32
+    assert file.stat().st_size == (TRAIN * 2 + VALIDATION + TEST) * numbers * 4
+
+
+def test_maps_that_are_not_what_was_put_there_are_not_learnt_from(tmp_path: Path) -> None:
+    with pytest.raises(Interrupted):
+        Sitting(CFG, tmp_path / "run").run(stop_at=3)
+    (file,) = tmp_path.rglob(MAPS)
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2 :] = bytes(len(content) - len(content) // 2)
+    file.write_bytes(content)
+    with pytest.raises(RunError, match=rf"{MAPS} is missing or damaged"):
+        Sitting(CFG, tmp_path / "run").run()
 
 
 def test_fine_tuning_ends_when_it_gets_no_better(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,8 +205,8 @@ def test_a_party_noises_maps_and_says_nothing_else(
     """No error of reconstruction is sent, and every upload counts."""
     uploads, true = dict[bytes, Tensor](), ClientPrivacy.upload
 
-    def noted(self: ClientPrivacy, x: Tensor) -> Tensor:
-        sent = true(self, x)
+    def noted(self: ClientPrivacy, x: Tensor, repeatable: bool) -> Tensor:
+        sent = true(self, x, repeatable)
         uploads[sent.numpy().tobytes()] = x
         return sent
 
@@ -213,6 +225,27 @@ def test_a_party_noises_maps_and_says_nothing_else(
     assert active.budget
     assert active.budget.planned == {"training": 3, "evaluation": 2}
     assert sum(each.name == "fine-tuning" for each in active.progress.stages) == 3
+
+
+def test_a_message_that_is_asked_for_again_costs_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The active party dies before it has written down what it got; the target allows no more."""
+    cfg = replace(CFG, target_epsilon=6.0)
+    true, times = Maps.put, iter(range(100))
+
+    def dies(self: Maps, number: int, rows: Tensor, maps: Tensor) -> None:
+        if next(times) == 3:
+            raise KeyboardInterrupt
+        true(self, number, rows, maps)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Maps, "put", dies)
+        Sitting(cfg, tmp_path / "run").run()
+    again = Sitting(cfg, tmp_path / "run")
+    again.run()
+    assert again.active.budget
+    assert {counts.total() for counts in again.active.uploaded.values()} == {5}
 
 
 def test_a_target_that_the_uploads_exceed_is_refused_before_work_starts() -> None:
@@ -301,21 +334,24 @@ def test_one_view_leaves_images_as_they_are() -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 @pytest.mark.parametrize("kept", ["file", "memory"])
 def test_maps_come_back_as_they_were_put(dtype: str, kept: str, tmp_path: Path) -> None:
-    maps = Maps(tmp_path if kept == "file" else None, 2, 10, (3, 2, 2), dtype)
+    views = [np.arange(10, dtype=np.int32), np.array([7, 1, 3, 9], np.int32)]
+    maps = Maps(tmp_path if kept == "file" else None, views, 10, (3, 2, 2), dtype)
     given_maps = torch.randn(4, 3, 2, 2).half().float()
-    rows = torch.tensor([7, 1, 3, 9])
+    rows = torch.tensor([1, 7, 9, 3])
     maps.put(1, rows, given_maps)
-    assert maps.take(torch.ones(2, dtype=torch.int64), rows[:2]).equal(given_maps[:2])
-    assert maps.lacking(np.array([7, 0])).tolist() == [7, 0]  # in view 0
+    maps.put(0, torch.tensor([7]), given_maps[:1])
+    assert maps.take(torch.tensor([1, 0, 1]), torch.tensor([1, 7, 3])).equal(given_maps[[0, 0, 3]])
+    assert maps.lacking(np.array([7, 0])).tolist() == [0]
+    with pytest.raises(RunError, match="missing or damaged"):
+        maps.take(torch.tensor([0]), torch.tensor([1]))
     maps.delete()
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e5])
-def test_numbers_that_cannot_be_kept_are_an_error(value: float, tmp_path: Path) -> None:
-    maps = Maps(tmp_path, 1, 2, (1, 1, 1), "float16")
-    with pytest.raises(VflError, match="not finite as float16"):
-        maps.put(0, torch.tensor([0]), torch.full((1, 1, 1, 1), value))
+def test_numbers_that_are_too_large_to_be_kept_are_an_error(tmp_path: Path) -> None:
+    maps = Maps(tmp_path, [np.arange(2, dtype=np.int32)], 2, (1, 1, 1), "float16")
+    with pytest.raises(VflError, match="too large for float16; use compression = none"):
+        maps.put(0, torch.tensor([0]), torch.full((1, 1, 1, 1), 1e5))
 
 
 # Bad input --------------------------------------------------------------------------------------
@@ -346,9 +382,56 @@ UNFIT: dict[str, tuple[dict[str, Any], str]] = {
         "needs one network for all",
     ),
     "a network without layers": ({"models": "tests.networks:NoChain"}, "cannot be built|`layers`"),
+    "its own width": ({"width": 0.5}, "width is 0.5, and the widths of tests.networks:TinyChain"),
+    "augmentation of nothing": ({"augment": "flip"}, "augment would change nothing"),
+    "a classifier of other classes": (
+        {"models": "tests.networks:TooMany"},
+        "make 13 of maps of 8 x 4 x 4, and there are 10 classes",
+    ),
+    "a classifier of tiles alone": (
+        {"models": "tests.networks:TileChain"},
+        "active: the network cannot take 8 x 4 x 4",
+    ),
+    "a classifier that learns nothing": (
+        {"models": "tests.networks:Unlearning"},
+        "the layers behind the cut two have nothing to learn",
+    ),
     "published weights": ({"weights": "a.pth"}, "weights is 'a.pth', which networks that are cut"),
     "blinding": ({"blinding": "pairwise"}, "blinding is pairwise, and adptvfedconv needs each"),
 }
+
+
+def lying(phase: str, lie: Callable[[Any], Any]) -> None:
+    """Run with a second party that answers otherwise in one phase."""
+    active, passive = build_active(CFG), [build_passive(CFG, k) for k in range(3)]
+    true = passive[1]._phases[phase]
+
+    @wraps(true)
+    def answer(*arrays: Tensor) -> Any:
+        return lie(true(*arrays))
+
+    passive[1]._phases[phase] = answer
+    run_local(active, passive)
+
+
+@pytest.mark.parametrize("error", [float("nan"), float("inf"), -1.0])
+def test_an_error_that_is_none_is_told_with_its_party(error: float) -> None:
+    with pytest.raises(VflError, match="party-2 says that its error of reconstruction is"):
+        lying("finetune", lambda answer: torch.tensor([error, 0.0]))
+
+
+@pytest.mark.parametrize("phase", ["embed", "embed_only"])
+def test_maps_that_are_not_finite_are_told_with_their_party(phase: str) -> None:
+    with pytest.raises(VflError, match="party-2 sent feature maps that are not finite; lower its"):
+        lying(phase, lambda message: (message[0] * np.float32("nan"),))
+
+
+@pytest.mark.parametrize(("rows", "number"), [(5, 1), (5, -1), (0, 0)])
+def test_maps_of_no_rows_or_views_are_refused(rows: int, number: int) -> None:
+    party = build_passive(CFG, 0)
+    config = {"exchange": 1, "phases": "embed", "arrays": "2"}
+    answer = party.fit([np.arange(rows, dtype=np.int32), np.array(number)], config)[2]  # type: ignore[arg-type]
+    assert answer["error"] == "ProtocolError"
 
 
 @pytest.mark.parametrize("case", UNFIT)

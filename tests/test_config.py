@@ -260,6 +260,8 @@ def whole(values: dict[str, object]) -> dict[str, object]:
         values = values | {"label-privacy": "laplace"}
     if set(map(kebab, UNNOISED)) & set(values):
         values = {"dp-sigma": 2.0, "method": "splitnn"} | values
+    if "augment" in values:
+        values = {"views": 2} | values
     if {"cut", "width", "views"} & set(values):
         values = {k: v for k, v in values.items() if k not in UNCUT} | {"method": "adptvfedconv"}
     return values

@@ -46,7 +46,7 @@ class Chain:
     cuts: Mapping[str, int]
     own_randomness: bool = True
 
-    def halves(self, cut: str) -> tuple[nn.Sequential, nn.Module]:
+    def halves(self, cut: str) -> tuple[nn.Sequential, nn.Sequential]:
         """Return extractor and classifier.
 
         Raises
@@ -153,14 +153,14 @@ def chain(name: str, shape: Shape, classes: int, width: float) -> Chain:
 
 
 def padded(extractor: nn.Sequential, padding: str) -> nn.Sequential:
-    """Let the convolutions of an extractor pad by the nearest pixels, or by zeros."""
+    """Let the convolutions of an extractor pad by the nearest pixels, unless they pad otherwise."""
     for layer in extractor.modules():
-        if isinstance(layer, nn.Conv2d):
+        if isinstance(layer, nn.Conv2d) and layer.padding_mode == "zeros":
             layer.padding_mode = padding  # type: ignore[assignment]  # any of torch's
     return extractor
 
 
-def shapes_through(layers: nn.Module, shape: Shape) -> list[Shape]:
+def shapes_through(layers: nn.Sequential, shape: Shape) -> list[Shape]:
     """Return the shape of a row before each layer, and behind the last.
 
     Raises
@@ -172,13 +172,12 @@ def shapes_through(layers: nn.Module, shape: Shape) -> list[Shape]:
     training = layers.training
     try:
         with torch.no_grad():
-            for layer in layers.eval().children():
+            layers.eval()
+            for layer in layers:
                 x = layer(x)
                 shapes.append(tuple(x.shape[1:]))
     except Exception as error:  # whatever a user's layer raises
-        raise NetworkError(
-            f"the network cannot take images of {written(shape)}", last_line(error)
-        ) from error
+        raise NetworkError(f"the network cannot take {written(shape)}", last_line(error)) from error
     finally:
         layers.train(training)
     return shapes
@@ -238,7 +237,7 @@ def written(shape: Shape) -> str:
 
 def _flat(layers: nn.Sequential) -> Iterator[nn.Module]:
     for layer in layers:
-        if isinstance(layer, nn.Sequential):
+        if type(layer) is nn.Sequential:  # and no kind of it, which may do something else
             yield from _flat(layer)
         else:
             yield layer
@@ -254,6 +253,8 @@ def _like(block: Sequence[nn.Module], channels: int) -> list[nn.Module]:
 
 def _transposed(layer: nn.Conv2d, before: Shape, after: Shape) -> nn.ConvTranspose2d:
     """Return the transposed convolution that makes maps of the size before of those after it."""
+    if isinstance(layer.padding, str):
+        raise NetworkError(f"a convolution's padding is '{layer.padding}'; give it in pixels")
     made = nn.ConvTranspose2d(
         layer.out_channels,
         layer.in_channels,

@@ -125,8 +125,12 @@ def _maps(cfg: RunConfig) -> None:
         able = ", ".join(name for name, each in METHODS.items() if each.maps)
         raise ConfigError(
             f"{' and '.join(changed)} would change nothing: {cfg.method}'s networks are not cut in "
-            f"two; those of {able} are"
+            f"two; those of {able} are, and local's and central's with cut"
         )
+    if cfg.width != 1 and ":" in cfg.models:
+        raise ConfigError(f"width is {cfg.width:g}, and the widths of {cfg.models} are its own")
+    if cfg.augment != RunConfig.augment and cfg.views == 1:
+        raise ConfigError("augment would change nothing: there is one view, of rows as they are")
     if method.maps:
         _tiles(cfg)
     if cfg.cut_at:

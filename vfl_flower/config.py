@@ -181,7 +181,7 @@ class RunConfig:
         "auto",
         "adptvfedconv",
         "where networks are cut into extractor and classifier: vgg16_bn's behind so many blocks of "
-        "convolution and so many poolings, 1C, 2C, 2C+1M to 13C+4M; your own's by its names; auto: "
+        "convolution and so many poolings, 1C, 2C, 2C+1M and so on; your own's by its names; auto: "
         "2C+1M",
     )
     width: float = knob(

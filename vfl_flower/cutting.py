@@ -35,12 +35,15 @@ def cut_network(cfg: RunConfig, shape: Shape, top: str = "") -> SplitNet:
     """
     tiling = Tiling.of(cfg) if top else None  # its errors come first
     whole = _chain(cfg, shape)
-    extractor, decide = whole.halves(cfg.cut_at)
+    extractor, classifier = whole.halves(cfg.cut_at)
     padded(extractor, cfg.padding)
+    decide: nn.Module = classifier
     if top == "mirror":
         decide = mirror(extractor, shape)
-    if top == "tiled" and tiling:
+    elif top == "tiled" and tiling:
         decide = _tiled(cfg, tiling, shape, extractor)
+    else:
+        _try(cfg, classifier, shapes_through(extractor, shape)[-1])
     net = SplitNet(extractor, decide)
     net.own_randomness = whole.own_randomness
     return net
@@ -55,7 +58,7 @@ def _chain(cfg: RunConfig, shape: Shape) -> Chain:
     return chain(cfg.listed_model(0), shape, DATASETS[cfg.dataset].classes, cfg.width)
 
 
-def _tiled(cfg: RunConfig, tiling: Tiling, shape: Shape, extractor: nn.Module) -> nn.Module:
+def _tiled(cfg: RunConfig, tiling: Tiling, shape: Shape, extractor: nn.Sequential) -> nn.Module:
     """Return the classifier of maps of tiles put together, if they can be."""
     whole, classifier = _chain(cfg, tiling.whole(shape)).halves(cfg.cut_at)
     tile = shapes_through(extractor, shape)[-1]
@@ -67,4 +70,20 @@ def _tiled(cfg: RunConfig, tiling: Tiling, shape: Shape, extractor: nn.Module) -
             "the whole image gives; cut before poolings that do not divide a tile, or take a "
             "coarser grid"
         )
+    _try(cfg, classifier, image)
     return classifier
+
+
+def _try(cfg: RunConfig, classifier: nn.Sequential, shape: Shape) -> None:
+    """Try what stands behind the cut on maps of zeros, if it is a user's own."""
+    if ":" not in cfg.listed_model(0):
+        return
+    classes = DATASETS[cfg.dataset].classes
+    logits = shapes_through(classifier, shape)[-1]
+    if logits != (classes,):
+        raise NetworkError(
+            f"the layers behind the cut {cfg.cut_at} make {written(logits)} of maps of "
+            f"{written(shape)}, and there are {classes} classes"
+        )
+    if not any(each.requires_grad for each in classifier.parameters()):
+        raise NetworkError(f"the layers behind the cut {cfg.cut_at} have nothing to learn")

@@ -187,11 +187,12 @@ def train(party: "ActiveParty") -> Protocol:
         if stopping or ended(party) or progress.step // per_epoch % cfg.checkpoint_every == 0:
             yield from checkpoint(party)
         if stopping:
-            raise _interrupted(party, f"step {progress.step}")
+            raise interrupted(party, f"step {progress.step}")
     yield from finish(party)
 
 
-def _interrupted(party: "ActiveParty", what: str) -> Interrupted:
+def interrupted(party: "ActiveParty", what: str) -> Interrupted:
+    """Return the error that says what was done before a run was stopped, and how it goes on."""
     kept = f"resume {party.folder.parent}" if party.folder else "nothing was kept"
     return Interrupted(f"stopped after {what}; {kept}")
 
@@ -214,7 +215,7 @@ def stage(party: "ActiveParty", name: str, total: int, unit: Callable[[int], Pro
     progress = party.progress
     earlier = [each for each in progress.stages if each.name == name]
     done, ended = (earlier[-1].done, earlier[-1].ended) if earlier else (0, False)
-    party.observer.on_stage(Stage(name, done, total))
+    party.observer.on_stage(Stage(name, done, total, seconds=progress.elapsed()))
     while done < total and not ended:
         figures, ended = yield from unit(done)
         done += 1
@@ -224,7 +225,7 @@ def stage(party: "ActiveParty", name: str, total: int, unit: Callable[[int], Pro
         if stopping or ended or done == total or done % party.cfg.checkpoint_every == 0:
             yield from checkpoint(party)
         if stopping:
-            raise _interrupted(party, f"{done} of {total} of {name}")
+            raise interrupted(party, f"{done} of {total} of {name}")
 
 
 def _epoch(party: "ActiveParty", per_epoch: int) -> Protocol:
@@ -234,7 +235,7 @@ def _epoch(party: "ActiveParty", per_epoch: int) -> Protocol:
         labels = party.supervision.of(torch.from_numpy(rows))
         losses = yield from party.step(rows, labels)
         progress.step += 1
-        _check_finite(losses, progress.step)
+        check_finite(losses, progress.step)
         progress.losses.append(losses)
         party.observer.on_step(progress.step, losses)
         if evaluates(cfg, progress.step, per_epoch):
@@ -296,11 +297,18 @@ def _test(party: "ActiveParty") -> Protocol:
     party.progress.metrics = _by_party([metrics_of(output, y) for output in outputs])
 
 
-def _check_finite(losses: list[float], step: int) -> None:
+def check_finite(losses: list[float], number: int, unit: str = "step") -> None:
+    """Refuse losses, one of each model, that are not finite.
+
+    Raises
+    ------
+    TrainingError
+        Names the party, and the step or another unit.
+    """
     for place, loss in enumerate(losses):
         if not math.isfinite(loss):
             raise TrainingError(
-                f"the loss of {member_name(place)} is not finite at step {step}; lower the "
+                f"the loss of {member_name(place)} is not finite at {unit} {number}; lower the "
                 "learning rates"
             )
 

@@ -12,6 +12,7 @@ from vfl_flower.errors import ConfigError
 from vfl_flower.privacy.accounting import epsilon_of, least_sigma, most_uploads
 from vfl_flower.privacy.gaussian import LEAST_SIGMA, MOST_SIGMA, Gaussian
 from vfl_flower.privacy.uploads import Counts
+from vfl_flower.registry import METHODS
 from vfl_flower.ring import LIMIT
 from vfl_flower.shape import written
 from vfl_flower.training import due, planned_uploads
@@ -137,9 +138,11 @@ def _sigma_for(cfg: RunConfig, uploads: int) -> float:
     """Return the least noise that keeps so many uploads within the target."""
     sigma = least_sigma(cfg.target_epsilon, uploads, cfg.dp_delta, cfg.dp_accountant)
     if sigma > MOST_SIGMA:
+        maps = METHODS[cfg.method].maps
+        fewer = "larger eval-batch-size" if maps else "larger batches, fewer evaluations"
         raise ConfigError(
             f"target-epsilon {cfg.target_epsilon:g} needs dp-sigma {sigma:g} for {uploads} uploads "
-            f"of each party, more than {MOST_SIGMA:g}; use fewer epochs, larger batches, fewer "
-            "evaluations or a larger target-epsilon"
+            f"of each party, more than {MOST_SIGMA:g}; use fewer {'views' if maps else 'epochs'}, "
+            f"{fewer} or a larger target-epsilon"
         )
     return max(sigma, LEAST_SIGMA)

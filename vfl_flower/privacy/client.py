@@ -10,7 +10,10 @@ from vfl_flower.names import member_name
 from vfl_flower.passive import Part, PassiveParty, Received
 from vfl_flower.privacy.budget import budget_of
 from vfl_flower.privacy.uploads import Counts, Uploads
-from vfl_flower.state import State
+from vfl_flower.state import State, read_state, write_state
+
+LAST = "last-upload.safetensors"
+"""A repeatable upload, as it was sent."""
 
 
 class ClientPrivacy(Part):
@@ -53,13 +56,16 @@ class ClientPrivacy(Part):
         """Return how many uploads have been counted so far; nothing if none is noised."""
         return self._uploads.counts() if self.budget else Counts()
 
-    def upload(self, x: Tensor) -> Tensor:
+    def upload(self, x: Tensor, repeatable: bool = False) -> Tensor:
         """Make a reply to the request in hand out of something that depends on columns.
 
         Parameters
         ----------
         x : Tensor
             All that the phase sends, of any shape, float32.
+        repeatable : bool
+            Whether the same request, made once more right away, even by a run that was resumed, is
+            answered with the same noise, at no cost: for methods that could not do with less.
 
         Returns
         -------
@@ -80,18 +86,40 @@ class ClientPrivacy(Part):
                 f"{self._who} would send values that are not finite; lower its learning rate"
             )
         kind = "training" if torch.is_grad_enabled() else "evaluation"  # as the phase declares
-        if not self._uploads.add(kind, self.budget.allows):
+        earlier = self._earlier() if repeatable else None
+        released = earlier["sent"] if earlier else self._released(x, kind)
+        counted = earlier is not None and earlier["count"] <= self.counts().total()
+        if repeatable and not earlier:  # before it is counted, so that no count is for nothing
+            self._write_down(released)
+        if not counted and not self._uploads.add(kind, self.budget.allows):
             raise PrivacyError(
                 f"{self._who} has spent its privacy budget: target-epsilon "
                 f"{self.budget.cfg.target_epsilon:g} allows {self.budget.most} uploads"
             )
         self._answered = self.party.received
-        if not self.budget.noises(kind):
-            return x
-        released = self.budget.mechanism.release(x)
         if kind == "training":
             self._sent = released
         return released
+
+    def _released(self, x: Tensor, kind: str) -> Tensor:
+        """Clip and noise what is sent, unless it is sent as it is."""
+        assert self.budget is not None  # noqa: S101  `upload` has looked
+        return self.budget.mechanism.release(x) if self.budget.noises(kind) else x
+
+    @property
+    def _request(self) -> str:
+        return f"{self.party.received.phase} {self.party.received.digest.hex()}"
+
+    def _earlier(self) -> State | None:
+        """Return what the last repeatable upload was, if it answered the request in hand."""
+        path = self._uploads.path.with_name(LAST)
+        earlier = read_state(path) if path.exists() else {"request": ""}
+        return earlier if earlier["request"] == self._request else None
+
+    def _write_down(self, released: Tensor) -> None:
+        count = self.counts().total() + 1
+        state = {"request": self._request, "count": count, "sent": released}
+        write_state(self._uploads.path.with_name(LAST), state)
 
     def sent(self, x: Tensor) -> Tensor:
         """Return what others have in the place of `x`, the last upload in training: `x`, or noised.
