@@ -8,15 +8,13 @@ privacy, and what had travelled for training when the validation accuracy reache
 """
 
 import argparse
-import subprocess
-import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.experiments import Flags, complete, given
 from vfl_flower.config import RunConfig
 from vfl_flower.evaluations import read_metrics
 from vfl_flower.runs import RunFolder
@@ -58,7 +56,7 @@ def baseline(method: str, rate: str, epochs: str, steps: str = "1") -> dict[str,
     }
 
 
-EXPERIMENTS: dict[str, Mapping[str, str]] = {
+EXPERIMENTS: dict[str, Flags] = {
     "vimadmm": ADMM | {"epochs": "5"},
     "vimadmm_j": LOGITS | {"epochs": "6"},
     "vimadmm sgd heads": ADMM | SHORT | {"heads": "sgd"},
@@ -97,19 +95,6 @@ EXPERIMENTS: dict[str, Mapping[str, str]] = {
 }
 
 
-def run(flags: Mapping[str, str], data_dir: str, folder: Path) -> None:
-    """Run an experiment, unless its result is there."""
-    if (folder / "result.json").is_file():
-        return
-    given = [part for key, value in flags.items() for part in (f"--{key}", value)]
-    command = [sys.executable, "run_simulation.py", *given]
-    subprocess.run(  # noqa: S603
-        [*command, "--data-dir", data_dir, "--out", str(folder)],
-        check=True,
-        stdout=subprocess.DEVNULL,
-    )
-
-
 def row(name: str, folder: Path, target: float) -> list[str]:
     """Return an experiment's row of the table."""
     result: dict[str, Any] = RunFolder(folder, RunConfig(), fresh=False).result() or {}
@@ -131,17 +116,10 @@ def row(name: str, folder: Path, target: float) -> list[str]:
 def main() -> None:
     """Run what is asked for, and print the table as it grows."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data-dir", default="data")
-    parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--target", type=float, default=0.96)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(EXPERIMENTS))
-    args = parser.parse_args()
-    if unknown := [name for name in args.names if name not in EXPERIMENTS]:
-        parser.error(f"no experiment is called {unknown[0]}")
+    args = given(parser, EXPERIMENTS)
     table = Table("experiment", "test %", "class std", "epsilon", "MiB to target", "rounds", "s")
-    for name in args.names or EXPERIMENTS:
-        folder = args.out / name.replace(" ", "-").replace(",", "")
-        run(EXPERIMENTS[name], args.data_dir, folder)
+    for name, folder in complete(args, EXPERIMENTS):
         table.add_row(*row(name, folder, args.target))
     Console().print(table)
 

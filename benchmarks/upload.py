@@ -1,0 +1,101 @@
+"""What AdptVFedConv's upload takes of memory and disk: VGG-16 at full width, all of CIFAR-10.
+
+    python -m benchmarks.upload --data-dir DIR --out DIR
+
+The parties' extractors are as they were drawn, for their weights change no size. All parties are in
+this one process. The maps' file is mapped: what the operating system keeps of it in memory counts
+as resident, although it gives that back when others need it. Anonymous memory is what it cannot.
+"""
+
+import argparse
+import resource
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from unittest.mock import patch
+
+from rich.console import Console
+from rich.table import Table
+
+from strategies.adptvfedconv import AdptVFedConv
+from vfl_flower.build import build_active, build_passive
+from vfl_flower.config import RunConfig
+from vfl_flower.exchange import Protocol
+from vfl_flower.local import run_local
+from vfl_flower.registry import METHODS
+from vfl_flower.training import stage
+
+KIB, GIB = 1 << 10, 1 << 30
+INTERVAL = 0.02  # seconds between two looks at the memory
+
+
+class UploadAlone(AdptVFedConv):
+    """Asks for the maps of all rows, and nothing else."""
+
+    def protocol(self) -> Protocol:
+        """Algorithm 1, lines 8 and 9."""
+        due = list(self.uploads())
+        yield from stage(self, "upload", len(due), lambda n: self.upload(due[n]))
+
+
+def anonymous() -> int:
+    """Return this process's anonymous resident memory, in bytes."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * KIB for line in lines if line.startswith("RssAnon"))
+
+
+@contextmanager
+def watched() -> Iterator[list[int]]:
+    """Look at the anonymous memory again and again; what is yielded holds the most, in bytes."""
+    most, over = [anonymous()], threading.Event()
+
+    def look() -> None:
+        while not over.wait(INTERVAL):
+            most[0] = max(most[0], anonymous())
+
+    watcher = threading.Thread(target=look)
+    watcher.start()
+    try:
+        yield most
+    finally:
+        over.set()
+        watcher.join()
+
+
+def main() -> None:
+    """Build the parties, let them upload, and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data-dir", default="data")
+    parser.add_argument("--out", type=Path, required=True)
+    args = parser.parse_args()
+    cfg = RunConfig(
+        method="adptvfedconv",
+        dataset="cifar10",
+        data_dir=args.data_dir,
+        partition="grid:2x2",
+        validation=0.02,
+        batch_size=64,
+        bounds="off",
+        device="cpu",
+    )
+    alone = replace(METHODS[cfg.method], strategy="benchmarks.upload:UploadAlone")
+    with patch.dict(METHODS, {cfg.method: alone}):
+        passive = [build_passive(cfg, index, args.out) for index in range(cfg.parties - 1)]
+        active = build_active(cfg, args.out)
+    before, started = anonymous(), time.perf_counter()
+    with watched() as most:
+        run_local(active, passive)
+    table = Table("GiB before", "most GiB", "with mapped pages", "of disk", "s")
+    resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * KIB
+    assert isinstance(active, AdptVFedConv) and active.maps.path  # noqa: S101  it was built so
+    disk = active.maps.path.stat().st_blocks * 512
+    sizes = (f"{size / GIB:.2f}" for size in (before, most[0], resident, disk))
+    table.add_row(*sizes, f"{time.perf_counter() - started:.0f}")
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()
