@@ -23,8 +23,6 @@ from vfl_flower.randomness import batches
 from vfl_flower.training import steps_per_epoch
 from vfl_flower.views import augmented, maps_of
 
-ONE_ROW = torch.tensor([0])
-
 
 class AdptVFedConvClient(PassiveParty):
     """Fits the active party's extractor to its own tiles, and sends maps of them once."""
@@ -40,7 +38,9 @@ class AdptVFedConvClient(PassiveParty):
         rates = {self.extractor: slow, self.decoder: cfg.decoder_rate}
         steps = cfg.local_epochs * steps_per_epoch(cfg, len(rows_of(cfg, len(self.x))["train"]))
         self.descent = Descent(rates, cfg.optimizer_of(self.place), cfg.schedule, steps)
-        self.compression = compression_of(cfg.compressed, maps_of(self, 0, ONE_ROW).numel())
+        self.compression = compression_of(
+            cfg.compressed, maps_of(self, 0, torch.tensor([0])).numel()
+        )
         self.rows: dict[str, Tensor] = {}  # to learn from, and to be judged by
         self.errors: list[float] = []  # of reconstruction, after each epoch
         self.ended = False

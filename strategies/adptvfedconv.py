@@ -33,8 +33,8 @@ Deviates
     extractors learn at the decoder's rate: at 1e-5 they would stay as they were drawn.
     Poolings that would leave nothing of a tile, VGG-16's last of 16 x 16 pixels, are left out of
     W_clst. With several views, each epoch trains on one of each row's, drawn by the seed; the paper
-    does not say how it augments maps that are sent once. The whole rate follows `schedule`, for
-    which the paper has "simulated annealing".
+    does not say how it augments maps that are sent once. Learning rates follow `schedule`; the
+    paper has "simulated annealing", which is read as cosine annealing.
 Costs
     Per passive party W_e^0 and 4N bytes down once, and 4N c' h' w' bytes up in every view (half of
     it with ``float16``, a quarter with ``quantize:8``), in messages of `eval-batch-size` rows, with
@@ -83,12 +83,6 @@ class Upload(NamedTuple):
     view: int
     rows: Array
     purpose: Purpose
-
-
-def told(answer: Tensor) -> tuple[float, bool]:  # (2,)
-    """Read a party's error of reconstruction, and whether it has ended."""
-    error, ended = answer.tolist()
-    return error, bool(ended)
 
 
 class AdptVFedConv(ActiveParty):
@@ -170,11 +164,14 @@ class AdptVFedConv(ActiveParty):
         replies = yield ask("finetune", np.array(epoch))
         if self.budget:  # an error that is no upload of maps is not sent
             return {}, False
-        figures = {party_name(k): error for k, (error, _) in enumerate(map(told, replies.tensors))}
+        answers = torch.stack(replies.tensors)  # (K, 2): the error, and whether the party has ended
+        if answers.shape[1:] != (2,):
+            raise ProtocolError(f"fine-tuning was answered with {tuple(answers.shape[1:])} numbers")
+        figures = {party_name(k): error for k, error in enumerate(answers[:, 0].tolist())}
         for name, error in figures.items():
             if not 0 <= error < math.inf:
                 raise ProtocolError(f"{name} says that its error of reconstruction is {error}")
-        return figures, all(ended for _, ended in map(told, replies.tensors))
+        return figures, bool(answers[:, 1].all())
 
     def uploads(self) -> Iterator[Upload]:
         """Yield what is sent: held-out rows as they are, and training rows in every view."""

@@ -420,6 +420,11 @@ def test_an_error_that_is_none_is_told_with_its_party(error: float) -> None:
         lying("finetune", lambda answer: torch.tensor([error, 0.0]))
 
 
+def test_an_answer_of_another_form_is_refused() -> None:
+    with pytest.raises(VflError, match="do not fit together"):
+        lying("finetune", lambda answer: torch.zeros(3))
+
+
 @pytest.mark.parametrize("phase", ["embed", "embed_only"])
 def test_maps_that_are_not_finite_are_told_with_their_party(phase: str) -> None:
     with pytest.raises(VflError, match="party-2 sent feature maps that are not finite; lower its"):
