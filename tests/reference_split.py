@@ -97,7 +97,7 @@ class Vafl:
         active, *passive = members
         if not self.steps:
             active.net.register_parameter("aggregation_weights", self.alpha)
-            active.descent.optimizer.add_param_group({"params": [self.alpha]})
+            active.descent.add(self.alpha)
             self.last = [torch.zeros(len(y), m.cfg.embedding_dim) for m in passive]
         K = len(passive)
         places = [turn(self.seed, self.steps, K)] if self.in_turns else range(K)

@@ -200,7 +200,7 @@ def test_a_resumed_run_goes_on_counting(method: str, tmp_path: Path) -> None:
 def die_at(step: int, cfg: RunConfig, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run until some step and leave no checkpoint of it."""
     with monkeypatch.context() as patch:
-        patch.setattr("tests.sittings.StopAt", lambda active, at: DiesAt(at))
+        patch.setattr("tests.sittings.StopAt", lambda active, at, *unit: DiesAt(at))
         with pytest.raises(KeyboardInterrupt):
             Sitting(cfg, out).run(step)
 

@@ -133,13 +133,13 @@ def test_classes_travel_in_the_smallest_type(classes: int, kind: torch.dtype) ->
 def noised(case: str, mechanism: str, **changes: object) -> RunConfig:
     return RunConfig(
         **{  # type: ignore[arg-type]
-            **CASES[case],
-            "label_privacy": mechanism,
             "models": "mlp",
             "epochs": 2,
             "batch_size": 400,
             "embedding_dim": 8,
             "local_epochs": 1,
+            **CASES[case],
+            "label_privacy": mechanism,
             **changes,
         }
     )
