@@ -41,11 +41,12 @@ SMALL = {
 """Four parties with a quarter of each image, as in the paper, but less of everything else."""
 
 OURS = SMALL | {"method": "adptvfedconv", "pretrain-epochs": "8", "local-epochs": "2"}
+CENTRAL = SMALL | {"method": "central", "cut": "2C+1M", "padding": "zeros"}
 CUTS = ("1C", "2C", "3C+1M", "4C+1M", "4C+2M", "5C+2M", "6C+2M", "7C+2M", "7C+3M")
 
 EXPERIMENTS: dict[str, Flags] = {
     "ours": OURS,
-    "central": SMALL | {"method": "central", "cut": "2C+1M", "padding": "zeros"},
+    "central": CENTRAL,
     "own tile": SMALL | {"method": "local", "cut": "2C+1M"},
     "no transfer": OURS | {"no-model-transfer": None},
     "zero padding": OURS | {"padding": "zeros"},
@@ -53,6 +54,7 @@ EXPERIMENTS: dict[str, Flags] = {
     "float16": OURS | {"compression": "float16"},
     "quantize:8": OURS | {"compression": "quantize:8"},
     "two views": OURS | {"views": "2"},
+    "central, augmented": CENTRAL | {"views": "2"},
 }
 
 

@@ -29,6 +29,7 @@ from vfl_flower.registry import METHODS
 from vfl_flower.training import stage
 
 KIB, GIB = 1 << 10, 1 << 30
+BLOCK = 512  # bytes, in which file systems count
 INTERVAL = 0.02  # seconds between two looks at the memory
 
 
@@ -91,7 +92,8 @@ def main() -> None:
     table = Table("GiB before", "most GiB", "with mapped pages", "of disk", "s")
     resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * KIB
     assert isinstance(active, AdptVFedConv) and active.maps.path  # noqa: S101  it was built so
-    disk = active.maps.path.stat().st_blocks * 512
+    disk = active.maps.path.stat().st_blocks * BLOCK
+    active.maps.delete()
     sizes = (f"{size / GIB:.2f}" for size in (before, most[0], resident, disk))
     table.add_row(*sizes, f"{time.perf_counter() - started:.0f}")
     Console().print(table)
