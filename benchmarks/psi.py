@@ -1,0 +1,118 @@
+"""What alignment costs: private set intersection of two tables against its bare curve operations.
+
+    python -m benchmarks.psi [--sizes 1000,100000] [--repeats 3]
+
+Both tables have as many ids, half of them in common. Each repetition takes, one after the other,
+Python's sets, the multiplications alone (four for each id, X25519 by PyNaCl in as many threads as
+there are cores), the whole alignment over the local carrier, from text to rows, and openmined-psi,
+where it is installed ("peer"); ratios are of one repetition, and their median is shown. openmined-psi finds
+the intersection for one of two parties, on one core.
+"""
+
+import argparse
+import os
+import secrets
+import statistics
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from typing import Any
+
+from nacl.bindings import crypto_scalarmult, crypto_scalarmult_base
+from rich.console import Console
+from rich.table import Table
+
+from tests.alignment import run
+from vfl_flower.alignment.ids import normalised
+
+CORES = os.cpu_count() or 1
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """Return how long some work takes, by the clock."""
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def bare(count: int) -> None:
+    """Multiply a point so many times, on all cores."""
+    secret = secrets.token_bytes(32)
+    point = crypto_scalarmult_base(secret)
+
+    def share(times: int) -> None:
+        for _ in range(times):
+            crypto_scalarmult(secret, point)
+
+    with ThreadPoolExecutor(CORES) as pool:
+        list(pool.map(share, [count // CORES] * CORES))
+
+
+def ours(first: list[str], second: list[str]) -> list[int]:
+    """Align two tables; return the rows of the first."""
+    _, rows, taps = run([normalised(first), normalised(second)])
+    sent = sum(
+        len(t) for ins, res in taps[0].sent for p in (ins, res) for t in p.parameters.tensors
+    )
+    Console().print(f"{len(first)} ids: {sent / len(first):.1f} bytes an id of one table")
+    return [int(row) for row in rows[0]]
+
+
+def peer() -> Any:  # noqa: ANN401
+    """Return openmined-psi, or None."""
+    try:
+        return import_module("private_set_intersection.python")
+    except ImportError:
+        return None
+
+
+def theirs(library: Any, first: list[str], second: list[str]) -> list[int]:  # noqa: ANN401
+    """Intersect by openmined-psi; return the rows of the first."""
+    client = library.client.CreateWithNewKey(True)
+    server = library.server.CreateWithNewKey(True)
+    setup = server.CreateSetupMessage(0.0, len(first), second, library.DataStructure.RAW)
+    rows: list[int] = client.GetIntersection(
+        setup, server.ProcessRequest(client.CreateRequest(first))
+    )
+    return rows
+
+
+def measured(size: int, library: Any) -> tuple[float, float, float, float]:  # noqa: ANN401
+    """Return the seconds of sets, bare operations, ours and theirs; check that all agree."""
+    first = [f"customer {i:09d}" for i in range(size)]
+    second = [f"customer {i:09d}" for i in range(size // 2, size // 2 + size)]
+    found: list[list[int]] = []
+    times = (
+        seconds(lambda: set(first) & set(second)),
+        seconds(lambda: bare(4 * size)),
+        seconds(lambda: found.append(ours(first, second))),
+        seconds(lambda: found.append(theirs(library, first, second))) if library else float("nan"),
+    )
+    assert all(sorted(rows) == list(range(size // 2, size)) for rows in found)  # noqa: S101
+    return times
+
+
+def main() -> None:
+    """Measure and print."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--sizes", default="1000,100000")
+    options.add_argument("--repeats", type=int, default=3)
+    given = options.parse_args()
+    library = peer()
+    table = Table(title=f"seconds to intersect n ids with n, {CORES} cores")
+    for column in ("n", "sets", "curve", "ours", "peer", "curve/ours", "peer/ours"):
+        table.add_column(column, justify="right")
+    for size in map(int, given.sizes.split(",")):
+        runs = [measured(size, library) for _ in range(given.repeats)]
+        medians = [f"{statistics.median(each):.3g}" for each in zip(*runs, strict=True)]
+        ratios = (
+            f"{statistics.median(curve / mine for _, curve, mine, _ in runs):.2f}",
+            f"{statistics.median(other / mine for _, _, mine, other in runs):.2f}",
+        )
+        table.add_row(str(size), *medians, *ratios)
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()
