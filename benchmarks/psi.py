@@ -3,37 +3,39 @@
     python -m benchmarks.psi [--sizes 1000,100000] [--repeats 3]
 
 Both tables have as many ids, half of them in common. Each repetition takes, one after the other,
-Python's sets, the multiplications alone (four for each id, X25519 by PyNaCl in as many threads as
-there are cores), the whole alignment over the local carrier, from text to rows, and openmined-psi,
-where it is installed ("peer"); ratios are of one repetition, and their median is shown. openmined-psi finds
-the intersection for one of two parties, on one core.
+Python's sets, the curve operations alone (four for each id, X25519 by PyNaCl in as many threads as
+there are cores), the whole alignment over the local carrier, from text to rows, and the peer,
+openmined-psi, where it is installed. It finds the intersection for one of two parties, on one core.
+Ratios are of one repetition, by the clock and by the processor's time, which other work on the
+machine disturbs less; their medians are shown.
 """
 
 import argparse
 import os
 import secrets
-import statistics
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from typing import Any
 
+import numpy as np
 from nacl.bindings import crypto_scalarmult, crypto_scalarmult_base
 from rich.console import Console
 from rich.table import Table
 
 from tests.alignment import run
 from vfl_flower.alignment.ids import normalised
+from vfl_flower.codec import Array
 
 CORES = os.cpu_count() or 1
 
 
-def seconds(work: Callable[[], object]) -> float:
-    """Return how long some work takes, by the clock."""
-    started = time.perf_counter()
+def seconds(work: Callable[[], object]) -> Array:
+    """Return how long some work takes, by the clock and in all threads together: (2,)."""
+    clock, processor = time.perf_counter(), time.process_time()
     work()
-    return time.perf_counter() - started
+    return np.array([time.perf_counter() - clock, time.process_time() - processor])
 
 
 def bare(count: int) -> None:
@@ -78,17 +80,21 @@ def theirs(library: Any, first: list[str], second: list[str]) -> list[int]:  # n
     return rows
 
 
-def measured(size: int, library: Any) -> tuple[float, float, float, float]:  # noqa: ANN401
-    """Return the seconds of sets, bare operations, ours and theirs; check that all agree."""
+def measured(size: int, library: Any) -> Array:  # noqa: ANN401
+    """Return the seconds of sets, the curve, ours and the peer, (4, 2); check that all agree."""
     first = [f"customer {i:09d}" for i in range(size)]
     second = [f"customer {i:09d}" for i in range(size // 2, size // 2 + size)]
     found: list[list[int]] = []
-    times = (
-        seconds(lambda: set(first) & set(second)),
-        seconds(lambda: bare(4 * size)),
-        seconds(lambda: found.append(ours(first, second))),
-        seconds(lambda: found.append(theirs(library, first, second))) if library else float("nan"),
-    )
+    works: list[Callable[[], object]] = [
+        lambda: set(first) & set(second),
+        lambda: bare(4 * size),
+        lambda: found.append(ours(first, second)),
+    ]
+    if library:
+        works.append(lambda: found.append(theirs(library, first, second)))
+    times = np.full((4, 2), np.nan)
+    for i, work in enumerate(works):
+        times[i] = seconds(work)
     assert all(sorted(rows) == list(range(size // 2, size)) for rows in found)  # noqa: S101
     return times
 
@@ -101,16 +107,14 @@ def main() -> None:
     given = options.parse_args()
     library = peer()
     table = Table(title=f"seconds to intersect n ids with n, {CORES} cores")
-    for column in ("n", "sets", "curve", "ours", "peer", "curve/ours", "peer/ours"):
+    for column in ("n", "sets", "curve", "ours", "peer", "curve/ours", "by processor", "peer/ours"):
         table.add_column(column, justify="right")
     for size in map(int, given.sizes.split(",")):
-        runs = [measured(size, library) for _ in range(given.repeats)]
-        medians = [f"{statistics.median(each):.3g}" for each in zip(*runs, strict=True)]
-        ratios = (
-            f"{statistics.median(curve / mine for _, curve, mine, _ in runs):.2f}",
-            f"{statistics.median(other / mine for _, _, mine, other in runs):.2f}",
-        )
-        table.add_row(str(size), *medians, *ratios)
+        runs = np.stack([measured(size, library) for _ in range(given.repeats)])  # (R, 4, 2)
+        ratios = np.median(runs / runs[:, 2:3], axis=0)
+        cells = [f"{each:.3g}" for each in np.median(runs[..., 0], axis=0)]
+        cells += [f"{each:.2f}" for each in (*ratios[1], ratios[3, 0])]
+        table.add_row(str(size), *cells)
     Console().print(table)
 
 
