@@ -25,7 +25,6 @@ the map from gmpy2: with Python's integers it would cost five multiplications.
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from hashlib import sha512
 from itertools import repeat
 
@@ -112,14 +111,15 @@ def multiply(secret: bytes, points: Array, sender: str) -> Array:
         If a point is of low order: no honest party has one.
     """
     try:
-        return _on_all_cores(partial(_multiply, secret), points)
+        return _on_all_cores(lambda piece: _multiply(secret, _each(piece)), points)
     except CryptoError as error:
         raise ProtocolError(f"{sender} sent a point of low order, which no id has") from error
 
 
 def map_and_multiply(secret: bytes, numbers: Array) -> Array:
     """Map numbers to the curve and multiply by a secret: (n, 32) uint8 to (n, 32) uint8."""
-    return _on_all_cores(lambda piece: _multiply(secret, to_curve(piece)), numbers)
+    # One by one, for the map lets no other thread work: they would wait for a whole piece of it.
+    return _on_all_cores(lambda piece: _multiply(secret, map(_elligator, _each(piece))), numbers)
 
 
 def tags(points: Array) -> Array:
@@ -136,8 +136,8 @@ def _elligator(number: bytes) -> bytes:
     return point
 
 
-def _multiply(secret: bytes, points: Array) -> Array:
-    return _rows(b"".join(map(crypto_scalarmult, repeat(secret), _each(points))))
+def _multiply(secret: bytes, points: Iterable[bytes]) -> Array:
+    return _rows(b"".join(map(crypto_scalarmult, repeat(secret), points)))
 
 
 def _on_all_cores(work: Callable[[Array], Array], points: Array) -> Array:
