@@ -27,8 +27,9 @@ Assumes
 Costs
     With n ids at the active party and m at a passive one, 2 (n + m) multiplications between the
     two, of which the active party has n + m, but n only once for all parties; 48 n + 32 m bytes,
-    and 4 for each common id; max(n, m) / 2**16 exchanges, and three or four more. In memory 64
-    bytes an id, at the active party 16 (n + m) more for each passive one.
+    and 4 for each common id; max(n, m) / 2**16 exchanges, and three or four more. In memory 48
+    bytes an id, at the active party 16 (n + m) more for each passive one; while ids are read or
+    compared, some 160 and 220 bytes an id in all.
 """
 
 import secrets
