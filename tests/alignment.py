@@ -9,6 +9,7 @@ import numpy as np
 from tests.contract import Tap, carry, passive_parties
 from vfl_flower.active import ActiveParty
 from vfl_flower.alignment.aligner import Aligner
+from vfl_flower.alignment.curve import hash_to_field, to_curve
 from vfl_flower.alignment.ids import Ids, normalised
 from vfl_flower.alignment.intersection import align
 from vfl_flower.build import build_member
@@ -21,6 +22,9 @@ from vfl_flower.member import Member
 from vfl_flower.passive import PassiveParty
 
 CFG = RunConfig(models="linear", embedding_dim=2, batch_size=1000, blinding="none")
+POINTS = to_curve(hash_to_field([b"%d" % i for i in range(5)], b"test"))
+ANNOUNCED = np.array([1, 5])
+"""What an active party with five numbers may send."""
 
 
 class Seeker(ActiveParty):
