@@ -21,8 +21,15 @@ from vfl_flower.exchange import Protocol
 from vfl_flower.member import Member
 from vfl_flower.passive import PassiveParty
 
+
+def mapped(numbers: Array) -> Array:
+    """Map rows of 32 bytes to the curve, one by one."""
+    data = b"".join(to_curve(number.tobytes()) for number in numbers)
+    return np.frombuffer(data, np.uint8).reshape(-1, 32)
+
+
 CFG = RunConfig(models="linear", embedding_dim=2, batch_size=1000, blinding="none")
-POINTS = to_curve(hash_to_field([b"%d" % i for i in range(5)], b"test"))
+POINTS = mapped(hash_to_field([b"%d" % i for i in range(5)], b"test"))
 ANNOUNCED = np.array([1, 5])
 """What an active party with five numbers may send."""
 

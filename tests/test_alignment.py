@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.alignment import ANNOUNCED, POINTS, Holder, aligned, member, numbers, run, seeker
+from tests.alignment import ANNOUNCED, POINTS, Holder, aligned, mapped, member, numbers, run, seeker
 from tests.blinding import send
 from tests.contract import Tap, carry
 from vfl_flower.alignment import aligner, blinded, intersection
-from vfl_flower.alignment.curve import hash_to_field, to_curve
+from vfl_flower.alignment.curve import hash_to_field
 from vfl_flower.alignment.ids import DOMAIN, Ids, normalised
 from vfl_flower.codec import Array
 from vfl_flower.errors import DataError, PartyError
@@ -157,7 +157,7 @@ def test_nothing_on_the_wire_is_an_id_or_its_hash_or_repeats(carrier: str) -> No
     plain = [name.encode() for name in names]
     hashed = hash_to_field(plain, domain)
     known = [h(p).digest() for p in plain for h in (sha256, sha512)]
-    known += [row.tobytes() for array in (hashed, to_curve(hashed)) for row in array]
+    known += [row.tobytes() for array in (hashed, mapped(hashed)) for row in array]
     wire = b"".join(runs[0])
     assert all(secret[:8] not in wire for secret in [*plain, *known])
 

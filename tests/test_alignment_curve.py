@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nacl.bindings import crypto_core_ed25519_from_uniform
 
-from vfl_flower.alignment.curve import hash_to_field, map_and_multiply, multiply, tags, to_curve
+from tests.alignment import mapped
+from vfl_flower.alignment.curve import hash_to_field, map_and_multiply, multiply, tags
 from vfl_flower.codec import Array
 from vfl_flower.errors import ProtocolError
 
@@ -69,7 +70,7 @@ def eight_times(x: int) -> int:
 def test_the_map_is_that_of_rfc_9380(message: bytes, u: int, q: int, cleared: int) -> None:
     hashed = hash_to_field([message], DOMAIN)
     assert integers(hashed) == [u]
-    assert integers(to_curve(hashed)) == [q]
+    assert integers(mapped(hashed)) == [q]
     assert eight_times(q) == cleared
 
 
@@ -77,7 +78,7 @@ def test_the_map_is_that_of_rfc_9380(message: bytes, u: int, q: int, cleared: in
 @given(NUMBERS)
 def test_mapped_numbers_are_on_the_curve_where_libsodium_puts_them(numbers: list[int]) -> None:
     """Never on the twist; libsodium's Elligator gives the same point on the Edwards curve."""
-    for number, x in zip(numbers, integers(to_curve(points(*numbers))), strict=True):
+    for number, x in zip(numbers, integers(mapped(points(*numbers))), strict=True):
         assert x == 0 or pow(x**3 + J * x**2 + x, (P - 1) // 2, P) == 1
         edwards = crypto_core_ed25519_from_uniform(number.to_bytes(32, "little"))
         y = int.from_bytes(edwards, "little") % 2**255
@@ -120,7 +121,7 @@ def test_any_number_of_points_keeps_its_order(count: int) -> None:
     secret, hashed = secrets.token_bytes(32), hash_to_field(map(b"%d".__mod__, range(count)), b"t")
     blinded = map_and_multiply(secret, hashed)
     assert blinded.shape == (count, 32)
-    assert (multiply(secret, to_curve(hashed), "party-1") == blinded).all()
+    assert (multiply(secret, mapped(hashed), "party-1") == blinded).all()
     for i in {0, count - 1} & {*range(count)}:
         assert (map_and_multiply(secret, hashed[i : i + 1]) == blinded[i]).all()
 

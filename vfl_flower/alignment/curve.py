@@ -72,20 +72,25 @@ def hash_to_field(messages: Iterable[bytes], domain: bytes) -> Array:
     return _rows(b"".join(map(number, messages)))
 
 
-def to_curve(numbers: Array) -> Array:
-    """Map numbers to points: Elligator 2, `map_to_curve` of RFC 9380, section 6.7.1.
+def to_curve(number: bytes) -> bytes:
+    """Map a number to a point: Elligator 2, `map_to_curve` of RFC 9380, section 6.7.1.
 
     Parameters
     ----------
-    numbers : ndarray of uint8
-        (n, 32), from `hash_to_field`.
+    number : bytes
+        32, a row of `hash_to_field`.
 
     Returns
     -------
-    ndarray of uint8
-        (n, 32), x coordinates of points on the curve, in any of its eight cosets.
+    bytes
+        32, the x coordinate of a point on the curve, in any of its eight cosets.
     """
-    return _rows(b"".join(map(_elligator, _each(numbers))))
+    u = gmpy2.mpz.from_bytes(number, "little")
+    x = -J * gmpy2.invert(1 + 2 * u * u, P) % P  # 1 + 2 u**2 is not 0: -1/2 is no square
+    if gmpy2.legendre(x * (x * (x + J) + 1), P) == -1:
+        x = -x - J
+    point: bytes = (x % P).to_bytes(POINT, "little")
+    return point
 
 
 def multiply(secret: bytes, points: Array, sender: str) -> Array:
@@ -119,21 +124,12 @@ def multiply(secret: bytes, points: Array, sender: str) -> Array:
 def map_and_multiply(secret: bytes, numbers: Array) -> Array:
     """Map numbers to the curve and multiply by a secret: (n, 32) uint8 to (n, 32) uint8."""
     # One by one, for the map lets no other thread work: they would wait for a whole piece of it.
-    return _on_all_cores(lambda piece: _multiply(secret, map(_elligator, _each(piece))), numbers)
+    return _on_all_cores(lambda piece: _multiply(secret, map(to_curve, _each(piece))), numbers)
 
 
 def tags(points: Array) -> Array:
     """Return the first half of each point or number, as one comparable item: (n,) of 16 bytes."""
     return np.ascontiguousarray(points[:, :TAG]).view(f"S{TAG}").ravel()
-
-
-def _elligator(number: bytes) -> bytes:
-    u = gmpy2.mpz.from_bytes(number, "little")
-    x = -J * gmpy2.invert(1 + 2 * u * u, P) % P  # 1 + 2 u**2 is not 0: -1/2 is no square
-    if gmpy2.legendre(x * (x * (x + J) + 1), P) == -1:
-        x = -x - J
-    point: bytes = (x % P).to_bytes(POINT, "little")
-    return point
 
 
 def _multiply(secret: bytes, points: Iterable[bytes]) -> Array:
