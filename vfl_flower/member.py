@@ -10,6 +10,7 @@ import torch
 from flwr.common import Scalar
 from torch import Tensor, nn
 
+from vfl_flower.alignment.ids import Ids
 from vfl_flower.codec import Array
 from vfl_flower.config import RunConfig
 from vfl_flower.identity import Identity
@@ -53,6 +54,8 @@ class Member:
         Where it writes weights and checkpoints; None writes nothing.
     identity : Identity or None
         A passive party's long-term key and those that it pins, if it has some.
+    ids : Ids or None
+        Its rows' ids, where it has yet to find out which rows the others have, too.
     best : dict of str to Tensor
         The network's weights at the best evaluation so far; empty where nobody asks for them.
     """
@@ -65,6 +68,7 @@ class Member:
     randomness: Randomness
     folder: Path | None
     identity: Identity | None = None
+    ids: Ids | None = None
     best: dict[str, Tensor] = field(default_factory=dict)
 
     remembers: ClassVar[tuple[str, ...]] = ("net", "descent", "randomness", "best")
