@@ -176,6 +176,19 @@ def test_gaps_are_what_is_empty_or_said_to_be(table: Read) -> None:
     np.testing.assert_array_equal(read.features[:, 1], np.array([0, *[np.nan] * 2, 0, np.nan]))
 
 
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_number_may_stand_for_a_gap(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"own.{suffix}"
+    made = pa.table({"id": [1, 2, 3, 4], "a": [1.5, -1.0, 999.0, 2.0]})
+    if suffix == "csv":
+        pa.csv.write_csv(made, path)
+    else:
+        pa.parquet.write_table(made, path)
+    read = read_table(Description(path, "id", missing=("-1", "999", "?")), "x")
+    expected = np.array([1.5, np.nan, np.nan, 2], np.float32)
+    np.testing.assert_array_equal(read.features[:, 0], expected)
+
+
 # Ids ----------------------------------------------------------------------------------------------
 
 

@@ -1,5 +1,9 @@
 """The cells of one column as text, as numbers, or as places in a list of categories."""
 
+import math
+import re
+from contextlib import suppress
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -52,12 +56,28 @@ def as_numbers(cells: pa.Array, missing: tuple[str, ...], decimal: str) -> NDArr
     pyarrow.ArrowInvalid
         If a cell is text that is no number.
     """
-    if type_name(cells.type) not in (NUMBER, BOOLEAN):
-        cells = _pointed(known(cells, missing), decimal)
-    numbers: NDArray[np.float64] = pc.cast(cells, pa.float64(), safe=False).to_numpy(
-        zero_copy_only=False
-    )
-    return numbers
+    if type_name(cells.type) in (NUMBER, BOOLEAN):
+        numbers = pc.cast(cells, pa.float64(), safe=False)
+    else:
+        numbers = _parsed(cells, missing, decimal)
+    found: NDArray[np.float64] = numbers.to_numpy(zero_copy_only=False)
+    if gaps := _numbers_of(missing, decimal):
+        return np.where(np.isin(found, gaps), np.nan, found)
+    return found
+
+
+def _numbers_of(words: tuple[str, ...], decimal: str) -> list[float]:
+    """Return those words that are numbers, such as -1 or 999."""
+    written = [word.replace(decimal, ".") for word in words]
+    numbers = [float(each) for each in written if re.fullmatch(WRITTEN_NUMBER, each)]
+    return [each for each in numbers if not math.isnan(each)]
+
+
+def _parsed(cells: pa.Array, missing: tuple[str, ...], decimal: str) -> pa.Array:
+    if decimal == ".":
+        with suppress(pa.ArrowInvalid):  # without gaps and space, as most columns are, it is quick
+            return pc.cast(cells, pa.float64())
+    return pc.cast(_pointed(known(cells, missing), decimal), pa.float64())
 
 
 def _pointed(text: pa.Array, decimal: str) -> pa.Array:
