@@ -91,6 +91,7 @@ def test_a_description_is_read_with_its_file_beside_it(tmp_path: Path) -> None:
         ('file = "a.csv"\nid = "a"\ncolumns = ["b"]', "columns must be a table"),
         ('file = "a.csv"\nid = "a"\n[columns]\nb = "number"', "column 'b' must be numeric or"),
         ('file = "a.csv"\nid = "a"\n[columns]\na = "numeric"', "'a' is the id or the label"),
+        ('file = "a.csv"\nid = "a"\nlabel = "a"', "id and label are one column"),
         ('file = "a.csv"\nid = "a"\nmissing = "?"', "missing must be a list"),
         ("file = ", "cannot be read as toml"),
     ],
@@ -100,6 +101,23 @@ def test_a_description_that_cannot_be_is_refused(content: str, told: str, tmp_pa
     with pytest.raises(ConfigError, match=told) as refusal:
         read_description(tmp_path / "own.toml")
     assert str(tmp_path / "own.toml") in str(refusal.value)
+
+
+def test_the_page_does_what_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its toml and its Python, on a table with the columns that it names."""
+    page = (Path(__file__).resolve().parents[1] / "docs" / "tables.md").read_text()
+    toml, python = (page.split(f"```{kind}\n")[1].split("```")[0] for kind in ("toml", "python"))
+    header = "client,defaulted,age,postcode,remarks"
+    content = lines(header, lambda n: f"k{n},{n % 2},{n},0{n % 3},{n}")
+    monkeypatch.chdir(tmp_path)
+    for name in ("clients", "new-clients"):
+        Path(f"{name}.csv").write_text(content)
+        Path(f"{name}.toml").write_text(toml.replace("clients", name))
+    shown: dict[str, Any] = {"Path": Path, "train": np.arange(ROWS)}
+    exec(python, shown)  # noqa: S102
+    assert shown["columns"].shape == (ROWS, 4)
+    assert shown["unseen"] == {}
+    assert shown["table"].task == "binary"
 
 
 # Inferred -----------------------------------------------------------------------------------------
@@ -296,6 +314,17 @@ def test_a_truncated_parquet_file_is_refused(tmp_path: Path) -> None:
         path.write_bytes(whole[:length])
         with pytest.raises(DataError, match=r"a\.parquet is no whole Parquet file"):
             read_table(Description(path, "id"), "party-3")
+
+
+def test_a_parquet_file_with_checksums_and_other_bytes_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    made = pa.table({"id": np.arange(999), "a": np.random.default_rng(0).random(999)})
+    pa.parquet.write_table(made, path, write_page_checksum=True)
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=r"a\.parquet is no whole Parquet file"):
+        read_table(Description(path, "id"), "party-3")
 
 
 @pytest.mark.parametrize("late", ["4,5\n", "4", "x,y,z\n"])

@@ -18,7 +18,7 @@ CHOICES = {
 }
 """What may be said where few words make sense."""
 
-KEYS = ("file", "id", "label", "task", "id-type", "decimal", "missing", "columns")
+KEYS = ("file", "id", "label", "columns", "task", "id-type", "decimal", "missing")
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,8 @@ def _described(values: Mapping[str, object], folder: Path) -> Description:
     for key in ("file", "id"):
         if key not in values:
             raise ConfigError(f"{key} is missing")
+    if values["id"] == values.get("label"):
+        raise ConfigError("id and label are one column; labels need one of their own")
     return Description(
         folder / _text(values, "file"),
         _text(values, "id"),

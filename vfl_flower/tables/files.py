@@ -94,7 +94,7 @@ class ParquetFile(TableFile):
         """Give the wanted columns of up to `ROWS` rows after the other."""
         written = self._as_written(wanted)
         try:
-            with pa.parquet.ParquetFile(self.path) as file:
+            with pa.parquet.ParquetFile(self.path, page_checksum_verification=True) as file:
                 for batch in file.iter_batches(ROWS, columns=list(written.values())):
                     yield {name: batch.column(there) for name, there in written.items()}
         except (OSError, pa.ArrowException) as error:
@@ -233,5 +233,5 @@ def _check_unchanged(
 
 
 def plain(text: str) -> str:
-    """Return a text without space around it, in Unicode's composed form (NFC)."""
-    return unicodedata.normalize("NFC", text.strip())
+    """Return a name as one line without space around it, in Unicode's composed form (NFC)."""
+    return unicodedata.normalize("NFC", " ".join(text.split()))
