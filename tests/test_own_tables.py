@@ -141,7 +141,7 @@ def test_columns_are_what_they_look_like(table: Read, capsys: pytest.CaptureFixt
         "empty": "ignored",
     }
     assert read.columns == (
-        Column("age", None, True, "number"),
+        Column("age", None, True),
         Column("town", ("a", "b"), False, "text"),
         Column("member", ("False", "True"), False, "text"),
         Column("post code", ("001", "011"), False, "text"),
@@ -174,7 +174,7 @@ def test_separators_are_inferred_and_byte_order_marks_and_unicode_read(
     text = "\ufeff" + "\r\n".join(separator.join(row) for row in rows)
     read = table(text.encode())
     assert read.ids.to_pylist() == ["\u00e9", "日", "a,;\tb"]
-    assert read.columns == (Column("gr\u00f6ße", type="number"),)
+    assert read.columns == (Column("gr\u00f6ße"),)
     assert read.features[:, 0].tolist() == [1, 2, 3]
 
 
@@ -257,7 +257,7 @@ def test_ids_that_cannot_be_are_refused(
         (b"", {}, "is empty"),
         (b"\n\n", {}, "is empty"),
         (b"id,a\n", {}, "holds no rows"),
-        (b"key,a\n1,2\n", {}, "has no column 'id'; it has key, a"),
+        (b"key,a\n1,2\n", {}, "has no column 'id'; add or rename it"),
         (b"id,a\n1,2\n", {"columns": {"b": "numeric"}}, "has no column 'b'"),
         (b"id,a\n1,2\n", {"label": "y"}, "has no column 'y'"),
         (b"id,a,a \n1,2,3\n", {}, "two columns of the name 'a'"),
@@ -423,8 +423,8 @@ def test_types_of_parquet_are_its_own(tmp_path: Path) -> None:
         ("digits", ("7", "8"), "text"),
         ("coded", ("u", "v"), "text"),
         ("yes", ("false", "true"), "boolean"),
-        ("whole", None, "number"),
-        ("exact", None, "number"),
+        ("whole", None, "text"),
+        ("exact", None, "text"),
     ]
     assert read.features[0].tolist() == [0, 0, 1, 1, 1]
     assert np.isnan(read.features[2, 1:4]).all()
@@ -547,6 +547,21 @@ def test_a_type_that_parquet_says_must_be_that_of_training(table: Read, tmp_path
     assert encoder.unseen(read.features, read.columns) == {}
 
 
+def test_a_new_file_may_have_gaps_only_and_lack_what_is_ignored(
+    table: Read, tmp_path: Path
+) -> None:
+    said = {"c": "ignored"}
+    encoder = fitted(table(lines("id,a,b,c", lambda n: f"{n},{n},{'xy'[n % 2]},0"), columns=said))
+    path = tmp_path / "new.parquet"
+    pa.parquet.write_table(pa.table({"id": [1], "a": pa.nulls(1), "b": pa.nulls(1)}), path)
+    for new in (
+        table("id,b,a\n1,,\n", encoder, columns=said),
+        read_table(Description(path, "id", columns=said), "party-3", encoder),
+    ):
+        assert encoder.apply(new.features, new.columns).tolist() == [[0, 0, 0]]
+        assert encoder.unseen(new.features, new.columns) == {"b": 1}
+
+
 def test_a_damaged_encoder_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "encoder.json"
     for content in ("", "{", "[]", '{"numeric": [{}], "categorical": [], "ignored": []}'):
@@ -621,8 +636,9 @@ def test_a_saved_target_does_the_same_to_another_file(table: Read, tmp_path: Pat
     read = table("id,y\n1,b\n2,a\n3,c\n", label="y")
     assert read.label is not None
     assert read.labels is not None
-    with pytest.raises(DataError, match="active: no training row is of class c"):
+    with pytest.raises(DataError, match="active: no training row is of one of the") as refusal:
         Target.fit(read.labels, read.label, np.array([0, 1]), "active")
+    assert refusal.value.detail == "c"
     Target.fit(read.labels, read.label, np.arange(3), "active").save(tmp_path / "target.json")
     target = Target.load(tmp_path / "target.json")
     assert target == Target("multi-class", ("a", "b", "c"))
@@ -631,7 +647,7 @@ def test_a_saved_target_does_the_same_to_another_file(table: Read, tmp_path: Pat
     assert new.label is not None
     assert target.apply(new.labels, new.label, "active").tolist() == [2, 1]
     strange = Column("y", ("a", "d"))
-    with pytest.raises(DataError, match="active: no training row was of class d"):
+    with pytest.raises(DataError, match="active: there is a class that no"):
         target.apply(np.zeros(1), strange, "active")
     with pytest.raises(DataError, match="active: y was learnt as multi-class"):
         target.apply(np.zeros(1), Column("y"), "active")
@@ -646,6 +662,21 @@ def test_a_table_to_be_predicted_needs_no_labels(content: str, table: Read) -> N
     assert np.array_equal(new.features, read.features)
 
 
+@pytest.mark.parametrize("written", [[1, 1], [0, 2]])
+def test_labels_of_a_task_that_was_learnt_need_not_be_of_all_classes(
+    written: list[int], table: Read
+) -> None:
+    read = table("id,a,y\n1,2,0\n2,3,1\n3,3,2\n", label="y")
+    assert read.labels is not None
+    assert read.label is not None
+    target = Target.fit(read.labels, read.label, np.arange(3), "active")
+    content = lines("id,a,y", lambda n: f"{n},2,{written[n]}", 2)
+    new = table(content, fitted(read), label="y", task=target.task)
+    assert new.labels is not None
+    assert new.label is not None
+    assert target.apply(new.labels, new.label, "active").tolist() == written
+
+
 # Predictions --------------------------------------------------------------------------------------
 
 
@@ -654,7 +685,7 @@ def test_predictions_are_written_whole_beside_their_ids(suffix: str, tmp_path: P
     path, classes = tmp_path / f"out{suffix}", ("no", 'y"es')
     ids = pa.array(['a,"b', "ü", "1"], pa.large_string())
     shares = np.array([[0.25, 0.75], [1, 0], [0.5, 0.5]], np.float32)
-    write_predictions(path, ids, ["no", 'y"es', "no"], shares, classes)
+    write_predictions(path, ids, ["no", 'y"es', "no"], shares, classes, inputs=[])
     read = pa.csv.read_csv if suffix == ".csv" else pa.parquet.read_table
     assert read(path).to_pydict() == {
         "id": ['a,"b', "ü", "1"],
@@ -663,7 +694,7 @@ def test_predictions_are_written_whole_beside_their_ids(suffix: str, tmp_path: P
         'probability of y"es': [0.75, 0, 0.5],
     }
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
-    write_predictions(path, pa.array([1, 2]), np.array([0.5, 2.0]))
+    write_predictions(path, pa.array([1, 2]), np.array([0.5, 2.0]), inputs=[])
     assert read(path).to_pydict() == {"id": [1, 2], "prediction": [0.5, 2.0]}
 
 
@@ -676,7 +707,7 @@ def test_predictions_never_replace_what_they_come_from(tmp_path: Path) -> None:
         with pytest.raises(DataError, match="is an input of this prediction"):
             write_predictions(tmp_path / name, pa.array([1]), ["a"], inputs=[path])
     with pytest.raises(DataError, match="must end in"):
-        write_predictions(tmp_path / "out.txt.gz", pa.array([1]), ["a"])
+        write_predictions(tmp_path / "out.txt", pa.array([1]), ["a"], inputs=[])
     with pytest.raises(RunError, match="cannot be written"):
-        write_predictions(path / "out.csv", pa.array([1]), ["a"])
+        write_predictions(path / "out.csv", pa.array([1]), ["a"], inputs=[path])
     assert path.read_text() == "id,a\n1,2\n"

@@ -30,7 +30,7 @@ class Column:
     gaps : bool
         Whether a row may have no value here; NaN stands for it.
     type : str
-        What its cells were in the file; of a categorical column, names may be written as numbers.
+        Of a categorical column, what its cells are; names may be written as numbers.
     """
 
     name: str

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from vfl_flower.data.tables import BOOLEAN, NUMBER, TEXT
 
-LEADING_ZERO = r"^[+-]?0\d"
+LEADING_ZERO = r"^\s*[+-]?0\d"
 """Digits that are a name and no number: post codes, telephone numbers."""
 
 WRITTEN_NUMBER = r"(?i)^([+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(nan|inf|infinity))$"
@@ -26,7 +26,9 @@ def type_name(declared: pa.DataType) -> str:
             return NUMBER
     if pa.types.is_string(declared) or pa.types.is_large_string(declared):
         return TEXT
-    return TEXT if pa.types.is_string_view(declared) else str(declared)
+    if pa.types.is_string_view(declared) or pa.types.is_null(declared):  # the latter: gaps only
+        return TEXT
+    return str(declared)
 
 
 def as_text(cells: pa.Array) -> pa.Array:

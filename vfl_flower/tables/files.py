@@ -219,7 +219,7 @@ def _stamp(path: Path, party: str) -> tuple[int, ...]:
         with path.open("rb") as file:
             status = os.fstat(file.fileno())
     except (OSError, ValueError) as error:  # a folder, no permission; a NUL in a name
-        raise DataError(f"{party}: {path} cannot be read: {error}") from error
+        raise DataError(f"{party}: {path.name} cannot be read", str(error)) from error
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 

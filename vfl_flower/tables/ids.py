@@ -17,13 +17,19 @@ WHOLE = r"^(0|-?[1-9]\d{0,17})$"
 """Text that says the same as the number does; with a leading zero it says more."""
 
 
+def as_ids(cells: pa.Array) -> pa.Array:
+    """Return some rows' ids as text, or as the numbers that they are stored as."""
+    text = type_name(cells.type) == TEXT or pa.types.is_dictionary(cells.type)
+    return as_text(cells) if text else cells
+
+
 def ids_of(chunks: Sequence[pa.Array], file: TableFile, description: Description) -> Ids:
     """Put a table's ids together.
 
     Parameters
     ----------
     chunks : sequence of pyarrow.Array
-        As they were read, in order.
+        What `as_ids` made of all rows, in order.
     file : TableFile
         Where they are from.
     description : Description
@@ -39,10 +45,9 @@ def ids_of(chunks: Sequence[pa.Array], file: TableFile, description: Description
     if not rows:
         raise file.refused("holds no rows")
     declared = file.type_of(plain(description.id))
-    kind = TEXT if declared is None else type_name(declared)
-    if kind != TEXT and not (declared is not None and pa.types.is_integer(declared)):
+    ids = pa.chunked_array(chunks)
+    if not pa.types.is_integer(ids.type) and not pa.types.is_string(ids.type):
         raise file.refused(f"has ids of type {declared}; store whole numbers or text")
-    ids = pa.chunked_array([as_text(chunk) if kind == TEXT else chunk for chunk in chunks])
     if ids.null_count:
         first = pc.index(ids.is_null(), True).as_py() + 1
         raise file.refused(f"has no id in {ids.null_count} of {rows} rows, first in row {first}")

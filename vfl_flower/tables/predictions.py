@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from vfl_flower.errors import DataError
 from vfl_flower.state import write_atomically
-from vfl_flower.tables.files import CSV, PARQUET
 from vfl_flower.tables.ids import Ids
 
 
@@ -23,7 +22,8 @@ def write_predictions(
     prediction: Sequence[str] | NDArray[Any],
     probabilities: NDArray[np.float32] | None = None,
     classes: Sequence[str] = (),
-    inputs: Sequence[Path] = (),
+    *,
+    inputs: Sequence[Path],
 ) -> None:
     """Write what is predicted for some rows; the file is whole, or it is not there.
 
@@ -40,7 +40,7 @@ def write_predictions(
     classes : sequence of str
         C of them.
     inputs : sequence of Path
-        Files that must not be overwritten.
+        What the predictions come from, and must not be overwritten.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def write_predictions(
         If it cannot be written.
     """
     suffix = path.suffix.lower()
-    if suffix not in PARQUET + CSV:
+    if suffix not in (".csv", ".parquet"):
         raise DataError(f"{path} must end in .csv or .parquet")
     if any(_same(path, each) for each in inputs):
         raise DataError(f"{path} is an input of this prediction; write to another file")
@@ -59,7 +59,7 @@ def write_predictions(
         pairs = zip(classes, probabilities.T, strict=True)
         columns |= {f"probability of {name}": pa.array(share) for name, share in pairs}
     table, buffer = pa.table(columns), io.BytesIO()
-    if suffix in PARQUET:
+    if suffix == ".parquet":
         pa.parquet.write_table(table, buffer)
     else:
         pa.csv.write_csv(table, buffer)

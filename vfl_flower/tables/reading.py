@@ -18,7 +18,7 @@ from vfl_flower.errors import DataError
 from vfl_flower.tables.cells import as_codes, as_numbers
 from vfl_flower.tables.description import Description
 from vfl_flower.tables.files import TableFile, opened, plain
-from vfl_flower.tables.ids import Ids, ids_of
+from vfl_flower.tables.ids import Ids, as_ids, ids_of
 from vfl_flower.tables.profile import Profile, check_numbers, use_of
 from vfl_flower.tables.target import label_of, task_of
 
@@ -82,8 +82,8 @@ def read_table(description: Description, party: str, trained: Encoder | None = N
     Parameters
     ----------
     description : Description
-        Of the table. Its label may be absent, or without a value in any row, where `trained` is
-        given.
+        Of the table. Where `trained` is given, its label may be absent, or without a value in any
+        row; else, its task is that of the target to which the labels belong.
     party : str
         Whose it is, for errors.
     trained : Encoder, optional
@@ -160,10 +160,11 @@ def _uses(description: Description, file: TableFile, trained: Encoder | None) ->
     """Return what is said of each column that is no id or label; empty: nothing."""
     named = [plain(description.id), plain(description.label)]
     stated = {plain(name): use for name, use in description.columns.items()}
-    needed = [named[0], *stated] if trained else [*filter(None, named), *stated]
+    needed = named[:1] if trained is not None else [*filter(None, named), *stated]
     for name in needed:
         if name not in file.names:
-            raise file.refused(f"has no column '{name}'; it has {', '.join(file.names[:20])}")
+            known = f"it has {', '.join(file.names)}"
+            raise file.refused(f"has no column '{name}'; add or rename it", known)
     if trained is not None:
         stated = {name: use for name, use in stated.items() if use == "ignored"}
         stated |= dict.fromkeys(trained.ignored, "ignored") | trained.uses
@@ -177,7 +178,7 @@ def _seen(
     profiles = {name: Profile(name, file.party, file.type_of(name), description) for name in names}
     chunks = []
     for batch in file.batches([plain(description.id), *names]):
-        chunks.append(batch[plain(description.id)])
+        chunks.append(as_ids(batch[plain(description.id)]))
         for name, profile in profiles.items():
             profile.see(batch[name])
     return ids_of(chunks, file, description), profiles
@@ -202,7 +203,7 @@ def _looked(name: str, stated: str, profile: Profile | None, trained: Encoder | 
 
 def _column(profile: Profile, use: str, trained: Encoder | None) -> Column:
     if use == "numeric":
-        return Column(profile.name, type=NUMBER)
+        return Column(profile.name)
     if trained is not None:
         values = trained.values_of(profile.name)
     else:
@@ -214,7 +215,7 @@ def _label(profile: Profile, trained: Encoder | None) -> Column | None:
     """Return what the labels are, or nothing where a table to be predicted has none."""
     if trained is not None and not profile.values:
         return None
-    return label_of(profile)
+    return label_of(profile, learnt=trained is not None)
 
 
 def _kept(

@@ -35,8 +35,10 @@ def task_of(label: Column | None) -> str:
     return BINARY if len(label.values) == 2 else MULTI_CLASS
 
 
-def label_of(profile: Profile) -> Column:
+def label_of(profile: Profile, learnt: bool = False) -> Column:
     """Return what the labels are: classes with their values in order, or numbers.
+
+    Those of a task that was `learnt` already may be alike, or of some of its classes only.
 
     Unless the description says the task, text, booleans, whole numbers with up to `MOST_CLASSES`
     values, and any two values are classes; other numbers are a regression's.
@@ -49,16 +51,16 @@ def label_of(profile: Profile) -> Column:
     where = f"{profile.party}: the label {profile.name}"
     if not profile.usable:
         raise DataError(f"{where} is of type {profile.type}; write numbers or text")
-    if not profile.many and len(profile.values) < 2:
+    if not learnt and not profile.many and len(profile.values) < 2:
         raise DataError(f"{where} has {len(profile.values)} values; there is nothing to learn")
     stated = profile.description.task
     if stated == REGRESSION or (not stated and _is_regression(profile)):
         check_numbers(profile)
-        return Column(profile.name, type=NUMBER)
+        return Column(profile.name)
     if profile.many:
         raise DataError(f"{where} has {profile.distinct} classes; is it the label?")
     column = Column(profile.name, _in_order(profile), type=profile.type)
-    if stated and stated != task_of(column):
+    if stated and not learnt and stated != task_of(column):
         raise DataError(f"{where} has {profile.distinct} values, and task is {stated}")
     return column
 
@@ -128,8 +130,9 @@ class Target:
         counts = np.bincount(sample.astype(np.intp), minlength=len(label.values))
         if not counts.all():
             raise DataError(
-                f"{party}: no training row is of class {label.values[int(counts.argmin())]}, so "
-                "that it cannot be learnt; take other training rows, or leave the class out"
+                f"{party}: no training row is of one of the classes, so that it cannot be learnt; "
+                "take other training rows, or leave the class out",
+                label.values[int(counts.argmin())],
             )
         return cls(task_of(label), label.values)
 
@@ -160,7 +163,7 @@ class Target:
         if label.values is None:
             return ((labels - self.mean) / self.deviation).astype(np.float32)
         if strange := [value for value in label.values if value not in self.classes]:
-            raise DataError(f"{party}: no training row was of class {strange[0]}")
+            raise DataError(f"{party}: there is a class that no training row had", strange[0])
         places = np.array([self.classes.index(value) for value in label.values], np.int64)
         return places[labels.astype(np.intp)]
 
