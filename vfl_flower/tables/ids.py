@@ -20,7 +20,7 @@ WHOLE = r"^(0|-?[1-9]\d{0,17})$"
 def as_ids(cells: pa.Array) -> pa.Array:
     """Return some rows' ids as text, or as the numbers that they are stored as."""
     text = type_name(cells.type) == TEXT or pa.types.is_dictionary(cells.type)
-    return as_text(cells) if text else cells
+    return pc.cast(as_text(cells), pa.large_string()) if text else cells
 
 
 def ids_of(chunks: Sequence[pa.Array], file: TableFile, description: Description) -> Ids:
@@ -46,20 +46,20 @@ def ids_of(chunks: Sequence[pa.Array], file: TableFile, description: Description
         raise file.refused("holds no rows")
     declared = file.type_of(plain(description.id))
     ids = pa.chunked_array(chunks)
-    if not pa.types.is_integer(ids.type) and not pa.types.is_string(ids.type):
+    if not pa.types.is_integer(ids.type) and not pa.types.is_large_string(ids.type):
         raise file.refused(f"has ids of type {declared}; store whole numbers or text")
     if ids.null_count:
         first = pc.index(ids.is_null(), True).as_py() + 1
         raise file.refused(f"has no id in {ids.null_count} of {rows} rows, first in row {first}")
     ids = _typed(ids, declared is None, file, description.id_type)
+    _check_distinct(ids, file)
     found: Ids = ids.combine_chunks()
-    _check_distinct(found, file)
     return found
 
 
 def _typed(ids: pa.ChunkedArray, guess: bool, file: TableFile, stated: str) -> pa.ChunkedArray:
     """Return ids as int64 or as large strings."""
-    text = pa.types.is_string(ids.type)
+    text = pa.types.is_large_string(ids.type)
     whole = stated == "integer" or (not stated and (guess or not text))
     if not whole:
         return pc.cast(ids, pa.large_string())
@@ -67,7 +67,7 @@ def _typed(ids: pa.ChunkedArray, guess: bool, file: TableFile, stated: str) -> p
         right = pc.match_substring_regex(ids, WHOLE)
         if not pc.all(right).as_py():
             if not stated:
-                return pc.cast(ids, pa.large_string())
+                return ids
             place = pc.index(right, False).as_py()
             raise file.refused(
                 f"has an id in row {place + 1} that is no whole number, and id-type is integer",
@@ -79,7 +79,7 @@ def _typed(ids: pa.ChunkedArray, guess: bool, file: TableFile, stated: str) -> p
         raise file.refused('has an id of more than 63 bits; set id-type = "text"') from error
 
 
-def _check_distinct(ids: Ids, file: TableFile) -> None:
+def _check_distinct(ids: pa.ChunkedArray, file: TableFile) -> None:
     if twice := len(ids) - pc.count_distinct(ids).as_py():
         counts = pc.value_counts(ids)
         first = counts.field("values")[
