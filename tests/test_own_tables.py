@@ -117,6 +117,7 @@ def test_the_page_does_what_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyP
     exec(python, shown)  # noqa: S102
     assert shown["columns"].shape == (ROWS, 4)
     assert shown["unseen"] == {}
+    assert shown["y"].tolist() == [n % 2 for n in range(ROWS)]
     assert shown["table"].task == "binary"
 
 

@@ -92,7 +92,8 @@ def read_table(description: Description, party: str, trained: Encoder | None = N
     Returns
     -------
     OwnTable
-        4 N m bytes, with the ids, and 8 N of labels. While it is made, a record batch more.
+        4 N m bytes, with the ids, and 8 N of labels. While it is made, record batches more, and a
+        hash table of the ids: 1.9 GiB at most for 10^7 rows of 20 columns, of which 1 GiB stays.
 
     Raises
     ------
@@ -119,6 +120,7 @@ def read_table(description: Description, party: str, trained: Encoder | None = N
         if not columns and labels is None and trained is None:
             raise file.refused("has no column that can be used; say what its columns are")
         features, values = _kept(file, description, len(ids), columns, labels)
+    pa.default_memory_pool().release_unused()  # or what batches took stays taken
     return OwnTable(
         ids,
         features,
