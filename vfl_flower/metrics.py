@@ -1,4 +1,4 @@
-"""What predictions are worth beside their accuracy: AUC, F1, fairness, the confusion matrix."""
+"""What predictions are worth beside their accuracy: AUC, F1, fairness, confusion; errors."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -78,6 +78,37 @@ def _auc(logits: Tensor, truth: NDArray[np.int64]) -> float | None:
         return float(roc_auc_score(truth, (logits[:, 1] - logits[:, 0]).numpy()))
     scores = torch.log_softmax(logits, 1).numpy()
     return float(np.mean([roc_auc_score(truth == c, scores[:, c]) for c in range(classes)]))
+
+
+def regression_metrics_of(output: Tensor, y: Tensor, deviation: float = 1.0) -> dict[str, Any]:
+    """Judge one party's predictions of numbers.
+
+    Parameters
+    ----------
+    output : Tensor
+        (N, 1), standardised.
+    y : Tensor
+        Labels, (N,), standardised likewise.
+    deviation : float
+        What the labels were divided by: errors are told in their own unit.
+
+    Returns
+    -------
+    dict
+        ``mse``: the mean squared error, in the unit's square. ``mae``: the mean absolute error,
+        in the unit. ``r2``: 1 - mse / variance of the labels; None where they are all alike. All
+        are None where a prediction is not finite.
+    """
+    truth = y.double().cpu()
+    errors = output.double().cpu().squeeze(1) - truth
+    if not errors.isfinite().all():
+        return {"mse": None, "mae": None, "r2": None}
+    mse, variance = errors.square().mean().item(), truth.var(correction=0).item()
+    return {
+        "mse": mse * deviation**2,
+        "mae": errors.abs().mean().item() * deviation,
+        "r2": 1 - mse / variance if variance else None,
+    }
 
 
 def majority_share(y: Tensor) -> float:
