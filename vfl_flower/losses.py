@@ -47,6 +47,18 @@ def balanced_weights(y: Tensor, classes: int) -> Tensor:
     return (len(y) / (classes * counts.double())).float()
 
 
+def weighted_binary_cross_entropy(weights: Tensor) -> Loss:
+    """Return `binary_cross_entropy` with a weight for each class, (C,), as below."""
+
+    def loss(output: Tensor, y: Tensor) -> Tensor:
+        rows = onehot(y, output.shape[1], output.dtype)
+        bits = F.binary_cross_entropy_with_logits(output, rows, reduction="none").sum(1)
+        to = weights.to(output.device, output.dtype)
+        return (bits * to[y]).sum() / (len(y) * math.log(2))
+
+    return loss
+
+
 def weighted_cross_entropy(weights: Tensor) -> Loss:
     """Return the cross-entropy with a weight for each class, (C,).
 
@@ -71,8 +83,31 @@ LOSSES: dict[str, Loss] = {
     "binary-cross-entropy": binary_cross_entropy,
 }
 
+WEIGHTED: dict[str, Callable[[Tensor], Loss]] = {
+    "cross-entropy": weighted_cross_entropy,
+    "binary-cross-entropy": weighted_binary_cross_entropy,
+}
+"""The same, from a weight for each class."""
+
 REGRESSION_LOSSES: dict[str, Loss] = {"mean-squared-error": mean_squared_error}
 """Of labels that are numbers."""
+
+
+def loss_of(name: str, classes: int, balanced: Tensor | None = None) -> Loss:
+    """Return a loss by its name.
+
+    Parameters
+    ----------
+    name : str
+        A key of `LOSSES` or `REGRESSION_LOSSES`.
+    classes : int
+        C.
+    balanced : Tensor, optional
+        Labels, (N,), int64: their classes are to weigh alike in it, however many rows they have.
+    """
+    if balanced is not None:
+        return WEIGHTED[name](balanced_weights(balanced, classes))
+    return (LOSSES | REGRESSION_LOSSES)[name]
 
 
 def residuals(

@@ -11,6 +11,7 @@ from vfl_flower.alignment.curve import POINT, TAG, multiply, tags
 from vfl_flower.alignment.ids import Ids
 from vfl_flower.codec import Array, to_array
 from vfl_flower.errors import DataError, ProtocolError
+from vfl_flower.names import party_log
 from vfl_flower.passive import Part, PassiveParty, phase
 from vfl_flower.state import State
 
@@ -52,6 +53,8 @@ class Aligner(Part):
             )
         self._next += CHUNK
         again = multiply(own.secret, to_array(points), "the active party")
+        total = max(len(own.order), self._asker)
+        party_log(self.party.index).info("alignment: %d of %d ids", min(self._next, total), total)
         return again[:, :TAG], own.points(int(start))
 
     @phase(training=False)

@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from vfl_flower.data.encoder import Encoder
 from vfl_flower.data.tables import NUMBER, TEXT, Column
+from vfl_flower.data.target import task_of
 from vfl_flower.errors import DataError
 from vfl_flower.tables.cells import as_codes, as_numbers
 from vfl_flower.tables.description import Description
 from vfl_flower.tables.files import TableFile, opened, plain
 from vfl_flower.tables.ids import Ids, as_ids, ids_of
 from vfl_flower.tables.profile import Profile, check_numbers, use_of
-from vfl_flower.tables.target import label_of, task_of
+from vfl_flower.tables.target import label_of
 
 
 @dataclass(frozen=True)
