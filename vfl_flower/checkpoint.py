@@ -55,7 +55,7 @@ def write_checkpoint(member: Member, step: int, state: State) -> None:
         "party": member_name(member.place),
         "step": step,
         "run": member.cfg.identity(),
-        "alignment": member.alignment,
+        **({"alignment": member.alignment} if member.alignment else {}),
     }
     write_state(checkpoint_path(folder, step), {"header": header, "state": state})
     for old in [kept for kept in steps_kept(folder) if kept <= step][:-KEPT]:
@@ -77,7 +77,7 @@ def read_checkpoint(member: Member, step: int) -> State:
         content = read_state(path)
         header, state = content["header"], content["state"]
         written = RunConfig.from_mapping(member.cfg.to_mapping() | header["run"])
-        origin, alignment = (header["party"], header["step"]), header["alignment"]
+        origin, alignment = (header["party"], header["step"]), header.get("alignment", "")
     except RunError as error:
         raise RunError(f"{error}; {way_out}") from error
     except (ConfigError, KeyError, TypeError) as error:

@@ -169,6 +169,7 @@ def _repeat(cfg: RunConfig, out: Path, seeds: int) -> None:
         raise ConfigError("task is align, which is the same for all seeds; leave --seeds out")
     with _prepared(folder):
         _build(folder.cfg, out)  # whatever is wrong shows before anything else is written
+        folder.take()
         begin_seeds(out, cfg, list(range(cfg.seed, cfg.seed + seeds)))
     folder.end()
     _all_of(seeds_in(out, {}), out)
