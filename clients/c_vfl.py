@@ -10,7 +10,7 @@ from torch import Tensor
 from clients.fedbcd import FedBCDClient
 from vfl_flower.codec import Array
 from vfl_flower.compression import compression_of, relative_error
-from vfl_flower.data import DATASETS
+from vfl_flower.data import classes_of
 from vfl_flower.errors import ProtocolError
 from vfl_flower.member import Member
 from vfl_flower.nets import head
@@ -24,7 +24,7 @@ class CVFLClient(FedBCDClient):
     def __init__(self, member: Member) -> None:
         super().__init__(member)
         self.compression = compression_of(self.cfg.compressed, self.cfg.embedding_dim)
-        classes = DATASETS[self.cfg.dataset].classes
+        classes = classes_of(self.cfg, self.place)
         self.lessons = Lessons(self.cfg, classes)
         with self.randomness.building():  # what it starts from is overwritten, and nobody's draw
             self.top = head(

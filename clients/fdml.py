@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from clients.agg_vfl import AggVFLClient
-from vfl_flower.data import DATASETS
+from vfl_flower.data import classes_of
 from vfl_flower.errors import ProtocolError
 from vfl_flower.losses import residuals
 from vfl_flower.member import Member
@@ -22,7 +22,7 @@ class FDMLClient(AggVFLClient):
 
     def __init__(self, member: Member) -> None:
         super().__init__(member)
-        self.lessons = Lessons(self.cfg, DATASETS[self.cfg.dataset].classes)
+        self.lessons = Lessons(self.cfg, classes_of(self.cfg, self.place))
         self.labels = torch.empty(0)  # (rows of all parties,), or (..., C); 0 where none was given
 
     @phase

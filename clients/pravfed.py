@@ -9,7 +9,7 @@ from torch import Tensor
 
 from vfl_flower.blinding import Blinder
 from vfl_flower.codec import Array
-from vfl_flower.data import DATASETS
+from vfl_flower.data import classes_of
 from vfl_flower.errors import ProtocolError, TrainingError
 from vfl_flower.losses import onehot
 from vfl_flower.member import Member
@@ -31,7 +31,7 @@ class PraVFedClient(PassiveParty):
 
     def __init__(self, member: Member) -> None:
         super().__init__(member)
-        self.classes = DATASETS[self.cfg.dataset].classes
+        self.classes = classes_of(self.cfg, self.place)
         self.noise: LabelNoise | None = noise_of(self.cfg, self.classes)
         adaptive = self.noise is not None and self.noise.adaptive  # whose prior is the softmax
         self.softmax = adaptive or self.cfg.local_output == "softmax"

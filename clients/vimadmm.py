@@ -6,7 +6,7 @@ Its network's decision net is not used.
 from torch import Tensor
 
 from clients.splitnn import SplitNNClient
-from vfl_flower.data import DATASETS
+from vfl_flower.data import classes_of
 from vfl_flower.errors import ProtocolError
 from vfl_flower.heads import descend, head_of
 from vfl_flower.member import Member
@@ -18,7 +18,7 @@ class VIMADMMClient(SplitNNClient):
 
     def __init__(self, member: Member) -> None:
         super().__init__(member)
-        classes = DATASETS[self.cfg.dataset].classes
+        classes = classes_of(self.cfg, self.place)
         with self.randomness.building():  # what it starts from is overwritten, and nobody's draw
             head = head_of(self.cfg.embedding_dim, classes, self.cfg.top_layers or 1)
         self.head = head.requires_grad_(False).eval()

@@ -24,6 +24,9 @@ KNOBS = {kebab(each.name): each for each in fields(RunConfig)}
 GOOD: dict[str, st.SearchStrategy[object]] = {
     "method": st.just("vfedmh"),
     "dataset": st.sampled_from(("mnist", "fashion-mnist")),
+    "task": st.just("align"),
+    "tables": st.sampled_from(("a.toml", "/data/b.toml")),
+    "alignment": st.text(min_size=1),
     "parties": st.integers(5, 40),
     "seed": st.integers(1, 2**62),
     "data-dir": st.text(min_size=1),
@@ -44,6 +47,7 @@ GOOD: dict[str, st.SearchStrategy[object]] = {
     "epochs": st.integers(21, 10**6),
     "batch-size": st.integers(129, 10**6),
     "loss": st.sampled_from(("cross-entropy", "binary-cross-entropy")),
+    "class-weights": st.just("balanced"),
     "stop-drop": st.floats(0.001, 100),
     "keep": st.just("best"),
     "eval-every": st.integers(1, 10**6),
@@ -103,6 +107,11 @@ BAD: list[tuple[str, object]] = [
     ("method", "eastr"),
     ("method", ""),
     ("dataset", "cifar"),
+    ("task", "test"),
+    ("task", "align"),  # of data that are aligned
+    ("tables", "a.toml"),
+    ("alignment", "runs/aligned"),
+    ("class-weights", "equal"),
     ("partition", "strip"),
     *(("partition", f"strips:{axis}") for axis in ("row", "columns:rows", " rows")),
     *(("partition", f"grid:{shape}") for shape in ("", "2", "2x", "0x4", "2x-2", "2x2x2", "axb")),
@@ -158,7 +167,7 @@ BAD: list[tuple[str, object]] = [
     ("bounds", "yes"),
     *(("stop-drop", points) for points in (-1.0, 100.1, float("nan"))),
     ("keep", "first"),
-    ("loss", "hinge"),
+    *(("loss", loss) for loss in ("hinge", "mean-squared-error")),  # of classes
     ("embedding-dim", 0),
     ("top-layers", -1),
     ("top-layers", 101),
@@ -243,10 +252,19 @@ UNCUT = {
 }
 """Knobs that networks which are cut in two do not go with, or not with all values."""
 
+OF_TABLES = {"task", "tables", "alignment"}
+
 
 def whole(values: dict[str, object]) -> dict[str, object]:
     """Add what some knobs need, a method or a mechanism, and leave out what they cannot have."""
     of_noise = {"label-epsilon", "label-sensitivity", "force-sensitivity"}
+    if "class-weights" in values:
+        left_out = of_noise | {"label-privacy", "heads", "participation"}
+        values = {key: value for key, value in values.items() if key not in left_out}
+    if OF_TABLES & set(values):
+        left_out = {"partition", "cut", "width", "views"}
+        values = {key: value for key, value in values.items() if key not in left_out}
+        values = {"tables": "a.toml"} | values | {"dataset": "own"}
     if "long-tail" in values:
         left_out = of_noise | {"schedule", "label-privacy"}
         values = {key: value for key, value in values.items() if key not in left_out}

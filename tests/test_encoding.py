@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,10 @@ def test_nan_that_is_no_gap_and_infinity_stay_errors(column: Column, bad: float)
 # Parties ------------------------------------------------------------------------------------------
 
 Make = Callable[[NDArray[Any]], RunConfig]
-COLUMNS = (NUMBER, NAMES, GAPPED, NUMBER, NAMES, GAPPED)
+COLUMNS = tuple(
+    replace(column, name=f"{column.name} {place}")
+    for place, column in enumerate((NUMBER, NAMES, GAPPED, NUMBER, NAMES, GAPPED))
+)
 
 
 @pytest.fixture

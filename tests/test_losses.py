@@ -7,9 +7,19 @@ import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from numpy.typing import NDArray
 from torch import Tensor
 
-from vfl_flower.losses import LOSSES, Loss, binary_cross_entropy, residuals
+from vfl_flower.errors import DataError
+from vfl_flower.losses import (
+    LOSSES,
+    REGRESSION_LOSSES,
+    Loss,
+    balanced_weights,
+    binary_cross_entropy,
+    residuals,
+    weighted_cross_entropy,
+)
 
 FEWER = settings(max_examples=40)
 LOSS_NAMES = st.sampled_from(sorted(LOSSES))
@@ -129,3 +139,54 @@ def test_large_logits_stay_finite(name: str, size: float) -> None:
     gradient, value = residual(LOSSES[name], torch.tensor([[size, -size, 0.0]]), torch.tensor([0]))
     assert np.isfinite(value)
     assert gradient.isfinite().all()
+
+
+# Weights of classes -------------------------------------------------------------------------------
+
+
+def test_balanced_weights_make_classes_count_alike() -> None:
+    """Of labels 0, 0, 0, 1 the one counts for as much as the three; the mean weight is 1."""
+    y = torch.tensor([0, 0, 0, 1])
+    weights = balanced_weights(y, 2)
+    assert weights.tolist() == pytest.approx([4 / 6, 4 / 2])
+    assert weights[y].mean().item() == pytest.approx(1)
+    with pytest.raises(DataError, match="active: no training row is of class 2"):
+        balanced_weights(y, 3)
+
+
+@FEWER
+@given(logits_and_labels(), st.integers(0, 99))
+def test_weighted_cross_entropy_is_the_mean_of_weighted_rows(
+    batch: tuple[Tensor, Tensor], seed: int
+) -> None:
+    """For labels and for one-hot rows of them; with equal weights it is the plain one."""
+    logits, y = batch
+    weights = torch.from_numpy(np.random.default_rng(seed).uniform(0.1, 9, logits.shape[1]))
+    loss = weighted_cross_entropy(weights)
+    expected = np.mean(
+        [w * F.cross_entropy(z, c).item() for z, c, w in zip(logits, y, weights[y], strict=True)]
+    )
+    rows = F.one_hot(y, logits.shape[1]).float()
+    for labels in (y, rows):
+        assert loss(logits, labels).item() == pytest.approx(expected, rel=1e-4, abs=1e-5)
+    plain = weighted_cross_entropy(torch.ones(logits.shape[1]))(logits, y).item()
+    assert plain == pytest.approx(F.cross_entropy(logits, y).item(), rel=1e-4, abs=1e-5)
+
+
+# Regression ---------------------------------------------------------------------------------------
+
+
+@FEWER
+@given(
+    hnp.arrays(
+        np.float32, st.tuples(st.integers(1, 8), st.just(2)), elements=st.floats(-9, 9, width=32)
+    )
+)
+def test_mean_squared_error_in_closed_form(pairs: NDArray[np.float32]) -> None:
+    """Its residual is 2 (output - y) / B, row by row: no row meets another's label."""
+    output, y = torch.from_numpy(pairs[:, :1].copy()), torch.from_numpy(pairs[:, 1].copy())
+    gradient, value = residual(REGRESSION_LOSSES["mean-squared-error"], output, y)
+    apart = pairs[:, 0].astype(np.float64) - pairs[:, 1]
+    assert gradient.shape == output.shape
+    assert value == pytest.approx(np.mean(apart**2), rel=1e-5, abs=1e-6)
+    np.testing.assert_allclose(gradient[:, 0], 2 * apart / len(apart), rtol=1e-4, atol=1e-5)

@@ -10,7 +10,13 @@ from torch import Tensor
 
 from tests.tables import write_fraud
 from vfl_flower.cli import run
-from vfl_flower.metrics import fit_together, majority_share, metrics_of, warnings_of
+from vfl_flower.metrics import (
+    fit_together,
+    majority_share,
+    metrics_of,
+    regression_metrics_of,
+    warnings_of,
+)
 from vfl_flower.report.__main__ import run as report
 
 PARTIES = ["active", "party-1", "party-2", "party-3"]
@@ -34,6 +40,21 @@ def test_two_classes_by_hand() -> None:
     assert found["f1"] == pytest.approx(2 * 2 / (2 * 2 + 1 + 1))
     assert found["class_accuracy_std"] == pytest.approx((2 / 3 - 1 / 2) / 2)
     assert found["confusion"] == [[1, 1], [1, 2]]
+
+
+def test_a_regression_by_hand() -> None:
+    """Errors 1, 0, -1 and 2 of labels whose variance is 5/4, in a unit of 10."""
+    y = torch.tensor([0.0, 1, 2, 3])
+    found = regression_metrics_of(torch.tensor([[1.0], [1], [1], [5]]), y, deviation=10)
+    assert found == {
+        "mse": pytest.approx(100 * 6 / 4),
+        "mae": pytest.approx(10 * 4 / 4),
+        "r2": pytest.approx(1 - (6 / 4) / (5 / 4)),
+    }
+    assert regression_metrics_of(y[:, None], y) == {"mse": 0, "mae": 0, "r2": 1}
+    assert regression_metrics_of(y[:, None], torch.ones(4))["r2"] is None
+    lost = regression_metrics_of(torch.full((4, 1), float("nan")), y)
+    assert set(lost.values()) == {None}
 
 
 def test_three_classes_by_hand() -> None:
@@ -78,7 +99,7 @@ def test_majority_share_by_hand() -> None:
 
 def test_a_party_near_the_most_frequent_class_is_named() -> None:
     accuracies = {"active": 0.905, "party-1": 0.92, "party-2": 0.5}
-    told = warnings_of({"majority_share": 0.9, "test_accuracy": accuracies})
+    told = warnings_of({"task": "binary", "majority_share": 0.9, "test_accuracy": accuracies})
     assert [text.split()[0] for text in told] == ["active", "party-2"]
     assert "near the share of the most frequent class (90.00%)" in told[0]
 

@@ -19,6 +19,7 @@ from vfl_flower.config import RunConfig, kebab, read_toml
 from vfl_flower.local import run_amnesiac, run_local
 from vfl_flower.node import OTHER, OWN
 from vfl_flower.registry import METHODS, Method
+from vfl_flower.tables import Description
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
@@ -28,6 +29,7 @@ PAGES = sorted(
     for page in ROOT.glob(pattern)
 )
 DEPLOYMENT = ROOT / "docs" / "deployment.md"  # whose commands are mostly others'
+TABLES = ROOT / "docs" / "tables.md"  # whose toml describes a table, and no run
 DESCRIBED = sorted(
     {ROOT / "README.md", ROOT / "SECURITY.md", *(ROOT / "docs").rglob("*.md")} - {DEPLOYMENT}
 )
@@ -35,6 +37,7 @@ OTHERS_COMMANDS = ("flwr ", "flower-", "ssh-keygen ", "openssl ")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FLAGS = frozenset(flag for flag in parser()._option_string_actions if flag.startswith("--"))
 KEYS = frozenset(map(kebab, RunConfig.__dataclass_fields__))
+TABLE_KEYS = frozenset(map(kebab, Description.__dataclass_fields__))
 
 
 def blocks(text: str, language: str) -> list[str]:
@@ -180,7 +183,7 @@ def test_keys_exist(page: Path) -> None:
     keys = {key for table in tables for key in table} | {m[1] for m in quoted if m}
     given = [span for span in spans(text) if span.startswith("--run-config ")]
     keys |= {key for span in given for key in re.findall(r"([a-z][a-z-]*)=", span)}
-    assert keys <= KEYS | {"resume"}
+    assert keys <= (TABLE_KEYS if page == TABLES else KEYS | {"resume"})
 
 
 def test_keys_of_a_deployment_exist() -> None:

@@ -15,12 +15,13 @@ from flwr.server.strategy import Strategy
 from torch import Tensor
 
 from vfl_flower.codec import Array, from_parameters
-from vfl_flower.data import DATASETS
+from vfl_flower.data import classes_of, target_of
+from vfl_flower.data.target import REGRESSION
 from vfl_flower.driver import Driver
 from vfl_flower.errors import PartyAway, PartyError, ProtocolError, last_line, printable
 from vfl_flower.exchange import Ask, Protocol, Replies, Request
 from vfl_flower.ledger import Ledger
-from vfl_flower.losses import LOSSES
+from vfl_flower.losses import loss_of
 from vfl_flower.member import Member
 from vfl_flower.observer import Observer
 from vfl_flower.privacy.budget import budget_of
@@ -46,8 +47,11 @@ class ActiveParty(Member, Strategy):
     x : Tensor
         The active party's own columns, (N, ...), float32.
     y : Tensor
-        Labels, (N,), int64. What they teach is `supervision`'s to say; they themselves are for
-        evaluation, and for nets whose outputs and gradients never leave this party.
+        Labels, (N,), int64; of a regression float32, standardised. What they teach is
+        `supervision`'s to say; they themselves are for evaluation, and for nets whose outputs and
+        gradients never leave this party.
+    target : Target
+        The task that the labels set, and what they are called.
     supervision : Supervision
         The labels that training uses, and `loss` with it.
     net, descent, randomness
@@ -87,8 +91,11 @@ class ActiveParty(Member, Strategy):
     def __init__(self, member: Member, y: Tensor, rows: dict[str, Array]) -> None:
         super().__init__(**vars(member))
         self.y, self.rows = y, rows
-        loss = LOSSES[self.cfg.loss or self.default_loss]
-        self.supervision = Supervision(self.cfg, y, DATASETS[self.cfg.dataset].classes, loss)
+        self.target = target_of(self.cfg)
+        weighted = y[torch.from_numpy(rows["train"])] if self.cfg.class_weights != "none" else None
+        classes = classes_of(self.cfg, self.place)
+        loss = loss_of(self.loss_name, classes, weighted)
+        self.supervision = Supervision(self.cfg, y, classes, loss)
         self.loss = self.supervision.loss
         self.budget, self.uploaded = budget_of(self.cfg, len(self.x)), dict[str, Counts]()
         self.ledger = Ledger()
@@ -107,6 +114,12 @@ class ActiveParty(Member, Strategy):
     @abstractmethod
     def protocol(self) -> Protocol:
         """Write the method as if every party answered in line."""
+
+    @property
+    def loss_name(self) -> str:
+        """Which loss it goes down: the run's, or the method's own, or a regression's."""
+        usual = "mean-squared-error" if self.target.task == REGRESSION else self.default_loss
+        return self.cfg.loss or usual
 
     @property
     def epoch(self) -> int:

@@ -19,11 +19,12 @@ from flwr.superlink.grid import InMemoryGrid
 
 from vfl_flower.active import ActiveParty
 from vfl_flower.build import build_active
-from vfl_flower.conduct import conduct
+from vfl_flower.conduct import Carry, conduct
 from vfl_flower.config import RunConfig
 from vfl_flower.console import LineLog, print_result
 from vfl_flower.errors import ConfigError, VflError
-from vfl_flower.node import Node, home, run_config
+from vfl_flower.names import party_log
+from vfl_flower.node import Node, at_home, home, run_config, simulated, told_of
 from vfl_flower.runs import RunFolder
 from vfl_flower.server import ProtocolServer
 from vfl_flower.stopping import stopped_by
@@ -53,21 +54,40 @@ def _run(grid: Grid, context: Context) -> None:
     if cfg.carrier == "local":
         raise ConfigError("carrier is local, which is run_simulation.py's; use auto or stream here")
     name = "messages" if cfg.carrier == "messages" else "stream"
-    active = build_active(cfg, folder.path if folder else None)
     listen = _listen(cfg, simulated)
 
     def carry(active: ActiveParty) -> dict[str, Any] | None:
         if name == "stream":
-            return run_stream(active, grid, listen, cfg.to_mapping())
+            return run_stream(active, grid, listen, told_of(cfg, simulated))
         protocol = ProtocolServer(client_manager=SimpleClientManager(), strategy=active)
         start_grid(grid=grid, server=protocol, config=ServerConfig(num_rounds=1))
         return None
 
+    if cfg.task == "align" and folder:
+        _align(folder, carry)
+        return
+    active = build_active(cfg, folder.path if folder else None)
     with _stoppable(active):
         result = conduct(active, name, carry, folder, LineLog())
     print_result(result, cfg)
     if folder:
         log.info("saved in %s", folder.path)
+
+
+def _align(folder: RunFolder, carry: Carry) -> None:
+    """Align the parties' own tables, for runs to come."""
+    from vfl_flower.alignment.here import carried_out  # slow to import
+    from vfl_flower.alignment.sitting import build_alignment_active
+
+    active = build_alignment_active(folder.cfg, folder.path)
+    folder.take()
+    try:
+        rows = carried_out(active, carry, LineLog())
+    except BaseException:
+        folder.give_up()
+        raise
+    folder.end()
+    log.info("%d rows are common to all parties; aligned as %s", rows, folder.path.name)
 
 
 @contextmanager
@@ -94,9 +114,9 @@ def _folder(grid: Grid, context: Context, simulated: bool) -> RunFolder | None:
         given: dict[str, object] = {}
         given |= {k: v for k, v in grid.run.override_config.items() if k not in ("resume", "out")}
         folder = RunFolder.reopen(path, given)
-        folder.cfg = replace(folder.cfg, run_name=resume, out=str(path))
+        folder.cfg = at_home(replace(folder.cfg, run_name=resume, out=str(path)), home())
         return folder
-    cfg = run_config(context.run_config, simulated)
+    cfg = at_home(run_config(context.run_config, simulated), home())
     if simulated or cfg.out:
         return RunFolder(Path(cfg.out), cfg) if cfg.out else None
     name = cfg.run_name or f"run-{context.run_id}"
@@ -121,7 +141,11 @@ def _listen(cfg: RunConfig, simulated: bool) -> str:
 
 def client_fn(context: Context) -> Client:
     """Make the passive party of this node; Flower calls this for every message."""
-    return Node(context)
+    node = Node(context)
+    if not simulated():  # where a party has a log of its own, and says there how far it is
+        logging.getLogger("vfl_flower").parent = log
+        party_log(node.index).setLevel(logging.INFO)
+    return node
 
 
 client = ClientApp(client_fn=client_fn)

@@ -15,7 +15,7 @@ from vfl_flower.config import UNNOISED, RunConfig
 from vfl_flower.data import DATASETS
 from vfl_flower.errors import ProtocolError, TrainingError
 from vfl_flower.exchange import Protocol
-from vfl_flower.metrics import majority_share
+from vfl_flower.metrics import guess
 from vfl_flower.registry import METHODS
 from vfl_flower.training import finish, train
 
@@ -25,8 +25,10 @@ BOUNDS = ("local", "central")
 def bound_rows(cfg: RunConfig) -> list[tuple[str, str, str]]:
     """Return a table's rows of the bounds: name, network, and what it is."""
     network = cfg.listed_model(0)
-    guess = cfg.active_columns == "none"
-    local = ("none", "most frequent class") if guess else (network, "active party alone")
+    guessing = cfg.active_columns == "none"
+    local = (
+        ("none", "most frequent class, or mean") if guessing else (network, "active party alone")
+    )
     return [("local", *local), ("central", network, "all columns pooled")]
 
 
@@ -45,7 +47,7 @@ def bounds_of(active: ActiveParty) -> dict[str, float]:
         the active party has no columns, ``local`` is what guessing the most frequent class reaches.
     """
     alone = {method: _reached(build_active(cfg)) for method, cfg in configurations(active).items()}
-    guessed = majority_share(active.y[torch.from_numpy(active.rows["test"])])
+    guessed = guess(active.y[torch.from_numpy(active.rows["test"])])
     return {"local": guessed} | alone
 
 
@@ -57,7 +59,7 @@ def configurations(active: ActiveParty) -> dict[str, RunConfig]:
             cfg,
             method=method,
             models=METHODS[cfg.method].network or cfg.models,
-            loss=cfg.loss or active.default_loss,
+            loss=active.loss_name,
             label_privacy="none",
             blinding="auto",
             partition=cfg.dealt,

@@ -6,9 +6,10 @@ import torch
 from torch import Tensor, nn
 
 from vfl_flower.active import ActiveParty
+from vfl_flower.checks import check_task
 from vfl_flower.codec import Array
 from vfl_flower.config import RunConfig
-from vfl_flower.data import DATASETS, all_columns, columns_of, labels_of, rows_of
+from vfl_flower.data import all_columns, classes_of, columns_of, labels_of, rows_of
 from vfl_flower.data.longtail import long_tailed
 from vfl_flower.device import device_of
 from vfl_flower.errors import ConfigError, DataError, NetworkError, VflError, last_line
@@ -90,12 +91,24 @@ def build_member(
     steps = cfg.epochs * steps_per_epoch(cfg, len(rows_of(cfg, len(x))["train"]))
     rates = {net: cfg.rate_of(place)}
     descent = Descent(rates, cfg.optimizer_of(place), cfg.schedule, steps)
-    return Member(cfg, place, x, net, descent, randomness, folder)
+    made = Member(cfg, place, x, net, descent, randomness, folder)
+    if cfg.own_tables:
+        made.alignment = _nonce(cfg, place)
+    return made
+
+
+def _nonce(cfg: RunConfig, place: int) -> str:
+    """Return what tells a party's alignment from others; refuse what its labels cannot teach."""
+    from vfl_flower.data.own import alignment_of  # pyarrow is slow to import
+
+    kept = alignment_of(cfg, place)
+    check_task(cfg, kept.task)
+    return kept.nonce
 
 
 def _network(cfg: RunConfig, place: int, x: Tensor, width: int, top: str = "") -> nn.Module:
     """Build a party's network."""
-    classes = DATASETS[cfg.dataset].classes
+    classes = classes_of(cfg, place)
     if cfg.cut_at:
         from vfl_flower.cutting import cut_network  # it builds on torchvision, which is slow
 
@@ -108,13 +121,13 @@ def _network(cfg: RunConfig, place: int, x: Tensor, width: int, top: str = "") -
 def _decision(cfg: RunConfig, place: int, x: Tensor, width: int, layers: int) -> nn.Module:
     """Build a party's decision net once more, wider or deeper or from another state."""
     if layers > 1 or cfg.blank(place):
-        return head(width, DATASETS[cfg.dataset].classes, layers)
+        return head(width, classes_of(cfg, place), layers)
     return _network(cfg, place, x, width).decide  # type: ignore[return-value]
 
 
 def _try(cfg: RunConfig, place: int, net: nn.Module, x: Tensor, width: int) -> None:
     """Try a user's own network on two made rows, where it will compute."""
-    classes = DATASETS[cfg.dataset].classes
+    classes = classes_of(cfg, place)
     rows = torch.randn_like(x[:2])
     check_halves(net, cfg.model_of(place), rows, cfg.embedding_dim, width, classes)
 
@@ -150,8 +163,9 @@ def build_active(cfg: RunConfig, folder: Path | None = None) -> ActiveParty:
 
 def _thinned(cfg: RunConfig, train: Array, labels: Tensor) -> Array:
     """Return the training rows that `long_tailed` leaves; enough for a batch."""
-    classes = DATASETS[cfg.dataset].classes
-    kept = long_tailed(train, labels.numpy(), classes, cfg.long_tail, cfg.seed)
+    if cfg.long_tail == 1:
+        return train
+    kept = long_tailed(train, labels.numpy(), classes_of(cfg, 0), cfg.long_tail, cfg.seed)
     if cfg.batch_size > len(kept):
         raise DataError(
             f"active: batch-size {cfg.batch_size} is more than the {len(kept)} training rows that "

@@ -51,7 +51,12 @@ def folder_of(member: Member) -> Path:
 def write_checkpoint(member: Member, step: int, state: State) -> None:
     """Write one checkpoint whole, then drop the earlier ones that are too old."""
     folder = folder_of(member)
-    header = {"party": member_name(member.place), "step": step, "run": member.cfg.identity()}
+    header = {
+        "party": member_name(member.place),
+        "step": step,
+        "run": member.cfg.identity(),
+        **({"alignment": member.alignment} if member.alignment else {}),
+    }
     write_state(checkpoint_path(folder, step), {"header": header, "state": state})
     for old in [kept for kept in steps_kept(folder) if kept <= step][:-KEPT]:
         with contextlib.suppress(FileNotFoundError):
@@ -72,13 +77,18 @@ def read_checkpoint(member: Member, step: int) -> State:
         content = read_state(path)
         header, state = content["header"], content["state"]
         written = RunConfig.from_mapping(member.cfg.to_mapping() | header["run"])
-        origin = header["party"], header["step"]
+        origin, alignment = (header["party"], header["step"]), header.get("alignment", "")
     except RunError as error:
         raise RunError(f"{error}; {way_out}") from error
     except (ConfigError, KeyError, TypeError) as error:
         raise RunError(f"{path} is damaged: its header cannot be read; {way_out}") from error
     if origin != (member_name(member.place), step):
         raise RunError(f"{path} was written by {origin[0]} at step {origin[1]}; {way_out}")
+    if alignment != member.alignment:
+        raise RunError(
+            f"{path} was written with another alignment of the tables, so that its rows were "
+            "others; name that alignment"
+        )
     if told := differences(written, member.cfg):
         raise RunError(f"{path} was written with another configuration: {told}; put that back")
     return state  # type: ignore[no-any-return]

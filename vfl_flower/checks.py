@@ -27,7 +27,7 @@ def check(cfg: RunConfig) -> None:
     """Refuse values that cannot work, before anything is started."""
     from vfl_flower.data import DATASETS
     from vfl_flower.device import DEVICES
-    from vfl_flower.losses import LOSSES
+    from vfl_flower.losses import LOSSES, REGRESSION_LOSSES
     from vfl_flower.optim import OPTIMIZERS, SCHEDULES
     from vfl_flower.randomness import PARTY_RANDOMNESS
 
@@ -49,7 +49,7 @@ def check(cfg: RunConfig) -> None:
         if address and not ADDRESS.fullmatch(address):
             raise ConfigError(f"stream-{key} must be host:port, not '{address}'")
     if cfg.loss:
-        _one_of(cfg, "loss", LOSSES)
+        _one_of(cfg, "loss", LOSSES | REGRESSION_LOSSES)
     _at_least(cfg, 1, "embedding_dim", "batch_size", "eval_batch_size", "checkpoint_every")
     _at_least(cfg, 1, "threads")
     _at_most(cfg, 10**6, "embedding_dim")
@@ -84,6 +84,98 @@ def check(cfg: RunConfig) -> None:
     _label_privacy(cfg)
     _client_privacy(cfg)
     _long_tail(cfg)
+    _class_weights(cfg)
+    _own_tables(cfg)
+
+
+def _own_tables(cfg: RunConfig) -> None:
+    """Refuse tables that nobody reads, and what does not go with tables of the parties' own."""
+    _one_of(cfg, "task", ("train", "align"))
+    if not cfg.own_tables:
+        for key in ("tables", "alignment"):
+            if getattr(cfg, key):
+                raise ConfigError(
+                    f"{key} is set, and dataset is {cfg.dataset}; use dataset = own, or leave "
+                    f"{key} empty"
+                )
+        if cfg.task == "align":
+            raise ConfigError(
+                f"task is align, and the rows of {cfg.dataset} are aligned as they are; use "
+                "dataset = own"
+            )
+        check_task(cfg, "multi-class")
+        return
+    if not cfg.tables:
+        raise ConfigError(
+            "tables is empty, and dataset is own; name a toml description for each party, the "
+            "active party's first (on a node: table, in its own configuration)"
+        )
+    _list_of(cfg, "tables", _named)
+    if METHODS[cfg.method].maps:
+        raise ConfigError(f"dataset is own, and {cfg.method} needs images; use another method")
+    if cfg.partition not in ("auto", "columns"):
+        raise ConfigError(
+            f"partition is {cfg.partition}, and with dataset = own each party holds its own table; "
+            "leave it as it is"
+        )
+
+
+def check_task(cfg: RunConfig, task: str) -> None:
+    """Refuse what labels cannot teach.
+
+    Parameters
+    ----------
+    cfg : RunConfig
+        The run's configuration.
+    task : str
+        ``binary``, ``multi-class`` or ``regression``: what the labels turn out to be.
+
+    Raises
+    ------
+    ConfigError
+        If the run asks for what there is of classes only and the labels are numbers, or the other
+        way round.
+    """
+    from vfl_flower.losses import REGRESSION_LOSSES
+
+    if task != "regression":
+        if cfg.loss in REGRESSION_LOSSES:
+            raise ConfigError(f"loss is {cfg.loss}, and the labels are classes; leave loss empty")
+        return
+    method = METHODS[cfg.method]
+    if method.admm or method.maps or cfg.labels_given:
+        sharing = " with share-labels" if cfg.labels_shared else ""
+        raise ConfigError(
+            f"method is {cfg.method}{sharing}, which is of classes, and the labels are numbers; "
+            "use another method, or say task = multi-class in the active party's description"
+        )
+    for key, given in (
+        ("label-privacy", cfg.label_noise),
+        ("class-weights", cfg.class_weights.replace("none", "")),
+        ("long-tail", f"{cfg.long_tail:g}" if cfg.long_tail > 1 else ""),
+        ("loss", "" if cfg.loss in REGRESSION_LOSSES else cfg.loss),
+    ):
+        if given:
+            raise ConfigError(
+                f"{key} is {given}, which is of classes, and the labels are numbers; leave it away"
+            )
+
+
+def _class_weights(cfg: RunConfig) -> None:
+    """Refuse weights that would not reach the loss, or would tell what label privacy hides."""
+    _one_of(cfg, "class_weights", ("none", "balanced"))
+    if cfg.class_weights == "none":
+        return
+    if METHODS[cfg.method].admm or cfg.labels_given:
+        raise ConfigError(
+            f"class-weights is {cfg.class_weights}, and {cfg.method}'s passive parties, or its "
+            "ADMM, do not weight rows by their classes; use none, or another method"
+        )
+    if cfg.label_noise:
+        raise ConfigError(
+            f"class-weights are made of true labels, and label-privacy is {cfg.label_noise}: "
+            "label-epsilon would not be true; use class-weights = none"
+        )
 
 
 def _partition(cfg: RunConfig) -> None:
@@ -365,6 +457,11 @@ def _list_of(cfg: RunConfig, key: str, check_entry: Callable[[str], None]) -> No
         )
     for entry in entries:
         check_entry(entry)
+
+
+def _named(entry: str) -> None:
+    if not entry:
+        raise ConfigError("tables has an empty entry; name a toml description for each party")
 
 
 def _model(entry: str) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from vfl_flower.config import RunConfig, kebab, read_toml
+from vfl_flower.config import RunConfig, kebab, read_toml, split_list
 from vfl_flower.errors import ConfigError, Interrupted, VflError
 from vfl_flower.stopping import stopped_by
 
@@ -129,7 +129,23 @@ def _fresh(cfg: RunConfig, out: Path) -> None:
     """Run one configuration in a new folder, which is made only when all parties are built."""
     from vfl_flower.runs import RunFolder
 
-    simulate(RunFolder(out, cfg))
+    folder = RunFolder(out, cfg)
+    if cfg.task == "align":
+        _only_align(folder)
+    else:
+        simulate(folder)
+
+
+def _only_align(folder: "RunFolder") -> None:
+    """Align the parties' own tables in a new folder, for runs to come."""
+    from vfl_flower.console import say
+
+    if not folder.aligns:
+        raise ConfigError("task is align, and alignment names one that is there; leave it empty")
+    with _prepared(folder):
+        rows = _align(folder)
+    folder.end()
+    say(f"{rows} rows are common to all parties; aligned in {folder.path}")
 
 
 def _resume(path: Path, knobs: dict[str, object]) -> None:
@@ -148,9 +164,14 @@ def _repeat(cfg: RunConfig, out: Path, seeds: int) -> None:
 
     if seeds < 2:
         raise ConfigError(f"--seeds must be at least 2, not {seeds}")
-    RunFolder.check_free(out)
-    _build(cfg, out)  # whatever is wrong shows before anything is written
-    begin_seeds(out, cfg, list(range(cfg.seed, cfg.seed + seeds)))
+    folder = RunFolder(out, cfg)
+    if cfg.task == "align":
+        raise ConfigError("task is align, which is the same for all seeds; leave --seeds out")
+    with _prepared(folder):
+        _build(folder.cfg, out)  # whatever is wrong shows before anything else is written
+        folder.take()
+        begin_seeds(out, cfg, list(range(cfg.seed, cfg.seed + seeds)))
+    folder.end()
     _all_of(seeds_in(out, {}), out)
 
 
@@ -182,24 +203,70 @@ def _rest_of(folder: "RunFolder") -> dict[str, Any]:
     return result
 
 
+@contextmanager
+def _prepared(folder: "RunFolder") -> Iterator[None]:
+    """Align what a new run has to; if it does not get to begin after all, leave nothing behind."""
+    from vfl_flower.alignment.here import is_aligned
+
+    try:
+        if folder.aligns and folder.cfg.task == "train" and not is_aligned(folder.path):
+            _align(folder)
+        yield
+    except BaseException:
+        folder.give_up()
+        raise
+
+
+def _align(folder: "RunFolder") -> int:
+    """Align the parties' own tables, and return how many rows they have in common."""
+    from vfl_flower.alignment.here import align_here
+    from vfl_flower.console import voices, watcher
+    from vfl_flower.runs import party_logs
+
+    cfg = folder.cfg
+    _check_tables(cfg)
+    folder.take()
+    with party_logs(folder, cfg.parties - 1), voices(cfg.parties - 1):
+        return align_here(cfg, folder.path, watcher("alignment"))
+
+
+def _check_tables(cfg: RunConfig) -> None:
+    """Refuse one table for all parties, which are all on this machine."""
+    if cfg.own_tables and len(split_list(cfg.tables)) < cfg.parties:
+        raise ConfigError(
+            f"tables lists one description for {cfg.parties} parties; on one machine name each "
+            "party's own, the active party's first"
+        )
+
+
 def _build(cfg: RunConfig, out: Path) -> "tuple[ActiveParty, list[PassiveParty]]":
     from vfl_flower.build import build_active, build_passive
 
+    _check_tables(cfg)
     passive = [build_passive(cfg, index, out) for index in range(cfg.parties - 1)]
     return build_active(cfg, out), passive
 
 
 def simulate(folder: "RunFolder") -> dict[str, Any]:
     """Train on the local carrier, show the result and return it."""
+    cfg = folder.cfg
+    if cfg.carrier not in ("auto", "local"):
+        raise ConfigError(f"carrier is {cfg.carrier}, which needs flwr run; use auto or local here")
+    with _prepared(folder):
+        active, passive = _build(cfg, folder.path)
+        return _simulated(folder, active, passive)
+
+
+def _simulated(
+    folder: "RunFolder", active: "ActiveParty", passive: "list[PassiveParty]"
+) -> dict[str, Any]:
+    """Train with parties that are built."""
     from vfl_flower.conduct import conduct
     from vfl_flower.console import print_result, say, voices, watcher
     from vfl_flower.local import run_local
     from vfl_flower.runs import party_logs
 
     cfg = folder.cfg
-    if cfg.carrier not in ("auto", "local"):
-        raise ConfigError(f"carrier is {cfg.carrier}, which needs flwr run; use auto or local here")
-    active, passive = _build(cfg, folder.path)
 
     def carry(active: "ActiveParty") -> None:
         with _graceful(active), party_logs(folder, len(passive)), voices(len(passive)):

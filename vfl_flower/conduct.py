@@ -11,13 +11,12 @@ import torch
 
 from vfl_flower.active import ActiveParty
 from vfl_flower.bounds import bounds_of, wanted
-from vfl_flower.data import DATASETS
 from vfl_flower.device import described
 from vfl_flower.errors import ConfigError
 from vfl_flower.evaluations import MetricsFile
 from vfl_flower.ledger import DOWN, UP
 from vfl_flower.member import code_digest
-from vfl_flower.metrics import majority_share
+from vfl_flower.metrics import guess
 from vfl_flower.observer import Observer, Observers
 from vfl_flower.privacy.supervision import label_report
 from vfl_flower.protections import protections
@@ -112,6 +111,7 @@ def result_of(active: ActiveParty, carrier: str) -> dict[str, Any]:
     return {
         "method": cfg.method,
         "dataset": cfg.dataset,
+        "task": active.target.task,
         "carrier": carrier,
         "seed": cfg.seed,
         "epochs": cfg.epochs,
@@ -120,14 +120,14 @@ def result_of(active: ActiveParty, carrier: str) -> dict[str, Any]:
         "counting_step": counting.step if counting else 0,
         "ended_by": end_of(active),
         "parties": cfg.parties,
-        "loss": cfg.loss or active.default_loss,
+        "loss": active.loss_name,
         "models": [cfg.model_of(place) for place in range(cfg.parties)],
         "optimizers": [cfg.optimizer_of(place) for place in range(cfg.parties)],
         "learning_rates": [cfg.rate_of(place) for place in range(cfg.parties)],
         "test_accuracy": progress.test["accuracy"],
         "metrics": progress.metrics,
-        "majority_share": majority_share(active.y[torch.from_numpy(active.rows["test"])]),
-        "classes": list(DATASETS[cfg.dataset].names()),
+        "majority_share": guess(active.y[torch.from_numpy(active.rows["test"])]),
+        "classes": list(active.target.classes),
         "validation_accuracy": counting.validation_accuracy if counting else {},
         "bounds": None,
         "exchanges": ledger.exchanges["training"],

@@ -36,15 +36,29 @@ class RunConfig:
     """
 
     method: str = knob("easter", "run", f"one of {', '.join(METHODS)}")
+    task: str = knob("train", "run", "train, or align: find the rows that own tables share")
     dataset: str = knob(
         "digits",
         "run",
         "digits, mnist, fashion-mnist, cifar10, cifar100, cinic10 or modelnet40; tables: "
         "breast-cancer, wine, adult, breast-cancer-original, pima, credit-default, "
-        "credit-card-fraud or nus-wide",
+        "credit-card-fraud, nus-wide or own",
     )
     parties: int = knob(4, "run", "all parties; 4 = 1 active + 3 passive")
     seed: int = knob(0, "run", "known to all: batches, splits, and party-randomness if public")
+
+    tables: str = knob(
+        "",
+        "tables",
+        "with dataset own: toml descriptions of the parties' tables, the active party's first; "
+        "between machines its own only, for each node has its table in its own configuration",
+    )
+    alignment: str = knob(
+        "",
+        "tables",
+        "which rows of own tables belong together: the folder that task align filled, between "
+        "machines its run-name; empty: on one machine a run begins with it",
+    )
 
     data_dir: str = knob("data", "data", "folder with data sets, each as it is published")
     download: bool = knob(True, "data", "fetch missing images through torchvision")
@@ -112,7 +126,17 @@ class RunConfig:
         "training",
         "whose weights count at the end: last, or best, those of the best validation accuracy",
     )
-    loss: str = knob("", "training", "cross-entropy or binary-cross-entropy; empty: the method's")
+    loss: str = knob(
+        "",
+        "training",
+        "cross-entropy, binary-cross-entropy, or mean-squared-error of a regression; empty: the "
+        "method's",
+    )
+    class_weights: str = knob(
+        "none",
+        "training",
+        "what rows count in the loss: none, all alike, or balanced, all classes alike",
+    )
 
     eval_every: int = knob(0, "evaluation", "steps between evaluations; 0 is once an epoch")
     eval_batch_size: int = knob(4096, "evaluation", "rows an exchange of an evaluation")
@@ -341,6 +365,15 @@ class RunConfig:
         return self.method == "vafl" and self.vafl_mode == "asynchronous"
 
     @property
+    def own_tables(self) -> bool:
+        """Whether every party's columns come from a table of its own."""
+        return self.dataset == "own"
+
+    def table_of(self, place: int) -> str:
+        """Return the description of a party's own table; 0 is the active party."""
+        return self._listed("tables", place)
+
+    @property
     def asks_all(self) -> bool:
         """Whether every step of training asks every passive party."""
         return not self.in_turns and self.participation == 1
@@ -472,7 +505,16 @@ UNNOISED = {
 
 FLOAT32_MAX = 3.4028234e38
 CIRCUMSTANCES = (
-    *("data-dir", "download", "out", "device", "tensorboard", "party-timeout"),
+    *(
+        "tables",
+        "alignment",
+        "data-dir",
+        "download",
+        "out",
+        "device",
+        "tensorboard",
+        "party-timeout",
+    ),
     *("carrier", "run-name", "stream-listen", "stream-advertise", "stream-grace"),
     *("answer-timeout", "return-timeout"),
 )

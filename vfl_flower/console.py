@@ -20,11 +20,14 @@ from vfl_flower.shape import written
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
 
+LARGE = 10_000
+"""Errors from which on digits after the point say nothing."""
+
 MOST_CLASSES = 10
 """Of a confusion matrix that is printed."""
 
 ENDINGS = {
-    "stop-drop": "the validation accuracy had fallen",
+    "stop-drop": "the score of the validation rows had fallen",
     "target-epsilon": "one more, with the test rows, would have exceeded target-epsilon",
 }
 """What ended a training before its last epoch was over."""
@@ -149,12 +152,12 @@ def print_result(result: Mapping[str, Any], cfg: RunConfig) -> None:
     """Print what each party reached, what travelled, and what was protected."""
     from vfl_flower.bounds import bound_rows  # torch is heavy, and --help is not
     from vfl_flower.data import DATASETS
-    from vfl_flower.metrics import warnings_of
+    from vfl_flower.metrics import score_name, shown, warnings_of
 
     table = Table(title=f"{cfg.method} on {cfg.dataset}", title_justify="left")
     for column in ("party", "network", "optimiser"):
         table.add_column(column)
-    for column in ("test accuracy", "AUC", "F1"):
+    for column in (f"test {score_name(result['task'])}", *shown(result["task"])):
         table.add_column(column, justify="right")
     for place in range(1 if METHODS[cfg.method].alone else cfg.parties):
         name = member_name(place)
@@ -165,7 +168,7 @@ def print_result(result: Mapping[str, Any], cfg: RunConfig) -> None:
         for name, network, what in bound_rows(cfg):
             table.add_row(name, network, what, f"{result['bounds'][name]:.2%}")
     out.print(table)
-    if not DATASETS[cfg.dataset].images and len(result["classes"]) <= MOST_CLASSES:
+    if not DATASETS[cfg.dataset].images and 0 < len(result["classes"]) <= MOST_CLASSES:
         print_confusion(result)
     for text in ending(result):
         say(text)
@@ -187,17 +190,22 @@ def ending(result: Mapping[str, Any]) -> list[str]:
     return told
 
 
-def scores_of(result: Mapping[str, Any], name: str) -> tuple[str, str, str]:
-    """Write one party's accuracy, AUC and F1; dashes if it has no model that predicts."""
+def scores_of(result: Mapping[str, Any], name: str) -> list[str]:
+    """Write how well one party predicts; dashes if it has no model that does."""
+    from vfl_flower.metrics import shown
+
+    keys = shown(result["task"]).values()
     if name not in result["test_accuracy"]:
-        return "-", "-", "-"
+        return ["-", *("-" for _ in keys)]
     more = result["metrics"][name]
-    return f"{result['test_accuracy'][name]:.2%}", score(more["auc"]), score(more["f1"])
+    return [f"{result['test_accuracy'][name]:.2%}", *(score(more[key]) for key in keys)]
 
 
 def score(value: float | None) -> str:
-    """Write an AUC or F1, or a dash where there is none."""
-    return "-" if value is None else f"{value:.4f}"
+    """Write an AUC, F1 or error, or a dash where there is none."""
+    if value is None:
+        return "-"
+    return f"{value:.4f}" if abs(value) < LARGE else f"{value:,.0f}"
 
 
 def print_confusion(result: Mapping[str, Any]) -> None:
@@ -283,6 +291,7 @@ def summary_of(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     summary: dict[str, Any] = {
         "method": first["method"],
         "dataset": first["dataset"],
+        "task": first["task"],
         "carrier": first["carrier"],
         "seeds": [r["seed"] for r in results],
         "test_accuracy": {
@@ -290,8 +299,8 @@ def summary_of(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             for name in first["test_accuracy"]
         },
         "metrics": {
-            name: {key: judged(name, key) for key in ("auc", "f1", "class_accuracy_std")}
-            for name in first["metrics"]
+            name: {key: judged(name, key) for key in metrics if key != "confusion"}
+            for name, metrics in first["metrics"].items()
         },
         "majority_share": spread([r["majority_share"] for r in results]),
         "seconds": spread([r["seconds"] for r in results]),
@@ -314,14 +323,17 @@ def summary_of(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def print_summary(summary: Mapping[str, Any]) -> None:
     """Print mean and standard deviation over seeds."""
+    from vfl_flower.metrics import score_name, shown
+
+    others = shown(summary["task"])
     title = f"{summary['method']} on {summary['dataset']}, {len(summary['seeds'])} seeds"
     table = Table(title=title, title_justify="left")
     table.add_column("party")
-    for column in ("test accuracy", "AUC", "F1"):
+    for column in (f"test {score_name(summary['task'])}", *others):
         table.add_column(column, justify="right")
     for name, spread in [*summary["test_accuracy"].items(), *summary.get("bounds", {}).items()]:
         more = summary["metrics"].get(name, {})
-        scores = [_spread_of_scores(more[key]) for key in ("auc", "f1")] if more else []
+        scores = [_spread_of_scores(more[key]) for key in others.values()] if more else []
         table.add_row(name, f"{spread['mean']:.2%} ± {spread['std']:.2%}", *scores)
     out.print(table)
     if privacy := summary.get("label_privacy"):
@@ -334,4 +346,4 @@ def print_summary(summary: Mapping[str, Any]) -> None:
 
 
 def _spread_of_scores(spread: Mapping[str, float] | None) -> str:
-    return f"{spread['mean']:.4f} ± {spread['std']:.4f}" if spread else score(None)
+    return f"{score(spread['mean'])} ± {score(spread['std'])}" if spread else score(None)

@@ -4,7 +4,7 @@ from torch import nn
 
 from vfl_flower.chain import Chain, chain, mirror, padded, shapes_through, written
 from vfl_flower.config import RunConfig
-from vfl_flower.data import DATASETS
+from vfl_flower.data import classes_of
 from vfl_flower.data.tiles import Tiling
 from vfl_flower.errors import NetworkError
 from vfl_flower.nets import Shape, SplitNet
@@ -55,7 +55,7 @@ def halves(net: nn.Module) -> tuple[nn.Module, nn.Module]:
 
 
 def _chain(cfg: RunConfig, shape: Shape) -> Chain:
-    return chain(cfg.listed_model(0), shape, DATASETS[cfg.dataset].classes, cfg.width)
+    return chain(cfg.listed_model(0), shape, classes_of(cfg, 0), cfg.width)
 
 
 def _tiled(cfg: RunConfig, tiling: Tiling, shape: Shape, extractor: nn.Sequential) -> nn.Module:

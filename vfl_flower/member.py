@@ -10,6 +10,7 @@ import torch
 from flwr.common import Scalar
 from torch import Tensor, nn
 
+from vfl_flower.alignment.ids import Ids
 from vfl_flower.codec import Array
 from vfl_flower.config import RunConfig
 from vfl_flower.identity import Identity
@@ -53,6 +54,10 @@ class Member:
         Where it writes weights and checkpoints; None writes nothing.
     identity : Identity or None
         A passive party's long-term key and those that it pins, if it has some.
+    ids : Ids or None
+        Its rows' ids, where it has yet to find out which rows the others have, too.
+    alignment : str
+        What tells the alignment of its table's rows from all others; empty without a table.
     best : dict of str to Tensor
         The network's weights at the best evaluation so far; empty where nobody asks for them.
     """
@@ -65,6 +70,8 @@ class Member:
     randomness: Randomness
     folder: Path | None
     identity: Identity | None = None
+    ids: Ids | None = None
+    alignment: str = ""
     best: dict[str, Tensor] = field(default_factory=dict)
 
     remembers: ClassVar[tuple[str, ...]] = ("net", "descent", "randomness", "best")
@@ -95,6 +102,7 @@ class Member:
         """Return what all parties must hold equal, and where this one's code lies."""
         return {
             "rows": len(self.x),
+            **({"alignment": self.alignment} if self.alignment else {}),
             "embedding_dim": self.cfg.embedding_dim,
             "protocol_version": PROTOCOL_VERSION,
             "code": code_digest(),

@@ -1,4 +1,4 @@
-"""What predictions are worth beside their accuracy: AUC, F1, fairness, the confusion matrix."""
+"""What predictions are worth beside their accuracy: AUC, F1, fairness, confusion; errors."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,16 +8,18 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from vfl_flower.data.target import REGRESSION
+from vfl_flower.errors import TrainingError
 from vfl_flower.shape import Named, fits
 
-BY_PARTY = Named(
-    {
-        "auc": (None, float),
-        "f1": float,
-        "class_accuracy_std": (None, float),
-        "confusion": [[int]],
-    }
-)
+OF_CLASSES = {
+    "auc": (None, float),
+    "f1": float,
+    "class_accuracy_std": (None, float),
+    "confusion": [[int]],
+}
+OF_NUMBERS = {"mse": float, "mae": float, "r2": float}
+BY_PARTY = Named((OF_CLASSES, OF_NUMBERS))
 """The shape of all parties' metrics."""
 
 MARGIN = 0.01
@@ -80,6 +82,82 @@ def _auc(logits: Tensor, truth: NDArray[np.int64]) -> float | None:
     return float(np.mean([roc_auc_score(truth == c, scores[:, c]) for c in range(classes)]))
 
 
+def regression_metrics_of(output: Tensor, y: Tensor, deviation: float = 1.0) -> dict[str, Any]:
+    """Judge one party's predictions of numbers.
+
+    Parameters
+    ----------
+    output : Tensor
+        (N, 1), standardised.
+    y : Tensor
+        Labels, (N,), standardised likewise.
+    deviation : float
+        What the labels were divided by: errors are told in their own unit.
+
+    Returns
+    -------
+    dict
+        ``mse``: the mean squared error, in the unit's square. ``mae``: the mean absolute error,
+        in the unit. ``r2``: 1 - mse / variance of the labels; None where they are all alike. All
+        are None where a prediction is not finite.
+    """
+    truth = y.double().cpu()
+    errors = output.double().cpu().squeeze(1) - truth
+    if not errors.isfinite().all():
+        return {"mse": None, "mae": None, "r2": None}
+    mse, variance = errors.square().mean().item(), truth.var(correction=0).item()
+    return {
+        "mse": mse * deviation**2,
+        "mae": errors.abs().mean().item() * deviation,
+        "r2": 1 - mse / variance if variance else None,
+    }
+
+
+def score_name(task: str) -> str:
+    """Return what `score_of` is called; of a task that is not known yet, what it always is."""
+    if not task:
+        return "score"
+    return "R²" if task == REGRESSION else "accuracy"
+
+
+def shown(task: str) -> dict[str, str]:
+    """Return what else is shown of a party's predictions: titles, and keys of its metrics."""
+    return {"MSE": "mse", "MAE": "mae"} if task == REGRESSION else {"AUC": "auc", "F1": "f1"}
+
+
+def score_of(output: Tensor, y: Tensor) -> float:
+    """Return what a party's predictions are compared by: larger is better, and 1 the most.
+
+    Parameters
+    ----------
+    output : Tensor
+        (N, C), or (N, 1) of a regression.
+    y : Tensor
+        Labels, (N,): int64, or float32 of a regression.
+
+    Returns
+    -------
+    float
+        The accuracy, or R^2 of a regression, of which 0 is what the mean of the labels reaches.
+
+    Raises
+    ------
+    TrainingError
+        If a prediction of a number is not finite.
+    """
+    if not y.is_floating_point():
+        return (output.argmax(1) == y).double().mean().item()
+    r2 = regression_metrics_of(output, y)["r2"]
+    if r2 is None:
+        raise TrainingError("a prediction is not finite; lower the learning rates")
+    return float(r2)
+
+
+def guess(y: Tensor) -> float:
+    """Return the score of always saying the same, (N,): the most frequent class, or the mean."""
+    return 0.0 if y.is_floating_point() else majority_share(y)
+
+
 def majority_share(y: Tensor) -> float:
     """Return the share of the most frequent label, (N,)."""
     return y.bincount().max().item() / len(y)
@@ -89,15 +167,26 @@ def fit_together(result: Mapping[str, Any]) -> bool:
     """Tell whether a result's metrics are those of its parties and classes."""
     classes = len(result["classes"])
     square = {"confusion": [[int]]}
-    return set(result["metrics"]) == set(result["test_accuracy"]) and all(
+    if set(result["metrics"]) != set(result["test_accuracy"]):
+        return False
+    if result["task"] == REGRESSION:
+        return all(fits(each, OF_NUMBERS) for each in result["metrics"].values())
+    return all(
         fits(each, square) and [len(row) for row in each["confusion"]] == [classes] * classes
         for each in result["metrics"].values()
     )
 
 
 def warnings_of(result: Mapping[str, Any]) -> list[str]:
-    """Name the parties that do hardly better than by always guessing the most frequent class."""
+    """Name the parties that do hardly better than by always predicting the same."""
     share = result["majority_share"]
+    if result["task"] == REGRESSION:
+        return [
+            f"{name} hardly predicts better than the mean of the labels does (R² {score:.2%}): it "
+            "may have learnt nothing else"
+            for name, score in result["test_accuracy"].items()
+            if score <= share + MARGIN
+        ]
     return [
         f"{name} is near the share of the most frequent class ({share:.2%}): it may have learnt "
         "nothing else"

@@ -17,7 +17,8 @@ from flwr.client import Client
 from flwr.common import FitIns, FitRes, GetPropertiesIns, GetPropertiesRes, Parameters
 
 from vfl_flower.build import build_passive
-from vfl_flower.config import RunConfig, split_list
+from vfl_flower.checks import NAME
+from vfl_flower.config import RunConfig, Scalar, split_list
 from vfl_flower.endpoint import OK, Endpoint, RebuiltEndpoint, failed
 from vfl_flower.errors import ConfigError
 from vfl_flower.identity import Identity, read_private, read_roster
@@ -28,6 +29,7 @@ from vfl_flower.stream.guest import Guest
 from vfl_flower.stream.opening import invitation_in
 
 OWN = {
+    "table": "tables",
     "data-dir": "data-dir",
     "download": "download",
     "model": "models",
@@ -85,6 +87,11 @@ class Node(Client):
         if self.index < 0:
             raise ConfigError("the node configuration lacks partition-id, from 0")
         cfg = own_config(knobs, self.context.node_config)
+        if cfg.task == "align":
+            from vfl_flower.alignment.sitting import build_alignment_passive  # slow to import
+
+            return build_alignment_passive(cfg, self.index, state_folder(cfg, self.context))
+        cfg = at_home(cfg, state_root(self.context))
         identity = identity_of(cfg, self.context, self.index)
         return build_passive(cfg, self.index, state_folder(cfg, self.context), identity)
 
@@ -103,12 +110,14 @@ def run_config(knobs: Mapping[str, Any], simulation: bool) -> RunConfig:
     """
     cfg = RunConfig.from_mapping({k: v for k, v in knobs.items() if k != "resume"})
     for key, value in (("data-dir", cfg.data_dir), ("out", cfg.out)):
-        needed = key == "out" or cfg.dataset != "digits"
+        needed = key == "out" or cfg.dataset not in ("digits", "own")
         if needed and value and not Path(value).is_absolute():
             raise ConfigError(f"{key} must be an absolute path under flwr run, not '{value}'")
     for file in split_list(cfg.weights):
         if file and not Path(file).is_absolute():
             raise ConfigError(f"weights must be absolute paths under flwr run, not '{file}'")
+    if cfg.own_tables:
+        _check_own_tables(cfg, simulation)
     if simulation:
         return cfg
     if METHODS[cfg.method].pools:
@@ -117,6 +126,51 @@ def run_config(knobs: Mapping[str, Any], simulation: bool) -> RunConfig:
         raise ConfigError("bounds are on, and central needs all columns in one place; use off")
     private = cfg.party_randomness.replace("auto", "private")
     return replace(cfg, party_randomness=private, bounds="off")
+
+
+def _check_own_tables(cfg: RunConfig, simulation: bool) -> None:
+    """Refuse tables and alignments that parties elsewhere would not find."""
+    for file in split_list(cfg.tables):
+        if not Path(file).is_absolute():
+            raise ConfigError(f"tables must be absolute paths under flwr run, not '{file}'")
+    if cfg.task == "align":
+        if simulation and not cfg.out:
+            raise ConfigError("out is empty; say in which folder the alignment is to be kept")
+        if cfg.alignment or (cfg.out and not simulation):
+            raise ConfigError(
+                "task is align, and each party keeps its outcome in its own state folder, under "
+                "run-name; leave alignment and, between machines, out empty"
+            )
+    elif not cfg.alignment:
+        raise ConfigError(
+            "alignment is empty; align the tables first, with task = align, and name that run"
+        )
+    elif simulation and not Path(cfg.alignment).is_absolute():
+        raise ConfigError(f"alignment must be an absolute path here, not '{cfg.alignment}'")
+    elif not simulation and not NAME.fullmatch(cfg.alignment):
+        raise ConfigError(
+            f"alignment must be the run-name of an alignment, not '{cfg.alignment}': each party "
+            "has it in its own state folder"
+        )
+
+
+def at_home(cfg: RunConfig, root: Path) -> RunConfig:
+    """Let an alignment's name stand for its folder in this party's own state folder.
+
+    In a simulation it is a path already.
+    """
+    if not cfg.own_tables or cfg.task == "align":
+        return cfg
+    return replace(cfg, alignment=str(root / cfg.alignment))
+
+
+def told_of(cfg: RunConfig, simulation: bool) -> dict[str, Scalar]:
+    """Return what passive parties are told of a run: no path of the active party's tables."""
+    knobs = cfg.to_mapping()
+    if cfg.own_tables and not simulation:
+        name = "" if cfg.task == "align" else Path(cfg.alignment).name
+        knobs |= {"tables": "", "alignment": name}
+    return knobs
 
 
 def own_config(knobs: Mapping[str, Any], node: Mapping[str, Any]) -> RunConfig:
@@ -135,6 +189,10 @@ def own_config(knobs: Mapping[str, Any], node: Mapping[str, Any]) -> RunConfig:
     own = {knob: node[key] for key, knob in OWN.items() if key in node}
     if "learning-rates" in own:
         own["learning-rates"] = str(own["learning-rates"])
+    if knobs.get("dataset") == "own" and "table" not in node and not simulated():
+        raise ConfigError(
+            "the node configuration lacks table, the toml description of this party's own table"
+        )
     return run_config({**knobs, **own}, simulated())
 
 
@@ -168,10 +226,21 @@ def state_folder(cfg: RunConfig, context: Context) -> Path | None:
     """
     if simulated():
         return Path(cfg.out) if cfg.out else None
+    return state_root(context) / (cfg.run_name or f"run-{context.run_id}")
+
+
+def state_root(context: Context) -> Path:
+    """Return where this party keeps its runs; see `state_folder`.
+
+    Raises
+    ------
+    ConfigError
+        If it is a relative path.
+    """
     root = Path(str(context.node_config.get("state-dir", home())))
     if not root.is_absolute():
         raise ConfigError(f"state-dir must be an absolute path, not '{root}'")
-    return root / (cfg.run_name or f"run-{context.run_id}")
+    return root
 
 
 def home() -> Path:

@@ -24,6 +24,7 @@ _BOOKS = {
 RESULT_SHAPE = {
     "method": str,
     "dataset": str,
+    "task": str,
     "carrier": str,
     "seed": int,
     "stages": [{"name": str, "done": int, "total": int, "figures": Named(float), "ended": bool}],

@@ -4,6 +4,7 @@ import fcntl
 import json
 import logging
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -14,7 +15,7 @@ from typing import Any
 import tomli_w
 
 from vfl_flower.checkpoint import steps_kept
-from vfl_flower.config import RunConfig, differences, read_toml
+from vfl_flower.config import RunConfig, differences, read_toml, split_list
 from vfl_flower.errors import ConfigError, RunError
 from vfl_flower.metrics import fit_together
 from vfl_flower.names import member_name, party_log, party_name
@@ -44,8 +45,9 @@ class RunFolder:
     """
 
     def __init__(self, path: Path, cfg: RunConfig, fresh: bool = True) -> None:
-        self.path, self.cfg, self.fresh = path, cfg, fresh
+        self.path, self.cfg, self.fresh = path, _aligned_in(path, cfg), fresh
         self._lock: int | None = None
+        self._begun = self._provisional = False
         if fresh:
             self.check_free(path)
 
@@ -86,13 +88,18 @@ class RunFolder:
         kept = RunConfig.from_mapping(read_toml(path / CONFIG))
         return cls(path, _changed(path, kept, changes), fresh=False)
 
-    def begin(self) -> None:
-        """Take the folder for this process; make it, if it is new, and write the configuration.
+    @property
+    def aligns(self) -> bool:
+        """Whether the alignment of the parties' own tables is, or has yet to come, in here."""
+        return self.cfg.own_tables and Path(self.cfg.alignment) == self.path.absolute()
+
+    def take(self) -> None:
+        """Take the folder for this process, and make it, if it is new.
 
         Raises
         ------
         RunError
-            If another process works in it, it is no longer free, or it cannot be written.
+            If another process works in it, or it is no longer free.
         """
         if self._lock is not None:
             return
@@ -106,14 +113,35 @@ class RunFolder:
                 raise RunError(f"another process works in {self.path}; let it end first") from None
         if self.fresh:
             self.check_free(self.path)
-        write_atomically(self.path / CONFIG, tomli_w.dumps(_public(self.cfg)).encode())
-        self.fresh = False
+            self._provisional = True
+
+    def begin(self) -> None:
+        """Take the folder, and write the configuration.
+
+        Raises
+        ------
+        RunError
+            See `take`; or it cannot be written.
+        """
+        if self._begun:
+            return
+        self.take()
+        content = _public(self.cfg) | ({"alignment": ""} if self.aligns else {})
+        write_atomically(self.path / CONFIG, tomli_w.dumps(content).encode())
+        self.fresh = self._provisional = False
+        self._begun = True
+
+    def give_up(self) -> None:
+        """Leave nothing in a folder that was taken, and in which no run has begun."""
+        if self._provisional:
+            shutil.rmtree(self.path, ignore_errors=True)
+        self.end()
 
     def end(self) -> None:
         """Leave the folder to others."""
         if self._lock is not None:
             os.close(self._lock)
-            self._lock = None
+            self._lock, self._begun = None, False
 
     def last_checkpoint(self) -> int | None:
         """Return the step of the last whole set of checkpoints, or None."""
@@ -158,14 +186,13 @@ def first_run(path: Path) -> RunFolder:
 
 
 def begin_seeds(path: Path, cfg: RunConfig, seeds: list[int]) -> None:
-    """Write down which seeds a run has, in its folder, which must be free.
+    """Write down which seeds a run has, in its folder.
 
     Raises
     ------
     RunError
-        If it is not, or cannot be written.
+        If it cannot be written.
     """
-    RunFolder.check_free(path)
     content = {"seeds": seeds, "config": _public(cfg)}
     write_atomically(path / SEEDS, (json.dumps(content, indent=2) + "\n").encode())
 
@@ -189,7 +216,7 @@ def seeds_in(path: Path, changes: dict[str, object]) -> list[RunFolder]:
     except (ValueError, RecursionError, ConfigError) as error:
         raise RunError(f"{path / SEEDS} is damaged; start the run anew") from error
     seeds = list(dict.fromkeys(content["seeds"]))
-    asked = _changed(path, cfg, changes)
+    asked = _aligned_in(path, _changed(path, cfg, changes))
     folders = [(path / f"seed-{seed}", replace(asked, seed=seed)) for seed in seeds]
     return [RunFolder(p, c, fresh=not (p / CONFIG).exists()) for p, c in folders]
 
@@ -202,10 +229,26 @@ def _changed(path: Path, kept: RunConfig, changes: dict[str, object]) -> RunConf
     return asked
 
 
+def _aligned_in(path: Path, cfg: RunConfig) -> RunConfig:
+    """Let a run of own tables that names no alignment find it in its own folder."""
+    if not cfg.own_tables or cfg.alignment:
+        return cfg
+    return replace(cfg, alignment=str(path.absolute()))
+
+
 def _public(cfg: RunConfig) -> dict[str, Any]:
     """Return what a run folder keeps of a configuration."""
     public = {k: v for k, v in cfg.to_mapping().items() if k != "out"}
-    return public | {"data-dir": str(Path(cfg.data_dir).absolute())}
+    return public | {
+        "data-dir": str(Path(cfg.data_dir).absolute()),
+        "tables": ",".join(_whole(each) for each in split_list(cfg.tables)),
+        "alignment": _whole(cfg.alignment),
+    }
+
+
+def _whole(path: str) -> str:
+    """Return a path that means the same in every folder; nothing stays nothing."""
+    return str(Path(path).absolute()) if path else ""
 
 
 class PartyLog(logging.FileHandler):

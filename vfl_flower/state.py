@@ -15,6 +15,7 @@ from torch import Tensor
 
 from vfl_flower.codec import Array, to_array, to_tensor
 from vfl_flower.errors import RunError
+from vfl_flower.shape import Shape, fits
 
 State = dict[str, Any]
 """Nested dicts, lists and tuples of tensors, arrays, bytes and JSON scalars."""
@@ -110,6 +111,35 @@ def write_atomically(path: Path, content: bytes) -> None:
             raise
     except OSError as error:
         raise RunError(f"{path} cannot be written: {error}") from error
+
+
+def write_json(path: Path, value: object) -> None:
+    """Write a value as JSON, readable by its owner only.
+
+    Raises
+    ------
+    RunError
+        If the file system refuses.
+    """
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    write_atomically(path, f"{text}\n".encode())
+
+
+def read_json(path: Path, shape: Shape) -> Any:  # noqa: ANN401
+    """Read what `write_json` wrote, of a shape.
+
+    Raises
+    ------
+    RunError
+        If the file is missing or damaged.
+    """
+    try:
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise RunError(f"{path} is missing or damaged: {error}") from error
+    if not fits(value, shape):
+        raise RunError(f"{path} is missing or damaged: it is not as it was written")
+    return value
 
 
 def write_state(path: Path, state: State) -> None:

@@ -15,10 +15,11 @@ from torch import Tensor
 from vfl_flower.checkpoint import WEIGHTS, read_checkpoint, write_checkpoint
 from vfl_flower.codec import Array
 from vfl_flower.config import RunConfig
+from vfl_flower.data.target import REGRESSION
 from vfl_flower.errors import Interrupted, TrainingError
 from vfl_flower.exchange import Protocol, ask, tell
 from vfl_flower.ledger import DOWN, UP
-from vfl_flower.metrics import metrics_of
+from vfl_flower.metrics import metrics_of, regression_metrics_of, score_of
 from vfl_flower.names import member_name, party_name
 from vfl_flower.observer import Evaluation, Stage
 from vfl_flower.randomness import asked, batches
@@ -294,7 +295,14 @@ def _test(party: "ActiveParty") -> Protocol:
     outputs, y = yield from predict(party, party.rows["test"])
     loss, accuracy = judged(party, outputs, y)
     party.progress.test = {"loss": loss, "accuracy": accuracy}
-    party.progress.metrics = _by_party([metrics_of(output, y) for output in outputs])
+    party.progress.metrics = _by_party([_judged_in_full(party, each, y) for each in outputs])
+
+
+def _judged_in_full(party: "ActiveParty", output: Tensor, y: Tensor) -> dict[str, Any]:
+    """Return what else a party's predictions are worth."""
+    if party.target.task == REGRESSION:
+        return regression_metrics_of(output, y, party.target.deviation)
+    return metrics_of(output, y)
 
 
 def check_finite(losses: list[float], number: int, unit: str = "step") -> None:
@@ -374,10 +382,9 @@ def predict(party: "ActiveParty", rows: Array) -> Protocol:
 def judged(
     party: "ActiveParty", outputs: list[Tensor], y: Tensor
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Return loss and accuracy by party, of logits (N, C) each and labels (N,)."""
+    """Return loss and accuracy, or R^2, by party, of outputs (N, C) each and labels (N,)."""
     losses = [party.loss(output, y).item() for output in outputs]
-    accuracies = [(o.argmax(1) == y).double().mean().item() for o in outputs]
-    return _by_party(losses), _by_party(accuracies)
+    return _by_party(losses), _by_party([score_of(output, y) for output in outputs])
 
 
 def _by_party(values: list[Value]) -> dict[str, Value]:

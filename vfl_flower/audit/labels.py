@@ -25,7 +25,7 @@ from vfl_flower.audit.recording import Recorder, Table
 from vfl_flower.build import build_active, build_passive
 from vfl_flower.codec import Array
 from vfl_flower.config import RunConfig
-from vfl_flower.data import DATASETS
+from vfl_flower.data import classes_of
 from vfl_flower.errors import ConfigError
 from vfl_flower.local import serve
 from vfl_flower.names import party_name
@@ -126,7 +126,7 @@ class Stage:
     def __init__(self, cfg: RunConfig, known: int) -> None:
         active = build_active(cfg)
         random = np.random.default_rng(cfg.seed)
-        self.classes = DATASETS[cfg.dataset].classes
+        self.classes = classes_of(cfg, 0)
         self.rows: Array = random.permutation(active.rows["train"])[:MOST_ROWS]
         self.y: Labels = active.y.numpy()[self.rows]
         order = np.argsort(self.y, kind="stable")

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from vfl_flower.data.published import (
     PIMA,
 )
 from vfl_flower.data.tables import Column, Source, read
+from vfl_flower.errors import DataError
 
 Features = NDArray[np.float32 | np.uint8]  # (N, channels, height, width) or (N, columns)
 Columns = tuple[Column, ...]
@@ -44,7 +45,7 @@ class DataSet:
     Attributes
     ----------
     classes : int
-        Labels are 0 to classes - 1.
+        Labels are 0 to classes - 1; 0 classes if that is the parties' own tables' to say.
     test_rows : int
         How many rows at the end are the published test part; 0 if there is none, and a share of
         all rows is drawn by seed.
@@ -157,7 +158,16 @@ def _loaded(source: NusWide | ModelNet40, folder: Path) -> tuple[Features, Label
     return source.load(folder)
 
 
+def _nobodys(*_: object) -> NoReturn:
+    """Refuse to read everybody's columns where each party has a table of its own."""
+    raise DataError(
+        "with dataset own, columns and labels are in the parties' own tables, and nobody has them "
+        "all; this needs another data set"
+    )
+
+
 DATASETS = {
+    "own": DataSet(0, 0, small=False, features=_nobodys, labels=_nobodys, images=False),
     "digits": _digits(),
     "breast-cancer": _bundled("breast_cancer", "malignant", "benign"),
     "wine": _bundled("wine", "class_0", "class_1", "class_2"),

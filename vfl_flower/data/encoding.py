@@ -1,8 +1,7 @@
 """What networks get of a party's columns: categories one-hot, gaps filled, numbers scaled.
 
-Everything is fitted on the party's own columns, in the training rows only. Where a number is
-missing, the column's median stands. In a categorical column, a gap is a category of its own; a
-category, or a gap, that no training row has becomes zeros all over.
+Everything is fitted on the party's own columns, in the training rows only; a table's, as `encoder`
+says.
 """
 
 from collections.abc import Sequence
@@ -13,6 +12,7 @@ from torch import Tensor
 
 from vfl_flower.codec import Array
 from vfl_flower.data.datasets import Features
+from vfl_flower.data.encoder import Encoder
 from vfl_flower.data.tables import Column
 from vfl_flower.errors import DataError
 
@@ -42,37 +42,9 @@ def encoded(table: Features, columns: Sequence[Column], train: Array, party: str
         If a column has nothing but gaps in the training rows, or NaN or infinity that are no gaps.
     """
     check_finite(table, party, columns)
-    for column, values in zip(columns, table[train].T, strict=True):
-        if np.isnan(values).all():
-            raise DataError(
-                f"{party}: column {column.name} has no value in any training row; leave it out"
-            )
-    numbers = [place for place, column in enumerate(columns) if column.values is None]
-    names = [place for place, column in enumerate(columns) if column.values is not None]
-    parts = []
-    if numbers:
-        parts.append(scaled(_filled(table[:, numbers], train), train))
-    if names:
-        parts.append(_onehot(table[:, names], train))
-    return torch.cat(parts, 1)
-
-
-def _filled(numbers: Features, train: Array) -> Features:
-    """Put each column's median of the training rows into its gaps."""
-    if not np.isnan(numbers).any():
-        return numbers
-    from sklearn.impute import SimpleImputer  # a second's import
-
-    filled: Features = SimpleImputer(strategy="median").fit(numbers[train]).transform(numbers)
-    return filled
-
-
-def _onehot(codes: Features, train: Array) -> Tensor:
-    """Give each category of the training rows, a gap among them, a column of zeros and ones."""
-    from sklearn.preprocessing import OneHotEncoder  # a second's import
-
-    encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False, dtype=np.float32)
-    return torch.from_numpy(encoder.fit(codes[train]).transform(codes))
+    numbers = table.astype(np.float32, copy=False)
+    encoder = Encoder.fit(numbers, columns, train, party)
+    return torch.from_numpy(encoder.apply(numbers, columns))
 
 
 def scaled(features: Features, train: Array) -> Tensor:

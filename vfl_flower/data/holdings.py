@@ -12,6 +12,7 @@ from vfl_flower.config import RunConfig
 from vfl_flower.data.datasets import DATASETS, TEST_SHARE, Columns, Features
 from vfl_flower.data.encoding import check_finite, encoded, noised, scaled
 from vfl_flower.data.partition import NOTHING, Share, mask_of, take, union
+from vfl_flower.data.target import BINARY, MULTI_CLASS, Target
 from vfl_flower.errors import DataError
 from vfl_flower.names import member_name
 
@@ -74,7 +75,12 @@ def columns_of(cfg: RunConfig, place: int) -> Tensor:
         If the data cannot be had or dealt out, or a column holds NaN or infinity that are no gaps,
         or has nothing but gaps.
     """
-    x = _prepared(cfg, shares_of(cfg)[place], member_name(place))
+    if cfg.own_tables:
+        from vfl_flower.data import own  # pyarrow is slow to import, and others have no use for it
+
+        x = own.columns_of(cfg, place)
+    else:
+        x = _prepared(cfg, shares_of(cfg)[place], member_name(place))
     return noised(x, cfg.noises().get(place, 0.0), cfg.seed, place)
 
 
@@ -83,6 +89,10 @@ def all_columns(cfg: RunConfig) -> Tensor:
 
     Pixels that no party holds are zeros where images stay images.
     """
+    if cfg.own_tables:
+        from vfl_flower.data import own
+
+        return own.all_columns(cfg)
     shares = shares_of(cfg)
     x = _prepared(cfg, union(shares), "all parties")
     if x.ndim == 4:
@@ -136,13 +146,17 @@ def described_of(cfg: RunConfig) -> Columns:
 
 
 def labels_of(cfg: RunConfig) -> Tensor:
-    """Return the labels, (N,) int64: the active party's alone.
+    """Return the labels, (N,) int64: the active party's alone; of a regression float32.
 
     Raises
     ------
     DataError
         If the data cannot be had, a label is none of the classes, or a class has no training row.
     """
+    if cfg.own_tables:
+        from vfl_flower.data import own
+
+        return own.labels_of(cfg)
     entry = DATASETS[cfg.dataset]
     labels = entry.labels(Path(cfg.data_dir), cfg.download)
     if strange := sorted({*labels.tolist()} - {*range(entry.classes)}):
@@ -156,6 +170,39 @@ def labels_of(cfg: RunConfig) -> Tensor:
             "learnt; take another seed, or more rows"
         )
     return torch.from_numpy(labels)
+
+
+def classes_of(cfg: RunConfig, place: int) -> int:
+    """Return how many numbers a model predicts: the classes, C, or 1 of a regression.
+
+    Parameters
+    ----------
+    cfg : RunConfig
+        The run's configuration.
+    place : int
+        Of the party that asks, 0 for the active one: of own tables, each knows from the alignment.
+    """
+    if cfg.own_tables:
+        from vfl_flower.data import own
+
+        return own.alignment_of(cfg, place).classes
+    return DATASETS[cfg.dataset].classes
+
+
+def target_of(cfg: RunConfig) -> Target:
+    """Return which task the labels set, and what the classes are called: the active party's alone.
+
+    Raises
+    ------
+    DataError
+        If the labels of own tables cannot be had or learnt.
+    """
+    if cfg.own_tables:
+        from vfl_flower.data import own
+
+        return own.target_of(cfg)
+    names = DATASETS[cfg.dataset].names()
+    return Target(BINARY if len(names) == 2 else MULTI_CLASS, names)
 
 
 @lru_cache(maxsize=1)

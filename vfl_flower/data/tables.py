@@ -13,6 +13,9 @@ from vfl_flower.errors import DataError
 
 LARGEST = 3.4028234e38  # of float32
 
+NUMBER, BOOLEAN, TEXT = "number", "boolean", "text"
+"""The types of cells that can be used."""
+
 
 @dataclass(frozen=True)
 class Column:
@@ -26,11 +29,14 @@ class Column:
         numbers.
     gaps : bool
         Whether a row may have no value here; NaN stands for it.
+    type : str
+        Of a categorical column, what its cells are; names may be written as numbers.
     """
 
     name: str
     values: tuple[str, ...] | None = None
     gaps: bool = False
+    type: str = TEXT
 
 
 @dataclass(frozen=True)

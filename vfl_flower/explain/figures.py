@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from vfl_flower.config import RunConfig
 from vfl_flower.console import say
-from vfl_flower.data import DATASETS, rows_of, shares_of
+from vfl_flower.data import DATASETS, rows_of, shares_of, target_of
 from vfl_flower.data.datasets import Features
 from vfl_flower.data.holdings import features_of
 from vfl_flower.data.partition import mask_of
@@ -120,7 +120,7 @@ def clouds(run: Trained, names: Sequence[str]) -> bytes:
     """Draw some parties' embeddings of up to `MOST_ROWS` test rows by t-SNE, coloured by class."""
     rows = torch.from_numpy(np.random.default_rng(run.cfg.seed).permutation(len(run.y)))[:MOST_ROWS]
     holders = [holder for holder in run.holders if holder.name in names]
-    y, classes = run.y[rows].numpy(), DATASETS[run.cfg.dataset].names()
+    y, classes = run.y[rows].numpy(), target_of(run.cfg).classes
     colours = mpl.colormaps["tab10" if len(classes) <= MOST_NAMES else "hsv"]
     with drawing(len(holders), 3.5, format="png", dpi=DPI) as (panels, image):
         for panel, holder in zip(panels, holders, strict=True):

@@ -28,7 +28,7 @@ def _drawing(panels: int, height: float = 2.9) -> Iterator[tuple[list[Axes], lis
 
 
 def comparison(stories: Sequence[Story]) -> str:
-    """Draw the active parties' validation accuracy against epochs, traffic and time.
+    """Draw the active parties' score on validation rows against epochs, traffic and time.
 
     Returns
     -------
@@ -43,8 +43,9 @@ def comparison(stories: Sequence[Story]) -> str:
             seconds = [moment.mean for moment in story.curve("seconds")]
             for panel, x in zip(panels, (_epochs(story), sent, seconds), strict=True):
                 _line(panel, x, accuracy, label=f"{number}. {story.name}")
+        scores = " or ".join(dict.fromkeys(story.score for story in stories))
         for panel, unit in zip(panels, ("epoch", "MiB up and down", "seconds"), strict=True):
-            panel.set_title(f"validation accuracy by {unit}")
+            panel.set_title(f"validation {scores} by {unit}")
             panel.yaxis.set_major_formatter(PercentFormatter(1))
         panels[0].xaxis.set_major_locator(MaxNLocator(integer=True))
         handles, labels = panels[0].get_legend_handles_labels()
@@ -55,7 +56,7 @@ def comparison(stories: Sequence[Story]) -> str:
 
 
 def curves(story: Story) -> str:
-    """Draw validation accuracy and losses of every party."""
+    """Draw score on validation rows and losses of every party."""
     with _drawing(3) as (panels, image):
         fields = ("validation_accuracy", "train_loss", "validation_loss")
         for panel, field in zip(panels, fields, strict=True):
@@ -63,7 +64,7 @@ def curves(story: Story) -> str:
                 quiet = place and len(story.members) > len(COLOURS)
                 style = QUIET if quiet else {"label": member}
                 _line(panel, _epochs(story), story.curve(field, member), **style)
-            panel.set_title(field.replace("_", " "))
+            panel.set_title(field.replace("_", " ").replace("accuracy", story.score))
             panel.set_xlabel("epoch")
             panel.xaxis.set_major_locator(MaxNLocator(integer=True))
         panels[0].yaxis.set_major_formatter(PercentFormatter(1))
@@ -72,7 +73,7 @@ def curves(story: Story) -> str:
 
 
 def accuracies(story: Story) -> str:
-    """Draw every party's test accuracy between the bounds."""
+    """Draw every party's score on test rows between the bounds."""
     with _drawing(1, 3.1) as ((panel,), image):
         bars = [story.spread("test_accuracy", member) for member in story.members]
         known = [bar for bar in bars if bar is not None]
@@ -89,8 +90,8 @@ def accuracies(story: Story) -> str:
         if panel.get_legend_handles_labels()[0]:
             panel.legend(loc="upper right", ncols=2)
         name_bars(panel, story.members)
-        panel.set_title("test accuracy")
-        panel.set_ylim(0, 1.15)  # room for the legend
+        panel.set_title(f"test {story.score}")
+        panel.set_ylim(min(0, *(bar.mean for bar in known)), 1.15)  # room for the legend
         panel.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1])
         panel.yaxis.set_major_formatter(PercentFormatter(1))
     return image[0]

@@ -11,7 +11,7 @@ from vfl_flower.config import RunConfig
 from vfl_flower.console import ending
 from vfl_flower.errors import RunError
 from vfl_flower.evaluations import read_metrics
-from vfl_flower.metrics import warnings_of
+from vfl_flower.metrics import score_name, shown, warnings_of
 from vfl_flower.names import member_name
 from vfl_flower.observer import Evaluation
 from vfl_flower.runs import RunFolder, seeds_in
@@ -109,6 +109,21 @@ class Story:
     def result(self) -> dict[str, Any] | None:
         """The first complete seed's result: what does not differ between seeds is read there."""
         return self.results[0] if self.results else None
+
+    @property
+    def task(self) -> str:
+        """The task that the labels set; empty if no result says so yet."""
+        return self.result["task"] if self.result else ""
+
+    @property
+    def score(self) -> str:
+        """What predictions are compared by: accuracy, or R²."""
+        return score_name(self.task) if self.task or self.cfg.own_tables else "accuracy"
+
+    @property
+    def shown(self) -> dict[str, str]:
+        """What else is shown of predictions: titles, and keys of metrics."""
+        return shown(self.task)
 
     def spread(self, *keys: str) -> Spread | None:
         """Sum up one number of the results over seeds, or None if there is none yet."""

@@ -1,0 +1,78 @@
+"""Alignment with all parties on this machine."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from vfl_flower.alignment.kept import ALIGNMENT
+from vfl_flower.alignment.sitting import (
+    AlignmentActive,
+    build_alignment_active,
+    build_alignment_passive,
+)
+from vfl_flower.config import RunConfig
+from vfl_flower.data import rows_of
+from vfl_flower.errors import DataError
+from vfl_flower.local import run_local
+from vfl_flower.names import member_name
+from vfl_flower.observer import Observer
+
+Carry = Callable[[AlignmentActive], object]
+
+
+def is_aligned(folder: Path) -> bool:
+    """Tell whether a folder holds a whole alignment: the active party's part is written last."""
+    return (folder / member_name(0) / ALIGNMENT).is_file()
+
+
+def align_here(cfg: RunConfig, folder: Path, observer: Observer | None = None) -> int:
+    """Align the tables of all parties, which keep the outcome in their folders.
+
+    Parameters
+    ----------
+    cfg : RunConfig
+        Names the tables.
+    folder : Path
+        Of the run; each party gets a folder in it.
+    observer : Observer, optional
+        Is told of the progress.
+
+    Returns
+    -------
+    int
+        How many rows are common to all parties.
+
+    Raises
+    ------
+    VflError
+        If a table cannot be used, or too few rows are common for the run; nothing is kept then.
+    """
+    passive = [build_alignment_passive(cfg, index, folder) for index in range(cfg.parties - 1)]
+    active = build_alignment_active(cfg, folder, lambda rows: check_enough(cfg, rows))
+    return carried_out(active, lambda active: run_local(active, passive), observer)
+
+
+def carried_out(active: AlignmentActive, carry: Carry, observer: Observer | None = None) -> int:
+    """Run an alignment over some carrier, and return how many rows are common."""
+    active.observer = observer or active.observer
+    try:
+        carry(active)
+    finally:
+        active.observer.on_end()
+        active.close()
+    return len(active.kept.index)
+
+
+def check_enough(cfg: RunConfig, rows: int) -> None:
+    """Refuse so few common rows that a run cannot be made of them.
+
+    Raises
+    ------
+    DataError
+        Says how many there are.
+    """
+    if cfg.task != "train":
+        return
+    try:
+        rows_of(cfg, rows)
+    except DataError as error:
+        raise DataError(f"{rows} rows are common to all parties: {error}") from error

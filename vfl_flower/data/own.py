@@ -1,0 +1,200 @@
+"""Tables of the parties' own: rows in the alignment's order, columns as networks get them."""
+
+from functools import lru_cache
+from hashlib import file_digest, sha256
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from vfl_flower.alignment.kept import ALIGNMENT, Alignment
+from vfl_flower.checks import check_task
+from vfl_flower.codec import Array
+from vfl_flower.config import RunConfig
+from vfl_flower.data.encoder import Encoder
+from vfl_flower.errors import ConfigError, DataError
+from vfl_flower.names import member_name
+from vfl_flower.tables import Description, OwnTable, Target, read_description, read_table
+
+
+def described(cfg: RunConfig, place: int) -> Description:
+    """Read what a party says of its table; 0 is the active party.
+
+    Raises
+    ------
+    ConfigError
+        If it cannot be read, or names labels where they are not, or none where they are.
+    """
+    return _described(Path(cfg.table_of(place)), place)
+
+
+def _described(path: Path, place: int) -> Description:
+    try:
+        description = read_description(path)
+    except ConfigError as error:
+        raise ConfigError(f"{member_name(place)}: {error}") from error
+    if place and description.label:
+        raise ConfigError(
+            f"{member_name(place)}: {path.name} names a label, and labels are the active party's; "
+            "leave it away, and if it is the same label, say that the column is ignored"
+        )
+    if not place and not description.label:
+        raise ConfigError(
+            f"active: {path.name} names no label; say which column it is, or name the active "
+            "party's description first"
+        )
+    return description
+
+
+@lru_cache(maxsize=1)  # columns and labels are asked for one after the other
+def _read(path: Path, place: int) -> OwnTable:
+    return read_table(_described(path, place), member_name(place))
+
+
+def table_of(cfg: RunConfig, place: int) -> OwnTable:
+    """Return a party's whole table.
+
+    Raises
+    ------
+    ConfigError
+        If its description cannot be used, or the run cannot learn such labels.
+    DataError
+        If the table cannot be read.
+    """
+    table, party = _read(Path(cfg.table_of(place)), place), member_name(place)
+    if place:
+        return table
+    check_task(cfg, table.task)
+    if cfg.active_columns == "none" and table.columns:
+        raise ConfigError(
+            f"{party}: active-columns is none, and its table has columns to use; say that they are "
+            "ignored, or use active-columns = own"
+        )
+    if cfg.active_columns == "own" and not table.columns:
+        raise ConfigError(
+            f"{party}: its table has no column beside ids, labels and what is ignored; use "
+            "active-columns = none"
+        )
+    return table
+
+
+def digest_of(description: Description, party: str) -> str:
+    """Return what changes when a table's file, or which column its ids are in, does.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read.
+    """
+    try:
+        with description.file.open("rb") as file:
+            content = file_digest(file, "sha256").hexdigest()
+    except (OSError, ValueError) as error:
+        raise DataError(f"{party}: {description.file.name} cannot be read", str(error)) from error
+    ids = f"{content}\0{description.id}\0{description.id_type}"
+    return sha256(ids.encode()).hexdigest()
+
+
+@lru_cache(maxsize=32)
+def _kept(folder: Path, written: int) -> Alignment:
+    return Alignment.load(folder)
+
+
+def alignment_of(cfg: RunConfig, place: int) -> Alignment:
+    """Return what a party keeps of the alignment that the run names.
+
+    Raises
+    ------
+    ConfigError
+        If the run names none.
+    DataError
+        If it was made by more or fewer parties.
+    RunError
+        If it is missing or damaged.
+    """
+    if not cfg.alignment:
+        raise ConfigError("alignment is empty; name the folder that task = align has filled")
+    folder = Path(cfg.alignment) / member_name(place)
+    path = folder / ALIGNMENT
+    kept = _kept(folder, path.stat().st_mtime_ns if path.is_file() else 0)
+    if kept.parties != cfg.parties:
+        raise DataError(
+            f"{member_name(place)}: {path} is an alignment of {kept.parties} parties, and the run "
+            f"has {cfg.parties}; align again, or name another alignment"
+        )
+    return kept
+
+
+def _aligned(cfg: RunConfig, place: int) -> tuple[OwnTable, Array, Array]:
+    """Return a party's table, its rows in the alignment's order, and which of these train."""
+    from vfl_flower.data.holdings import rows_of  # it builds on this module
+
+    kept, party = alignment_of(cfg, place), member_name(place)
+    description = described(cfg, place)
+    if digest_of(description, party) != kept.table:
+        raise DataError(
+            f"{party}: {description.file.name}, or which column its ids are in, has changed since "
+            "the tables were aligned; put it back, or align again"
+        )
+    return table_of(cfg, place), kept.index, rows_of(cfg, len(kept.index))["train"]
+
+
+def encoder_of(cfg: RunConfig, place: int) -> Encoder:
+    """Return what makes a party's columns of its table, fitted on the training rows.
+
+    Raises
+    ------
+    DataError
+        If the table has changed since the alignment, or a column has no value to be fitted on.
+    """
+    table, index, train = _aligned(cfg, place)
+    party = member_name(place)
+    return Encoder.fit(table.features, table.columns, index[train], party, table.ignored)
+
+
+def columns_of(cfg: RunConfig, place: int) -> Tensor:
+    """Return a party's columns as its network gets them, (n, m) float32; see `encoder_of`."""
+    if cfg.active_columns == "none" and place == 0:
+        return torch.empty(len(alignment_of(cfg, place).index), 0)
+    encoder = encoder_of(cfg, place)
+    table, index, _ = _aligned(cfg, place)
+    return torch.from_numpy(encoder.apply(table.features[index], table.columns))
+
+
+def all_columns(cfg: RunConfig) -> Tensor:
+    """Return all parties' columns side by side: for the central bound only."""
+    places = range(cfg.parties - cfg.holders, cfg.parties)
+    return torch.cat([columns_of(cfg, place) for place in places], dim=1)
+
+
+def target_of(cfg: RunConfig) -> Target:
+    """Return what the labels of the training rows are: the active party's alone.
+
+    Raises
+    ------
+    DataError
+        If a class has no training row, or of numbers there are parts of the rows where all are
+        alike.
+    """
+    table, index, train = _aligned(cfg, 0)
+    if table.labels is None or table.label is None:
+        raise DataError("active: its table has no labels")
+    return Target.fit(table.labels, table.label, index[train], "active")
+
+
+def labels_of(cfg: RunConfig) -> Tensor:
+    """Return the labels: (n,) int64, or of a regression float32, standardised; see `target_of`."""
+    from vfl_flower.data.holdings import rows_of  # it builds on this module
+
+    target = target_of(cfg)
+    table, index, _ = _aligned(cfg, 0)
+    assert table.labels is not None and table.label is not None  # noqa: S101  a target is made of them
+    y = target.apply(table.labels[index], table.label, "active")
+    for part, rows in rows_of(cfg, len(y)).items() if target.task == "regression" else ():
+        if np.ptp(y[rows]) == 0:
+            raise DataError(
+                f"active: all {part} rows have the same {table.label.name}, so that no prediction "
+                "can be judged; take another seed, or more rows"
+            )
+    return torch.from_numpy(y)

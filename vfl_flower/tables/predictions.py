@@ -1,0 +1,73 @@
+"""Predictions for named rows, written as CSV or Parquet."""
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+from numpy.typing import NDArray
+
+from vfl_flower.errors import DataError
+from vfl_flower.state import write_atomically
+from vfl_flower.tables.ids import Ids
+
+
+def write_predictions(
+    path: Path,
+    ids: Ids,
+    prediction: Sequence[str] | NDArray[Any],
+    probabilities: NDArray[np.float32] | None = None,
+    classes: Sequence[str] = (),
+    *,
+    inputs: Sequence[Path],
+) -> None:
+    """Write what is predicted for some rows; the file is whole, or it is not there.
+
+    Parameters
+    ----------
+    path : Path
+        Ends in .csv or .parquet; a file that is there is replaced. Its owner alone may read it.
+    ids : pyarrow.Int64Array or pyarrow.LargeStringArray
+        (N,), the column ``id``.
+    prediction : sequence of str, or ndarray
+        (N,), the column ``prediction``: a class, or a number in the file's unit.
+    probabilities : ndarray of float32, optional
+        (N, C), the columns ``probability of <class>``.
+    classes : sequence of str
+        C of them.
+    inputs : sequence of Path
+        What the predictions come from, and must not be overwritten.
+
+    Raises
+    ------
+    DataError
+        If the file is one of the inputs, or ends in anything else.
+    RunError
+        If it cannot be written.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in (".csv", ".parquet"):
+        raise DataError(f"{path} must end in .csv or .parquet")
+    if any(_same(path, each) for each in inputs):
+        raise DataError(f"{path} is an input of this prediction; write to another file")
+    columns = {"id": ids, "prediction": pa.array(prediction)}
+    if probabilities is not None:
+        pairs = zip(classes, probabilities.T, strict=True)
+        columns |= {f"probability of {name}": pa.array(share) for name, share in pairs}
+    table, buffer = pa.table(columns), io.BytesIO()
+    if suffix == ".parquet":
+        pa.parquet.write_table(table, buffer)
+    else:
+        pa.csv.write_csv(table, buffer)
+    write_atomically(path, buffer.getvalue())
+
+
+def _same(path: Path, other: Path) -> bool:
+    """Tell whether two paths are one file, through links as well."""
+    if path.exists() and other.exists():
+        return path.samefile(other)
+    return path.resolve() == other.resolve()
