@@ -1,5 +1,6 @@
 """The active party: runs a `Protocol` generator as a Flower `Strategy`."""
 
+import secrets
 import time
 from abc import abstractmethod
 from array import array
@@ -22,6 +23,7 @@ from vfl_flower.exchange import Ask, Protocol, Replies, Request
 from vfl_flower.ledger import Ledger
 from vfl_flower.losses import LOSSES
 from vfl_flower.member import Member
+from vfl_flower.model import NONCE
 from vfl_flower.observer import Observer
 from vfl_flower.privacy.budget import budget_of
 from vfl_flower.privacy.supervision import Supervision
@@ -72,6 +74,8 @@ class ActiveParty(Member, Strategy):
         Seconds of each exchange of this sitting, the parties' and the own work included.
     begun : bool
         Whether an earlier sitting began this run.
+    nonce : str
+        What tells this run from all others: random hex digits, the same in every sitting.
     stop : bool
         Set it, from a signal handler, say, to end after the step in hand with a checkpoint.
     """
@@ -96,6 +100,7 @@ class ActiveParty(Member, Strategy):
         self.progress = Progress()
         self.resume_from: int | None = None
         self.exchange = 0
+        self.nonce = secrets.token_hex(NONCE)
         self.stop, self.begun = False, False
         self.patience = self.cfg.party_timeout
         self._worker, self._busy = Worker(), False
@@ -107,6 +112,11 @@ class ActiveParty(Member, Strategy):
     @abstractmethod
     def protocol(self) -> Protocol:
         """Write the method as if every party answered in line."""
+
+    @property
+    def takes(self) -> str:
+        """What its decision net takes: an embedding, or what `top` says."""
+        return self.top or "embedding"
 
     @property
     def epoch(self) -> int:

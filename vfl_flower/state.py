@@ -15,6 +15,7 @@ from torch import Tensor
 
 from vfl_flower.codec import Array, to_array, to_tensor
 from vfl_flower.errors import RunError
+from vfl_flower.shape import Shape, fits
 
 State = dict[str, Any]
 """Nested dicts, lists and tuples of tensors, arrays, bytes and JSON scalars."""
@@ -112,20 +113,20 @@ def write_atomically(path: Path, content: bytes) -> None:
         raise RunError(f"{path} cannot be written: {error}") from error
 
 
-def write_state(path: Path, state: State) -> None:
-    """Write a state as one safetensors file, readable by its owner only."""
-    arrays, skeleton = pack(state)
-    tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
-    write_atomically(path, save(tensors, metadata={"state": skeleton}))
+def write_json(path: Path, value: object) -> None:
+    """Write a value as JSON, readable by its owner only.
+
+    Raises
+    ------
+    RunError
+        If the file system refuses.
+    """
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    write_atomically(path, f"{text}\n".encode())
 
 
-def write_weights(path: Path, weights: Mapping[str, Tensor]) -> None:
-    """Write a network's weights under their plain names, as any safetensors reader expects."""
-    write_atomically(path, save({name: each.contiguous() for name, each in weights.items()}))
-
-
-def read_weights(path: Path) -> dict[str, Tensor]:
-    """Read what `write_weights` wrote.
+def read_json(path: Path, shape: Shape) -> Any:  # noqa: ANN401
+    """Read what `write_json` wrote, of a shape.
 
     Raises
     ------
@@ -133,9 +134,38 @@ def read_weights(path: Path) -> dict[str, Tensor]:
         If the file is missing or damaged.
     """
     try:
-        return load(path.read_bytes())
-    except (OSError, SafetensorError, KeyError, ValueError) as error:
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
         raise RunError(f"{path} is missing or damaged: {error}") from error
+    if not fits(value, shape):
+        raise RunError(f"{path} is missing or damaged: it is not as it was written")
+    return value
+
+
+def write_state(path: Path, state: State) -> None:
+    """Write a state as one safetensors file, readable by its owner only."""
+    arrays, skeleton = pack(state)
+    tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
+    write_atomically(path, save(tensors, metadata={"state": skeleton}))
+
+
+def weights_to_bytes(weights: Mapping[str, Tensor]) -> bytes:
+    """Return weights as a safetensors file has them, under their plain names."""
+    return save({name: each.contiguous() for name, each in weights.items()})
+
+
+def weights_from_bytes(content: bytes) -> dict[str, Tensor]:
+    """Reverse `weights_to_bytes`.
+
+    Raises
+    ------
+    RunError
+        If they are damaged.
+    """
+    try:
+        return load(content)
+    except (SafetensorError, KeyError, ValueError) as error:
+        raise RunError(f"weights are damaged: {error}") from error
 
 
 def read_state(path: Path) -> State:
