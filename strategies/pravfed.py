@@ -96,7 +96,7 @@ class PraVFed(Local):
     def infer(self, rows: Array) -> Protocol:
         """Return logits; the others embed what they have not embedded yet."""
         index = torch.from_numpy(rows)
-        new = index[self.E_p[index].isnan().any(1)].numpy()
+        new = index[self.E_p[index].isnan().any(1)].numpy() if len(self.E_p) else rows
         if len(new):
             yield from self.gather("embed_only", new, "evaluation")
         return (yield from super().infer(rows))

@@ -162,6 +162,7 @@ def test_flags_exist(page: Path) -> None:
         "--noise",
         "--retrain",
         "--tsne",
+        "--rows",
     }
     assert flags_named(page) - others <= FLAGS
 

@@ -72,6 +72,8 @@ class ActiveParty(Member, Strategy):
         Seconds to wait for the parties at the next roll call.
     latencies : array of float
         Seconds of each exchange of this sitting, the parties' and the own work included.
+    task : callable
+        The protocol that begins when the roll is called: training, unless it is set.
     begun : bool
         Whether an earlier sitting began this run.
     nonce : str
@@ -101,6 +103,7 @@ class ActiveParty(Member, Strategy):
         self.resume_from: int | None = None
         self.exchange = 0
         self.nonce = secrets.token_hex(NONCE)
+        self.task: Callable[[], Protocol] = self._sitting
         self.stop, self.begun = False, False
         self.patience = self.cfg.party_timeout
         self._worker, self._busy = Worker(), False
@@ -175,7 +178,7 @@ class ActiveParty(Member, Strategy):
         self.roster: Roster = roll_call(
             client_manager, self.cfg.parties - 1, self.facts(), self.patience
         )
-        self._driver = Driver(self._sitting(), len(self.roster))
+        self._driver = Driver(self.task(), len(self.roster))
         return NO_PARAMETERS
 
     def configure_fit(

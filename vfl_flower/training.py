@@ -359,22 +359,27 @@ def keep(party: "ActiveParty") -> Protocol:
 
 
 def predict(party: "ActiveParty", rows: Array) -> Protocol:
-    """Infer held-out rows, (N,), through the method's own protocol.
+    """Infer held-out rows, (N,), and look up their labels.
 
     Returns
     -------
     outputs : list of Tensor
-        Logits of each party, (N, C), the active one's first.
+        See `infer`.
     y : Tensor
         Labels, (N,).
     """
+    outputs = yield from infer(party, rows)
+    return outputs, party.y[torch.from_numpy(rows)]
+
+
+def infer(party: "ActiveParty", rows: Array) -> Protocol:
+    """Infer rows, (N,), through the method's own protocol: logits of each model, the own first."""
     size = party.cfg.eval_batch_size
     chunks: list[list[Tensor]] = []
     for start in range(0, len(rows), size):
         logits = yield from party.infer(rows[start : start + size])
         chunks.append([each.detach() for each in logits])
-    y = party.y[torch.from_numpy(rows)]
-    return [torch.cat(parts) for parts in zip(*chunks, strict=True)], y
+    return [torch.cat(parts) for parts in zip(*chunks, strict=True)]
 
 
 def judged(
