@@ -39,7 +39,7 @@ class UploadAlone(AdptVFedConv):
     def protocol(self) -> Protocol:
         """Algorithm 1, lines 8 and 9."""
         due = list(self.uploads())
-        yield from stage(self, "upload", len(due), lambda n: self.upload(due[n]))
+        yield from stage(self, "upload", len(due), lambda n: self.upload(due[n], self.maps))
 
 
 def anonymous() -> int:

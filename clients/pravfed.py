@@ -28,6 +28,7 @@ class PraVFedClient(PassiveParty):
     parts = (Blinder,)
     blinder: Blinder
     remembers = (*PassiveParty.remembers, "accuracy")
+    predicts_with = ("accuracy",)
 
     def __init__(self, member: Member) -> None:
         super().__init__(member)

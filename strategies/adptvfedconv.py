@@ -45,8 +45,9 @@ Costs
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -108,8 +109,12 @@ class AdptVFedConv(ActiveParty):
         dtype = "float32" if cfg.compressed == "none" else "float16"
         held_out = np.concatenate([rows["validation"], rows["test"]])
         views = [np.concatenate([held_out, rows["train"]]), *[rows["train"]] * (cfg.views - 1)]
-        whole = self.tiling.whole(self.map_shape)
-        self.maps = Maps(self.folder, views, len(self.x), whole, dtype)
+        self.whole, self.dtype = self.tiling.whole(self.map_shape), dtype
+        self.maps = self.room(views, self.folder)
+
+    def room(self, views: Sequence[Array], folder: Path | None = None) -> Maps:
+        """Make room for the maps of the rows of each view, in memory without a folder."""
+        return Maps(folder, views, len(self.x), self.whole, self.dtype)
 
     def facts(self) -> dict[str, Scalar]:
         """Return what all parties must hold equal: tiles of one shape, too."""
@@ -120,7 +125,7 @@ class AdptVFedConv(ActiveParty):
         cfg, uploads = self.cfg, list(self.uploads())
         yield from stage(self, "pre-training", cfg.pretrain_epochs, self.pretrain)
         yield from stage(self, "fine-tuning", cfg.local_epochs, self.finetune)
-        yield from stage(self, "upload", len(uploads), lambda n: self.upload(uploads[n]))
+        yield from stage(self, "upload", len(uploads), lambda n: self.upload(uploads[n], self.maps))
         yield from train(self)
         self.maps.forget()
         yield from checkpoint(self)  # a run that goes on from here does not miss them
@@ -185,7 +190,7 @@ class AdptVFedConv(ActiveParty):
         for start in range(0, len(rows), self.cfg.eval_batch_size):
             yield Upload(number, rows[start : start + self.cfg.eval_batch_size], purpose)
 
-    def upload(self, due: Upload) -> Protocol:
+    def upload(self, due: Upload, maps: Maps) -> Protocol:
         """Get and keep the maps of some rows."""
         rows = torch.from_numpy(due.rows)
         own = partial(maps_of, self, due.view, rows)
@@ -195,7 +200,7 @@ class AdptVFedConv(ActiveParty):
             replies = yield ask("embed_only", due.rows, own=own, purpose="evaluation")
         mirrored = view(self.cfg, due.view, len(self.x), self.x.shape[2:]).flips[rows]
         H = self.tiling.join(self.received(replies, due.rows), mirrored)  # Eq. 4
-        self.maps.put(due.view, rows, H)
+        maps.put(due.view, rows, H)
         return {}, False
 
     def received(self, replies: Replies, rows: Array) -> list[Tensor]:
@@ -224,15 +229,18 @@ class AdptVFedConv(ActiveParty):
         return L.item()
 
     def infer(self, rows: Array) -> Protocol:
-        """Return logits; maps that have not come yet are asked for."""
-        for due in self.in_chunks(0, self.maps.lacking(rows), "evaluation"):
-            yield from self.upload(due)
+        """Return logits; maps that are not there are asked for, and not kept."""
+        maps = self.maps
+        if len(maps.lacking(rows)):
+            maps = self.room([rows])
+            for due in self.in_chunks(0, rows, "evaluation"):
+                yield from self.upload(due, maps)
         index = torch.from_numpy(rows)
-        return [self.compute(lambda: self.predict(index), training=False)]
+        return [self.compute(lambda: self.predict(maps, index), training=False)]
 
-    def predict(self, rows: Tensor) -> Tensor:  # (B,) -> (B, C)
+    def predict(self, maps: Maps, rows: Tensor) -> Tensor:  # (B,) -> (B, C)
         """Return W_s(H)."""
-        return self.decide(self.maps.take(torch.zeros_like(rows), rows))
+        return self.decide(maps.take(torch.zeros_like(rows), rows))
 
     def figures(self) -> dict[str, float]:
         """Return the error at which each party reconstructs its tiles of validation rows."""

@@ -38,8 +38,6 @@ Costs
     predicted are embedded once more each.
 """
 
-from collections.abc import Callable
-
 import torch
 from torch import Tensor
 
@@ -59,6 +57,7 @@ class PraVFed(Local):
 
     layers = 3
     remembers = (*Local.remembers, "E_p", "accuracies")
+    predicts_with = ("accuracies", "mean", "deviation")
 
     def __init__(self, member: Member, y: Tensor, rows: dict[str, Array]) -> None:
         super().__init__(member, y, rows)
@@ -66,7 +65,7 @@ class PraVFed(Local):
             raise ConfigError(f"pravfed weights up to {MOST_PARTIES} passive parties, not more")
         self.E_p = torch.empty(0)  # (rows of all parties, D); NaN where nothing was sent
         self.accuracies = torch.empty(0)  # ACC_k
-        self.norm: Callable[[Tensor], Tensor] = lambda e: e
+        self.mean, self.deviation = torch.zeros(1), torch.ones(1)  # of each column of E_p
 
     def protocol(self) -> Protocol:
         """Algorithm 2."""
@@ -74,7 +73,7 @@ class PraVFed(Local):
         if not len(self.E_p):
             yield from self.pretrain(self.rows["train"])
             yield from self.gather("embed", self.rows["train"], "training")
-        self.norm = standardiser(self.E_p[torch.from_numpy(self.rows["train"])])
+        self.mean, self.deviation = moments(self.E_p[torch.from_numpy(self.rows["train"])])
         yield from train(self)
 
     def pretrain(self, train: Array) -> Protocol:
@@ -97,7 +96,7 @@ class PraVFed(Local):
     def infer(self, rows: Array) -> Protocol:
         """Return logits; the others embed what they have not embedded yet."""
         index = torch.from_numpy(rows)
-        new = index[self.E_p[index].isnan().any(1)].numpy()
+        new = index[self.E_p[index].isnan().any(1)].numpy() if len(self.E_p) else rows
         if len(new):
             yield from self.gather("embed_only", new, "evaluation")
         return (yield from super().infer(rows))
@@ -112,14 +111,18 @@ class PraVFed(Local):
             for what, value in (("local_accuracy", accuracy), ("weight", weight / TOTAL))
         }
 
+    def norm(self, E_p: Tensor) -> Tensor:  # (B, D), either way
+        """Give each column the mean 0 and the deviation 1 that it has on training rows."""
+        return (E_p - self.mean) / self.deviation
+
     def predict(self, rows: Array) -> Tensor:  # (B,) -> (B, C)
         """R = p_a(h_a(x_a) + norm(E_p))."""
         E_p = self.E_p[torch.from_numpy(rows)]
         return self.decide(self.embed_rows(rows) + self.norm(E_p))
 
 
-def standardiser(E: Tensor) -> Callable[[Tensor], Tensor]:
-    """Return what gives each column of E mean 0 and deviation 1, where it varies: (B, D) each."""
+def moments(E: Tensor) -> tuple[Tensor, Tensor]:
+    """Return mean and deviation of each column, (N, D), or 1 where it does not vary: (D,) each."""
     deviation, mean = torch.std_mean(E, 0, correction=0)
     deviation[deviation == 0] = 1
-    return lambda e: (e - mean) / deviation
+    return mean, deviation

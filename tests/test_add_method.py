@@ -161,7 +161,7 @@ def test_new_method_from_the_command_line(tmp_path: Path) -> None:
     result = json.loads((out / "result.json").read_text())
     assert result["method"] == NAME
     assert result["test_accuracy"]["party-1"] > 0.5
-    assert (out / "party-1" / "model.safetensors").is_file()
+    assert (out / "party-1" / "model/weights.safetensors").is_file()
 
 
 def test_method_that_does_not_blind_claims_no_protection(

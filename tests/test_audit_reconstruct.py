@@ -268,15 +268,15 @@ def damage_result(path: Path) -> None:
 
 
 def leave_out(path: Path) -> None:
-    (path / "party-2" / "model.safetensors").unlink()
+    (path / "party-2" / "model/weights.safetensors").unlink()
 
 
 def damage_weights(path: Path) -> None:
-    (path / "party-2" / "model.safetensors").write_bytes(b"nothing")
+    (path / "party-2" / "model/weights.safetensors").write_bytes(b"nothing")
 
 
 def take_anothers(path: Path) -> None:
-    shutil.copy(path / "active" / "model.safetensors", path / "party-2" / "model.safetensors")
+    shutil.copytree(path / "active" / "model", path / "party-2" / "model", dirs_exist_ok=True)
 
 
 def forget(path: Path) -> None:
@@ -288,9 +288,9 @@ def forget(path: Path) -> None:
     [
         (unfinish, "is not complete"),
         (damage_result, "is damaged, or of another version"),
-        (leave_out, "model.safetensors is missing; the folders of all parties"),
+        (leave_out, "weights.safetensors is missing; the folders of all parties"),
         (damage_weights, "missing or damaged"),
-        (take_anothers, "it is another run's"),
+        (take_anothers, "is of active, not of party-2"),
         (forget, "holds no run"),
     ],
 )

@@ -41,7 +41,7 @@ def test_stopped_runs_go_on_as_if_nothing_had_happened(case: str, tmp_path: Path
         Sitting(cfg, stopped).run(stop_at=9)
     Sitting(cfg, stopped).run()
     for name in ("active", "party-1", "party-2", "party-3"):
-        ours, theirs = (folder / name / "model.safetensors" for folder in (stopped, whole))
+        ours, theirs = (folder / name / "model/weights.safetensors" for folder in (stopped, whole))
         assert ours.read_bytes() == theirs.read_bytes(), name
     results = [result_of(folder) for folder in (stopped, whole)]
     for key in ("test_accuracy", "exchanges", "bytes_by_phase", "figures"):

@@ -99,7 +99,7 @@ def test_no_key_is_on_disk_and_a_resumed_run_has_fresh_ones(
 
     secrets = before | after | private_keys
     names = {path.name for path in folder.rglob("*")}
-    assert {"checkpoint-000000003.safetensors", "model.safetensors", "result.json"} <= names
+    assert {"checkpoint-000000003.safetensors", "weights.safetensors", "result.json"} <= names
     assert holding(folder, secrets) == []
     write_state(folder / "party-1" / "leak", first.passive[0].memory())  # the search can find them
     assert holding(folder, secrets) == ["party-1/leak"]

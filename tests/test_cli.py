@@ -39,7 +39,7 @@ def metrics_of(folder: Path) -> list[dict[str, Any]]:
 
 
 def weights_of(folder: Path) -> list[bytes]:
-    return [(folder / name / "model.safetensors").read_bytes() for name in NAMES]
+    return [(folder / name / "model/weights.safetensors").read_bytes() for name in NAMES]
 
 
 def trained(out: Path, *flags: str) -> Path:
@@ -113,11 +113,11 @@ def test_folders_and_weights(default_run: Path) -> None:
     }
     for name in NAMES:
         assert (default_run / name).stat().st_mode & 0o777 == 0o700
-        weights = load_file(default_run / name / "model.safetensors")
+        weights = load_file(default_run / name / "model/weights.safetensors")
         assert len(weights) > 3
         assert all(array.size for array in weights.values())
     files = [p for p in default_run.rglob("*") if p.is_file()]
-    assert {p.suffix for p in files} == {".toml", ".jsonl", ".json", ".safetensors"}
+    assert {p.suffix for p in files} == {".toml", ".jsonl", ".json", ".md", ".safetensors"}
     assert not any(p.read_bytes()[:2] in (b"\x80\x04", b"\x80\x02", b"PK") for p in files)
 
 

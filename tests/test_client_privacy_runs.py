@@ -42,7 +42,7 @@ from vfl_flower.runs import RunFolder
 NOISING = [name for name, method in METHODS.items() if method.noises and not method.maps]
 """Methods with an upload for each batch; those with maps have tests of their own."""
 
-ROWS = np.arange(20, dtype=np.int32)
+ROWS, NONCE = np.arange(20, dtype=np.int32), np.zeros(8, np.uint8)
 STEPS, EVALUATIONS = 14, 3  # two epochs of seven batches; two of the validation rows, one of test
 
 each_method = pytest.mark.parametrize("method", NOISING)
@@ -149,7 +149,7 @@ def test_without_noise_uploads_are_what_they_are(method: str, tmp_path: Path) ->
     x = torch.rand(3, 2)
     assert party.privacy.upload(x) is x
     assert not any(tmp_path.rglob("uploads"))
-    assert party.fit([], {"exchange": 1, "phases": "save", "arrays": "0"})[2] == {}
+    assert asked(party, 1, "save", NONCE)[2] == {}
 
 
 def result_of(folder: Path) -> dict[str, Any]:
@@ -307,7 +307,7 @@ def test_training_ends_before_the_target_is_exceeded(method: str, tmp_path: Path
     assert 0 < result["test_accuracy"]["active"] < 1
     assert result["epsilon"] <= 6 < epsilon_of(2.0, sent.total() + 2, 1e-5, "rdp")
     for name in ("active", "party-1", "party-3"):
-        assert (tmp_path / "run" / name / "model.safetensors").exists()
+        assert (tmp_path / "run" / name / "model/weights.safetensors").exists()
     assert list((tmp_path / "run" / "party-1").glob(f"checkpoint-*{result['steps']}.safetensors"))
 
 
@@ -375,7 +375,7 @@ def test_a_result_that_is_lost_costs_nothing_to_have_again(
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(RunFolder, "write_result", killed)
         Sitting(cfg, out).run()
-    weights = {path: path.read_bytes() for path in out.rglob("model.safetensors")}
+    weights = {path: path.read_bytes() for path in out.rglob("weights.safetensors")}
     Sitting(cfg, out).run()
     assert counts_in(out) == [Counts(training=STEPS, evaluation=EVALUATIONS)] * 3
     assert len(weights) == 4
@@ -483,9 +483,9 @@ def test_an_upload_counts_for_one_request(tmp_path: Path, monkeypatch: pytest.Mo
 @each_method
 def test_keys_and_upkeep_need_no_noise(method: str, tmp_path: Path) -> None:
     party = build_passive(configured(method, blinding="auto"), 0, tmp_path)
-    names = ["save", *(["public_key"] if METHODS[method].blinds else [])]
-    for exchange, name in enumerate(names, 1):
-        assert "error" not in asked(party, exchange, name)[2]
+    assert "error" not in asked(party, 1, "save", NONCE)[2]
+    if METHODS[method].blinds:
+        assert "error" not in asked(party, 2, "public_key")[2]
     assert party.privacy.counts().total() == 0
 
 

@@ -41,6 +41,7 @@ from vfl_flower.local import LocalProxy, serve
 from vfl_flower.passive import PassiveParty, PhaseMethod
 
 TRAIN = 1294  # digits: 1797 rows, a fifth of them test, a tenth of the rest validation
+NONCE = np.zeros(8, np.uint8)
 SIZES = [BATCH] * (TRAIN // BATCH) + [TRAIN % BATCH]
 STEPS = EPOCHS * len(SIZES)
 
@@ -245,7 +246,7 @@ def test_exchange_counter_must_grow(method: str, tmp_path: Path) -> None:
     config: dict[str, Scalar] = {"exchange": 5, "phases": "public_key", "arrays": "0"}
     rows: list[Array] = []
     if "public_key" not in party._phases:  # it answers anew each time it is asked
-        phase, rows = "save", []
+        phase, rows = "save", [NONCE]
         if method_of(method).maps:
             phase, rows = "embed_only", [np.arange(5, dtype=np.int32)]
         elif not method_of(method).alone:
@@ -259,7 +260,7 @@ def test_exchange_counter_must_grow(method: str, tmp_path: Path) -> None:
         metrics = request(party, exchange, "restore")
         assert metrics["error"] == "ProtocolError"
         assert "comes after exchange 5" in metrics["message"]
-    assert request(party, 6, "save") == {}
+    assert request(party, 6, "save", NONCE) == {}
 
 
 # What travels ---------------------------------------------------------------------------------

@@ -66,14 +66,14 @@ def finished(process: "subprocess.Popen[str]") -> str:
 def weights(deployment: Deployment, name: str) -> list[bytes]:
     """Return every party's weights, each from its own state folder."""
     roots = [deployment.folder / root for root in ("active", "party-1", "party-2", "party-3")]
-    files = [r / name / member_name(k) / "model.safetensors" for k, r in enumerate(roots)]
+    files = [r / name / member_name(k) / "model/weights.safetensors" for k, r in enumerate(roots)]
     return [file.read_bytes() for file in files]
 
 
 def local_weights(folder: Path, epochs: int) -> list[bytes]:
     """Return the weights of the same run on the local carrier."""
     assert run([*FLAGS, "--epochs", str(epochs), "--out", str(folder)]) == 0
-    return [(folder / member_name(k) / "model.safetensors").read_bytes() for k in range(4)]
+    return [(folder / member_name(k) / "model/weights.safetensors").read_bytes() for k in range(4)]
 
 
 def result(deployment: Deployment, name: str) -> dict[str, Any]:
@@ -222,7 +222,7 @@ def test_own_networks_and_pinned_identities(deployment: Deployment, tmp_path: Pa
     assert result(deployment, "own")["unprotected"] == [READABLE], log
     for k in (1, 2, 3):
         folder = deployment.folder / f"party-{k}" / "own" / f"party-{k}"
-        assert "first.weight" in load_file(folder / "model.safetensors")
+        assert "first.weight" in load_file(folder / "model/weights.safetensors")
     public = finished(streaming(deployment, f'{config} party-randomness="public"'))
     assert "this party pins identities" in public
 

@@ -152,7 +152,7 @@ def result_of(folder: Path) -> dict[str, Any]:
 
 def assert_same(ours: Path, theirs: Path) -> None:
     for name in NAMES:
-        a, b = (folder / name / "model.safetensors" for folder in (ours, theirs))
+        a, b = (folder / name / "model/weights.safetensors" for folder in (ours, theirs))
         assert a.read_bytes() == b.read_bytes(), name
     results = [result_of(folder) for folder in (ours, theirs)]
     keys = ("test_accuracy", "validation_accuracy", "counting_step", "ended_by", "steps")
@@ -172,7 +172,7 @@ def test_a_stopped_run_ends_like_one_that_was_not(method: str, tmp_path: Path) -
             Sitting(cfg, stopped).run(stop_at=moment)
     Sitting(cfg, stopped).run()
     assert_same(stopped, whole)
-    saved = [load_file(whole / name / "model.safetensors") for name in NAMES]
+    saved = [load_file(whole / name / "model/weights.safetensors") for name in NAMES]
     assert differing(saved, weights) == []
     assert result_of(whole)["counting_step"] == evaluation.step
     assert result_of(whole)["validation_accuracy"] == evaluation.validation_accuracy
@@ -207,7 +207,7 @@ def test_a_killed_party_has_its_best_weights_again(
     assert left == []
     assert facts["returns_to_a_checkpoint"] == len(moments)
     folders = [tmp_path / "active", *(tmp_path / f"node{k}/one/party-{k + 1}" for k in range(3))]
-    saved = [load_file(folder / "model.safetensors") for folder in folders]
+    saved = [load_file(folder / "model/weights.safetensors") for folder in folders]
     assert differing(saved, best(free("splitnn"))[1]) == []
 
 

@@ -354,12 +354,12 @@ def leave_out(run: Path) -> None:
 
 
 def cut(run: Path) -> None:
-    path = run / "party-2" / "model.safetensors"
+    path = run / "party-2" / "model/weights.safetensors"
     path.write_bytes(path.read_bytes()[:100])
 
 
 def exchange(run: Path) -> None:
-    shutil.copy(run / "active" / "model.safetensors", run / "party-2")
+    shutil.copy(run / "active" / "model/weights.safetensors", run / "party-2" / "model")
 
 
 @pytest.mark.parametrize(
@@ -367,9 +367,9 @@ def exchange(run: Path) -> None:
     [
         (forget, "holds no run"),
         (unfinish, "is not complete; resume it first"),
-        (leave_out, "party-2/model.safetensors is missing; the folders of all parties"),
-        (cut, "party-2/model.safetensors is missing or damaged"),
-        (exchange, "party-2/model.safetensors does not fit the network of party-2"),
+        (leave_out, "party-2/model/weights.safetensors is missing; the folders of all parties"),
+        (cut, "party-2/model/weights.safetensors is missing or damaged"),
+        (exchange, "missing or damaged, or another run's or party's"),
     ],
 )
 def test_a_run_that_cannot_be_read_is_refused(

@@ -63,7 +63,7 @@ def test_a_run_that_broke_in_its_first_epoch_hands_labels_out_again(tmp_path: Pa
     Sitting(CFG, tmp_path / "broken").run()
     for name in ("active", "party-1", "party-2", "party-3"):
         ours, theirs = (tmp_path / run / name for run in ("broken", "whole"))
-        weights = "model.safetensors"
+        weights = "model/weights.safetensors"
         assert (ours / weights).read_bytes() == (theirs / weights).read_bytes(), name
 
 

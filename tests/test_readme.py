@@ -165,6 +165,7 @@ def test_flags_exist(page: Path) -> None:
         "--noise",
         "--retrain",
         "--tsne",
+        "--rows",
     }
     assert flags_named(page) - others <= FLAGS
 
@@ -259,7 +260,7 @@ def test_example_trains_alike_on_both_carriers(example: str, tmp_path: Path) -> 
     run_local(active, [build_passive(cfg, k, live) for k in range(cfg.parties - 1)])
     run_amnesiac(build_active(cfg, rebuilt), lambda k: build_passive(cfg, k, rebuilt))
 
-    weights = sorted(path.relative_to(live) for path in live.rglob("model.safetensors"))
+    weights = sorted(path.relative_to(live) for path in live.rglob("weights.safetensors"))
     assert len(weights) == cfg.parties
     for path in weights:
         assert (live / path).read_bytes() == (rebuilt / path).read_bytes(), path

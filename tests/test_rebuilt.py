@@ -14,13 +14,13 @@ from torch import Tensor
 from tests.networks import register
 from tests.reference import joint_easter
 from vfl_flower.build import build_active, build_passive
-from vfl_flower.checkpoint import WEIGHTS
 from vfl_flower.codec import decode
 from vfl_flower.config import RunConfig
 from vfl_flower.endpoint import ARRAYS, Endpoint
 from vfl_flower.local import run_amnesiac, run_local, serve
 from vfl_flower.losses import LOSSES
 from vfl_flower.member import Member
+from vfl_flower.model import MODEL, WEIGHTS
 from vfl_flower.passive import PassiveParty
 
 TINY = RunConfig(models="mlp", epochs=2, batch_size=300, embedding_dim=12)  # 5 steps an epoch
@@ -172,7 +172,7 @@ def test_checkpoint_and_weights_hold_the_buffers(nets: str, tmp_path: Path) -> N
     active = build_active(cfg, tmp_path)
     run_amnesiac(active, lambda k: build_passive(cfg, k, tmp_path))
     names = ["active", "party-1", "party-2", "party-3"]
-    saved = [load_file(tmp_path / name / WEIGHTS) for name in names]
+    saved = [load_file(tmp_path / name / MODEL / WEIGHTS) for name in names]
     assert any("running_mean" in name for name in saved[1])
     assert differing(saved, live(cfg)) == []
 

@@ -61,7 +61,7 @@ def lines_of(folder: Path) -> list[dict[str, Any]]:
 
 def assert_same_run(ours: Path, theirs: Path) -> None:
     for name in NAMES:
-        a, b = (folder / name / "model.safetensors" for folder in (ours, theirs))
+        a, b = (folder / name / "model/weights.safetensors" for folder in (ours, theirs))
         assert a.read_bytes() == b.read_bytes(), name
     assert lines_of(ours) == lines_of(theirs)
     results = [json.loads((folder / "result.json").read_text()) for folder in (ours, theirs)]
@@ -126,7 +126,7 @@ def test_killed_between_the_parties_checkpoints(whole: Path, tmp_path: Path) -> 
     shutil.copytree(whole, out)
     (out / "result.json").unlink()
     for name in NAMES:
-        (out / name / "model.safetensors").unlink()
+        (out / name / "model/weights.safetensors").unlink()
     last = steps_kept(out / "active")
     assert last == [STEPS - PER_EPOCH, STEPS]
     checkpoint_path(out / "active", STEPS).unlink()
@@ -178,7 +178,9 @@ def test_stopped_runs_equal_an_unbroken_one(stops: list[int], every: int, tmp_pa
         assert steps_kept(tmp_path / "broken" / "active")[-1] == step
     Sitting(cfg, tmp_path / "broken").run()
     for name in NAMES:
-        paths = [tmp_path / out / name / "model.safetensors" for out in ("unbroken", "broken")]
+        paths = [
+            tmp_path / out / name / "model/weights.safetensors" for out in ("unbroken", "broken")
+        ]
         assert paths[0].read_bytes() == paths[1].read_bytes(), name
     lines = [lines_of(tmp_path / out) for out in ("unbroken", "broken")]
     for line in [*lines[0], *lines[1]]:

@@ -150,7 +150,7 @@ def test_carriers_equal_local_bit_for_bit(
     flags = ["--epochs", "2", "--batch-size", "256", "--embedding-dim", "16", "--bounds", "off"]
     assert run([*flags, "--models", models, "--out", str(here)]) == 0
     for place in range(4):
-        ours, theirs = (p / member_name(place) / "model.safetensors" for p in (here, there))
+        ours, theirs = (p / member_name(place) / "model/weights.safetensors" for p in (here, there))
         assert ours.read_bytes() == theirs.read_bytes(), member_name(place)
     local, carried = (json.loads((p / "result.json").read_text()) for p in (here, there))
     assert (local.pop("carrier"), carried.pop("carrier")) == ("local", carrier)

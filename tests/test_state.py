@@ -23,9 +23,9 @@ from vfl_flower.state import (
     pack,
     read_state,
     unpack,
+    weights_to_bytes,
     write_atomically,
     write_state,
-    write_weights,
 )
 
 FEWER = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
@@ -227,7 +227,7 @@ def test_a_damaged_skeleton_is_a_run_error(skeleton: str | None, tmp_path: Path)
 
 def test_weights_load_into_the_same_network_by_any_reader(tmp_path: Path) -> None:
     net = torch.nn.Linear(3, 2)
-    write_weights(tmp_path / "model.safetensors", net.state_dict())
+    (tmp_path / "weights.safetensors").write_bytes(weights_to_bytes(net.state_dict()))
     twin = torch.nn.Linear(3, 2)
-    twin.load_state_dict(load_file(tmp_path / "model.safetensors"))
+    twin.load_state_dict(load_file(tmp_path / "weights.safetensors"))
     assert torch.equal(net.weight, twin.weight)

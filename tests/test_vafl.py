@@ -39,7 +39,7 @@ def test_weights_start_alike_and_are_learnt(parties: int) -> None:
 def test_weights_are_in_the_result_and_in_the_model(tmp_path: Path) -> None:
     sitting = Sitting(CFG, tmp_path / "run")
     sitting.run()
-    model = load_file(tmp_path / "run" / "active" / "model.safetensors")
+    model = load_file(tmp_path / "run" / "active" / "model/weights.safetensors")
     figures = sitting.active.figures()
     assert model["aggregation_weights"].tolist() == list(figures.values())
 

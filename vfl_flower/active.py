@@ -1,5 +1,6 @@
 """The active party: runs a `Protocol` generator as a Flower `Strategy`."""
 
+import secrets
 import time
 from abc import abstractmethod
 from array import array
@@ -23,6 +24,7 @@ from vfl_flower.exchange import Ask, Protocol, Replies, Request
 from vfl_flower.ledger import Ledger
 from vfl_flower.losses import loss_of
 from vfl_flower.member import Member
+from vfl_flower.model import NONCE
 from vfl_flower.observer import Observer
 from vfl_flower.privacy.budget import budget_of
 from vfl_flower.privacy.supervision import Supervision
@@ -74,8 +76,12 @@ class ActiveParty(Member, Strategy):
         Seconds to wait for the parties at the next roll call.
     latencies : array of float
         Seconds of each exchange of this sitting, the parties' and the own work included.
+    task : callable
+        The protocol that begins when the roll is called: training, unless it is set.
     begun : bool
         Whether an earlier sitting began this run.
+    nonce : str
+        What tells this run from all others: random hex digits, the same in every sitting.
     stop : bool
         Set it, from a signal handler, say, to end after the step in hand with a checkpoint.
     """
@@ -103,6 +109,8 @@ class ActiveParty(Member, Strategy):
         self.progress = Progress()
         self.resume_from: int | None = None
         self.exchange = 0
+        self.nonce = secrets.token_hex(NONCE)
+        self.task: Callable[[], Protocol] = self._sitting
         self.stop, self.begun = False, False
         self.patience = self.cfg.party_timeout
         self._worker, self._busy = Worker(), False
@@ -120,6 +128,11 @@ class ActiveParty(Member, Strategy):
         """Which loss it goes down: the run's, or the method's own, or a regression's."""
         usual = "mean-squared-error" if self.target.task == REGRESSION else self.default_loss
         return self.cfg.loss or usual
+
+    @property
+    def takes(self) -> str:
+        """What its decision net takes: an embedding, or what `top` says."""
+        return self.top or "embedding"
 
     @property
     def epoch(self) -> int:
@@ -178,7 +191,7 @@ class ActiveParty(Member, Strategy):
         self.roster: Roster = roll_call(
             client_manager, self.cfg.parties - 1, self.facts(), self.patience
         )
-        self._driver = Driver(self._sitting(), len(self.roster))
+        self._driver = Driver(self.task(), len(self.roster))
         return NO_PARAMETERS
 
     def configure_fit(

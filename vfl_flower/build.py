@@ -24,6 +24,9 @@ from vfl_flower.registry import METHODS
 from vfl_flower.tensorboard import require_tensorboard
 from vfl_flower.training import steps_per_epoch
 
+UNKNOWN = -1
+"""In the place of every label of a party that has none: no class, so that none can be learnt."""
+
 
 def build_member(
     cfg: RunConfig,
@@ -143,8 +146,10 @@ def _take_weights(cfg: RunConfig, place: int, net: nn.Module) -> None:
         load_weights(net.embed, Path(weights))  # type: ignore[arg-type]
 
 
-def build_active(cfg: RunConfig, folder: Path | None = None) -> ActiveParty:
-    """Build the active party of a run; see `build_member` for the errors."""
+def build_active(
+    cfg: RunConfig, folder: Path | None = None, *, labelled: bool = True
+) -> ActiveParty:
+    """Build the active party of a run, or one without labels; see `build_member` for the errors."""
     if cfg.tensorboard:
         require_tensorboard()
     strategy, _ = METHODS[cfg.method].load()
@@ -153,10 +158,11 @@ def build_active(cfg: RunConfig, folder: Path | None = None) -> ActiveParty:
     folder = folder and folder / member_name(0)
     layers = cfg.top_layers or strategy.layers
     member = build_member(cfg, 0, x, folder, top=strategy.top, layers=layers)
-    labels = labels_of(cfg)
+    labels = labels_of(cfg) if labelled else torch.full((len(x),), UNKNOWN)
     if len(labels) != len(x):
         raise DataError(f"active: {len(labels)} labels for {len(x)} rows of columns")
-    rows["train"] = _thinned(cfg, rows["train"], labels)
+    if labelled:
+        rows["train"] = _thinned(cfg, rows["train"], labels)
     party: ActiveParty = strategy(member, labels, rows)
     return party
 

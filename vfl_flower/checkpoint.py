@@ -13,12 +13,12 @@ from torch import Tensor
 from vfl_flower.config import RunConfig, differences
 from vfl_flower.errors import ConfigError, RunError
 from vfl_flower.member import Member
+from vfl_flower.model import nonce_of, write_model
 from vfl_flower.names import member_name
 from vfl_flower.passive import Part, phase
-from vfl_flower.state import State, read_state, write_state, write_weights
+from vfl_flower.state import State, read_state, write_state
 
 KEPT = 2
-WEIGHTS = "model.safetensors"
 
 
 def checkpoint_path(folder: Path, step: int) -> Path:
@@ -95,7 +95,7 @@ def read_checkpoint(member: Member, step: int) -> State:
 
 
 class Keeper(Part):
-    """A passive party's end of checkpoints, of the best weights and of the final ones."""
+    """A passive party's end of checkpoints, of the best weights and of the model folder."""
 
     name = "keeper"
 
@@ -131,6 +131,7 @@ class Keeper(Part):
         self.party.take_best()
 
     @phase(training=False)
-    def save(self) -> None:
-        """Write the network's weights."""
-        write_weights(folder_of(self.party) / WEIGHTS, self.party.net.state_dict())
+    def save(self, nonce: Tensor) -> None:
+        """Write the model folder, with the run's nonce: (8,) uint8 ->."""
+        told = nonce_of(nonce)
+        write_model(folder_of(self.party), self.party, told, self.party.privacy.epsilon())

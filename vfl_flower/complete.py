@@ -3,20 +3,19 @@
 The folders of all parties must be in one place, as a simulation has them.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from vfl_flower.active import ActiveParty
 from vfl_flower.build import build_active, build_passive
-from vfl_flower.checkpoint import WEIGHTS
 from vfl_flower.config import UNNOISED
 from vfl_flower.errors import RunError
 from vfl_flower.member import Member
+from vfl_flower.model import WEIGHTS, load_model, model_of
 from vfl_flower.names import member_name
 from vfl_flower.passive import PassiveParty
 from vfl_flower.runs import RunFolder
-from vfl_flower.state import read_weights
 
 
 def result_of(folder: RunFolder) -> dict[str, Any]:
@@ -30,13 +29,25 @@ def result_of(folder: RunFolder) -> dict[str, Any]:
     result = folder.result()
     if result is None:
         raise RunError(f"{folder.path} is not complete; resume it first")
-    for place in range(folder.cfg.parties):
-        if not _weights_of(folder, place).is_file():
-            raise RunError(
-                f"{_weights_of(folder, place)} is missing; the folders of all parties must be in "
-                "one place, as a simulation has them"
-            )
+    check_models(folder)
     return result
+
+
+def check_models(folder: RunFolder) -> None:
+    """Refuse a run of which a party's model folder is not there.
+
+    Raises
+    ------
+    RunError
+        Says which.
+    """
+    for place in range(folder.cfg.parties):
+        path = model_of(folder.path / member_name(place)) / WEIGHTS
+        if not path.is_file():
+            raise RunError(
+                f"{path} is missing; the folders of all parties must be in one place, as a "
+                "simulation that is complete has them"
+            )
 
 
 def parties_of(folder: RunFolder) -> tuple[ActiveParty, list[PassiveParty]]:
@@ -53,20 +64,28 @@ def parties_of(folder: RunFolder) -> tuple[ActiveParty, list[PassiveParty]]:
     cfg = replace(folder.cfg, tensorboard=False, **unnoised)
     active = build_active(cfg)
     passive = [build_passive(cfg, index) for index in range(cfg.parties - 1)]
-    for member in (active, *passive):
-        _load(member, _weights_of(folder, member.place))
+    load_models(folder, (active, *passive))
     active.use_threads()
     return active, passive
 
 
-def _weights_of(folder: RunFolder, place: int) -> Path:
-    return folder.path / member_name(place) / WEIGHTS
+def load_models(folder: RunFolder, members: Sequence[Member]) -> None:
+    """Give the parties of a run what their model folders hold, in evaluation mode.
 
-
-def _load(member: Member, path: Path) -> None:
-    try:
-        member.net.load_state_dict(read_weights(path))
-    except RuntimeError as error:
+    Raises
+    ------
+    RunError
+        If a model folder is missing or damaged, or not of this run and this party.
+    """
+    runs = {}
+    for member in members:
         name = member_name(member.place)
-        raise RunError(f"{path} does not fit the network of {name}: it is another run's") from error
-    member.net.eval()
+        runs[name] = load_model(folder.path / name, member, folder.cfg)
+        member.net.eval()
+    first, *others = runs
+    for name in others:
+        if runs[name] != runs[first]:
+            raise RunError(
+                f"{model_of(folder.path / name)} is of run {runs[name]}, and that of {first} of "
+                f"run {runs[first]}; put those of one run there"
+            )

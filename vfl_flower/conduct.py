@@ -5,7 +5,6 @@ import platform
 from collections.abc import Callable
 from typing import Any
 
-import flwr
 import numpy as np
 import torch
 
@@ -15,7 +14,6 @@ from vfl_flower.device import described
 from vfl_flower.errors import ConfigError
 from vfl_flower.evaluations import MetricsFile
 from vfl_flower.ledger import DOWN, UP
-from vfl_flower.member import code_digest
 from vfl_flower.metrics import guess
 from vfl_flower.observer import Observer, Observers
 from vfl_flower.privacy.supervision import label_report
@@ -23,6 +21,7 @@ from vfl_flower.protections import protections
 from vfl_flower.runs import RunFolder
 from vfl_flower.tensorboard import TensorBoard
 from vfl_flower.training import end_of
+from vfl_flower.versions import versions
 
 Carry = Callable[[ActiveParty], dict[str, Any] | None]
 """Runs the active party's protocol to its end over some carrier, of which it may return facts."""
@@ -149,10 +148,7 @@ def result_of(active: ActiveParty, carrier: str) -> dict[str, Any]:
         "device": described(active.x.device),
         "threads": cfg.threads,
         "environment": {
-            "code": code_digest(),
-            "python": platform.python_version(),
-            "torch": torch.__version__,
-            "flwr": flwr.__version__,
+            **versions(),
             "platform": platform.platform(),
             "cores": os.cpu_count(),
         },

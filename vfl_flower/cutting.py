@@ -78,7 +78,7 @@ def _try(cfg: RunConfig, classifier: nn.Sequential, shape: Shape) -> None:
     """Try what stands behind the cut on maps of zeros, if it is a user's own."""
     if ":" not in cfg.listed_model(0):
         return
-    classes = DATASETS[cfg.dataset].classes
+    classes = classes_of(cfg, 0)
     logits = shapes_through(classifier, shape)[-1]
     if logits != (classes,):
         raise NetworkError(

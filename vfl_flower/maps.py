@@ -57,7 +57,7 @@ class Maps:
     def lacking(self, rows: Array) -> Array:
         """Return those of some rows, (B,), that have not come as they are, in view 0."""
         slots = self.slots[0, torch.from_numpy(rows)]
-        lacking: Array = rows[(self.sums[slots] == NOTHING).numpy()]
+        lacking: Array = rows[((slots < 0) | (self.sums[slots] == NOTHING)).numpy()]
         return lacking
 
     def put(self, view: int, rows: Tensor, maps: Tensor) -> None:

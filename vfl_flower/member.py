@@ -75,6 +75,8 @@ class Member:
     best: dict[str, Tensor] = field(default_factory=dict)
 
     remembers: ClassVar[tuple[str, ...]] = ("net", "descent", "randomness", "best")
+    predicts_with: ClassVar[tuple[str, ...]] = ()
+    """Tensors that it predicts with beside its network, by their attributes' names."""
 
     @property
     def parties(self) -> int:
@@ -84,6 +86,11 @@ class Member:
     def durable(self) -> State:
         """Return what a checkpoint holds: all that `remembers` names, and no keys."""
         return {name: state_of(getattr(self, name)) for name in self.remembers}
+
+    @property
+    def takes(self) -> str:
+        """What its decision net takes: an embedding, unless its method says otherwise."""
+        return "embedding"
 
     def recall(self, state: State) -> None:
         """Take a state back, attribute by attribute."""

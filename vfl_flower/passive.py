@@ -141,6 +141,11 @@ class PassiveParty(Member, NumPyClient):
         """The roster index, from 0."""
         return self.place - 1
 
+    @property
+    def takes(self) -> str:
+        """What its decision net takes: an embedding, or a map to make an image of."""
+        return "mirror" if self.mirrors else "embedding"
+
     # Flower's side ---------------------------------------------------------------------------
 
     def get_properties(self, config: dict[str, Scalar]) -> dict[str, Scalar]:

@@ -149,23 +149,23 @@ def write_state(path: Path, state: State) -> None:
     write_atomically(path, save(tensors, metadata={"state": skeleton}))
 
 
-def write_weights(path: Path, weights: Mapping[str, Tensor]) -> None:
-    """Write a network's weights under their plain names, as any safetensors reader expects."""
-    write_atomically(path, save({name: each.contiguous() for name, each in weights.items()}))
+def weights_to_bytes(weights: Mapping[str, Tensor]) -> bytes:
+    """Return weights as a safetensors file has them, under their plain names."""
+    return save({name: each.contiguous() for name, each in weights.items()})
 
 
-def read_weights(path: Path) -> dict[str, Tensor]:
-    """Read what `write_weights` wrote.
+def weights_from_bytes(content: bytes) -> dict[str, Tensor]:
+    """Reverse `weights_to_bytes`.
 
     Raises
     ------
     RunError
-        If the file is missing or damaged.
+        If they are damaged.
     """
     try:
-        return load(path.read_bytes())
-    except (OSError, SafetensorError, KeyError, ValueError) as error:
-        raise RunError(f"{path} is missing or damaged: {error}") from error
+        return load(content)
+    except (SafetensorError, KeyError, ValueError) as error:
+        raise RunError(f"weights are damaged: {error}") from error
 
 
 def read_state(path: Path) -> State:

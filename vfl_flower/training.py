@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from vfl_flower.checkpoint import WEIGHTS, read_checkpoint, write_checkpoint
+from vfl_flower.checkpoint import read_checkpoint, write_checkpoint
 from vfl_flower.codec import Array
 from vfl_flower.config import RunConfig
 from vfl_flower.data.target import REGRESSION
@@ -20,11 +20,11 @@ from vfl_flower.errors import Interrupted, TrainingError
 from vfl_flower.exchange import Protocol, ask, tell
 from vfl_flower.ledger import DOWN, UP
 from vfl_flower.metrics import metrics_of, regression_metrics_of, score_of
+from vfl_flower.model import nonce_to_array, write_model
 from vfl_flower.names import member_name, party_name
 from vfl_flower.observer import Evaluation, Stage
 from vfl_flower.randomness import asked, batches
 from vfl_flower.registry import METHODS
-from vfl_flower.state import write_weights
 
 if TYPE_CHECKING:
     from vfl_flower.active import ActiveParty
@@ -152,6 +152,11 @@ class Progress:
         """What checkpoints are named by: the steps done, and whatever earlier stages counted."""
         return self.step + len(self.stages)
 
+    def judged(self) -> dict[str, dict[str, Any]]:
+        """Return what the predictions of the test rows are worth, by party."""
+        accuracies = self.test["accuracy"]
+        return {name: {"accuracy": accuracies[name], **self.metrics[name]} for name in accuracies}
+
     def elapsed(self) -> float:
         """Return the seconds spent so far, earlier sittings included."""
         return self.seconds + time.monotonic() - self.started
@@ -273,7 +278,7 @@ def affordable(party: "ActiveParty") -> bool:
 
 
 def finish(party: "ActiveParty") -> Protocol:
-    """Evaluate the test rows, once, and let every party write its final weights.
+    """Evaluate the test rows, once, and let every party write its model folder.
 
     A privacy budget may last for the test rows only once. So what they say is in a checkpoint
     before anything else is done, and a run that goes on from there does not ask them again.
@@ -286,8 +291,9 @@ def finish(party: "ActiveParty") -> Protocol:
         yield from _test(party)
         yield from checkpoint(party)
     if party.folder is not None:
-        yield ask("save", purpose="upkeep")
-        write_weights(party.folder / WEIGHTS, party.net.state_dict())
+        yield ask("save", nonce_to_array(party.nonce), purpose="upkeep")
+        epsilon = party.budget.worst(party.uploaded) if party.budget else None
+        write_model(party.folder, party, party.nonce, epsilon, party.progress.judged())
 
 
 def _test(party: "ActiveParty") -> Protocol:
@@ -361,22 +367,27 @@ def keep(party: "ActiveParty") -> Protocol:
 
 
 def predict(party: "ActiveParty", rows: Array) -> Protocol:
-    """Infer held-out rows, (N,), through the method's own protocol.
+    """Infer held-out rows, (N,), and look up their labels.
 
     Returns
     -------
     outputs : list of Tensor
-        Logits of each party, (N, C), the active one's first.
+        See `infer`.
     y : Tensor
         Labels, (N,).
     """
+    outputs = yield from infer(party, rows)
+    return outputs, party.y[torch.from_numpy(rows)]
+
+
+def infer(party: "ActiveParty", rows: Array) -> Protocol:
+    """Infer rows, (N,), through the method's own protocol: logits of each model, the own first."""
     size = party.cfg.eval_batch_size
     chunks: list[list[Tensor]] = []
     for start in range(0, len(rows), size):
         logits = yield from party.infer(rows[start : start + size])
         chunks.append([each.detach() for each in logits])
-    y = party.y[torch.from_numpy(rows)]
-    return [torch.cat(parts) for parts in zip(*chunks, strict=True)], y
+    return [torch.cat(parts) for parts in zip(*chunks, strict=True)]
 
 
 def judged(
@@ -405,6 +416,7 @@ def checkpoint(party: "ActiveParty") -> Protocol:
         progress.parties_mark, progress.parties_exchanges = progress.mark, exchanges
     state = party.durable() | {
         "exchange": party.exchange,
+        "nonce": party.nonce,
         "ledger": party.ledger.state_dict(),
         "step": progress.step,
         "stages": [stage.as_dict() for stage in progress.stages],
@@ -421,6 +433,7 @@ def checkpoint(party: "ActiveParty") -> Protocol:
 def restore(party: "ActiveParty", mark: int) -> Protocol:
     """Take all parties back to one checkpoint."""
     state = read_checkpoint(party, mark)
+    party.nonce = state.pop("nonce")
     party.progress.step, party.progress.seconds = state.pop("step"), state.pop("seconds")
     party.progress.losses = state.pop("losses")
     party.progress.stages = [Stage(**each) for each in state.pop("stages")]

@@ -81,6 +81,10 @@ class Budget:
             return math.inf
         return self.cost(counts.total())
 
+    def worst(self, uploaded: Mapping[str, Counts]) -> float:
+        """Return the largest epsilon of all parties."""
+        return max(map(self.epsilon, uploaded.values()))
+
     def cost(self, uploads: int) -> float:
         """Return what so many noised uploads cost."""
         return epsilon_of(self.sigma, uploads, self.cfg.dp_delta, self.cfg.dp_accountant)
@@ -94,7 +98,7 @@ class Budget:
             "clip": self.cfg.dp_clip,
             "delta": self.cfg.dp_delta,
             "accountant": self.cfg.dp_accountant,
-            "epsilon": written(max(map(self.epsilon, uploaded.values()))),
+            "epsilon": written(self.worst(uploaded)),
             "epsilon_training": max(self.cost(counts["training"]) for counts in uploaded.values()),
             "uploads": {name: dict(counts) for name, counts in uploaded.items()},
             "planned": dict(self.planned),

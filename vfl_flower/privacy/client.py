@@ -56,6 +56,10 @@ class ClientPrivacy(Part):
         """Return how many uploads have been counted so far; nothing if none is noised."""
         return self._uploads.counts() if self.budget else Counts()
 
+    def epsilon(self) -> float | None:
+        """Return what all uploads so far have cost; None if none is noised."""
+        return self.budget.epsilon(self.counts()) if self.budget else None
+
     def upload(self, x: Tensor, repeatable: bool = False) -> Tensor:
         """Make a reply to the request in hand out of something that depends on columns.
 

@@ -1,5 +1,6 @@
 """What teaches in the place of the labels, so that nothing else can leave the active party."""
 
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -105,17 +106,16 @@ class Supervision:
         C.
     loss : callable
         One of `LOSSES`.
-
-    Attributes
-    ----------
-    labels : Tensor
-        The true labels, (N,), int64; under label privacy, rows noised once, (N, C), float32.
     """
 
     def __init__(self, cfg: RunConfig, y: Tensor, classes: int, loss: Loss) -> None:
         self.noise = noise_of(cfg, classes)
-        self._loss, self.classes = matched(loss, self.noise), classes
-        self.labels = y if self.noise is None else self.noise.release(y)
+        self._loss, self.classes, self._true = matched(loss, self.noise), classes, y
+
+    @cached_property
+    def labels(self) -> Tensor:
+        """The true labels, (N,), int64; under label privacy, rows noised once, (N, C), float32."""
+        return self._true if self.noise is None else self.noise.release(self._true)
 
     def of(self, rows: Tensor) -> Tensor:
         """Return what teaches some rows, (B,) or (B, C)."""

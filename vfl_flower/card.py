@@ -1,0 +1,103 @@
+"""The card of a model folder: what the model is, how good, and who learns what. For people.
+
+It holds what its own party may know. Metrics come from labels, and are the active party's.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from vfl_flower.member import Member
+from vfl_flower.names import member_name
+from vfl_flower.privacy.supervision import label_report
+from vfl_flower.protections import protections
+from vfl_flower.versions import versions
+
+HEAD = """---
+library_name: vfl-flower
+tags:
+- vertical-federated-learning
+- {method}
+---
+"""
+FIGURES = {"accuracy": "accuracy", "auc": "AUC", "f1": "F1"}
+
+
+def card_of(
+    member: Member,
+    network: Mapping[str, Any],
+    nonce: str,
+    epsilon: float | None,
+    metrics: Mapping[str, Mapping[str, Any]],
+) -> str:
+    """Write the card, in Markdown.
+
+    Parameters
+    ----------
+    member : Member
+        The party whose model folder it is for.
+    network : mapping
+        What its network takes and gives.
+    nonce, epsilon, metrics
+        As for `model.write_model`.
+    """
+    cfg, name = member.cfg, member_name(member.place)
+    protected, unprotected = protections(cfg)
+    weights = sum(each.numel() for each in member.net.parameters())
+    facts = {
+        "run": nonce,
+        "method": cfg.method,
+        "data": f"{cfg.dataset}, {len(member.x):,} rows, dealt out by {cfg.dealt}",
+        "parties": f"{cfg.parties}, the active one included; {cfg.holders} hold columns",
+        "a row of this party": " x ".join(map(str, network["row"])) or "1",
+        "network": f"{network['name']}, {weights:,} weights",
+        "embedding": f"{network['embedding_dim']} numbers",
+        "decides on": network["decide"],
+        "classes": network["classes"],
+    }
+    sections = [
+        HEAD.format(method=cfg.method) + f"# {cfg.method} on {cfg.dataset}: the part of {name}",
+        "One party's part of a model. Predictions take all parties' parts and columns, unless "
+        "the method trains the active party alone.",
+        _table(("", ""), facts.items()),
+        *_results(metrics),
+        "## Privacy\n\nProtected:\n\n" + _listed(protected),
+        "Not protected:\n\n" + _listed(unprotected),
+        "Guaranteed:\n\n" + _listed(_epsilons(member, epsilon)),
+        "## Versions\n\n" + _table(("", ""), versions().items()),
+    ]
+    return "\n\n".join(sections) + "\n"
+
+
+def _results(metrics: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return the section of test metrics, where there are some."""
+    if not metrics:
+        return []
+    rows = [(name, *(_rounded(m[key]) for key in FIGURES)) for name, m in metrics.items()]
+    return ["## Test rows\n\n" + _table(("model of", *FIGURES.values()), rows)]
+
+
+def _rounded(number: float | None) -> str:
+    return "-" if number is None else f"{number:.4f}"
+
+
+def _epsilons(member: Member, epsilon: float | None) -> list[str]:
+    """Say what has been guaranteed, and what predictions add to it."""
+    said, labels = [], label_report(member.cfg)
+    if epsilon is not None:
+        said.append(
+            f"client-level epsilon {epsilon:.4g} at delta {member.cfg.dp_delta:g} when training "
+            "ended; each prediction adds to it"
+        )
+    if labels:
+        said.append(f"epsilon {labels['epsilon']:g} for each label of a training row")
+    return said
+
+
+def _listed(items: Sequence[str]) -> str:
+    return "\n".join(f"- {item}" for item in items) or "- nothing"
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a table in Markdown."""
+    ruled = [heads, ["---"] * len(heads), *rows]
+    return "\n".join("| " + " | ".join(map(str, row)) + " |" for row in ruled)

@@ -1,0 +1,1 @@
+"""Prediction with the model folders of a run."""
