@@ -107,6 +107,7 @@ def maps_of(member: Member, number: int, rows: Tensor) -> Tensor:
     return torch.cat(maps)
 
 
+@lru_cache(maxsize=1)  # once for all batches of an epoch
 def chosen(cfg: RunConfig, epoch: int, rows: int) -> Tensor:
     """Return which view of each row an epoch trains on: (N,) int64."""
     random = np.random.default_rng([cfg.seed, epoch, CHOICE])

@@ -7,6 +7,7 @@ from rich.table import Table
 from vfl_flower.audit.labels import Findings
 from vfl_flower.audit.likeness import Likeness
 from vfl_flower.audit.reconstruction import Findings as Reconstruction
+from vfl_flower.chain import written
 from vfl_flower.console import out, say
 
 
@@ -55,7 +56,7 @@ def print_reconstruction(runs: Sequence[Reconstruction]) -> None:
         table.add_section()
     out.print(table)
     for number, run in enumerate(runs, 1):
-        tile, sent = (" x ".join(map(str, shape)) for shape in (run.tile, run.map))
+        tile, sent = written(run.tile), written(run.map)
         say(
             f"{number}: {run.run}, maps of {sent} of tiles of {tile}; a decoder that learnt for "
             f"{run.epochs} epochs from {run.learnt} training rows, measured on {run.measured} test "

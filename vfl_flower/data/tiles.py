@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from flwr.common import Scalar
 from torch import Tensor
 
+from vfl_flower.chain import written
 from vfl_flower.config import RunConfig
 from vfl_flower.data.holdings import features_of
 from vfl_flower.errors import DataError
@@ -82,4 +83,4 @@ class Tiling:
 
 def tile_fact(x: Tensor) -> dict[str, Scalar]:
     """Return what a party says of its tiles at the roll call: all must be alike."""
-    return {"tiles of": " x ".join(map(str, x.shape[1:]))}
+    return {"tiles of": written(tuple(x.shape[1:]))}
