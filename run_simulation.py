@@ -1,10 +1,11 @@
 """Train a vertically federated model with all parties in this process: the main job.
 
-Without arguments: EASTER on scikit-learn's digits, one active and three passive parties. See
-``--help`` for every knob, and README.md for what the output means.
+It is ``python -m vfl_flower train`` in a file. Without arguments: EASTER on scikit-learn's digits,
+one active and three passive parties. See ``--help`` for every knob, and README.md for what the
+output means.
 """
 
 from vfl_flower.cli import main
 
 if __name__ == "__main__":
-    main()
+    main("train")

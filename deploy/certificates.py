@@ -4,13 +4,13 @@ The CA's certificate, ``ca.crt``, is what every SuperNode and every user of ``fl
 readable by their owner only. To renew, run it again: a CA that is there signs another certificate.
 """
 
-import argparse
 import ipaddress
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import click
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
@@ -23,8 +23,9 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from vfl_flower.cli import Parser, guarded
+from vfl_flower.cli import guarded
 from vfl_flower.errors import RunError
+from vfl_flower.options import FOLDER
 from vfl_flower.state import write_atomically
 
 CA_DAYS, SERVER_DAYS = 3650, 365
@@ -135,18 +136,18 @@ def _write_public(path: Path, content: bytes) -> None:
     path.chmod(0o644)
 
 
-def _run(arguments: Sequence[str]) -> None:
-    made = Parser(prog="python -m deploy.certificates", allow_abbrev=False)
-    made.add_argument("folder", type=Path, metavar="DIR")
-    made.add_argument("hosts", nargs="+", metavar="HOST", help="how the SuperLink is reached")
-    made.add_argument("--nodes", type=int, default=0, metavar="N", help="also make N node keys")
-    given: argparse.Namespace = made.parse_args(arguments)
-    make_ca(given.folder)
-    make_server(given.folder, given.hosts)
-    for k in range(given.nodes):
-        make_node_key(given.folder / f"node{k + 1}")
-    sys.stdout.write(f"made in {given.folder}\n")
+@click.command()
+@click.argument("folder", type=FOLDER, metavar="DIR")
+@click.argument("hosts", nargs=-1, required=True, metavar="HOST...")
+@click.option("--nodes", default=0, metavar="N", help="also make N node keys")
+def certificates(folder: Path, hosts: tuple[str, ...], nodes: int) -> None:
+    """Make in DIR what a SuperLink needs that is reached as any HOST."""
+    make_ca(folder)
+    make_server(folder, hosts)
+    for k in range(nodes):
+        make_node_key(folder / f"node{k + 1}")
+    click.echo(f"made in {folder}")
 
 
 if __name__ == "__main__":
-    sys.exit(guarded(lambda: _run(sys.argv[1:])))
+    sys.exit(guarded(certificates, "python -m deploy.certificates", sys.argv[1:]))

@@ -4,7 +4,6 @@ A SuperLink with TLS and SuperNode authentication, four SuperNodes, their certif
 on the spot; then ``flwr run . local-deployment``, its log, and the end of all that was started.
 """
 
-import argparse
 import os
 import shutil
 import signal
@@ -13,13 +12,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
+import click
+
 from deploy.certificates import make_ca, make_node_key, make_server
-from vfl_flower.cli import Parser, guarded
+from vfl_flower.cli import guarded
 from vfl_flower.errors import Interrupted, RunError
+from vfl_flower.options import FOLDER
 from vfl_flower.stopping import stopped_by
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -209,22 +210,26 @@ def _stop(number: int, frame: FrameType | None) -> None:
     raise Interrupted("what was started is being ended")
 
 
-def _run(arguments: Sequence[str]) -> None:
-    made = Parser(prog="python -m deploy.local", description=__doc__, allow_abbrev=False)
-    made.add_argument("--nodes", type=int, default=4, metavar="N", help="passive parties (4)")
-    made.add_argument("--run-config", default=SMALL, metavar="KNOBS", help="as for flwr run")
-    made.add_argument("--keep", type=Path, metavar="DIR", help="keep logs, keys and results there")
-    given: argparse.Namespace = made.parse_args(arguments)
-    folder = (given.keep or Path(tempfile.mkdtemp(prefix="vfl-flower-"))).absolute()
+@click.command()
+@click.option("--nodes", default=4, metavar="N", help="passive parties (default: 4)")
+@click.option("--run-config", default=SMALL, metavar="KNOBS", help="as for flwr run")
+@click.option("--keep", type=FOLDER, metavar="DIR", help="keep logs, keys and results there")
+def local(nodes: int, run_config: str, keep: Path | None) -> None:
+    """Make a whole deployment on this machine, for one run.
+
+    That is a SuperLink with TLS and SuperNode authentication on loopback, SuperNodes, their
+    certificates and keys; all of it ends with the run.
+    """
+    folder = (keep or Path(tempfile.mkdtemp(prefix="vfl-flower-"))).absolute()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
-        with stopped_by(_stop), Deployment(folder, given.nodes) as deployment:
-            if deployment.run(given.run_config):
+        with stopped_by(_stop), Deployment(folder, nodes) as deployment:
+            if deployment.run(run_config):
                 raise RunError("the run did not complete; its log is above")
     finally:
-        if not given.keep:
+        if not keep:
             shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":
-    sys.exit(guarded(lambda: _run(sys.argv[1:])))
+    sys.exit(guarded(local, "python -m deploy.local", sys.argv[1:]))

@@ -18,7 +18,7 @@ Learns
     Active: *every feature map H^k, in the clear*; nothing blinds them, for W_s needs each. With
     W_e^0, from which the others' extractors differ little, and tiles of its own, it can train a
     decoder that makes *pictures of the other parties' tiles* of them; the earlier the cut, the
-    better they are (``python -m vfl_flower.audit reconstruct``). Under client-level privacy each
+    better they are (``python -m vfl_flower audit reconstruct``). Under client-level privacy each
     upload is clipped and noised at party k. It learns how well each party's decoder does, too.
     Passive k: W_e^0, which was trained on the labels, and which rows there are. Nothing of a single
     row's label is sent. *Without label privacy W_e^0 tells of the labels what a trained network

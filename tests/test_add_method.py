@@ -7,9 +7,9 @@ import pytest
 import torch
 from flwr.app import RecordDict
 
+from tests.commands import train as run
 from tests.reference import members_of
 from vfl_flower.build import build_active, build_passive
-from vfl_flower.cli import run
 from vfl_flower.codec import decode
 from vfl_flower.config import RunConfig
 from vfl_flower.data import labels_of, rows_of

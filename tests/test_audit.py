@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.commands import audit as run
 from tests.sittings import Sitting
-from vfl_flower.audit.__main__ import run
 from vfl_flower.audit.labels import Finding, Findings, Stage, audit
 from vfl_flower.audit.recording import Recorder
 from vfl_flower.build import build_active, build_passive
@@ -141,7 +141,7 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["labels", "run", "--known", "0"], "--known must be at least 1"),
         (["labels", "run", "--known", "100000"], "no labels are left to attack"),
         (["labels", "run", "--at-most", "0"], "--at-most must be at least 1"),
-        (["columns", "run"], "invalid choice"),
+        (["columns", "run"], "No such command 'columns'"),
     ],
 )
 def test_command_refuses(

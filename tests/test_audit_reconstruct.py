@@ -14,8 +14,9 @@ import torch
 from PIL import Image
 from torch import Tensor
 
+from tests.commands import audit as run
+from tests.commands import train as simulate
 from tests.sittings import Sitting
-from vfl_flower.audit.__main__ import run
 from vfl_flower.audit.likeness import likeness
 from vfl_flower.audit.pictures import line
 from vfl_flower.audit.reconstruction import (
@@ -28,7 +29,6 @@ from vfl_flower.audit.reconstruction import (
 from vfl_flower.audit.table import print_reconstruction
 from vfl_flower.audit.wire import Wire
 from vfl_flower.build import build_active
-from vfl_flower.cli import run as simulate
 from vfl_flower.codec import Array
 from vfl_flower.complete import parties_of
 from vfl_flower.config import RunConfig
@@ -315,7 +315,7 @@ def test_runs_that_cannot_be_attacked_are_refused_and_nothing_is_written(
     [
         (["run", "--epochs", "0"], "--epochs must be at least 1"),
         (["run", "--epochs", "1", "--json", "run"], "run cannot be written"),
-        (["run", "--known", "3"], "unrecognized arguments"),
+        (["run", "--known", "3"], "No such option '--known'"),
         ([], "RUN"),
     ],
 )

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.commands import report
+from tests.commands import train as run
 from tests.contract import CASES, configured
 from tests.networks import register
 from tests.sittings import Sitting
@@ -14,14 +16,12 @@ from tests.test_rebuilt import configured as configured_nets
 from tests.test_rebuilt import differing, live, rebuilt
 from vfl_flower.bounds import bounds_of, configurations
 from vfl_flower.build import build_active, build_passive
-from vfl_flower.cli import run
 from vfl_flower.config import RunConfig
 from vfl_flower.errors import ConfigError, Interrupted, PartyError
 from vfl_flower.local import run_local
 from vfl_flower.node import run_config
 from vfl_flower.protections import GIVEN, POOLED, READABLE, SHARED, protections
 from vfl_flower.registry import ALIASES, METHODS
-from vfl_flower.report.__main__ import run as report
 
 TINY = ["--epochs", "2", "--batch-size", "300", "--embedding-dim", "8", "--models", "mlp"]
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import fields
@@ -10,10 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.shell_completion import ShellComplete
 from safetensors.numpy import load_file
 
-from vfl_flower.cli import run
+from tests.commands import inspect
+from tests.commands import train as run
+from vfl_flower.cli import COMPLETION, PROGRAM, program
+from vfl_flower.completion import VALUES
 from vfl_flower.config import RunConfig, kebab, read_toml
+from vfl_flower.errors import ConfigError
 from vfl_flower.nets import NETWORKS
 from vfl_flower.protections import CLEAR, MASKS, PRIVATE, PUBLIC, READABLE
 
@@ -70,7 +76,14 @@ def default_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_help_and_errors_wait_for_no_torch() -> None:
-    code = "import sys, vfl_flower.cli, vfl_flower.console; sys.exit('torch' in sys.modules)"
+    code = """
+import sys
+from vfl_flower.cli import COMMANDS, run
+
+ends = [run(["--help"]), *(run([name, "--help"]) for name in COMMANDS)]
+ends += [run([name, "--no-such"]) - 2 for name in COMMANDS]
+sys.exit(any(ends) or "torch" in sys.modules)
+"""
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=120, check=True)  # noqa: S603
 
 
@@ -174,19 +187,159 @@ def test_seeds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert summary["test_accuracy"][name]["mean"] == pytest.approx((a + b) / 2)
         assert summary["test_accuracy"][name]["std"] == pytest.approx(abs(a - b) / 2**0.5)
     assert "±" in capsys.readouterr().out
+    assert inspect([str(out)]) == 0
+    told = capsys.readouterr().out
+    assert "±" in told
+    assert "seed 5:" in told
+    assert "seed-6/party-3/model" in told
+    assert inspect([str(out), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["result"] == summary
     assert weights_of(trained(tmp_path / "six", "--seed", "6")) == weights_of(out / "seed-6")
 
 
+def test_json_is_all_that_a_program_reads(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = trained(tmp_path / "run", "--json")
+    shown = capsys.readouterr()
+    assert json.loads(shown.out) == result_of(out)
+    assert shown.out == (out / "result.json").read_text()
+    for text in ("epoch 2", "bytes on the wire", "saved in"):
+        assert text in shown.err
+    assert run(["--resume", str(out), "--json"]) == 0
+    again = capsys.readouterr()
+    assert again.out == shown.out
+    assert "was complete already" in again.err
+    assert run(["--resume", str(out), "--json", "--seed", "9"]) == 2
+    assert capsys.readouterr().out == ""
+    assert run(["--resume", str(out)]) == 0
+    assert "was complete already" in capsys.readouterr().out
+
+
+def test_inspect(default_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert inspect([str(default_run)]) == 0
+    told = capsys.readouterr().out
+    settings, rest = told.split("easter on digits", 1)
+    assert settings.startswith(f"{default_run}: complete")
+    rows = [line.split() for line in settings.splitlines() if line.startswith("│")]
+    assert ["│", "epochs", "│", "2", "│", "20", "│"] in rows
+    assert {row[1] for row in rows} <= {"epochs", "data-dir"} | {"│"}  # a long folder is folded
+    for text in ("bytes on the wire", "protected by pairwise masks", "UNPROTECTED"):
+        assert text in rest
+    for name in NAMES:
+        assert f"{name}/model" in rest
+
+
+def test_inspect_for_a_program(default_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert inspect([str(default_run), "--json"]) == 0
+    shown = capsys.readouterr()
+    told = json.loads(shown.out)
+    assert told["result"] == result_of(default_run)
+    assert RunConfig.from_mapping(told["config"]) == RunConfig.from_mapping(
+        read_toml(default_run / "config.toml")
+    )
+    assert shown.err == ""
+
+
+def test_inspect_tells_how_far_a_run_is(
+    default_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "run"
+    shutil.copytree(default_run, path)
+    (path / "result.json").unlink()
+    assert inspect([str(path)]) == 0
+    told = capsys.readouterr().out
+    assert f"{path}: not complete" in told
+    assert "seed 0: epoch 2 of 2, step 22, validation" in told
+    assert f"--resume {path}" in told
+    assert inspect([str(path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["result"] is None
+    (path / "config.toml").unlink()
+    assert inspect([str(path), "--json"]) == 2
+    assert capsys.readouterr().out == ""
+
+
+def test_ctrl_c_at_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(cfg: RunConfig) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("vfl_flower.simulation.start", interrupted)
+    assert run([]) == 130
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("interrupted: at once")
+
+
+@pytest.mark.parametrize(
+    ("words", "begun", "offered"),
+    [
+        ([], "tr", ["train"]),
+        (["audit"], "", ["labels", "reconstruct"]),
+        (["train"], "--model-", ["--model-transfer"]),
+        (["train", "--method"], "vimadmm_", ["vimadmm_j"]),
+        (["train", "--optimizers"], "adam,s", ["adam,sgd"]),
+        (["data", "show", "--dataset"], "wi", ["wine"]),
+        (["train", "--epochs"], "", []),
+    ],
+)
+def test_completion(words: list[str], begun: str, offered: list[str]) -> None:
+    shell = ShellComplete(program, {}, PROGRAM, COMPLETION)
+    assert [each.value for each in shell.get_completions(words, begun)] == offered
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        (["train", "--config"], "file"),
+        (["train", "--weights"], "file"),
+        (["train", "--resume"], "dir"),
+        (["train", "--out"], "dir"),
+        (["report"], "dir"),
+        (["identity", "make"], "file"),
+    ],
+)
+def test_shells_complete_paths(words: list[str], kind: str) -> None:
+    (only,) = ShellComplete(program, {}, PROGRAM, COMPLETION).get_completions(words, "x")
+    assert (only.value, only.type) == ("x", kind)
+
+
+def test_shells_are_answered_by_the_program_itself() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "vfl_flower"],
+        cwd=ROOT,
+        env=os.environ
+        | {COMPLETION: "bash_complete", "COMP_WORDS": f"{PROGRAM} insp", "COMP_CWORD": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert done.stdout.split() == ["plain,inspect"]
+
+
+def test_values_that_shells_offer_are_those_accepted() -> None:
+    """A value that nothing resembles is refused with all that there are."""
+    accepted = {}
+    for each in fields(RunConfig):
+        if isinstance(each.default, str):
+            try:
+                RunConfig.from_mapping({kebab(each.name): "?"})
+            except ConfigError as error:
+                _, told, known = str(error).partition("; known are ")
+                if told:
+                    accepted[each.name] = set(known.split(", "))
+    assert accepted == {name: set(values) for name, values in VALUES.items()}
+
+
 def test_help_lists_every_knob(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        run(["--help"])
-    assert ended.value.code == 0
+    assert run(["--help"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     for each in fields(RunConfig):
         assert f"--{kebab(each.name)}" in text
         assert f"{each.metadata['group']}:" in text
         assert f"(default: {each.default!r})" in text
-    for flag in ("--config", "--resume", "--seeds"):
+    for flag in ("--config", "--resume", "--seeds", "--json"):
         assert flag in text
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vfl_flower.cli import run
+from tests.commands import train as run
+from vfl_flower.cli import run as program
 from vfl_flower.config import RunConfig, read_toml
 from vfl_flower.data import DATASETS
 from vfl_flower.data.datasets import DataSet, Features
@@ -67,7 +68,7 @@ def refused(
         (["--bounds", "yes"], ["bounds", "'yes'"]),
         (["--epoch", "3"], ["--epoch", "--help"]),
         (["3"], ["3", "--help"]),
-        (["--epochs"], ["--epochs", "expected one argument"]),
+        (["--epochs"], ["--epochs", "requires an argument"]),
         (["--epochs", "many"], ["--epochs", "int", "'many'"]),
         (["--epochs", "1.5"], ["--epochs", "int", "'1.5'"]),
         (["--validation", "half"], ["--validation", "float", "'half'"]),
@@ -236,6 +237,31 @@ def test_diverging_unblinded_run_is_not_a_success(refused: Refusals) -> None:
     flags = [*TINY, "--models", "mlp", "--optimizers", "sgd", "--learning-rates", "1e30"]
     line = refused.line(*flags, "--blinding", "none", "--out", "run")
     assert "not finite" in line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        ([], ["Missing command", "vfl-flower --help"]),
+        (["trian"], ["'trian'", "did you mean 'train'", "vfl-flower --help"]),
+        (["audit", "columns"], ["'columns'", "labels, reconstruct", "vfl-flower audit --help"]),
+        (["inspect"], ["RUN", "vfl-flower inspect --help"]),
+        (["inspect", ""], ["RUN is empty"]),
+        (["inspect", "nowhere"], ["nowhere", "holds no run"]),
+        (["report", "nul\0byte"], ["cannot be found", "null"]),
+        (["train", "--jsn"], ["--jsn", "--json", "vfl-flower train --help"]),
+    ],
+)
+def test_the_program_refuses(
+    arguments: list[str], parts: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert program(arguments) == 2
+    shown = capsys.readouterr()
+    (line,) = shown.err.splitlines()
+    assert line.startswith("error: ")
+    for part in parts:
+        assert part in line
+    assert shown.out == ""
 
 
 def test_all_defaults_are_accepted() -> None:

@@ -17,8 +17,8 @@ import pytest
 from safetensors.numpy import load_file
 
 from deploy.local import CONNECTION, Deployment
+from tests.commands import train as run
 from vfl_flower.checkpoint import steps_kept
-from vfl_flower.cli import run
 from vfl_flower.identity import make_identity
 from vfl_flower.names import member_name
 from vfl_flower.protections import READABLE

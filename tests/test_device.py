@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import torch
 
+from tests.commands import train as run
 from tests.conftest import GPUS
 from vfl_flower.build import build_active, build_passive
-from vfl_flower.cli import run
 from vfl_flower.config import RunConfig
 from vfl_flower.device import described, device_of
 from vfl_flower.errors import ConfigError, NetworkError

@@ -12,6 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file
 
+from tests.commands import report
+from tests.commands import train as run
 from tests.contract import CARRIERS, Weights, carry, differing, passive_parties
 from tests.sittings import Sitting
 from tests.streams import FakeGrid
@@ -19,12 +21,10 @@ from tests.test_stream import kill, nodes
 from vfl_flower.active import ActiveParty
 from vfl_flower.bounds import bounds_of
 from vfl_flower.build import build_active, build_passive
-from vfl_flower.cli import run
 from vfl_flower.config import RunConfig
 from vfl_flower.errors import Interrupted
 from vfl_flower.local import run_local
 from vfl_flower.observer import Evaluation, Observer
-from vfl_flower.report.__main__ import run as report
 from vfl_flower.stream import opening
 from vfl_flower.stream.carry import run_stream
 from vfl_flower.training import Progress

@@ -11,10 +11,10 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
+from tests.commands import data
 from tests.tables import adult_row, write_adult
 from vfl_flower.config import RunConfig
 from vfl_flower.data import DATASETS, all_columns, columns_of, rows_of
-from vfl_flower.data.__main__ import run as data
 from vfl_flower.data.correlation import spearman
 from vfl_flower.data.datasets import DataSet
 from vfl_flower.data.encoding import encoded

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from PIL import Image
 from torch import Tensor
 
+from tests.commands import explain as run
+from tests.commands import train as simulate
 from tests.sittings import Sitting
-from vfl_flower.cli import run as simulate
 from vfl_flower.config import RunConfig
 from vfl_flower.data import columns_of, labels_of, rows_of
 from vfl_flower.data.encoding import noised
 from vfl_flower.errors import ConfigError, RunError
-from vfl_flower.explain.__main__ import run
 from vfl_flower.explain.figures import importance_of_pixels
 from vfl_flower.explain.importance import Findings, explain, told
 from vfl_flower.explain.summary import Choice, reduced
@@ -258,7 +258,7 @@ def test_command_draws_writes_and_trains(
     accuracies, out = {}, tmp_path / "out"
     for end in ("top", "bottom"):
         arguments = [str(runs / "strips"), "--out", str(out / end), "--retrain", f"{end}:50"]
-        arguments += ["--tsne", "party-1", "active", "--json", str(tmp_path / f"{end}.json")]
+        arguments += ["--tsne", "party-1,active", "--json", str(tmp_path / f"{end}.json")]
         assert run(arguments) == 0
         written = json.loads((tmp_path / f"{end}.json").read_text())
         accuracies[end] = written["retrained"]["accuracy"]
@@ -316,7 +316,7 @@ def test_a_result_that_is_not_met_is_told(copied: Path, capsys: pytest.CaptureFi
         (["--noise", "-1"], "--noise must be above 0"),
         (["--noise", "nan"], "--noise must be above 0"),
         (["--noise", "inf"], "--noise must be above 0"),
-        (["--noise", "much"], "invalid float value"),
+        (["--noise", "much"], "not a valid float"),
         (["--out", "out", "--retrain", "top:100"], "below 100, not 'top:100'"),
         (["--out", "out", "--retrain", ""], "below 100, not ''"),
         (["--retrain", "top:50"], "say where with --out"),
@@ -324,7 +324,7 @@ def test_a_result_that_is_not_met_is_told(copied: Path, capsys: pytest.CaptureFi
         (["--out", "out", "--tsne", "party-9"], "no party with columns is 'party-9'"),
         (["--out", "run"], "run exists and is not empty"),
         (["--out", "run/result.json"], "is a file"),
-        (["another"], "unrecognized arguments"),
+        (["another"], "unexpected extra argument"),
     ],
 )
 def test_what_cannot_be_done_is_refused_and_nothing_is_written(

@@ -15,11 +15,12 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from flwr.app import Context, RecordDict
 
 from tests.blinding import ROWS_I, SALT, TINY, agree, answer, client, public_keys, refusal, send
+from tests.commands import identity as run
 from vfl_flower.build import build_active, build_passive
 from vfl_flower.codec import Array
 from vfl_flower.config import RunConfig
 from vfl_flower.errors import BlindingError, ConfigError, IdentityError
-from vfl_flower.identity import Identity, fingerprint, make_identity, read_private, read_roster, run
+from vfl_flower.identity import Identity, fingerprint, make_identity, read_private, read_roster
 from vfl_flower.local import run_local
 from vfl_flower.node import identity_of
 from vfl_flower.passive import PassiveParty

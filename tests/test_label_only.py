@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.commands import data
+from tests.commands import train as run
 from tests.sittings import Sitting
 from vfl_flower.build import build_active
-from vfl_flower.cli import run
 from vfl_flower.config import RunConfig
 from vfl_flower.data import DATASETS, all_columns, columns_of
-from vfl_flower.data.__main__ import run as data
 from vfl_flower.errors import ConfigError, DataError, NetworkError
 from vfl_flower.registry import METHODS
 

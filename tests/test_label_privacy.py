@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn.functional import one_hot
 
+from tests.commands import train as run
 from tests.contract import CASES, Tap, method_of
 from tests.sittings import Sitting
 from vfl_flower.build import build_active, build_passive
-from vfl_flower.cli import run
 from vfl_flower.config import RunConfig
 from vfl_flower.errors import ConfigError, Interrupted, RunError
 from vfl_flower.local import serve

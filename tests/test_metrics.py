@@ -8,8 +8,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.commands import report
+from tests.commands import train as run
 from tests.tables import write_fraud
-from vfl_flower.cli import run
 from vfl_flower.metrics import (
     fit_together,
     majority_share,
@@ -17,7 +18,6 @@ from vfl_flower.metrics import (
     regression_metrics_of,
     warnings_of,
 )
-from vfl_flower.report.__main__ import run as report
 
 PARTIES = ["active", "party-1", "party-2", "party-3"]
 

@@ -11,11 +11,11 @@ from flwr.common import GetPropertiesIns
 from safetensors.torch import save_file
 from torch import nn
 
+from tests.commands import train as run
 from tests.reference import joint_easter
 from tests.sittings import Sitting
 from vfl_flower.backbones import load_weights
 from vfl_flower.build import build_active, build_member, build_passive
-from vfl_flower.cli import run
 from vfl_flower.config import RunConfig
 from vfl_flower.data import columns_of
 from vfl_flower.endpoint import RebuiltEndpoint

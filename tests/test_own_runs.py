@@ -14,6 +14,8 @@ import torch
 from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
+from tests.commands import align as align_tables
+from tests.commands import train as run
 from tests.contract import carry, passive_parties
 from vfl_flower.alignment import here
 from vfl_flower.alignment.here import carried_out
@@ -21,7 +23,6 @@ from vfl_flower.alignment.kept import ALIGNMENT, Alignment
 from vfl_flower.alignment.sitting import build_alignment_active, build_alignment_passive
 from vfl_flower.bounds import bounds_of
 from vfl_flower.build import build_active, build_passive
-from vfl_flower.cli import run
 from vfl_flower.config import RunConfig
 from vfl_flower.data import DATASETS, columns_of, labels_of
 from vfl_flower.data.datasets import DataSet
@@ -99,7 +100,7 @@ def result_of(out: Path) -> dict[str, Any]:
 
 
 def weights_of(out: Path) -> list[bytes]:
-    return [(out / member_name(k) / "model.safetensors").read_bytes() for k in range(3)]
+    return [(out / member_name(k) / "model" / "weights.safetensors").read_bytes() for k in range(3)]
 
 
 def ids_of(tables: str, place: int) -> list[str]:
@@ -183,7 +184,7 @@ def test_a_run_aligns_first_and_keeps_what_it_came_to(
 
 
 def test_seeds_share_an_alignment_made_before(tables: str, tmp_path: Path) -> None:
-    assert run(flags(tables, tmp_path / "rows", "--task=align")) == 0
+    assert align_tables(["--parties=3", f"--tables={tables}", f"--out={tmp_path / 'rows'}"]) == 0
     assert not (tmp_path / "rows" / "config.toml").exists()
     named = f"--alignment={tmp_path / 'rows'}"
     assert run(flags(tables, tmp_path / "named", named)) == 0
@@ -239,7 +240,7 @@ BAD: dict[str, tuple[Change, str]] = {
     ),
     "an active party that names none": (
         lambda f: write(f, 0, held(0, ALL), header(0)),
-        "active: 0.toml names no label",
+        "active: names no label",
     ),
     "ids of another type": (
         lambda f: write(f, 1, [[n, *r[1:]] for n, r in enumerate(held(1, ALL))], header(1)),
@@ -293,7 +294,7 @@ def test_what_was_aligned_must_be_as_it_was(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tables = make(tmp_path / "tables")
-    assert run(flags(tables, tmp_path / "rows", "--task=align")) == 0
+    assert align_tables(["--parties=3", f"--tables={tables}", f"--out={tmp_path / 'rows'}"]) == 0
     named = f"--alignment={tmp_path / 'rows'}"
     stopped(
         tables, tmp_path / "out", capsys, "of 3 parties, and the run has 2", named, *two_of(tables)
@@ -324,7 +325,7 @@ def test_a_run_does_not_go_on_with_another_alignment(
 ) -> None:
     assert run(flags(tables, tmp_path / "out")) == 0
     (tmp_path / "out" / "result.json").unlink()
-    assert run(flags(tables, tmp_path / "rows", "--task=align")) == 0
+    assert align_tables(["--parties=3", f"--tables={tables}", f"--out={tmp_path / 'rows'}"]) == 0
     assert run(["--resume", str(tmp_path / "out"), f"--alignment={tmp_path / 'rows'}"]) == 2
     assert "another alignment of the tables" in capsys.readouterr().err
 

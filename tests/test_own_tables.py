@@ -15,14 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from vfl_flower.data.encoder import Encoder
 from vfl_flower.data.encoding import encoded
 from vfl_flower.data.tables import Column
+from vfl_flower.data.target import Target
 from vfl_flower.errors import ConfigError, DataError, RunError
 from vfl_flower.tables import (
     Description,
-    Encoder,
     OwnTable,
-    Target,
     print_columns,
     read_description,
     read_table,
@@ -489,7 +489,7 @@ def test_a_saved_encoder_does_the_same(
     made, described, train = given_
     encoder = Encoder.fit(made, described, train, "x", ("z",))
     path = tmp_path_factory.mktemp("own") / "encoder.json"
-    encoder.save(path)
+    path.write_bytes(encoder.to_json())
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     loaded = Encoder.load(path)
     assert loaded == encoder
@@ -640,7 +640,8 @@ def test_a_saved_target_does_the_same_to_another_file(table: Read, tmp_path: Pat
     with pytest.raises(DataError, match="active: no training row is of one of the") as refusal:
         Target.fit(read.labels, read.label, np.array([0, 1]), "active")
     assert refusal.value.detail == "c"
-    Target.fit(read.labels, read.label, np.arange(3), "active").save(tmp_path / "target.json")
+    target = Target.fit(read.labels, read.label, np.arange(3), "active")
+    (tmp_path / "target.json").write_bytes(target.to_json())
     target = Target.load(tmp_path / "target.json")
     assert target == Target("multi-class", ("a", "b", "c"))
     new = table("id,y\n1,c\n2,b\n", label="y")

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from PIL import Image
 
+from tests.commands import data as run
 from vfl_flower.config import RunConfig
 from vfl_flower.data import PARTITIONS, Deal, all_columns, columns_of
-from vfl_flower.data.__main__ import run
 from vfl_flower.data.correlation import correlated, icor, pcor, spearman
 from vfl_flower.data.datasets import Features
 from vfl_flower.data.partition import Share, take
@@ -329,7 +329,7 @@ def test_the_picture_shows_each_party(
         (["show", "--dataset", "wien"], "did you mean 'wine'"),
         (["show", "--dataset", "mnist", "--no-download", "--data-dir", "none"], "set data-dir"),
         (["show", "--epochs", "3"], "--epochs"),
-        ([], "required"),
+        ([], "Missing command"),
     ],
 )
 def test_a_picture_that_cannot_be_drawn_says_why(

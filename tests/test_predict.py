@@ -15,6 +15,7 @@ import torch
 from flwr.app import RecordDict
 from torch import Tensor
 
+from tests.commands import predict as run
 from tests.contract import CASES, Tap, configured
 from tests.sittings import Sitting
 from vfl_flower import build
@@ -30,9 +31,10 @@ from vfl_flower.local import serve
 from vfl_flower.metrics import metrics_of
 from vfl_flower.model import CARD, CONFIG, MODEL, NETWORK, WEIGHTS, load_model, nonce_of
 from vfl_flower.passive import PassiveParty
-from vfl_flower.predict import prediction
-from vfl_flower.predict.__main__ import run
-from vfl_flower.predict.prediction import ROWS, numbers_of, predict, protocol, rebuild
+from vfl_flower.predict import here
+from vfl_flower.predict.here import ROWS, numbers_of, rebuild
+from vfl_flower.predict.here import predict_rows as predict
+from vfl_flower.predict.prediction import protocol
 from vfl_flower.privacy.uploads import Counts, Uploads
 from vfl_flower.runs import RunFolder
 
@@ -74,7 +76,7 @@ def read(path: Path) -> tuple[np.ndarray[Any, Any], list[str], Tensor]:
     """Return row numbers, predictions and probabilities of a file."""
     with path.open(newline="") as file:
         head, *lines = csv.reader(file)
-    assert head == ["row", "prediction", *(f"probability of {c}" for c in range(10))]
+    assert head == ["id", "prediction", *(f"probability of {c}" for c in range(10))]
     numbers = np.array([line[0] for line in lines]).astype(np.int32)
     shares = torch.tensor([[float(each) for each in line[2:]] for line in lines])
     return numbers, [line[1] for line in lines], shares
@@ -98,8 +100,8 @@ def test_predictions_of_the_test_rows_are_those_of_the_run(
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
     with monkeypatch.context() as patch:
         patch.setattr(build, "labels_of", None)
-        patch.setattr(prediction, "run_local", tapped)
-        assert predict(folder, "test", out) == (359, None)
+        patch.setattr(here, "run_local", tapped)
+        assert predict(folder, "test", out) == (359, None, 0)
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
 
     result = json.loads((folder / "result.json").read_text())
@@ -325,7 +327,7 @@ def test_the_command(
     assert "144 rows predicted" in capsys.readouterr().out
     assert len(read(out)[0]) == 144
     for arguments, says in (
-        ([folder, "--out", str(tmp_path / "said.txt")], "must end in .csv"),
+        ([folder, "--out", str(tmp_path / "said.txt")], "must end in .csv or .parquet"),
         ([folder, "--rows", "tests", "--out", str(out)], "did you mean 'test'?"),
         ([str(tmp_path), "--out", str(out)], "holds no run"),
         ([folder], "--out"),

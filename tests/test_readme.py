@@ -8,16 +8,20 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, cast
 
+import click
 import pytest
 
 import clients
 import strategies
+from tests.commands import train as run
 from vfl_flower.build import build_active, build_passive
-from vfl_flower.cli import parser, run
+from vfl_flower.cli import program
 from vfl_flower.config import RunConfig, kebab, read_toml
 from vfl_flower.local import run_amnesiac, run_local
 from vfl_flower.node import OTHER, OWN
+from vfl_flower.options import given
 from vfl_flower.registry import METHODS, Method
 from vfl_flower.tables import Description
 
@@ -35,7 +39,28 @@ DESCRIBED = sorted(
 )
 OTHERS_COMMANDS = ("flwr ", "flower-", "ssh-keygen ", "openssl ")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-FLAGS = frozenset(flag for flag in parser()._option_string_actions if flag.startswith("--"))
+
+
+def reached(*words: str) -> tuple[click.Command, list[str]]:
+    """Return the command that words call, and those that are left for it."""
+    command, rest = cast("click.Command", program), list(words)
+    while isinstance(command, click.Group) and rest:
+        found = command.get_command(click.Context(command), rest.pop(0))
+        assert found, words
+        command = found
+    return command, rest
+
+
+def flags_of(command: click.Command) -> set[str]:
+    """Return the flags of a command, or of all below it."""
+    context = click.Context(command)
+    if isinstance(command, click.Group):
+        found = [command.get_command(context, name) for name in command.list_commands(context)]
+        return {flag for each in found if each for flag in flags_of(each)}
+    return {flag for each in command.params for flag in (*each.opts, *each.secondary_opts)}
+
+
+FLAGS = flags_of(program) | {"--help"}
 KEYS = frozenset(map(kebab, RunConfig.__dataclass_fields__))
 TABLE_KEYS = frozenset(map(kebab, Description.__dataclass_fields__))
 
@@ -56,9 +81,17 @@ def commands(text: str) -> list[str]:
 
 
 def arguments_of(command: str) -> list[str]:
-    """Return what a command gives to run_simulation.py."""
+    """Return what a command gives to the program: its own command's name first."""
     words = shlex.split(command, comments=True)
-    return words[words.index("run_simulation.py") + 1 :]
+    if "run_simulation.py" in words:
+        return ["train", *words[words.index("run_simulation.py") + 1 :]]
+    return words[words.index("vfl_flower") + 1 :]
+
+
+def parsed(command: str) -> dict[str, Any]:
+    """Return what a command of the program makes of its arguments."""
+    found, rest = reached(*arguments_of(command))
+    return found.make_context(found.name, rest).params
 
 
 SETUP = [command for command in commands(README) if command.startswith("python3 -m venv")]
@@ -66,7 +99,7 @@ OURS = [
     command
     for page in DESCRIBED
     for command in commands(page.read_text())
-    if "run_simulation.py" in command
+    if "run_simulation.py" in command or "-m vfl_flower " in command
 ]
 
 
@@ -103,10 +136,11 @@ def test_help_works() -> None:
 
 @pytest.mark.parametrize("command", [c for c in OURS if "--help" not in c])
 def test_shown_command_is_understood(command: str) -> None:
-    given = vars(parser().parse_args(arguments_of(command)))
-    own = {name: given.pop(name) for name in ("config", "resume", "seeds") if name in given}
-    knobs = read_toml(ROOT / own["config"]) if "config" in own else {}
-    RunConfig.from_mapping(knobs | {kebab(name): value for name, value in given.items()})
+    values = parsed(command)
+    if arguments_of(command)[0] == "train":
+        own = {name: values.pop(name) for name in ("config", "resume", "seeds", "as_json")}
+        knobs = read_toml(ROOT / own["config"]) if own["config"] else {}
+        RunConfig.from_mapping(knobs | given(values))
 
 
 def test_shown_network_trains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,7 +154,7 @@ def test_shown_network_trains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_file_and_flags_of_the_mnist_run_agree() -> None:
     full = next(c for c in commands(README) if "--dataset mnist" in c)
-    flags = {kebab(k): v for k, v in vars(parser().parse_args(arguments_of(full))).items()}
+    flags = given({k: v for k, v in parsed(full).items() if kebab(k) in KEYS})
     file = RunConfig.from_mapping(read_toml(ROOT / "conf/easter-mnist.toml"))
     elsewhere = {"out", "data-dir"}
     flagged = RunConfig.from_mapping({k: v for k, v in flags.items() if k not in elsewhere})
@@ -153,19 +187,8 @@ def flags_named(page: Path) -> set[str]:
 @pytest.mark.parametrize("page", DESCRIBED, ids=lambda p: p.name)
 def test_flags_exist(page: Path) -> None:
     others = {
-        "--at-most",
-        "--json",
-        "--known",
         "--run-config",
         "--federation-config",
-        "--picture",
-        "--pictures",
-        "--page",
-        "--keep",
-        "--noise",
-        "--retrain",
-        "--tsne",
-        "--rows",
     }
     assert flags_named(page) - others <= FLAGS
 

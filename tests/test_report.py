@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from vfl_flower.cli import run
+from tests.commands import report
+from tests.commands import train as run
 from vfl_flower.config import RunConfig
 from vfl_flower.console import readable
-from vfl_flower.report.__main__ import run as report
 from vfl_flower.report.story import read_stories
 
 SHORT = ["--epochs", "2", "--eval-every", "4"]

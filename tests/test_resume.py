@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from flwr.common import NDArrays, Scalar
 
+from tests.commands import train as run
 from tests.sittings import Sitting
 from vfl_flower.active import ActiveParty
 from vfl_flower.build import build_member
@@ -24,7 +25,6 @@ from vfl_flower.checkpoint import (
     steps_kept,
     write_checkpoint,
 )
-from vfl_flower.cli import run
 from vfl_flower.conduct import conduct
 from vfl_flower.config import RunConfig
 from vfl_flower.data import columns_of

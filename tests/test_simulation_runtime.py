@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from deploy.local import QUIET, free_port
-from vfl_flower.cli import run
+from tests.commands import train as run
 from vfl_flower.names import member_name
 
 pytestmark = pytest.mark.slow

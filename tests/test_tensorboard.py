@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from tests.commands import train as run
 from vfl_flower import tensorboard
 from vfl_flower.build import build_active
-from vfl_flower.cli import run
 from vfl_flower.conduct import conduct
 from vfl_flower.config import RunConfig
 from vfl_flower.errors import ConfigError

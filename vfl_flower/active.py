@@ -80,8 +80,6 @@ class ActiveParty(Member, Strategy):
         The protocol that begins when the roll is called: training, unless it is set.
     begun : bool
         Whether an earlier sitting began this run.
-    nonce : str
-        What tells this run from all others: random hex digits, the same in every sitting.
     stop : bool
         Set it, from a signal handler, say, to end after the step in hand with a checkpoint.
     """

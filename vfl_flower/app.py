@@ -4,10 +4,11 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from threading import current_thread, main_thread
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flwr.app import Context
 from flwr.client import Client
@@ -18,19 +19,26 @@ from flwr.serverapp import ServerApp
 from flwr.superlink.grid import InMemoryGrid
 
 from vfl_flower.active import ActiveParty
+from vfl_flower.alignment.kept import is_aligned
 from vfl_flower.build import build_active
 from vfl_flower.conduct import Carry, conduct
 from vfl_flower.config import RunConfig
 from vfl_flower.console import LineLog, print_result
 from vfl_flower.errors import ConfigError, VflError
-from vfl_flower.names import party_log
+from vfl_flower.names import member_name, party_log
 from vfl_flower.node import Node, at_home, home, run_config, simulated, told_of
 from vfl_flower.runs import RunFolder
 from vfl_flower.server import ProtocolServer
 from vfl_flower.stopping import stopped_by
 from vfl_flower.stream.carry import run_stream
 
+if TYPE_CHECKING:
+    from vfl_flower.alignment.intersection import Common
+
 log = logging.getLogger("flwr")
+
+PREDICTIONS = "predictions.csv"
+"""In the run folder of a prediction."""
 
 server = ServerApp()
 
@@ -56,38 +64,73 @@ def _run(grid: Grid, context: Context) -> None:
     name = "messages" if cfg.carrier == "messages" else "stream"
     listen = _listen(cfg, simulated)
 
+    told = told_of(cfg, simulated, folder.path if folder else None)
+
     def carry(active: ActiveParty) -> dict[str, Any] | None:
         if name == "stream":
-            return run_stream(active, grid, listen, told_of(cfg, simulated))
+            return run_stream(active, grid, listen, told)
         protocol = ProtocolServer(client_manager=SimpleClientManager(), strategy=active)
         start_grid(grid=grid, server=protocol, config=ServerConfig(num_rounds=1))
         return None
 
-    if cfg.task == "align" and folder:
-        _align(folder, carry)
-        return
-    active = build_active(cfg, folder.path if folder else None)
-    with _stoppable(active):
-        result = conduct(active, name, carry, folder, LineLog())
+    with _given_up(folder):
+        if folder and cfg.task == "predict":
+            _predict(folder, carry)
+            return
+        if folder and folder.aligns and not is_aligned(folder.path / member_name(0)):
+            _align(folder, carry)
+            if cfg.task == "align":
+                return
+        active = build_active(cfg, folder.path if folder else None)
+        with _stoppable(active):
+            result = conduct(active, name, carry, folder, LineLog())
     print_result(result, cfg)
     if folder:
         log.info("saved in %s", folder.path)
 
 
-def _align(folder: RunFolder, carry: Carry) -> None:
-    """Align the parties' own tables, for runs to come."""
-    from vfl_flower.alignment.here import carried_out  # slow to import
+@contextmanager
+def _given_up(folder: RunFolder | None) -> Iterator[None]:
+    """Leave nothing of a run that did not get to begin, and the folder to others in the end."""
+    try:
+        yield
+    except BaseException:
+        if folder:
+            folder.give_up()
+        raise
+    if folder:
+        folder.end()
+
+
+def _align(folder: RunFolder, carry: Carry) -> "Common":
+    """Align the parties' own tables: the new ones, where new rows are to be predicted."""
+    from vfl_flower.alignment.here import carried_out, check_enough  # slow to import
     from vfl_flower.alignment.sitting import build_alignment_active
 
-    active = build_alignment_active(folder.cfg, folder.path)
+    cfg = folder.cfg
+    active = build_alignment_active(cfg, folder.path, partial(check_enough, cfg))
     folder.take()
-    try:
-        rows = carried_out(active, carry, LineLog())
-    except BaseException:
-        folder.give_up()
-        raise
-    folder.end()
-    log.info("%d rows are common to all parties; aligned as %s", rows, folder.path.name)
+    common = carried_out(active, carry, LineLog())
+    log.info("%d rows are common to all parties; aligned as %s", len(common.rows), folder.path.name)
+    return common
+
+
+def _predict(folder: RunFolder, carry: Carry) -> None:
+    """Predict the new rows that all parties have, and list the others."""
+    from vfl_flower.data.own import table_of  # slow to import, as are the others
+    from vfl_flower.predict.parties import predicting_active, prediction_of
+    from vfl_flower.predict.prediction import asked, missing_of, write, write_missing
+
+    folder.cfg = prediction_of(folder.cfg, 0, Path(folder.cfg.model))
+    common, path = _align(folder, carry), folder.path / PREDICTIONS
+    active = predicting_active(folder.cfg)
+    said = asked(active, active.rows["test"], carry)
+    ids = table_of(folder.cfg, 0).ids
+    write_missing(path, active, ids, common)
+    write(path, active, ids.take(common.rows), said)
+    folder.keep()
+    log.info("%d rows predicted, in %s", len(common.rows), path)
+    log.info("%d rows are not at all parties, listed in %s", len(common.missing), missing_of(path))
 
 
 @contextmanager
@@ -114,12 +157,15 @@ def _folder(grid: Grid, context: Context, simulated: bool) -> RunFolder | None:
         given: dict[str, object] = {}
         given |= {k: v for k, v in grid.run.override_config.items() if k not in ("resume", "out")}
         folder = RunFolder.reopen(path, given)
-        folder.cfg = at_home(replace(folder.cfg, run_name=resume, out=str(path)), home())
+        cfg = at_home(folder.cfg, home(), path)
+        folder.cfg = replace(cfg, run_name=resume, out=str(path))
         return folder
-    cfg = at_home(run_config(context.run_config, simulated), home())
+    cfg = run_config(context.run_config, simulated)
     if simulated or cfg.out:
-        return RunFolder(Path(cfg.out), cfg) if cfg.out else None
+        path = Path(cfg.out).absolute()
+        return RunFolder(path, at_home(cfg, home(), path)) if cfg.out else None
     name = cfg.run_name or f"run-{context.run_id}"
+    cfg = at_home(cfg, home(), home() / name)
     return RunFolder(home() / name, replace(cfg, run_name=name))
 
 

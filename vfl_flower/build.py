@@ -96,17 +96,17 @@ def build_member(
     descent = Descent(rates, cfg.optimizer_of(place), cfg.schedule, steps)
     made = Member(cfg, place, x, net, descent, randomness, folder)
     if cfg.own_tables:
-        made.alignment = _nonce(cfg, place)
+        _of_own_table(cfg, place, made)
     return made
 
 
-def _nonce(cfg: RunConfig, place: int) -> str:
-    """Return what tells a party's alignment from others; refuse what its labels cannot teach."""
-    from vfl_flower.data.own import alignment_of  # pyarrow is slow to import
+def _of_own_table(cfg: RunConfig, place: int, made: Member) -> None:
+    """Add what comes of a party's own table; refuse what its labels cannot teach."""
+    from vfl_flower.data.own import alignment_of, encoder_of  # pyarrow is slow to import
 
     kept = alignment_of(cfg, place)
     check_task(cfg, kept.task)
-    return kept.nonce
+    made.alignment, made.encoder = kept.nonce, encoder_of(cfg, place)
 
 
 def _network(cfg: RunConfig, place: int, x: Tensor, width: int, top: str = "") -> nn.Module:

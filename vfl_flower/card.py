@@ -6,7 +6,9 @@ It holds what its own party may know. Metrics come from labels, and are the acti
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from vfl_flower.data.target import Target
 from vfl_flower.member import Member
+from vfl_flower.metrics import score_name, shown
 from vfl_flower.names import member_name
 from vfl_flower.privacy.supervision import label_report
 from vfl_flower.protections import protections
@@ -19,7 +21,6 @@ tags:
 - {method}
 ---
 """
-FIGURES = {"accuracy": "accuracy", "auc": "AUC", "f1": "F1"}
 
 
 def card_of(
@@ -28,6 +29,7 @@ def card_of(
     nonce: str,
     epsilon: float | None,
     metrics: Mapping[str, Mapping[str, Any]],
+    target: Target | None,
 ) -> str:
     """Write the card, in Markdown.
 
@@ -37,7 +39,9 @@ def card_of(
         The party whose model folder it is for.
     network : mapping
         What its network takes and gives.
-    nonce, epsilon, metrics
+    epsilon : float or None
+        What client-level privacy has cost so far; None without it.
+    nonce, metrics, target
         As for `model.write_model`.
     """
     cfg, name = member.cfg, member_name(member.place)
@@ -52,14 +56,14 @@ def card_of(
         "network": f"{network['name']}, {weights:,} weights",
         "embedding": f"{network['embedding_dim']} numbers",
         "decides on": network["decide"],
-        "classes": network["classes"],
+        "outputs": network["classes"],
     }
     sections = [
         HEAD.format(method=cfg.method) + f"# {cfg.method} on {cfg.dataset}: the part of {name}",
         "One party's part of a model. Predictions take all parties' parts and columns, unless "
         "the method trains the active party alone.",
         _table(("", ""), facts.items()),
-        *_results(metrics),
+        *_results(metrics, target),
         "## Privacy\n\nProtected:\n\n" + _listed(protected),
         "Not protected:\n\n" + _listed(unprotected),
         "Guaranteed:\n\n" + _listed(_epsilons(member, epsilon)),
@@ -68,12 +72,13 @@ def card_of(
     return "\n\n".join(sections) + "\n"
 
 
-def _results(metrics: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def _results(metrics: Mapping[str, Mapping[str, Any]], target: Target | None) -> list[str]:
     """Return the section of test metrics, where there are some."""
-    if not metrics:
+    if not metrics or not target:
         return []
-    rows = [(name, *(_rounded(m[key]) for key in FIGURES)) for name, m in metrics.items()]
-    return ["## Test rows\n\n" + _table(("model of", *FIGURES.values()), rows)]
+    figures = {score_name(target.task): "accuracy", **shown(target.task)}
+    rows = [(name, *(_rounded(m[key]) for key in figures.values())) for name, m in metrics.items()]
+    return ["## Test rows\n\n" + _table(("model of", *figures), rows)]
 
 
 def _rounded(number: float | None) -> str:

@@ -134,4 +134,4 @@ class Keeper(Part):
     def save(self, nonce: Tensor) -> None:
         """Write the model folder, with the run's nonce: (8,) uint8 ->."""
         told = nonce_of(nonce)
-        write_model(folder_of(self.party), self.party, told, self.party.privacy.epsilon())
+        write_model(folder_of(self.party), self.party, told, self.party.privacy.noise())

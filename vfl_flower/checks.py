@@ -90,7 +90,12 @@ def check(cfg: RunConfig) -> None:
 
 def _own_tables(cfg: RunConfig) -> None:
     """Refuse tables that nobody reads, and what does not go with tables of the parties' own."""
-    _one_of(cfg, "task", ("train", "align"))
+    _one_of(cfg, "task", ("train", "align", "predict"))
+    if (cfg.task == "predict") != bool(cfg.model):
+        raise ConfigError(
+            f"task is {cfg.task}, and model is {cfg.model or 'empty'}; to predict set both: task = "
+            "predict, and model to the run-name of the run that trained"
+        )
     if not cfg.own_tables:
         for key in ("tables", "alignment"):
             if getattr(cfg, key):
@@ -98,9 +103,9 @@ def _own_tables(cfg: RunConfig) -> None:
                     f"{key} is set, and dataset is {cfg.dataset}; use dataset = own, or leave "
                     f"{key} empty"
                 )
-        if cfg.task == "align":
+        if cfg.task != "train":
             raise ConfigError(
-                f"task is align, and the rows of {cfg.dataset} are aligned as they are; use "
+                f"task is {cfg.task}, and the rows of {cfg.dataset} are aligned as they are; use "
                 "dataset = own"
             )
         check_task(cfg, "multi-class")
@@ -337,7 +342,7 @@ def _blinding(cfg: RunConfig) -> None:
             f"blinding is pairwise, and {cfg.method} needs each party's own answer, not their sum; "
             "use blinding = auto or none, or another method"
         )
-    if cfg.blinded and cfg.parties < 3:
+    if cfg.blinded and cfg.parties < 3 and cfg.task == "train":
         raise ConfigError(
             f"{cfg.method} blinds the passive parties' embeddings in their sum, and {cfg.parties} "
             "parties leave one passive party with nothing to hide behind; use parties = 3 or more, "

@@ -77,15 +77,13 @@ def load_models(folder: RunFolder, members: Sequence[Member]) -> None:
     RunError
         If a model folder is missing or damaged, or not of this run and this party.
     """
-    runs = {}
+    first = members[0]
     for member in members:
-        name = member_name(member.place)
-        runs[name] = load_model(folder.path / name, member, folder.cfg)
+        path = folder.path / member_name(member.place)
+        load_model(path, member, folder.cfg)
         member.net.eval()
-    first, *others = runs
-    for name in others:
-        if runs[name] != runs[first]:
+        if member.nonce != first.nonce:
             raise RunError(
-                f"{model_of(folder.path / name)} is of run {runs[name]}, and that of {first} of "
-                f"run {runs[first]}; put those of one run there"
+                f"{model_of(path)} is of run {member.nonce}, and that of "
+                f"{member_name(first.place)} of run {first.nonce}; put those of one run there"
             )

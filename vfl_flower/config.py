@@ -36,7 +36,10 @@ class RunConfig:
     """
 
     method: str = knob("easter", "run", f"one of {', '.join(METHODS)}")
-    task: str = knob("train", "run", "train, or align: find the rows that own tables share")
+    task: str = knob(
+        "train", "run", "train; align: find the rows that own tables share; or predict new ones"
+    )
+    model: str = knob("", "run", "task = predict: the run-name of the run whose model predicts")
     dataset: str = knob(
         "digits",
         "run",
@@ -506,6 +509,7 @@ UNNOISED = {
 FLOAT32_MAX = 3.4028234e38
 CIRCUMSTANCES = (
     *(
+        "model",
         "tables",
         "alignment",
         "data-dir",

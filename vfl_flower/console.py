@@ -38,6 +38,16 @@ def say(text: str) -> None:
     out.print(text, markup=False, soft_wrap=True)
 
 
+@contextmanager
+def aside() -> Iterator[None]:
+    """Print on standard error for a while, where standard output is a program's."""
+    out.stderr = True
+    try:
+        yield
+    finally:
+        out.stderr = False
+
+
 def complain(kind: str, text: str) -> None:
     """Print one line on standard error: what kind of trouble, and the text as it is."""
     line = Text.assemble((f"{kind}: ", "bold red"), " ".join(text.split()))

@@ -60,7 +60,11 @@ class RebuiltEndpoint(Client):
         self.build, self.index, self.state = build, index, state
 
     def get_properties(self, ins: GetPropertiesIns) -> GetPropertiesRes:
-        """Answer the roll call, and say so if the party cannot be built."""
+        """Answer the roll call, and say so if the party cannot be built.
+
+        A sitting begins with it, in which nothing of an earlier one is remembered.
+        """
+        self.state.array_records.pop(ARRAYS, None)
         try:
             return Endpoint(self.build()).get_properties(ins)
         except Exception as error:

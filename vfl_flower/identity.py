@@ -6,13 +6,11 @@ party that pins the others' identities refuses a relayed key without the owner's
     protocol, run, SHA-256 of all identities in roster order, index of the owner, X25519 key
 
 so that a key of another run, roster or place does not pass either. Keys are files in OpenSSH's
-formats; ``python -m vfl_flower.identity make FILE`` writes a pair.
+formats; ``python -m vfl_flower identity make FILE`` writes a pair.
 """
 
-import argparse
 import base64
 import os
-import sys
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -192,36 +190,3 @@ def fingerprint(public: bytes) -> str:
     name = b"ssh-ed25519"
     blob = b"".join(len(part).to_bytes(4, "big") + part for part in (name, public))
     return "SHA256:" + base64.b64encode(sha256(blob).digest()).decode().rstrip("=")
-
-
-# The command --------------------------------------------------------------------------------------
-
-
-def run(arguments: Sequence[str]) -> int:
-    """Run ``python -m vfl_flower.identity``; return 0, or 2 for an error."""
-    from vfl_flower.cli import guarded
-
-    return guarded(lambda: _run(arguments))
-
-
-def _run(arguments: Sequence[str]) -> None:
-    from vfl_flower.cli import Parser
-    from vfl_flower.console import say
-
-    made = Parser(prog="python -m vfl_flower.identity", description=__doc__, allow_abbrev=False)
-    made.formatter_class = argparse.RawDescriptionHelpFormatter
-    commands = made.add_subparsers(dest="command", required=True)
-    for name, text in (("make", "write a new key pair"), ("show", "show a public key")):
-        command = commands.add_parser(name, help=text, allow_abbrev=False)
-        command.add_argument("file", type=Path, help="the private key; the public one ends in .pub")
-    given = made.parse_args(arguments)
-    if given.command == "make":
-        public = make_identity(given.file)
-        say(f"made {given.file} (keep it) and {given.file}.pub (give it to the other parties)")
-    else:
-        public = read_private(given.file).public_key().public_bytes_raw()
-    say(fingerprint(public))
-
-
-if __name__ == "__main__":
-    sys.exit(run(sys.argv[1:]))

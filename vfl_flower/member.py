@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from vfl_flower.alignment.ids import Ids
 from vfl_flower.codec import Array
 from vfl_flower.config import RunConfig
+from vfl_flower.data.encoder import Encoder
 from vfl_flower.identity import Identity
 from vfl_flower.optim import Descent
 from vfl_flower.randomness import Randomness
@@ -58,6 +59,11 @@ class Member:
         Its rows' ids, where it has yet to find out which rows the others have, too.
     alignment : str
         What tells the alignment of its table's rows from all others; empty without a table.
+    encoder : Encoder or None
+        What made its columns of its table; None without one.
+    nonce : str
+        What tells its run from all others: random hex digits, the same in every sitting; of a
+        passive party only where its model has been loaded.
     best : dict of str to Tensor
         The network's weights at the best evaluation so far; empty where nobody asks for them.
     """
@@ -72,6 +78,8 @@ class Member:
     identity: Identity | None = None
     ids: Ids | None = None
     alignment: str = ""
+    encoder: Encoder | None = None
+    nonce: str = ""
     best: dict[str, Tensor] = field(default_factory=dict)
 
     remembers: ClassVar[tuple[str, ...]] = ("net", "descent", "randomness", "best")
@@ -110,6 +118,7 @@ class Member:
         return {
             "rows": len(self.x),
             **({"alignment": self.alignment} if self.alignment else {}),
+            **({"model": self.nonce} if self.cfg.task == "predict" else {}),
             "embedding_dim": self.cfg.embedding_dim,
             "protocol_version": PROTOCOL_VERSION,
             "code": code_digest(),

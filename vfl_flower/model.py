@@ -4,18 +4,19 @@
 |---|---|
 | ``weights.safetensors`` | the network's weights, and the tensors that ``predicts_with`` names |
 | ``config.toml`` | the settings that make the run what it is |
+| ``encoder.json`` | of a table of the party's own: what makes columns for the network of it |
+| ``target.json`` | the active party's, beside its own table's: what the labels are called |
 | ``card.md`` | what people should know of it |
-| ``network.json`` | which run, which party, which network, and digests of the first two files |
+| ``network.json`` | which run, which party, which network, and digests of all files but the card |
 
 The last one is written last, and tells whether the others are those that were written with it.
-What else a party predicts with goes into a file of its own, which `CONTENTS` names.
 """
 
 import tomllib
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import tomli_w
@@ -25,29 +26,44 @@ from torch import Tensor
 from vfl_flower.card import card_of
 from vfl_flower.codec import Array
 from vfl_flower.config import RunConfig, differences
-from vfl_flower.data import DATASETS
+from vfl_flower.data import classes_of
+from vfl_flower.data.target import Target
 from vfl_flower.errors import ConfigError, ProtocolError, RunError
 from vfl_flower.member import Member
 from vfl_flower.names import member_name
 from vfl_flower.shape import Named
 from vfl_flower.state import (
+    json_bytes,
     read_json,
     weights_from_bytes,
     weights_to_bytes,
     write_atomically,
-    write_json,
 )
 
 MODEL = "model"
 WEIGHTS, CONFIG, CARD, NETWORK = "weights.safetensors", "config.toml", "card.md", "network.json"
-CONTENTS = (WEIGHTS, CONFIG)
-"""The files of which ``network.json`` has a digest."""
+ENCODER, TARGET = "encoder.json", "target.json"
 
 NONCE = 8  # bytes
 EXTRA = "predicts_with."
 """What stands before the names of tensors that are no weights of the network."""
 
-_SHAPE = {"run": str, "party": str, "network": dict, "files": Named(str)}
+_SHAPE = {"run": str, "party": str, "network": dict, "sigma": float, "files": Named(str)}
+
+
+class Noise(NamedTuple):
+    """What uploads are noised with, and what they have cost so far.
+
+    Attributes
+    ----------
+    sigma : float
+        The noise multiplier.
+    epsilon : float
+        Infinity if one was sent as it is.
+    """
+
+    sigma: float
+    epsilon: float
 
 
 def model_of(folder: Path) -> Path:
@@ -79,7 +95,7 @@ def described(member: Member) -> dict[str, Any]:
         "name": member.cfg.model_of(member.place),
         "row": list(member.x.shape[1:]),
         "embedding_dim": member.cfg.embedding_dim,
-        "classes": DATASETS[member.cfg.dataset].classes,
+        "classes": classes_of(member.cfg, member.place),
         "decide": member.takes,
     }
 
@@ -88,8 +104,9 @@ def write_model(
     folder: Path,
     member: Member,
     nonce: str,
-    epsilon: float | None,
+    noise: "Noise | None",
     metrics: Mapping[str, Mapping[str, Any]] | None = None,
+    target: Target | None = None,
 ) -> None:
     """Write a party's model folder.
 
@@ -101,10 +118,12 @@ def write_model(
         The party, with the weights that count.
     nonce : str
         What tells the run from all others.
-    epsilon : float or None
-        What client-level privacy has cost so far, as far as this party knows; None without it.
+    noise : Noise or None
+        Of client-level privacy, as far as this party knows; None without it.
     metrics : mapping, optional
         What the predictions of the test rows are worth, by party: for the active party's eyes.
+    target : Target, optional
+        What labels are called: the active party's, too.
 
     Raises
     ------
@@ -117,17 +136,23 @@ def write_model(
         WEIGHTS: weights_to_bytes(tensors),
         CONFIG: tomli_w.dumps(member.cfg.identity()).encode(),
     }
+    if member.encoder:
+        contents[ENCODER] = member.encoder.to_json()
+        if target:
+            contents[TARGET] = target.to_json()
     network, where = described(member), model_of(folder)
     for name, content in contents.items():
         write_atomically(where / name, content)
-    write_atomically(where / CARD, card_of(member, network, nonce, epsilon, metrics or {}).encode())
-    about = {"run": nonce, "party": member_name(member.place), "network": network}
-    files = {name: sha256(content).hexdigest() for name, content in contents.items()}
-    write_json(where / NETWORK, about | {"files": files})
+    card = card_of(member, network, nonce, noise and noise.epsilon, metrics or {}, target)
+    write_atomically(where / CARD, card.encode())
+    about: dict[str, Any] = {"run": nonce, "party": member_name(member.place), "network": network}
+    about["sigma"] = noise.sigma if noise else 0.0
+    about["files"] = {name: sha256(content).hexdigest() for name, content in contents.items()}
+    write_atomically(where / NETWORK, json_bytes(about))
 
 
-def load_model(folder: Path, member: Member, cfg: RunConfig) -> str:
-    """Give a party the weights of its model folder, and what else it predicts with.
+def load_model(folder: Path, member: Member, cfg: RunConfig) -> None:
+    """Give a party the weights of its model folder, what else it predicts with, and its nonce.
 
     Parameters
     ----------
@@ -138,11 +163,6 @@ def load_model(folder: Path, member: Member, cfg: RunConfig) -> str:
     cfg : RunConfig
         The run's configuration; that of `member` may differ in how it is protected.
 
-    Returns
-    -------
-    str
-        The run's nonce.
-
     Raises
     ------
     RunError
@@ -150,8 +170,7 @@ def load_model(folder: Path, member: Member, cfg: RunConfig) -> str:
         configuration, or does not fit the party's network; the text says which.
     """
     where, party = model_of(folder), member_name(member.place)
-    about = read_json(where / NETWORK, _SHAPE)
-    contents = {name: _read(where / name, about["files"].get(name)) for name in CONTENTS}
+    about, contents = _contents(where)
     if about["party"] != party:
         raise RunError(f"{where} is of {about['party']}, not of {party}; put {party}'s there")
     if told := _differences(where / CONFIG, contents[CONFIG], cfg):
@@ -167,7 +186,40 @@ def load_model(folder: Path, member: Member, cfg: RunConfig) -> str:
         member.net.load_state_dict(tensors)
     except (KeyError, RuntimeError) as error:
         raise RunError(f"{misfit}: {WEIGHTS} is of another one") from error
-    return str(about["run"])
+    member.nonce = about["run"]
+
+
+def trained_with(folder: Path, cfg: RunConfig) -> tuple[RunConfig, float]:
+    """Return the configuration of the run that a party's model folder is of, and its noise.
+
+    Parameters
+    ----------
+    folder : Path
+        The party's own, with a model folder in it.
+    cfg : RunConfig
+        Where things are now: what the folder says nothing of.
+
+    Returns
+    -------
+    cfg : RunConfig
+    sigma : float
+        The noise multiplier of uploads; 0 without client-level privacy.
+
+    Raises
+    ------
+    RunError
+        If the model folder is missing or damaged.
+    """
+    about, contents = _contents(model_of(folder))
+    path = model_of(folder) / CONFIG
+    return _written(path, contents[CONFIG], cfg), about["sigma"]
+
+
+def _contents(where: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """Read a model folder's files, all of which must have been written together."""
+    about = read_json(where / NETWORK, _SHAPE)
+    names = {WEIGHTS, CONFIG, *about["files"]} & {WEIGHTS, CONFIG, ENCODER, TARGET}
+    return about, {name: _read(where / name, about["files"].get(name)) for name in names}
 
 
 def _read(path: Path, digest: str | None) -> bytes:
@@ -186,8 +238,13 @@ def _read(path: Path, digest: str | None) -> bytes:
 
 def _differences(path: Path, content: bytes, cfg: RunConfig) -> str:
     """Name the settings in which the run that a file is of differs from this one."""
+    return differences(_written(path, content, cfg), cfg)
+
+
+def _written(path: Path, content: bytes, cfg: RunConfig) -> RunConfig:
+    """Return the configuration of the run that a file is of, where things are now."""
     try:
-        written = RunConfig.from_mapping(cfg.to_mapping() | tomllib.loads(content.decode()))
+        now = cfg.to_mapping() | {"model": ""}  # which is a prediction's
+        return RunConfig.from_mapping(now | tomllib.loads(content.decode()))
     except (ValueError, ConfigError) as error:
         raise RunError(f"{path} is of another version: {error}") from error
-    return differences(written, cfg)

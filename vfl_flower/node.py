@@ -16,12 +16,14 @@ from flwr.app import Context
 from flwr.client import Client
 from flwr.common import FitIns, FitRes, GetPropertiesIns, GetPropertiesRes, Parameters
 
+from vfl_flower.alignment.kept import is_aligned
 from vfl_flower.build import build_passive
 from vfl_flower.checks import NAME
 from vfl_flower.config import RunConfig, Scalar, split_list
 from vfl_flower.endpoint import OK, Endpoint, RebuiltEndpoint, failed
 from vfl_flower.errors import ConfigError
 from vfl_flower.identity import Identity, read_private, read_roster
+from vfl_flower.names import member_name
 from vfl_flower.passive import PassiveParty
 from vfl_flower.protections import column_protections
 from vfl_flower.registry import METHODS
@@ -41,7 +43,8 @@ OWN = {
 }
 """Keys of a node's configuration, and the run's knobs that they beat."""
 
-OTHER = ("partition-id", "num-partitions", "state-dir", "identity", "peers")
+NEW_TABLE = "new-table"
+OTHER = ("partition-id", "num-partitions", "state-dir", "identity", "peers", NEW_TABLE)
 
 
 class Node(Client):
@@ -87,13 +90,28 @@ class Node(Client):
         if self.index < 0:
             raise ConfigError("the node configuration lacks partition-id, from 0")
         cfg = own_config(knobs, self.context.node_config)
-        if cfg.task == "align":
-            from vfl_flower.alignment.sitting import build_alignment_passive  # slow to import
+        place, folder = self.index + 1, state_folder(cfg, self.context)
+        cfg = at_home(cfg, state_root(self.context), folder)
+        if cfg.task == "predict":
+            from vfl_flower.predict.parties import prediction_of  # slow to import, as below
 
-            return build_alignment_passive(cfg, self.index, state_folder(cfg, self.context))
-        cfg = at_home(cfg, state_root(self.context))
+            cfg = prediction_of(cfg, place, Path(cfg.model))
+        if cfg.task == "align" or _aligns(cfg, folder, place):
+            from vfl_flower.alignment.sitting import build_alignment_passive
+
+            return build_alignment_passive(cfg, self.index, folder)
         identity = identity_of(cfg, self.context, self.index)
-        return build_passive(cfg, self.index, state_folder(cfg, self.context), identity)
+        if cfg.task == "predict":
+            from vfl_flower.predict.parties import predicting_passive
+
+            return predicting_passive(cfg, self.index, identity)
+        return build_passive(cfg, self.index, folder, identity)
+
+
+def _aligns(cfg: RunConfig, folder: Path | None, place: int) -> bool:
+    """Tell whether a party has yet to align its table, in the run's own folder, before the rest."""
+    here = cfg.own_tables and folder is not None and cfg.alignment == str(folder)
+    return here and not is_aligned(Path(cfg.alignment) / member_name(place))
 
 
 def run_config(knobs: Mapping[str, Any], simulation: bool) -> RunConfig:
@@ -133,18 +151,14 @@ def _check_own_tables(cfg: RunConfig, simulation: bool) -> None:
     for file in split_list(cfg.tables):
         if not Path(file).is_absolute():
             raise ConfigError(f"tables must be absolute paths under flwr run, not '{file}'")
-    if cfg.task == "align":
+    if not cfg.alignment or cfg.task != "train":
         if simulation and not cfg.out:
             raise ConfigError("out is empty; say in which folder the alignment is to be kept")
         if cfg.alignment or (cfg.out and not simulation):
             raise ConfigError(
-                "task is align, and each party keeps its outcome in its own state folder, under "
-                "run-name; leave alignment and, between machines, out empty"
+                f"task is {cfg.task}, and each party keeps what aligning its table comes to in its "
+                "own state folder, under run-name; leave alignment and, between machines, out empty"
             )
-    elif not cfg.alignment:
-        raise ConfigError(
-            "alignment is empty; align the tables first, with task = align, and name that run"
-        )
     elif simulation and not Path(cfg.alignment).is_absolute():
         raise ConfigError(f"alignment must be an absolute path here, not '{cfg.alignment}'")
     elif not simulation and not NAME.fullmatch(cfg.alignment):
@@ -154,22 +168,35 @@ def _check_own_tables(cfg: RunConfig, simulation: bool) -> None:
         )
 
 
-def at_home(cfg: RunConfig, root: Path) -> RunConfig:
-    """Let an alignment's name stand for its folder in this party's own state folder.
+def at_home(cfg: RunConfig, root: Path, folder: Path | None) -> RunConfig:
+    """Let the names of an alignment, and of a model's run, stand for folders of this party.
 
-    In a simulation it is a path already.
+    Parameters
+    ----------
+    cfg : RunConfig
+        As the run says it; in a simulation it names paths already.
+    root : Path
+        Where this party keeps its runs.
+    folder : Path or None
+        The run's own, where an alignment that is not named is to be.
     """
     if not cfg.own_tables or cfg.task == "align":
         return cfg
-    return replace(cfg, alignment=str(root / cfg.alignment))
+    alignment = root / cfg.alignment if cfg.alignment else folder
+    model = str(root / cfg.model) if cfg.model else ""
+    return replace(cfg, alignment=str(alignment or ""), model=model)
 
 
-def told_of(cfg: RunConfig, simulation: bool) -> dict[str, Scalar]:
-    """Return what passive parties are told of a run: no path of the active party's tables."""
+def told_of(cfg: RunConfig, simulation: bool, own: Path | None) -> dict[str, Scalar]:
+    """Return what passive parties are told of a run, whose own folder is given: no other's path."""
     knobs = cfg.to_mapping()
-    if cfg.own_tables and not simulation:
-        name = "" if cfg.task == "align" else Path(cfg.alignment).name
-        knobs |= {"tables": "", "alignment": name}
+    if not cfg.own_tables:
+        return knobs
+    if cfg.task != "train" or Path(cfg.alignment) == own:
+        knobs["alignment"] = ""
+    if not simulation:
+        knobs["alignment"] = Path(str(knobs["alignment"])).name
+        knobs |= {"tables": "", "model": Path(cfg.model).name}
     return knobs
 
 
@@ -189,10 +216,13 @@ def own_config(knobs: Mapping[str, Any], node: Mapping[str, Any]) -> RunConfig:
     own = {knob: node[key] for key, knob in OWN.items() if key in node}
     if "learning-rates" in own:
         own["learning-rates"] = str(own["learning-rates"])
-    if knobs.get("dataset") == "own" and "table" not in node and not simulated():
-        raise ConfigError(
-            "the node configuration lacks table, the toml description of this party's own table"
-        )
+    if knobs.get("dataset") == "own" and not simulated():
+        key = NEW_TABLE if knobs.get("task") == "predict" else "table"
+        if key not in node:
+            raise ConfigError(
+                f"the node configuration lacks {key}, the toml description of its own table"
+            )
+        own["tables"] = node[key]
     return run_config({**knobs, **own}, simulated())
 
 

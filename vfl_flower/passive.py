@@ -127,6 +127,9 @@ class PassiveParty(Member, NumPyClient):
             self._parts[part.name] = part(self)
             setattr(self, part.name, self._parts[part.name])
             self._phases |= _phases_of(self._parts[part.name])
+        if self.cfg.task == "predict":  # nothing is learnt, and no checkpoint touched
+            kept = _phases_of(self._parts["keeper"])
+            self._phases = {n: p for n, p in self._phases.items() if _predicts(p) and n not in kept}
 
     @classmethod
     def all_parts(cls) -> tuple[type[Part], ...]:
@@ -253,6 +256,12 @@ def report(error: Exception, index: int) -> dict[str, Scalar]:
         return {"error": kind, "message": str(error)}
     log.error("%s", kind, exc_info=error)
     return {"error": kind, "message": "see this party's own log for what it says"}
+
+
+def _predicts(method: PhaseMethod) -> bool:
+    """Tell whether a phase is one of prediction."""
+    declared: Phase = method.phase  # type: ignore[attr-defined]
+    return not declared.training
 
 
 def _phases_of(owner: object) -> dict[str, PhaseMethod]:

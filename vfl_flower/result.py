@@ -76,6 +76,10 @@ RESULT_SHAPE = {
 
 def write_result(path: Path, result: dict[str, Any]) -> None:
     """Write ``result.json`` into a folder."""
-    text = json.dumps(result, indent=2)
-    text = NUMBERS.sub(lambda row: re.sub(r"\s+", "", row[0]).replace(",", ", "), text)
-    write_atomically(path / RESULT, f"{text}\n".encode())
+    write_atomically(path / RESULT, json_of(result).encode())
+
+
+def json_of(content: object) -> str:
+    """Return JSON over several lines, whole numbers of a list in one."""
+    text = json.dumps(content, indent=2)
+    return NUMBERS.sub(lambda row: re.sub(r"\s+", "", row[0]).replace(",", ", "), text) + "\n"

@@ -131,6 +131,10 @@ class RunFolder:
         self.fresh = self._provisional = False
         self._begun = True
 
+    def keep(self) -> None:
+        """Keep what is in a folder that was taken, though no run has begun in it."""
+        self._provisional = False
+
     def give_up(self) -> None:
         """Leave nothing in a folder that was taken, and in which no run has begun."""
         if self._provisional:

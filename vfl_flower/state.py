@@ -113,20 +113,14 @@ def write_atomically(path: Path, content: bytes) -> None:
         raise RunError(f"{path} cannot be written: {error}") from error
 
 
-def write_json(path: Path, value: object) -> None:
-    """Write a value as JSON, readable by its owner only.
-
-    Raises
-    ------
-    RunError
-        If the file system refuses.
-    """
+def json_bytes(value: object) -> bytes:
+    """Return a value as a JSON file's content; no number in it may be other than finite."""
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
-    write_atomically(path, f"{text}\n".encode())
+    return f"{text}\n".encode()
 
 
 def read_json(path: Path, shape: Shape) -> Any:  # noqa: ANN401
-    """Read what `write_json` wrote, of a shape.
+    """Read a file with `json_bytes` a value of a shape.
 
     Raises
     ------

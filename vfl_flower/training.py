@@ -20,7 +20,7 @@ from vfl_flower.errors import Interrupted, TrainingError
 from vfl_flower.exchange import Protocol, ask, tell
 from vfl_flower.ledger import DOWN, UP
 from vfl_flower.metrics import metrics_of, regression_metrics_of, score_of
-from vfl_flower.model import nonce_to_array, write_model
+from vfl_flower.model import Noise, nonce_to_array, write_model
 from vfl_flower.names import member_name, party_name
 from vfl_flower.observer import Evaluation, Stage
 from vfl_flower.randomness import asked, batches
@@ -292,8 +292,9 @@ def finish(party: "ActiveParty") -> Protocol:
         yield from checkpoint(party)
     if party.folder is not None:
         yield ask("save", nonce_to_array(party.nonce), purpose="upkeep")
-        epsilon = party.budget.worst(party.uploaded) if party.budget else None
-        write_model(party.folder, party, party.nonce, epsilon, party.progress.judged())
+        budget, judged = party.budget, party.progress.judged()
+        noise = Noise(budget.sigma, budget.worst(party.uploaded)) if budget else None
+        write_model(party.folder, party, party.nonce, noise, judged, party.target)
 
 
 def _test(party: "ActiveParty") -> Protocol:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from vfl_flower.alignment.kept import ALIGNMENT
+from vfl_flower.alignment.intersection import Common
 from vfl_flower.alignment.sitting import (
     AlignmentActive,
     build_alignment_active,
@@ -13,18 +13,12 @@ from vfl_flower.config import RunConfig
 from vfl_flower.data import rows_of
 from vfl_flower.errors import DataError
 from vfl_flower.local import run_local
-from vfl_flower.names import member_name
 from vfl_flower.observer import Observer
 
 Carry = Callable[[AlignmentActive], object]
 
 
-def is_aligned(folder: Path) -> bool:
-    """Tell whether a folder holds a whole alignment: the active party's part is written last."""
-    return (folder / member_name(0) / ALIGNMENT).is_file()
-
-
-def align_here(cfg: RunConfig, folder: Path, observer: Observer | None = None) -> int:
+def align_here(cfg: RunConfig, folder: Path, observer: Observer | None = None) -> Common:
     """Align the tables of all parties, which keep the outcome in their folders.
 
     Parameters
@@ -38,8 +32,8 @@ def align_here(cfg: RunConfig, folder: Path, observer: Observer | None = None) -
 
     Returns
     -------
-    int
-        How many rows are common to all parties.
+    Common
+        What the active party knows of its rows now.
 
     Raises
     ------
@@ -51,15 +45,15 @@ def align_here(cfg: RunConfig, folder: Path, observer: Observer | None = None) -
     return carried_out(active, lambda active: run_local(active, passive), observer)
 
 
-def carried_out(active: AlignmentActive, carry: Carry, observer: Observer | None = None) -> int:
-    """Run an alignment over some carrier, and return how many rows are common."""
+def carried_out(active: AlignmentActive, carry: Carry, observer: Observer | None = None) -> Common:
+    """Run an alignment over some carrier, and return what the active party knows then."""
     active.observer = observer or active.observer
     try:
         carry(active)
     finally:
         active.observer.on_end()
         active.close()
-    return len(active.kept.index)
+    return active.common
 
 
 def check_enough(cfg: RunConfig, rows: int) -> None:

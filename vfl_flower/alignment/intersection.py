@@ -35,8 +35,10 @@ Costs
 import secrets
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vfl_flower.alignment.blinded import CHUNK, Blinded, announced, announcement, due
 from vfl_flower.alignment.curve import POINT, TAG, multiply, tags
@@ -66,9 +68,8 @@ def align(
 
     Returns
     -------
-    ndarray of int64
-        (n,), the rows of the active party's table; each party's `Aligner.rows` are the same
-        samples in the same order.
+    Common
+        Each party's `Aligner.rows` are the same samples in the same order as its rows.
 
     Raises
     ------
@@ -89,8 +90,27 @@ def align(
         span = positions[:, at[start : start + SPAN]].astype(np.int32)
         yield ask_each("common_ids", list(span), purpose="upkeep")
     yield ask("aligned", np.array(len(at)), purpose="upkeep")
-    rows: Array = ids.rows[own.order[at]]
-    return rows
+    rest = np.flatnonzero((positions < 0).any(axis=0))
+    rest = rest[np.argsort(own.order[rest])]
+    return Common(ids.rows[own.order[at]], ids.rows[own.order[rest]], positions[:, rest].T < 0)
+
+
+class Common(NamedTuple):
+    """What the active party knows of its rows after an alignment.
+
+    Attributes
+    ----------
+    rows : ndarray of int64
+        (n,), those that all parties have.
+    missing : ndarray of int64
+        (m,), those that some party lacks, in the table's order.
+    lacks : ndarray of bool
+        (m, K), which passive party lacks which of them.
+    """
+
+    rows: Array
+    missing: Array
+    lacks: NDArray[np.bool_]
 
 
 class Pair:

@@ -67,6 +67,11 @@ class Alignment:
         return cls(index=index, **{key: kept[key] for key in SHAPE})
 
 
+def is_aligned(folder: Path) -> bool:
+    """Tell whether a party's folder holds its part of an alignment."""
+    return (folder / ALIGNMENT).is_file()
+
+
 def drawn_nonce() -> str:
     """Draw what tells an alignment from all others."""
     return secrets.token_hex(NONCE)

@@ -11,6 +11,7 @@ Learns
     the label's name learns that; it refuses to go on.
 """
 
+import logging
 from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
@@ -24,12 +25,12 @@ from torch import Tensor
 from vfl_flower.active import ActiveParty
 from vfl_flower.alignment.aligner import Aligner
 from vfl_flower.alignment.ids import Ids, normalised
-from vfl_flower.alignment.intersection import align
+from vfl_flower.alignment.intersection import Common, align
 from vfl_flower.alignment.kept import ALIGNMENT, Alignment, drawn_nonce
 from vfl_flower.codec import Array
 from vfl_flower.config import RunConfig
-from vfl_flower.data.own import described, digest_of, table_of
-from vfl_flower.data.target import TASKS
+from vfl_flower.data.own import described, digest_of, table_of, target_of
+from vfl_flower.data.target import REGRESSION, TASKS, Target, task_of
 from vfl_flower.errors import ProtocolError, RunError
 from vfl_flower.exchange import Protocol, ask
 from vfl_flower.member import Member
@@ -39,7 +40,9 @@ from vfl_flower.observer import Stage
 from vfl_flower.optim import Descent
 from vfl_flower.passive import PassiveParty, phase
 from vfl_flower.randomness import Randomness
-from vfl_flower.tables import refuse_label
+from vfl_flower.tables import OwnTable, lines_of, refuse_label
+
+log = logging.getLogger("vfl_flower.active")
 
 
 class AlignmentActive(ActiveParty):
@@ -57,7 +60,14 @@ class AlignmentActive(ActiveParty):
         Its own folder.
     enough : callable
         Is told how many rows are common, before anybody keeps them; may raise.
+
+    Attributes
+    ----------
+    common : Common
+        The outcome, once there is one.
     """
+
+    common: Common
 
     def __init__(
         self, member: Member, kept: Alignment, label: str, out: Path, enough: Callable[[int], None]
@@ -75,11 +85,11 @@ class AlignmentActive(ActiveParty):
         nonce = _bytes(self.kept.nonce)
         yield ask("begin_alignment", nonce, _digest(self.kept.nonce, self.label), purpose="upkeep")
         self._show(0, len(self.ids))
-        index = yield from align(self.ids, len(self.roster), self._show)
-        self.enough(len(index))
+        self.common = yield from align(self.ids, len(self.roster), self._show)
+        self.enough(len(self.common.rows))
         facts = np.array([self.kept.parties, self.kept.classes, TASKS.index(self.kept.task)])
         yield ask("keep_alignment", nonce, facts, purpose="upkeep")
-        self.kept = replace(self.kept, index=index)
+        self.kept = replace(self.kept, index=self.common.rows)
         self.kept.save(self.out)
 
     def _show(self, done: int, total: int) -> None:
@@ -94,15 +104,17 @@ class AlignmentPassive(PassiveParty):
     member : Member
         With the table's ids, and the party's own folder.
     cfg : RunConfig
-        Whose table it is.
+        Names the table.
+    table : OwnTable
+        As it was read.
     """
 
     parts = (Aligner,)
     aligner: Aligner
 
-    def __init__(self, member: Member, cfg: RunConfig) -> None:
+    def __init__(self, member: Member, cfg: RunConfig, table: OwnTable) -> None:
         super().__init__(member)
-        self.of_run = cfg
+        self.of_run, self.table = cfg, table
 
     def facts(self) -> dict[str, Scalar]:
         """Return what all parties must hold equal: not the rows."""
@@ -111,13 +123,15 @@ class AlignmentPassive(PassiveParty):
     @phase(training=False)
     def begin_alignment(self, nonce: Tensor, label: Tensor) -> None:
         """See that the labels are not among the columns: (16,) uint8, (32,) uint8 ->."""
-        table, name = table_of(self.of_run, self.place), member_name(self.place)
-        refuse_label(table, "label", name)
-        for column in table.columns:
+        name = member_name(self.place)
+        refuse_label(self.table, "label", name)
+        for column in self.table.columns:
             if torch.equal(_tensor(_digest(_hex(nonce), column.name)), label):
-                refuse_label(table, column.name, name)
+                refuse_label(self.table, column.name, name)
         if (_folder(self) / ALIGNMENT).exists():
             raise RunError(f"{name} has an alignment of this name already; choose another run-name")
+        for line in lines_of(self.table):
+            party_log(self.index).info("%s", line)
 
     @phase(training=False)
     def keep_alignment(self, nonce: Tensor, facts: Tensor) -> None:
@@ -157,24 +171,36 @@ def build_alignment_active(
     table, description, out = table_of(cfg, 0), described(cfg, 0), folder / member_name(0)
     if (out / ALIGNMENT).exists():
         raise RunError(f"{out} holds an alignment already; choose another")
-    assert table.label is not None  # noqa: S101  the description names it
+    target = _target(cfg, table)
     kept = Alignment(
         index=np.empty(0, np.int64),
         parties=cfg.parties,
-        classes=1 if table.label.values is None else len(table.label.values),
-        task=table.task,
+        classes=1 if target.task == REGRESSION else len(target.classes),
+        task=target.task,
         nonce=drawn_nonce(),
         table=digest_of(description, member_name(0)),
     )
-    ids = normalised(table.ids)
-    return AlignmentActive(_bare(cfg, 0, ids, None), kept, table.label.name, out, enough)
+    ids, label = normalised(table.ids, description.duplicates), table.label
+    name = label.name if label else ""
+    for line in lines_of(table):
+        log.info("%s", line)
+    return AlignmentActive(_bare(cfg, 0, ids, None), kept, name, out, enough)
+
+
+def _target(cfg: RunConfig, table: OwnTable) -> Target:
+    """Return the task, and the classes, of labels: the table's, or those that the model learnt."""
+    if cfg.task == "predict":
+        return target_of(cfg)
+    assert table.label is not None  # noqa: S101  the description names it
+    return Target(task_of(table.label), table.label.values or ())
 
 
 def build_alignment_passive(cfg: RunConfig, index: int, folder: Path | None) -> AlignmentPassive:
     """Build the passive party with one roster index; see `build_alignment_active`."""
     place = index + 1
-    ids, out = normalised(table_of(cfg, place).ids), folder and folder / member_name(place)
-    return AlignmentPassive(_bare(cfg, place, ids, out), cfg)
+    table, out = table_of(cfg, place), folder and folder / member_name(place)
+    ids = normalised(table.ids, described(cfg, place).duplicates)
+    return AlignmentPassive(_bare(cfg, place, ids, out), cfg, table)
 
 
 def _bare(cfg: RunConfig, place: int, ids: Ids, folder: Path | None) -> Member:

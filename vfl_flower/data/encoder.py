@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from vfl_flower.data.tables import NUMBER, TEXT, Column
 from vfl_flower.errors import DataError
-from vfl_flower.state import read_json, write_json
+from vfl_flower.state import json_bytes, read_json
 
 Matrix = NDArray[np.float32]
 
@@ -224,13 +224,13 @@ class Encoder:
             yield begin, each
             begin += each.width
 
-    def save(self, path: Path) -> None:
-        """Write it as JSON, which its owner alone may read: it quotes the table's values."""
-        write_json(path, asdict(self))
+    def to_json(self) -> bytes:
+        """Return it as JSON, which quotes the table's values."""
+        return json_bytes(asdict(self))
 
     @classmethod
     def load(cls, path: Path) -> "Encoder":
-        """Read what `save` wrote.
+        """Read what `to_json` gave from a file.
 
         Raises
         ------

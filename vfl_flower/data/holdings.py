@@ -31,7 +31,7 @@ def rows_of(cfg: RunConfig, total: int) -> dict[str, Array]:
     -------
     dict of str to ndarray
         ``train``, ``validation`` and ``test``: int32, disjoint, together all rows, but for training
-        rows that ``train-rows`` leaves out.
+        rows that ``train-rows`` leaves out. Rows to be predicted are all test rows.
 
     Raises
     ------
@@ -39,6 +39,9 @@ def rows_of(cfg: RunConfig, total: int) -> dict[str, Array]:
         If a part would be empty, a batch is larger than the training rows, or more of them are
         asked for than there are.
     """
+    if cfg.task == "predict":
+        none = np.empty(0, np.int32)
+        return {"train": none, "validation": none, "test": np.arange(total, dtype=np.int32)}
     fixed = DATASETS[cfg.dataset].test_rows
     order = np.random.default_rng([cfg.seed, total]).permutation(total - fixed).astype(np.int32)
     drawn = 0 if fixed else round(TEST_SHARE * total)

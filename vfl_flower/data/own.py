@@ -1,5 +1,6 @@
 """Tables of the parties' own: rows in the alignment's order, columns as networks get them."""
 
+import logging
 from functools import lru_cache
 from hashlib import file_digest, sha256
 from pathlib import Path
@@ -13,9 +14,15 @@ from vfl_flower.checks import check_task
 from vfl_flower.codec import Array
 from vfl_flower.config import RunConfig
 from vfl_flower.data.encoder import Encoder
+from vfl_flower.data.target import Target
 from vfl_flower.errors import ConfigError, DataError
 from vfl_flower.names import member_name
-from vfl_flower.tables import Description, OwnTable, Target, read_description, read_table
+from vfl_flower.tables import Description, OwnTable, read_description, read_table
+
+MODEL, ENCODER, TARGET = "model", "encoder.json", "target.json"
+"""What a party's model folder is called in its own, and files of it that are of its table."""
+
+log = logging.getLogger("vfl_flower")
 
 
 def described(cfg: RunConfig, place: int) -> Description:
@@ -26,7 +33,13 @@ def described(cfg: RunConfig, place: int) -> Description:
     ConfigError
         If it cannot be read, or names labels where they are not, or none where they are.
     """
-    return _described(Path(cfg.table_of(place)), place)
+    description = _described(Path(cfg.table_of(place)), place)
+    if not place and not description.label and cfg.task != "predict":
+        raise ConfigError(
+            f"active: {cfg.table_of(place)} names no label; say which column it is, or name the "
+            "active party's description first"
+        )
+    return description
 
 
 def _described(path: Path, place: int) -> Description:
@@ -39,17 +52,18 @@ def _described(path: Path, place: int) -> Description:
             f"{member_name(place)}: {path.name} names a label, and labels are the active party's; "
             "leave it away, and if it is the same label, say that the column is ignored"
         )
-    if not place and not description.label:
-        raise ConfigError(
-            f"active: {path.name} names no label; say which column it is, or name the active "
-            "party's description first"
-        )
     return description
 
 
 @lru_cache(maxsize=1)  # columns and labels are asked for one after the other
-def _read(path: Path, place: int) -> OwnTable:
-    return read_table(_described(path, place), member_name(place))
+def _read(path: Path, place: int, trained: Path | None) -> OwnTable:
+    encoder = None if trained is None else Encoder.load(trained)
+    return read_table(_described(path, place), member_name(place), encoder)
+
+
+def kept_at(cfg: RunConfig, place: int, file: str) -> Path:
+    """Return a file of the model folder that a party predicts with."""
+    return Path(cfg.model) / member_name(place) / MODEL / file
 
 
 def table_of(cfg: RunConfig, place: int) -> OwnTable:
@@ -62,10 +76,13 @@ def table_of(cfg: RunConfig, place: int) -> OwnTable:
     DataError
         If the table cannot be read.
     """
-    table, party = _read(Path(cfg.table_of(place)), place), member_name(place)
-    if place:
+    trained = kept_at(cfg, place, ENCODER) if cfg.task == "predict" else None
+    table, party = _read(Path(cfg.table_of(place)), place, trained), member_name(place)
+    if place or trained:
         return table
     check_task(cfg, table.task)
+    if cfg.task == "align":
+        return table
     if cfg.active_columns == "none" and table.columns:
         raise ConfigError(
             f"{party}: active-columns is none, and its table has columns to use; say that they are "
@@ -140,14 +157,17 @@ def _aligned(cfg: RunConfig, place: int) -> tuple[OwnTable, Array, Array]:
     return table_of(cfg, place), kept.index, rows_of(cfg, len(kept.index))["train"]
 
 
+@lru_cache(maxsize=128)  # as columns are, which are made with it
 def encoder_of(cfg: RunConfig, place: int) -> Encoder:
-    """Return what makes a party's columns of its table, fitted on the training rows.
+    """Return what makes a party's columns of its table: fitted on the training rows, or kept.
 
     Raises
     ------
     DataError
         If the table has changed since the alignment, or a column has no value to be fitted on.
     """
+    if cfg.task == "predict":
+        return Encoder.load(kept_at(cfg, place, ENCODER))
     table, index, train = _aligned(cfg, place)
     party = member_name(place)
     return Encoder.fit(table.features, table.columns, index[train], party, table.ignored)
@@ -159,7 +179,14 @@ def columns_of(cfg: RunConfig, place: int) -> Tensor:
         return torch.empty(len(alignment_of(cfg, place).index), 0)
     encoder = encoder_of(cfg, place)
     table, index, _ = _aligned(cfg, place)
-    return torch.from_numpy(encoder.apply(table.features[index], table.columns))
+    features = table.features[index]
+    for name, count in encoder.unseen(features, table.columns).items():
+        log.info(
+            "%s: column %s has a value that no training row had in %d of %d rows; it counts as "
+            "none of the known ones",
+            *(member_name(place), name, count, len(features)),
+        )
+    return torch.from_numpy(encoder.apply(features, table.columns))
 
 
 def all_columns(cfg: RunConfig) -> Tensor:
@@ -169,7 +196,7 @@ def all_columns(cfg: RunConfig) -> Tensor:
 
 
 def target_of(cfg: RunConfig) -> Target:
-    """Return what the labels of the training rows are: the active party's alone.
+    """Return what the labels of the training rows are, or were: the active party's alone.
 
     Raises
     ------
@@ -177,6 +204,8 @@ def target_of(cfg: RunConfig) -> Target:
         If a class has no training row, or of numbers there are parts of the rows where all are
         alike.
     """
+    if cfg.task == "predict":
+        return Target.load(kept_at(cfg, 0, TARGET))
     table, index, train = _aligned(cfg, 0)
     if table.labels is None or table.label is None:
         raise DataError("active: its table has no labels")

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from vfl_flower.data.tables import Column
 from vfl_flower.errors import DataError
-from vfl_flower.state import read_json, write_json
+from vfl_flower.state import json_bytes, read_json
 
 BINARY, MULTI_CLASS, REGRESSION = TASKS = "binary", "multi-class", "regression"
 
@@ -120,13 +120,13 @@ class Target:
         restored: NDArray[np.float64] = standardised * self.deviation + self.mean
         return restored
 
-    def save(self, path: Path) -> None:
-        """Write it as JSON, which its owner alone may read."""
-        write_json(path, asdict(self))
+    def to_json(self) -> bytes:
+        """Return it as JSON."""
+        return json_bytes(asdict(self))
 
     @classmethod
     def load(cls, path: Path) -> "Target":
-        """Read what `save` wrote.
+        """Read what `to_json` gave from a file.
 
         Raises
         ------

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from vfl_flower.cli import simulate
 from vfl_flower.config import RunConfig, split_list
 from vfl_flower.errors import ConfigError
 from vfl_flower.explain.importance import Findings
 from vfl_flower.names import member_name
 from vfl_flower.registry import METHODS
 from vfl_flower.runs import RunFolder
+from vfl_flower.simulation import simulate
 
 LISTS = ("models", "weights", "optimizers", "learning_rates")
 """Knobs that may have an entry for each party."""

@@ -1,1 +1,1 @@
-"""Prediction with the model folders of a run."""
+"""Prediction with the model folders of a run: of its own rows, or of new ones."""

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from vfl_flower.errors import PrivacyError
+from vfl_flower.model import Noise
 from vfl_flower.names import member_name
 from vfl_flower.passive import Part, PassiveParty, Received
 from vfl_flower.privacy.budget import budget_of
@@ -56,9 +57,11 @@ class ClientPrivacy(Part):
         """Return how many uploads have been counted so far; nothing if none is noised."""
         return self._uploads.counts() if self.budget else Counts()
 
-    def epsilon(self) -> float | None:
-        """Return what all uploads so far have cost; None if none is noised."""
-        return self.budget.epsilon(self.counts()) if self.budget else None
+    def noise(self) -> Noise | None:
+        """Return what uploads are noised with, and what all so far have cost; None without."""
+        if not self.budget:
+            return None
+        return Noise(self.budget.sigma, self.budget.epsilon(self.counts()))
 
     def upload(self, x: Tensor, repeatable: bool = False) -> Tensor:
         """Make a reply to the request in hand out of something that depends on columns.

@@ -4,6 +4,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from vfl_flower.config import near
 from vfl_flower.errors import ConfigError
@@ -15,10 +16,11 @@ CHOICES = {
     "id-type": ("integer", "text"),
     "task": ("binary", "multi-class", "regression"),
     "decimal": (".", ","),
+    "duplicates": ("refuse", "first"),
 }
 """What may be said where few words make sense."""
 
-KEYS = ("file", "id", "label", "columns", "task", "id-type", "decimal", "missing")
+KEYS = (*("file", "id", "label", "columns", "task", "id-type", "decimal", "missing", "duplicates"),)
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,8 @@ class Description:
         The decimal mark of numbers that are written as text.
     missing : tuple of str
         What stands where there is no value, beside nothing at all. Ids are what they are.
+    duplicates : str
+        ``refuse`` or ``first``: what becomes of rows with the id of an earlier one.
     """
 
     file: Path
@@ -53,6 +57,7 @@ class Description:
     id_type: str = ""
     decimal: str = "."
     missing: tuple[str, ...] = ("NA", "N/A", "NaN", "nan", "null", "NULL")
+    duplicates: Literal["refuse", "first"] = "refuse"
 
 
 def read_description(path: Path) -> Description:
@@ -85,6 +90,7 @@ def _described(values: Mapping[str, object], folder: Path) -> Description:
     for key in ("file", "id"):
         if key not in values:
             raise ConfigError(f"{key} is missing")
+    _text(values, "duplicates")
     if values["id"] == values.get("label"):
         raise ConfigError("id and label are one column; labels need one of their own")
     return Description(
@@ -96,6 +102,7 @@ def _described(values: Mapping[str, object], folder: Path) -> Description:
         _text(values, "id-type"),
         _text(values, "decimal") or Description.decimal,
         _missing(values),
+        "first" if values.get("duplicates") == "first" else "refuse",
     )
 
 

@@ -39,7 +39,8 @@ def ids_of(chunks: Sequence[pa.Array], file: TableFile, description: Description
     Raises
     ------
     DataError
-        If there are none, one is missing or there twice, or they are of another type.
+        If there are none, one is missing, or there twice where that is refused, or they are of
+        another type.
     """
     rows = sum(map(len, chunks))
     if not rows:
@@ -52,7 +53,8 @@ def ids_of(chunks: Sequence[pa.Array], file: TableFile, description: Description
         first = pc.index(ids.is_null(), True).as_py() + 1
         raise file.refused(f"has no id in {ids.null_count} of {rows} rows, first in row {first}")
     ids = _typed(ids, declared is None, file, description.id_type)
-    _check_distinct(ids, file)
+    if description.duplicates == "refuse":
+        _check_distinct(ids, file)
     found: Ids = ids.combine_chunks()
     return found
 
@@ -86,5 +88,7 @@ def _check_distinct(ids: pa.ChunkedArray, file: TableFile) -> None:
             pc.index(pc.greater(counts.field("counts"), 1), True).as_py()
         ]
         raise file.refused(
-            f"has ids twice, in {twice} of {len(ids)} rows; keep one row each", first
+            f"has ids twice, in {twice} of {len(ids)} rows; keep one row each, or set duplicates = "
+            '"first"',
+            first,
         )

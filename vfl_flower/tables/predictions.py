@@ -1,7 +1,7 @@
 """Predictions for named rows, written as CSV or Parquet."""
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from vfl_flower.errors import DataError
 from vfl_flower.state import write_atomically
 from vfl_flower.tables.ids import Ids
+
+SUFFIXES = (".csv", ".parquet")
 
 
 def write_predictions(
@@ -49,17 +51,34 @@ def write_predictions(
     RunError
         If it cannot be written.
     """
-    suffix = path.suffix.lower()
-    if suffix not in (".csv", ".parquet"):
-        raise DataError(f"{path} must end in .csv or .parquet")
-    if any(_same(path, each) for each in inputs):
-        raise DataError(f"{path} is an input of this prediction; write to another file")
     columns = {"id": ids, "prediction": pa.array(prediction)}
     if probabilities is not None:
         pairs = zip(classes, probabilities.T, strict=True)
         columns |= {f"probability of {name}": pa.array(share) for name, share in pairs}
-    table, buffer = pa.table(columns), io.BytesIO()
-    if suffix == ".parquet":
+    write_columns(path, columns, inputs)
+
+
+def check_path(path: Path, inputs: Sequence[Path]) -> None:
+    """Refuse a file that cannot be written, or must not be; before any work is done for it.
+
+    Raises
+    ------
+    DataError
+        Says why.
+    """
+    if path.suffix.lower() not in SUFFIXES:
+        raise DataError(f"{path} must end in {' or '.join(SUFFIXES)}")
+    if path.is_dir():
+        raise DataError(f"{path} is a folder; name a file")
+    if any(_same(path, each) for each in inputs):
+        raise DataError(f"{path} is an input of this prediction; write to another file")
+
+
+def write_columns(path: Path, columns: Mapping[str, Any], inputs: Sequence[Path]) -> None:
+    """Write columns by name, each an array of (N,), as CSV or Parquet; see `write_predictions`."""
+    check_path(path, inputs)
+    table, buffer = pa.table(dict(columns)), io.BytesIO()
+    if path.suffix.lower() == ".parquet":
         pa.parquet.write_table(table, buffer)
     else:
         pa.csv.write_csv(table, buffer)

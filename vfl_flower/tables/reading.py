@@ -51,7 +51,8 @@ class OwnTable:
     Attributes
     ----------
     ids : pyarrow.Int64Array or pyarrow.LargeStringArray
-        (N,): without nulls, none twice. The integer 1 and the text 1 are not the same.
+        (N,): without nulls; none twice, unless the description lets the first count. The integer 1
+        and the text 1 are not the same.
     features : ndarray of float32
         (N, m): numbers, and places in a column's values; NaN is a gap.
     columns : tuple of Column

@@ -1,0 +1,21 @@
+"""``align``: which rows the parties' own tables have in common."""
+
+import click
+
+from vfl_flower.config import RunConfig, Scalar
+from vfl_flower.options import Command, given, knobs
+
+PARTS = ("parties", "tables", "out", "threads", "answer_timeout")
+"""The knobs that an alignment on one machine heeds."""
+
+
+@click.command(cls=Command, params=[each for each in knobs() if each.name in PARTS])
+def align(**flags: Scalar | None) -> None:
+    """Find the rows that all parties' tables share, for runs to come.
+
+    No party shows another one an id. A run whose --alignment names the folder then trains on these
+    rows; one that names none aligns by itself.
+    """
+    from vfl_flower.simulation import align as aligned
+
+    aligned(RunConfig.from_mapping({"dataset": "own", "task": "align"} | given(flags)))

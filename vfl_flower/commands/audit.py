@@ -1,0 +1,90 @@
+"""``audit``: what parties can find out about each other."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from vfl_flower.options import FILE, FOLDER, at_least_one
+
+TABLE = click.option(
+    "--json", "table", type=FILE, metavar="FILE", help="also write the table there"
+)
+
+
+@click.group(no_args_is_help=False)
+def audit() -> None:
+    """Measure what parties learn of each other."""
+
+
+@audit.command()
+@click.argument("run", type=FOLDER)
+@click.option(
+    "--at-most",
+    type=int,
+    default=3,
+    metavar="EPOCHS",
+    callback=at_least_one,
+    help="that each repetition trains (default: 3)",
+)
+@click.option(
+    "--known",
+    type=int,
+    default=10,
+    metavar="N",
+    callback=at_least_one,
+    help="labels a class that the attacker has (default: 10)",
+)
+@TABLE
+def labels(run: Path, at_most: int, known: int, table: Path | None) -> None:
+    """Attack what passive parties learn of labels.
+
+    A run is repeated with and without label privacy.
+    """
+    from vfl_flower.audit.labels import audit as attack
+    from vfl_flower.audit.table import print_audit
+
+    findings = attack(run, at_most, known)
+    print_audit(findings)
+    _write(table, asdict(findings))
+
+
+@audit.command()
+@click.argument("runs", nargs=-1, required=True, type=FOLDER, metavar="RUN...")
+@click.option(
+    "--epochs",
+    type=int,
+    default=5,
+    metavar="N",
+    callback=at_least_one,
+    help="of the attacker's decoder (default: 5)",
+)
+@click.option("--pictures", type=FILE, metavar="PNG", help="also draw some there")
+@TABLE
+def reconstruct(
+    runs: tuple[Path, ...], epochs: int, pictures: Path | None, table: Path | None
+) -> None:
+    """Make pictures of others' tiles.
+
+    They are made of the feature maps that passive parties sent in complete runs.
+    """
+    from vfl_flower.audit.reconstruction import attack, runs_with_maps
+    from vfl_flower.audit.table import print_reconstruction
+    from vfl_flower.state import write_atomically
+
+    attacked = [attack(folder, epochs) for folder in runs_with_maps(runs)]
+    print_reconstruction([findings for findings, _ in attacked])
+    if pictures:
+        from vfl_flower.audit.pictures import drawn  # matplotlib is slow to import
+
+        write_atomically(pictures, drawn(attacked))
+    _write(table, [findings.told() for findings, _ in attacked])
+
+
+def _write(table: Path | None, told: Any) -> None:  # noqa: ANN401
+    from vfl_flower.state import write_atomically
+
+    if table:
+        write_atomically(table, f"{json.dumps(told, indent=2)}\n".encode())

@@ -1,0 +1,98 @@
+"""The parties as prediction needs them: built for their rows, with the model of an earlier run.
+
+What they are, methods, networks, protections, is what the model folders say, each party's own;
+what is asked of them says only where things are now. They learn nothing: the active party has no
+labels, and the passive ones have no phases of training.
+"""
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+from vfl_flower.active import ActiveParty
+from vfl_flower.build import build_active, build_passive
+from vfl_flower.config import RunConfig
+from vfl_flower.errors import PrivacyError
+from vfl_flower.identity import Identity
+from vfl_flower.model import load_model, trained_with
+from vfl_flower.names import member_name
+from vfl_flower.passive import PassiveParty
+
+
+def prediction_of(cfg: RunConfig, place: int, model: Path) -> RunConfig:
+    """Return the configuration of a prediction of new rows, as one party sees it.
+
+    Parameters
+    ----------
+    cfg : RunConfig
+        Where things are now: tables, alignment, carrier.
+    place : int
+        The party's, 0 for the active one.
+    model : Path
+        The folder of the run whose model predicts, with this party's folder in it.
+
+    Raises
+    ------
+    RunError
+        If the party's model folder is missing or damaged.
+    """
+    trained, sigma = trained_with(model / member_name(place), cfg)
+    return replace(
+        trained,
+        task="predict",
+        model=str(model),
+        epochs=0,
+        train_rows=0,
+        class_weights="none",
+        dp_sigma=sigma,  # the noise that training had, whatever other rows would need
+        tensorboard=False,
+    )
+
+
+def predicting_active(cfg: RunConfig) -> ActiveParty:
+    """Build the active party of a prediction; it writes nothing. `cfg` is of `prediction_of`."""
+    active = build_active(cfg, labelled=False)
+    _load(cfg, active)
+    return active
+
+
+def predicting_passive(
+    cfg: RunConfig, index: int, identity: Identity | None = None
+) -> PassiveParty:
+    """Build a passive party of a prediction; see `predicting_active`.
+
+    It counts its uploads where training has counted them.
+
+    Raises
+    ------
+    PrivacyError
+        If its privacy budget does not last for these rows.
+    """
+    passive = build_passive(cfg, index, Path(cfg.model), identity)
+    _load(cfg, passive)
+    budget = passive.privacy.budget
+    check_budget(passive, budget.planned["evaluation"] if budget else 0)
+    return passive
+
+
+def _load(cfg: RunConfig, member: ActiveParty | PassiveParty) -> None:
+    folder = Path(cfg.model) / member_name(member.place)
+    load_model(folder, member, trained_with(folder, cfg)[0])
+    member.net.eval()
+
+
+def check_budget(party: PassiveParty, uploads: int) -> None:
+    """Refuse a prediction that a passive party could not finish.
+
+    Raises
+    ------
+    PrivacyError
+        Says how far its budget goes.
+    """
+    budget, counts = party.privacy.budget, party.privacy.counts()
+    if budget and not budget.allows(counts + Counter(evaluation=uploads)):
+        raise PrivacyError(
+            f"{member_name(party.place)} has sent {budget.noised(counts)} noised uploads; "
+            f"target-epsilon {budget.cfg.target_epsilon:g} allows {budget.most}, and these "
+            f"rows take {uploads} more: predict fewer, or train with a larger dp-sigma"
+        )
