@@ -4,6 +4,7 @@ A SuperLink with TLS and SuperNode authentication, four SuperNodes, their certif
 on the spot; then ``flwr run . local-deployment``, its log, and the end of all that was started.
 """
 
+import json
 import os
 import shutil
 import signal
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
@@ -45,10 +47,12 @@ class Deployment:
         How many SuperNodes, one for each passive party.
     app : Path
         The project that is run.
+    own : sequence of str
+        What the nodes' configurations have beside what they need, the first node's first.
     """
 
-    def __init__(self, folder: Path, nodes: int, app: Path = ROOT) -> None:
-        self.folder, self.nodes, self.app = folder, nodes, app
+    def __init__(self, folder: Path, nodes: int, app: Path = ROOT, own: Sequence[str] = ()) -> None:
+        self.folder, self.nodes, self.app, self.own = folder, nodes, app, own
         self.port = free_port()
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self.env = (
@@ -121,6 +125,7 @@ class Deployment:
         config = {"partition-id": k, "state-dir": str(self.folder / f"party-{k + 1}")} | own
         entries = [(key.replace("_", "-"), value) for key, value in config.items()]
         written = " ".join(f"{key}={_toml(value)}" for key, value in entries)
+        written = " ".join([written, *self.own[k : k + 1]])
         self._start(
             f"node{k + 1}",
             "flower-supernode",
@@ -180,14 +185,15 @@ class Deployment:
         )
         return done.stdout
 
-    def run(self, knobs: str) -> int:
-        """Run the app, its log on this terminal; return 0 if the run completed."""
+    def run(self, knobs: str) -> bool:
+        """Run the app, its log on this terminal; tell whether all runs so far completed."""
         listen = f'parties={self.nodes + 1} stream-listen="127.0.0.1:0" {knobs}'
         command = ["run", ".", CONNECTION, "--stream", "--run-config", listen]
         program = str(Path(sys.executable).parent / "flwr")
-        subprocess.run([program, *command], cwd=self.app, env=self.env, check=False)  # noqa: S603
-        listed = self.flwr("list", CONNECTION, "--format", "json")
-        return 0 if "finished:completed" in listed else 1
+        done = subprocess.run([program, *command], cwd=self.app, env=self.env, check=False)  # noqa: S603
+        listed = json.loads(self.flwr("list", CONNECTION, "--format", "json"))["runs"]
+        good = all(run["status"] == "finished:completed" for run in listed)
+        return good and not done.returncode
 
 
 def free_port() -> int:
@@ -212,10 +218,19 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 @click.command()
 @click.option("--nodes", default=4, metavar="N", help="passive parties (default: 4)")
-@click.option("--run-config", default=SMALL, metavar="KNOBS", help="as for flwr run")
+@click.option(
+    "--node", multiple=True, metavar="KEYS", help="a node's own configuration; first party-1's, ..."
+)
+@click.option(
+    "--run-config",
+    multiple=True,
+    default=[SMALL],
+    metavar="KNOBS",
+    help="as for flwr run; several are runs one after the other",
+)
 @click.option("--keep", type=FOLDER, metavar="DIR", help="keep logs, keys and results there")
-def local(nodes: int, run_config: str, keep: Path | None) -> None:
-    """Make a whole deployment on this machine, for one run.
+def local(nodes: int, node: Sequence[str], run_config: Sequence[str], keep: Path | None) -> None:
+    """Make a whole deployment on this machine, for one run or several.
 
     That is a SuperLink with TLS and SuperNode authentication on loopback, SuperNodes, their
     certificates and keys; all of it ends with the run.
@@ -223,9 +238,10 @@ def local(nodes: int, run_config: str, keep: Path | None) -> None:
     folder = (keep or Path(tempfile.mkdtemp(prefix="vfl-flower-"))).absolute()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
-        with stopped_by(_stop), Deployment(folder, nodes) as deployment:
-            if deployment.run(run_config):
-                raise RunError("the run did not complete; its log is above")
+        with stopped_by(_stop), Deployment(folder, nodes, own=node) as deployment:
+            for knobs in run_config:
+                if not deployment.run(knobs):
+                    raise RunError("the run did not complete; its log is above")
     finally:
         if not keep:
             shutil.rmtree(folder, ignore_errors=True)

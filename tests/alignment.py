@@ -11,7 +11,7 @@ from vfl_flower.active import ActiveParty
 from vfl_flower.alignment.aligner import Aligner
 from vfl_flower.alignment.curve import hash_to_field, to_curve
 from vfl_flower.alignment.ids import Ids, normalised
-from vfl_flower.alignment.intersection import align
+from vfl_flower.alignment.intersection import Common, align
 from vfl_flower.build import build_member
 from vfl_flower.codec import Array, decode
 from vfl_flower.config import RunConfig
@@ -37,7 +37,7 @@ ANNOUNCED = np.array([1, 5])
 class Seeker(ActiveParty):
     """Aligns, and nothing else."""
 
-    found: Array
+    found: Common
 
     def protocol(self) -> Protocol:
         """Keep the rows, and what was told on the way."""
@@ -77,7 +77,7 @@ def run(tables: Sequence[Ids], carrier: str = "local") -> tuple[Seeker, list[Arr
     )
     taps = [Tap(client) for client in parties.clients]
     carry(carrier, active, taps)
-    return active, [active.found, *(rows_of_party(tap) for tap in taps)], taps
+    return active, [active.found.rows, *(rows_of_party(tap) for tap in taps)], taps
 
 
 def rows_of_party(tap: Tap) -> Array:

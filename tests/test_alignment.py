@@ -104,6 +104,14 @@ def test_the_order_is_nobodys() -> None:
     assert orders[0] not in (ids, ids[::-1])
 
 
+def test_the_active_party_knows_who_lacks_which_of_its_rows() -> None:
+    tables = [[5, 1, 4, 2, 3], [1, 2, 9, 4], [2, 4, 5]]
+    found = run([normalised(table) for table in tables])[0].found
+    assert sorted(found.rows.tolist()) == [2, 3]
+    assert found.missing.tolist() == [0, 1, 4]  # the ids 5, 1 and 3
+    assert found.lacks.tolist() == [[True, False], [False, True], [True, True]]
+
+
 @on_both_carriers
 def test_nothing_in_common_is_an_error_with_all_sizes(carrier: str) -> None:
     with pytest.raises(DataError) as error:

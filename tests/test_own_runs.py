@@ -240,7 +240,7 @@ BAD: dict[str, tuple[Change, str]] = {
     ),
     "an active party that names none": (
         lambda f: write(f, 0, held(0, ALL), header(0)),
-        "active: names no label",
+        "names no label; say which column it is",
     ),
     "ids of another type": (
         lambda f: write(f, 1, [[n, *r[1:]] for n, r in enumerate(held(1, ALL))], header(1)),

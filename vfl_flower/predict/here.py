@@ -145,7 +145,7 @@ def predict_tables(run: Path, tables: str, out: Path, observer: Observer) -> Pre
     with TemporaryDirectory() as temporary, party_logs(folder, folder.cfg.parties - 1):
         now = replace(folder.cfg, tables=tables, alignment=temporary)
         cfgs = [prediction_of(now, place, folder.path) for place in range(folder.cfg.parties)]
-        check_path(out, inputs_of(now))
+        check_path(out, inputs_of(cfgs[0]))
         common = align_here(cfgs[0], Path(temporary), observer)
         active = predicting_active(cfgs[0])
         passive = [predicting_passive(cfg, index) for index, cfg in enumerate(cfgs[1:])]
