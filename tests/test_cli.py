@@ -21,6 +21,7 @@ from vfl_flower.completion import VALUES
 from vfl_flower.config import RunConfig, kebab, read_toml
 from vfl_flower.errors import ConfigError
 from vfl_flower.nets import NETWORKS
+from vfl_flower.options import IMPLIED
 from vfl_flower.protections import CLEAR, MASKS, PRIVATE, PUBLIC, READABLE
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -322,7 +323,7 @@ def test_values_that_shells_offer_are_those_accepted() -> None:
     """A value that nothing resembles is refused with all that there are."""
     accepted = {}
     for each in fields(RunConfig):
-        if isinstance(each.default, str):
+        if isinstance(each.default, str) and each.name not in IMPLIED:
             try:
                 RunConfig.from_mapping({kebab(each.name): "?"})
             except ConfigError as error:
@@ -336,6 +337,8 @@ def test_help_lists_every_knob(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--help"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     for each in fields(RunConfig):
+        if each.name in IMPLIED:
+            continue
         assert f"--{kebab(each.name)}" in text
         assert f"{each.metadata['group']}:" in text
         assert f"(default: {each.default!r})" in text

@@ -24,7 +24,8 @@ KNOBS = {kebab(each.name): each for each in fields(RunConfig)}
 GOOD: dict[str, st.SearchStrategy[object]] = {
     "method": st.just("vfedmh"),
     "dataset": st.sampled_from(("mnist", "fashion-mnist")),
-    "task": st.just("align"),
+    "task": st.sampled_from(("align", "predict")),
+    "model": st.sampled_from(("first", "/runs/second")),
     "tables": st.sampled_from(("a.toml", "/data/b.toml")),
     "alignment": st.text(min_size=1),
     "parties": st.integers(5, 40),
@@ -109,6 +110,7 @@ BAD: list[tuple[str, object]] = [
     ("dataset", "cifar"),
     ("task", "test"),
     ("task", "align"),  # of data that are aligned
+    ("model", "first"),  # which trains nothing
     ("tables", "a.toml"),
     ("alignment", "runs/aligned"),
     ("class-weights", "equal"),
@@ -252,7 +254,17 @@ UNCUT = {
 }
 """Knobs that networks which are cut in two do not go with, or not with all values."""
 
-OF_TABLES = {"task", "tables", "alignment"}
+OF_TABLES = {"task", "tables", "alignment", "model"}
+
+
+def of_tables(values: dict[str, object]) -> dict[str, object]:
+    """Add what runs on own tables need, and leave out what they cannot have."""
+    left_out = {"partition", "cut", "width", "views", "augment"}
+    kept = {key: value for key, value in values.items() if key not in left_out}
+    made = {"tables": "a.toml"} | kept | {"dataset": "own"}
+    if made.get("task") == "predict" or "model" in made:
+        return {"model": "first"} | made | {"task": "predict"}
+    return made
 
 
 def whole(values: dict[str, object]) -> dict[str, object]:
@@ -262,9 +274,7 @@ def whole(values: dict[str, object]) -> dict[str, object]:
         left_out = of_noise | {"label-privacy", "heads", "participation"}
         values = {key: value for key, value in values.items() if key not in left_out}
     if OF_TABLES & set(values):
-        left_out = {"partition", "cut", "width", "views"}
-        values = {key: value for key, value in values.items() if key not in left_out}
-        values = {"tables": "a.toml"} | values | {"dataset": "own"}
+        values = of_tables(values)
     if "long-tail" in values:
         left_out = of_noise | {"schedule", "label-privacy"}
         values = {key: value for key, value in values.items() if key not in left_out}

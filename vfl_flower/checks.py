@@ -91,11 +91,10 @@ def check(cfg: RunConfig) -> None:
 def _own_tables(cfg: RunConfig) -> None:
     """Refuse tables that nobody reads, and what does not go with tables of the parties' own."""
     _one_of(cfg, "task", ("train", "align", "predict"))
-    if (cfg.task == "predict") != bool(cfg.model):
-        raise ConfigError(
-            f"task is {cfg.task}, and model is {cfg.model or 'empty'}; to predict set both: task = "
-            "predict, and model to the run-name of the run that trained"
-        )
+    if cfg.task == "predict" and not cfg.model:
+        raise ConfigError("task is predict, and model is empty; name the run that trained")
+    if cfg.model and cfg.task != "predict":
+        raise ConfigError(f"model is {cfg.model}, and task is {cfg.task}; use task = predict")
     if not cfg.own_tables:
         for key in ("tables", "alignment"):
             if getattr(cfg, key):

@@ -15,7 +15,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "dataset": (
         *("digits", "breast-cancer", "wine", "adult", "breast-cancer-original", "pima"),
         *("credit-default", "credit-card-fraud", "nus-wide", "mnist", "fashion-mnist"),
-        *("cifar10", "cifar100", "cinic10", "modelnet40"),
+        *("cifar10", "cifar100", "cinic10", "modelnet40", "own"),
     ),
     "partition": (
         *("strips", "grid", "columns", "overlapping", "listed", "importance", "correlation"),
@@ -28,7 +28,8 @@ VALUES: dict[str, tuple[str, ...]] = {
     "optimizers": ("sgd", "momentum", "adagrad", "adam"),
     "schedule": ("constant", "cosine"),
     "keep": ("last", "best"),
-    "loss": ("cross-entropy", "binary-cross-entropy"),
+    "loss": ("cross-entropy", "binary-cross-entropy", "mean-squared-error"),
+    "class_weights": ("none", "balanced"),
     "bounds": ("auto", "on", "off"),
     "blinding": ("auto", "pairwise", "none"),
     "party_randomness": ("auto", "public", "private"),
@@ -50,7 +51,7 @@ VALUES: dict[str, tuple[str, ...]] = {
 LISTS = ("models", "optimizers")
 """Knobs that take more than one value, with commas."""
 
-PATHS = {"out": "dir", "data_dir": "dir", "weights": "file"}
+PATHS = {"out": "dir", "data_dir": "dir", "weights": "file", "tables": "file", "alignment": "dir"}
 """Knobs whose values are files' names, and of which kind."""
 
 

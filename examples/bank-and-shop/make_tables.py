@@ -91,4 +91,4 @@ if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit("usage: make_tables.py FOLDER")
     write(Path(sys.argv[1]), np.random.default_rng(SEED))
-    print(f"bank and shop, their new customers, and descriptions are in {sys.argv[1]}")
+    sys.stdout.write(f"bank and shop, and their new customers, are in {sys.argv[1]}\n")

@@ -1,4 +1,4 @@
-"""``data show``: a picture of who holds what."""
+"""``data show``: a picture of who holds what; ``data columns``: what is made of an own table."""
 
 from pathlib import Path
 
@@ -31,3 +31,15 @@ def show(picture: Path, **flags: Scalar | None) -> None:
     for line in lines_of(cfg):
         say(line)
     say(f"drawn in {picture}")
+
+
+@data.command()
+@click.argument("description", type=FILE, metavar="TOML")
+def columns(description: Path) -> None:
+    """Print what is made of each column of an own table.
+
+    TOML describes the table. Nothing is written.
+    """
+    from vfl_flower.tables import print_columns, read_description, read_table
+
+    print_columns(read_table(read_description(description), description.stem))
