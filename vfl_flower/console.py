@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from vfl_flower.config import RunConfig
-from vfl_flower.names import member_name, party_log
+from vfl_flower.names import member_log, member_name
 from vfl_flower.observer import Evaluation, Observer, Stage
 from vfl_flower.registry import METHODS
 from vfl_flower.shape import written
@@ -130,7 +130,7 @@ class LineLog(Terminal):
 
 
 class Voice(logging.Handler):
-    """Prints what a passive party says of its progress; its errors go elsewhere."""
+    """Prints what a party says of its progress; its errors go elsewhere."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print one line."""
@@ -140,8 +140,8 @@ class Voice(logging.Handler):
 
 @contextmanager
 def voices(parties: int) -> Iterator[None]:
-    """Let so many passive parties of this process be heard."""
-    logs, voice = [party_log(index) for index in range(parties)], Voice()
+    """Let the active and so many passive parties of this process be heard."""
+    logs, voice = [member_log(place) for place in range(parties + 1)], Voice()
     for log in logs:
         log.setLevel(logging.INFO)
         log.addHandler(voice)

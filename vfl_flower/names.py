@@ -13,6 +13,11 @@ def member_name(place: int) -> str:
     return "active" if place == 0 else party_name(place - 1)
 
 
+def member_log(place: int) -> logging.Logger:
+    """Return a party's own log, which nobody else reads, by its place; see `member_name`."""
+    return logging.getLogger(f"vfl_flower.{member_name(place)}")
+
+
 def party_log(index: int) -> logging.Logger:
-    """Return the log of the passive party with this roster index, which nobody else reads."""
-    return logging.getLogger(f"vfl_flower.{party_name(index)}")
+    """Return the log of the passive party with this roster index."""
+    return member_log(index + 1)

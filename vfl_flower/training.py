@@ -66,6 +66,8 @@ def planned_uploads(cfg: RunConfig, rows: Mapping[str, Array]) -> Counter[str]:
     if METHODS[cfg.method].maps:
         held_out = chunks(cfg, rows["validation"]) + chunks(cfg, rows["test"])
         return Counter(training=cfg.views * chunks(cfg, rows["train"]), evaluation=held_out)
+    if not cfg.epochs:  # be it that nothing is trained, or that rows are only to be predicted
+        return Counter(training=0, evaluation=chunks(cfg, rows["test"]))
     per_epoch = steps_per_epoch(cfg, len(rows["train"]))
     steps, every = cfg.epochs * per_epoch, cfg.eval_every or per_epoch
     evaluations = cfg.epochs + steps // every - steps // math.lcm(per_epoch, every)

@@ -11,7 +11,6 @@ Learns
     the label's name learns that; it refuses to go on.
 """
 
-import logging
 from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
@@ -34,15 +33,13 @@ from vfl_flower.data.target import REGRESSION, TASKS, Target, task_of
 from vfl_flower.errors import ProtocolError, RunError
 from vfl_flower.exchange import Protocol, ask
 from vfl_flower.member import Member
-from vfl_flower.names import member_name, party_log
+from vfl_flower.names import member_log, member_name, party_log
 from vfl_flower.nets import blank
 from vfl_flower.observer import Stage
 from vfl_flower.optim import Descent
 from vfl_flower.passive import PassiveParty, phase
 from vfl_flower.randomness import Randomness
 from vfl_flower.tables import OwnTable, lines_of, refuse_label
-
-log = logging.getLogger("vfl_flower.active")
 
 
 class AlignmentActive(ActiveParty):
@@ -183,7 +180,7 @@ def build_alignment_active(
     ids, label = normalised(table.ids, description.duplicates), table.label
     name = label.name if label else ""
     for line in lines_of(table):
-        log.info("%s", line)
+        member_log(0).info("%s", line)
     return AlignmentActive(_bare(cfg, 0, ids, None), kept, name, out, enough)
 
 

@@ -1,6 +1,5 @@
 """Tables of the parties' own: rows in the alignment's order, columns as networks get them."""
 
-import logging
 from functools import lru_cache
 from hashlib import file_digest, sha256
 from pathlib import Path
@@ -16,13 +15,11 @@ from vfl_flower.config import RunConfig
 from vfl_flower.data.encoder import Encoder
 from vfl_flower.data.target import Target
 from vfl_flower.errors import ConfigError, DataError
-from vfl_flower.names import member_name
+from vfl_flower.names import member_log, member_name
 from vfl_flower.tables import Description, OwnTable, read_description, read_table
 
 MODEL, ENCODER, TARGET = "model", "encoder.json", "target.json"
 """What a party's model folder is called in its own, and files of it that are of its table."""
-
-log = logging.getLogger("vfl_flower")
 
 
 def described(cfg: RunConfig, place: int) -> Description:
@@ -181,10 +178,10 @@ def columns_of(cfg: RunConfig, place: int) -> Tensor:
     table, index, _ = _aligned(cfg, place)
     features = table.features[index]
     for name, count in encoder.unseen(features, table.columns).items():
-        log.info(
-            "%s: column %s has a value that no training row had in %d of %d rows; it counts as "
-            "none of the known ones",
-            *(member_name(place), name, count, len(features)),
+        member_log(place).info(
+            "column %s has a value that no training row had in %d of %d rows; it counts as none of "
+            "the known ones",
+            *(name, count, len(features)),
         )
     return torch.from_numpy(encoder.apply(features, table.columns))
 

@@ -14,6 +14,7 @@ from vfl_flower.build import build_active, build_passive
 from vfl_flower.codec import Array
 from vfl_flower.complete import check_models, load_models
 from vfl_flower.config import RunConfig, near
+from vfl_flower.console import voices
 from vfl_flower.data import own
 from vfl_flower.errors import ConfigError
 from vfl_flower.local import run_local
@@ -142,7 +143,8 @@ def predict_tables(run: Path, tables: str, out: Path, observer: Observer) -> Pre
             f"{run} is a run of {folder.cfg.dataset}; say which of its rows, not tables"
         )
     check_models(folder)
-    with TemporaryDirectory() as temporary, party_logs(folder, folder.cfg.parties - 1):
+    others = folder.cfg.parties - 1
+    with TemporaryDirectory() as temporary, party_logs(folder, others), voices(others):
         now = replace(folder.cfg, tables=tables, alignment=temporary)
         cfgs = [prediction_of(now, place, folder.path) for place in range(folder.cfg.parties)]
         check_path(out, inputs_of(cfgs[0]))
