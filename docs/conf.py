@@ -12,6 +12,7 @@ include_patterns = [
     *("README.md", "SECURITY.md", "CHANGELOG.md", "benchmarks/results.md"),
     "docs/*.md",
     "docs/*/*.md",
+    "examples/*/README.md",
 ]
 exclude_patterns = [".*", "**/.*"]
 myst_heading_anchors = 3

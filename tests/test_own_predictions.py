@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -113,11 +114,12 @@ def joint(folder: Path, method: str, x: list[Tensor]) -> Tensor:
     cfg = prediction_of(replace(kept.cfg, alignment=str(folder)), 0, folder)
     active = predicting_active(cfg)
     passive = [predicting_passive(replace(cfg), k) for k in range(2)]
+    nets: list[Any] = [party.net for party in (active, *passive)]
     with torch.no_grad():
-        each = [party.net.embed(rows) for party, rows in zip((active, *passive), x, strict=True)]
-        if method == "splitnn":
-            return active.net.decide(torch.cat(each, dim=1))
-        return active.net.decide(torch.stack(each).mean(0))
+        each = [net.embed(rows) for net, rows in zip(nets, x, strict=True)]
+        joined = torch.cat(each, dim=1) if method == "splitnn" else torch.stack(each).mean(0)
+        said: Tensor = nets[0].decide(joined)
+    return said
 
 
 @pytest.mark.parametrize("carrier", ["local", "amnesia"])
