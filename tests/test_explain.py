@@ -258,9 +258,10 @@ def test_command_draws_writes_and_trains(
     accuracies, out = {}, tmp_path / "out"
     for end in ("top", "bottom"):
         arguments = [str(runs / "strips"), "--out", str(out / end), "--retrain", f"{end}:50"]
-        arguments += ["--tsne", "party-1,active", "--json", str(tmp_path / f"{end}.json")]
+        arguments += ["--tsne", "party-1,active", "--json"]
         assert run(arguments) == 0
-        written = json.loads((tmp_path / f"{end}.json").read_text())
+        printed = capsys.readouterr()
+        written = json.loads(printed.out)
         accuracies[end] = written["retrained"]["accuracy"]
     assert {path: path.stat().st_mtime_ns for path in runs.rglob("*")} == before
     assert accuracies["bottom"] < accuracies["top"]
@@ -272,7 +273,7 @@ def test_command_draws_writes_and_trains(
     assert [each["norm"] for each in written["parties"]] == [p.norm for p in findings.parties]
     assert result_of(out / "bottom" / "bottom-50")["parties"] == 5
     assert f"{accuracies['bottom']:.2%}; with all 7: {findings.accuracy:.2%}" in " ".join(
-        capsys.readouterr().out.split()
+        printed.err.split()
     )
 
     for name in ("importance.png", "pixels.png", "embeddings.png"):

@@ -29,9 +29,10 @@ from vfl_flower.observer import Observer
 from vfl_flower.predict.here import predict_rows, predict_tables
 from vfl_flower.predict.parties import predicting_active, predicting_passive, prediction_of
 from vfl_flower.predict.prediction import asked
+from vfl_flower.registry import METHODS
 from vfl_flower.runs import RunFolder
 
-METHODS = ("easter", "splitnn", "vimadmm")
+OF_IMAGES = {name for name, method in METHODS.items() if method.maps}
 Rows = NDArray[np.int64]
 Finished = Callable[..., Path]
 
@@ -72,11 +73,11 @@ def read(path: Path) -> tuple[list[str], list[list[str]]]:
     return head, lines
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", sorted({*METHODS} - OF_IMAGES))
 def test_new_rows_are_predicted_and_others_listed(
     method: str, finished: Finished, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By id, whatever the order; each comes to what the run itself says of it."""
+    """By id, whatever the order; each comes to what the run says of it, compression aside."""
     folder, rows = finished(f"--method={method}"), [some(1), some(2, 200), some(3, 200)]
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
     out = tmp_path / "said.csv"
@@ -101,7 +102,7 @@ def test_new_rows_are_predicted_and_others_listed(
     common = [line for line in lines if line[0] in own]
     assert len(common) > 20
     for line in common:
-        assert [float(each) for each in line[2:]] == pytest.approx(own[line[0]], abs=1e-4)
+        assert [float(each) for each in line[2:]] == pytest.approx(own[line[0]], abs=5e-3)
     after = {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
     assert {k: v for k, v in after.items() if k.name != "log.txt"} == {
         k: v for k, v in before.items() if k.name != "log.txt"

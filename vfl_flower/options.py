@@ -1,6 +1,7 @@
 """What options are made of: one for each knob of `RunConfig`, paths, and whole numbers above 0."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import Field, fields
 from pathlib import Path
 from typing import Any, Literal
@@ -107,6 +108,24 @@ class PathType(click.ParamType[Path]):
 
 
 FILE, FOLDER = PathType("file"), PathType("dir")
+
+AS_JSON = click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="print what comes of it as JSON, and everything else on standard error",
+)
+
+
+def told(as_json: bool, command: Callable[[], object]) -> None:
+    """Run what a command does; print what it returns as JSON, if that is asked for."""
+    from vfl_flower.console import aside  # --help is quicker without them
+    from vfl_flower.result import json_of
+
+    with aside() if as_json else nullcontext():
+        result = command()
+    if as_json:
+        click.echo(json_of(result), nl=False)
 
 
 def at_least_one(ctx: click.Context, option: click.Parameter, value: int) -> int:

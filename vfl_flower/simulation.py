@@ -37,13 +37,13 @@ def start(cfg: RunConfig) -> dict[str, Any]:
     return simulate(RunFolder(_out(cfg), cfg))
 
 
-def align(cfg: RunConfig) -> int:
+def align(cfg: RunConfig) -> dict[str, Any]:
     """Align the parties' own tables in a new folder, for runs to come.
 
     Returns
     -------
-    int
-        How many rows are common to all parties.
+    dict
+        Which folder it is, and how many rows are common to all parties.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def align(cfg: RunConfig) -> int:
         rows = _align(folder)
     folder.end()
     say(f"{rows} rows are common to all parties; aligned in {folder.path}")
-    return rows
+    return {"alignment": str(folder.path), "rows": rows}
 
 
 def resumed(path: Path, changes: dict[str, object]) -> dict[str, Any]:

@@ -3,14 +3,15 @@
 import click
 
 from vfl_flower.config import RunConfig, Scalar
-from vfl_flower.options import Command, given, knobs
+from vfl_flower.options import AS_JSON, Command, given, knobs, told
 
 PARTS = ("parties", "tables", "out", "threads", "answer_timeout")
 """The knobs that an alignment on one machine heeds."""
 
 
 @click.command(cls=Command, params=[each for each in knobs() if each.name in PARTS])
-def align(**flags: Scalar | None) -> None:
+@AS_JSON
+def align(as_json: bool, **flags: Scalar | None) -> None:
     """Find the rows that all parties' tables share, for runs to come.
 
     No party shows another one an id. A run whose --alignment names the folder then trains on these
@@ -18,4 +19,7 @@ def align(**flags: Scalar | None) -> None:
     """
     from vfl_flower.simulation import align as aligned
 
-    aligned(RunConfig.from_mapping({"dataset": "own", "task": "align"} | given(flags)))
+    told(
+        as_json,
+        lambda: aligned(RunConfig.from_mapping({"dataset": "own", "task": "align"} | given(flags))),
+    )

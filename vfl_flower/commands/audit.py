@@ -1,17 +1,11 @@
 """``audit``: what parties can find out about each other."""
 
-import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import click
 
-from vfl_flower.options import FILE, FOLDER, at_least_one
-
-TABLE = click.option(
-    "--json", "table", type=FILE, metavar="FILE", help="also write the table there"
-)
+from vfl_flower.options import AS_JSON, FILE, FOLDER, at_least_one, told
 
 
 @click.group(no_args_is_help=False)
@@ -37,8 +31,8 @@ def audit() -> None:
     callback=at_least_one,
     help="labels a class that the attacker has (default: 10)",
 )
-@TABLE
-def labels(run: Path, at_most: int, known: int, table: Path | None) -> None:
+@AS_JSON
+def labels(run: Path, at_most: int, known: int, as_json: bool) -> None:
     """Attack what passive parties learn of labels.
 
     A run is repeated with and without label privacy.
@@ -46,9 +40,12 @@ def labels(run: Path, at_most: int, known: int, table: Path | None) -> None:
     from vfl_flower.audit.labels import audit as attack
     from vfl_flower.audit.table import print_audit
 
-    findings = attack(run, at_most, known)
-    print_audit(findings)
-    _write(table, asdict(findings))
+    def audited() -> object:
+        findings = attack(run, at_most, known)
+        print_audit(findings)
+        return asdict(findings)
+
+    told(as_json, audited)
 
 
 @audit.command()
@@ -62,10 +59,8 @@ def labels(run: Path, at_most: int, known: int, table: Path | None) -> None:
     help="of the attacker's decoder (default: 5)",
 )
 @click.option("--pictures", type=FILE, metavar="PNG", help="also draw some there")
-@TABLE
-def reconstruct(
-    runs: tuple[Path, ...], epochs: int, pictures: Path | None, table: Path | None
-) -> None:
+@AS_JSON
+def reconstruct(runs: tuple[Path, ...], epochs: int, pictures: Path | None, as_json: bool) -> None:
     """Make pictures of others' tiles.
 
     They are made of the feature maps that passive parties sent in complete runs.
@@ -74,17 +69,13 @@ def reconstruct(
     from vfl_flower.audit.table import print_reconstruction
     from vfl_flower.state import write_atomically
 
-    attacked = [attack(folder, epochs) for folder in runs_with_maps(runs)]
-    print_reconstruction([findings for findings, _ in attacked])
-    if pictures:
-        from vfl_flower.audit.pictures import drawn  # matplotlib is slow to import
+    def audited() -> object:
+        attacked = [attack(folder, epochs) for folder in runs_with_maps(runs)]
+        print_reconstruction([findings for findings, _ in attacked])
+        if pictures:
+            from vfl_flower.audit.pictures import drawn  # matplotlib is slow to import
 
-        write_atomically(pictures, drawn(attacked))
-    _write(table, [findings.told() for findings, _ in attacked])
+            write_atomically(pictures, drawn(attacked))
+        return [findings.told() for findings, _ in attacked]
 
-
-def _write(table: Path | None, told: Any) -> None:  # noqa: ANN401
-    from vfl_flower.state import write_atomically
-
-    if table:
-        write_atomically(table, f"{json.dumps(told, indent=2)}\n".encode())
+    told(as_json, audited)

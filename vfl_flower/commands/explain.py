@@ -1,6 +1,5 @@
 """``explain``: how much each party counts for the prediction."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -10,7 +9,7 @@ import click
 
 from vfl_flower.config import RunConfig, near, split_list
 from vfl_flower.errors import ConfigError
-from vfl_flower.options import FILE, FOLDER
+from vfl_flower.options import AS_JSON, FOLDER, told
 
 SIGMA, MOST_SIGMA = 10.0, 1e6
 
@@ -25,14 +24,14 @@ SIGMA, MOST_SIGMA = 10.0, 1e6
     help="train again with the most (top:50) or least (bottom:50) important passive parties",
 )
 @click.option("--tsne", metavar="PARTIES", help="also draw the embeddings of these: one, or a list")
-@click.option("--json", "table", type=FILE, metavar="FILE", help="also write the table there")
+@AS_JSON
 def explain(
     run: Path,
     out: Path | None,
     noise: float,
     retrain: str | None,
     tsne: str | None,
-    table: Path | None,
+    as_json: bool,
 ) -> None:
     """Tell how much each party counts.
 
@@ -46,13 +45,19 @@ def explain(
     if not out and (retrain is not None or names):
         raise ConfigError("--retrain and --tsne write files; say where with --out")
 
+    told(as_json, lambda: _explained(run, out, noise, retrain, names))
+
+
+def _explained(
+    run: Path, out: Path | None, noise: float, retrain: str | None, names: Sequence[str]
+) -> dict[str, Any]:
+    """Find out, draw and train what was asked for; return all that was found."""
     from vfl_flower.explain.importance import explain as found
     from vfl_flower.explain.summary import Choice, plan
     from vfl_flower.explain.summary import retrain as retrained
     from vfl_flower.explain.table import print_findings, print_summary
     from vfl_flower.explain.trained import complete_run, trained
     from vfl_flower.runs import RunFolder
-    from vfl_flower.state import write_atomically
 
     choice = Choice.read(retrain) if retrain is not None else None
     if out:
@@ -67,13 +72,12 @@ def explain(
         from vfl_flower.explain.figures import draw  # matplotlib is slow to import
 
         draw(parties, findings, names, out)
-    told: dict[str, Any] = {**asdict(findings), "recorded": recorded, "retrained": None}
+    found_out: dict[str, Any] = {**asdict(findings), "recorded": recorded, "retrained": None}
     if planned and out:
         summary = retrained(planned, out)
         print_summary(summary, recorded, folder.cfg.parties - 1)
-        told["retrained"] = asdict(summary)
-    if table:
-        write_atomically(table, f"{json.dumps(told, indent=2)}\n".encode())
+        found_out["retrained"] = asdict(summary)
+    return found_out
 
 
 def _check_names(cfg: RunConfig, names: Sequence[str]) -> None:

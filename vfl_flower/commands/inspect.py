@@ -4,14 +4,12 @@ from pathlib import Path
 
 import click
 
-from vfl_flower.options import FOLDER
+from vfl_flower.options import AS_JSON, FOLDER, told
 
 
 @click.command()
 @click.argument("run", type=FOLDER)
-@click.option(
-    "--json", "as_json", is_flag=True, help="print the configuration and the result as JSON"
-)
+@AS_JSON
 def inspect(run: Path, as_json: bool) -> None:
     """Show a run at a glance.
 
@@ -19,10 +17,11 @@ def inspect(run: Path, as_json: bool) -> None:
     """
     from vfl_flower.overview import overview, print_overview
     from vfl_flower.report.story import read_stories
-    from vfl_flower.result import json_of
 
     (story,) = read_stories([run])
-    if as_json:
-        click.echo(json_of(overview(story)), nl=False)
-    else:
+
+    def shown() -> object:
         print_overview(story, run)
+        return overview(story)
+
+    told(as_json, shown)

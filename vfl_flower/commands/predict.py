@@ -1,11 +1,10 @@
 """``predict``: rows, new ones or a run's own, with the model that a run left."""
 
-from contextlib import nullcontext
 from pathlib import Path
 
 import click
 
-from vfl_flower.options import FILE, FOLDER
+from vfl_flower.options import AS_JSON, FILE, FOLDER, told
 
 
 @click.command()
@@ -19,18 +18,13 @@ from vfl_flower.options import FILE, FOLDER
 @click.option(
     "--out", type=FILE, required=True, metavar="FILE", help="predictions: .csv or .parquet"
 )
-@click.option("--json", "as_json", is_flag=True, help="print what came of it as JSON")
+@AS_JSON
 def predict(run: Path, tables: str | None, rows: str | None, out: Path, as_json: bool) -> None:
     """Predict rows with the model of a run whose parties are all here.
 
     Each party uses its own part of the model and its own encoders. New rows that some party lacks
     are not predicted, but listed beside the predictions.
     """
-    from vfl_flower.console import aside
-    from vfl_flower.result import json_of
     from vfl_flower.simulation import predict as predicted
 
-    with aside() if as_json else nullcontext():
-        made = predicted(run, out, tables, rows)
-    if as_json:
-        click.echo(json_of(made), nl=False)
+    told(as_json, lambda: predicted(run, out, tables, rows))

@@ -1,13 +1,12 @@
 """``train``: the main job, with all parties on this machine."""
 
-from contextlib import nullcontext
 from pathlib import Path
 
 import click
 
 from vfl_flower.config import RunConfig, Scalar, read_toml
 from vfl_flower.errors import ConfigError
-from vfl_flower.options import FILE, FOLDER, Command, given, knobs
+from vfl_flower.options import AS_JSON, FILE, FOLDER, Command, given, knobs, told
 
 
 @click.command(cls=Command, params=knobs())
@@ -16,12 +15,7 @@ from vfl_flower.options import FILE, FOLDER, Command, given, knobs
     "--resume", type=FOLDER, metavar="RUN", help="go on from a run folder's last checkpoint"
 )
 @click.option("--seeds", type=int, metavar="N", help="repeat with N seeds, report the mean")
-@click.option(
-    "--json",
-    "as_json",
-    is_flag=True,
-    help="print the result as JSON, and everything else on standard error",
-)
+@AS_JSON
 def train(
     config: Path | None,
     resume: Path | None,
@@ -41,16 +35,12 @@ def train(
     if resume and "out" in chosen:
         raise ConfigError("--resume goes on in the run's own folder; leave out away")
 
-    from vfl_flower.console import aside
-    from vfl_flower.result import json_of
     from vfl_flower.simulation import repeat, resumed, start
 
-    with aside() if as_json else nullcontext():
+    def trained() -> object:
         if resume:
-            result = resumed(resume, chosen)
-        elif seeds is None:
-            result = start(RunConfig.from_mapping(chosen))
-        else:
-            result = repeat(RunConfig.from_mapping(chosen), seeds)
-    if as_json:
-        click.echo(json_of(result), nl=False)
+            return resumed(resume, chosen)
+        cfg = RunConfig.from_mapping(chosen)
+        return start(cfg) if seeds is None else repeat(cfg, seeds)
+
+    told(as_json, trained)
