@@ -2,7 +2,11 @@
 
 import os
 
+import pytest
 from hypothesis import settings
+
+# Two workers keep two cores busy: more threads would wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # Equal bit for bit is a promise for the processor. Tests of a GPU start processes of their own.
 GPUS = os.environ.get("CUDA_VISIBLE_DEVICES")
@@ -12,3 +16,22 @@ os.environ["CUDA_VISIBLE_DEVICES"] = ""
 # fails because of a change.
 settings.register_profile("steady", deadline=None, derandomize=True)
 settings.load_profile("steady")
+
+LONGEST = (
+    "test_deployment.py",
+    "test_client_privacy_runs.py",
+    "test_contract.py",
+    "test_joint_baselines.py",
+    "test_joint_vim.py",
+    "test_audit.py",
+    "test_simulation_runtime.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest files, so that the workers end at the same time.
+
+    The two that start many processes are apart.
+    """
+    rank = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: rank.get(item.path.name, len(LONGEST)))

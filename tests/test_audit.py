@@ -108,7 +108,7 @@ def test_recorder_keeps_the_mean_of_what_came_for_each_row() -> None:
 
 def test_arrays_that_are_not_about_rows_are_left_out(tmp_path: Path) -> None:
     """A batch may have as many rows as there are classes, and so as the top model has biases."""
-    cfg = configured("c_vfl", share_labels=True, batch_size=10)
+    cfg = configured("c_vfl", share_labels=True, batch_size=10, train_rows=204)
     Sitting(cfg, tmp_path / "run").run()
     findings = audit(tmp_path / "run", epochs=1, known=10)
     sources = {each.source for each in findings.found}
@@ -124,12 +124,12 @@ def test_known_labels_are_not_judged() -> None:
     assert stage.judge(scores) == (1.0, 1.0)
 
 
-def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    Sitting(configured("easter"), tmp_path / "run").run()
-    before = sorted((tmp_path / "run").rglob("*"))
-    arguments = ["labels", str(tmp_path / "run"), "--at-most", "1"]
+def test_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    audited("easter", folder)
+    before = sorted((folder / "easter").rglob("*"))
+    arguments = ["labels", str(folder / "easter"), "--at-most", "1"]
     assert run([*arguments, "--json"]) == 0
-    assert sorted((tmp_path / "run").rglob("*")) == before
+    assert sorted((folder / "easter").rglob("*")) == before
     printed = capsys.readouterr()
     assert "majority guess" in printed.err
     assert json.loads(printed.out)["known"] == 10
@@ -139,20 +139,20 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "text"),
     [
         (["labels", "nowhere"], "holds no run"),
-        (["labels", "run", "--known", "0"], "--known must be at least 1"),
-        (["labels", "run", "--known", "100000"], "no labels are left to attack"),
-        (["labels", "run", "--at-most", "0"], "--at-most must be at least 1"),
-        (["columns", "run"], "No such command 'columns'"),
+        (["labels", "easter", "--known", "0"], "--known must be at least 1"),
+        (["labels", "easter", "--known", "100000"], "no labels are left to attack"),
+        (["labels", "easter", "--at-most", "0"], "--at-most must be at least 1"),
+        (["columns", "easter"], "No such command 'columns'"),
     ],
 )
 def test_command_refuses(
     arguments: list[str],
     text: str,
-    tmp_path: Path,
+    folder: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    Sitting(configured("easter"), Path("run")).run()
+    audited("easter", folder)
+    monkeypatch.chdir(folder)
     assert run(arguments) == 2
     assert text in capsys.readouterr().err

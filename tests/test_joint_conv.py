@@ -18,6 +18,7 @@ TINY: dict[str, Any] = {
     "local_epochs": 3,
     "epochs": 2,
     "batch_size": 200,
+    "train_rows": 500,
     "eval_batch_size": 500,
 }
 CASES: dict[str, dict[str, Any]] = {

@@ -12,8 +12,9 @@ from vfl_flower.local import run_local
 from vfl_flower.losses import LOSSES
 from vfl_flower.member import Member
 
-STEPS = 50
-FIFTY = RunConfig(method="easter", models="mlp", epochs=2, batch_size=52)  # 25 steps an epoch
+STEPS = 16
+FIFTY = RunConfig(method="easter", models="mlp", epochs=2, batch_size=50, train_rows=390)
+"""Fifty rows a step, and eight steps an epoch; the last is short."""
 
 
 def distributed(cfg: RunConfig) -> list[Member]:

@@ -105,7 +105,13 @@ def test_a_table_has_no_tiles(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 def test_resnet_is_exact_live_rebuilt_and_joint() -> None:
     """BatchNorm statistics and all: three steps, the last after an evaluation."""
     cfg = RunConfig(
-        models="mlp,resnet18,mlp,mlp", optimizers="sgd", epochs=1, batch_size=500, eval_every=2
+        models="mlp,resnet18,mlp,mlp",
+        optimizers="sgd",
+        epochs=1,
+        batch_size=20,
+        train_rows=50,
+        eval_every=2,
+        bounds="off",
     )
     live = Sitting(cfg, None)
     live.run()
@@ -126,7 +132,8 @@ def test_resnet_is_exact_live_rebuilt_and_joint() -> None:
 
 @pytest.mark.usefixtures("own")
 def test_a_users_network_from_elsewhere(tmp_path: Path) -> None:
-    cfg = RunConfig(models="mlp,own_networks:Halves,mlp,own_networks:Halves", epochs=12)
+    models = "mlp,own_networks:Halves,mlp,own_networks:Halves"
+    cfg = RunConfig(models=models, epochs=8, bounds="off")
     sitting = Sitting(cfg, tmp_path / "run")
     sitting.run()
     assert type(sitting.passive[0].net).__name__ == "Halves"

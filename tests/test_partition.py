@@ -203,7 +203,7 @@ def test_pcor_of_known_blocks() -> None:
     assert pcor(np.ones((1, 5))) == 0
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, 1])
 def test_beta_runs_from_correlated_within_to_correlated_between(seed: int) -> None:
     rows = blocks()
     cor = spearman(rows)
@@ -274,10 +274,11 @@ def test_the_central_bound_holds_no_column_that_nobody_has() -> None:
 @given(data=st.data())
 def test_shares_that_are_kept_are_those_of_all_parties(made: str, data: st.DataObject) -> None:
     numbers = data.draw(st.lists(st.integers(0, 5), min_size=1, unique=True))
-    height = 2 if made == "correlation:1" else 6  # whose search is long
-    pixels, listed = image(9, 1, height, 8), ",".join(map(str, numbers))
-    every = dealt(made, pixels, 6, seed=3)
-    kept = dealt(f"{made}@{listed}/6", pixels, len(numbers), seed=3)
+    pixels, listed = image(9, 1, 6, 8), ",".join(map(str, numbers))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("vfl_flower.data.correlation.EXCHANGES", 10)  # the search is long
+        every = dealt(made, pixels, 6, seed=3)
+        kept = dealt(f"{made}@{listed}/6", pixels, len(numbers), seed=3)
     assert len(kept) == len(numbers)
     assert all(np.array_equal(a, every[n]) for a, n in zip(kept, numbers, strict=True))
 

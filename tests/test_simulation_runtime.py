@@ -45,7 +45,7 @@ class Runtime:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=150,
+            timeout=300,
             check=False,
         )
         return ANSI.sub("", done.stdout)
@@ -142,12 +142,14 @@ def test_carriers_equal_local_bit_for_bit(
     """Weights, accuracies and ledgers do not depend on the carrier, nor does a user's network."""
     here, there = tmp_path / "local", tmp_path / carrier
     models = "cnn,lenet,mlp,my_networks:Mine"
-    knobs = f'epochs=2 batch-size=256 embedding-dim=16 bounds="off" models="{models}"'
+    knobs = 'epochs=2 batch-size=256 train-rows=600 embedding-dim=16 bounds="off"'
+    knobs += f' models="{models}" party-timeout=240.0'  # a busy machine takes long to start them
     knobs += f' carrier="{carrier}"' if carrier == "messages" else ""  # the other is the default
     log = runtime.run(f'out="{there}" {knobs}')
     assert (there / "result.json").is_file(), log
     monkeypatch.syspath_prepend(runtime.env["PYTHONPATH"])
-    flags = ["--epochs", "2", "--batch-size", "256", "--embedding-dim", "16", "--bounds", "off"]
+    flags = ["--epochs", "2", "--batch-size", "256", "--train-rows", "600", "--embedding-dim", "16"]
+    flags += ["--bounds", "off", "--party-timeout", "240"]
     assert run([*flags, "--models", models, "--out", str(here)]) == 0
     for place in range(4):
         ours, theirs = (p / member_name(place) / "model/weights.safetensors" for p in (here, there))
