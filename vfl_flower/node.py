@@ -151,6 +151,9 @@ def _check_own_tables(cfg: RunConfig, simulation: bool) -> None:
     for file in split_list(cfg.tables):
         if not Path(file).is_absolute():
             raise ConfigError(f"tables must be absolute paths under flwr run, not '{file}'")
+    if cfg.model and not (Path(cfg.model).is_absolute() if simulation else _is_name(cfg.model)):
+        kind = "an absolute path here" if simulation else "the run-name of the run that trained"
+        raise ConfigError(f"model must be {kind}, not '{cfg.model}'")
     if not cfg.alignment or cfg.task != "train":
         if simulation and not cfg.out:
             raise ConfigError("out is empty; say in which folder the alignment is to be kept")
@@ -161,11 +164,16 @@ def _check_own_tables(cfg: RunConfig, simulation: bool) -> None:
             )
     elif simulation and not Path(cfg.alignment).is_absolute():
         raise ConfigError(f"alignment must be an absolute path here, not '{cfg.alignment}'")
-    elif not simulation and not NAME.fullmatch(cfg.alignment):
+    elif not simulation and not _is_name(cfg.alignment):
         raise ConfigError(
             f"alignment must be the run-name of an alignment, not '{cfg.alignment}': each party "
             "has it in its own state folder"
         )
+
+
+def _is_name(text: str) -> bool:
+    """Tell whether something can be the name of a run, and no path out of the state folder."""
+    return NAME.fullmatch(text) is not None
 
 
 def at_home(cfg: RunConfig, root: Path, folder: Path | None) -> RunConfig:

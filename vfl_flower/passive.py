@@ -152,8 +152,13 @@ class PassiveParty(Member, NumPyClient):
     # Flower's side ---------------------------------------------------------------------------
 
     def get_properties(self, config: dict[str, Scalar]) -> dict[str, Scalar]:
-        """Answer the roll call."""
-        return {"index": self.index, **self.facts()}
+        """Answer the roll call; a party that cannot take part says why."""
+        try:
+            if self.cfg.task == "predict":
+                self.privacy.afford()
+            return {"index": self.index, **self.facts()}
+        except VflError as error:
+            return {"index": self.index, **report(error, self.index)}
 
     def fit(
         self, parameters: NDArrays, config: dict[str, Scalar]

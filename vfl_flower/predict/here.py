@@ -1,7 +1,6 @@
 """Predictions of a run whose parties are all on this machine, from their model folders."""
 
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -21,7 +20,6 @@ from vfl_flower.local import run_local
 from vfl_flower.observer import Observer
 from vfl_flower.passive import PassiveParty
 from vfl_flower.predict.parties import (
-    check_budget,
     predicting_active,
     predicting_passive,
     prediction_of,
@@ -86,7 +84,7 @@ def predict_rows(run: Path, rows: str, out: Path) -> Prediction:
     active, passive = rebuild(folder)
     numbers = numbers_of(active, rows)
     for party in passive:
-        check_budget(party, chunks(active.cfg, numbers))
+        party.privacy.afford(chunks(active.cfg, numbers))
     with party_logs(folder, len(passive)):
         said = asked(active, numbers, lambda active: run_local(active, passive))
     write(out, active, _ids(folder.cfg, numbers), said)
@@ -151,15 +149,13 @@ def predict_tables(run: Path, tables: str, out: Path, observer: Observer) -> Pre
         common = align_here(cfgs[0], Path(temporary), observer)
         active = predicting_active(cfgs[0])
         passive = [predicting_passive(cfg, index) for index, cfg in enumerate(cfgs[1:])]
-        said = asked(active, active.rows["test"], partial(_run, passive=passive))
+        for party in passive:
+            party.privacy.afford()
+        said = asked(active, active.rows["test"], lambda active: run_local(active, passive))
         ids = own.table_of(cfgs[0], 0).ids
         write_missing(out, active, ids, common)
         write(out, active, ids.take(common.rows), said)
     return Prediction(len(common.rows), _epsilon(active), len(common.missing))
-
-
-def _run(active: ActiveParty, passive: list[PassiveParty]) -> None:
-    run_local(active, passive)
 
 
 def _epsilon(active: ActiveParty) -> float | None:

@@ -5,14 +5,12 @@ what is asked of them says only where things are now. They learn nothing: the ac
 labels, and the passive ones have no phases of training.
 """
 
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 from vfl_flower.active import ActiveParty
 from vfl_flower.build import build_active, build_passive
 from vfl_flower.config import RunConfig
-from vfl_flower.errors import PrivacyError
 from vfl_flower.identity import Identity
 from vfl_flower.model import load_model, trained_with
 from vfl_flower.names import member_name
@@ -61,17 +59,11 @@ def predicting_passive(
 ) -> PassiveParty:
     """Build a passive party of a prediction; see `predicting_active`.
 
-    It counts its uploads where training has counted them.
-
-    Raises
-    ------
-    PrivacyError
-        If its privacy budget does not last for these rows.
+    It counts its uploads where training has counted them, and says at the roll call whether its
+    privacy budget lasts for these rows.
     """
     passive = build_passive(cfg, index, Path(cfg.model), identity)
     _load(cfg, passive)
-    budget = passive.privacy.budget
-    check_budget(passive, budget.planned["evaluation"] if budget else 0)
     return passive
 
 
@@ -79,20 +71,3 @@ def _load(cfg: RunConfig, member: ActiveParty | PassiveParty) -> None:
     folder = Path(cfg.model) / member_name(member.place)
     load_model(folder, member, trained_with(folder, cfg)[0])
     member.net.eval()
-
-
-def check_budget(party: PassiveParty, uploads: int) -> None:
-    """Refuse a prediction that a passive party could not finish.
-
-    Raises
-    ------
-    PrivacyError
-        Says how far its budget goes.
-    """
-    budget, counts = party.privacy.budget, party.privacy.counts()
-    if budget and not budget.allows(counts + Counter(evaluation=uploads)):
-        raise PrivacyError(
-            f"{member_name(party.place)} has sent {budget.noised(counts)} noised uploads; "
-            f"target-epsilon {budget.cfg.target_epsilon:g} allows {budget.most}, and these "
-            f"rows take {uploads} more: predict fewer, or train with a larger dp-sigma"
-        )

@@ -57,6 +57,30 @@ class ClientPrivacy(Part):
         """Return how many uploads have been counted so far; nothing if none is noised."""
         return self._uploads.counts() if self.budget else Counts()
 
+    def afford(self, uploads: int | None = None) -> None:
+        """Refuse a prediction that could not be finished; before anything is sent for it.
+
+        Parameters
+        ----------
+        uploads : int, optional
+            How many it takes; those of the run's test rows unless it is said.
+
+        Raises
+        ------
+        PrivacyError
+            Says how far the budget goes.
+        """
+        if not self.budget:
+            return
+        more = self.budget.planned["evaluation"] if uploads is None else uploads
+        counts = self.counts()
+        if not self.budget.allows(counts + Counts(evaluation=more)):
+            raise PrivacyError(
+                f"{self._who} has sent {self.budget.noised(counts)} noised uploads; target-epsilon "
+                f"{self.budget.cfg.target_epsilon:g} allows {self.budget.most}, and these rows "
+                f"take {more} more: predict fewer, or train with a larger dp-sigma"
+            )
+
     def noise(self) -> Noise | None:
         """Return what uploads are noised with, and what all so far have cost; None without."""
         if not self.budget:
