@@ -163,7 +163,11 @@ def test_numbers_are_predicted_in_their_own_unit(tmp_path: Path) -> None:
     tables = make(tmp_path / "numbers", y.tolist())
     more = ("--method=splitnn", "--epochs=40")
     assert train(flags(tables, tmp_path / "run", *more)) == 0
-    assert result_of(tmp_path / "run")["task"] == "regression"
+    result = result_of(tmp_path / "run")
+    assert result["task"] == "regression"
+    assert "label-privacy" not in " ".join(result["unprotected"])
+    for name in ("active", "party-1"):
+        assert "label-privacy" not in (tmp_path / "run" / name / "model" / "card.md").read_text()
     rows, out = some(5), tmp_path / "said.parquet"
     new = new_tables(tmp_path, rows, rows, rows)
     assert run([str(tmp_path / "run"), f"--tables={new}", f"--out={out}"]) == 0

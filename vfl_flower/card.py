@@ -45,7 +45,7 @@ def card_of(
         As for `model.write_model`.
     """
     cfg, name = member.cfg, member_name(member.place)
-    protected, unprotected = protections(cfg)
+    protected, unprotected = protections(cfg, numbers=network["classes"] == 1)
     weights = sum(each.numel() for each in member.net.parameters())
     facts = {
         "run": nonce,

@@ -10,6 +10,7 @@ import torch
 
 from vfl_flower.active import ActiveParty
 from vfl_flower.bounds import bounds_of, wanted
+from vfl_flower.data.target import REGRESSION
 from vfl_flower.device import described
 from vfl_flower.errors import ConfigError
 from vfl_flower.evaluations import MetricsFile
@@ -104,7 +105,7 @@ def _carry_out(active: ActiveParty, carry: Carry) -> dict[str, Any] | None:
 def result_of(active: ActiveParty, carrier: str) -> dict[str, Any]:
     """Gather what a finished protocol came to; the bounds are added when they are trained."""
     cfg, ledger, progress = active.cfg, active.ledger, active.progress
-    protected, unprotected = protections(cfg)
+    protected, unprotected = protections(cfg, active.target.task == REGRESSION)
     counting = progress.counting(cfg.keep)
     client_privacy = active.budget and active.budget.report(active.uploaded)
     return {

@@ -28,6 +28,11 @@ READABLE = (
     "hides them"
 )
 
+READABLE_NUMBERS = (
+    "passive parties can learn the labels of training rows, which are numbers, from what they "
+    "receive; nothing hides those"
+)
+
 TRANSFERRED = (
     "passive parties were given an extractor that was trained on the labels and on the active "
     "party's tiles, and may tell of both; label-privacy hides labels"
@@ -49,20 +54,21 @@ Sentences = tuple[list[str], list[str]]
 """What is protected, and what a setting or another method would protect but does not."""
 
 
-def protections(cfg: RunConfig) -> Sentences:
-    """Say what hides columns and labels, and what does not."""
-    (protected, unprotected), labels = column_protections(cfg), label_protection(cfg)
+def protections(cfg: RunConfig, numbers: bool = False) -> Sentences:
+    """Say what hides columns and labels, and what does not; labels are classes, or numbers."""
+    (protected, unprotected), labels = column_protections(cfg), label_protection(cfg, numbers)
     return protected + labels[0], unprotected + labels[1]
 
 
-def label_protection(cfg: RunConfig) -> Sentences:
+def label_protection(cfg: RunConfig, numbers: bool = False) -> Sentences:
     """Say whether the labels of training rows are hidden from the passive parties."""
     if not cfg.teaches:
         return [], []
     if not cfg.label_noise:
         if METHODS[cfg.method].maps:
             return [], [TRANSFERRED]
-        return [], [GIVEN if cfg.labels_given else READABLE]
+        readable = READABLE_NUMBERS if numbers else READABLE
+        return [], [GIVEN if cfg.labels_given else readable]
     epsilon = epsilon_of(cfg)
     text = f"labels of training rows noised once by {cfg.label_noise}, epsilon {epsilon:g} a label"
     if epsilon > cfg.label_epsilon:
