@@ -413,5 +413,5 @@ def test_a_reduced_run_with_labels_only_trains(runs: Path, tmp_path: Path) -> No
 def test_a_deployments_folder_says_what_is_missing(copied: Path) -> None:
     for place in range(1, 8):
         shutil.rmtree(copied / f"party-{place}")
-    with pytest.raises(RunError, match="as a simulation has them"):
+    with pytest.raises(RunError, match="as a simulation that is complete has them"):
         complete_run(copied)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.csv as csv_reader
 import pyarrow.parquet as pq
 import pytest
 import torch
@@ -195,6 +196,67 @@ def test_categories_that_no_training_row_had_are_told_of(tmp_path: Path) -> None
     assert "column colour has a value that no training row had in 7 of 20 rows" in log.read_text()
 
 
+def relabelled(folder: Path, words: list[str], rows: Rows, more: str = "") -> None:
+    """Give party-1's table a column more."""
+    lines = [[*row, words[n % len(words)]] for n, row in enumerate(held(1, rows))]
+    write(folder, 1, lines, header(1, "more"), more=more)
+
+
+@pytest.mark.parametrize(
+    ("learnt", "now", "same"),
+    [
+        (["1", "2", "30"], ["1", "2", "30"], True),
+        (["true", "false"], ["True", "FALSE"], True),
+        (["yes", "no"], ["no", "yes"], False),
+    ],
+)
+def test_categories_are_the_same_in_another_file(
+    learnt: list[str], now: list[str], same: bool, tmp_path: Path
+) -> None:
+    """Of numbers too, and booleans as others write them; from Parquet to CSV and back."""
+    tables = make(tmp_path / "tables")
+    said = '[columns]\nmore = "categorical"\n'
+    relabelled(tmp_path / "tables", learnt, np.arange(ROWS), said)
+    if learnt[0] == "true":
+        path = tmp_path / "tables" / "1.csv"
+        pq.write_table(csv_reader.read_csv(path), path.with_suffix(".parquet"))
+        toml = tmp_path / "tables" / "1.toml"
+        toml.write_text(toml.read_text().replace("1.csv", "1.parquet"))
+    more = ("--method=splitnn", "--epochs=3")
+    assert train(flags(tables, tmp_path / "run", *more)) == 0
+    rows = np.arange(0, ROWS, 3) if len(learnt) == 3 else np.arange(0, ROWS, 2)
+    shares = []
+    for name, words in (("learnt", learnt), ("now", now)):
+        new = new_tables(tmp_path / name, rows, rows, rows)
+        relabelled(tmp_path / name, words, rows, said)
+        out = tmp_path / f"{name}.csv"
+        assert run([str(tmp_path / "run"), f"--tables={new}", f"--out={out}"]) == 0
+        shares.append(read(out)[1])
+    assert (shares[0] == shares[1]) == same
+
+
+def test_a_run_s_own_rows_are_what_was_learnt_from(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A description that says something else of them is refused, here and at a resume."""
+    tables = make(tmp_path / "tables")
+    assert train(flags(tables, tmp_path / "run", "--method=splitnn")) == 0
+    toml = tmp_path / "tables" / "1.toml"
+    content = toml.read_text()
+    first = held(1, np.arange(ROWS))[0][1]
+    toml.write_text(content + f'missing = ["{first}"]\n')
+    with (tmp_path / "tables" / "1.csv").open() as file:
+        first = next(line.split(",")[1] for line in list(file)[1:])
+    toml.write_text(content + f'missing = ["{first}"]\n')
+    out = tmp_path / "said.csv"
+    assert run([str(tmp_path / "run"), "--rows=all", f"--out={out}"]) == 2
+    assert "something else is said of it" in " ".join(capsys.readouterr().err.split())
+    assert not out.exists()
+    (tmp_path / "run" / "result.json").unlink()
+    assert train(["--resume", str(tmp_path / "run")]) == 2
+    assert "put its description back" in " ".join(capsys.readouterr().err.split())
+
+
 def test_a_party_that_predicts_does_not_learn(finished: Finished, tmp_path: Path) -> None:
     folder, rows = finished("--method=splitnn"), some(7)
     new = replace(
@@ -219,7 +281,7 @@ def test_parts_of_two_runs_do_not_predict_together(
     shutil.copytree(tmp_path / "other" / "party-2" / "model", copy / "party-2" / "model")
     rows = some(8)
     told = stopped(copy, new_tables(tmp_path / "new", rows, rows, rows), tmp_path / "out", capsys)
-    assert "party-2 has model = " in told
+    assert "party-2/model is of run" in told
 
 
 # What stops a prediction --------------------------------------------------------------------------
@@ -303,11 +365,15 @@ def test_what_cannot_be_asked_for_is_refused(
     )
     few = ",".join(new.split(",")[:2])
     assert "tables lists 2 values for 3 parties" in stopped(folder, few, tmp_path / "out", capsys)
-    table = tmp_path / "new" / "0.csv"
-    content = table.read_bytes()
-    assert run([str(folder), f"--tables={new}", f"--out={table}"]) == 2
-    assert "is an input of this prediction" in " ".join(capsys.readouterr().err.split())
-    assert table.read_bytes() == content
+    for place in (0, 2):
+        table = tmp_path / "new" / f"{place}.csv"
+        content = table.read_bytes()
+        assert run([str(folder), f"--tables={new}", f"--out={table}"]) == 2
+        assert "is an input of this prediction" in " ".join(capsys.readouterr().err.split())
+        assert table.read_bytes() == content
+    (tmp_path / "said.missing.csv").mkdir()
+    assert run([str(folder), f"--tables={new}", f"--out={tmp_path / 'said.csv'}"]) == 2
+    assert "said.missing.csv is a folder" in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_model_s_files_are_checked(

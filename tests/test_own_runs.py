@@ -40,8 +40,9 @@ from vfl_flower.config import RunConfig
 from vfl_flower.data import DATASETS, columns_of, labels_of
 from vfl_flower.data.datasets import DataSet
 from vfl_flower.data.tables import Column
-from vfl_flower.errors import ConfigError, RosterError
+from vfl_flower.errors import ConfigError, DataError, PartyError, RosterError
 from vfl_flower.names import member_name
+from vfl_flower.passive import PassiveParty
 
 
 @pytest.fixture(scope="module")
@@ -243,7 +244,28 @@ def test_what_was_aligned_must_be_as_it_was(
     stopped(tables, tmp_path / "out", capsys, "is missing: align", f"--alignment={tmp_path}")
     with (tmp_path / "tables" / "1.csv").open("a") as file:
         file.write(",".join(["id-999", *["1"] * SHARE]) + "\n")
-    stopped(tables, tmp_path / "out", capsys, "party-1: 1.csv, or which column its ids", named)
+    stopped(tables, tmp_path / "out", capsys, "party-1: 1.csv, or what is said of its ids", named)
+
+
+@pytest.mark.parametrize("carrier", ["local", "amnesia"])
+def test_a_table_that_changes_during_the_alignment_is_noticed(carrier: str, tmp_path: Path) -> None:
+    """Be it then, or when the rows are used."""
+    tables = make(tmp_path / "tables")
+    cfg = RunConfig(**TINY, tables=tables, alignment=str(tmp_path))
+    rows = held(1, np.arange(ROWS))
+
+    def shuffled(k: int) -> PassiveParty:
+        party = build_alignment_passive(cfg, k, tmp_path)
+        if k == 0:
+            rows.reverse()
+            write(tmp_path / "tables", 1, rows, header(1))
+        return party
+
+    parties = passive_parties(carrier, shuffled, 2)
+    active = build_alignment_active(cfg, tmp_path)
+    with pytest.raises((DataError, PartyError), match=r"has changed since|was changed"):
+        carried_out(active, lambda active: carry(carrier, active, parties.clients))
+        build_passive(cfg, 0)
 
 
 def two_of(tables: str) -> list[str]:

@@ -23,6 +23,7 @@ from vfl_flower.errors import ConfigError, DataError, RunError
 from vfl_flower.tables import (
     Description,
     OwnTable,
+    check_path,
     print_columns,
     read_description,
     read_table,
@@ -684,7 +685,7 @@ def test_predictions_are_written_whole_beside_their_ids(suffix: str, tmp_path: P
     path, classes = tmp_path / f"out{suffix}", ("no", 'y"es')
     ids = pa.array(['a,"b', "ü", "1"], pa.large_string())
     shares = np.array([[0.25, 0.75], [1, 0], [0.5, 0.5]], np.float32)
-    write_predictions(path, ids, ["no", 'y"es', "no"], shares, classes, inputs=[])
+    write_predictions(path, ids, ["no", 'y"es', "no"], shares, classes)
     read = pa.csv.read_csv if suffix == ".csv" else pa.parquet.read_table
     assert read(path).to_pydict() == {
         "id": ['a,"b', "ü", "1"],
@@ -693,7 +694,7 @@ def test_predictions_are_written_whole_beside_their_ids(suffix: str, tmp_path: P
         'probability of y"es': [0.75, 0, 0.5],
     }
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
-    write_predictions(path, pa.array([1, 2]), np.array([0.5, 2.0]), inputs=[])
+    write_predictions(path, pa.array([1, 2]), np.array([0.5, 2.0]))
     assert read(path).to_pydict() == {"id": [1, 2], "prediction": [0.5, 2.0]}
 
 
@@ -704,9 +705,9 @@ def test_predictions_never_replace_what_they_come_from(tmp_path: Path) -> None:
     (tmp_path / "soft.csv").symlink_to(path)
     for name in ("own.csv", "hard.csv", "soft.csv"):
         with pytest.raises(DataError, match="is an input of this prediction"):
-            write_predictions(tmp_path / name, pa.array([1]), ["a"], inputs=[path])
+            check_path(tmp_path / name, [path])
     with pytest.raises(DataError, match="must end in"):
-        write_predictions(tmp_path / "out.txt", pa.array([1]), ["a"], inputs=[])
-    with pytest.raises(RunError, match="cannot be written"):
-        write_predictions(path / "out.csv", pa.array([1]), ["a"], inputs=[path])
+        check_path(tmp_path / "out.txt", [])
+    with pytest.raises(DataError, match="cannot be written"):
+        check_path(path / "out.csv", [path])
     assert path.read_text() == "id,a\n1,2\n"

@@ -208,7 +208,8 @@ def swap_run(run: Path, finished: Finished) -> None:
 
 
 def swap_configuration(run: Path, finished: Finished) -> None:
-    replace_model(run, finished("fedbcd") / "party-2")
+    kept = (run / CONFIG).read_text()
+    (run / CONFIG).write_text(kept.replace("embedding-dim = ", "embedding-dim = 1"))
 
 
 def swap_party(run: Path, finished: Finished) -> None:
@@ -236,7 +237,7 @@ def lose(name: str, run: Path, finished: Finished) -> None:
     ("harm", "says"),
     [
         (swap_run, r"party-2/model is of run \w+, and that of active of run \w+"),
-        (swap_configuration, "party-2/model is of a run with another configuration: method is"),
+        (swap_configuration, "active/model is of a run with another configuration: embedding-dim"),
         (swap_party, "party-2/model is of party-1, not of party-2"),
         (partial(swap_file, WEIGHTS), r"party-2/model/weights.safetensors is .* another run's or"),
         (partial(swap_file, CONFIG), r"party-2/model/config.toml is missing or damaged"),

@@ -117,7 +117,7 @@ def _align(folder: RunFolder, carry: Carry) -> "Common":
 
 def _predict(folder: RunFolder, carry: Carry) -> None:
     """Predict the new rows that all parties have, and list the others."""
-    from vfl_flower.data.own import table_of  # slow to import, as are the others
+    from vfl_flower.data.own import ids_of, table_of  # slow to import, as are the others
     from vfl_flower.predict.parties import predicting_active, prediction_of
     from vfl_flower.predict.prediction import asked, missing_of, write, write_missing
 
@@ -125,9 +125,8 @@ def _predict(folder: RunFolder, carry: Carry) -> None:
     common, path = _align(folder, carry), folder.path / PREDICTIONS
     active = predicting_active(folder.cfg)
     said = asked(active, active.rows["test"], carry)
-    ids = table_of(folder.cfg, 0).ids
-    write_missing(path, active, ids, common)
-    write(path, active, ids.take(common.rows), said)
+    write(path, active, ids_of(folder.cfg), said)
+    write_missing(path, table_of(folder.cfg, 0).ids, common)
     folder.keep()
     log.info("%d rows predicted, in %s", len(common.rows), path)
     log.info("%d rows are not at all parties, listed in %s", len(common.missing), missing_of(path))

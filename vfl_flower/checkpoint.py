@@ -6,11 +6,13 @@ kept, so that a crash between the parties' files still leaves a whole set. None 
 """
 
 import contextlib
+from hashlib import sha256
 from pathlib import Path
 
 from torch import Tensor
 
 from vfl_flower.config import RunConfig, differences
+from vfl_flower.data.encoder import Encoder
 from vfl_flower.errors import ConfigError, RunError
 from vfl_flower.member import Member
 from vfl_flower.model import nonce_of, write_model
@@ -48,6 +50,10 @@ def folder_of(member: Member) -> Path:
     return member.folder
 
 
+def _digest(encoder: Encoder) -> str:
+    return sha256(encoder.to_json()).hexdigest()
+
+
 def write_checkpoint(member: Member, step: int, state: State) -> None:
     """Write one checkpoint whole, then drop the earlier ones that are too old."""
     folder = folder_of(member)
@@ -56,6 +62,7 @@ def write_checkpoint(member: Member, step: int, state: State) -> None:
         "step": step,
         "run": member.cfg.identity(),
         **({"alignment": member.alignment} if member.alignment else {}),
+        **({"encoder": _digest(member.encoder)} if member.encoder else {}),
     }
     write_state(checkpoint_path(folder, step), {"header": header, "state": state})
     for old in [kept for kept in steps_kept(folder) if kept <= step][:-KEPT]:
@@ -88,6 +95,11 @@ def read_checkpoint(member: Member, step: int) -> State:
         raise RunError(
             f"{path} was written with another alignment of the tables, so that its rows were "
             "others; name that alignment"
+        )
+    if member.encoder and header.get("encoder") != _digest(member.encoder):
+        raise RunError(
+            f"{path} was written with other columns of the table of {member_name(member.place)}, "
+            "or with something else said of them; put its description back"
         )
     if told := differences(written, member.cfg):
         raise RunError(f"{path} was written with another configuration: {told}; put that back")

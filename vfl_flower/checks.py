@@ -124,6 +124,21 @@ def _own_tables(cfg: RunConfig) -> None:
         )
 
 
+def check_tables_here(cfg: RunConfig) -> None:
+    """Refuse one table for all parties, where all are on this machine.
+
+    Raises
+    ------
+    ConfigError
+        Says how many there are.
+    """
+    if cfg.own_tables and len(split_list(cfg.tables)) < cfg.parties:
+        raise ConfigError(
+            f"tables lists one description for {cfg.parties} parties; on one machine name each "
+            "party's own, the active party's first"
+        )
+
+
 def check_task(cfg: RunConfig, task: str) -> None:
     """Refuse what labels cannot teach.
 

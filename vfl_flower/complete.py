@@ -12,7 +12,7 @@ from vfl_flower.build import build_active, build_passive
 from vfl_flower.config import UNNOISED
 from vfl_flower.errors import RunError
 from vfl_flower.member import Member
-from vfl_flower.model import WEIGHTS, load_model, model_of
+from vfl_flower.model import WEIGHTS, load_model, model_of, run_of
 from vfl_flower.names import member_name
 from vfl_flower.passive import PassiveParty
 from vfl_flower.runs import RunFolder
@@ -34,19 +34,26 @@ def result_of(folder: RunFolder) -> dict[str, Any]:
 
 
 def check_models(folder: RunFolder) -> None:
-    """Refuse a run of which a party's model folder is not there.
+    """Refuse a run of which a party's model folder is not there, or is another run's.
 
     Raises
     ------
     RunError
         Says which.
     """
+    runs = []
     for place in range(folder.cfg.parties):
-        path = model_of(folder.path / member_name(place)) / WEIGHTS
-        if not path.is_file():
+        path = folder.path / member_name(place)
+        if not (model_of(path) / WEIGHTS).is_file():
             raise RunError(
-                f"{path} is missing; the folders of all parties must be in one place, as a "
-                "simulation that is complete has them"
+                f"{model_of(path) / WEIGHTS} is missing; the folders of all parties must be in one "
+                "place, as a simulation that is complete has them"
+            )
+        runs.append(run_of(path))
+        if runs[-1] != runs[0]:
+            raise RunError(
+                f"{model_of(path)} is of run {runs[-1]}, and that of {member_name(0)} of run "
+                f"{runs[0]}; put those of one run there"
             )
 
 
@@ -77,13 +84,6 @@ def load_models(folder: RunFolder, members: Sequence[Member]) -> None:
     RunError
         If a model folder is missing or damaged, or not of this run and this party.
     """
-    first = members[0]
     for member in members:
-        path = folder.path / member_name(member.place)
-        load_model(path, member, folder.cfg)
+        load_model(folder.path / member_name(member.place), member, folder.cfg)
         member.net.eval()
-        if member.nonce != first.nonce:
-            raise RunError(
-                f"{model_of(path)} is of run {member.nonce}, and that of "
-                f"{member_name(first.place)} of run {first.nonce}; put those of one run there"
-            )

@@ -179,6 +179,11 @@ def load_model(folder: Path, member: Member, cfg: RunConfig) -> None:
     for key, value in described(member).items():
         if about["network"].get(key) != value:
             raise RunError(f"{misfit}: its {key} is {about['network'].get(key)}, not {value}")
+    if member.encoder and contents.get(ENCODER) != member.encoder.to_json():
+        raise RunError(
+            f"{party}: its table is not the one of training, or something else is said of it; put "
+            f"back what {where / ENCODER} is of"
+        )
     tensors = weights_from_bytes(contents[WEIGHTS])
     try:
         for name in member.predicts_with:
@@ -213,6 +218,17 @@ def trained_with(folder: Path, cfg: RunConfig) -> tuple[RunConfig, float]:
     about, contents = _contents(model_of(folder))
     path = model_of(folder) / CONFIG
     return _written(path, contents[CONFIG], cfg), about["sigma"]
+
+
+def run_of(folder: Path) -> str:
+    """Return the nonce of the run that a party's model folder is of.
+
+    Raises
+    ------
+    RunError
+        If it is missing or damaged.
+    """
+    return str(read_json(model_of(folder) / NETWORK, _SHAPE)["run"])
 
 
 def _contents(where: Path) -> tuple[dict[str, Any], dict[str, bytes]]:

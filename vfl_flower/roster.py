@@ -126,6 +126,11 @@ def _check(who: str, properties: Properties, facts: Properties) -> None:
         theirs = properties.get(name)
         if name == "folder" or theirs == value:
             continue
+        if name == "task":
+            raise RosterError(
+                f"{who} has an alignment under this run-name already, and the active party has "
+                "none; choose another run-name"
+            )
         where = ""
         if name == "code":
             where = f" (in {facts.get('folder')!s} here, in {properties.get('folder')!s} there)"

@@ -11,8 +11,9 @@ from typing import Any
 from vfl_flower.active import ActiveParty
 from vfl_flower.alignment.kept import is_aligned
 from vfl_flower.build import build_active, build_passive
+from vfl_flower.checks import check_tables_here
 from vfl_flower.conduct import conduct
-from vfl_flower.config import RunConfig, split_list
+from vfl_flower.config import RunConfig
 from vfl_flower.console import (
     complain,
     print_result,
@@ -175,23 +176,14 @@ def _align(folder: RunFolder) -> int:
     from vfl_flower.alignment.here import align_here  # pyarrow is slow to import
 
     cfg = folder.cfg
-    _check_tables(cfg)
+    check_tables_here(cfg)
     folder.take()
     with party_logs(folder, cfg.parties - 1), voices(cfg.parties - 1):
         return len(align_here(cfg, folder.path, watcher("alignment")).rows)
 
 
-def _check_tables(cfg: RunConfig) -> None:
-    """Refuse one table for all parties, which are all on this machine."""
-    if cfg.own_tables and len(split_list(cfg.tables)) < cfg.parties:
-        raise ConfigError(
-            f"tables lists one description for {cfg.parties} parties; on one machine name each "
-            "party's own, the active party's first"
-        )
-
-
 def _build(cfg: RunConfig, out: Path) -> tuple[ActiveParty, list[PassiveParty]]:
-    _check_tables(cfg)
+    check_tables_here(cfg)
     passive = [build_passive(cfg, index, out) for index in range(cfg.parties - 1)]
     return build_active(cfg, out), passive
 

@@ -1,6 +1,7 @@
 """The passive party's end of the private set intersection; see `intersection` beside this."""
 
 import secrets
+from hashlib import sha256
 
 import numpy as np
 import torch
@@ -29,7 +30,7 @@ class Aligner(Part):
 
     def __init__(self, party: PassiveParty) -> None:
         super().__init__(party)
-        self._secret, self._asker, self._next = b"", 0, 0
+        self._secret, self._source, self._asker, self._next = b"", b"", 0, 0
         self._chosen = self.rows = np.empty(0, np.int64)
         self._blinded: Blinded | None = None
 
@@ -38,6 +39,7 @@ class Aligner(Part):
         """Draw a fresh secret, and say what ids there are: (2,) int64 -> (2,) int64."""
         _, self._asker = announced([to_array(others)], "the active party")
         self._secret, self._blinded, self._next = secrets.token_bytes(POINT), None, 0
+        self._source = _digest(self._ids)
         self._chosen = self.rows = np.empty(0, np.int64)
         return announcement(self._ids)
 
@@ -98,6 +100,7 @@ class Aligner(Part):
         """Return secret and progress; they never leave the party's memory."""
         return {
             "secret": self._secret,
+            "source": self._source,
             "asker": self._asker,
             "next": self._next,
             "chosen": self._chosen,
@@ -107,5 +110,13 @@ class Aligner(Part):
     def load_state_dict(self, state: State) -> None:
         """Take back what `state_dict` gave."""
         self._secret, self._asker, self._next = state["secret"], state["asker"], state["next"]
+        self._source = state["source"]
+        if self._secret and _digest(self._ids) != self._source:
+            raise DataError("this party's table was changed during the alignment; align again")
         self._chosen, self.rows = to_array(state["chosen"]), to_array(state["rows"])
         self._blinded = None
+
+
+def _digest(ids: Ids) -> bytes:
+    """Return what changes when a party that is built anew reads other ids, or in another order."""
+    return sha256(ids.hashed.tobytes() + ids.rows.tobytes()).digest()

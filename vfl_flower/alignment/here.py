@@ -10,7 +10,7 @@ from vfl_flower.alignment.sitting import (
     build_alignment_passive,
 )
 from vfl_flower.config import RunConfig
-from vfl_flower.data import rows_of
+from vfl_flower.data import columns_of, own, rows_of
 from vfl_flower.errors import DataError
 from vfl_flower.local import run_local
 from vfl_flower.observer import Observer
@@ -53,6 +53,8 @@ def carried_out(active: AlignmentActive, carry: Carry, observer: Observer | None
     finally:
         active.observer.on_end()
         active.close()
+    columns_of.cache_clear()  # of an earlier alignment in the same folder, perhaps
+    own.encoder_of.cache_clear()
     return active.common
 
 

@@ -174,7 +174,7 @@ def _announce(ids: Ids, parties: int) -> Protocol:
         if kind != ids.kind:
             raise DataError(
                 f"{name}'s ids are {kind} and the active party's are {ids.kind}: none could be "
-                "the same; all parties must cast their column to one type"
+                "the same; all parties must agree on one, with id-type in their descriptions"
             )
         pairs.append(Pair(name, (len(ids), size)))
     return pairs

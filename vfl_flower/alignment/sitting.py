@@ -28,7 +28,7 @@ from vfl_flower.alignment.intersection import Common, align
 from vfl_flower.alignment.kept import ALIGNMENT, Alignment, drawn_nonce
 from vfl_flower.codec import Array
 from vfl_flower.config import RunConfig
-from vfl_flower.data.own import described, digest_of, table_of, target_of
+from vfl_flower.data.own import described, table_of, target_of
 from vfl_flower.data.target import REGRESSION, TASKS, Target, task_of
 from vfl_flower.errors import ProtocolError, RunError
 from vfl_flower.exchange import Protocol, ask
@@ -40,6 +40,7 @@ from vfl_flower.optim import Descent
 from vfl_flower.passive import PassiveParty, phase
 from vfl_flower.randomness import Randomness
 from vfl_flower.tables import OwnTable, lines_of, refuse_label
+from vfl_flower.tables.profile import MOST_CATEGORIES
 
 
 class AlignmentActive(ActiveParty):
@@ -127,17 +128,17 @@ class AlignmentPassive(PassiveParty):
                 refuse_label(self.table, column.name, name)
         if (_folder(self) / ALIGNMENT).exists():
             raise RunError(f"{name} has an alignment of this name already; choose another run-name")
-        for line in lines_of(self.table):
-            party_log(self.index).info("%s", line)
+        _log(self.place, self.table, self.ids)
 
     @phase(training=False)
     def keep_alignment(self, nonce: Tensor, facts: Tensor) -> None:
         """Write the outcome: (16,) uint8, (3,) int64: K + 1, C, the task's place ->."""
-        parties, classes, task = facts.tolist()
-        rows = self.aligner.rows
-        if not len(rows) or parties != self.cfg.parties or task not in range(len(TASKS)):
+        rows, told = self.aligner.rows, facts.flatten().tolist()
+        good = facts.shape == (3,) and facts.dtype == torch.int64 and 0 < told[1] <= MOST_CATEGORIES
+        if not good or not len(rows) or told[0] != self.cfg.parties or told[2] not in range(3):
             raise ProtocolError("an alignment is to be kept that was not come to")
-        table = digest_of(described(self.of_run, self.place), member_name(self.place))
+        parties, classes, task = told
+        table = self.table.digest
         Alignment(rows, parties, classes, TASKS[task], _hex(nonce), table).save(_folder(self))
         party_log(self.index).info("alignment: %d rows in common", len(rows))
 
@@ -175,13 +176,21 @@ def build_alignment_active(
         classes=1 if target.task == REGRESSION else len(target.classes),
         task=target.task,
         nonce=drawn_nonce(),
-        table=digest_of(description, member_name(0)),
+        table=table.digest,
     )
     ids, label = normalised(table.ids, description.duplicates), table.label
     name = label.name if label else ""
-    for line in lines_of(table):
-        member_log(0).info("%s", line)
+    _log(0, table, ids)
     return AlignmentActive(_bare(cfg, 0, ids, None), kept, name, out, enough)
+
+
+def _log(place: int, table: OwnTable, ids: Ids | None) -> None:
+    """Tell a party's own log what its table was taken for."""
+    for line in lines_of(table):
+        member_log(place).info("%s", line)
+    if ids is not None and len(ids) < len(table.ids):
+        twice = len(table.ids) - len(ids)
+        member_log(place).info("%d rows are left out: they have the id of an earlier one", twice)
 
 
 def _target(cfg: RunConfig, table: OwnTable) -> Target:

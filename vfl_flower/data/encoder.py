@@ -137,9 +137,9 @@ class Encoder:
         uses = {each.name: "numeric" for each in self.numeric}
         return uses | {each.name: "categorical" for each in self.categorical}
 
-    def values_of(self, name: str) -> tuple[str, ...]:
-        """Return the categories of a column."""
-        return next(each.values for each in self.categorical if each.name == name)
+    def category(self, name: str) -> Categorical:
+        """Return what there is of a column of categories."""
+        return next(each for each in self.categorical if each.name == name)
 
     def check(self, types: Mapping[str, str], party: str) -> None:
         """See that a file has the columns that the encoder was fitted on.
@@ -157,13 +157,15 @@ class Encoder:
         DataError
             If a column is missing, unknown, or of another type than at training.
         """
-        trained = {each.name: NUMBER for each in self.numeric}
+        numeric = {each.name for each in self.numeric}
+        trained = dict.fromkeys(numeric, NUMBER)
         trained |= {each.name: each.type for each in self.categorical}
         for name, type_ in trained.items():
             where = f"{party}: column {name} was of type {type_} at training, and"
             if name not in types:
                 raise DataError(f"{where} is missing now; add it")
-            if types[name] != type_ and (type_ == NUMBER or types[name] != TEXT):
+            as_text = types[name] == TEXT and name not in numeric  # which categories may come as
+            if types[name] != type_ and not as_text:
                 raise DataError(f"{where} is of type {types[name]} now; write it as it was")
         for name in types:
             if name not in trained and name not in self.ignored:

@@ -1,7 +1,6 @@
 """Tables of the parties' own: rows in the alignment's order, columns as networks get them."""
 
 from functools import lru_cache
-from hashlib import file_digest, sha256
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +16,7 @@ from vfl_flower.data.target import Target
 from vfl_flower.errors import ConfigError, DataError
 from vfl_flower.names import member_log, member_name
 from vfl_flower.tables import Description, OwnTable, read_description, read_table
+from vfl_flower.tables.ids import Ids
 
 MODEL, ENCODER, TARGET = "model", "encoder.json", "target.json"
 """What a party's model folder is called in its own, and files of it that are of its table."""
@@ -52,8 +52,14 @@ def _described(path: Path, place: int) -> Description:
     return description
 
 
+def _stamp(*paths: Path | None) -> tuple[int, ...]:
+    """Return what changes when somebody writes to one of some files."""
+    there = [path.stat() for path in paths if path and path.is_file()]
+    return tuple(part for each in there for part in (each.st_ino, each.st_size, each.st_mtime_ns))
+
+
 @lru_cache(maxsize=1)  # columns and labels are asked for one after the other
-def _read(path: Path, place: int, trained: Path | None) -> OwnTable:
+def _read(path: Path, place: int, trained: Path | None, stamp: tuple[int, ...]) -> OwnTable:
     encoder = None if trained is None else Encoder.load(trained)
     return read_table(_described(path, place), member_name(place), encoder)
 
@@ -74,7 +80,8 @@ def table_of(cfg: RunConfig, place: int) -> OwnTable:
         If the table cannot be read.
     """
     trained = kept_at(cfg, place, ENCODER) if cfg.task == "predict" else None
-    table, party = _read(Path(cfg.table_of(place)), place, trained), member_name(place)
+    path, party = Path(cfg.table_of(place)), member_name(place)
+    table = _read(path, place, trained, _stamp(path, described(cfg, place).file, trained))
     if place or trained:
         return table
     check_task(cfg, table.task)
@@ -91,23 +98,6 @@ def table_of(cfg: RunConfig, place: int) -> OwnTable:
             "active-columns = none"
         )
     return table
-
-
-def digest_of(description: Description, party: str) -> str:
-    """Return what changes when a table's file, or which column its ids are in, does.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read.
-    """
-    try:
-        with description.file.open("rb") as file:
-            content = file_digest(file, "sha256").hexdigest()
-    except (OSError, ValueError) as error:
-        raise DataError(f"{party}: {description.file.name} cannot be read", str(error)) from error
-    ids = f"{content}\0{description.id}\0{description.id_type}"
-    return sha256(ids.encode()).hexdigest()
 
 
 @lru_cache(maxsize=32)
@@ -144,14 +134,13 @@ def _aligned(cfg: RunConfig, place: int) -> tuple[OwnTable, Array, Array]:
     """Return a party's table, its rows in the alignment's order, and which of these train."""
     from vfl_flower.data.holdings import rows_of  # it builds on this module
 
-    kept, party = alignment_of(cfg, place), member_name(place)
-    description = described(cfg, place)
-    if digest_of(description, party) != kept.table:
+    kept, table = alignment_of(cfg, place), table_of(cfg, place)
+    if table.digest != kept.table:
         raise DataError(
-            f"{party}: {description.file.name}, or which column its ids are in, has changed since "
-            "the tables were aligned; put it back, or align again"
+            f"{member_name(place)}: {described(cfg, place).file.name}, or what is said of its ids, "
+            "has changed since the tables were aligned; put it back, or align again"
         )
-    return table_of(cfg, place), kept.index, rows_of(cfg, len(kept.index))["train"]
+    return table, kept.index, rows_of(cfg, len(kept.index))["train"]
 
 
 @lru_cache(maxsize=128)  # as columns are, which are made with it
@@ -172,10 +161,10 @@ def encoder_of(cfg: RunConfig, place: int) -> Encoder:
 
 def columns_of(cfg: RunConfig, place: int) -> Tensor:
     """Return a party's columns as its network gets them, (n, m) float32; see `encoder_of`."""
-    if cfg.active_columns == "none" and place == 0:
-        return torch.empty(len(alignment_of(cfg, place).index), 0)
-    encoder = encoder_of(cfg, place)
     table, index, _ = _aligned(cfg, place)
+    if cfg.active_columns == "none" and place == 0:
+        return torch.empty(len(index), 0)
+    encoder = encoder_of(cfg, place)
     features = table.features[index]
     for name, count in encoder.unseen(features, table.columns).items():
         member_log(place).info(
@@ -190,6 +179,12 @@ def all_columns(cfg: RunConfig) -> Tensor:
     """Return all parties' columns side by side: for the central bound only."""
     places = range(cfg.parties - cfg.holders, cfg.parties)
     return torch.cat([columns_of(cfg, place) for place in places], dim=1)
+
+
+def ids_of(cfg: RunConfig) -> Ids:
+    """Return the ids of the active party's rows, in the alignment's order."""
+    table, index, _ = _aligned(cfg, 0)
+    return table.ids.take(index)
 
 
 def target_of(cfg: RunConfig) -> Target:

@@ -10,6 +10,7 @@ import numpy as np
 from vfl_flower.active import ActiveParty
 from vfl_flower.alignment.here import align_here
 from vfl_flower.build import build_active, build_passive
+from vfl_flower.checks import check_tables_here
 from vfl_flower.codec import Array
 from vfl_flower.complete import check_models, load_models
 from vfl_flower.config import RunConfig, near
@@ -24,9 +25,8 @@ from vfl_flower.predict.parties import (
     predicting_passive,
     prediction_of,
 )
-from vfl_flower.predict.prediction import asked, inputs_of, write, write_missing
+from vfl_flower.predict.prediction import asked, check_out, write, write_missing
 from vfl_flower.runs import RunFolder, first_run, party_logs
-from vfl_flower.tables import check_path
 from vfl_flower.training import chunks
 
 ROWS = ("test", "validation", "all")
@@ -79,7 +79,7 @@ def predict_rows(run: Path, rows: str, out: Path) -> Prediction:
     if rows not in ROWS:
         raise ConfigError(f"rows: unknown '{rows}'{near(rows, ROWS)}")
     folder = first_run(run)
-    check_path(out, inputs_of(folder.cfg))
+    check_out(out, _inputs(folder.cfg))
     check_models(folder)
     active, passive = rebuild(folder)
     numbers = numbers_of(active, rows)
@@ -141,21 +141,29 @@ def predict_tables(run: Path, tables: str, out: Path, observer: Observer) -> Pre
             f"{run} is a run of {folder.cfg.dataset}; say which of its rows, not tables"
         )
     check_models(folder)
+    now = replace(folder.cfg, tables=tables)
+    check_tables_here(now)
     others = folder.cfg.parties - 1
     with TemporaryDirectory() as temporary, party_logs(folder, others), voices(others):
-        now = replace(folder.cfg, tables=tables, alignment=temporary)
-        cfgs = [prediction_of(now, place, folder.path) for place in range(folder.cfg.parties)]
-        check_path(out, inputs_of(cfgs[0]))
+        cfgs = [
+            replace(prediction_of(now, place, folder.path), alignment=temporary)
+            for place in range(now.parties)
+        ]
+        check_out(out, [own.described(cfg, place).file for place, cfg in enumerate(cfgs)])
         common = align_here(cfgs[0], Path(temporary), observer)
         active = predicting_active(cfgs[0])
         passive = [predicting_passive(cfg, index) for index, cfg in enumerate(cfgs[1:])]
         for party in passive:
             party.privacy.afford()
         said = asked(active, active.rows["test"], lambda active: run_local(active, passive))
-        ids = own.table_of(cfgs[0], 0).ids
-        write_missing(out, active, ids, common)
-        write(out, active, ids.take(common.rows), said)
+        write(out, active, own.ids_of(cfgs[0]), said)
+        write_missing(out, own.table_of(cfgs[0], 0).ids, common)
     return Prediction(len(common.rows), _epsilon(active), len(common.missing))
+
+
+def _inputs(cfg: RunConfig) -> list[Path]:
+    """Return the files of all parties' own tables."""
+    return [own.described(cfg, k).file for k in range(cfg.parties)] if cfg.own_tables else []
 
 
 def _epsilon(active: ActiveParty) -> float | None:
@@ -166,4 +174,4 @@ def _ids(cfg: RunConfig, numbers: Array) -> Any:  # noqa: ANN401
     """Return the ids of some rows: the active party's table's, or the rows' numbers."""
     if not cfg.own_tables:
         return numbers
-    return own.table_of(cfg, 0).ids.take(own.alignment_of(cfg, 0).index[numbers])
+    return own.ids_of(cfg).take(numbers)

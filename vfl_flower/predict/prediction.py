@@ -16,13 +16,11 @@ from vfl_flower.active import ActiveParty
 from vfl_flower.alignment.intersection import Common
 from vfl_flower.blinding import agree_keys
 from vfl_flower.codec import Array
-from vfl_flower.config import RunConfig
-from vfl_flower.data import own
 from vfl_flower.data.target import REGRESSION
 from vfl_flower.errors import TrainingError
 from vfl_flower.exchange import Protocol
 from vfl_flower.names import party_name
-from vfl_flower.tables import write_columns, write_predictions
+from vfl_flower.tables import check_path, write_columns, write_predictions
 from vfl_flower.training import infer
 
 Carry = Callable[[ActiveParty], object]
@@ -72,7 +70,7 @@ def protocol(active: ActiveParty, rows: Array, outputs: list[Tensor]) -> Protoco
 
 
 def write(path: Path, active: ActiveParty, ids: Any, said: Tensor) -> None:  # noqa: ANN401
-    """Write what is predicted for some rows; see `tables.write_predictions`.
+    """Write what is predicted for some rows; see `tables.write_predictions`, and `check_out`.
 
     Parameters
     ----------
@@ -85,25 +83,23 @@ def write(path: Path, active: ActiveParty, ids: Any, said: Tensor) -> None:  # n
     said : Tensor
         (N, C), or (N, 1) of a regression.
     """
-    target, inputs = active.target, inputs_of(active.cfg)
+    target = active.target
     if target.task == REGRESSION:
         numbers = target.restored(said[:, 0].double().cpu().numpy())
-        write_predictions(path, pa.array(ids), numbers, inputs=inputs)
+        write_predictions(path, pa.array(ids), numbers)
         return
     shares = said.softmax(1).cpu().numpy()
     classes = np.array(target.classes, object)[said.argmax(1).cpu().numpy()]
-    write_predictions(path, pa.array(ids), classes, shares, target.classes, inputs=inputs)
+    write_predictions(path, pa.array(ids), classes, shares, target.classes)
 
 
-def write_missing(path: Path, active: ActiveParty, ids: Any, common: Common) -> None:  # noqa: ANN401
+def write_missing(path: Path, ids: Any, common: Common) -> None:  # noqa: ANN401
     """Write which rows could not be predicted, and who lacks them.
 
     Parameters
     ----------
     path : Path
         Of the file with the predictions; see `missing_of`.
-    active : ActiveParty
-        Of the prediction.
     ids : array of pyarrow
         Of the active party's whole table.
     common : Common
@@ -116,7 +112,7 @@ def write_missing(path: Path, active: ActiveParty, ids: Any, common: Common) -> 
         "id": ids.take(pa.array(common.missing)),
         "missing at": pa.array(lacking, pa.string()),
     }
-    write_columns(missing_of(path), columns, inputs_of(active.cfg))
+    write_columns(missing_of(path), columns)
 
 
 def missing_of(path: Path) -> Path:
@@ -124,6 +120,20 @@ def missing_of(path: Path) -> Path:
     return path.with_name(f"{path.stem}.missing{path.suffix}")
 
 
-def inputs_of(cfg: RunConfig) -> Sequence[Path]:
-    """Return the files that the active party predicts from: its own table, if it has one."""
-    return [own.described(cfg, 0).file] if cfg.own_tables else []
+def check_out(path: Path, inputs: Sequence[Path]) -> None:
+    """Refuse a file for predictions, or the other one beside it, before any work is done for it.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    inputs : sequence of Path
+        The tables that the predictions come from, as far as they are in reach.
+
+    Raises
+    ------
+    DataError
+        If one of them cannot be written there, or must not be.
+    """
+    for each in (path, missing_of(path)):
+        check_path(each, inputs)

@@ -1,6 +1,7 @@
 """Predictions for named rows, written as CSV or Parquet."""
 
 import io
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,6 @@ def write_predictions(
     prediction: Sequence[str] | NDArray[Any],
     probabilities: NDArray[np.float32] | None = None,
     classes: Sequence[str] = (),
-    *,
-    inputs: Sequence[Path],
 ) -> None:
     """Write what is predicted for some rows; the file is whole, or it is not there.
 
@@ -41,13 +40,9 @@ def write_predictions(
         (N, C), the columns ``probability of <class>``.
     classes : sequence of str
         C of them.
-    inputs : sequence of Path
-        What the predictions come from, and must not be overwritten.
 
     Raises
     ------
-    DataError
-        If the file is one of the inputs, or ends in anything else.
     RunError
         If it cannot be written.
     """
@@ -55,11 +50,11 @@ def write_predictions(
     if probabilities is not None:
         pairs = zip(classes, probabilities.T, strict=True)
         columns |= {f"probability of {name}": pa.array(share) for name, share in pairs}
-    write_columns(path, columns, inputs)
+    write_columns(path, columns)
 
 
 def check_path(path: Path, inputs: Sequence[Path]) -> None:
-    """Refuse a file that cannot be written, or must not be; before any work is done for it.
+    """Refuse a file that cannot be written, or is an input; before any work is done for it.
 
     Raises
     ------
@@ -70,13 +65,15 @@ def check_path(path: Path, inputs: Sequence[Path]) -> None:
         raise DataError(f"{path} must end in {' or '.join(SUFFIXES)}")
     if path.is_dir():
         raise DataError(f"{path} is a folder; name a file")
+    above = next(each for each in path.absolute().parents if each.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK):
+        raise DataError(f"{path} cannot be written: {above} is no folder that one may write to")
     if any(_same(path, each) for each in inputs):
         raise DataError(f"{path} is an input of this prediction; write to another file")
 
 
-def write_columns(path: Path, columns: Mapping[str, Any], inputs: Sequence[Path]) -> None:
+def write_columns(path: Path, columns: Mapping[str, Any]) -> None:
     """Write columns by name, each an array of (N,), as CSV or Parquet; see `write_predictions`."""
-    check_path(path, inputs)
     table, buffer = pa.table(dict(columns)), io.BytesIO()
     if path.suffix.lower() == ".parquet":
         pa.parquet.write_table(table, buffer)

@@ -7,16 +7,18 @@ then to keep it. What is kept is 4 bytes a row and column, 8 bytes a row with la
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from hashlib import file_digest, sha256
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from vfl_flower.data.encoder import Encoder
-from vfl_flower.data.tables import NUMBER, TEXT, Column
+from vfl_flower.data.tables import BOOLEAN, NUMBER, TEXT, Column
 from vfl_flower.data.target import task_of
 from vfl_flower.errors import DataError
-from vfl_flower.tables.cells import as_codes, as_numbers
+from vfl_flower.tables.cells import as_codes, as_numbers, as_text
 from vfl_flower.tables.description import Description
 from vfl_flower.tables.files import TableFile, opened, plain
 from vfl_flower.tables.ids import Ids, as_ids, ids_of
@@ -66,6 +68,8 @@ class OwnTable:
         ``binary``, ``multi-class`` or ``regression``; empty without labels.
     looked : tuple of Looked
         All columns but the id and the label, in the order of the file.
+    digest : str
+        Of the file as it was read, and of which column its ids are in.
     """
 
     ids: Ids
@@ -76,6 +80,7 @@ class OwnTable:
     label: Column | None
     task: str
     looked: tuple[Looked, ...]
+    digest: str
 
 
 def read_table(description: Description, party: str, trained: Encoder | None = None) -> OwnTable:
@@ -122,6 +127,7 @@ def read_table(description: Description, party: str, trained: Encoder | None = N
         if not columns and labels is None and trained is None:
             raise file.refused("has no column that can be used; say what its columns are")
         features, values = _kept(file, description, len(ids), columns, labels)
+        digest = _digest(description)
     pa.default_memory_pool().release_unused()  # or what batches took stays taken
     return OwnTable(
         ids,
@@ -132,6 +138,7 @@ def read_table(description: Description, party: str, trained: Encoder | None = N
         labels,
         task_of(labels),
         tuple(looked),
+        digest,
     )
 
 
@@ -158,6 +165,13 @@ def refuse_label(table: OwnTable, label: str, party: str) -> None:
                 f"{party}: column {column.name} has the name of the labels, which are the active "
                 "party's; rename it, or say that it is ignored"
             )
+
+
+def _digest(description: Description) -> str:
+    with description.file.open("rb") as file:
+        content = file_digest(file, "sha256").hexdigest()
+    ids = f"{content}\0{description.id}\0{description.id_type}\0{description.duplicates}"
+    return sha256(ids.encode()).hexdigest()
 
 
 def _uses(description: Description, file: TableFile, trained: Encoder | None) -> dict[str, str]:
@@ -209,10 +223,9 @@ def _column(profile: Profile, use: str, trained: Encoder | None) -> Column:
     if use == "numeric":
         return Column(profile.name)
     if trained is not None:
-        values = trained.values_of(profile.name)
-    else:
-        values = tuple(sorted(profile.values))
-    return Column(profile.name, values, type=profile.type)
+        learnt = trained.category(profile.name)
+        return Column(profile.name, learnt.values, type=learnt.type)
+    return Column(profile.name, tuple(sorted(profile.values)), type=profile.type)
 
 
 def _label(profile: Profile, trained: Encoder | None) -> Column | None:
@@ -256,7 +269,10 @@ def _cells(column: Column, description: Description) -> Callable[[pa.Array], NDA
     if column.values is None:
         return partial(as_numbers, missing=description.missing, decimal=description.decimal)
     values = pa.array(column.values, pa.string())
-    return partial(as_codes, missing=description.missing, values=values)
+    codes = partial(as_codes, missing=description.missing, values=values)
+    if column.type == BOOLEAN:  # which others write as True, or TRUE
+        return lambda cells: codes(pc.utf8_lower(as_text(cells)))
+    return codes
 
 
 def _gaps(values: NDArray[np.float32]) -> bool:
