@@ -13,13 +13,13 @@ from flwr.common import FitIns, FitRes
 from torch import Tensor
 
 from clients.splitnn import SplitNNClient
+from tests.commands import train as run
 from tests.contract import CARRIERS, Tap, carry, passive_parties
 from tests.reference import joint
 from tests.sittings import Sitting
 from tests.test_joint_baselines import step_of
 from tests.test_joint_reference import FIFTY, assert_equal
 from tests.test_joint_reference import STEPS as STEPS_OF_FIFTY
-from vfl_flower import cli
 from vfl_flower.audit.labels import audit
 from vfl_flower.build import build_active, build_passive
 from vfl_flower.codec import Array, from_parameters
@@ -591,7 +591,7 @@ def test_the_terminal_tells_what_it_cost(
 ) -> None:
     """The bounds, which are trained without noise, too."""
     flags = ["--dp-sigma", "3", "--target-epsilon", "4", "--bounds", "on"]
-    assert cli.run([*TINY, *flags, "--out", str(tmp_path / "run")]) == 0
+    assert run([*TINY, *flags, "--out", str(tmp_path / "run")]) == 0
     told = " ".join(capsys.readouterr().out.split())
     result = result_of(tmp_path / "run")
     assert f"epsilon {result['epsilon']:.4g} (of training " in told
@@ -611,7 +611,7 @@ def test_the_target_is_blamed_for_nothing_else(
     flags: list[str], ended_by: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out, given = tmp_path / "run", ["--dp-sigma", "3", "--bounds", "off"]
-    assert cli.run([*TINY, *given, *flags, "--epochs", "8", "--out", str(out)]) == 0
+    assert run([*TINY, *given, *flags, "--epochs", "8", "--out", str(out)]) == 0
     result, told = result_of(out), " ".join(capsys.readouterr().out.split())
     assert result["steps"] < result["client_privacy"]["planned"]["training"]
     assert result["ended_by"] == ended_by
@@ -626,7 +626,7 @@ def test_seeds_add_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     ):
         out = str(tmp_path / name)
         given = ["--dp-sigma", "3", "--bounds", "off", "--seeds", "2", "--out", out]
-        assert cli.run([*TINY, *given, *flags]) == 0
+        assert run([*TINY, *given, *flags]) == 0
         assert text in " ".join(capsys.readouterr().out.split())
     page = render(read_stories([tmp_path / "clear", tmp_path / "noised"]))
     assert "epsilon inf at delta" in page
@@ -636,7 +636,7 @@ def test_seeds_add_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
 def test_an_audit_of_labels_runs_with_noise(tmp_path: Path) -> None:
     """Its parties count in a folder of its own."""
     out = tmp_path / "run"
-    assert cli.run([*TINY, "--dp-sigma", "3", "--bounds", "off", "--out", str(out)]) == 0
+    assert run([*TINY, "--dp-sigma", "3", "--bounds", "off", "--out", str(out)]) == 0
     before = counts_in(out)
     assert audit(out, 1, 10).found
     assert counts_in(out) == before
