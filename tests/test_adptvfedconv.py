@@ -15,7 +15,7 @@ from torch import Tensor
 
 from tests.contract import Tap
 from tests.sittings import Sitting
-from tests.test_joint_conv import TINY
+from tests.test_joint_conv import TINY as TINIER
 from vfl_flower.build import build_active, build_passive
 from vfl_flower.config import RunConfig
 from vfl_flower.cutting import halves
@@ -30,6 +30,7 @@ from vfl_flower.passive import PassiveParty
 from vfl_flower.privacy.client import ClientPrivacy
 from vfl_flower.views import Looks, augmented, view
 
+TINY = TINIER | {"train_rows": 0}  # all of them, in several messages
 CFG = RunConfig(**TINY, bounds="off")
 TRAIN, VALIDATION, TEST = 1294, 144, 359
 

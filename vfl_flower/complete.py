@@ -84,6 +84,7 @@ def load_models(folder: RunFolder, members: Sequence[Member]) -> None:
     RunError
         If a model folder is missing or damaged, or not of this run and this party.
     """
+    kept = RunFolder.reopen(folder.path, {}).cfg  # what the run was; an audit may ask otherwise
     for member in members:
-        load_model(folder.path / member_name(member.place), member, folder.cfg)
+        load_model(folder.path / member_name(member.place), member, kept)
         member.net.eval()

@@ -20,8 +20,7 @@ def inspect(run: Path, as_json: bool) -> None:
 
     (story,) = read_stories([run])
 
-    def shown() -> object:
+    if as_json:
+        told(as_json, lambda: overview(story))
+    else:
         print_overview(story, run)
-        return overview(story)
-
-    told(as_json, shown)
