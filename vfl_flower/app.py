@@ -19,13 +19,12 @@ from flwr.serverapp import ServerApp
 from flwr.superlink.grid import InMemoryGrid
 
 from vfl_flower.active import ActiveParty
-from vfl_flower.alignment.kept import is_aligned
 from vfl_flower.build import build_active
 from vfl_flower.conduct import Carry, conduct
 from vfl_flower.config import RunConfig
 from vfl_flower.console import LineLog, print_result
 from vfl_flower.errors import ConfigError, VflError
-from vfl_flower.names import member_name, party_log
+from vfl_flower.names import party_log
 from vfl_flower.node import Node, at_home, home, run_config, simulated, told_of
 from vfl_flower.runs import RunFolder
 from vfl_flower.server import ProtocolServer
@@ -63,7 +62,6 @@ def _run(grid: Grid, context: Context) -> None:
         raise ConfigError("carrier is local, which is run_simulation.py's; use auto or stream here")
     name = "messages" if cfg.carrier == "messages" else "stream"
     listen = _listen(cfg, simulated)
-
     told = told_of(cfg, simulated, folder.path if folder else None)
 
     def carry(active: ActiveParty) -> dict[str, Any] | None:
@@ -77,7 +75,7 @@ def _run(grid: Grid, context: Context) -> None:
         if folder and cfg.task == "predict":
             _predict(folder, carry)
             return
-        if folder and folder.aligns and not is_aligned(folder.path / member_name(0)):
+        if folder and folder.is_to_align:
             _align(folder, carry)
             if cfg.task == "align":
                 return

@@ -151,7 +151,7 @@ def write_model(
     write_atomically(where / NETWORK, json_bytes(about))
 
 
-def load_model(folder: Path, member: Member, cfg: RunConfig) -> None:
+def load_model(folder: Path, member: Member, cfg: RunConfig | None = None) -> None:
     """Give a party the weights of its model folder, what else it predicts with, and its nonce.
 
     Parameters
@@ -160,8 +160,9 @@ def load_model(folder: Path, member: Member, cfg: RunConfig) -> None:
         The party's own, with a model folder in it.
     member : Member
         The party, built as it was for the run.
-    cfg : RunConfig
-        The run's configuration; that of `member` may differ in how it is protected.
+    cfg : RunConfig, optional
+        The run's configuration, where there is more of it than the model folder; that of `member`
+        may differ in how it is protected.
 
     Raises
     ------
@@ -173,7 +174,7 @@ def load_model(folder: Path, member: Member, cfg: RunConfig) -> None:
     about, contents = _contents(where)
     if about["party"] != party:
         raise RunError(f"{where} is of {about['party']}, not of {party}; put {party}'s there")
-    if told := _differences(where / CONFIG, contents[CONFIG], cfg):
+    if cfg and (told := differences(_written(where / CONFIG, contents[CONFIG], cfg), cfg)):
         raise RunError(f"{where} is of a run with another configuration: {told}")
     misfit = f"{where} does not fit the network of {party}"
     for key, value in described(member).items():
@@ -250,11 +251,6 @@ def _read(path: Path, digest: str | None) -> bytes:
             "written with another one"
         )
     return content
-
-
-def _differences(path: Path, content: bytes, cfg: RunConfig) -> str:
-    """Name the settings in which the run that a file is of differs from this one."""
-    return differences(_written(path, content, cfg), cfg)
 
 
 def _written(path: Path, content: bytes, cfg: RunConfig) -> RunConfig:

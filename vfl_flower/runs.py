@@ -14,6 +14,7 @@ from typing import Any
 
 import tomli_w
 
+from vfl_flower.alignment.kept import is_aligned
 from vfl_flower.checkpoint import steps_kept
 from vfl_flower.config import RunConfig, differences, read_toml, split_list
 from vfl_flower.errors import ConfigError, RunError
@@ -92,6 +93,11 @@ class RunFolder:
     def aligns(self) -> bool:
         """Whether the alignment of the parties' own tables is, or has yet to come, in here."""
         return self.cfg.own_tables and Path(self.cfg.alignment) == self.path.absolute()
+
+    @property
+    def is_to_align(self) -> bool:
+        """Whether that alignment has yet to come: the active party's part is written last."""
+        return self.aligns and not is_aligned(self.path / member_name(0))
 
     def take(self) -> None:
         """Take the folder for this process, and make it, if it is new.

@@ -9,7 +9,6 @@ from types import FrameType
 from typing import Any
 
 from vfl_flower.active import ActiveParty
-from vfl_flower.alignment.kept import is_aligned
 from vfl_flower.build import build_active, build_passive
 from vfl_flower.checks import check_tables_here
 from vfl_flower.conduct import conduct
@@ -26,7 +25,6 @@ from vfl_flower.console import (
 from vfl_flower.data import columns_of
 from vfl_flower.errors import ConfigError
 from vfl_flower.local import run_local
-from vfl_flower.names import member_name
 from vfl_flower.passive import PassiveParty
 from vfl_flower.result import write_result
 from vfl_flower.runs import RunFolder, begin_seeds, party_logs, seeds_in
@@ -162,8 +160,7 @@ def _rest_of(folder: RunFolder) -> dict[str, Any]:
 def _prepared(folder: RunFolder) -> Iterator[None]:
     """Align what a new run has to; if it does not get to begin after all, leave nothing behind."""
     try:
-        aligned = is_aligned(folder.path / member_name(0))
-        if folder.aligns and folder.cfg.task == "train" and not aligned:
+        if folder.cfg.task == "train" and folder.is_to_align:
             _align(folder)
         yield
     except BaseException:

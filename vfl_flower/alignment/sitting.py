@@ -134,8 +134,9 @@ class AlignmentPassive(PassiveParty):
     def keep_alignment(self, nonce: Tensor, facts: Tensor) -> None:
         """Write the outcome: (16,) uint8, (3,) int64: K + 1, C, the task's place ->."""
         rows, told = self.aligner.rows, facts.flatten().tolist()
-        good = facts.shape == (3,) and facts.dtype == torch.int64 and 0 < told[1] <= MOST_CATEGORIES
-        if not good or not len(rows) or told[0] != self.cfg.parties or told[2] not in range(3):
+        sized = facts.shape == (3,) and facts.dtype == torch.int64
+        known = sized and 0 < told[1] <= MOST_CATEGORIES and 0 <= told[2] < len(TASKS)
+        if not known or not len(rows) or told[0] != self.cfg.parties:
             raise ProtocolError("an alignment is to be kept that was not come to")
         parties, classes, task = told
         table = self.table.digest

@@ -14,12 +14,10 @@ from vfl_flower.config import RunConfig
 from vfl_flower.data.encoder import Encoder
 from vfl_flower.data.target import Target
 from vfl_flower.errors import ConfigError, DataError
+from vfl_flower.model import ENCODER, TARGET, model_of
 from vfl_flower.names import member_log, member_name
 from vfl_flower.tables import Description, OwnTable, read_description, read_table
 from vfl_flower.tables.ids import Ids
-
-MODEL, ENCODER, TARGET = "model", "encoder.json", "target.json"
-"""What a party's model folder is called in its own, and files of it that are of its table."""
 
 
 def described(cfg: RunConfig, place: int) -> Description:
@@ -66,7 +64,7 @@ def _read(path: Path, place: int, trained: Path | None, stamp: tuple[int, ...]) 
 
 def kept_at(cfg: RunConfig, place: int, file: str) -> Path:
     """Return a file of the model folder that a party predicts with."""
-    return Path(cfg.model) / member_name(place) / MODEL / file
+    return model_of(Path(cfg.model) / member_name(place)) / file
 
 
 def table_of(cfg: RunConfig, place: int) -> OwnTable:

@@ -12,6 +12,7 @@ from vfl_flower.active import ActiveParty
 from vfl_flower.build import build_active, build_passive
 from vfl_flower.config import RunConfig
 from vfl_flower.identity import Identity
+from vfl_flower.member import Member
 from vfl_flower.model import load_model, trained_with
 from vfl_flower.names import member_name
 from vfl_flower.passive import PassiveParty
@@ -67,7 +68,6 @@ def predicting_passive(
     return passive
 
 
-def _load(cfg: RunConfig, member: ActiveParty | PassiveParty) -> None:
-    folder = Path(cfg.model) / member_name(member.place)
-    load_model(folder, member, trained_with(folder, cfg)[0])
+def _load(cfg: RunConfig, member: Member) -> None:
+    load_model(Path(cfg.model) / member_name(member.place), member)
     member.net.eval()
