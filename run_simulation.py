@@ -5,7 +5,7 @@ one active and three passive parties. See ``--help`` for every knob, and README.
 output means.
 """
 
-from vfl_flower.cli import main
+from vfl_flower.cli.main import main
 
 if __name__ == "__main__":
     main("train")

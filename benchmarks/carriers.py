@@ -33,20 +33,23 @@ from rich.table import Table
 from torch import Tensor
 
 from deploy.local import QUIET, ROOT, Deployment, free_port
-from vfl_flower.active import ActiveParty
-from vfl_flower.build import build_member
-from vfl_flower.codec import Array
-from vfl_flower.config import RunConfig
-from vfl_flower.data import columns_of, labels_of, rows_of
-from vfl_flower.exchange import Protocol, ask
-from vfl_flower.local import run_local
-from vfl_flower.passive import PassiveParty, phase
-from vfl_flower.server import ProtocolServer
-from vfl_flower.stream.certificate import NAME, make_certificate
-from vfl_flower.stream.guest import Guest
-from vfl_flower.stream.hub import OPTIONS, Hub, Invitation
-from vfl_flower.stream.proxy import StreamProxy
-from vfl_flower.stream.session import Session
+from vfl_flower.common.codec import Array
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.crypto.tls_certificate import NAME, make_certificate
+from vfl_flower.data.party_data import columns_of, labels_of
+from vfl_flower.data.splits import rows_of
+from vfl_flower.parties.active import ActiveParty
+from vfl_flower.parties.passive import PassiveParty
+from vfl_flower.protocol.components import phase
+from vfl_flower.protocol.exchange import Protocol, ask
+from vfl_flower.transport.local import run_local
+from vfl_flower.transport.protocol_server import ProtocolServer
+from vfl_flower.transport.stream.client import Guest
+from vfl_flower.transport.stream.invitation import Invitation
+from vfl_flower.transport.stream.proxy import StreamProxy
+from vfl_flower.transport.stream.server import OPTIONS, Hub
+from vfl_flower.transport.stream.session import Session
+from vfl_flower.workflows.build_learner import build_member
 
 PARTIES, TIMES, WARM_UP = 4, 1000, 50
 KNOBS = 'parties=5 models="mlp" validation=0.05 batch-size=683 eval-batch-size=10000'

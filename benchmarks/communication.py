@@ -20,14 +20,14 @@ from flwr.common import FitIns, FitRes, GetPropertiesIns, GetPropertiesRes
 from rich.console import Console
 from rich.table import Table
 
-from vfl_flower.active import ActiveParty
-from vfl_flower.build import build_active, build_passive
-from vfl_flower.config import RunConfig
-from vfl_flower.errors import Interrupted
-from vfl_flower.ledger import DOWN, UP
-from vfl_flower.local import serve
-from vfl_flower.names import member_name
-from vfl_flower.observer import Evaluation, Observer
+from vfl_flower.common.errors import Interrupted
+from vfl_flower.common.names import member_name
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.parties.active import ActiveParty
+from vfl_flower.protocol.ledger import DOWN, UP
+from vfl_flower.protocol.observer import Evaluation, Observer
+from vfl_flower.transport.local import serve
+from vfl_flower.workflows.build_parties import build_active, build_passive
 
 MIB = 1 << 20
 spawn = multiprocessing.get_context("spawn")

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from vfl_flower.runs import CONFIG
+from vfl_flower.common.layout import CONFIG
 
 Flags = Mapping[str, str | None]
 """Flags of ``run_simulation.py`` without their dashes; one that is None takes no value."""

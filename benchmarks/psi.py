@@ -25,8 +25,8 @@ from nacl.bindings import crypto_scalarmult, crypto_scalarmult_base
 from rich.console import Console
 from rich.table import Table
 
-from tests.alignment import run
-from vfl_flower.alignment.ids import normalised
+from tests.helpers.alignment import run
+from vfl_flower.crypto.hashed_ids import normalised
 
 CORES = os.cpu_count() or 1
 

@@ -10,10 +10,10 @@ import argparse
 from rich.console import Console
 from rich.table import Table
 
-from tests.reference import joint_easter
-from vfl_flower.config import RunConfig
-from vfl_flower.losses import LOSSES
-from vfl_flower.optim import OPTIMIZERS
+from tests.helpers.reference import joint_easter
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.learning.losses import LOSSES
+from vfl_flower.learning.optimizer import OPTIMIZERS
 
 
 def distance(optimizer: str, steps: int) -> tuple[float, float]:

@@ -20,14 +20,14 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from vfl_flower.active import ActiveParty
-from vfl_flower.build import build_active, build_passive
-from vfl_flower.config import RunConfig
-from vfl_flower.data import DATASETS
-from vfl_flower.data.datasets import DataSet, Features, Labels
-from vfl_flower.errors import Interrupted
-from vfl_flower.local import run_local
-from vfl_flower.observer import Evaluation, Observer
+from vfl_flower.common.errors import Interrupted
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.data.columns import Features, Labels
+from vfl_flower.data.datasets import DATASETS, DataSet
+from vfl_flower.parties.active import ActiveParty
+from vfl_flower.protocol.observer import Evaluation, Observer
+from vfl_flower.transport.local import run_local
+from vfl_flower.workflows.build_parties import build_active, build_passive
 
 STEPS, WARM_UP, COLUMNS = 30, 5, 4
 

@@ -27,20 +27,23 @@ from rich.console import Console
 from rich.table import Table
 from torch import Tensor
 
-from tests.reference import easter_step, members_of
-from vfl_flower.active import ActiveParty
-from vfl_flower.blinding import Blinder
-from vfl_flower.build import build_active, build_member, build_passive
-from vfl_flower.codec import Array
-from vfl_flower.config import RunConfig
-from vfl_flower.data import columns_of, labels_of, rows_of
-from vfl_flower.errors import Interrupted
-from vfl_flower.exchange import Protocol, ask
-from vfl_flower.local import run_local
-from vfl_flower.observer import Evaluation, Observer
-from vfl_flower.passive import PassiveParty, phase
-from vfl_flower.randomness import batches
-from vfl_flower.worker import Job
+from tests.helpers.reference import easter_step, members_of
+from vfl_flower.common.codec import Array
+from vfl_flower.common.errors import Interrupted
+from vfl_flower.common.worker import Job
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.data.party_data import columns_of, labels_of
+from vfl_flower.data.splits import rows_of
+from vfl_flower.learning.batching import batches
+from vfl_flower.parties.active import ActiveParty
+from vfl_flower.parties.passive import PassiveParty
+from vfl_flower.privacy.secure_aggregation import Blinder
+from vfl_flower.protocol.components import phase
+from vfl_flower.protocol.exchange import Protocol, ask
+from vfl_flower.protocol.observer import Evaluation, Observer
+from vfl_flower.transport.local import run_local
+from vfl_flower.workflows.build_learner import build_member
+from vfl_flower.workflows.build_parties import build_active, build_passive
 
 WARM_UP = 20  # pairs
 
@@ -131,8 +134,8 @@ class Inline:
 def one_by_one() -> Iterator[None]:
     """Let all parties work in the calling thread, in turn."""
     with (
-        patch("vfl_flower.server.Worker", Inline),
-        patch("vfl_flower.active.Worker", Inline),
+        patch("vfl_flower.common.worker.Worker", Inline),
+        patch("vfl_flower.common.worker.Worker", Inline),
     ):
         yield
 

@@ -21,12 +21,12 @@ from rich.console import Console
 from rich.table import Table
 
 from strategies.adptvfedconv import AdptVFedConv
-from vfl_flower.build import build_active, build_passive
-from vfl_flower.config import RunConfig
-from vfl_flower.exchange import Protocol
-from vfl_flower.local import run_local
-from vfl_flower.registry import METHODS
-from vfl_flower.training import stage
+from vfl_flower.config.registry import METHODS
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.protocol.exchange import Protocol
+from vfl_flower.training.loop import stage
+from vfl_flower.transport.local import run_local
+from vfl_flower.workflows.build_parties import build_active, build_passive
 
 KIB, GIB = 1 << 10, 1 << 30
 BLOCK = 512  # bytes, in which file systems count

@@ -15,9 +15,9 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.experiments import Flags, complete, given
-from vfl_flower.config import RunConfig
-from vfl_flower.evaluations import read_metrics
-from vfl_flower.runs import RunFolder
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.runs.metrics_file import read_metrics
+from vfl_flower.runs.run_folder import RunFolder
 
 MIB = 1 << 20
 

@@ -20,9 +20,9 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 from torch import Tensor
 
-from vfl_flower.admm import z_update
-from vfl_flower.codec import Array
-from vfl_flower.losses import onehot
+from vfl_flower.algorithms.admm import z_update
+from vfl_flower.common.codec import Array
+from vfl_flower.learning.losses import onehot
 
 RHO = 1.0
 REPEATS = 15

@@ -10,18 +10,19 @@ import torch.nn.functional as F
 from flwr.common import Scalar
 from torch import Tensor
 
-from vfl_flower.compression import compression_of
-from vfl_flower.cutting import halves
-from vfl_flower.data import rows_of
-from vfl_flower.data.tiles import tile_fact
-from vfl_flower.errors import ProtocolError, TrainingError
-from vfl_flower.member import Member
-from vfl_flower.names import member_name
-from vfl_flower.optim import Descent
-from vfl_flower.passive import Answer, PassiveParty, phase
-from vfl_flower.randomness import batches
-from vfl_flower.training import steps_per_epoch
-from vfl_flower.views import augmented, maps_of
+from vfl_flower.algorithms.augmentation import augmented, maps_of
+from vfl_flower.algorithms.compression import compression_of
+from vfl_flower.common.errors import ProtocolError, TrainingError
+from vfl_flower.common.names import member_name
+from vfl_flower.data.splits import rows_of
+from vfl_flower.data.tiling import tile_fact
+from vfl_flower.learning.batching import batches
+from vfl_flower.learning.networks.cut_network import halves
+from vfl_flower.learning.optimizer import Descent
+from vfl_flower.learning.schedule import steps_per_epoch
+from vfl_flower.parties.party import Member
+from vfl_flower.parties.passive import PassiveParty
+from vfl_flower.protocol.components import Answer, phase
 
 
 class AdptVFedConvClient(PassiveParty):

@@ -8,14 +8,14 @@ import torch
 from torch import Tensor
 
 from clients.fedbcd import FedBCDClient
-from vfl_flower.codec import Array
-from vfl_flower.compression import compression_of, relative_error
-from vfl_flower.data import classes_of
-from vfl_flower.errors import ProtocolError
-from vfl_flower.member import Member
-from vfl_flower.nets import head
-from vfl_flower.passive import phase
-from vfl_flower.privacy.supervision import Lessons
+from vfl_flower.algorithms.compression import compression_of, relative_error
+from vfl_flower.common.codec import Array
+from vfl_flower.common.errors import ProtocolError
+from vfl_flower.data.party_data import classes_of
+from vfl_flower.learning.networks.base import head
+from vfl_flower.parties.party import Member
+from vfl_flower.privacy.label_dp.supervision import Lessons
+from vfl_flower.protocol.components import phase
 
 
 class CVFLClient(FedBCDClient):

@@ -2,11 +2,12 @@
 
 from torch import Tensor
 
-from vfl_flower.blinding import Blinder
-from vfl_flower.codec import Array
-from vfl_flower.member import Member
-from vfl_flower.passive import PassiveParty, phase
-from vfl_flower.tape import Tape
+from vfl_flower.common.codec import Array
+from vfl_flower.parties.party import Member
+from vfl_flower.parties.passive import PassiveParty
+from vfl_flower.parties.tape import Tape
+from vfl_flower.privacy.secure_aggregation import Blinder
+from vfl_flower.protocol.components import phase
 
 
 class EasterClient(PassiveParty):

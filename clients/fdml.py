@@ -7,12 +7,12 @@ import torch
 from torch import Tensor
 
 from clients.agg_vfl import AggVFLClient
-from vfl_flower.data import classes_of
-from vfl_flower.errors import ProtocolError
-from vfl_flower.losses import residuals
-from vfl_flower.member import Member
-from vfl_flower.passive import phase
-from vfl_flower.privacy.supervision import Lessons
+from vfl_flower.common.errors import ProtocolError
+from vfl_flower.data.party_data import classes_of
+from vfl_flower.learning.losses import residuals
+from vfl_flower.parties.party import Member
+from vfl_flower.privacy.label_dp.supervision import Lessons
+from vfl_flower.protocol.components import phase
 
 
 class FDMLClient(AggVFLClient):

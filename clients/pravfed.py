@@ -1,25 +1,29 @@
 """PraVFed, passive party.  Notation, and what it learns, as in `strategies.pravfed`."""
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from vfl_flower.blinding import Blinder
-from vfl_flower.codec import Array
-from vfl_flower.data import classes_of
-from vfl_flower.errors import ProtocolError, TrainingError
-from vfl_flower.losses import onehot
-from vfl_flower.member import Member
-from vfl_flower.names import party_log
-from vfl_flower.passive import PassiveParty, phase
-from vfl_flower.privacy.labels import LabelNoise
-from vfl_flower.privacy.supervision import noise_of, received
-from vfl_flower.randomness import batches
-from vfl_flower.training import steps_per_epoch
-from vfl_flower.weighting import TOTAL, weights_of
+from vfl_flower.algorithms.integer_weights import TOTAL, weights_of
+from vfl_flower.common.codec import Array
+from vfl_flower.common.errors import ProtocolError, TrainingError
+from vfl_flower.common.names import party_log
+from vfl_flower.data.party_data import classes_of
+from vfl_flower.learning.batching import batches
+from vfl_flower.learning.losses import onehot
+from vfl_flower.learning.schedule import steps_per_epoch
+from vfl_flower.parties.party import Member
+from vfl_flower.parties.passive import PassiveParty
+from vfl_flower.privacy.label_dp.supervision import noise_of, received
+from vfl_flower.privacy.secure_aggregation import Blinder
+from vfl_flower.protocol.components import phase
+
+if TYPE_CHECKING:
+    from vfl_flower.privacy.label_dp.mechanisms import LabelNoise
 
 
 class PraVFedClient(PassiveParty):

@@ -5,9 +5,10 @@ Its network's decision net is not used.
 
 from torch import Tensor
 
-from vfl_flower.member import Member
-from vfl_flower.passive import Answer, PassiveParty, phase
-from vfl_flower.tape import Tape
+from vfl_flower.parties.party import Member
+from vfl_flower.parties.passive import PassiveParty
+from vfl_flower.parties.tape import Tape
+from vfl_flower.protocol.components import Answer, phase
 
 
 class SplitNNClient(PassiveParty):

@@ -6,11 +6,11 @@ Its network's decision net is not used.
 from torch import Tensor
 
 from clients.splitnn import SplitNNClient
-from vfl_flower.data import classes_of
-from vfl_flower.errors import ProtocolError
-from vfl_flower.heads import descend, head_of
-from vfl_flower.member import Member
-from vfl_flower.passive import phase
+from vfl_flower.algorithms.admm_heads import descend, head_of
+from vfl_flower.common.errors import ProtocolError
+from vfl_flower.data.party_data import classes_of
+from vfl_flower.parties.party import Member
+from vfl_flower.protocol.components import phase
 
 
 class VIMADMMClient(SplitNNClient):

@@ -2,12 +2,13 @@
 
 from torch import Tensor
 
-from vfl_flower.blinding import Blinder
-from vfl_flower.codec import Array
-from vfl_flower.heads import check_head, descend_in_turns
-from vfl_flower.member import Member
-from vfl_flower.passive import PassiveParty, phase
-from vfl_flower.tape import Tape
+from vfl_flower.algorithms.admm_heads import check_head, descend_in_turns
+from vfl_flower.common.codec import Array
+from vfl_flower.parties.party import Member
+from vfl_flower.parties.passive import PassiveParty
+from vfl_flower.parties.tape import Tape
+from vfl_flower.privacy.secure_aggregation import Blinder
+from vfl_flower.protocol.components import phase
 
 
 class VIMADMMJClient(PassiveParty):

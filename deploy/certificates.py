@@ -23,10 +23,10 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from vfl_flower.cli import guarded
-from vfl_flower.errors import RunError
-from vfl_flower.options import FOLDER
-from vfl_flower.state import write_atomically
+from vfl_flower.cli.main import guarded
+from vfl_flower.cli.options import FOLDER
+from vfl_flower.common.errors import RunError
+from vfl_flower.common.files import write_atomically
 
 CA_DAYS, SERVER_DAYS = 3650, 365
 DAY = timedelta(days=1)

@@ -20,10 +20,10 @@ from types import FrameType
 import click
 
 from deploy.certificates import make_ca, make_node_key, make_server
-from vfl_flower.cli import guarded
-from vfl_flower.errors import Interrupted, RunError
-from vfl_flower.options import FOLDER
-from vfl_flower.stopping import stopped_by
+from vfl_flower.cli.main import guarded
+from vfl_flower.cli.options import FOLDER
+from vfl_flower.common.errors import Interrupted, RunError
+from vfl_flower.common.signals import stopped_by
 
 ROOT = Path(__file__).resolve().parents[1]
 CONNECTION = "local-deployment"

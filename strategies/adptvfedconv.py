@@ -55,27 +55,23 @@ import torch
 from flwr.common import Scalar
 from torch import Tensor
 
-from vfl_flower.active import ActiveParty
-from vfl_flower.codec import Array
-from vfl_flower.compression import compression_of
-from vfl_flower.cutting import cut_network, halves
-from vfl_flower.data.tiles import Tiling, tile_fact
-from vfl_flower.errors import ProtocolError, TrainingError
-from vfl_flower.exchange import Protocol, Purpose, Replies, ask, tell
-from vfl_flower.maps import Maps
-from vfl_flower.member import Member
-from vfl_flower.names import party_name
-from vfl_flower.optim import Descent
-from vfl_flower.randomness import batches
-from vfl_flower.training import (
-    check_finite,
-    checkpoint,
-    interrupted,
-    stage,
-    steps_per_epoch,
-    train,
-)
-from vfl_flower.views import augmented, chosen, maps_of, view
+from vfl_flower.algorithms.augmentation import augmented, chosen, maps_of, view
+from vfl_flower.algorithms.compression import compression_of
+from vfl_flower.algorithms.feature_map_store import Maps
+from vfl_flower.common.codec import Array
+from vfl_flower.common.errors import ProtocolError, TrainingError
+from vfl_flower.common.names import party_name
+from vfl_flower.data.tiling import Tiling, tile_fact
+from vfl_flower.learning.batching import batches
+from vfl_flower.learning.networks.cut_network import cut_network, halves
+from vfl_flower.learning.optimizer import Descent
+from vfl_flower.learning.schedule import steps_per_epoch
+from vfl_flower.parties.active import ActiveParty
+from vfl_flower.parties.party import Member
+from vfl_flower.protocol.exchange import Protocol, Purpose, Replies, ask, tell
+from vfl_flower.training.checkpointing import checkpoint
+from vfl_flower.training.loop import stage, train
+from vfl_flower.training.stopping import check_finite, interrupted
 
 
 class Upload(NamedTuple):

@@ -29,12 +29,12 @@ Costs
 
 from torch import Tensor
 
-from vfl_flower.active import ActiveParty
-from vfl_flower.blinding import agree_keys
-from vfl_flower.codec import Array
-from vfl_flower.exchange import Protocol, ask, tell
-from vfl_flower.losses import residuals
-from vfl_flower.training import train
+from vfl_flower.common.codec import Array
+from vfl_flower.learning.losses import residuals
+from vfl_flower.parties.active import ActiveParty
+from vfl_flower.privacy.secure_aggregation import agree_keys
+from vfl_flower.protocol.exchange import Protocol, ask, tell
+from vfl_flower.training.loop import train
 
 
 class AggVFL(ActiveParty):

@@ -19,11 +19,11 @@ Costs
 import torch
 from torch import Tensor
 
-from vfl_flower.active import ActiveParty
-from vfl_flower.codec import Array
-from vfl_flower.exchange import Protocol
-from vfl_flower.training import train
-from vfl_flower.views import augmented
+from vfl_flower.algorithms.augmentation import augmented
+from vfl_flower.common.codec import Array
+from vfl_flower.parties.active import ActiveParty
+from vfl_flower.protocol.exchange import Protocol
+from vfl_flower.training.loop import train
 
 
 class Local(ActiveParty):

@@ -42,14 +42,14 @@ import torch
 from torch import Tensor
 
 from strategies.local import Local
-from vfl_flower.blinding import agree_keys
-from vfl_flower.codec import Array
-from vfl_flower.errors import ConfigError
-from vfl_flower.exchange import Protocol, Purpose, ask
-from vfl_flower.member import Member
-from vfl_flower.names import party_name
-from vfl_flower.training import train
-from vfl_flower.weighting import MOST_PARTIES, TOTAL, weights_of
+from vfl_flower.algorithms.integer_weights import MOST_PARTIES, TOTAL, weights_of
+from vfl_flower.common.codec import Array
+from vfl_flower.common.errors import ConfigError
+from vfl_flower.common.names import party_name
+from vfl_flower.parties.party import Member
+from vfl_flower.privacy.secure_aggregation import agree_keys
+from vfl_flower.protocol.exchange import Protocol, Purpose, ask
+from vfl_flower.training.loop import train
 
 
 class PraVFed(Local):

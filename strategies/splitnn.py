@@ -34,10 +34,10 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from vfl_flower.active import ActiveParty
-from vfl_flower.codec import Array
-from vfl_flower.exchange import Protocol, Replies, ask, tell_each
-from vfl_flower.training import train
+from vfl_flower.common.codec import Array
+from vfl_flower.parties.active import ActiveParty
+from vfl_flower.protocol.exchange import Protocol, Replies, ask, tell_each
+from vfl_flower.training.loop import train
 
 
 class SplitNN(ActiveParty):

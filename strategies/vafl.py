@@ -36,12 +36,12 @@ import torch
 from torch import Tensor, nn
 
 from strategies.splitnn import SplitNN
-from vfl_flower.codec import Array
-from vfl_flower.exchange import Protocol, ask, tell_each
-from vfl_flower.lastknown import LastKnown
-from vfl_flower.member import Member
-from vfl_flower.names import member_name
-from vfl_flower.randomness import asked
+from vfl_flower.algorithms.embedding_cache import LastKnown
+from vfl_flower.common.codec import Array
+from vfl_flower.common.names import member_name
+from vfl_flower.learning.batching import asked
+from vfl_flower.parties.party import Member
+from vfl_flower.protocol.exchange import Protocol, ask, tell_each
 
 
 class VAFL(SplitNN):

@@ -8,17 +8,17 @@ for each. For a batch of B rows, embedding width D and C classes:
 
     H_k    = h_k(x_k)                                          (B, D)
     a      = sum_k H_k W_k                                     (B, C)   the one prediction
-    z      = argmin CE(z, y) - lambda . z + rho/2 |a - z|^2    (B, C)   Eq. 5, `vfl_flower.admm`
+    z      = argmin CE(z, y) - lambda . z + rho/2 |a - z|^2    (B, C)   Eq. 5, `algorithms.admm`
     lambda = lambda + rho (a - z)                              (B, C)   Eq. 6, one row a sample
     W_k    = W_k - eta (2 beta W_k + H_k^T (lambda + rho (a - z)) / B)  Eq. 7, one SGD step
     v      = lambda + rho (a - z)                              (B, C)   a by the new heads
     h_k    descends, tau times, with o_k = H_k W_k and o_k^0 as it is in a,
              (v . o_k + rho/2 |o_k - o_k^0|^2) / B                      Eq. 8 and 9
 
-The paper sends lambda and s_k, from which v follows; see `vfl_flower.heads`. rho, beta, eta and tau
-are the knobs ``rho``, ``beta``, ``head-rate`` and ``local-steps``. With ``heads = ridge`` W_k goes
-a share eta of the way to the minimum of Eq. 7; with ``top-layers`` of 2 or more, heads are not
-linear: W_k(H_k) stands for H_k W_k. With ``active-columns = none`` there is no H_0. With
+The paper sends lambda and s_k, from which v follows; see `algorithms.admm_heads`. rho, beta, eta
+and tau are the options ``rho``, ``beta``, ``head-rate`` and ``local-steps``. With ``heads = ridge``
+W_k goes a share eta of the way to the minimum of Eq. 7; with ``top-layers`` of 2 or more, heads are
+not linear: W_k(H_k) stands for H_k W_k. With ``active-columns = none`` there is no H_0. With
 ``participation`` below 1 a round asks some of the passive parties, and what the others last sent of
 those rows stands for their H_k, zeros before that.
 
@@ -48,16 +48,16 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from vfl_flower.active import ActiveParty
-from vfl_flower.admm import Duals
-from vfl_flower.codec import Array
-from vfl_flower.exchange import Protocol, ask, tell_each
-from vfl_flower.heads import descend, head_of, norms, rate_of, solve_head, step_head
-from vfl_flower.lastknown import LastKnown
-from vfl_flower.member import Member
-from vfl_flower.names import member_name
-from vfl_flower.randomness import asked
-from vfl_flower.training import train
+from vfl_flower.algorithms.admm import Duals
+from vfl_flower.algorithms.admm_heads import descend, head_of, norms, rate_of, solve_head, step_head
+from vfl_flower.algorithms.embedding_cache import LastKnown
+from vfl_flower.common.codec import Array
+from vfl_flower.common.names import member_name
+from vfl_flower.learning.batching import asked
+from vfl_flower.parties.active import ActiveParty
+from vfl_flower.parties.party import Member
+from vfl_flower.protocol.exchange import Protocol, ask, tell_each
+from vfl_flower.training.loop import train
 
 
 class VIMADMM(ActiveParty):

@@ -9,14 +9,14 @@ batch of B rows and C classes:
 
     o_k    = W_k(h_k(x_k))                                     (B, C)   blinded, unless k = 0
     a      = sum_k o_k                                         (B, C)   the masks cancel in the sum
-    z      = argmin CE(z, y) - lambda . z + rho/2 |a - z|^2    (B, C)   Eq. 19, `vfl_flower.admm`
+    z      = argmin CE(z, y) - lambda . z + rho/2 |a - z|^2    (B, C)   Eq. 19, `algorithms.admm`
     lambda = lambda + rho (a - z)                              (B, C)   Eq. 20, one row a sample
     v      = lambda + rho (a - z)                              (B, C)   sent, the same for all
     W_k, then h_k, tau times, descend, with o_k^0 the logits that were sent,
              (v . o_k + rho/2 |o_k - o_k^0|^2) / B, and beta |W_k|^2    Eq. 21 to 23
 
-The paper sends lambda and s_k, from which v follows; see `vfl_flower.heads`. rho, beta, tau and the
-heads' rate are the knobs ``rho``, ``beta``, ``local-steps`` and ``head-rate``. With
+The paper sends lambda and s_k, from which v follows; see `algorithms.admm_heads`. rho, beta, tau
+and the heads' rate are the options ``rho``, ``beta``, ``local-steps`` and ``head-rate``. With
 ``participation`` below 1 a round asks some of the passive parties, and what the others last sent of
 those rows stands for their o_k, zeros before that.
 
@@ -49,13 +49,13 @@ import torch
 from torch import Tensor
 
 from strategies.agg_vfl import AggVFL
-from vfl_flower.admm import Duals
-from vfl_flower.codec import Array
-from vfl_flower.exchange import Protocol, Replies, ask, tell
-from vfl_flower.heads import check_head, descend_in_turns
-from vfl_flower.lastknown import LastKnown
-from vfl_flower.member import Member
-from vfl_flower.randomness import asked
+from vfl_flower.algorithms.admm import Duals
+from vfl_flower.algorithms.admm_heads import check_head, descend_in_turns
+from vfl_flower.algorithms.embedding_cache import LastKnown
+from vfl_flower.common.codec import Array
+from vfl_flower.learning.batching import asked
+from vfl_flower.parties.party import Member
+from vfl_flower.protocol.exchange import Protocol, Replies, ask, tell
 
 
 class VIMADMMJ(AggVFL):

@@ -7,35 +7,27 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vfl_flower.data.images import (
-    CIFAR10,
-    CIFAR100,
-    FASHION_MNIST,
-    MNIST,
-    Cinic10,
-    Pixels,
-    Published,
-)
-from vfl_flower.data.modelnet import ModelNet40
-from vfl_flower.data.nuswide import CONCEPTS, NusWide
-from vfl_flower.data.published import (
+from vfl_flower.common.errors import DataError
+from vfl_flower.data.columns import Column, Columns, Features, Labels, Pixels
+from vfl_flower.data.sources.cinic10 import Cinic10
+from vfl_flower.data.sources.csv_catalog import (
     ADULT,
     BREAST_CANCER_ORIGINAL,
     CREDIT_CARD_FRAUD,
     CREDIT_DEFAULT,
     PIMA,
 )
-from vfl_flower.data.tables import Column, Source, read
-from vfl_flower.errors import DataError
-
-Features = NDArray[np.float32 | np.uint8]  # (N, channels, height, width) or (N, columns)
-Columns = tuple[Column, ...]
-Labels = NDArray[np.int64]  # (N,)
-
-TEST_SHARE = 0.2
-"""Of the rows of a data set without a published test part."""
+from vfl_flower.data.sources.csv_tables import Source, read
+from vfl_flower.data.sources.modelnet40 import ModelNet40
+from vfl_flower.data.sources.nus_wide import CONCEPTS, NusWide
+from vfl_flower.data.sources.torchvision_images import (
+    CIFAR10,
+    CIFAR100,
+    FASHION_MNIST,
+    MNIST,
+    Published,
+)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,158 @@
+"""The audit tells labels where nothing hides them, and no more than the noise lets through."""
+
+import json
+import math
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.helpers.commands import audit as run
+from tests.helpers.sittings import Sitting
+from vfl_flower.analysis.audit.label_inference import Finding, Findings, Stage, audit
+from vfl_flower.analysis.audit.recorder import Recorder
+from vfl_flower.config.registry import METHODS
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.transport.local import serve
+from vfl_flower.workflows.build_parties import build_active, build_passive
+
+TEACHING = [name for name, method in METHODS.items() if method.teaches and not method.maps]
+
+
+def configured(method: str, **changes: object) -> RunConfig:
+    small = {"models": "mlp", "epochs": 2, "batch_size": 100, "embedding_dim": 16, "bounds": "off"}
+    return RunConfig(method=method, **{**small, **changes})  # type: ignore[arg-type]
+
+
+@cache
+def audited(method: str, folder: Path) -> Findings:
+    Sitting(configured(method), folder / method).run()
+    return audit(folder / method, epochs=1, known=10)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("audited")
+
+
+def found(findings: Findings, protected: bool, source: str, attack: str) -> Finding:
+    [finding] = [
+        each
+        for each in findings.found
+        if (each.protection != "none") == protected
+        and (each.source, each.attack) == (source, attack)
+    ]
+    return finding
+
+
+def test_of_maps_nothing_but_columns_tells_labels(folder: Path) -> None:
+    """No message is about a row's label, noised or not."""
+    tiny = {"models": "tests.helpers.networks:TinyChain", "cut": "one", "pretrain_epochs": 1}
+    Sitting(configured("adptvfedconv", **tiny, local_epochs=1), folder / "maps").run()
+    findings = audit(folder / "maps", epochs=1, known=10)
+    assert {each.source for each in findings.found} == {"own columns"}
+
+
+@pytest.mark.parametrize("method", TEACHING)
+def test_every_method_is_audited_with_and_without_protection(method: str, folder: Path) -> None:
+    findings = audited(method, folder)
+    sources = [
+        {each.source for each in findings.found if (each.protection != "none") == protected}
+        for protected in (False, True)
+    ]
+    assert sources[0] == sources[1]
+    assert len(sources[0] - {"own columns", "own network"}) > 0
+    assert 0.1 < findings.majority < 0.15
+    assert all(0 <= each.accuracy <= 1 and 0 <= each.auc <= 1 for each in findings.found)
+
+
+@pytest.mark.parametrize(("method", "source"), [("easter", "update"), ("pravfed", "pretrain")])
+def test_labels_are_read_off_what_teaches_and_noise_limits_that(
+    method: str, source: str, folder: Path
+) -> None:
+    """Of labels that nothing else is known about, nobody tells more than e / (e + C - 1)."""
+    findings = audited(method, folder)
+    bare = found(findings, False, source, "read off")
+    assert (bare.accuracy, bare.auc) == (1.0, 1.0)
+    noised = found(findings, True, source, "read off")
+    share = math.e / (math.e + 9)
+    assert noised.accuracy < share + 4 * math.sqrt(share * (1 - share) / 1000)
+
+
+def test_own_columns_tell_the_same_with_protection_and_without(folder: Path) -> None:
+    findings = audited("easter", folder)
+    bare, noised = (found(findings, each, "own columns", "learnt") for each in (False, True))
+    assert bare.accuracy == noised.accuracy > 0.3
+
+
+def test_a_runs_own_protection_is_the_one_that_is_audited(tmp_path: Path) -> None:
+    cfg = configured("easter", label_privacy="laplace", label_epsilon=0.5)
+    Sitting(cfg, tmp_path / "run").run()
+    findings = audit(tmp_path / "run", epochs=1, known=10)
+    assert {each.protection for each in findings.found} == {"none", "laplace, epsilon 0.5"}
+
+
+def test_recorder_keeps_the_mean_of_what_came_for_each_row() -> None:
+    cfg = configured("pravfed", label_privacy="none")
+    active = build_active(cfg)
+    recorders = [Recorder(build_passive(cfg, k), 10) for k in range(3)]
+    serve(active, recorders)
+    rows = active.rows["train"]
+    assert np.array_equal(
+        recorders[0].received["pretrain"].mean(rows).argmax(1), active.y.numpy()[rows]
+    )
+    others = np.concatenate([active.rows["validation"], active.rows["test"]])
+    assert not recorders[0].received["pretrain"].times[others].any()
+
+
+def test_arrays_that_are_not_about_rows_are_left_out(tmp_path: Path) -> None:
+    """A batch may have as many rows as there are classes, and so as the top model has biases."""
+    cfg = configured("c_vfl", share_labels=True, batch_size=10, train_rows=204)
+    Sitting(cfg, tmp_path / "run").run()
+    findings = audit(tmp_path / "run", epochs=1, known=10)
+    sources = {each.source for each in findings.found}
+    assert sources == {"descend 1", "own columns"}  # nothing is learnt by its own network
+    assert found(findings, False, "descend 1", "read off").accuracy == 1
+
+
+def test_known_labels_are_not_judged() -> None:
+    stage = Stage(configured("easter"), known=3)
+    assert np.bincount(stage.y[stage.known]).tolist() == [3] * 10
+    scores = np.eye(10)[stage.y]
+    scores[stage.known] = np.roll(scores[stage.known], 1, axis=1)
+    assert stage.judge(scores) == (1.0, 1.0)
+
+
+def test_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    audited("easter", folder)
+    before = sorted((folder / "easter").rglob("*"))
+    arguments = ["labels", str(folder / "easter"), "--at-most", "1"]
+    assert run([*arguments, "--json"]) == 0
+    assert sorted((folder / "easter").rglob("*")) == before
+    printed = capsys.readouterr()
+    assert "majority guess" in printed.err
+    assert json.loads(printed.out)["known"] == 10
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["labels", "nowhere"], "holds no run"),
+        (["labels", "easter", "--known", "0"], "--known must be at least 1"),
+        (["labels", "easter", "--known", "100000"], "no labels are left to attack"),
+        (["labels", "easter", "--at-most", "0"], "--at-most must be at least 1"),
+        (["columns", "easter"], "No such command 'columns'"),
+    ],
+)
+def test_command_refuses(
+    arguments: list[str],
+    text: str,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    audited("easter", folder)
+    monkeypatch.chdir(folder)
+    assert run(arguments) == 2
+    assert text in capsys.readouterr().err

@@ -1,0 +1,352 @@
+"""The active party makes pictures of others' tiles; the earlier the cut, the better they are."""
+
+import json
+import shutil
+import stat
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from torch import Tensor
+
+from tests.helpers.commands import audit as run
+from tests.helpers.commands import train as simulate
+from tests.helpers.sittings import Sitting
+from vfl_flower.analysis.audit.feature_reconstruction import (
+    Attacker,
+    Findings,
+    Tiles,
+    attack,
+    runs_with_maps,
+)
+from vfl_flower.analysis.audit.pictures import line
+from vfl_flower.analysis.audit.similarity import likeness
+from vfl_flower.analysis.audit.tables import print_reconstruction
+from vfl_flower.analysis.audit.wire import Wire
+from vfl_flower.common.codec import Array
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.data.party_data import features_of
+from vfl_flower.parties.party import Member
+from vfl_flower.runs.run_folder import RunFolder
+from vfl_flower.workflows.build_parties import build_active
+from vfl_flower.workflows.completed_run import parties_of
+
+SMALL = RunConfig(
+    method="adptvfedconv",
+    partition="grid:2x2",
+    models="vgg16_bn",
+    cut="1C",
+    width=0.1,
+    pretrain_epochs=1,
+    local_epochs=1,
+    epochs=1,
+    bounds="off",
+)
+RUNS = {"early": SMALL, "late": replace(SMALL, cut="2C+1M")}
+NOISED = replace(SMALL, dp_sigma=1.0, dp_clip=10.0)
+OTHERWISE = {
+    "early": SMALL,
+    "coarse": replace(SMALL, compression="quantize:1"),
+    "noised": NOISED,
+    "noised in training": replace(NOISED, dp_eval="clear"),
+}
+"""Ways to send the maps of one and the same networks, those of the early cut."""
+
+PASSIVE = ("party-1", "party-2", "party-3")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a complete run of each kind."""
+    root = tmp_path_factory.mktemp("attacked")
+    for name, cfg in RUNS.items():
+        Sitting(cfg, root / name).run()
+    return root
+
+
+@pytest.fixture
+def copied(runs: Path, tmp_path: Path) -> Path:
+    """Return a copy of a run that a test may change."""
+    return Path(shutil.copytree(runs / "early", tmp_path / "run"))
+
+
+@cache
+def attacked(path: Path) -> Findings:
+    [folder] = runs_with_maps([path])
+    return attack(folder, epochs=20)[0]
+
+
+def sent(path: Path, way: str) -> RunFolder:
+    """Return a run as if its maps had been sent in another way."""
+    return RunFolder(path, OTHERWISE[way], fresh=False)
+
+
+def psnr_of(findings: Findings) -> dict[str, float]:
+    return {each.party: each.made.psnr for each in findings.found}
+
+
+def wire_of(cfg: RunConfig) -> tuple[Wire, Attacker]:
+    active = build_active(replace(cfg, dp_sigma=0.0, dp_clip=1.0, dp_eval="noised"))
+    wire = Wire(cfg, active)
+    return wire, Attacker(active, wire, Tiles(cfg))
+
+
+# What is measured ---------------------------------------------------------------------------------
+
+
+def test_tiles_are_reconstructed_better_than_by_their_mean_and_worse_behind_a_later_cut(
+    runs: Path,
+) -> None:
+    early, late = attacked(runs / "early"), attacked(runs / "late")
+    for each in early.found:
+        assert each.made.psnr > each.mean.psnr + 3
+        assert each.made.ssim is not None
+        assert each.mean.ssim is not None
+        assert each.made.ssim > each.mean.ssim + 0.2
+    assert [each.mean for each in early.found] == [each.mean for each in late.found]
+    for party in PASSIVE:
+        assert psnr_of(early)[party] > psnr_of(late)[party] + 1
+        assert psnr_of(early)["active"] > psnr_of(early)[party]
+
+
+def test_attack_is_told_with_the_run_that_it_was_on(runs: Path) -> None:
+    findings = attacked(runs / "late")
+    assert (findings.run, findings.cut) == (str(runs / "late"), "2C+1M")
+    assert (findings.tile, findings.map) == ((1, 4, 4), (6, 2, 2))
+    assert (findings.epochs, findings.learnt, findings.measured) == (20, 1294, 359)
+    assert [each.party for each in findings.found] == ["active", *PASSIVE]
+
+
+def test_what_a_message_loses_is_lost_to_the_attacker(runs: Path) -> None:
+    psnr, sigma = {}, {}
+    for way in OTHERWISE:
+        findings, _ = attack(sent(runs / "early", way), epochs=5)
+        psnr[way], sigma[way] = psnr_of(findings)["active"], findings.sigma
+    assert psnr["noised"] < psnr["coarse"] < psnr["early"] == psnr["noised in training"]
+    assert psnr["noised"] < psnr["early"] - 2
+    assert sigma == {"early": 0, "coarse": 0, "noised": 1, "noised in training": 0}
+
+
+def test_same_attack_comes_out_each_time(runs: Path) -> None:
+    one, other = (attack(sent(runs / "early", "noised"), epochs=1) for _ in range(2))
+    assert one[0] == other[0]
+
+
+@pytest.mark.parametrize("way", ["early", "coarse"])
+def test_maps_arrive_as_a_party_of_the_run_sends_them(way: str, runs: Path) -> None:
+    active, passive = parties_of(sent(runs / "early", way))
+    rows, wire = active.rows["test"], Wire(active.cfg, active)
+    for member in passive:
+        message = member.embed_only(torch.from_numpy(rows))  # type: ignore[attr-defined]
+        expected = wire.compression.restore(message, len(rows))
+        assert wire.carried(member, rows).flatten(1).equal(expected)
+
+
+def test_noise_is_as_large_as_a_partys_and_clipped_first() -> None:
+    wire, attacker = wire_of(NOISED)
+    arrived = wire.carried(attacker.active, attacker.measured)
+    assert arrived.std().item() == pytest.approx(10, rel=0.02)  # sigma C, which hides C / sqrt(n)
+    assert wire.mechanism is not None
+    assert np.linalg.norm(wire.mechanism.clipped(arrived) * wire.mechanism.step) <= 10
+
+
+def test_messages_are_as_long_as_the_runs_and_not_all_rows_are_attacked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("vfl_flower.analysis.audit.feature_reconstruction.MOST_LEARNT", 500)
+    monkeypatch.setattr("vfl_flower.analysis.audit.feature_reconstruction.MOST_MEASURED", 150)
+    wire, attacker = wire_of(replace(SMALL, eval_batch_size=100))
+    lengths, carried = [], wire.carried
+
+    def counted(member: Member, message: Array) -> Tensor:
+        lengths.append(len(message))
+        return carried(member, message)
+
+    monkeypatch.setattr(wire, "carried", counted)
+    attacker.learn(1)
+    assert attacker.pictures_of(attacker.active).shape == (150, 1, 4, 4)
+    assert lengths == [100] * 5 + [100] * 2
+    rows = attacker.active.rows
+    assert set(attacker.rows) < set(rows["train"])
+    assert set(attacker.measured) < set(rows["test"])
+
+
+def test_true_tiles_are_the_parties_parts_of_the_images() -> None:
+    tiles, rows = Tiles(SMALL), np.array([3, 5], np.int32)
+    top, bottom = (torch.cat([tiles.of(k, rows), tiles.of(k + 1, rows)], 3) for k in (0, 2))
+    assert np.array_equal(torch.cat([top, bottom], 2) * 16, features_of(SMALL)[rows])
+
+
+@pytest.mark.parametrize(("side", "window"), [(2, None), (3, 3), (4, 3), (8, 7), (16, 7)])
+def test_likeness_is_what_its_definition_says(side: int, window: int | None) -> None:
+    random = torch.Generator().manual_seed(side)
+    true = torch.rand(5, 3, side, side, generator=random)
+    made = (true + 0.1).clamp(0, 1)
+    found = likeness(true, made)
+    error = (true - made).square().mean().item()
+    assert found.psnr == pytest.approx(-10 * np.log10(error), abs=1e-4)
+    same = likeness(true, true)
+    assert same.psnr == np.inf
+    if window is None:
+        assert found.ssim is same.ssim is None
+        return
+    assert found.ssim is not None
+    assert same.ssim == 1
+    assert found.ssim < 1
+    inside = true.flatten(0, 1).unfold(1, window, 1).unfold(2, window, 1).flatten(3)
+    flat = torch.full_like(
+        true, 0.5
+    )  # without variance, SSIM is the means' term and the true one's
+    mean, variance = inside.mean(3), inside.var(3)
+    terms = (mean + 1e-4) / (mean**2 + 0.25 + 1e-4) * (9e-4 / (variance + 9e-4))
+    assert likeness(true, flat).ssim == pytest.approx(terms.mean().item(), abs=1e-4)
+
+
+# The command --------------------------------------------------------------------------------------
+
+
+def test_command_tells_writes_and_draws(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = {path: path.stat().st_mtime_ns for path in runs.rglob("*")}
+    chosen = [str(runs / "early"), str(runs / "late")]
+    drawn = tmp_path / "a.png"
+    outputs = ["--json", "--pictures", str(drawn)]
+    assert run(["reconstruct", *chosen, "--epochs", "2", *outputs]) == 0
+    assert {path: path.stat().st_mtime_ns for path in runs.rglob("*")} == before
+    printed = capsys.readouterr()
+    table, told = printed.err, json.loads(printed.out)
+    assert [each["run"] for each in told] == chosen
+    assert [each["party"] for each in told[0]["found"]] == ["active", *PASSIVE]
+    for each in told:
+        assert each["epochs"] == 2
+        assert each["cut"] in table
+        for finding in each["found"]:
+            assert f"{finding['made']['psnr']:.2f}" in table
+            assert f"{finding['mean']['ssim']:.3f}" in table
+    assert stat.S_IMODE(drawn.stat().st_mode) == 0o600
+    with Image.open(drawn) as image:
+        assert image.format == "PNG"
+        assert len(image.convert("RGB").getcolors(1 << 20) or []) > 20
+
+
+@pytest.mark.parametrize(("channels", "shape"), [(1, (5, 15)), (2, (5, 15)), (3, (5, 15, 3))])
+def test_tiles_are_drawn_side_by_side_in_grey_or_colour(
+    channels: int, shape: tuple[int, ...]
+) -> None:
+    tiles = torch.rand(3, channels, 4, 4)
+    strip = line(tiles)
+    assert strip.shape == shape
+    first, last = tiles[0].permute(1, 2, 0), tiles[2].permute(1, 2, 0)
+    for at, tile in ((0, first), (10, last)):
+        expected = tile if channels == 3 else tile[..., 0]
+        assert np.array_equal(strip[:4, at : at + 4], expected)
+    assert (strip[4] == 1).all()
+
+
+def test_errors_without_end_are_told_as_text(runs: Path) -> None:
+    findings = attacked(runs / "early")
+    exact = replace(
+        findings.found[0], made=likeness(torch.zeros(1, 1, 2, 2), torch.zeros(1, 1, 2, 2))
+    )
+    told = replace(findings, found=[exact]).told()
+    assert told["found"][0]["made"] == {"psnr": "inf", "ssim": None}
+
+
+def unfinish(path: Path) -> None:
+    (path / "result.json").unlink()
+
+
+def damage_result(path: Path) -> None:
+    (path / "result.json").write_text("{}")
+
+
+def leave_out(path: Path) -> None:
+    (path / "party-2" / "model/weights.safetensors").unlink()
+
+
+def damage_weights(path: Path) -> None:
+    (path / "party-2" / "model/weights.safetensors").write_bytes(b"nothing")
+
+
+def take_anothers(path: Path) -> None:
+    shutil.copytree(path / "active" / "model", path / "party-2" / "model", dirs_exist_ok=True)
+
+
+def forget(path: Path) -> None:
+    shutil.rmtree(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (unfinish, "is not complete"),
+        (damage_result, "is damaged, or of another version"),
+        (leave_out, "weights.safetensors is missing; the folders of all parties"),
+        (damage_weights, "missing or damaged"),
+        (take_anothers, "is of active, not of party-2"),
+        (forget, "holds no run"),
+    ],
+)
+def test_runs_that_cannot_be_attacked_are_refused_and_nothing_is_written(
+    change: Callable[[Path], None],
+    says: str,
+    copied: Path,
+    runs: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    change(copied)
+    before = sorted(copied.parent.rglob("*"))
+    outputs = ["--json", "--pictures", str(copied.parent / "a.png")]
+    chosen = [str(copied), str(runs / "late")]
+    assert run(["reconstruct", *chosen, "--epochs", "1", *outputs]) == 2
+    assert says in capsys.readouterr().err
+    assert sorted(copied.parent.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["run", "--epochs", "0"], "--epochs must be at least 1"),
+        (["run", "--epochs", "1", "--pictures", "run"], "run cannot be written"),
+        (["run", "--known", "3"], "No such option '--known'"),
+        ([], "RUN"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(
+    arguments: list[str],
+    says: str,
+    copied: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(copied.parent)
+    before = sorted(copied.parent.rglob("*"))
+    assert run(["reconstruct", *arguments]) == 2
+    assert says in capsys.readouterr().err
+    assert sorted(copied.parent.rglob("*")) == before
+
+
+def test_what_is_sent_is_told(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    findings = attacked(runs / "early")
+    noised = replace(findings, compression="float16", sigma=2.0)
+    print_reconstruction([findings, noised])
+    [table, *_] = capsys.readouterr().out.split("1: ")
+    cells = [[cell.strip() for cell in line.split("│")] for line in table.splitlines()]
+    told = [row[3] for row in cells if len(row) > 3 and row[3]]
+    assert told == ["float32", "float16,", "sigma 2"]
+
+
+def test_methods_without_maps_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = ["--method", "splitnn", "--models", "mlp", "--epochs", "1", "--bounds", "off"]
+    assert simulate([*flags, "--out", str(tmp_path / "run")]) == 0
+    assert run(["reconstruct", str(tmp_path / "run")]) == 2
+    told = capsys.readouterr().err
+    assert "with splitnn no feature maps are sent; they are with adptvfedconv" in told

@@ -1,0 +1,270 @@
+"""Bad input: exit code 2, one line that says what is wrong and what to do, nothing on disk."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.helpers.commands import train as run
+from vfl_flower.cli.main import run as program
+from vfl_flower.config.run_config import RunConfig, read_toml
+from vfl_flower.data.columns import Features
+from vfl_flower.data.datasets import DATASETS, DataSet
+from vfl_flower.data.party_data import _features, columns_of
+
+ROOT = Path(__file__).resolve().parents[2]
+TINY = ["--epochs", "1", "--batch-size", "300", "--embedding-dim", "8", "--bounds", "off"]
+
+
+class Refusals:
+    """Runs commands in an empty folder and checks how they are refused."""
+
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.folder, self.capsys = folder, capsys
+
+    def line(self, *arguments: str) -> str:
+        """Return the one line on stderr of a command that is refused."""
+        self.capsys.readouterr()
+        assert run(arguments) == 2
+        lines = self.capsys.readouterr().err.splitlines()
+        assert len(lines) == 1, lines
+        assert lines[0].startswith("error: ")
+        assert "Traceback" not in lines[0]
+        return lines[0]
+
+    def untouched(self, *arguments: str) -> str:
+        """Return it, and check that the command left no trace on disk."""
+        before = sorted(self.folder.rglob("*"))
+        line = self.line(*arguments)
+        assert sorted(self.folder.rglob("*")) == before
+        return line
+
+
+@pytest.fixture
+def refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Refusals:
+    monkeypatch.chdir(tmp_path)
+    return Refusals(tmp_path, capsys)
+
+
+@pytest.mark.parametrize(
+    ("flags", "parts"),
+    [
+        (["--method", "eester"], ["method", "'eester'", "did you mean 'easter'"]),
+        (["--method", "xyz"], ["method", "'xyz'", "easter", "vfedmh"]),
+        (["--dataset", "minst"], ["dataset", "'minst'", "'mnist'"]),
+        (["--models", "mlp2"], ["models", "'mlp2'", "'mlp'"]),
+        (["--models", "mlp,cnn,foo,mlp"], ["models", "'foo'"]),
+        (["--optimizers", "adamw"], ["optimizers", "'adamw'", "'adam'"]),
+        (["--partition", "diagonal"], ["partition", "'diagonal'", "strips", "columns"]),
+        (["--schedule", "linear"], ["schedule", "'linear'"]),
+        (["--blinding", "pair"], ["blinding", "'pair'"]),
+        (["--loss", "hinge"], ["loss", "'hinge'"]),
+        (["--bounds", "yes"], ["bounds", "'yes'"]),
+        (["--epoch", "3"], ["--epoch", "--help"]),
+        (["3"], ["3", "--help"]),
+        (["--epochs"], ["--epochs", "requires an argument"]),
+        (["--epochs", "many"], ["--epochs", "int", "'many'"]),
+        (["--epochs", "1.5"], ["--epochs", "int", "'1.5'"]),
+        (["--validation", "half"], ["--validation", "float", "'half'"]),
+        (["--models", "mlp,cnn"], ["models", "2 values", "4 parties"]),
+        (["--optimizers", "sgd,sgd,sgd"], ["optimizers", "3 values", "4 parties"]),
+        (["--learning-rates", "1,1,1,1,1"], ["learning-rates", "5 values", "4 parties"]),
+        (["--parties", "2"], ["easter", "blinds", "parties = 3", "blinding = none"]),
+        (["--parties", "1"], ["parties", "at least 2", "1"]),
+        (["--parties", "9"], ["8 pixel columns", "9 parties"]),
+        (["--batch-size", "0"], ["batch-size", "at least 1", "0"]),
+        (["--batch-size", "5000"], ["batch-size", "5000", "1294 training rows"]),
+        (["--epochs", "-1"], ["epochs", "at least 0", "-1"]),
+        (["--seed", "-1"], ["seed", "at least 0", "-1"]),
+        (["--threads", "0"], ["threads", "at least 1", "0"]),
+        (["--validation", "1"], ["validation", "between 0 and 1", "1.0"]),
+        (["--validation", "nan"], ["validation", "between 0 and 1", "nan"]),
+        (["--validation", "0.0001"], ["validation", "no rows"]),
+        (["--party-timeout", "0"], ["party-timeout", "positive", "0.0"]),
+        (["--party-timeout", "1e18"], ["party-timeout", "up to 1e+09"]),
+        (["--threads", "100000"], ["threads", "at most 1024"]),
+        (["--embedding-dim", "1" + "0" * 23], ["embedding-dim", "at most 1000000"]),
+        (["--learning-rates", "1e300"], ["learning-rates", "'1e300'"]),
+        (["--out", "x" * 300], ["cannot be used", "too long"]),
+        (["--out", "nul\0byte"], ["cannot be used", "null"]),
+        (["--resume", "x" * 300], ["cannot be used", "too long"]),
+        (["--resume", ""], ["--resume is empty"]),
+        (["--config", ""], ["--config is empty"]),
+        (["--resume", "runs", "--out", "other"], ["--resume", "own folder"]),
+        *[
+            (["--learning-rates", rate], ["learning-rates", f"'{rate}'", "positive"])
+            for rate in ("nan", "inf", "0", "-1", "abc", "0.1,nan,0.1,0.1")
+            if "," not in rate
+        ],
+        (["--learning-rates", "0.1,nan,0.1,0.1"], ["learning-rates", "'nan'"]),
+        (["--seeds", "1"], ["--seeds", "at least 2", "1"]),
+        (["--seeds", "two"], ["--seeds", "int", "'two'"]),
+        (["--models", "cnn", "--partition", "columns"], ["party-1", "cnn", "images", "use mlp"]),
+        (["--models", "mlp,mlp,cnn,mlp", "--partition", "columns"], ["party-2", "cnn"]),
+        (["--dataset", "mnist", "--no-download"], ["MNIST", "data-dir", "{folder}/data"]),
+        (["--config", "none.toml"], ["none.toml", "cannot be read"]),
+        (["--resume", "nowhere"], ["nowhere", "no run", "config.toml"]),
+        (["--resume", "runs", "--seeds", "2"], ["--resume", "seeds"]),
+    ],
+    ids=lambda value: " ".join(value) if value[0].startswith("--") else "says",
+)
+def test_refused(flags: list[str], parts: list[str], refused: Refusals) -> None:
+    line = refused.untouched(*flags)
+    for part in parts:
+        assert part.format(folder=refused.folder) in line
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("epoch = 3", ["'epoch'", "'epochs'"]),
+        ('epochs = "3"', ["epochs", "int", "'3'"]),
+        ("epochs = 3.0", ["epochs", "int", "3.0"]),
+        ("epochs = true", ["epochs", "int", "True"]),
+        ("download = 1", ["download", "bool", "1"]),
+        ("models = ['mlp']", ["models", "str", "['mlp']"]),
+        ("[training]\nepochs = 3", ["'training' is a table", "top level"]),
+        ("party-timeout = 1" + "0" * 400, ["party-timeout", "float"]),
+        ("epochs = 1" + "0" * 5000, ["knobs.toml", "cannot be read"]),
+        ("epochs = ", ["knobs.toml", "cannot be read"]),
+        ("epochs = 1\nepochs = 2", ["knobs.toml", "cannot be read"]),
+        ("\udcff", ["knobs.toml", "cannot be read"]),
+    ],
+)
+def test_bad_toml(text: str, parts: list[str], refused: Refusals) -> None:
+    Path("knobs.toml").write_bytes(text.encode(errors="surrogateescape"))
+    line = refused.untouched("--config", "knobs.toml")
+    for part in parts:
+        assert part in line
+
+
+def test_bad_key_names_its_file(refused: Refusals) -> None:
+    """Several files and flags may meet in one command; the line says where to look."""
+    Path("knobs.toml").write_text("epoch = 3")
+    assert "knobs.toml" in refused.untouched("--config", "knobs.toml", "--seed", "1")
+
+
+def test_out_is_never_overwritten(refused: Refusals) -> None:
+    Path("full").mkdir()
+    Path("full/precious.txt").write_text("mine")
+    Path("file").write_text("mine")
+    for out in ("full", "file", "file/below"):
+        for seeds in ([], ["--seeds", "2"]):
+            assert out in refused.untouched(*TINY, *seeds, "--out", out)
+    assert Path("full/precious.txt").read_text() == Path("file").read_text() == "mine"
+
+
+def test_resume_with_other_knobs_lists_them(refused: Refusals) -> None:
+    assert run([*TINY, "--out", "run"]) == 0
+    changes = ["--epochs", "9", "--models", "mlp", "--seed", "0"]
+    line = refused.untouched("--resume", "run", *changes)
+    assert "epochs is 1, not 9" in line
+    assert "models is 'mixed', not 'mlp'" in line
+    assert "seed" not in line
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[Features]:
+    """Give a data set of 60 rows and 8 columns a name; the test may spoil it."""
+    features = np.random.default_rng(0).normal(size=(60, 8)).astype(np.float32)
+    labels = (np.arange(60) % 3).astype(np.int64)
+    data = DataSet(3, 0, False, lambda folder, may: features, lambda folder, may: labels)
+    monkeypatch.setitem(DATASETS, "made", data)
+    yield features
+    columns_of.cache_clear()
+    _features.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "party", "own"),
+    [(0, np.nan, "active", 0), (5, np.nan, "party-2", 1), (7, np.inf, "party-3", 1)],
+)
+def test_bad_cell_names_party_and_column(
+    column: int, value: float, party: str, own: int, made: Features, refused: Refusals
+) -> None:
+    flags = ["--dataset", "made", "--partition", "columns", "--models", "mlp"]
+    made[17, column] = value
+    line = refused.untouched(*TINY, *flags, "--batch-size", "20")
+    assert f"{party}: column {own} holds NaN or infinity" in line
+    assert "clean or impute" in line
+
+
+def test_overflow_of_the_ring(refused: Refusals) -> None:
+    """The party and the limit are named, and what is there of the run can be used again."""
+    flags = [*TINY, "--models", "mlp", "--optimizers", "sgd", "--learning-rates", "1e6"]
+    line = refused.line(*flags, "--epochs", "3", "--out", "run")
+    assert "party-" in line
+    assert "10922.7" in line
+    assert "lower the learning rate" in line
+    kept = RunConfig.from_mapping(read_toml(Path("run/config.toml")))
+    assert kept.learning_rates == "1e6"
+    assert not Path("run/result.json").exists()
+    assert Path("run/metrics.jsonl").read_text() == ""
+    assert "10922.7" in refused.line("--resume", "run")
+    mended = ["--config", "run/config.toml", "--learning-rates", "0.05", "--out", "mended"]
+    assert run(mended) == 0
+
+
+def test_parties_log_to_their_own_folders_and_the_terminal_gets_one_line(tmp_path: Path) -> None:
+    """In a process of its own, where nothing but the command configures logging."""
+    flags = [*TINY, "--models", "mlp", "--optimizers", "sgd", "--learning-rates", "1e6"]
+    command = [sys.executable, str(ROOT / "run_simulation.py"), *flags, "--epochs", "3"]
+    done = subprocess.run(  # noqa: S603
+        [*command, "--out", str(tmp_path / "run")], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("error: party-")
+    assert "largest value" not in done.stdout
+    logs = list((tmp_path / "run").glob("*/log.txt"))
+    assert logs
+    for log in logs:
+        text = log.read_text()
+        assert "the largest value was" in text
+        assert "BlindingError" in text
+        assert "Traceback" not in text
+        assert log.stat().st_mode & 0o777 == 0o600
+
+
+def test_diverging_unblinded_run_is_not_a_success(refused: Refusals) -> None:
+    """Without the ring nothing overflows, but a loss that is not finite is no result either."""
+    flags = [*TINY, "--models", "mlp", "--optimizers", "sgd", "--learning-rates", "1e30"]
+    line = refused.line(*flags, "--blinding", "none", "--out", "run")
+    assert "not finite" in line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        ([], ["Missing command", "vfl-flower --help"]),
+        (["trian"], ["'trian'", "did you mean 'train'", "vfl-flower --help"]),
+        (["audit", "columns"], ["'columns'", "labels, reconstruct", "vfl-flower audit --help"]),
+        (["inspect"], ["RUN", "vfl-flower inspect --help"]),
+        (["inspect", ""], ["RUN is empty"]),
+        (["inspect", "nowhere"], ["nowhere", "holds no run"]),
+        (["report", "nul\0byte"], ["cannot be found", "null"]),
+        (["train", "--jsn"], ["--jsn", "--json", "vfl-flower train --help"]),
+    ],
+)
+def test_the_program_refuses(
+    arguments: list[str], parts: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert program(arguments) == 2
+    shown = capsys.readouterr()
+    (line,) = shown.err.splitlines()
+    assert line.startswith("error: ")
+    for part in parts:
+        assert part in line
+    assert shown.out == ""
+
+
+def test_all_defaults_are_accepted() -> None:
+    """The checks refuse what cannot work, and nothing else."""
+    assert replace(RunConfig(), parties=2, blinding="none").parties == 2
+    assert replace(RunConfig(), learning_rates="0.1, 1e-3, auto, 2").rate_of(1) == 1e-3

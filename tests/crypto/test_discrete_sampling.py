@@ -1,0 +1,115 @@
+"""Exact samplers: the right distribution, from integers alone."""
+
+import math
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import chisquare, kstest
+
+from vfl_flower.crypto.discrete_sampling import (
+    below,
+    bernoulli_exp,
+    bernoulli_exp_beyond,
+    discrete_gaussian,
+    discrete_laplace,
+)
+
+MANY = 200_000
+
+
+def entropy(seed: int = 0) -> random.Random:
+    return random.Random(seed)  # noqa: S311
+
+
+@given(bound=st.integers(1, 2**62), seed=st.integers(0, 2**32))
+def test_below_stays_below(bound: int, seed: int) -> None:
+    drawn = below(bound, 50, entropy(seed).randbytes)
+    assert ((drawn >= 0) & (drawn < bound)).all()
+
+
+@pytest.mark.parametrize("bound", [1, 2, 3, 7, 10])
+def test_below_is_uniform(bound: int) -> None:
+    counts = np.bincount(below(bound, MANY, entropy().randbytes), minlength=bound)
+    assert len(counts) == bound
+    assert bound == 1 or chisquare(counts).pvalue > 0.001
+
+
+def test_below_draws_again_what_would_favour_small_numbers() -> None:
+    """Of 2**63 numbers, the last two do not fit a whole number of threes."""
+    words = iter([2**64 - 1, 5 << 1])
+    assert below(3, 1, lambda count: next(words).to_bytes(8, "little")).tolist() == [2]
+
+
+@pytest.mark.parametrize(("numerator", "denominator"), [(0, 5), (1, 5), (3, 4), (1, 1)])
+def test_bernoulli_exp(numerator: int, denominator: int) -> None:
+    flags = bernoulli_exp(np.full(MANY, numerator), denominator, entropy().randbytes)
+    p = math.exp(-numerator / denominator)
+    assert abs(flags.mean() - p) <= 4 * math.sqrt(p * (1 - p) / MANY)
+
+
+@pytest.mark.parametrize("rate", [Fraction(1, 3), Fraction(1), Fraction(5, 2), Fraction(7, 40)])
+def test_discrete_laplace_has_its_distribution(rate: Fraction) -> None:
+    drawn = discrete_laplace(rate, MANY, entropy().randbytes)
+    q = math.exp(-rate)
+    widest = int(math.log(MANY / 200) / rate) or 1  # so that every value is expected often
+    values = np.arange(-widest, widest + 1)
+    expected = (1 - q) / (1 + q) * q ** np.abs(values) * MANY
+    counts = np.array([(drawn == value).sum() for value in values])
+    rest = MANY - counts.sum(), MANY - expected.sum()
+    assert chisquare([*counts, rest[0]], [*expected, rest[1]]).pvalue > 0.001
+
+
+@pytest.mark.parametrize("rate", [Fraction(1, 2048), Fraction(1, 20480), Fraction(1, 7)])
+def test_discrete_laplace_has_its_moments(rate: Fraction) -> None:
+    drawn = discrete_laplace(rate, MANY, entropy(1).randbytes)
+    q = math.exp(-rate)
+    variance = 2 * q / (1 - q) ** 2
+    assert abs(drawn.mean()) < 4 * math.sqrt(variance / MANY)
+    assert drawn.var() == pytest.approx(variance, rel=0.03)
+
+
+def test_the_systems_entropy_is_the_default() -> None:
+    one, other = (discrete_laplace(Fraction(1, 100), 50) for _ in range(2))
+    assert not np.array_equal(one, other)
+
+
+@pytest.mark.parametrize(("numerator", "denominator"), [(0, 5), (4, 5), (5, 5), (7, 5), (13, 4)])
+def test_bernoulli_exp_beyond_one(numerator: int, denominator: int) -> None:
+    numerators = np.full(MANY, numerator)
+    flags = bernoulli_exp_beyond(numerators, denominator, entropy().randbytes)
+    p = math.exp(-numerator / denominator)
+    assert abs(flags.mean() - p) <= 4 * math.sqrt(p * (1 - p) / MANY)
+    assert (numerators == numerator).all()
+
+
+@pytest.mark.parametrize("sigma", [1, 2, 3, 7])
+def test_discrete_gaussian_has_its_distribution(sigma: int) -> None:
+    drawn = discrete_gaussian(sigma, MANY, entropy().randbytes)
+    everything = np.arange(-20 * sigma, 20 * sigma + 1)
+    weights = np.exp(-(everything**2) / (2 * sigma**2))
+    likely = np.abs(everything) <= 3 * sigma  # the others are rare, and counted together
+    expected = weights[likely] / weights.sum() * MANY
+    counts = np.array([(drawn == value).sum() for value in everything[likely]])
+    rest = MANY - counts.sum(), MANY - expected.sum()
+    assert chisquare([*counts, rest[0]], [*expected, rest[1]]).pvalue > 0.001
+
+
+@pytest.mark.parametrize("sigma", [1000, (1 << 20) + 1, 1 << 24])
+def test_discrete_gaussian_is_normal_where_it_is_wide(sigma: int) -> None:
+    drawn = discrete_gaussian(sigma, MANY, entropy(1).randbytes)
+    assert kstest(drawn / sigma, "norm").pvalue > 0.001
+    assert drawn.std() == pytest.approx(sigma, rel=0.01)
+    assert 4 * sigma < np.abs(drawn).max() < 7 * sigma
+
+
+def test_no_square_leaves_64_bits() -> None:
+    """At the widest, a sample a hundred deviations out would still be weighed rightly."""
+    farthest = 100 * (1 << 24)
+    excess = np.array([(farthest - (1 << 24)) ** 2])
+    assert excess[0] == (99 << 24) ** 2
+    flags = bernoulli_exp_beyond(excess, 2 * (1 << 24) ** 2, entropy().randbytes)
+    assert not flags.any()

@@ -1,0 +1,103 @@
+"""What the alignment tests and benchmark share: parties with ids, and runs that align them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tests.helpers.contract import Tap, carry, passive_parties
+from vfl_flower.alignment.component import Aligner
+from vfl_flower.alignment.psi import Common, align
+from vfl_flower.common.codec import Array, decode
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.crypto.curve25519 import hash_to_field, to_curve
+from vfl_flower.crypto.hashed_ids import Ids, normalised
+from vfl_flower.data.party_data import columns_of, labels_of
+from vfl_flower.data.splits import rows_of
+from vfl_flower.parties.active import ActiveParty
+from vfl_flower.parties.party import Member
+from vfl_flower.parties.passive import PassiveParty
+from vfl_flower.protocol.exchange import Protocol
+from vfl_flower.transport.endpoint import ARRAYS, RebuiltEndpoint
+from vfl_flower.workflows.build_learner import build_member
+
+
+def mapped(numbers: Array) -> Array:
+    """Map rows of 32 bytes to the curve, one by one."""
+    data = b"".join(to_curve(number.tobytes()) for number in numbers)
+    return np.frombuffer(data, np.uint8).reshape(-1, 32)
+
+
+CFG = RunConfig(models="linear", embedding_dim=2, batch_size=1000, blinding="none")
+POINTS = mapped(hash_to_field([b"%d" % i for i in range(5)], b"test"))
+ANNOUNCED = np.array([1, 5])
+"""What an active party with five numbers may send."""
+
+
+class Seeker(ActiveParty):
+    """Aligns, and nothing else."""
+
+    found: Common
+
+    def protocol(self) -> Protocol:
+        """Keep the rows, and what was told on the way."""
+        assert self.ids
+        self.told: list[tuple[int, int]] = []
+        self.found = yield from align(
+            self.ids, len(self.roster), lambda *progress: self.told.append(progress)
+        )
+
+
+class Holder(PassiveParty):
+    """Has ids."""
+
+    parts = (Aligner,)
+    aligner: Aligner
+
+
+def member(ids: Ids, place: int, parties: int) -> Member:
+    """Return a party with ids; its columns are of no interest."""
+    cfg = replace(CFG, parties=parties)
+    built = build_member(cfg, place, columns_of(cfg, place))
+    built.ids = ids
+    return built
+
+
+def seeker(ids: Ids, parties: int) -> Seeker:
+    """Return the active party of so many in all."""
+    built = member(ids, 0, parties)
+    return Seeker(built, labels_of(built.cfg), rows_of(built.cfg, len(built.x)))
+
+
+def run(tables: Sequence[Ids], carrier: str = "local") -> tuple[Seeker, list[Array], list[Tap]]:
+    """Align tables, the active party's first; return it, all parties' rows, and the wire."""
+    active = seeker(tables[0], len(tables))
+    parties = passive_parties(
+        carrier, lambda k: Holder(member(tables[k + 1], k + 1, len(tables))), len(tables) - 1
+    )
+    taps = [Tap(client) for client in parties.clients]
+    carry(carrier, active, taps)
+    return active, [active.found.rows, *(rows_of_party(tap) for tap in taps)], taps
+
+
+def rows_of_party(tap: Tap) -> Array:
+    """Return what a passive party knows at the end."""
+    client: Any = tap.client
+    if isinstance(client, RebuiltEndpoint):
+        rows = client.state.array_records[ARRAYS]["state.aligner.rows"]
+        return decode(rows.data)
+    rows_live: Array = client.party.aligner.rows
+    return rows_live
+
+
+def aligned(
+    tables: Sequence[Any], carrier: str = "local", duplicates: Any = "refuse"
+) -> list[Array]:
+    """Return every party's rows for columns of ids."""
+    return run([normalised(table, duplicates) for table in tables], carrier)[1]
+
+
+def numbers(count: int, start: int = 0) -> Ids:
+    """Return so many ids in a row."""
+    return normalised(np.arange(start, start + count))

@@ -1,0 +1,138 @@
+"""What the blinding tests share: live parties, and requests to them as the wire has them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+import torch
+from flwr.app import RecordDict
+from flwr.common import FitIns, Scalar
+from torch import Tensor
+
+from clients.easter import EasterClient
+from vfl_flower.common.codec import Array, from_parameters, to_parameters
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.crypto.fixed_point import Words
+from vfl_flower.parties.passive import PassiveParty
+from vfl_flower.protocol.components import Received
+from vfl_flower.transport.endpoint import RebuiltEndpoint
+from vfl_flower.workflows.build_parties import build_passive
+
+TINY = RunConfig(models="mlp", embedding_dim=8, epochs=1, batch_size=1294, bounds="off")  # one step
+SALT = np.arange(16, dtype=np.uint8)
+ROWS_I, ROWS_J = np.arange(8, dtype=np.int32), np.arange(8, 16, dtype=np.int32)
+
+
+def passive(count: int, **knobs: Scalar) -> list[PassiveParty]:
+    """Build live parties that have not been asked anything yet."""
+    cfg = RunConfig.from_mapping({**TINY.to_mapping(), "parties": count + 1, **knobs})
+    return [build_passive(cfg, index) for index in range(count)]
+
+
+class Rebuilt:
+    """A passive party that is built anew for every request, behind the same door as a live one."""
+
+    def __init__(self, cfg: RunConfig, index: int) -> None:
+        self.state = RecordDict()
+        self.endpoint = RebuiltEndpoint(lambda: build_passive(cfg, index), index, self.state)
+
+    def fit(
+        self, parameters: list[Array], config: dict[str, Scalar]
+    ) -> tuple[list[Array], int, dict[str, Scalar]]:
+        res = self.endpoint.fit(FitIns(to_parameters(parameters), config))
+        return from_parameters(res.parameters), res.num_examples, res.metrics
+
+
+Party = PassiveParty | Rebuilt
+
+
+def rebuilt(count: int) -> list[Rebuilt]:
+    """Make rebuilt parties that share pair keys; exchange 3 is the next."""
+    parties = [Rebuilt(replace(TINY, parties=count + 1), index) for index in range(count)]
+    agree(parties)
+    return parties
+
+
+def send(
+    party: Party, exchange: int, phase: str, *arrays: Array
+) -> tuple[list[Array], dict[str, Scalar]]:
+    """Send one request as the wire has it; return the reply and its metrics."""
+    config: dict[str, Scalar] = {
+        "exchange": exchange,
+        "phases": phase,
+        "arrays": str(len(arrays)),
+    }
+    reply, _, metrics = party.fit(list(arrays), config)
+    return reply, metrics
+
+
+def answer(party: Party, exchange: int, phase: str, *arrays: Array) -> Array:
+    """Return the one array of a reply that must succeed."""
+    reply, metrics = send(party, exchange, phase, *arrays)
+    assert metrics == {}
+    assert len(reply) == 1
+    return reply[0]
+
+
+def refusal(party: Party, exchange: int, phase: str, *arrays: Array) -> tuple[str, str]:
+    """Return the class and the text of an error reply, which must carry nothing else."""
+    reply, metrics = send(party, exchange, phase, *arrays)
+    assert reply == []
+    return str(metrics["error"]), str(metrics["message"])
+
+
+def public_keys(parties: Sequence[Party], exchange: int = 1) -> Array:
+    return np.stack([answer(party, exchange, "public_key") for party in parties])
+
+
+def agreed(count: int, **knobs: Scalar) -> list[PassiveParty]:
+    """Build parties that share pair keys; exchange 3 is the next."""
+    parties = passive(count, **knobs)
+    agree(parties)
+    return parties
+
+
+def agree(parties: Sequence[Party]) -> None:
+    """Let parties agree on pair keys, in exchanges 1 and 2."""
+    keys = public_keys(parties)
+    for party in parties:
+        assert send(party, 2, "agree", keys, SALT) == ([], {})
+
+
+@lru_cache
+def shared_agreed(count: int) -> list[PassiveParty]:
+    """Return parties whose `blind` is called directly, without using up a counter."""
+    return agreed(count)
+
+
+def client(party: PassiveParty) -> EasterClient:
+    assert isinstance(party, EasterClient)
+    return party
+
+
+def pair_keys_of(party: PassiveParty) -> dict[int, bytes]:
+    keys: dict[int, bytes] = client(party).blinder.state_dict()["keys"]
+    assert [len(key) for key in keys.values()] == [32] * (party.cfg.parties - 2)
+    return keys
+
+
+def blinded(
+    parties: Sequence[PassiveParty], received: Received, xs: Sequence[Tensor]
+) -> list[Words]:
+    words = []
+    for party, x in zip(parties, xs, strict=True):
+        party.received = received
+        words.append(client(party).blinder.blind(x))
+    return words
+
+
+def added(words: Sequence[Words]) -> Words:
+    total: Words = np.add.reduce(words, dtype=np.uint32)
+    return total
+
+
+def embeddings(party: PassiveParty, rows: Array) -> Tensor:
+    party.net.eval()
+    with torch.no_grad():
+        return party.embed_rows(rows)

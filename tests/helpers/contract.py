@@ -1,0 +1,252 @@
+"""What the contract suite shares: tiny runs over each carrier, with the wire tapped."""
+
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+from flwr.app import RecordDict
+from flwr.client import Client
+from flwr.common import FitIns, FitRes, GetPropertiesIns, GetPropertiesRes
+from torch import Tensor
+
+from tests.helpers.streams import run_streamed
+from vfl_flower.common.codec import Array, decode, from_parameters, to_tensor
+from vfl_flower.common.state import pack, unpack
+from vfl_flower.config.registry import METHODS, Method
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.parties.active import ActiveParty
+from vfl_flower.parties.passive import PassiveParty
+from vfl_flower.transport.endpoint import ARRAYS, RebuiltEndpoint
+from vfl_flower.transport.local import serve
+from vfl_flower.workflows.build_parties import build_active, build_passive
+
+CARRIERS = ("local", "amnesia", "stream")
+BATCH = 200
+EPOCHS = 2
+
+
+PUBLISHED: dict[str, Any] = {"method": "c_vfl", "share_labels": True, "compression": "topk:0.5"}
+CASES: dict[str, dict[str, Any]] = {method: {"method": method} for method in METHODS} | {
+    "pravfed": {"method": "pravfed", "label_privacy": "none"},  # noise is no function of the seed
+    "adptvfedconv": {
+        "method": "adptvfedconv",
+        "models": "tests.helpers.networks:TinyChain",
+        "cut": "one",
+        "pretrain_epochs": 1,
+        "local_epochs": 1,
+        "decoder_rate": 0.01,
+    },
+    "vafl in turns": {"method": "vafl", "vafl_mode": "asynchronous"},
+    "c_vfl as published": PUBLISHED,
+    "splitnn of labels only": {"method": "splitnn", "active_columns": "none"},
+    "c_vfl as published of labels only": PUBLISHED | {"active_columns": "none"},
+}
+"""What the contract is kept by: every method, and what sends something else than its default."""
+
+IN_TURNS = {"vafl in turns"}
+"""Cases in which a batch is one passive party's, and not everybody's."""
+
+
+def method_of(case: str) -> Method:
+    """Return a case's entry in the registry."""
+    return METHODS[CASES[case]["method"]]
+
+
+def configured(case: str, seed: int = 0) -> RunConfig:
+    """Return the run that all contract tests repeat: two epochs of seven steps, the last short."""
+    usual: dict[str, Any] = {
+        "seed": seed,
+        "models": "mlp",
+        "epochs": EPOCHS,
+        "batch_size": BATCH,
+        "embedding_dim": 16,
+        "local_steps": 2,
+    }
+    return RunConfig(**(usual | CASES[case]))
+
+
+@dataclass
+class Tap(Client):
+    """Passes everything on to another client, and keeps it."""
+
+    client: Client
+    sent: list[tuple[FitIns, FitRes]] = field(default_factory=list)
+
+    def get_properties(self, ins: GetPropertiesIns) -> GetPropertiesRes:
+        return self.client.get_properties(ins)
+
+    def fit(self, ins: FitIns) -> FitRes:
+        res = self.client.fit(ins)
+        self.sent.append((ins, res))
+        return res
+
+    def numbered(self) -> Iterator[tuple[int, str, list[Array]]]:
+        """Yield every phase asked of this party, with its exchange and its arrays, in order."""
+        for ins, _ in self.sent:
+            arrays = from_parameters(ins.parameters)
+            counts = [int(n) for n in str(ins.config["arrays"]).split(",")]
+            for phase, count in zip(str(ins.config["phases"]).split(","), counts, strict=True):
+                yield int(ins.config["exchange"]), phase, arrays[:count]
+                arrays = arrays[count:]
+
+    def requests(self) -> list[tuple[str, list[Array]]]:
+        """Return every phase asked of this party, with its arrays, in order."""
+        return [(phase, arrays) for _, phase, arrays in self.numbered()]
+
+    def replies(self) -> list[Array]:
+        """Return every array that left this party."""
+        return [array for _, res in self.sent for array in from_parameters(res.parameters)]
+
+
+@dataclass
+class Delayed(Client):
+    """Answers after a while that differs each time, so that parties overtake each other."""
+
+    client: Client
+    seed: int
+
+    def __post_init__(self) -> None:
+        self.random = random.Random(self.seed)  # noqa: S311
+
+    def get_properties(self, ins: GetPropertiesIns) -> GetPropertiesRes:
+        return self.client.get_properties(ins)
+
+    def fit(self, ins: FitIns) -> FitRes:
+        time.sleep(self.random.uniform(0, 0.004))
+        return self.client.fit(ins)
+
+
+@dataclass
+class Forgetful(Client):
+    """Serves a live party whose memory takes the way through arrays and text at every message."""
+
+    party: PassiveParty
+
+    def get_properties(self, ins: GetPropertiesIns) -> GetPropertiesRes:
+        return self.party.to_client().get_properties(ins)
+
+    def fit(self, ins: FitIns) -> FitRes:
+        self.party.recall(unpack(*pack(self.party.memory())))
+        res = self.party.to_client().fit(ins)
+        self.party.recall(self.party.memory())
+        return res
+
+
+Weights = list[dict[str, Tensor]]
+Build = Callable[[int], PassiveParty]
+
+
+@dataclass
+class Parties:
+    """The passive parties of a run on one carrier."""
+
+    clients: list[Client]
+    weights: Callable[[], Weights]
+
+
+def passive_parties(carrier: str, build: Build, count: int = 3) -> Parties:
+    """Put the passive parties on a carrier."""
+    if carrier != "amnesia":
+        live = [build(k) for k in range(count)]
+        return Parties(
+            [party.to_client() for party in live], lambda: [p.net.state_dict() for p in live]
+        )
+    states = [RecordDict() for _ in range(count)]
+
+    def endpoint(k: int) -> Client:
+        return RebuiltEndpoint(lambda: build(k), k, states[k])
+
+    def weights(k: int) -> dict[str, Tensor]:
+        never_asked = ARRAYS not in states[k].array_records
+        return build(k).net.state_dict() if never_asked else weights_in(states[k])
+
+    return Parties([endpoint(k) for k in range(count)], lambda: [*map(weights, range(count))])
+
+
+def carry(carrier: str, active: ActiveParty, clients: Sequence[Client]) -> None:
+    """Run a protocol over a carrier."""
+    (run_streamed if carrier == "stream" else serve)(active, clients)
+
+
+def weights_in(state: RecordDict) -> dict[str, Tensor]:
+    """Read the network out of what Flower keeps of a rebuilt party."""
+    prefix = "state.net."
+    return {
+        name.removeprefix(prefix): to_tensor(decode(array.data))
+        for name, array in state.array_records[ARRAYS].items()
+        if name.startswith(prefix)
+    }
+
+
+@dataclass
+class Run:
+    """A finished run."""
+
+    active: ActiveParty
+    taps: list[Tap]
+    passive: Weights
+
+    @property
+    def weights(self) -> Weights:
+        return [dict(self.active.net.state_dict()), *self.passive]
+
+    def asked_rows(self, k: int = 0) -> list[tuple[str, Array]]:
+        """Return every phase that was asked of a party by rows, and the rows, from the wire."""
+        return [(p, a[0]) for p, a in self.taps[k].requests() if a and of_rows(a[0])]
+
+    def phases(self) -> tuple[set[str], set[str]]:
+        """Return the phases that training asks, and those that it tells, which ride on an ask."""
+        requests = [str(ins.config["phases"]).split(",") for ins, _ in self.taps[0].sent]
+        _, client = METHODS[self.active.cfg.method].load()
+        used = {name for phases in requests for name in phases if hasattr(client, name)}
+        training = {name for name in used if getattr(client, name).phase.training}
+        asked = training & {phases[-1] for phases in requests}
+        return asked, training - asked
+
+    def batches(self, k: int | None = None) -> list[Array]:
+        """Return the rows of every training batch, from the wire; or all rows, if asked once.
+
+        Those of one passive party, or of whoever was asked.
+        """
+        asked, _ = self.phases()
+        taps = self.taps if k is None else [self.taps[k]]
+        by_exchange = {
+            number: arrays[0]
+            for tap in taps
+            for number, phase, arrays in tap.numbered()
+            if phase in asked and arrays and of_rows(arrays[0])
+        }
+        return [by_exchange[number] for number in sorted(by_exchange)]
+
+    def evaluations(self) -> list[Array]:
+        """Return the rows of every evaluation, from the wire."""
+        asked = self.active.ledger.by_phase("evaluation")
+        return [rows for phase, rows in self.asked_rows() if phase in asked]
+
+
+def of_rows(array: Array) -> bool:
+    """Tell whether an array names rows."""
+    return array.dtype == np.int32 and array.ndim == 1
+
+
+@cache
+def finished(method: str, carrier: str, seed: int = 0, sitting: int = 0) -> Run:
+    """Train once and remember it; another `sitting` trains again."""
+    cfg = configured(method, seed)
+    active = build_active(cfg)
+    parties = passive_parties(carrier, lambda k: build_passive(cfg, k))
+    taps = [Tap(client) for client in parties.clients]
+    carry(carrier, active, taps)
+    return Run(active, taps, parties.weights())
+
+
+def differing(ours: Weights, theirs: Sequence[dict[str, Tensor]]) -> list[str]:
+    """Return place and name of every array that differs; both must have the same names."""
+    assert all(ours)
+    assert [set(a) for a in ours] == [set(b) for b in theirs]
+    pairs = enumerate(zip(ours, theirs, strict=True))
+    return [f"{place}: {n}" for place, (a, b) in pairs for n in a if not a[n].equal(b[n])]

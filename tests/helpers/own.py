@@ -1,0 +1,84 @@
+"""Made tables of three parties, with shuffled, partly overlapping ids, as files."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.datasets import load_breast_cancer
+
+from vfl_flower.common.names import member_name
+
+ROWS, SHARE = 240, 8  # of the made tables; columns of a party
+BUNCH = load_breast_cancer()
+X, Y = BUNCH.data[:ROWS, : 3 * SHARE], BUNCH.target[:ROWS]
+NAMES = [f"column {n}" for n in range(3 * SHARE)]
+TINY: dict[str, Any] = {
+    "dataset": "own",
+    "parties": 3,
+    "epochs": 2,
+    "batch_size": 64,
+    "embedding_dim": 8,
+    "party_randomness": "public",
+}
+Rows = list[list[object]]
+
+
+def write(
+    folder: Path, place: int, rows: Rows, header: list[str], label: str = "", more: str = ""
+) -> Path:
+    """Write one party's table and its description."""
+    with (folder / f"{place}.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([header, *rows])
+    said = f'file = "{place}.csv"\nid = "id"\n' + (f'label = "{label}"\n' if label else "")
+    (folder / f"{place}.toml").write_text(said + more)
+    return folder / f"{place}.toml"
+
+
+def held(place: int, rows: NDArray[np.int64], y: list[object] | None = None) -> Rows:
+    """Return what a party's file says of some rows; the active one's has labels."""
+    mine = slice(place * SHARE, (place + 1) * SHARE)
+    return [
+        [f"id-{row:03d}", *X[row, mine].tolist(), *([] if y is None else [y[row]])] for row in rows
+    ]
+
+
+def header(place: int, *more: str) -> list[str]:
+    return ["id", *NAMES[place * SHARE : (place + 1) * SHARE], *more]
+
+
+def make(folder: Path, y: list[object] | None = None) -> str:
+    """Write three tables with shuffled, partly overlapping ids; return their descriptions."""
+    folder.mkdir(exist_ok=True)
+    random = np.random.default_rng(7)
+    labels = y or [BUNCH.target_names[each] for each in Y]
+    paths = []
+    for place in range(3):
+        rows = random.permutation(ROWS)[: ROWS - 20]
+        given = {"label": "outcome"} if place == 0 else {}
+        said = header(place, *given.values())
+        paths.append(
+            write(folder, place, held(place, rows, None if place else labels), said, **given)
+        )
+    return ",".join(map(str, paths))
+
+
+def flags(tables: str, out: Path, *more: str) -> list[str]:
+    tiny = [f"--{key.replace('_', '-')}={value}" for key, value in TINY.items()]
+    return [*tiny, f"--tables={tables}", f"--out={out}", "--bounds=off", *more]
+
+
+def result_of(out: Path) -> dict[str, Any]:
+    result: dict[str, Any] = json.loads((out / "result.json").read_text())
+    return result
+
+
+def weights_of(out: Path) -> list[bytes]:
+    return [(out / member_name(k) / "model" / "weights.safetensors").read_bytes() for k in range(3)]
+
+
+def ids_of(tables: str, place: int) -> list[str]:
+    with Path(tables.split(",")[place]).with_suffix(".csv").open() as file:
+        return [row[0] for row in csv.reader(file)][1:]

@@ -1,0 +1,83 @@
+"""The methods' mathematics as plain PyTorch programs over all parties' data.
+
+No protocol, no carrier, no keys: one loop with one joint backward pass a step. The distributed
+runs must come to the same parameters bit for bit. Where a method blinds, embeddings are rounded to
+the ring's grid here too.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from vfl_flower.config.registry import METHODS
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.data.party_data import all_columns, columns_of, labels_of
+from vfl_flower.data.splits import rows_of
+from vfl_flower.learning.batching import batches
+from vfl_flower.learning.losses import Loss
+from vfl_flower.parties.party import Member
+from vfl_flower.workflows.build_learner import build_member
+
+GRID = 2**16
+
+Step = Callable[[Sequence[Member], Tensor, Tensor, Loss], None]
+"""Trains all members on some rows, given all labels."""
+
+
+def members_of(cfg: RunConfig) -> list[Member]:
+    """Return all parties' belongings, the active party's first."""
+    method = METHODS[cfg.method]
+    own = all_columns(cfg) if method.pools else columns_of(cfg, 0)
+    strategy = method.load()[0]
+    layers = cfg.top_layers or strategy.layers
+    active = build_member(cfg, 0, own, top=strategy.top, layers=layers)
+    passive = [build_member(cfg, k, columns_of(cfg, k)) for k in range(1, cfg.parties)]
+    return [active, *passive]
+
+
+def joint(cfg: RunConfig, loss: Loss, steps: int, step: Step) -> list[Member]:
+    """Train all parties for some steps and return them."""
+    torch.set_num_threads(cfg.threads)  # float sums depend on it
+    members, y = members_of(cfg), labels_of(cfg)
+    train = rows_of(cfg, len(y))["train"]
+    taken = 0
+    for epoch in range(cfg.epochs):
+        for batch in batches(cfg.seed, epoch, train, cfg.batch_size):
+            if taken == steps:
+                return members
+            step(members, torch.from_numpy(batch), y, loss)
+            taken += 1
+    return members
+
+
+def joint_easter(cfg: RunConfig, loss: Loss, steps: int, *, rounded: bool = True) -> list[Member]:
+    """Train EASTER (or VFedMH) for some steps and return all parties."""
+    return joint(cfg, loss, steps, partial(easter_step, rounded=rounded))
+
+
+def easter_step(
+    members: Sequence[Member], rows: Tensor, y: Tensor, loss: Loss, *, rounded: bool
+) -> None:
+    """Take one step: every party descends its own loss through its own share of E."""
+    e = [m.embed_rows(rows) for m in members]
+    E = (e[0].detach() + total(e[1:], rounded=rounded)) / len(members)
+    shares = [E + (e_k - e_k.detach()) / len(members) for e_k in e]
+    losses = [loss(m.decide(share), y[rows]) for m, share in zip(members, shares, strict=True)]
+    for m in members:
+        m.descent.optimizer.zero_grad()
+    torch.stack(losses).sum().backward()
+    for m in members:
+        m.descent.step()
+
+
+def total(embeddings: Sequence[Tensor], *, rounded: bool) -> Tensor:
+    """Add embeddings, exactly on the grid or as floats in order."""
+    if rounded:
+        words = [torch.round(e.detach() * GRID).to(torch.int64) for e in embeddings]
+        return torch.stack(words).sum(0).to(torch.float32) / GRID
+    result = embeddings[0].detach().clone()
+    for e in embeddings[1:]:
+        result += e.detach()
+    return result

@@ -1,0 +1,116 @@
+"""AdptVFedConv as a plain PyTorch program over everybody's tiles: one loop after another."""
+
+from collections.abc import Iterator
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.optim import Adam
+
+from vfl_flower.algorithms.augmentation import augmented, chosen, view
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.data.party_data import columns_of, labels_of
+from vfl_flower.data.splits import rows_of
+from vfl_flower.learning.batching import batches
+from vfl_flower.learning.networks.cut_network import cut_network, halves
+from vfl_flower.parties.party import Member
+from vfl_flower.workflows.build_learner import build_member
+
+
+def joint_adptvfedconv(cfg: RunConfig) -> list[Member]:
+    """Train all parties; constant rates, Adam, one grid of 2 x 2."""
+    torch.set_num_threads(cfg.threads)
+    y = labels_of(cfg)
+    tops = ["tiled"] + ["mirror"] * 3
+    members = [build_member(cfg, k, columns_of(cfg, k), top=top) for k, top in enumerate(tops)]
+    pretrain(cfg, members[0], y)
+    for member in members[1:]:
+        if cfg.model_transfer:
+            halves(member.net)[0].load_state_dict(halves(members[0].net)[0].state_dict())
+        finetune(cfg, member)
+    train(cfg, members[0], assembled(cfg, members), y)
+    return members
+
+
+def of_epoch(cfg: RunConfig, epoch: int) -> Iterator[Tensor]:
+    rows = rows_of(cfg, len(labels_of(cfg)))["train"]
+    yield from map(torch.from_numpy, batches(cfg.seed, epoch, rows, cfg.batch_size))
+
+
+def down(loss: Tensor, optimizer: Adam) -> None:
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+
+
+def run(member: Member, *parts: nn.Module, x: Tensor) -> Tensor:
+    """Run parts of a network one after another, with the party's own randomness."""
+    for half in parts:
+        with member.randomness.running(member.net):
+            x = half(x)
+    return x
+
+
+def pretrain(cfg: RunConfig, active: Member, y: Tensor) -> None:
+    """Stage 1: the active party alone."""
+    with active.randomness.building():
+        W_clst = cut_network(cfg, tuple(active.x.shape[1:])).decide
+    active.randomness.attach(W_clst)
+    active.net.train()
+    W_e, _ = halves(active.net)
+    optimizer = Adam([*W_e.parameters(), *W_clst.parameters()], cfg.rate_of(0))
+    for epoch in range(cfg.pretrain_epochs):
+        for rows in of_epoch(cfg, epoch):
+            x = augmented(cfg, epoch, len(active.x), rows, active.x[rows])
+            logits = run(active, W_e, W_clst, x=x)
+            down(F.cross_entropy(logits, y[rows]), optimizer)
+
+
+def finetune(cfg: RunConfig, member: Member) -> None:
+    """Stage 2: one passive party's autoencoder, the best of its epochs."""
+    rates = (cfg.extractor_rate if cfg.model_transfer else cfg.decoder_rate), cfg.decoder_rate
+    both = halves(member.net)
+    groups = [{"params": [*h.parameters()], "lr": r} for h, r in zip(both, rates, strict=True)]
+    optimizer = Adam(groups)
+    judged = torch.from_numpy(rows_of(cfg, len(member.x))["validation"])
+    best, least = member.net.state_dict(), float("inf")
+    for epoch in range(cfg.local_epochs):
+        member.net.train()
+        for rows in of_epoch(cfg, epoch):
+            x = augmented(cfg, epoch, len(member.x), rows, member.x[rows])
+            down(F.mse_loss(run(member, nn.Sequential(*both), x=x), x), optimizer)
+        member.net.eval()
+        with torch.no_grad():
+            x = member.x[judged]
+            error = F.mse_loss(nn.Sequential(*both)(x), x).item()
+        if error < least:
+            best, least = {n: t.clone() for n, t in member.net.state_dict().items()}, error
+    member.net.load_state_dict(best)
+
+
+@torch.no_grad()
+def assembled(cfg: RunConfig, members: list[Member]) -> Tensor:
+    """Return everybody's maps as whole ones, in every view: (views, N, c, H, W)."""
+    whole = []
+    for number in range(cfg.views):
+        tiles = []
+        for member in members:
+            member.net.eval()
+            looks = view(cfg, number, len(member.x), member.x.shape[2:])
+            tiles.append(halves(member.net)[0](looks.seen(member.x)))
+        straight = torch.cat([torch.cat(tiles[:2], 3), torch.cat(tiles[2:], 3)], 2)
+        swapped = torch.cat([torch.cat(tiles[1::-1], 3), torch.cat(tiles[:1:-1], 3)], 2)
+        whole.append(torch.where(looks.flips[:, None, None, None], swapped, straight))
+    return torch.stack(whole)
+
+
+def train(cfg: RunConfig, active: Member, H: Tensor, y: Tensor) -> None:
+    """Stage 3: the classifier of whole maps."""
+    active.net.train()
+    _, W_s = halves(active.net)
+    optimizer = Adam(W_s.parameters(), cfg.rate_of(0))
+    for epoch in range(cfg.epochs):
+        views = chosen(cfg, epoch, len(active.x))
+        for rows in of_epoch(cfg, epoch):
+            logits = run(active, W_s, x=H[views[rows], rows])
+            down(F.cross_entropy(logits, y[rows]), optimizer)

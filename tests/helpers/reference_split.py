@@ -1,0 +1,132 @@
+"""The baselines' mathematics as plain PyTorch programs; see `tests.helpers.reference`."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from tests.helpers.reference import total
+from vfl_flower.algorithms.compression import Compression
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.learning.batching import turn
+from vfl_flower.learning.losses import Loss
+from vfl_flower.parties.party import Member
+
+
+def zero(members: Sequence[Member]) -> None:
+    for m in members:
+        m.descent.optimizer.zero_grad()
+
+
+def splitnn_step(members: Sequence[Member], rows: Tensor, y: Tensor, loss: Loss) -> None:
+    """Take one step: one graph from all columns to one loss."""
+    joint = torch.cat([m.embed_rows(rows) for m in members], 1)
+    zero(members)
+    loss(members[0].decide(joint), y[rows]).backward()
+    for m in members:
+        m.descent.step()
+
+
+def splitnn_step_after(members: Sequence[Member], rows: Tensor, y: Tensor, loss: Loss) -> None:
+    """Step the top model with the embeddings fixed, then all embedding nets under the new one."""
+    active = members[0]
+    joint = torch.cat([m.embed_rows(rows) for m in members], 1)
+    zero(members)
+    loss(active.decide(joint.detach()), y[rows]).backward()
+    assert all(p.grad is None for p in active.net.embed.parameters())  # type: ignore[union-attr]
+    active.descent.step(of=2)
+    loss(active.decide(joint), y[rows]).backward()
+    for p in active.net.decide.parameters():  # type: ignore[union-attr]
+        p.grad = None
+    active.descent.step(of=2)
+    for m in members[1:]:
+        m.descent.step()
+
+
+def several_steps(
+    members: Sequence[Member],
+    rows: Tensor,
+    y: Tensor,
+    loss: Loss,
+    *,
+    compression: Compression,
+    steps: int,
+    shared: bool,
+) -> None:
+    """Let every party take its steps as a function of what all had at the beginning."""
+    start = [m.embed_rows(rows) for m in members]
+    active = members[0]
+    weights = [p.detach().clone() for p in active.net.decide.parameters()]  # type: ignore[union-attr]
+
+    def top(E: Sequence[Tensor]) -> Tensor:  # as it was
+        return torch.nn.functional.linear(torch.cat(list(E), 1).relu(), *weights)
+
+    def read(E_k: Tensor) -> Tensor:
+        if not E_k.numel():  # of the active party with labels only
+            return E_k.detach()
+        return compression.restore(compression.compress(E_k.detach()), len(rows))
+
+    seen = [read(E_k) for E_k in start]
+    leaves = [start[0].detach(), *[E_k.clone().requires_grad_() for E_k in seen[1:]]]
+    g = torch.autograd.grad(loss(top(leaves), y[rows]), leaves[1:])
+    for place, m in enumerate(members):
+        for step in range(steps):
+            E_k = m.embed_rows(rows) if step else start[place]
+            joint = [*seen[:place], E_k, *seen[place + 1 :]]
+            zero([m])
+            if place == 0:
+                loss(active.decide(torch.cat(joint, 1)), y[rows]).backward()
+            elif shared:
+                loss(top(joint), y[rows]).backward()
+            else:
+                E_k.backward(g[place - 1])
+            m.descent.step(of=steps)
+
+
+class Vafl:
+    """Takes steps of everybody, or of one passive party in turn, who adds its present embedding."""
+
+    def __init__(self, cfg: RunConfig) -> None:
+        K, self.seed, self.steps = cfg.parties - 1, cfg.seed, 0
+        self.in_turns = cfg.vafl_mode == "asynchronous"
+        self.holders = cfg.holders
+        self.alpha = torch.nn.Parameter(torch.full((self.holders,), 1 / self.holders))
+        self.last = [torch.zeros(0)] * K
+
+    def __call__(self, members: Sequence[Member], rows: Tensor, y: Tensor, loss: Loss) -> None:
+        active, *passive = members
+        if not self.steps:
+            active.net.register_parameter("aggregation_weights", self.alpha)
+            active.descent.add(self.alpha)
+            self.last = [torch.zeros(len(y), m.cfg.embedding_dim) for m in passive]
+        K = len(passive)
+        places = [turn(self.seed, self.steps, K)] if self.in_turns else range(K)
+        E = [each[rows] for each in self.last]
+        for k in places:
+            E[k] = passive[k].embed_rows(rows)
+            self.last[k][rows] = E[k].detach()
+        taught = [active, *(passive[k] for k in places)]
+        zero(taught)
+        joint = torch.stack([active.embed_rows(rows), *E][-self.holders :])
+        loss(active.decide((self.alpha[:, None, None] * joint).sum(0)), y[rows]).backward()
+        for m in taught:
+            m.descent.step()
+        self.steps += 1
+
+
+def logits_step(
+    members: Sequence[Member], rows: Tensor, y: Tensor, loss: Loss, *, rounded: bool, divisor: int
+) -> None:
+    """Take one step: the sum of all logits or their mean, differentiable by each."""
+    R_k = [m.decide(m.embed_rows(rows)) for m in members]
+    R = (R_k[0].detach() + total(R_k[1:], rounded=rounded)) / divisor
+    R = R + torch.stack([each - each.detach() for each in R_k]).sum(0) / divisor
+    zero(members)
+    loss(R, y[rows]).backward()
+    for m in members:
+        m.descent.step()
+
+
+def alone_step(members: Sequence[Member], rows: Tensor, y: Tensor, loss: Loss) -> None:
+    """Take one step of the first party, whose columns may be everybody's."""
+    members[0].descent.down(loss(members[0].decide(members[0].embed_rows(rows)), y[rows]))

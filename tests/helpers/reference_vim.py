@@ -1,0 +1,147 @@
+"""VIM's mathematics as plain PyTorch programs; see `tests.helpers.reference`.
+
+With ``paper=True`` parties descend Eq. 9, 22 and 23 as the paper has them, by lambda and s_k;
+otherwise in the short form, by v, which is equal but for rounding.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from tests.helpers.reference import total
+from tests.helpers.reference_split import zero
+from vfl_flower.algorithms.admm import z_update
+from vfl_flower.algorithms.admm_heads import head_of
+from vfl_flower.learning.batching import drawn
+from vfl_flower.learning.losses import Loss
+from vfl_flower.parties.party import Member
+
+
+class Vim:
+    """Keeps lambda of every row."""
+
+    def __init__(self, *, paper: bool = False, rounded: bool = True) -> None:
+        self.paper, self.rounded, self.duals = paper, rounded, torch.empty(0)
+        self.steps, self.last = 0, torch.empty(0)
+
+    def solve(self, a: Tensor, rows: Tensor, y: Tensor, rho: float) -> tuple[Tensor, Tensor]:
+        """Return z and lambda by Eq. 5 and 6."""
+        if not len(self.duals):
+            self.duals = torch.zeros(len(y), 10)
+        solved = z_update(a, self.duals[rows], y[rows], rho)
+        self.duals[rows] = solved.dual.float()
+        return solved.z.float(), self.duals[rows]
+
+    def present(self, members: Sequence[Member]) -> list[Member]:
+        """Return who takes part in this step."""
+        asked = drawn(members[0].cfg, self.steps)
+        self.steps += 1
+        return [members[0], *(members[1 + k] for k in asked)]
+
+    def said(self, fresh: dict[int, Tensor], rows: Tensor, N: int, K: int) -> list[Tensor]:
+        """Return what all say, in order: what is fresh, what was said last, or zeros."""
+        if not len(self.last):
+            self.last = torch.zeros(K + 1, N, fresh[max(fresh)].shape[1])
+        for place in set(fresh) - {0}:
+            self.last[place, rows] = fresh[place]
+        return [fresh[0], *self.last[1:, rows]]
+
+    def value(
+        self, o: Tensor, o_0: Tensor, a: Tensor, z: Tensor, dual: Tensor, rho: float
+    ) -> Tensor:
+        """Return what a party descends, of its share o."""
+        if self.paper:
+            s_k = z - (a - o_0)
+            return ((dual * o).sum() + rho / 2 * ((s_k - o) ** 2).sum()) / len(o)
+        v = dual + rho * (a - z)
+        return ((v * o).sum() + rho / 2 * ((o - o_0) ** 2).sum()) / len(o)
+
+
+class VimAdmm(Vim):
+    """Takes the steps of Algorithm 1; the heads are the active party's."""
+
+    def __call__(self, members: Sequence[Member], rows: Tensor, y: Tensor, loss: Loss) -> None:
+        active, cfg = members[0], members[0].cfg
+        first = cfg.parties - cfg.holders
+        heads = heads_of(active)
+        graphs = {m.place: m.embed_rows(rows) for m in self.present(members)}
+        fresh = {place: H_k.detach() for place, H_k in graphs.items()}
+        H = self.said(fresh, rows, len(y), cfg.parties - 1)[first:]
+        a = added(heads, H)
+        z, dual = self.solve(a.detach(), rows, y, cfg.rho)
+        heads.zero_grad()
+        (a * ((dual + cfg.rho * (a.detach() - z)) / len(rows))).sum().backward()
+        for head, H_k in zip(heads, H, strict=True):
+            step = ridge if cfg.heads == "ridge" else sgd
+            step(head, H_k, active)  # type: ignore[arg-type]
+        heads.eval()
+        everybody = added(heads, H).detach()
+        for place in sorted(set(graphs) & set(range(first, cfg.parties))):
+            m, head = members[place], heads[place - first]
+            o_0 = head(graphs[place]).detach()
+            for step_number in range(cfg.local_steps):
+                o = head(m.embed_rows(rows) if step_number else graphs[place])
+                zero([m])
+                self.value(o, o_0, everybody, z, dual, cfg.rho).backward()
+                m.descent.step(of=cfg.local_steps)
+        heads.train()
+
+
+def heads_of(active: Member) -> nn.ModuleList:
+    """Return the heads, drawn as the active party draws them the first time."""
+    if not hasattr(active.net, "heads"):
+        cfg = active.cfg
+        with active.randomness.building():
+            each = [head_of(cfg.embedding_dim, 10, cfg.top_layers or 1) for _ in range(cfg.holders)]
+        active.net.heads = nn.ModuleList(each)
+        active.randomness.attach(active.net.heads)
+    return active.net.heads  # type: ignore[return-value]
+
+
+def added(heads: nn.ModuleList, H: Sequence[Tensor]) -> Tensor:
+    """Return the prediction."""
+    return torch.stack([head(H_k) for head, H_k in zip(heads, H, strict=True)]).sum(0)
+
+
+def sgd(head: nn.Module, H_k: Tensor, active: Member) -> None:
+    """Step a head down Eq. 7."""
+    cfg = active.cfg
+    for W in head.parameters():
+        W.data -= (cfg.head_rate or 0.001) * (W.grad + 2 * cfg.beta * W.data)  # type: ignore[operator]
+
+
+def ridge(head: nn.Linear, H_k: Tensor, active: Member) -> None:
+    """Take a head some of the way to where Eq. 7 is least, given its gradient where it is.
+
+    Eq. 7 is a quadratic: its minimum lies one Newton step away.
+    """
+    cfg, H, b = active.cfg, H_k.double(), len(H_k)
+    gradient = head.weight.grad + 2 * cfg.beta * head.weight.data  # type: ignore[operator]
+    hessian = cfg.rho * H.T @ H / b + 2 * cfg.beta * torch.eye(H.shape[1]).double()
+    way = torch.linalg.solve(hessian, gradient.double().T).T.float()
+    head.weight.data -= (cfg.head_rate or 1 / cfg.holders) * way
+
+
+class VimAdmmJ(Vim):
+    """Takes the steps of Algorithm 3; each party's decision net is its head."""
+
+    def __call__(self, members: Sequence[Member], rows: Tensor, y: Tensor, loss: Loss) -> None:
+        cfg = members[0].cfg
+        graphs = {m.place: m.embed_rows(rows) for m in self.present(members)}
+        o = {place: members[place].decide(H_k.detach()).detach() for place, H_k in graphs.items()}
+        each = self.said(o, rows, len(y), cfg.parties - 1)
+        a = each[0] + total(each[1:], rounded=self.rounded)
+        z, dual = self.solve(a, rows, y, cfg.rho)
+        for place in sorted(set(graphs) & set(range(cfg.parties - cfg.holders, cfg.parties))):
+            m, o_0 = members[place], o[place]
+            for step in range(cfg.local_steps):
+                H = m.embed_rows(rows) if step else graphs[place]
+                m.net.zero_grad()
+                self.value(m.decide(H.detach()), o_0, a, z, dual, cfg.rho).backward()
+                sgd(m.net.decide, H, members[0])  # type: ignore[arg-type]
+                zero([m])
+                self.value(m.decide(H), o_0, a, z, dual, cfg.rho).backward()
+                for W in m.net.decide.parameters():  # type: ignore[union-attr]
+                    W.grad = None
+                m.descent.step(of=cfg.local_steps)

@@ -1,0 +1,40 @@
+"""One sitting of a run in this process: to its end, or stopped after some step."""
+
+from pathlib import Path
+
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.parties.active import ActiveParty
+from vfl_flower.protocol.observer import Observer, Stage
+from vfl_flower.runs.run_folder import RunFolder
+from vfl_flower.transport.local import run_local
+from vfl_flower.workflows.build_parties import build_active, build_passive
+from vfl_flower.workflows.run import conduct
+
+
+class StopAt(Observer):
+    """Asks the run to stop after some step, or some unit of an earlier stage, as a signal would."""
+
+    def __init__(self, active: ActiveParty, step: int, stage: str = "", done: int = 0) -> None:
+        self.active, self.step, self.unit = active, step, (stage, done)
+
+    def on_step(self, step: int, losses: list[float]) -> None:
+        self.active.stop = self.active.stop or step == self.step
+
+    def on_stage(self, stage: Stage) -> None:
+        self.active.stop = self.active.stop or (stage.name, stage.done) == self.unit
+
+
+class Sitting:
+    """The parties of a run whose folder is new, or left by an earlier sitting, or None."""
+
+    def __init__(self, cfg: RunConfig, out: Path | None) -> None:
+        self.folder: RunFolder | None = None
+        if out:
+            self.folder = RunFolder(out, cfg, fresh=not out.exists())
+        self.active = build_active(cfg, out)
+        self.passive = [build_passive(cfg, k, out) for k in range(cfg.parties - 1)]
+
+    def run(self, stop_at: int = -1, stage: str = "", done: int = 0) -> None:
+        """Run; raises `Interrupted` if it is stopped."""
+        stop = StopAt(self.active, stop_at, stage, done)
+        conduct(self.active, "local", lambda a: run_local(a, self.passive), self.folder, stop)

@@ -1,0 +1,97 @@
+"""The stream carrier without Flower's processes: a grid whose nodes are threads of this one."""
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from flwr.app import Context, Message, RecordDict
+from flwr.client import Client
+from flwr.common import FitIns, FitRes, Parameters
+from flwr.compat.common import recorddict_compat as compat
+from flwr.supercore.task_identity import TaskIdentity
+
+from vfl_flower.parties.active import ActiveParty
+from vfl_flower.transport.endpoint import OK
+from vfl_flower.transport.stream.client import Guest
+from vfl_flower.transport.stream.invitation import invitation_in
+from vfl_flower.transport.stream.run import run_stream
+from vfl_flower.workflows.flower_node import Node
+
+RUN = 13_357_087_272_547_581_208  # more than 63 bits, as Flower's ids are
+
+Answer = Callable[[FitIns], FitRes]
+
+
+@dataclass
+class FakeGrid:
+    """Flower's grid, as far as sessions use it.
+
+    Attributes
+    ----------
+    nodes : dict of int to callable
+        What each node does with a message; more may come and go.
+    """
+
+    nodes: dict[int, Answer]
+    run_id: int = RUN
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    opened: list[FitIns] = field(default_factory=list)
+    replies: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        TaskIdentity.task_id, TaskIdentity.run_id, TaskIdentity.node_id = 1, 1, 1
+
+    @property
+    def run(self) -> Any:
+        return SimpleNamespace(run_id=self.run_id, override_config=dict(self.overrides))
+
+    def get_node_ids(self) -> list[int]:
+        return list(self.nodes)
+
+    def push_messages(self, messages: Iterable[Message]) -> list[str]:
+        sent = []
+        for message in messages:
+            name = f"message-{len(self.opened)}"
+            ins = compat.recorddict_to_fitins(message.content, keep_input=True)
+            self.opened.append(ins)
+            answer = self.nodes[message.metadata.dst_node_id]
+            threading.Thread(target=self._work, args=(name, answer, ins), daemon=True).start()
+            sent.append(name)
+        return sent
+
+    def _work(self, name: str, answer: Answer, ins: FitIns) -> None:
+        metadata = SimpleNamespace(reply_to_message_id=name)
+        try:
+            content = compat.fitres_to_recorddict(answer(ins), keep_input=True)
+            reply = SimpleNamespace(metadata=metadata, content=content, has_error=lambda: False)
+        except BaseException as error:
+            told = SimpleNamespace(reason=str(error))
+            reply = SimpleNamespace(metadata=metadata, error=told, has_error=lambda: True)
+        self.replies[name] = reply
+
+    def pull_messages(self, message_ids: Iterable[str]) -> list[Any]:
+        return [self.replies.pop(name) for name in message_ids if name in self.replies]
+
+
+def node(k: int, folder: Path, knobs: Mapping[str, Any], **own: Any) -> Node:
+    """Return a passive party's node with a state folder of its own."""
+    config = {"partition-id": k, "num-partitions": 3, "state-dir": str(folder), **own}
+    return Node(Context(RUN, 100 + k, config, RecordDict(), dict(knobs)))
+
+
+def visit(client: Client, ins: FitIns) -> FitRes:
+    """Let a client of this process keep the session that a message opens."""
+    opened = invitation_in(ins.config)
+    assert opened is not None
+    Guest(opened[0], client).serve()
+    return FitRes(OK, Parameters([], "numpy.ndarray"), 0, {})
+
+
+def run_streamed(active: ActiveParty, clients: Sequence[Client]) -> dict[str, Any]:
+    """Run a protocol with clients of this process, each in a session over TLS on loopback."""
+    grid = FakeGrid({100 + k: partial(visit, client) for k, client in enumerate(clients)})
+    return run_stream(active, grid, "127.0.0.1:0", {})  # type: ignore[arg-type]

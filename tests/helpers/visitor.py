@@ -1,0 +1,22 @@
+"""``python -m tests.helpers.visitor``: a passive party in its own process."""
+
+import json
+import sys
+
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.transport.stream.client import Guest
+from vfl_flower.transport.stream.invitation import Invitation
+from vfl_flower.workflows.build_parties import build_passive
+
+
+def main() -> None:
+    """Keep one session."""
+    told = json.load(sys.stdin)
+    for key in ("certificate", "token"):
+        told["invitation"][key] = bytes.fromhex(told["invitation"][key])
+    party = build_passive(RunConfig.from_mapping(told["knobs"]), told["index"])
+    Guest(Invitation(**told["invitation"]), party.to_client()).serve()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,212 @@
+"""AUC, F1 and confusion against values worked out by hand; where they are shown and kept."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from tests.helpers.commands import report
+from tests.helpers.commands import train as run
+from tests.helpers.tables import write_fraud
+from vfl_flower.learning.metrics import majority_share, metrics_of, regression_metrics_of
+from vfl_flower.runs.results import fit_together, warnings_of
+
+PARTIES = ["active", "party-1", "party-2", "party-3"]
+
+
+def two(*scores: float) -> Tensor:
+    """Return logits of two classes whose difference is the score of the second."""
+    return torch.tensor([[-score / 2, score / 2] for score in scores])
+
+
+# By hand ------------------------------------------------------------------------------------------
+
+
+def test_two_classes_by_hand() -> None:
+    """In 4 of the 2 x 3 pairs the row of class 1 is ahead; 2 of 3 are found, and 1 is false."""
+    logits, y = two(-2, 1, 0.5, 2, -1), torch.tensor([0, 0, 1, 1, 1])
+    found = metrics_of(logits, y)
+    ahead = sum(a > b for a in (0.5, 2, -1) for b in (-2, 1))
+    assert ahead == 4
+    assert found["auc"] == pytest.approx(ahead / 6)
+    assert found["f1"] == pytest.approx(2 * 2 / (2 * 2 + 1 + 1))
+    assert found["class_accuracy_std"] == pytest.approx((2 / 3 - 1 / 2) / 2)
+    assert found["confusion"] == [[1, 1], [1, 2]]
+
+
+def test_a_regression_by_hand() -> None:
+    """Errors 1, 0, -1 and 2 of labels whose variance is 5/4, in a unit of 10."""
+    y = torch.tensor([0.0, 1, 2, 3])
+    found = regression_metrics_of(torch.tensor([[1.0], [1], [1], [5]]), y, deviation=10)
+    assert found == {
+        "mse": pytest.approx(100 * 6 / 4),
+        "mae": pytest.approx(10 * 4 / 4),
+        "r2": pytest.approx(1 - (6 / 4) / (5 / 4)),
+    }
+    assert regression_metrics_of(y[:, None], y) == {"mse": 0, "mae": 0, "r2": 1}
+    assert regression_metrics_of(y[:, None], torch.ones(4))["r2"] is None
+    lost = regression_metrics_of(torch.full((4, 1), float("nan")), y)
+    assert set(lost.values()) == {None}
+
+
+def test_three_classes_by_hand() -> None:
+    """Each class against the rest, then the mean: F1 1, 2/3 and 0 where 2 is never predicted."""
+    p = torch.tensor([[0.8, 0.1, 0.1], [0.1, 0.5, 0.4], [0.2, 0.6, 0.2], [0.6, 0.3, 0.1]])
+    found = metrics_of(p.log(), torch.tensor([0, 1, 2, 0]))
+    assert found["confusion"] == [[2, 0, 0], [0, 1, 0], [0, 1, 0]]
+    assert found["f1"] == pytest.approx((1 + 2 / 3 + 0) / 3)
+    assert found["class_accuracy_std"] == pytest.approx(2**0.5 / 3)  # of 1, 1 and 0
+    # class 0: 4 of 4 pairs; class 1: 0.5 is above 0.1 and 0.3; class 2: 0.2 is above twice 0.1
+    assert found["auc"] == pytest.approx((1 + 2 / 3 + 2 / 3) / 3)
+
+
+def test_probabilities_that_round_to_one_still_tell_rows_apart() -> None:
+    logits, y = two(100, 90, 80, 70).double(), torch.tensor([1, 1, 0, 0])
+    assert torch.softmax(logits, 1)[:, 1].unique().tolist() == [1]
+    assert metrics_of(logits, y)["auc"] == 1
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("label", [0, 1])
+def test_what_is_not_defined_is_none(classes: int, label: int) -> None:
+    """One class among the rows: no AUC, and an F1 that counts what is there."""
+    logits, y = torch.eye(classes)[[0, 1]], torch.tensor([label, label])
+    found = metrics_of(logits, y)
+    assert found["auc"] is None
+    assert found["class_accuracy_std"] is None
+    assert 0 <= found["f1"] < 1
+    assert [sum(row) for row in found["confusion"]] == [2 * (c == label) for c in range(classes)]
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_logits_that_are_not_finite_have_no_auc(bad: float) -> None:
+    found = metrics_of(two(-1, 1, bad), torch.tensor([0, 1, 1]))
+    assert found["auc"] is None
+    assert sum(map(sum, found["confusion"])) == 3
+
+
+def test_majority_share_by_hand() -> None:
+    assert majority_share(torch.tensor([2, 0, 2, 1, 2, 1, 2, 2])) == 5 / 8
+
+
+def test_a_party_near_the_most_frequent_class_is_named() -> None:
+    accuracies = {"active": 0.905, "party-1": 0.92, "party-2": 0.5}
+    told = warnings_of({"task": "binary", "majority_share": 0.9, "test_accuracy": accuracies})
+    assert [text.split()[0] for text in told] == ["active", "party-2"]
+    assert "near the share of the most frequent class (90.00%)" in told[0]
+
+
+# In results ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def seeds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Train two seeds on a made table whose classes no column tells: 4 of 5 rows are class 0."""
+    root = tmp_path_factory.mktemp("metrics")
+    write_fraud(root, 400)
+    flags = ["--dataset", "credit-card-fraud", "--data-dir", str(root), "--epochs", "1"]
+    flags += ["--learning-rates", "1e-9", "--optimizers", "sgd", "--bounds", "on"]
+    assert run([*flags, "--seeds", "2", "--out", str(root / "run")]) == 0
+    return root / "run"
+
+
+def result_of(path: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((path / "result.json").read_text())
+    return content
+
+
+def test_a_result_has_metrics_of_every_party(seeds: Path) -> None:
+    result = result_of(seeds / "seed-0")
+    assert list(result["metrics"]) == PARTIES
+    assert result["classes"] == ["0", "1"]
+    for name, each in result["metrics"].items():
+        (tn, fp), (fn, tp) = each["confusion"]
+        assert tn + fp + fn + tp == 80
+        assert (tn + tp) / 80 == pytest.approx(result["test_accuracy"][name])
+        assert max(tn + fp, fn + tp) / 80 == pytest.approx(result["majority_share"])
+        assert each["f1"] == pytest.approx(2 * tp / (2 * tp + fp + fn) if tp else 0)
+        assert 0 <= each["auc"] <= 1
+    rows = [line.strip() for line in (seeds / "seed-0" / "result.json").read_text().split("\n")]
+    assert str(result["metrics"]["active"]["confusion"][0]) + "," in rows  # a row a line
+
+
+def test_seeds_are_summed_up(seeds: Path) -> None:
+    a, b = (result_of(seeds / f"seed-{n}") for n in (0, 1))
+    summary = result_of(seeds)
+    for name in PARTIES:
+        for key in ("auc", "f1", "class_accuracy_std"):
+            both = [each["metrics"][name][key] for each in (a, b)]
+            assert summary["metrics"][name][key]["mean"] == pytest.approx(sum(both) / 2)
+            spread = abs(both[0] - both[1]) / 2**0.5
+            assert summary["metrics"][name][key]["std"] == pytest.approx(spread)
+
+
+def test_a_table_prints_scores_confusion_and_warnings(
+    seeds: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = result_of(seeds / "seed-0")
+    assert run(["--resume", str(seeds / "seed-0")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    active = next(line for line in lines if line.startswith("│ active"))
+    for key in ("auc", "f1"):
+        assert f" {result['metrics']['active'][key]:.4f} " in active
+    assert any("by the active party's prediction" in line for line in lines)
+    row = result["metrics"]["active"]["confusion"][1]
+    assert any(line.replace("│", " ").split() == ["1", *map(str, row)] for line in lines)
+    told = [line for line in lines if line.startswith("warning: ")]
+    assert told == [f"warning: {text}" for text in warnings_of(result)]
+    assert told
+
+
+def test_seeds_are_printed_with_their_spread(
+    seeds: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["--resume", str(seeds)]) == 0
+    spread = result_of(seeds)["metrics"]["party-3"]["auc"]
+    lines = capsys.readouterr().out.splitlines()
+    shown = [line for line in lines if f"{spread['mean']:.4f} ± {spread['std']:.4f}" in line]
+    assert any(line.startswith("│ party-3") for line in shown)
+
+
+def test_a_report_shows_them(seeds: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    assert report([str(seeds), "--page", str(page)]) == 0
+    text = " ".join(page.read_text().split())
+    spread = result_of(seeds)["metrics"]["party-3"]["auc"]
+    assert f"{spread['mean']:.4f} ± {spread['std']:.4f}" in text
+    fairness = result_of(seeds)["metrics"]["party-3"]["class_accuracy_std"]
+    assert f"{fairness['mean']:.2%} ± {fairness['std']:.2%}</td></tr>" in text
+    result = result_of(seeds / "seed-0")
+    cells = "".join(f'<td class="n">{n}</td>' for n in result["metrics"]["active"]["confusion"][0])
+    assert f'<tr><th scope="row">0</th>{cells}</tr>' in text
+    for n in (0, 1):
+        for told in warnings_of(result_of(seeds / f"seed-{n}")):
+            assert f"seed {n}: {told}" in text
+
+
+def test_images_print_no_confusion(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    flags = ["--models", "mlp", "--epochs", "1", "--bounds", "off", "--parties", "3"]
+    assert run([*flags, "--out", str(tmp_path / "run")]) == 0
+    shown = capsys.readouterr().out
+    assert " AUC " in shown
+    assert "prediction" not in shown
+    confusion = result_of(tmp_path / "run")["metrics"]["party-2"]["confusion"]
+    assert [len(row) for row in confusion] == [10] * 10
+
+
+def test_metrics_of_other_parties_or_classes_are_told(
+    seeds: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = result_of(seeds / "seed-0")
+    assert fit_together(good)
+    (tmp_path / "config.toml").write_bytes((seeds / "seed-0" / "config.toml").read_bytes())
+    fewer = {name: each for name, each in good["metrics"].items() if name != "party-2"}
+    ragged = good["metrics"] | {"party-2": good["metrics"]["party-2"] | {"confusion": [[1, 2]]}}
+    wrong = [{"metrics": fewer}, {"metrics": ragged}, {"classes": ["0"]}, {"majority_share": None}]
+    for each in wrong:
+        (tmp_path / "result.json").write_text(json.dumps(good | each))
+        assert run(["--resume", str(tmp_path)]) == 2
+        assert "result.json is damaged" in capsys.readouterr().err

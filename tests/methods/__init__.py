@@ -1,0 +1,1 @@
+"""Tests of the methods: joint references and the contract suite."""

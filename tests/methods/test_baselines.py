@@ -1,0 +1,194 @@
+"""The baselines from the command line: resumed, refused, said aloud, and equal to the bounds."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers.commands import report
+from tests.helpers.commands import train as run
+from tests.helpers.contract import CASES, configured
+from tests.helpers.networks import register
+from tests.helpers.sittings import Sitting
+from tests.methods.test_rebuilt import configured as configured_nets
+from tests.methods.test_rebuilt import differing, live, rebuilt
+from vfl_flower.common.errors import ConfigError, Interrupted, PartyError
+from vfl_flower.config.node_config import run_config
+from vfl_flower.config.registry import ALIASES, METHODS
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.privacy.guarantees import GIVEN, POOLED, READABLE, SHARED, protections
+from vfl_flower.transport.local import run_local
+from vfl_flower.workflows.baselines import bounds_of, configurations
+from vfl_flower.workflows.build_parties import build_active, build_passive
+
+TINY = ["--epochs", "2", "--batch-size", "300", "--embedding-dim", "8", "--models", "mlp"]
+
+
+def result_of(folder: Path) -> dict[str, Any]:
+    result: dict[str, Any] = json.loads((folder / "result.json").read_text())
+    return result
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_stopped_runs_go_on_as_if_nothing_had_happened(case: str, tmp_path: Path) -> None:
+    """Stopped within the second epoch: the same weights, result and books, whatever the method."""
+    cfg = replace(configured(case), bounds="off", schedule="cosine", optimizers="adam")
+    whole, stopped = tmp_path / "whole", tmp_path / "stopped"
+    Sitting(cfg, whole).run()
+    with pytest.raises(Interrupted):
+        Sitting(cfg, stopped).run(stop_at=9)
+    Sitting(cfg, stopped).run()
+    for name in ("active", "party-1", "party-2", "party-3"):
+        ours, theirs = (folder / name / "model/weights.safetensors" for folder in (stopped, whole))
+        assert ours.read_bytes() == theirs.read_bytes(), name
+    results = [result_of(folder) for folder in (stopped, whole)]
+    for key in ("test_accuracy", "exchanges", "bytes_by_phase", "figures"):
+        assert results[0][key] == results[1][key], key
+
+
+@pytest.mark.parametrize("nets", ["own-dropout", "global-dropout"])
+@pytest.mark.parametrize("method", ["splitnn", "fedbcd", "c_vfl", "vafl", "agg_vfl", "fdml"])
+def test_rebuilt_parties_repeat_dropout_and_statistics(
+    method: str, nets: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    register(monkeypatch)
+    cfg = configured_nets(nets, method=method)
+    assert differing(live(cfg), rebuilt(cfg)) == []
+
+
+@pytest.mark.parametrize("method", ["local", "central"])
+def test_bounds_are_methods(method: str, tmp_path: Path) -> None:
+    """The bound that a run trains beside itself is what the method of its name comes to."""
+    out = tmp_path / "run"
+    assert run([*TINY, "--method", method, "--bounds", "on", "--out", str(out)]) == 0
+    result = result_of(out)
+    assert result["test_accuracy"] == {"active": result["bounds"][method]}
+    assert result["exchanges"] == result["bytes_up"] == result["bytes_down"] == 0
+    assert result["uploads_per_party"] == {}
+
+
+def test_bounds_beside_a_method_have_its_loss_and_true_labels(tmp_path: Path) -> None:
+    flags = [*TINY, "--learning-rates", "0.01"]
+    beside, alone = tmp_path / "beside", tmp_path / "alone"
+    noisy = ["--label-privacy", "laplace", "--parties", "3", "--bounds", "on"]
+    assert run([*flags, *noisy, "--method", "easter", "--out", str(beside)]) == 0
+    loss = ["--parties", "3", "--bounds", "off", "--loss", "binary-cross-entropy"]
+    assert run([*flags, *loss, "--method", "central", "--out", str(alone)]) == 0
+    assert result_of(beside)["bounds"]["central"] == result_of(alone)["test_accuracy"]["active"]
+
+
+KNOBS: list[dict[str, Any]] = [
+    {"method": "vimadmm", "heads": "ridge", "participation": 0.5},
+    {"method": "vimadmm", "top_layers": 3, "dp_sigma": 2.0, "dp_eval": "clear"},
+    {"method": "linear_admm", "label_privacy": "alibi", "active_columns": "none"},
+    {"method": "linear_admm", "column_noise": "2:1"},
+]
+
+
+@pytest.mark.parametrize("knobs", KNOBS, ids=str)
+def test_bounds_can_be_had_whatever_the_method_s_knobs(knobs: dict[str, Any]) -> None:
+    cfg = RunConfig(**knobs)
+    active = build_active(replace(cfg, dp_sigma=0.0, dp_eval="noised"))
+    active.cfg = cfg
+    for method, bound in configurations(active).items():
+        assert bound.method == method
+        assert bound.top_layers == max(cfg.top_layers, 1)
+        linear = cfg.method == "linear_admm"
+        assert bound.listed_model(0) == ("linear" if linear else cfg.listed_model(0))
+        assert build_active(bound).cfg == bound
+
+
+def test_bounds_that_diverge_do_not_lose_the_result(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    flags = [*TINY, "--learning-rates", "1e30,0.01,0.01,0.01", "--optimizers", "sgd"]
+    code = run([*flags, "--method", "local", "--bounds", "off", "--out", str(out)])
+    assert code == 2  # by itself it is an error
+    cfg = RunConfig(models="mlp", learning_rates="1e30", optimizers="sgd", epochs=2)
+    assert set(bounds_of(build_active(cfg))) == {"local", "central"}
+
+
+@pytest.mark.parametrize("method", [name for name, method in METHODS.items() if method.alone])
+def test_nothing_protects_or_is_open_where_nothing_is_sent(method: str) -> None:
+    pooled = [POOLED] if METHODS[method].pools else []
+    assert protections(RunConfig(method=method)) == ([], pooled)
+    with pytest.raises(ConfigError, match="nothing that depends on labels leaves"):
+        RunConfig(method=method, label_privacy="laplace")
+
+
+def test_central_is_refused_between_machines() -> None:
+    with pytest.raises(ConfigError, match="central needs all columns in one place"):
+        run_config({"method": "central"}, simulation=False)
+    assert run_config({"method": "central"}, simulation=True).method == "central"
+    assert run_config({"method": "local"}, simulation=False).method == "local"
+
+
+def test_methods_that_do_not_blind_say_so() -> None:
+    for method in ("splitnn", "fedbcd", "c_vfl", "vafl"):
+        assert not RunConfig(method=method).blinded
+        with pytest.raises(ConfigError, match="needs each party's own answer"):
+            RunConfig(method=method, blinding="pairwise")
+    assert RunConfig(method="agg_vfl").blinded
+
+
+def test_shared_labels_are_said_aloud(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "run"
+    assert run([*TINY, "--method", "c_vfl", "--share-labels", "--out", str(out)]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    for sentence in (GIVEN, SHARED):
+        assert sentence in result_of(out)["unprotected"]
+        assert f"UNPROTECTED: {sentence}" in told
+    assert "compression error: " in told
+    assert READABLE not in result_of(out)["unprotected"]
+    assert 0 < result_of(out)["figures"]["compression_error"] < 0.001
+    noised = RunConfig(method="c_vfl", share_labels=True, label_privacy="alibi")
+    assert not {GIVEN, READABLE} & set(protections(noised)[1])
+
+
+def test_given_labels_are_said_aloud(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "run"
+    assert run([*TINY, "--method", "fdml", "--out", str(out)]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert f"UNPROTECTED: {GIVEN}" in told
+    assert GIVEN in result_of(out)["unprotected"]
+    assert READABLE not in result_of(out)["unprotected"]
+    noised = RunConfig(method="fdml", label_privacy="laplace")
+    assert not {GIVEN, READABLE} & set(protections(noised)[1])
+
+
+def test_shared_labels_need_a_top_model_of_this_package() -> None:
+    own = "tests.helpers.networks:own_dropout,mlp,mlp,mlp"
+    cfg = RunConfig(method="c_vfl", share_labels=True, models=own)
+    with pytest.raises(ConfigError, match="must be one of this package's"):
+        build_active(cfg)
+    build_active(replace(cfg, share_labels=False))
+
+
+def test_labels_are_taken_only_by_parties_that_expect_them() -> None:
+    """An active party that shares, and passive ones that were told otherwise."""
+    cfg = configured("c_vfl")
+    active = build_active(replace(cfg, share_labels=True))
+    with pytest.raises(PartyError, match="labels arrived, and share-labels is off"):
+        run_local(active, [build_passive(cfg, k) for k in range(3)])
+
+
+@pytest.mark.parametrize("alias", ALIASES)
+def test_aliases_are_the_same_method(alias: str) -> None:
+    cfg = RunConfig(method=alias)
+    assert cfg == RunConfig(method=ALIASES[alias])
+    assert cfg.to_mapping()["method"] == ALIASES[alias]
+
+
+def test_one_model_makes_a_table_of_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The networks of all parties are shown, and the one accuracy; and a report can be made."""
+    out = tmp_path / "run"
+    assert run([*TINY, "--method", "pyvertical", "--bounds", "off", "--out", str(out)]) == 0
+    told = capsys.readouterr().out
+    assert "splitnn on digits" in told
+    assert all(name in told for name in ("active", "party-1", "party-2", "party-3"))
+    assert told.count("%") == 2 + 1 + 1  # two evaluations, the test, and the slowest exchanges'
+    assert set(result_of(out)["test_accuracy"]) == {"active"}
+    assert report([str(out)]) == 0
+    assert result_of(out)["figures"] == {}
+    assert "party-3" in (out / "report.html").read_text()

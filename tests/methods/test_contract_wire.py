@@ -1,0 +1,244 @@
+"""What a run's messages hold, and what they never hold: the method's **Learns**."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from flwr.common import FitIns, FitRes
+
+from strategies.c_vfl import CVFL
+from tests.helpers.contract import CARRIERS, CASES, EPOCHS, IN_TURNS, Run, finished, method_of
+from vfl_flower.common.codec import Array, from_parameters
+from vfl_flower.crypto.fixed_point import encode_ring
+from vfl_flower.data.datasets import DATASETS
+from vfl_flower.data.partition.shares import take
+from vfl_flower.data.party_data import all_columns, columns_of, features_of, labels_of, shares_of
+
+pytestmark = pytest.mark.parametrize("method", [c for c in CASES if not method_of(c).alone])
+on_each_carrier = pytest.mark.parametrize("carrier", CARRIERS)
+
+READS_LABELS = dict.fromkeys(("easter", "vfedmh", "agg_vfl"), "update")
+"""The phase from whose array a party reads the batch's labels, for methods that admit it."""
+
+TELLS_CLASSES_APART = dict.fromkeys(
+    ("splitnn", "fedbcd", "c_vfl", "vafl", "vafl in turns", "splitnn of labels only"), "update"
+)
+"""The phase whose rows are alike for rows of one class."""
+
+EXCHANGES = {"easter": (2, 2), "vfedmh": (2, 2), "pravfed": (2, 1), "adptvfedconv": (2, 1)}
+"""Exchanges for a batch in training and in evaluation, where it is not one."""
+
+ONCE = {"pravfed", "adptvfedconv"}
+"""Methods whose parties embed all rows once, and not a batch at a time."""
+
+GIVES_ONCE = {"pravfed", "fdml"}
+"""Methods that give the labels of all training rows away at once."""
+
+
+def parts_shown(method: str) -> list[str]:
+    """Return whose rows evaluations show the passive parties, in order."""
+    return ["validation"] * (1 if method in ONCE else EPOCHS) + ["test"]
+
+
+def of_labels(array: Array) -> bool:
+    """Tell whether an array holds labels as they travel."""
+    return array.dtype == np.uint8 and array.ndim == 1 and array.max() < 10
+
+
+def columns_in(array: Array) -> set[bytes]:
+    """Return each column of an array, as float64 bytes and only where it says something."""
+    if array.ndim == 0 or len(array) < 2:
+        return set()
+    table = array.reshape(len(array), -1).astype(np.float64)
+    return {c.tobytes() for c in table.T if len(np.unique(c)) > 1}
+
+
+def secrets_of(run: Run, place: int, rows: Array) -> set[bytes]:
+    """Return a party's columns of some rows in every form in which they could slip out."""
+    cfg = run.active.cfg
+    if cfg.blank(place):
+        return set()
+    x = columns_of(cfg, place)
+    pixels = take(features_of(cfg), shares_of(cfg)[place])
+    words = encode_ring(x, 3)
+    return columns_in(x.numpy()[rows]) | columns_in(pixels[rows]) | columns_in(words[rows])
+
+
+def batches_asked(run: Run, k: int) -> list[Array]:
+    """Return the rows of every batch and evaluation that a party is asked for, from the wire."""
+    return [rows for _, rows in run.asked_rows(k)]
+
+
+def batches_of_all(run: Run) -> list[Array]:
+    """Return the rows of every batch and evaluation that anybody is asked for, each once."""
+    asked = [rows for k in range(len(run.taps)) for rows in batches_asked(run, k)]
+    return list({rows.tobytes(): rows for rows in asked}.values())
+
+
+def replies_of(run: Run, k: int) -> list[Array]:
+    """Return what left a party, and what compressed replies are read as."""
+    found = run.taps[k].replies()
+    if isinstance(run.active, CVFL):
+        asked = (batches_asked(run, k), [r for r in map(arrays_of, run.taps[k].sent) if r])
+        for rows, reply in zip(*asked, strict=True):
+            message = reply[: len(run.active.compression.layout(1))]
+            found.append(run.active.compression.restore(message, len(rows)).numpy())
+    return found
+
+
+def arrays_of(sent: tuple[FitIns, FitRes]) -> list[Array]:
+    return from_parameters(sent[1].parameters)
+
+
+@on_each_carrier
+def test_no_columns_leave_a_party(method: str, carrier: str) -> None:
+    run = finished(method, carrier)
+    least = 10 / len(run.taps) if method in IN_TURNS else 10
+    for place in range(1, run.active.parties):
+        batches = batches_asked(run, place - 1)
+        assert len(batches) > least or method in ONCE
+        secrets = set().union(*(secrets_of(run, place, rows) for rows in batches))
+        assert len(secrets) > 100
+        sent = set().union(*map(columns_in, replies_of(run, place - 1)))
+        assert len(sent) > 10
+        assert not secrets & sent
+
+
+@on_each_carrier
+def test_neither_labels_nor_columns_leave_the_active_party(method: str, carrier: str) -> None:
+    run = finished(method, carrier)
+    y = labels_of(run.active.cfg).numpy()
+    secrets: set[bytes] = set()
+    for rows in batches_of_all(run):
+        secrets |= columns_in(y[rows]) | columns_in(np.eye(10)[y[rows]])
+        secrets |= secrets_of(run, 0, rows)
+    labels = {column for rows in batches_of_all(run) for column in columns_in(y[rows])}
+    for tap in run.taps:
+        sent = set().union(*(columns_in(a) for _, arrays in tap.requests() for a in arrays))
+        assert len(sent) > 10
+        given = labels if run.active.cfg.labels_given else set()
+        assert secrets & sent <= given
+        assert bool(secrets & sent) == run.active.cfg.labels_given  # as Learns says
+
+
+def test_the_two_tests_above_can_see(method: str) -> None:
+    """A leaked column is found in an array whatever stands beside it."""
+    run = finished(method, "local")
+    rows = batches_asked(run, 0)[0]
+    x = columns_of(run.active.cfg, 1).numpy()[rows].reshape(len(rows), -1)
+    noise = np.random.default_rng(0).normal(size=(len(rows), 3)).astype(np.float32)
+    assert columns_in(np.hstack([noise, x[:, 3:5]])) & secrets_of(run, 1, rows)
+    assert not columns_in(noise) & secrets_of(run, 1, rows)
+
+
+@on_each_carrier
+def test_residuals_tell_the_labels(method: str, carrier: str) -> None:
+    """As the header admits: the residual's smallest entry of a row is at the row's class."""
+    if method not in READS_LABELS:
+        pytest.skip("its residuals are no logits'")
+    run = finished(method, carrier)
+    y = labels_of(run.active.cfg).numpy()
+    rows = run.batches()
+    for tap in run.taps:
+        read = [a[0].argmin(1) for phase, a in tap.requests() if phase == READS_LABELS[method]]
+        assert len(rows) == len(read) == EPOCHS * 7
+        assert np.array_equal(np.concatenate(read), y[np.concatenate(rows)])
+
+
+def test_gradients_of_embeddings_tell_classes_apart(method: str) -> None:
+    """As the header admits: who knows some rows' classes knows those of the rows like them."""
+    if method not in TELLS_CLASSES_APART:
+        pytest.skip("no gradients of embeddings go down")
+    run = finished(method, "local")
+    y = labels_of(run.active.cfg).numpy()
+    phase = TELLS_CLASSES_APART[method]
+    for k, tap in enumerate(run.taps):
+        last = [a[0] for p, a in tap.requests() if p == phase][-3]
+        rows, directions = run.batches(k)[-3], last / np.linalg.norm(last, axis=1, keepdims=True)
+        alike = directions @ directions.T - 2 * np.eye(len(rows))
+        assert (y[rows[alike.argmax(1)]] == y[rows]).mean() > 0.8  # a tenth by chance
+
+
+def test_given_labels_are_those_of_the_batch_or_of_all_rows(method: str) -> None:
+    """As published, and as loudly said."""
+    run = finished(method, "local")
+    if not run.active.cfg.labels_given:
+        pytest.skip("no labels are given away")
+    y = labels_of(run.active.cfg).numpy()
+    rows = [run.active.rows["train"]] if method in GIVES_ONCE else run.batches()
+    for tap in run.taps:
+        given = [a for _, arrays in tap.requests() for a in arrays if of_labels(a)]
+        assert len(given) == len(rows)
+        assert all(map(np.array_equal, given, [y[each] for each in rows]))
+
+
+def test_embeddings_leave_as_masked_words(method: str) -> None:
+    """Uploads of a blinded run are ring words that look uniform, the sum excepted."""
+    if not method_of(method).blinds:
+        pytest.skip("the method does not blind")
+    run = finished(method, "local")
+    words = [a for tap in run.taps for a in tap.replies() if a.dtype == np.uint32]
+    assert words
+    high_bits = np.concatenate([w.ravel() for w in words]) >> 28
+    counts = np.bincount(high_bits, minlength=16) / high_bits.size
+    assert np.abs(counts - 1 / 16).max() < 0.005
+
+
+def test_all_parties_are_asked_the_same_or_each_in_its_turn(method: str) -> None:
+    """In turns, every K batches are another party's each."""
+    run = finished(method, "local")
+    parties = range(len(run.taps))
+    if method in IN_TURNS:
+        asked, _ = run.phases()
+        turns = {n: k for k in parties for n, phase, _ in run.taps[k].numbered() if phase in asked}
+        order = [turns[n] for n in sorted(turns)]
+        assert len(order) == sum(len(run.batches(k)) for k in parties) == EPOCHS * 7
+        assert all(sorted(order[n : n + 3]) == [0, 1, 2] for n in range(0, len(order) - 2, 3))
+        return
+    first, *others = ([rows for _, rows in run.asked_rows(k)] for k in parties)
+    for other in others:
+        assert len(first) == len(other)
+        assert all(map(np.array_equal, first, other))
+
+
+def test_rows_are_each_asked_once_an_epoch(method: str) -> None:
+    """Batches travel as int32, and cover the training rows."""
+    run = finished(method, "local")
+    asked = run.batches()
+    each = 1 if method in ONCE else 7
+    assert len(asked) == (1 if method in ONCE else EPOCHS * 7)
+    for epoch in range(len(asked) // each):
+        rows = np.concatenate(asked[epoch * each : (epoch + 1) * each])
+        assert np.array_equal(np.sort(rows), np.sort(run.active.rows["train"]))
+
+
+def test_exchanges_are_counted_without_gaps(method: str) -> None:
+    run = finished(method, "local")
+    numbers = [[ins.config["exchange"] for ins, _ in tap.sent] for tap in run.taps]
+    if method in IN_TURNS:
+        assert all(each == sorted(each) for each in numbers)
+        numbers = [sorted(set().union(*numbers))]  # of all parties together
+    for each in numbers:
+        assert each == list(range(1, run.active.exchange + 1))
+    assert run.active.ledger.exchanges.total() == run.active.exchange
+    training, evaluation = EXCHANGES.get(method, (1, 1))
+    assert run.active.ledger.exchanges["training"] == training * len(run.batches())
+    assert run.active.ledger.exchanges["evaluation"] == evaluation * len(parts_shown(method))
+
+
+def test_evaluation_uses_held_out_rows(method: str) -> None:
+    run = finished(method, "local")
+    for rows, part in zip(run.evaluations(), parts_shown(method), strict=True):
+        assert np.array_equal(rows, run.active.rows[part])
+        assert not set(rows.tolist()) & set(run.active.rows["train"].tolist())
+
+
+def test_columns_differ_between_parties(method: str) -> None:
+    """Together the parties hold all columns, and none holds another's."""
+    cfg = finished(method, "local").active.cfg
+    holding = [place for place in range(cfg.parties) if not cfg.blank(place)]
+    strips = [columns_of(cfg, place).shape for place in holding]
+    assert sum(math.prod(shape[1:]) for shape in strips) == all_columns(cfg)[0].numel()
+    assert len(labels_of(cfg)) == strips[0][0] == DATASETS["digits"].features(None, True).shape[0]  # type: ignore[arg-type]
+    assert not torch.equal(columns_of(cfg, holding[0]), columns_of(cfg, holding[1]))

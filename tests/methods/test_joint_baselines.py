@@ -1,0 +1,137 @@
+"""The baselines equal their joint autograd programs, bit for bit."""
+
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from tests.helpers.networks import register
+from tests.helpers.reference import Step, joint
+from tests.helpers.reference_split import (
+    Vafl,
+    alone_step,
+    logits_step,
+    several_steps,
+    splitnn_step,
+    splitnn_step_after,
+)
+from tests.methods.test_joint_reference import FIFTY, STEPS, assert_equal, distributed
+from vfl_flower.algorithms.compression import compression_of
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.learning.losses import LOSSES
+
+Knobs = dict[str, str | int | bool]
+
+CASES: dict[str, Knobs] = {
+    "splitnn": {"method": "splitnn"},
+    "splitnn after": {"method": "splitnn", "top_gradient": "after"},
+    "fedbcd": {"method": "fedbcd"},
+    "fedbcd in two steps": {"method": "fedbcd", "local_steps": 2},
+    "c_vfl": {"method": "c_vfl"},
+    "c_vfl in three bits": {"method": "c_vfl", "compression": "quantize:3", "local_steps": 2},
+    "c_vfl top-k": {"method": "c_vfl", "compression": "topk:0.3", "local_steps": 3},
+    "c_vfl as published": {"method": "c_vfl", "share_labels": True, "local_steps": 3},
+    "vafl": {"method": "vafl"},
+    "vafl in turns": {"method": "vafl", "vafl_mode": "asynchronous"},
+    "agg_vfl": {"method": "agg_vfl"},
+    "agg_vfl bare": {"method": "agg_vfl", "blinding": "none"},
+    "fdml": {"method": "fdml"},
+    "fdml bare": {"method": "fdml", "blinding": "none"},
+    "local": {"method": "local"},
+    "central": {"method": "central"},
+    "splitnn of labels only": {"method": "splitnn", "active_columns": "none"},
+    "splitnn after, of labels only": {
+        "method": "splitnn",
+        "active_columns": "none",
+        "top_gradient": "after",
+    },
+    "c_vfl of labels only": {"method": "c_vfl", "active_columns": "none"},
+    "c_vfl as published, of labels only": {
+        "method": "c_vfl",
+        "active_columns": "none",
+        "share_labels": True,
+    },
+    **{
+        f"{method} of labels only": {"method": method, "active_columns": "none"}
+        for method in ("fedbcd", "vafl", "agg_vfl", "fdml")
+    },
+    "vafl in turns, of labels only": {
+        "method": "vafl",
+        "active_columns": "none",
+        "vafl_mode": "asynchronous",
+    },
+}
+
+
+def step_of(cfg: RunConfig) -> Step:
+    """Return the joint program of a configuration."""
+    compression = cfg.compressed
+    in_several_steps = partial(
+        several_steps,
+        compression=compression_of(compression, cfg.embedding_dim),
+        steps=cfg.local_steps,
+        shared=cfg.labels_shared,
+    )
+    steps: dict[str, Step] = {
+        "splitnn": splitnn_step_after if cfg.top_gradient == "after" else splitnn_step,
+        "fedbcd": in_several_steps,
+        "c_vfl": in_several_steps,
+        "vafl": Vafl(cfg),
+        "agg_vfl": partial(logits_step, rounded=cfg.blinded, divisor=1),
+        "fdml": partial(logits_step, rounded=cfg.blinded, divisor=cfg.holders),
+        "local": alone_step,
+        "central": alone_step,
+    }
+    return steps[cfg.method]
+
+
+def configured(case: str, **changes: str | int) -> RunConfig:
+    return replace(FIFTY, **(CASES[case] | changes))  # type: ignore[arg-type]
+
+
+def assert_joint(cfg: RunConfig) -> None:
+    theirs = joint(cfg, LOSSES[cfg.loss or "cross-entropy"], STEPS, step_of(cfg))
+    assert_equal(distributed(cfg), theirs)
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "momentum", "adagrad", "adam"])
+@pytest.mark.parametrize("case", CASES)
+def test_optimizers(case: str, optimizer: str) -> None:
+    assert_joint(configured(case, optimizers=optimizer))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_mixed_networks_schedule_and_loss(case: str) -> None:
+    changes = {"models": "mixed", "schedule": "cosine", "loss": "binary-cross-entropy"}
+    assert_joint(configured(case, **changes))
+
+
+@pytest.mark.parametrize("case", ["splitnn", "splitnn after", "vafl", "agg_vfl", "fdml", "central"])
+def test_networks_with_dropout_and_batch_statistics(
+    case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    register(monkeypatch)
+    assert_joint(configured(case, models="own-dropout"))
+
+
+def test_fedbcd_is_splitnn_where_every_step_is_an_exchange() -> None:
+    assert_equal(
+        distributed(configured("fedbcd", local_steps=1)), distributed(configured("splitnn"))
+    )
+
+
+@pytest.mark.parametrize("steps", [1, 3])
+def test_c_vfl_is_fedbcd_where_nothing_is_compressed(steps: int) -> None:
+    plain = configured("fedbcd", local_steps=steps)
+    same = configured("c_vfl", compression="none", local_steps=steps)
+    assert_equal(distributed(same), distributed(plain))
+
+
+def test_as_published_is_splitnn_too_for_one_step() -> None:
+    """At the first of the Q steps <g_k, h_k(x_k)> and the loss itself have the same gradient."""
+    knobs: Knobs = {"compression": "none", "local_steps": 1, "share_labels": True}
+    published = configured("c_vfl", **knobs)
+    ours, theirs = distributed(published), distributed(configured("splitnn"))
+    for a, b in zip(ours, theirs, strict=True):
+        for p, q in zip(a.net.parameters(), b.net.parameters(), strict=True):
+            assert p.allclose(q, atol=1e-4)

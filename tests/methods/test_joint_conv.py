@@ -1,0 +1,53 @@
+"""AdptVFedConv against its joint reference: equal parameters after all three stages."""
+
+from typing import Any
+
+import pytest
+
+from tests.helpers.contract import carry, differing, passive_parties
+from tests.helpers.reference_conv import joint_adptvfedconv
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.workflows.build_parties import build_active, build_passive
+
+TINY: dict[str, Any] = {
+    "method": "adptvfedconv",
+    "models": "tests.helpers.networks:TinyChain",
+    "cut": "two",
+    "optimizers": "adam",
+    "pretrain_epochs": 2,
+    "local_epochs": 3,
+    "epochs": 2,
+    "batch_size": 200,
+    "train_rows": 500,
+    "eval_batch_size": 500,
+}
+CASES: dict[str, dict[str, Any]] = {
+    "as published": {},
+    "an earlier cut": {"cut": "one"},
+    "no transfer": {"model_transfer": False},
+    "zero padding": {"padding": "zeros"},
+    "three views": {"views": 3},
+    "torch's dropout": {"models": "tests.helpers.networks:DroppingChain"},
+    "vgg": {"models": "vgg16_bn", "cut": "2C+1M", "width": 0.05, "local_epochs": 1, "epochs": 1},
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("carrier", ["local", "amnesia"])
+def test_equals_the_joint_program(case: str, carrier: str) -> None:
+    cfg = RunConfig(**(TINY | CASES[case]))
+    active = build_active(cfg)
+    parties = passive_parties(carrier, lambda k: build_passive(cfg, k))
+    carry(carrier, active, parties.clients)
+    reference = [dict(member.net.state_dict()) for member in joint_adptvfedconv(cfg)]
+    assert differing([dict(active.net.state_dict()), *parties.weights()], reference) == []
+
+
+def test_the_reference_can_differ() -> None:
+    """Another rate at one party shows in its weights, and in the classifier of its maps."""
+    reference = [
+        [dict(member.net.state_dict()) for member in joint_adptvfedconv(cfg)]
+        for cfg in (RunConfig(**TINY), RunConfig(**TINY, decoder_rate=0.002))
+    ]
+    places = {each.split(":")[0] for each in differing(*reference)}
+    assert places == set("0123")

@@ -1,0 +1,199 @@
+"""VIM's methods equal their joint programs, bit for bit, and do as their headers say."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from tests.helpers.contract import finished
+from tests.helpers.networks import register
+from tests.helpers.reference import joint
+from tests.helpers.reference_vim import Vim, VimAdmm, VimAdmmJ
+from tests.methods.test_joint_reference import FIFTY, STEPS, assert_equal, distributed
+from vfl_flower.common.errors import ConfigError, NetworkError
+from vfl_flower.config.registry import METHODS
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.data.party_data import labels_of
+from vfl_flower.learning.batching import asked, drawn
+from vfl_flower.learning.losses import LOSSES
+from vfl_flower.transport.local import run_local
+from vfl_flower.workflows.build_parties import build_active, build_passive
+
+VIM = replace(FIFTY, method="vimadmm", local_steps=3)
+VIM_J = replace(VIM, method="vimadmm_j")
+ADMM = [name for name, method in METHODS.items() if method.admm]
+
+both = pytest.mark.parametrize("cfg", [VIM, VIM_J], ids=["vimadmm", "vimadmm_j"])
+
+
+def assert_joint(cfg: RunConfig) -> None:
+    step: Vim = VimAdmmJ(rounded=cfg.blinded) if cfg.method == "vimadmm_j" else VimAdmm()
+    assert_equal(distributed(cfg), joint(cfg, LOSSES["cross-entropy"], STEPS, step))  # type: ignore[arg-type]
+
+
+@both
+@pytest.mark.parametrize("optimizer", ["sgd", "momentum", "adagrad", "adam"])
+def test_optimizers(optimizer: str, cfg: RunConfig) -> None:
+    assert_joint(replace(cfg, optimizers=optimizer))
+
+
+def test_logits_in_the_clear() -> None:
+    assert_joint(replace(VIM_J, blinding="none"))
+
+
+CHANGES: list[dict[str, Any]] = [{"rho": 0.1}, {"beta": 0.2}, {"head_rate": 0.01}]
+
+
+@both
+@pytest.mark.parametrize("changes", CHANGES, ids=str)
+def test_knobs(changes: dict[str, Any], cfg: RunConfig) -> None:
+    changed = replace(cfg, **changes)
+    assert_joint(changed)
+    with pytest.raises(AssertionError):  # the knob acts
+        assert_equal(distributed(changed), distributed(cfg))
+
+
+@pytest.mark.parametrize("changes", [{}, {"head_rate": 0.5}], ids=str)
+def test_ridge_heads(changes: dict[str, Any]) -> None:
+    changed = replace(VIM, heads="ridge", **changes)
+    assert_joint(changed)
+    with pytest.raises(AssertionError):
+        assert_equal(distributed(changed), distributed(VIM))
+
+
+@pytest.mark.parametrize("layers", [2, 3])
+def test_deep_heads(layers: int) -> None:
+    assert_joint(replace(VIM, top_layers=layers))
+
+
+@both
+@pytest.mark.parametrize("tau", [1, 5])
+def test_mixed_networks_and_a_schedule(tau: int, cfg: RunConfig) -> None:
+    assert_joint(replace(cfg, models="mixed", schedule="cosine", local_steps=tau))
+
+
+@both
+def test_dropout_and_batch_statistics(cfg: RunConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    register(monkeypatch)
+    assert_joint(replace(cfg, models="own-dropout"))
+
+
+@both
+def test_an_active_party_with_labels_only(cfg: RunConfig) -> None:
+    assert_joint(replace(cfg, active_columns="none"))
+
+
+@both
+@pytest.mark.parametrize("share", [0.5, 0.1])
+def test_rounds_of_some_parties(cfg: RunConfig, share: float) -> None:
+    some = replace(cfg, participation=share, blinding="none" if cfg.blinded else "auto")
+    assert_joint(some)
+    with pytest.raises(AssertionError):
+        assert_equal(distributed(some), distributed(replace(some, participation=1.0)))
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_head_that_is_no_module_is_refused(place: int) -> None:
+    models = ["mlp"] * 4
+    models[place] = "tests.methods.test_joint_vim:Method"
+    cfg = replace(VIM_J, models=",".join(models))
+    with pytest.raises(NetworkError, match="trains `decide` as a head"):
+        build_passive(cfg, 0) if place else build_active(cfg)
+
+
+class Method(torch.nn.Module):
+    """Decides by a method."""
+
+    def __init__(self, shape: tuple[int, ...], width: int, classes: int) -> None:
+        super().__init__()
+        self.embed = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.LazyLinear(width))
+        self.last = torch.nn.Linear(width, classes)
+
+    def decide(self, embedding: torch.Tensor) -> torch.Tensor:
+        logits: torch.Tensor = self.last(embedding)
+        return logits
+
+
+@both
+def test_turns_are_vafl_s_alone(cfg: RunConfig) -> None:
+    """What another method's knob says changes nothing, as with all others."""
+    turns = replace(cfg, vafl_mode="asynchronous")
+    assert list(asked(turns, 0)) == [0, 1, 2]
+    assert_equal(distributed(turns), distributed(cfg))
+
+
+def test_parties_are_drawn_alike_often() -> None:
+    cfg = RunConfig(method="vimadmm", parties=11, participation=0.3)
+    drawings = [drawn(cfg, step) for step in range(500)]
+    assert all(len({*each}) == len(each) == 3 and list(each) == sorted(each) for each in drawings)
+    counts = np.bincount(np.concatenate(drawings), minlength=10)
+    assert abs(counts - 150).max() < 50
+    assert len(drawn(replace(cfg, participation=0.01), 0)) == 1
+
+
+def test_what_cannot_be_solved_or_summed_is_refused() -> None:
+    for changes, message in (
+        ({"method": "easter", "participation": 0.5}, "easter asks everybody"),
+        ({"method": "vimadmm_j", "participation": 0.5}, "masks cancel in the sum over all"),
+        ({"method": "vimadmm", "heads": "ridge", "top_layers": 2}, "linear heads"),
+        ({"method": "vimadmm", "heads": "ridge", "beta": 0.0}, "positive beta"),
+        ({"method": "vimadmm_j", "heads": "ridge"}, "vimadmm's linear heads"),
+        ({"method": "linear_admm", "top_layers": 2}, "linear_admm has linear networks"),
+        ({"method": "vimadmm", "local_steps": 0}, "local-steps must be at least 1"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            RunConfig(**changes)
+
+
+@both
+def test_the_short_form_is_the_paper_s(cfg: RunConfig) -> None:
+    """By lambda and s_k or by v: the same parameters, up to rounding, after some rounds."""
+    cfg = replace(cfg, blinding="none" if cfg.method == "vimadmm_j" else "auto", optimizers="sgd")
+    program = VimAdmmJ if cfg.method == "vimadmm_j" else VimAdmm
+    ours, theirs = (
+        joint(cfg, LOSSES["cross-entropy"], 10, program(paper=paper, rounded=False))
+        for paper in (False, True)
+    )
+    start = joint(cfg, LOSSES["cross-entropy"], 0, program())
+    for a, b, c in zip(ours, theirs, start, strict=True):
+        p, q, r = (nn_vector(each.net.embed) for each in (a, b, c))  # type: ignore[arg-type]
+        assert torch.allclose(p, q, rtol=0, atol=1e-5)
+        assert not torch.allclose(p, r, rtol=0, atol=1e-3)
+
+
+def nn_vector(net: torch.nn.Module) -> torch.Tensor:
+    return torch.nn.utils.parameters_to_vector(net.parameters()).detach()
+
+
+@pytest.mark.parametrize("method", ADMM)
+def test_every_v_in_turn_tells_the_labels(method: str) -> None:
+    """With lambda before a round known, v tells the new one, whose least entry is the class's."""
+    run = finished(method, "local")
+    y = labels_of(run.active.cfg).numpy()
+    duals = torch.zeros(len(y), 10)
+    told = [arrays[0] for phase, arrays in run.taps[1].requests() if phase == "update"]
+    assert len(told) == 14
+    right = []
+    for rows, v in zip(run.batches(), told, strict=True):
+        duals[rows] = (torch.from_numpy(v.copy()) + duals[rows]) / 2
+        right.append(duals[rows].argmin(1).numpy() == y[rows])
+    assert all(each.mean() > 0.99 for each in right)
+
+
+@pytest.mark.parametrize("method", ADMM)
+def test_another_loss_is_refused(method: str) -> None:
+    with pytest.raises(ConfigError, match="solves for the cross-entropy's minimum"):
+        RunConfig(method=method, loss="binary-cross-entropy")
+    assert RunConfig(method=method, loss="cross-entropy").loss
+
+
+@both
+def test_duals_are_those_of_training_rows(cfg: RunConfig) -> None:
+    cfg = replace(cfg, epochs=1, batch_size=200)
+    active = build_active(cfg)
+    run_local(active, [build_passive(cfg, k) for k in range(cfg.parties - 1)])
+    assert "duals" in active.durable()
+    seen = active.duals.values.abs().sum(1) > 0  # type: ignore[attr-defined]
+    assert torch.equal(seen.nonzero().ravel(), torch.from_numpy(active.rows["train"]).sort()[0])

@@ -1,0 +1,203 @@
+"""The roll call: who is missing, who is double, who disagrees, and what the error says."""
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import NoReturn
+
+import pytest
+from flwr.app import RecordDict
+from flwr.client import Client
+from flwr.common import Code, GetPropertiesIns, GetPropertiesRes, Scalar, Status
+from flwr.server import SimpleClientManager
+
+from vfl_flower.common.errors import DataError, RosterError
+from vfl_flower.protocol.roster import Roster, roll_call
+from vfl_flower.transport.endpoint import RebuiltEndpoint
+from vfl_flower.transport.local import LocalProxy
+
+FACTS: dict[str, Scalar] = {
+    "rows": 100,
+    "embedding_dim": 8,
+    "protocol_version": 1,
+    "code": "0123456789abcdef",
+    "folder": "/active/folder",
+}
+
+
+class Fake(Client):
+    """Answers the roll call with given properties, or does what `answer` does."""
+
+    def __init__(self, answer: Mapping[str, Scalar] | Callable[[], Mapping[str, Scalar]]) -> None:
+        self.answer = answer
+
+    def get_properties(self, ins: GetPropertiesIns) -> GetPropertiesRes:
+        answer = self.answer() if callable(self.answer) else self.answer
+        return GetPropertiesRes(Status(Code.OK, ""), dict(answer))
+
+
+def properties(index: int, **changes: Scalar) -> dict[str, Scalar]:
+    return {"index": index, **FACTS, "folder": "/party/folder", **changes}
+
+
+def manager_of(*clients: Client) -> SimpleClientManager:
+    manager = SimpleClientManager()
+    for number, client in enumerate(clients):
+        manager.register(LocalProxy(f"node-{number}", client))
+    return manager
+
+
+def call(*clients: Client, size: int = 3, timeout: float = 0.5) -> Roster:
+    return roll_call(manager_of(*clients), size, FACTS, timeout)
+
+
+def error_of(*clients: Client, size: int = 3, timeout: float = 0.5) -> str:
+    with pytest.raises(RosterError) as caught:
+        call(*clients, size=size, timeout=timeout)
+    text = str(caught.value)
+    assert len(text.splitlines()) == 1
+    return text
+
+
+def test_order_is_the_declared_index() -> None:
+    roster = call(*(Fake(properties(k)) for k in (2, 0, 1)))
+    cids = [(k, name, proxy.cid) for k, name, proxy in roster]
+    assert cids == [(0, "party-1", "node-1"), (1, "party-2", "node-2"), (2, "party-3", "node-0")]
+
+
+def test_missing_parties_are_named_with_the_hint() -> None:
+    started = time.monotonic()
+    text = error_of(Fake(properties(1)))
+    assert 0.4 < time.monotonic() - started < 5
+    assert "party-1, party-3" in text
+    assert "party-2" not in text
+    assert "num-supernodes=3" in text
+    assert "0.5 s" in text
+
+
+def test_nobody_at_all() -> None:
+    text = error_of(timeout=0.3)
+    assert "party-1, party-2, party-3" in text
+
+
+def test_slow_but_present_party_is_not_called_missing() -> None:
+    """Waiting for a missing party must not eat the time in which the others may answer."""
+
+    def slowly(index: int) -> Callable[[], dict[str, Scalar]]:
+        def answer() -> dict[str, Scalar]:
+            time.sleep(0.5)
+            return properties(index)
+
+        return answer
+
+    text = error_of(Fake(slowly(0)), Fake(slowly(1)), timeout=1.0)
+    assert "party-3" in text
+    assert "party-1" not in text
+
+
+def test_party_that_comes_late_but_in_time() -> None:
+    manager = manager_of(Fake(properties(0)))
+    late = threading.Timer(0.3, manager.register, [LocalProxy("late", Fake(properties(1)))])
+    late.start()
+    roster = roll_call(manager, 2, FACTS, 10)
+    late.join()
+    assert [proxy.cid for _, _, proxy in roster] == ["node-0", "late"]
+
+
+def test_two_claim_one_index() -> None:
+    text = error_of(*(Fake(properties(k)) for k in (0, 1, 1)))
+    assert "two parties" in text
+    assert "party-2" in text
+    assert "partition-id" in text
+
+
+@pytest.mark.parametrize("index", [3, -1])
+def test_index_outside_the_roster(index: int) -> None:
+    clients = [Fake(properties(k)) for k in (0, 1, 2, index)]
+    text = error_of(*clients)
+    assert f"party-{index + 1}" in text
+    assert "3 passive parties" in text
+
+
+def test_one_too_many_is_told_so_even_if_it_could_not_be_built() -> None:
+    strange = properties(3, error="ConfigError", message="there is no party-4")
+    text = error_of(*(Fake(properties(k)) for k in range(3)), Fake(strange))
+    assert text.startswith("party-4 is here, but the run has 3 passive parties")
+
+
+@pytest.mark.parametrize(
+    ("fact", "theirs"), [("rows", 99), ("embedding_dim", 16), ("protocol_version", 2)]
+)
+def test_disagreement_names_party_and_both_values(fact: str, theirs: int) -> None:
+    text = error_of(*(Fake(properties(k, **({fact: theirs} if k == 1 else {}))) for k in range(3)))
+    assert text.startswith("party-2 ")
+    for part in (fact, str(theirs), str(FACTS[fact])):
+        assert part in text
+
+
+def test_other_code_names_both_folders() -> None:
+    text = error_of(*(Fake(properties(k, **({"code": "f" * 16} if k else {}))) for k in range(3)))
+    for part in ("code", "f" * 16, str(FACTS["code"]), "/active/folder", "/party/folder"):
+        assert part in text
+
+
+def test_other_folder_alone_is_no_disagreement() -> None:
+    assert len(call(*(Fake(properties(k, folder=f"/copy/{k}")) for k in range(3)))) == 3
+
+
+def test_party_that_hangs_is_missing() -> None:
+    """The others are not held up by it, and it is named."""
+    release = threading.Event()
+
+    def hang() -> dict[str, Scalar]:
+        release.wait(30)
+        return properties(2)
+
+    started = time.monotonic()
+    try:
+        text = error_of(Fake(properties(0)), Fake(properties(1)), Fake(hang), timeout=0.6)
+        assert time.monotonic() - started < 5
+    finally:
+        release.set()
+    assert "party-3" in text
+    assert "party-1" not in text
+
+
+def test_party_that_cannot_be_built_says_why() -> None:
+    def build() -> NoReturn:
+        raise DataError("column 3 holds NaN; clean it")
+
+    broken = RebuiltEndpoint(build, 1, RecordDict())
+    text = error_of(Fake(properties(0)), broken, Fake(properties(2)))
+    assert text.startswith("party-2")
+    assert "column 3 holds NaN; clean it" in text
+
+
+def test_party_that_breaks_while_built_keeps_its_data_to_itself() -> None:
+    """What is not one of our own errors may quote data: the name travels, the text does not."""
+
+    def build() -> NoReturn:
+        raise ValueError("could not convert 'secret cell' to float")
+
+    broken = RebuiltEndpoint(build, 1, RecordDict())
+    text = error_of(Fake(properties(0)), broken, Fake(properties(2)))
+    assert "party-2" in text
+    assert "secret cell" not in text
+
+
+@pytest.mark.parametrize("error", [RuntimeError("connection lost"), RuntimeError(), OSError("\n")])
+def test_proxy_that_raises(error: Exception) -> None:
+    """A carrier's own failure, with or without a text, is a RosterError too."""
+
+    def fail() -> NoReturn:
+        raise error
+
+    text = error_of(Fake(properties(0)), Fake(fail), Fake(properties(2)))
+    assert "party" in text
+
+
+@pytest.mark.parametrize("answer", [{}, {"index": "first"}])
+def test_stranger_is_refused_in_words(answer: dict[str, Scalar]) -> None:
+    """A client of another app answers the roll call too, but not with an index."""
+    text = error_of(Fake(properties(0)), Fake(answer), Fake(properties(2)))
+    assert "party" in text

@@ -1,0 +1,86 @@
+"""Frames come out as they went in, and whatever else arrives is refused."""
+
+import json
+import struct
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vfl_flower.common.errors import ProtocolError
+from vfl_flower.transport.stream.frames import (
+    HEAD,
+    LARGEST,
+    LONGEST_RECORD,
+    MOST_TENSORS,
+    Frame,
+    Kind,
+    decode_frame,
+)
+
+scalars = st.booleans() | st.integers(-(2**63), 2**63) | st.floats(allow_nan=False) | st.text()
+frames = st.builds(
+    Frame,
+    st.sampled_from(Kind),
+    st.integers(0, 2**64 - 1),
+    st.dictionaries(st.text(), scalars, max_size=5),
+    st.lists(st.binary(max_size=50), max_size=5),
+)
+
+
+@given(frames)
+def test_a_frame_comes_out_as_it_went_in(frame: Frame) -> None:
+    assert decode_frame(frame.encode()) == frame
+
+
+@given(st.binary(max_size=200))
+def test_anything_else_is_refused(content: bytes) -> None:
+    with pytest.raises(ProtocolError, match="cannot be read"):
+        decode_frame(content)
+
+
+@given(frames, st.data())
+def test_a_damaged_frame_is_refused_or_another_frame(frame: Frame, data: st.DataObject) -> None:
+    content = bytearray(frame.encode())
+    at = data.draw(st.integers(0, len(content) - 1))
+    content[at] ^= data.draw(st.integers(1, 255))
+    with suppress(ProtocolError):
+        assert isinstance(decode_frame(bytes(content)), Frame)
+
+
+@given(frames, st.data())
+def test_a_frame_cut_short_is_refused(frame: Frame, data: st.DataObject) -> None:
+    content = frame.encode()
+    with pytest.raises(ProtocolError):
+        decode_frame(content[: data.draw(st.integers(0, len(content) - 1))])
+
+
+def test_a_frame_that_claims_more_than_it_holds_is_refused() -> None:
+    """And nothing is set aside for what it claims."""
+    record = b"{}"
+    head = HEAD.pack(b"VFS", 1, Kind.REPLY, 1, len(record), 1)
+    with pytest.raises(ProtocolError):
+        decode_frame(head + record + struct.pack("!Q", 4 << 30) + b"x")
+    with pytest.raises(ProtocolError):
+        decode_frame(HEAD.pack(b"VFS", 1, Kind.REPLY, 1, len(record), 2**32 - 1) + record)
+
+
+@pytest.mark.parametrize("record", [[], {"a": None}, {"a": [1]}, {"a": {}}, "text", 3])
+def test_a_record_of_anything_but_scalars_is_refused(record: object) -> None:
+    content = json.dumps(record).encode()
+    with pytest.raises(ProtocolError):
+        decode_frame(HEAD.pack(b"VFS", 1, Kind.REPLY, 1, len(content), 0) + content)
+
+
+def test_a_record_or_a_list_without_end_is_refused_before_it_is_read() -> None:
+    long = b"{" + b" " * LONGEST_RECORD + b"}"
+    with pytest.raises(ProtocolError):
+        decode_frame(HEAD.pack(b"VFS", 1, Kind.REPLY, 1, len(long), 0) + long)
+    with pytest.raises(ProtocolError, match="session carries 4096"):
+        Frame(Kind.REPLY, 1, {}, [b""] * (MOST_TENSORS + 1)).encode()
+
+
+def test_too_much_is_refused_with_a_way_out() -> None:
+    with pytest.raises(ProtocolError, match="256 MiB that a session carries; lower batch-size"):
+        Frame(Kind.EXCHANGE, 1, {}, [bytes(LARGEST)]).encode()

@@ -1,0 +1,128 @@
+"""Own tables between nodes, each with its state folder: one app aligns, trains and predicts."""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from flwr.app import Context, RecordDict
+
+from tests.helpers.commands import predict, train
+from tests.helpers.own import ROWS, TINY, flags, header, held, make, write
+from tests.helpers.streams import RUN, FakeGrid, node
+from vfl_flower.common.errors import ConfigError, RosterError, VflError
+from vfl_flower.common.names import member_name
+from vfl_flower.config.node_config import own_config
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.data.alignment_record import ALIGNMENT
+from vfl_flower.server_app import main
+
+SETTINGS = {key.replace("_", "-"): value for key, value in TINY.items()} | {"method": "splitnn"}
+
+
+class World:
+    """Three parties' folders and tables; no two of them have anything in common but messages."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.tables = root, make(root / "tables").split(",")
+        rows = [np.random.default_rng(k).permutation(ROWS)[:50] for k in range(3)]
+        (root / "new").mkdir()
+        self.new = [
+            str(write(root / "new", k, held(k, each), header(k))) for k, each in enumerate(rows)
+        ]
+
+    def state(self, place: int) -> Path:
+        return self.root / member_name(place)
+
+    def run(self, **knobs: Any) -> None:
+        """Run the app; the nodes are told what the run says, and have the rest themselves."""
+        given = {key.replace("_", "-"): value for key, value in knobs.items()}
+        own = [{"table": self.tables[place], "new-table": self.new[place]} for place in (1, 2)]
+        grid = FakeGrid(
+            {100 + k: node(k, self.state(k + 1), {}, **own[k]).fit for k in range(2)},
+            overrides=given,
+        )
+        asked = {**RunConfig().to_mapping(), "dataset": "own", "stream-listen": "127.0.0.1:0"}
+        context = Context(RUN, 1, {}, RecordDict(), asked | given)
+        main(grid, context)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    made = World(tmp_path)
+    monkeypatch.setenv("VFL_FLOWER_HOME", str(made.state(0)))
+    return made
+
+
+def read(path: Path) -> dict[str, list[str]]:
+    with path.open(newline="") as file:
+        return {line[0]: line[1:] for line in list(csv.reader(file))[1:]}
+
+
+def test_a_run_aligns_trains_and_another_predicts(world: World, tmp_path: Path) -> None:
+    """To what comes of it on one machine; and each party has its own files alone."""
+    world.run(run_name="first", tables=world.tables[0], **SETTINGS)
+    for place in range(3):
+        (kept,) = world.state(place).rglob(ALIGNMENT)
+        assert kept == world.state(place) / "first" / member_name(place) / ALIGNMENT
+        (weights,) = world.state(place).rglob("model/weights.safetensors")
+        assert weights.is_relative_to(world.state(place) / "first" / member_name(place))
+    world.run(task="predict", model="first", run_name="scores", tables=world.new[0])
+
+    local = tmp_path / "local"
+    assert train([*flags(",".join(world.tables), local), "--method=splitnn"]) == 0
+    out = f"--out={local / 'said.csv'}"
+    assert predict([str(local), f"--tables={','.join(world.new)}", out]) == 0
+    folder = world.state(0) / "scores"
+    assert read(folder / "predictions.missing.csv") == read(local / "said.missing.csv")
+    said, expected = read(folder / "predictions.csv"), read(local / "said.csv")
+    assert said.keys() == expected.keys()
+    for id_, (_, *shares) in said.items():
+        assert [float(s) for s in shares] == pytest.approx(
+            [float(s) for s in expected[id_][1:]], abs=1e-4
+        )
+
+
+def test_an_alignment_serves_several_runs(world: World) -> None:
+    world.run(task="align", run_name="rows", tables=world.tables[0], parties=3)
+    for name in ("one", "two"):
+        world.run(run_name=name, alignment="rows", tables=world.tables[0], **SETTINGS)
+        assert (world.state(0) / name / "result.json").exists()
+    assert len(list(world.root.rglob(ALIGNMENT))) == 3
+
+
+def test_a_name_that_a_party_has_already_is_refused(world: World) -> None:
+    world.run(task="align", run_name="rows", tables=world.tables[0], parties=3)
+    kept = (world.state(1) / "rows" / "party-1" / ALIGNMENT).read_bytes()
+    (world.state(0) / "rows").rename(world.state(0) / "away")
+    with pytest.raises(VflError, match="party-1 has an alignment of this name already"):
+        world.run(task="align", run_name="rows", tables=world.tables[0], parties=3)
+    assert not (world.state(0) / "rows").exists()
+    assert (world.state(1) / "rows" / "party-1" / ALIGNMENT).read_bytes() == kept
+
+
+def test_a_model_that_a_party_does_not_have_is_told_of(world: World) -> None:
+    world.run(run_name="first", tables=world.tables[0], **SETTINGS)
+    (world.state(2) / "first").rename(world.state(2) / "away")
+    with pytest.raises(RosterError, match=r"party-2: .*network.json is missing"):
+        world.run(task="predict", model="first", run_name="scores", tables=world.new[0])
+    assert not (world.state(0) / "scores").exists()
+
+
+@pytest.mark.parametrize(
+    ("knobs", "own", "says"),
+    [
+        ({}, {}, "lacks table"),
+        ({"task": "predict", "model": "first"}, {"table": "/a.toml"}, "lacks new-table"),
+        ({"task": "predict", "model": "../first"}, {"new-table": "/a.toml"}, "the run-name of"),
+        ({"task": "predict", "model": "/first"}, {"new-table": "/a.toml"}, "the run-name of"),
+        ({"alignment": "../rows"}, {"table": "/a.toml"}, "the run-name of an alignment"),
+        ({"tables": "a.toml"}, {"table": "a.toml"}, "absolute paths"),
+        ({"task": "align", "alignment": "rows"}, {"table": "/a.toml"}, "leave alignment"),
+    ],
+)
+def test_a_node_refuses(knobs: dict[str, Any], own: dict[str, str], says: str) -> None:
+    """Among others, names that are paths out of its state folder."""
+    with pytest.raises(ConfigError, match=says):
+        own_config({"dataset": "own", "tables": "/x.toml", **knobs}, own)

@@ -1,0 +1,414 @@
+"""Predictions of new tables with the model of a run on own tables, and what stops them."""
+
+import csv
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.csv as csv_reader
+import pyarrow.parquet as pq
+import pytest
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from tests.helpers.commands import predict as run
+from tests.helpers.commands import train
+from tests.helpers.contract import carry, passive_parties
+from tests.helpers.own import NAMES, ROWS, SHARE, X, flags, header, held, make, result_of, write
+from vfl_flower.common.errors import PrivacyError
+from vfl_flower.common.layout import ENCODER, TARGET
+from vfl_flower.common.names import member_name
+from vfl_flower.config.registry import METHODS
+from vfl_flower.data.alignment_record import Alignment
+from vfl_flower.protocol.observer import Observer
+from vfl_flower.runs.run_folder import RunFolder
+from vfl_flower.workflows.align import align_here
+from vfl_flower.workflows.predict_locally import predict_rows, predict_tables
+from vfl_flower.workflows.predicting_parties import (
+    predicting_active,
+    predicting_passive,
+    prediction_of,
+)
+from vfl_flower.workflows.prediction import asked
+
+OF_IMAGES = {name for name, method in METHODS.items() if method.maps}
+Rows = NDArray[np.int64]
+Finished = Callable[..., Path]
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return make(tmp_path_factory.mktemp("tables"))
+
+
+@pytest.fixture(scope="module")
+def finished(tables: str, tmp_path_factory: pytest.TempPathFactory) -> Finished:
+    """Return the folder of a run of a method; nobody may change it."""
+    root, made = tmp_path_factory.mktemp("runs"), dict[tuple[str, ...], Path]()
+
+    def finish(*more: str) -> Path:
+        if more not in made:
+            made[more] = root / str(len(made))
+            assert train(flags(tables, made[more], *more)) == 0
+        return made[more]
+
+    return finish
+
+
+def new_tables(folder: Path, *rows: Rows) -> str:
+    """Write three tables without labels, of rows that each party has."""
+    folder.mkdir(exist_ok=True)
+    parts = [write(folder, k, held(k, each), header(k)) for k, each in enumerate(rows)]
+    return ",".join(map(str, parts))
+
+
+def some(seed: int, count: int = 60) -> Rows:
+    return np.random.default_rng(seed).permutation(ROWS)[:count]
+
+
+def read(path: Path) -> tuple[list[str], list[list[str]]]:
+    with path.open(newline="") as file:
+        head, *lines = csv.reader(file)
+    return head, lines
+
+
+@pytest.mark.parametrize("method", sorted({*METHODS} - OF_IMAGES))
+def test_new_rows_are_predicted_and_others_listed(
+    method: str, finished: Finished, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By id, whatever the order; each comes to what the run says of it, compression aside."""
+    folder, rows = finished(f"--method={method}"), [some(1), some(2, 200), some(3, 200)]
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
+    out = tmp_path / "said.csv"
+    assert run([str(folder), f"--tables={new_tables(tmp_path, *rows)}", f"--out={out}"]) == 0
+    head, lines = read(out)
+    assert head == ["id", "prediction", "probability of benign", "probability of malignant"]
+    ids = [{f"id-{row:03d}" for row in each} for each in rows]
+    assert {line[0] for line in lines} == set.intersection(*ids)
+    assert all((float(line[3]) > 0.5) == (line[1] == "malignant") for line in lines)
+
+    lost, missing = read(tmp_path / "said.missing.csv")
+    assert lost == ["id", "missing at"]
+    assert [each for each, _ in missing] == [
+        id_ for id_ in (f"id-{row:03d}" for row in rows[0]) if id_ not in ids[1] & ids[2]
+    ]
+    for id_, at in missing:
+        assert at.split() == [f"party-{k}" for k in (1, 2) if id_ not in ids[k]]
+    assert f"{len(missing)} rows are not at all parties" in capsys.readouterr().out
+
+    assert run([str(folder), "--rows=all", f"--out={tmp_path / 'own.csv'}"]) == 0
+    own = {line[0]: [float(each) for each in line[2:]] for line in read(tmp_path / "own.csv")[1]}
+    common = [line for line in lines if line[0] in own]
+    assert len(common) > 20
+    for line in common:
+        assert [float(each) for each in line[2:]] == pytest.approx(own[line[0]], abs=5e-3)
+    after = {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
+    assert {k: v for k, v in after.items() if k.name != "log.txt"} == {
+        k: v for k, v in before.items() if k.name != "log.txt"
+    }
+
+
+def joint(folder: Path, method: str, x: list[Tensor]) -> Tensor:
+    """Return what one program with all parties' networks says of their encoded columns."""
+    kept = RunFolder.reopen(folder, {})
+    cfg = prediction_of(replace(kept.cfg, alignment=str(folder)), 0, folder)
+    active = predicting_active(cfg)
+    passive = [predicting_passive(replace(cfg), k) for k in range(2)]
+    nets: list[Any] = [party.net for party in (active, *passive)]
+    with torch.no_grad():
+        each = [net.embed(rows) for net, rows in zip(nets, x, strict=True)]
+        joined = torch.cat(each, dim=1) if method == "splitnn" else torch.stack(each).mean(0)
+        said: Tensor = nets[0].decide(joined)
+    return said
+
+
+@pytest.mark.parametrize("carrier", ["local", "amnesia"])
+@pytest.mark.parametrize("method", ["easter", "splitnn"])
+def test_a_prediction_is_the_joint_model_s(
+    method: str, carrier: str, finished: Finished, tmp_path: Path
+) -> None:
+    """Columns are encoded here by hand, from what `encoder.json` says."""
+    folder = finished(f"--method={method}")
+    rows = some(4)
+    new = replace(
+        RunFolder.reopen(folder, {}).cfg,
+        tables=new_tables(tmp_path, rows, rows[::-1].copy(), np.sort(rows)),
+        alignment=str(tmp_path),
+    )
+    cfgs = [prediction_of(new, place, folder) for place in range(3)]
+    align_here(cfgs[0], tmp_path)
+    active = predicting_active(cfgs[0])
+    parties = passive_parties(carrier, lambda k: predicting_passive(cfgs[k + 1], k), 2)
+    said = asked(
+        active, active.rows["test"], lambda active: carry(carrier, active, parties.clients)
+    )
+    x = []
+    for place in range(3):
+        fitted = json.loads((folder / member_name(place) / "model" / ENCODER).read_text())
+        names = [each["name"] for each in fitted["numeric"]]
+        columns = X[:, [NAMES.index(name) for name in names]].astype(np.float32)
+        mean, deviation = (
+            np.array([each[key] for each in fitted["numeric"]], np.float32)
+            for key in ("mean", "deviation")
+        )
+        x.append(torch.from_numpy((columns - mean) / deviation))
+    order = rows[Alignment.load(tmp_path / "active").index]
+    expected = joint(folder, method, [each[torch.from_numpy(order)] for each in x])
+    assert torch.allclose(said, expected, atol=1e-3)
+
+
+def test_numbers_are_predicted_in_their_own_unit(tmp_path: Path) -> None:
+    y = (1000 + 50 * X[:, 3] / X[:, 3].std()).round(3)
+    tables = make(tmp_path / "numbers", y.tolist())
+    more = ("--method=splitnn", "--epochs=40")
+    assert train(flags(tables, tmp_path / "run", *more)) == 0
+    result = result_of(tmp_path / "run")
+    assert result["task"] == "regression"
+    assert "label-privacy" not in " ".join(result["unprotected"])
+    for name in ("active", "party-1"):
+        assert "label-privacy" not in (tmp_path / "run" / name / "model" / "card.md").read_text()
+    rows, out = some(5), tmp_path / "said.parquet"
+    new = new_tables(tmp_path, rows, rows, rows)
+    assert run([str(tmp_path / "run"), f"--tables={new}", f"--out={out}"]) == 0
+    made = pq.read_table(out).to_pydict()
+    assert list(made) == ["id", "prediction"]
+    truth = np.array([y[int(each[3:])] for each in made["id"]])
+    assert np.abs(made["prediction"] - truth).mean() < 0.5 * np.abs(truth - truth.mean()).mean()
+    assert pq.read_table(tmp_path / "said.missing.parquet").num_rows == 0
+
+
+def test_categories_that_no_training_row_had_are_told_of(tmp_path: Path) -> None:
+    folder = tmp_path / "tables"
+    paths = make(folder).split(",")
+    colours = ["red", "green"]
+    rows = [[*row, colours[n % 2]] for n, row in enumerate(held(1, np.arange(ROWS)))]
+    write(folder, 1, rows, header(1, "colour"))
+    assert train(flags(",".join(paths), tmp_path / "run", "--epochs=0")) == 0
+    chosen = some(6, 20)
+    new = new_tables(tmp_path / "new", chosen, chosen, chosen).split(",")
+    rows = [[*row, "blue" if n < 7 else "red"] for n, row in enumerate(held(1, chosen))]
+    write(tmp_path / "new", 1, rows, header(1, "colour"))
+    log = tmp_path / "run" / "party-1" / "log.txt"
+    out = f"--out={tmp_path / 'said.csv'}"
+    assert run([str(tmp_path / "run"), f"--tables={','.join(new)}", out]) == 0
+    assert "column colour has a value that no training row had in 7 of 20 rows" in log.read_text()
+
+
+def relabelled(folder: Path, words: list[str], rows: Rows, more: str = "") -> None:
+    """Give party-1's table a column more."""
+    lines = [[*row, words[n % len(words)]] for n, row in enumerate(held(1, rows))]
+    write(folder, 1, lines, header(1, "more"), more=more)
+
+
+@pytest.mark.parametrize(
+    ("learnt", "now", "same"),
+    [
+        (["1", "2", "30"], ["1", "2", "30"], True),
+        (["true", "false"], ["True", "FALSE"], True),
+        (["yes", "no"], ["no", "yes"], False),
+    ],
+)
+def test_categories_are_the_same_in_another_file(
+    learnt: list[str], now: list[str], same: bool, tmp_path: Path
+) -> None:
+    """Of numbers too, and booleans as others write them; from Parquet to CSV and back."""
+    tables = make(tmp_path / "tables")
+    said = '[columns]\nmore = "categorical"\n'
+    relabelled(tmp_path / "tables", learnt, np.arange(ROWS), said)
+    if learnt[0] == "true":
+        path = tmp_path / "tables" / "1.csv"
+        pq.write_table(csv_reader.read_csv(path), path.with_suffix(".parquet"))
+        toml = tmp_path / "tables" / "1.toml"
+        toml.write_text(toml.read_text().replace("1.csv", "1.parquet"))
+    more = ("--method=splitnn", "--epochs=3")
+    assert train(flags(tables, tmp_path / "run", *more)) == 0
+    rows = np.arange(0, ROWS, 3) if len(learnt) == 3 else np.arange(0, ROWS, 2)
+    shares = []
+    for name, words in (("learnt", learnt), ("now", now)):
+        new = new_tables(tmp_path / name, rows, rows, rows)
+        relabelled(tmp_path / name, words, rows, said)
+        out = tmp_path / f"{name}.csv"
+        assert run([str(tmp_path / "run"), f"--tables={new}", f"--out={out}"]) == 0
+        shares.append(read(out)[1])
+    assert (shares[0] == shares[1]) == same
+
+
+def test_a_run_s_own_rows_are_what_was_learnt_from(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A description that says something else of them is refused, here and at a resume."""
+    tables = make(tmp_path / "tables")
+    assert train(flags(tables, tmp_path / "run", "--method=splitnn")) == 0
+    toml = tmp_path / "tables" / "1.toml"
+    content = toml.read_text()
+    first = held(1, np.arange(ROWS))[0][1]
+    toml.write_text(content + f'missing = ["{first}"]\n')
+    with (tmp_path / "tables" / "1.csv").open() as file:
+        first = next(line.split(",")[1] for line in list(file)[1:])
+    toml.write_text(content + f'missing = ["{first}"]\n')
+    out = tmp_path / "said.csv"
+    assert run([str(tmp_path / "run"), "--rows=all", f"--out={out}"]) == 2
+    assert "something else is said of it" in " ".join(capsys.readouterr().err.split())
+    assert not out.exists()
+    (tmp_path / "run" / "result.json").unlink()
+    assert train(["--resume", str(tmp_path / "run")]) == 2
+    assert "put its description back" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_party_that_predicts_does_not_learn(finished: Finished, tmp_path: Path) -> None:
+    folder, rows = finished("--method=splitnn"), some(7)
+    new = replace(
+        RunFolder.reopen(folder, {}).cfg,
+        tables=new_tables(tmp_path, rows, rows, rows),
+        alignment=str(tmp_path),
+    )
+    align_here(prediction_of(new, 0, folder), tmp_path)
+    party = predicting_passive(prediction_of(new, 1, folder), 0)
+    learning = ("embed", "update", "save", "restore", "checkpoint", "take_best")
+    for exchange, phase in enumerate(learning, start=1):
+        answer = party.fit([], {"exchange": exchange, "phases": phase, "arrays": "0"})[2]
+        assert f"has no phase '{phase}'" in str(answer["message"])
+
+
+def test_parts_of_two_runs_do_not_predict_together(
+    tables: str, finished: Finished, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = Path(shutil.copytree(finished("--method=splitnn"), tmp_path / "run"))
+    assert train(flags(tables, tmp_path / "other", "--method=splitnn")) == 0
+    shutil.rmtree(copy / "party-2" / "model")
+    shutil.copytree(tmp_path / "other" / "party-2" / "model", copy / "party-2" / "model")
+    rows = some(8)
+    told = stopped(copy, new_tables(tmp_path / "new", rows, rows, rows), tmp_path / "out", capsys)
+    assert "party-2/model is of run" in told
+
+
+# What stops a prediction --------------------------------------------------------------------------
+
+
+def stopped(
+    folder: Path, tables: str, out: Path, capsys: pytest.CaptureFixture[str], *more: str
+) -> str:
+    """See that a prediction ends with an error, and leaves nothing; return what it says."""
+    capsys.readouterr()
+    assert run([str(folder), f"--tables={tables}", f"--out={out / 'said.csv'}", *more]) == 2
+    assert not out.exists()
+    err = capsys.readouterr().err
+    assert err.startswith("error: ") and err.count("\n") == 1
+    return err
+
+
+Change = Callable[[Path, Rows], object]
+
+
+def with_words(folder: Path, rows: Rows) -> None:
+    lines = held(2, rows)
+    for line in lines:
+        line[1] = "many"
+    write(folder, 2, lines, header(2))
+
+
+BAD: dict[str, tuple[Change, str]] = {
+    "a column that is missing": (
+        lambda f, r: write(f, 1, [row[:-1] for row in held(1, r)], header(1)[:-1]),
+        f"party-1: column {NAMES[2 * SHARE - 1]} was of type number at training, and is missing",
+    ),
+    "a column that was not there": (
+        lambda f, r: write(f, 1, [[*row, 1] for row in held(1, r)], header(1, "more")),
+        "party-1: column more, of type number, was not there at training",
+    ),
+    "a column of another type": (with_words, f"party-2: column {NAMES[2 * SHARE]} was of type"),
+    "no id in common": (
+        lambda f, r: write(f, 1, [[f"x{row[0]}", *row[1:]] for row in held(1, r)], header(1)),
+        "the active party has 60 ids; party-1 has 60 and shares 0",
+    ),
+    "ids of another type": (
+        lambda f, r: write(f, 1, [[n, *row[1:]] for n, row in enumerate(held(1, r))], header(1)),
+        "party-1's ids are whole numbers and the active party's are text",
+    ),
+    "an id twice": (
+        lambda f, r: write(f, 1, held(1, np.append(r, r[:1])), header(1)),
+        "has ids twice, in 1 of 61 rows",
+    ),
+    "no id column": (
+        lambda f, r: write(f, 1, held(1, r), ["name", *header(1)[1:]]),
+        "has no column 'id'",
+    ),
+    "no file": (lambda f, r: (f / "1.csv").unlink(), "party-1: 1.csv cannot be read"),
+    "a label at a passive party": (
+        lambda f, r: write(f, 1, held(1, r), header(1), label=NAMES[SHARE]),
+        "party-1: 1.toml names a label",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_tables_are_told_of_and_leave_nothing(
+    case: str, finished: Finished, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    change, told = BAD[case]
+    rows = some(9)
+    new = new_tables(tmp_path / "new", rows, rows, rows)
+    change(tmp_path / "new", rows)
+    folder = finished("--method=splitnn")
+    assert told in stopped(folder, new, tmp_path / "out", capsys)
+
+
+def test_what_cannot_be_asked_for_is_refused(
+    finished: Finished, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, rows = finished("--method=splitnn"), some(10)
+    new = new_tables(tmp_path / "new", rows, rows, rows)
+    assert "which of the run's own rows" in stopped(
+        folder, new, tmp_path / "out", capsys, "--rows=test"
+    )
+    few = ",".join(new.split(",")[:2])
+    assert "tables lists 2 values for 3 parties" in stopped(folder, few, tmp_path / "out", capsys)
+    for place in (0, 2):
+        table = tmp_path / "new" / f"{place}.csv"
+        content = table.read_bytes()
+        assert run([str(folder), f"--tables={new}", f"--out={table}"]) == 2
+        assert "is an input of this prediction" in " ".join(capsys.readouterr().err.split())
+        assert table.read_bytes() == content
+    (tmp_path / "said.missing.csv").mkdir()
+    assert run([str(folder), f"--tables={new}", f"--out={tmp_path / 'said.csv'}"]) == 2
+    assert "said.missing.csv is a folder" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_model_s_files_are_checked(
+    finished: Finished, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = Path(shutil.copytree(finished("--method=splitnn"), tmp_path / "run"))
+    rows = some(11)
+    new = new_tables(tmp_path / "new", rows, rows, rows)
+    for place, name in ((1, ENCODER), (0, TARGET)):
+        path = copy / member_name(place) / "model" / name
+        content = path.read_bytes()
+        path.write_bytes(content.replace(b'"', b'"x', 1))
+        told = stopped(copy, new, tmp_path / "out", capsys)
+        assert f"{name} is missing or damaged" in told
+        path.write_bytes(content)
+
+
+def test_new_rows_cost_budget_under_the_noise_of_training(
+    finished: Finished, tmp_path: Path
+) -> None:
+    """However many rows there are; a budget that does not last spends nothing."""
+    private = ("--method=splitnn", "--target-epsilon=20", "--dp-sigma=4", "--epochs=1")
+    folder, rows = finished(*private), some(12)
+    new = new_tables(tmp_path, rows, rows, rows)
+    before = predict_rows(folder, "test", tmp_path / "test.csv").epsilon
+    made = predict_tables(folder, new, tmp_path / "said.csv", Observer())
+    assert before is not None and made.epsilon is not None
+    assert before < made.epsilon < before + 1
+    spend: Callable[[], object] = partial(
+        predict_tables, folder, new, tmp_path / "more.csv", Observer()
+    )
+    with pytest.raises(PrivacyError, match="these rows take 1 more"):
+        for _ in range(1000):
+            spend()

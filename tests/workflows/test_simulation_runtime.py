@@ -1,0 +1,211 @@
+"""The messages carrier on Flower's own simulation runtime, as ``flwr run .`` starts it."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from deploy.local import QUIET, free_port
+from tests.helpers.commands import train as run
+from vfl_flower.common.names import member_name
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("vfl_flower", "strategies", "clients")
+THREE_ACTORS = "client-resources-num-cpus=1 init-args-num-cpus=3"
+ANSI = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """A copy of the project and the environment in which its own SuperLink runs."""
+
+    project: Path
+    env: dict[str, str]
+
+    def flwr(self, *arguments: str) -> str:
+        """Run one ``flwr`` command in the project and return all that it printed."""
+        done = subprocess.run(  # noqa: S603
+            [str(Path(sys.executable).parent / "flwr"), *arguments],
+            cwd=self.project,
+            env=self.env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        return ANSI.sub("", done.stdout)
+
+    def run(self, config: str, supernodes: int = 3) -> str:
+        """Run the app with some knobs."""
+        federation = f"num-supernodes={supernodes} {THREE_ACTORS}"
+        return self.flwr(
+            "run", ".", "--stream", "--federation-config", federation, "--run-config", config
+        )
+
+
+def own_network() -> str:
+    """Return the network that README.md shows."""
+    blocks = (ROOT / "README.md").read_text().split("```python\n")
+    return next(block for block in blocks if block.startswith("# my_networks.py")).split("```")[0]
+
+
+def copy_project(target: Path) -> Path:
+    """Copy what the app is made of."""
+    target.mkdir()
+    for package in PACKAGES:
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / package, target / package, ignore=ignored)
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        if (ROOT / name).exists():
+            shutil.copy(ROOT / name, target / name)
+    return target
+
+
+def environment(home: Path, port: int, control: int) -> dict[str, str]:
+    own = {
+        "FLWR_HOME": str(home),
+        "FLWR_LOCAL_SUPERLINK_HTTP_API_PORT": str(port),
+        "FLWR_LOCAL_CONTROL_API_PORT": str(control),
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "COLUMNS": "400",
+        "PYTHONPATH": str(home.parent / "elsewhere"),  # a user's own network lives there
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    }
+    return os.environ | QUIET | own
+
+
+def wait_for(port: int, process: "subprocess.Popen[bytes]") -> None:
+    deadline = time.monotonic() + 40
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=1):
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.2)
+    raise AssertionError(f"the SuperLink did not come up (exit code {process.poll()})")
+
+
+@pytest.fixture(scope="module")
+def runtime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
+    """Start the SuperLink that ``flwr run .`` would start, so that its process is ours to end."""
+    base = tmp_path_factory.mktemp("runtime")
+    port, control = free_port(), free_port()
+    here = Runtime(copy_project(base / "project"), environment(base / "home", port, control))
+    (base / "home").mkdir()
+    (base / "elsewhere").mkdir()
+    (base / "elsewhere" / "my_networks.py").write_text(own_network())
+    process = subprocess.Popen(  # noqa: S603
+        [
+            str(Path(sys.executable).parent / "flower-superlink"),
+            *("--insecure", "--simulation", "--isolation", "subprocess"),
+            *("--control-api-address", f"127.0.0.1:{control}"),
+            *("--host", "127.0.0.1", "--port", str(port)),
+            *("--database", str(base / "state.db")),
+        ],
+        cwd=here.project,  # the simulated parties import from here
+        env=here.env,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        wait_for(port, process)
+        yield here
+    finally:
+        process.terminate()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait(20)
+
+
+@pytest.mark.parametrize("carrier", ["messages", "stream"])
+def test_carriers_equal_local_bit_for_bit(
+    carrier: str, runtime: Runtime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Weights, accuracies and ledgers do not depend on the carrier, nor does a user's network."""
+    here, there = tmp_path / "local", tmp_path / carrier
+    models = "cnn,lenet,mlp,my_networks:Mine"
+    knobs = 'epochs=2 batch-size=256 train-rows=600 embedding-dim=16 bounds="off"'
+    knobs += f' models="{models}" party-timeout=240.0'  # a busy machine takes long to start them
+    knobs += f' carrier="{carrier}"' if carrier == "messages" else ""  # the other is the default
+    log = runtime.run(f'out="{there}" {knobs}')
+    assert (there / "result.json").is_file(), log
+    monkeypatch.syspath_prepend(runtime.env["PYTHONPATH"])
+    flags = ["--epochs", "2", "--batch-size", "256", "--train-rows", "600", "--embedding-dim", "16"]
+    flags += ["--bounds", "off", "--party-timeout", "240"]
+    assert run([*flags, "--models", models, "--out", str(here)]) == 0
+    for place in range(4):
+        ours, theirs = (p / member_name(place) / "model/weights.safetensors" for p in (here, there))
+        assert ours.read_bytes() == theirs.read_bytes(), member_name(place)
+    local, carried = (json.loads((p / "result.json").read_text()) for p in (here, there))
+    assert (local.pop("carrier"), carried.pop("carrier")) == ("local", carrier)
+    for result in (local, carried):
+        assert result.pop("seconds") > 0
+        assert result.pop("environment")["code"]
+        assert result.pop("exchange_ms")["median"] > 0
+        result.pop("carriage")
+    assert local == carried
+    lines = [(p / "metrics.jsonl").read_text().splitlines() for p in (here, there)]
+    assert len(lines[0]) == len(lines[1]) == 2
+
+
+def test_relative_out_is_refused(runtime: Runtime) -> None:
+    log = runtime.run('out="results" epochs=1')
+    assert "ConfigError: out must be an absolute path" in log
+    assert not (runtime.project / "results").exists()
+
+
+def test_too_few_supernodes(runtime: Runtime, tmp_path: Path) -> None:
+    """The default of two SuperNodes ends in a sentence, not in a wait of 24 hours."""
+    out = tmp_path / "out"
+    log = runtime.run(f'out="{out}" epochs=1 party-timeout=60.0', supernodes=2)
+    line = next(line for line in log.splitlines() if "RosterError" in line)
+    assert "party-3" in line
+    assert "party-1" not in line
+    assert "num-supernodes=3" in line
+    assert not out.exists()  # so that the same command can be given once more
+    assert "finished:failed" in runtime.flwr("list", "--format", "json")
+
+
+def test_too_many_supernodes(runtime: Runtime) -> None:
+    log = runtime.run('epochs=1 carrier="messages"', supernodes=4)
+    line = next(line for line in log.splitlines() if "RosterError" in line)
+    assert "party-4 is here, but the run has 3 passive parties" in line
+
+
+def test_unknown_key_is_refused(runtime: Runtime) -> None:
+    """By Flower itself, because pyproject.toml declares every knob."""
+    assert "Invalid run configuration" in runtime.run("epoch=1")
+
+
+def test_bundle_holds_our_packages_only(runtime: Runtime) -> None:
+    """Runs, data and tests do not travel to the parties."""
+    (runtime.project / "runs").mkdir(exist_ok=True)
+    (runtime.project / "runs" / "result.json").write_text("{}")
+    printed = runtime.flwr("build")
+    bundles = list(runtime.project.glob("*.fab"))
+    assert len(bundles) == 1, printed
+    with zipfile.ZipFile(bundles[0]) as bundle:
+        names = bundle.namelist()
+    bundles[0].unlink()
+    top = {name.split("/")[0] for name in names}
+    assert set(PACKAGES) <= top
+    assert top - set(PACKAGES) <= {"pyproject.toml", ".info", "README.md", "LICENSE"}
+    assert all(n.endswith(".py") for n in names if n.split("/")[0] in PACKAGES)

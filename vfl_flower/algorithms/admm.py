@@ -1,0 +1,173 @@
+"""The z update of VIM's ADMM, exact, for a batch at once.
+
+Xie et al. 2022, "Improving Privacy-Preserving Vertical Federated Learning by Efficient
+Communication with ADMM", arXiv:2207.10226. For each of B rows, of C classes:
+
+    a      (B, C)   the prediction, the sum of what all parties' columns say
+    lambda (B, C)   the dual variable
+    t      (B, C)   what teaches: the one-hot label, or a probability for each class
+    z = argmin  CE(z, t) - lambda . z + rho/2 |a - z|^2                            Eq. 5
+
+The gradient vanishes where softmax(z) = w, with w = t + lambda - rho (z - a). Here w is the
+unknown: it ends as a distribution whatever the inputs, and no difference of large numbers stands in
+
+    F(w) = softmax(q - w / rho) - w,   q = a + (t + lambda) / rho.
+
+F is the gradient of Eq. 5. A Newton step solves its Hessian diag(p) - p p^T + rho I, where p is
+softmax(z), by the formula of Sherman and Morrison, in O(C) a row.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from vfl_flower.common.errors import TrainingError
+from vfl_flower.common.state import State
+from vfl_flower.learning.losses import onehot
+
+RESIDUAL = 1e-10
+"""Largest entry of the gradient at which a row is done."""
+
+MOST_STEPS = 200
+MOST_HALVINGS = 60
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What solves Eq. 5, and Eq. 6 with it.
+
+    Attributes
+    ----------
+    z : Tensor
+        (B, C), float64.
+    dual : Tensor
+        lambda + rho (a - z) = w - t, (B, C), float64: by Lemma 1 the gradient of CE at z.
+    residual : float
+        Largest entry of the gradient of any row.
+    steps : int
+        Newton steps of the row that took most.
+    """
+
+    z: Tensor
+    dual: Tensor
+    residual: float
+    steps: int
+
+
+def z_update(
+    a: Tensor, dual: Tensor, target: Tensor, rho: float, start: Tensor | None = None
+) -> Solution:
+    """Solve Eq. 5 for a batch.
+
+    Parameters
+    ----------
+    a, dual : Tensor
+        The prediction and lambda, (B, C).
+    target : Tensor
+        Labels, (B,), int64, or a probability for each class, (B, C), whose sum is 1.
+    rho : float
+        The penalty factor, positive.
+    start : Tensor, optional
+        Where z starts, (B, C). Unless given, w starts at the distribution that is nearest to
+        rho a + t + lambda, where it ends for a small rho.
+
+    Raises
+    ------
+    TrainingError
+        If a row of finite numbers is not done after `MOST_STEPS`.
+    """
+    a, t = a.double(), onehot(target, a.shape[1], torch.float64)
+    b = t + dual.double()
+    q = a + b / rho
+    q = q - q.amax(1, keepdim=True)  # no softmax sees the difference
+    w = nearest_distribution(rho * q) if start is None else b - rho * (start.double() - a)
+    w, residual, steps = newton(q, w, rho)
+    return Solution(a + (b - w) / rho, w - t, residual, steps)
+
+
+class Duals:
+    """lambda of every row, zero before its first round.
+
+    Parameters
+    ----------
+    rows, classes : int
+        N and C.
+    rho : float
+        The penalty factor.
+
+    Attributes
+    ----------
+    values : Tensor
+        (N, C), float32.
+    """
+
+    def __init__(self, rows: int, classes: int, rho: float) -> None:
+        self.values, self.rho = torch.zeros(rows, classes), rho
+
+    def update(self, rows: Tensor, a: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        """Solve Eq. 5 for some rows, (B,), and keep lambda by Eq. 6; return z and lambda."""
+        solved = z_update(a, self.values[rows], target, self.rho)
+        self.values[rows] = solved.dual.float()
+        return solved.z.float(), self.values[rows]
+
+    def state_dict(self) -> State:
+        """Return the values."""
+        return {"values": self.values}
+
+    def load_state_dict(self, state: State) -> None:
+        """Take back what `state_dict` gave."""
+        self.values.copy_(state["values"])
+
+
+def newton(q: Tensor, w: Tensor, rho: float) -> tuple[Tensor, float, int]:
+    """Find F(w) = 0; return w, the residual and how many steps it took."""
+    p = (q - w / rho).softmax(1)
+    for steps in range(MOST_STEPS + 1):
+        gradient = p - w
+        unfinished = gradient.abs().amax(1, keepdim=True) > RESIDUAL  # not so if it is no number
+        if not unfinished.any():
+            return w, gradient.abs().max().item(), steps
+        direction = rho * descent(p, gradient, rho) * unfinished
+        w, p = damped(q, w, gradient, direction, rho)
+    raise TrainingError(
+        f"the z update did not come to a residual of {RESIDUAL:g} in {MOST_STEPS} steps; "
+        f"it is {gradient.abs().max():.1e}, with rho = {rho:g}"
+    )
+
+
+def descent(p: Tensor, gradient: Tensor, rho: float) -> Tensor:
+    """Solve (diag(p) - p p^T + rho I) x = gradient.
+
+    1 - sum p^2 / (p + rho) is rho times sum p / (p + rho), which cancels nothing.
+    """
+    u, v = gradient / (p + rho), p / (p + rho)
+    along = (p * u).sum(1, keepdim=True) / (rho * v.sum(1, keepdim=True))
+    return u + along * v
+
+
+def damped(
+    q: Tensor, w: Tensor, gradient: Tensor, direction: Tensor, rho: float
+) -> tuple[Tensor, Tensor]:
+    """Halve each row's step until it shortens the row's gradient; return w and p there."""
+    length = gradient.norm(dim=1, keepdim=True)
+    share = torch.ones_like(length)
+    for _ in range(MOST_HALVINGS):
+        tried = w + share * direction
+        p = (q - tried / rho).softmax(1)
+        shorter = (p - tried).norm(dim=1, keepdim=True) <= (1 - share / 10) * length
+        still = (direction == 0).all(1, keepdim=True)
+        long = ~(shorter | still) & length.isfinite()
+        if not long.any():
+            break
+        share = torch.where(long, share / 2, share)
+    return tried, p
+
+
+def nearest_distribution(v: Tensor) -> Tensor:
+    """Return the probabilities at the least Euclidean distance from each row, (B, C)."""
+    falling = v.sort(1, descending=True).values
+    excess = falling.cumsum(1) - 1
+    places = torch.arange(1, v.shape[1] + 1, dtype=v.dtype)
+    kept = (falling * places > excess).sum(1, keepdim=True).clamp(min=1)
+    return (v - excess.gather(1, kept - 1) / kept).clamp(min=0)

@@ -1,0 +1,143 @@
+"""VIM's heads, and how heads and embedding nets go down the augmented Lagrangian.
+
+Xie et al. 2022, arXiv:2207.10226. A head W_k maps the embedding of party k to its share of the
+prediction, o_k = W_k(H_k). With v = lambda + rho (a - z) the slope of the augmented Lagrangian at
+the prediction a, and o_k^0 the share that is in a, with the noise that the party may have sent it
+with, what Eq. 7, 9, 22 and 23 minimise over o_k is
+
+    (v . o_k + rho/2 |o_k - o_k^0|^2) / B
+
+and a constant: with s_k = z - (a - o_k^0) of Eq. 8 and 21, lambda . o_k + rho/2 |s_k - o_k|^2 has
+the same gradient. So v, the same for all parties, is all that they need of lambda, z and s_k.
+"""
+
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+
+from vfl_flower.common.errors import NetworkError
+from vfl_flower.common.names import member_name
+from vfl_flower.learning.dropout import Dropout
+from vfl_flower.parties.party import Member
+
+DROPPED = 0.25
+"""Share of hidden numbers that deep heads drop in training."""
+
+
+def head_of(width: int, classes: int, layers: int) -> nn.Module:
+    """Return a head: one linear map without bias, or several with ReLU and dropout between."""
+    if layers == 1:
+        return nn.Linear(width, classes, bias=False)
+    linear = [nn.Linear(a, b) for a, b in pairwise([*[width] * layers, classes])]
+    hidden = [module for each in linear[:-1] for module in (each, nn.ReLU(), Dropout(DROPPED))]
+    return nn.Sequential(*hidden, linear[-1])
+
+
+def check_head(member: Member) -> None:
+    """Refuse a network of a user's own whose `decide` cannot be trained as a head.
+
+    Raises
+    ------
+    NetworkError
+        If it is a method and no module.
+    """
+    if not isinstance(member.net.decide, nn.Module):
+        raise NetworkError(
+            f"{member_name(member.place)}: {member.cfg.method} trains `decide` as a head; "
+            f"that of '{member.cfg.model_of(member.place)}' must be an nn.Module, not a method"
+        )
+
+
+def share_value(o: Tensor, o_0: Tensor, v: Tensor, rho: float) -> Tensor:
+    """Return (v . o + rho/2 |o - o_0|^2) / B, of (B, C) each."""
+    return ((v * o).sum() + rho / 2 * (o - o_0).square().sum()) / len(o)
+
+
+def descend(
+    member: Member,
+    rows: Tensor,
+    H_k: Tensor,
+    head: Callable[[Tensor], Tensor],
+    o_0: Tensor,
+    v: Tensor,
+) -> None:
+    """Take tau steps of a party's embedding net on Eq. 9.
+
+    Parameters
+    ----------
+    member : Member
+        The party.
+    rows : Tensor
+        The batch, (B,).
+    H_k : Tensor
+        Its embedding with its graph, for the first step, (B, D).
+    head : callable
+        Its head, (B, D) -> (B, C), which stays as it is.
+    o_0, v : Tensor
+        (B, C); see above.
+    """
+    rho, tau = member.cfg.rho, member.cfg.local_steps
+    for step in range(tau):
+        o_k = head(member.embed_rows(rows) if step else H_k)
+        member.descent.down(share_value(o_k, o_0, v, rho), of=tau)
+
+
+def descend_in_turns(member: Member, rows: Tensor, H_k: Tensor, o_0: Tensor, v: Tensor) -> None:
+    """Take tau steps of a party's decision net, its head, and as many of its embedding net.
+
+    Parameters
+    ----------
+    member, rows, H_k, o_0, v
+        As for `descend`.
+    """
+    cfg, head = member.cfg, cast("nn.Module", member.net.decide)
+    for step in range(cfg.local_steps):
+        if step:
+            H_k = member.embed_rows(rows)
+        head.zero_grad()
+        share_value(member.decide(H_k.detach()), o_0, v, cfg.rho).backward()  # Eq. 22
+        step_head(head, cfg.beta, rate_of(cfg.head_rate))
+        leaf = H_k.detach().requires_grad_()
+        value = share_value(member.decide(leaf), o_0, v, cfg.rho)  # Eq. 23
+        (slope,) = torch.autograd.grad(value, leaf)
+        member.descent.zero()
+        H_k.backward(slope)
+        member.descent.step(of=cfg.local_steps)
+
+
+RATE = 0.001
+
+
+def rate_of(rate: float) -> float:
+    """Return the rate of a head's SGD step; 0 stands for `RATE`."""
+    return rate or RATE
+
+
+def step_head(head: nn.Module, beta: float, rate: float) -> None:
+    """Take one SGD step of Eq. 7 or 22 on gradients that are there, less that of beta |W|^2."""
+    with torch.no_grad():
+        for W in head.parameters():
+            if W.grad is not None:
+                W.sub_(rate * (W.grad + 2 * beta * W))
+
+
+def solve_head(head: nn.Linear, H_k: Tensor, beta: float, rho: float, share: float) -> None:
+    """Go a share of the way to the minimum of Eq. 7, others fixed, on gradients that are there.
+
+    All parties' heads go at once, each as if the others stood still, and all the way would
+    overshoot as many times as there are parties.
+    """
+    with torch.no_grad():
+        H = H_k.double()
+        hessian = rho * H.T @ H / len(H) + 2 * beta * torch.eye(H.shape[1], dtype=H.dtype)
+        gradient = cast("Tensor", head.weight.grad) + 2 * beta * head.weight  # (C, D)
+        way = torch.linalg.solve(hessian, gradient.double().T).T
+        head.weight -= share * way.float()
+
+
+def norms(heads: Iterable[nn.Module]) -> list[float]:
+    """Return each head's norm over all its weights: how much its party counts."""
+    return [nn.utils.parameters_to_vector(head.parameters()).norm().item() for head in heads]

@@ -1,0 +1,125 @@
+"""Augmented views of images of which every party holds a part: flipped and shifted alike.
+
+Whether a row is flipped, and how far it is shifted, follow from the seed, so that all parties do
+the same to their parts of it without a word. A part is shifted within itself: what leaves it on
+one side is lost, and the nearest pixels come in on the other.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.parties.party import Member
+
+REACH = 8  # a part is shifted by up to this fraction of its side: 4 pixels of 32, as usual
+
+VIEW, EPOCH, CHOICE = 10, 11, 12
+"""Streams of random numbers of a seed; `randomness` has the first ones."""
+
+
+@dataclass(frozen=True)
+class Looks:
+    """What is done to each row.
+
+    Attributes
+    ----------
+    flips : Tensor
+        (N,) bool.
+    shifts : Tensor
+        (N, 2) int64: rows down and columns to the right, negative for up and left.
+    """
+
+    flips: Tensor
+    shifts: Tensor
+
+    def __getitem__(self, rows: Tensor) -> "Looks":
+        return Looks(self.flips[rows], self.shifts[rows])
+
+    def seen(self, x: Tensor) -> Tensor:
+        """Return images as they look, a row each: (N, c, h, w), either way."""
+        count, channels, height, width = x.shape
+        flips, shifts = self.flips.to(x.device), self.shifts.to(x.device)
+        down, right = (
+            (torch.arange(side, device=x.device) - shift[:, None]).clamp(0, side - 1)
+            for side, shift in zip((height, width), shifts.T, strict=True)
+        )
+        right = torch.where(flips[:, None], right.flip(1), right)
+        each = torch.arange(count, device=x.device)[:, None, None, None]
+        channel = torch.arange(channels, device=x.device)[:, None, None]
+        return x[each, channel, down[:, None, :, None], right[:, None, None, :]]
+
+
+def view(cfg: RunConfig, number: int, rows: int, tile: Sequence[int]) -> Looks:
+    """Return one of the views that are sent; number 0 is each row as it is.
+
+    Parameters
+    ----------
+    cfg : RunConfig
+        Its seed and augmentation.
+    number : int
+        Below the run's `views`.
+    rows : int
+        N.
+    tile : sequence of int
+        Height and width of a part, in pixels.
+    """
+    if number == 0:
+        return Looks(torch.zeros(rows, dtype=torch.bool), torch.zeros(rows, 2, dtype=torch.int64))
+    return _drawn(cfg.seed, cfg.augment, (number, VIEW), rows, tuple(tile))
+
+
+def augmented(cfg: RunConfig, epoch: int, total: int, rows: Tensor, x: Tensor) -> Tensor:
+    """Return images as they look in one epoch of a training at home; as they are, with one view.
+
+    Parameters
+    ----------
+    cfg : RunConfig
+        Its seed, views and augmentation.
+    epoch : int
+        From 0.
+    total : int
+        N, how many rows there are.
+    rows : Tensor
+        The numbers of some, (B,).
+    x : Tensor
+        (B, c, h, w).
+    """
+    if cfg.views == 1:
+        return x
+    return _drawn(cfg.seed, cfg.augment, (epoch, EPOCH), total, tuple(x.shape[2:]))[rows].seen(x)
+
+
+@torch.no_grad()
+def maps_of(member: Member, number: int, rows: Tensor) -> Tensor:
+    """Return what a party's extractor makes of some rows in one view: (B,) -> (B, c', h', w')."""
+    training = member.net.training
+    member.net.eval()
+    looks = view(member.cfg, number, len(member.x), member.x.shape[2:])
+    parts = rows.split(member.cfg.batch_size)  # a larger part takes more memory, and no less time
+    maps = [member.embedding(looks[part].seen(member.columns(part))) for part in parts]
+    member.net.train(training)
+    return torch.cat(maps)
+
+
+@lru_cache(maxsize=1)  # once for all batches of an epoch
+def chosen(cfg: RunConfig, epoch: int, rows: int) -> Tensor:
+    """Return which view of each row an epoch trains on: (N,) int64."""
+    random = np.random.default_rng([cfg.seed, epoch, CHOICE])
+    return torch.from_numpy(random.integers(cfg.views, size=rows))
+
+
+@lru_cache(maxsize=8)  # once for all batches of an epoch
+def _drawn(
+    seed: int, augment: str, stream: tuple[int, int], rows: int, tile: tuple[int, ...]
+) -> Looks:
+    random = np.random.default_rng([seed, *stream])
+    flips = random.integers(2, size=rows).astype(bool) & ("flip" in augment)
+    reach = [math.ceil(side / REACH) * ("crop" in augment) for side in tile]
+    shifts = np.stack([random.integers(-r, r + 1, size=rows) for r in reach], 1)
+    return Looks(torch.from_numpy(flips), torch.from_numpy(shifts))

@@ -1,0 +1,123 @@
+"""The passive party's end of the private set intersection; see `intersection` beside this."""
+
+import secrets
+from hashlib import sha256
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from vfl_flower.alignment.blinded_ids import CHUNK, Blinded, announced, announcement, due
+from vfl_flower.common.codec import Array, to_array
+from vfl_flower.common.errors import DataError, ProtocolError
+from vfl_flower.common.names import party_log
+from vfl_flower.common.state import State
+from vfl_flower.crypto.curve25519 import POINT, TAG, multiply, tags
+from vfl_flower.crypto.hashed_ids import Ids
+from vfl_flower.parties.passive import PassiveParty
+from vfl_flower.protocol.components import Part, phase
+
+
+class Aligner(Part):
+    """A passive party's end of the private set intersection, for the party's `ids`.
+
+    Attributes
+    ----------
+    rows : ndarray of int64
+        (n,), the rows of its table that all parties have; empty before the alignment's end.
+    """
+
+    name = "aligner"
+
+    def __init__(self, party: PassiveParty) -> None:
+        super().__init__(party)
+        self._secret, self._source, self._asker, self._next = b"", b"", 0, 0
+        self._chosen = self.rows = np.empty(0, np.int64)
+        self._blinded: Blinded | None = None
+
+    @phase(training=False)
+    def announce_ids(self, others: Tensor) -> Array:
+        """Draw a fresh secret, and say what ids there are: (2,) int64 -> (2,) int64."""
+        _, self._asker = announced([to_array(others)], "the active party")
+        self._secret, self._blinded, self._next = secrets.token_bytes(POINT), None, 0
+        self._source = _digest(self._ids)
+        self._chosen = self.rows = np.empty(0, np.int64)
+        return announcement(self._ids)
+
+    @phase(training=False)
+    def blind_ids(self, start: Tensor, points: Tensor) -> tuple[Array, Array]:
+        """Blind a chunk of both: () int64, (c, 32) uint8 -> (c, 16) uint8, (d, 32) uint8."""
+        own, owed = self._own(), due(self._next, self._asker)
+        fits = points.shape == (owed, POINT) and points.dtype == torch.uint8
+        if not fits or start.shape or int(start) != self._next:
+            raise ProtocolError(
+                f"the active party announced {self._asker} ids and owed {owed} points from "
+                f"position {self._next} on; it sent an array of shape {tuple(points.shape)}"
+            )
+        self._next += CHUNK
+        again = multiply(own.secret, to_array(points), "the active party")
+        total = max(len(own.order), self._asker)
+        party_log(self.party.index).info("alignment: %d of %d ids", min(self._next, total), total)
+        return again[:, :TAG], own.points(int(start))
+
+    @phase(training=False)
+    def common_ids(self, positions: Tensor) -> None:
+        """Take note of which ids all parties have: (s,) int32 ->."""
+        own = self._own()
+        chosen = to_array(positions)
+        if chosen.ndim != 1 or chosen.dtype != np.int32:
+            raise ProtocolError(
+                "the active party named common ids by something else than positions"
+            )
+        if ((chosen < 0) | (chosen >= len(own.order))).any():
+            raise ProtocolError("the active party named a common id that this party does not have")
+        self._chosen = np.concatenate([self._chosen, own.order[chosen]])
+
+    @phase(training=False)
+    def aligned(self, count: Tensor) -> None:
+        """Turn the common ids into rows, and forget the secret: () int64 ->."""
+        hashes = tags(self._own().ids.hashed[self._chosen])
+        if count.shape or int(count) != len(hashes) or (hashes[1:] <= hashes[:-1]).any():
+            raise ProtocolError(
+                "the common ids are not as many as were told, or not in their order"
+            )
+        self.rows = self._ids.rows[self._chosen]
+        self._secret, self._blinded = b"", None
+
+    @property
+    def _ids(self) -> Ids:
+        if self.party.ids is None:
+            raise DataError("this party was not told which column holds its ids")
+        return self.party.ids
+
+    def _own(self) -> Blinded:
+        if not self._secret:
+            raise ProtocolError("this party has no secret in use: its ids must be announced first")
+        if self._blinded is None:
+            self._blinded = Blinded(self._ids, self._secret)
+        return self._blinded
+
+    def state_dict(self) -> State:
+        """Return secret and progress; they never leave the party's memory."""
+        return {
+            "secret": self._secret,
+            "source": self._source,
+            "asker": self._asker,
+            "next": self._next,
+            "chosen": self._chosen,
+            "rows": self.rows,
+        }
+
+    def load_state_dict(self, state: State) -> None:
+        """Take back what `state_dict` gave."""
+        self._secret, self._asker, self._next = state["secret"], state["asker"], state["next"]
+        self._source = state["source"]
+        if self._secret and _digest(self._ids) != self._source:
+            raise DataError("this party's table was changed during the alignment; align again")
+        self._chosen, self.rows = to_array(state["chosen"]), to_array(state["rows"])
+        self._blinded = None
+
+
+def _digest(ids: Ids) -> bytes:
+    """Return what changes when a party that is built anew reads other ids, or in another order."""
+    return sha256(ids.hashed.tobytes() + ids.rows.tobytes()).digest()

@@ -1,0 +1,32 @@
+"""Messages of an alignment and their checks."""
+
+from hashlib import sha256
+
+import numpy as np
+from flwr.common import Scalar
+
+from vfl_flower.common.codec import Array
+from vfl_flower.common.names import member_log
+from vfl_flower.crypto.hashed_ids import Ids
+from vfl_flower.data.tables.reader import OwnTable
+from vfl_flower.data.tables.summary import lines_of
+
+
+def alignment_log(place: int, table: OwnTable, ids: Ids | None) -> None:
+    """Tell a party's own log what its table was taken for."""
+    for line in lines_of(table):
+        member_log(place).info("%s", line)
+    if ids is not None and len(ids) < len(table.ids):
+        twice = len(table.ids) - len(ids)
+        member_log(place).info("%d rows are left out: they have the id of an earlier one", twice)
+
+
+def alignment_facts(facts: dict[str, Scalar]) -> dict[str, Scalar]:
+    """Keep those facts of a party that an alignment compares."""
+    kept = {key: facts[key] for key in ("protocol_version", "code", "folder")}
+    return kept | {"task": "align"}
+
+
+def name_digest(nonce: str, name: str) -> Array:
+    """Return what a name can be recognised by, and not read from: (32,) uint8."""
+    return np.frombuffer(sha256(f"{nonce}\0{name.casefold()}".encode()).digest(), np.uint8).copy()

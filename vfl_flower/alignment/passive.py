@@ -1,0 +1,82 @@
+"""Passive party of an alignment."""
+
+from pathlib import Path
+
+import torch
+from flwr.common import Scalar
+from torch import Tensor
+
+from vfl_flower.alignment.component import Aligner
+from vfl_flower.alignment.messages import alignment_facts, alignment_log, name_digest
+from vfl_flower.common.codec import Array
+from vfl_flower.common.errors import ProtocolError, RunError
+from vfl_flower.common.names import member_name, party_log
+from vfl_flower.common.nonce import hex_of
+from vfl_flower.config.choices import TASKS
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.data.alignment_record import ALIGNMENT, Alignment
+from vfl_flower.data.tables.column_profile import MOST_CATEGORIES
+from vfl_flower.data.tables.reader import OwnTable, refuse_label
+from vfl_flower.parties.party import Member
+from vfl_flower.parties.passive import PassiveParty
+from vfl_flower.protocol.components import phase
+
+
+class AlignmentPassive(PassiveParty):
+    """A passive party of an alignment.
+
+    Parameters
+    ----------
+    member : Member
+        With the table's ids, and the party's own folder.
+    cfg : RunConfig
+        Names the table.
+    table : OwnTable
+        As it was read.
+    """
+
+    parts = (Aligner,)
+    aligner: Aligner
+
+    def __init__(self, member: Member, cfg: RunConfig, table: OwnTable) -> None:
+        super().__init__(member)
+        self.of_run, self.table = cfg, table
+
+    def facts(self) -> dict[str, Scalar]:
+        """Return what all parties must hold equal: not the rows."""
+        return alignment_facts(super().facts())
+
+    @phase(training=False)
+    def begin_alignment(self, nonce: Tensor, label: Tensor) -> None:
+        """See that the labels are not among the columns: (16,) uint8, (32,) uint8 ->."""
+        name = member_name(self.place)
+        refuse_label(self.table, "label", name)
+        for column in self.table.columns:
+            if torch.equal(_tensor(name_digest(hex_of(nonce), column.name)), label):
+                refuse_label(self.table, column.name, name)
+        if (_folder(self) / ALIGNMENT).exists():
+            raise RunError(f"{name} has an alignment of this name already; choose another run-name")
+        alignment_log(self.place, self.table, self.ids)
+
+    @phase(training=False)
+    def keep_alignment(self, nonce: Tensor, facts: Tensor) -> None:
+        """Write the outcome: (16,) uint8, (3,) int64: K + 1, C, the task's place ->."""
+        rows, told = self.aligner.rows, facts.flatten().tolist()
+        sized = facts.shape == (3,) and facts.dtype == torch.int64
+        known = sized and 0 < told[1] <= MOST_CATEGORIES and 0 <= told[2] < len(TASKS)
+        if not known or not len(rows) or told[0] != self.cfg.parties:
+            raise ProtocolError("an alignment is to be kept that was not come to")
+        parties, classes, task = told
+        table = self.table.digest
+        Alignment(rows, parties, classes, TASKS[task], hex_of(nonce), table).save(_folder(self))
+        party_log(self.index).info("alignment: %d rows in common", len(rows))
+
+
+def _folder(party: PassiveParty) -> Path:
+    if party.folder is None:
+        raise RunError(f"{member_name(party.place)} has no folder to keep an alignment in; set out")
+    return party.folder
+
+
+def _tensor(array: Array) -> Tensor:
+    return torch.from_numpy(array)

@@ -1,0 +1,1 @@
+"""Analyses of finished runs: audits and explanations."""

@@ -1,0 +1,219 @@
+"""How well passive parties can tell the labels of training rows from what they receive.
+
+A run keeps no record of what travelled, so it is repeated here, from its configuration, with every
+message to the passive parties kept: once without label privacy and once with. Three attackers try
+to tell the labels, each with what a passive party has:
+
+    read off   the row's own numbers, where there is one for each class: the largest or the smallest
+               mean over the epochs, whichever does better
+    learnt     some labels of each class are known; a logistic regression tells the others from all
+               numbers of a row
+    own        what the party's columns tell without any message: the same regression on columns;
+               and its own trained network, for methods where that learns to predict
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from vfl_flower.analysis.audit.recorder import Recorder, Table
+from vfl_flower.common.errors import ConfigError
+from vfl_flower.common.names import party_name
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.data.party_data import classes_of
+from vfl_flower.parties.passive import PassiveParty
+from vfl_flower.privacy.label_dp.supervision import epsilon_of
+from vfl_flower.runs.seeds import first_run
+from vfl_flower.transport.local import serve
+from vfl_flower.workflows.build_parties import build_active, build_passive
+
+if TYPE_CHECKING:
+    from vfl_flower.common.codec import Array
+
+Labels = NDArray[np.int64]
+MOST_ROWS = 10_000  # that are attacked
+
+
+@dataclass(frozen=True)
+class Finding:
+    """How well one attacker does, at the passive party where it does best.
+
+    Attributes
+    ----------
+    protection : str
+        The mechanism and its epsilon, or nothing.
+    source, attack : str
+        What was used, and how.
+    party : str
+        The best party's name.
+    accuracy : float
+        Share of rows whose label it tells.
+    auc : float
+        Of its scores; for more than two classes, the mean over classes against the rest.
+    """
+
+    protection: str
+    source: str
+    attack: str
+    party: str
+    accuracy: float
+    auc: float
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What an audit came to.
+
+    Attributes
+    ----------
+    method, dataset : str
+        Of the run.
+    rows, epochs, known : int
+        Attacked rows; epochs repeated; labels a class that an attacker who learns has.
+    majority : float
+        What the best constant guess reaches.
+    found : list of Finding
+    """
+
+    method: str
+    dataset: str
+    rows: int
+    epochs: int
+    known: int
+    majority: float
+    found: list[Finding]
+
+
+def audit(path: Path, epochs: int, known: int) -> Findings:
+    """Repeat a run for at most so many epochs, and attack it.
+
+    Raises
+    ------
+    RunError
+        If there is no run.
+    ConfigError
+        If its method sends passive parties nothing that depends on labels.
+    """
+    folder = first_run(path)
+    repeated = min(folder.cfg.epochs, epochs)
+    whole = replace(folder.cfg, stop_drop=0.0, long_tail=1.0)
+    cfg = replace(whole, epochs=repeated, bounds="off", out="")
+    if not cfg.teaches:
+        raise ConfigError(f"with {cfg.method}, passive parties receive nothing about labels")
+    protected = cfg if cfg.label_noise else replace(cfg, label_privacy="randomized-response")
+    bare = replace(cfg, label_privacy="none")
+    stage = Stage(bare, known)
+    found = [finding for each in (bare, protected) for finding in stage.attack(each)]
+    return Findings(
+        cfg.method, cfg.dataset, len(stage.rows), cfg.epochs, known, stage.majority(), found
+    )
+
+
+class Stage:
+    """The rows under attack, and what is known of them.
+
+    Parameters
+    ----------
+    cfg : RunConfig
+        The run.
+    known : int
+        Labels of each class that an attacker who learns has.
+    """
+
+    def __init__(self, cfg: RunConfig, known: int) -> None:
+        active = build_active(cfg)
+        random = np.random.default_rng(cfg.seed)
+        self.classes = classes_of(cfg, 0)
+        self.rows: Array = random.permutation(active.rows["train"])[:MOST_ROWS]
+        self.y: Labels = active.y.numpy()[self.rows]
+        order = np.argsort(self.y, kind="stable")
+        starts = np.searchsorted(self.y[order], np.arange(self.classes))
+        ranks = np.arange(len(order)) - starts[self.y[order]]
+        self.known = np.zeros(len(self.rows), bool)
+        self.known[order[ranks < known]] = True
+        if self.known.all():
+            raise ConfigError(f"no labels are left to attack with --known {known}; take fewer")
+
+    def majority(self) -> float:
+        """Return the share of the most frequent class."""
+        return float(np.bincount(self.y).max() / len(self.y))
+
+    def attack(self, cfg: RunConfig) -> Iterator[Finding]:
+        """Run once and yield how each attacker does at best."""
+        active = build_active(cfg)
+        with TemporaryDirectory() as folder:  # parties that noise their uploads count them there
+            recorders = [
+                Recorder(build_passive(cfg, index, Path(folder)), self.classes)
+                for index in range(cfg.parties - 1)
+            ]
+            serve(active, recorders)
+        noise = cfg.label_noise
+        protection = f"{noise}, epsilon {epsilon_of(cfg):g}" if noise else "none"
+        for source, attack, scores in self.attackers(recorders[0]):
+            results = [(*self.judge(scores(each)), each.party.index) for each in recorders]
+            accuracy, auc, index = max(results)
+            yield Finding(protection, source, attack, party_name(index), accuracy, auc)
+
+    def attackers(
+        self, recorder: Recorder
+    ) -> Iterator[tuple[str, str, Callable[[Recorder], Table]]]:
+        """Yield every attack: what it uses, how, and from a recorder to scores (B, C)."""
+        for name, sums in recorder.received.items():
+            if sums.total.shape[1] == self.classes:
+                yield name, "read off", lambda each, name=name: self.read_off(each, name)  # type: ignore[misc]
+            yield name, "learnt", lambda each, name=name: self.learnt(self.table(each, name))  # type: ignore[misc]
+        yield "own columns", "learnt", lambda each: self.learnt(self.columns(each.party))
+        if recorder.decides():
+            yield "own network", "read off", lambda each: self.predicted(each.party)
+
+    def table(self, recorder: Recorder, name: str) -> Table:
+        """Return what one party got of the rows under attack."""
+        return recorder.received[name].mean(self.rows)
+
+    def read_off(self, recorder: Recorder, name: str) -> Table:
+        """Take the largest or the smallest number of a row for the label."""
+        table = self.table(recorder, name)
+        return max((table, -table), key=lambda scores: self.judge(scores))
+
+    def learnt(self, table: Table) -> Table:
+        """Learn from the known labels; return class scores of all rows."""
+        from sklearn.linear_model import LogisticRegression  # a second's import
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
+
+        model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=300))
+        model.fit(table[self.known], self.y[self.known])
+        scores = np.zeros((len(table), self.classes))
+        scores[:, model.classes_] = model.predict_proba(table)
+        return scores
+
+    def columns(self, party: PassiveParty) -> Table:
+        """Return a party's own columns of the rows under attack."""
+        table: Table = party.x[self.rows].cpu().flatten(1).double().numpy()
+        return table
+
+    def predicted(self, party: PassiveParty) -> Table:
+        """Return what a party's own network makes of its own columns."""
+        party.net.eval()
+        with torch.no_grad():
+            logits = party.decide(party.embed_rows(self.rows))
+        scores: Table = logits.double().numpy()
+        return scores
+
+    def judge(self, scores: Table) -> tuple[float, float]:
+        """Return accuracy and AUC on the rows whose labels are not known."""
+        from sklearn.metrics import roc_auc_score
+
+        y, scores = self.y[~self.known], scores[~self.known]
+        accuracy = float((scores.argmax(1) == y).mean())
+        present = [c for c in range(self.classes) if 0 < (y == c).mean() < 1]
+        areas = [roc_auc_score(y == c, scores[:, c]) for c in present]
+        if self.classes == 2:
+            areas = [roc_auc_score(y, scores[:, 1] - scores[:, 0])] if present else []
+        return accuracy, float(np.mean(areas)) if areas else 0.5

@@ -1,0 +1,156 @@
+"""An explanation's figures, as PNG images."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import torch
+from matplotlib.axes import Axes
+from matplotlib.ticker import PercentFormatter
+from numpy.typing import NDArray
+
+from vfl_flower.analysis.explain.importance import Findings
+from vfl_flower.analysis.explain.trained import Holder, Trained
+from vfl_flower.common.files import write_atomically
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.data.columns import Features
+from vfl_flower.data.datasets import DATASETS
+from vfl_flower.data.partition.shares import mask_of
+from vfl_flower.data.party_data import features_of, shares_of, target_of
+from vfl_flower.data.splits import rows_of
+from vfl_flower.reporting.console.lines import say
+from vfl_flower.reporting.figure_style import COLOURS, bare, drawing, name_bars
+
+MOST_ROWS = 2000  # of a t-SNE
+MOST_NAMES = 10  # of classes in a legend
+DPI = 120
+
+
+def draw(run: Trained, findings: Findings, names: Sequence[str], out: Path) -> None:
+    """Draw all figures, then write them.
+
+    Parameters
+    ----------
+    run : Trained
+        What is explained.
+    findings : Findings
+        What that came to.
+    names : sequence of str
+        The parties whose embeddings are wanted.
+    out : Path
+        The folder.
+
+    Raises
+    ------
+    RunError
+        If they cannot be written.
+    """
+    images = {"importance.png": bars(findings)}
+    if DATASETS[run.cfg.dataset].images:
+        images["pixels.png"] = heat(run.cfg, findings)
+    if names:
+        images["embeddings.png"] = clouds(run, names)
+    for name, image in images.items():
+        write_atomically(out / name, image)
+    say(f"drawn in {out}: {', '.join(images)}")
+    if names:
+        say("the labels that colour embeddings are the active party's; a simulation has them")
+
+
+def bars(findings: Findings) -> bytes:
+    """Draw every party's head norm, and the accuracy that noise on its columns costs."""
+    names = [each.party for each in findings.parties]
+    with drawing(2, 3.1, format="png", dpi=DPI) as ((left, right), image):
+        for panel, colour, heights in (
+            (left, COLOURS[0], [each.norm for each in findings.parties]),
+            (right, COLOURS[1], [each.drop for each in findings.parties]),
+        ):
+            panel.bar(range(len(names)), heights, color=colour, width=0.7)
+            name_bars(panel, names)
+        left.set_title("norm of the head")
+        right.set_title(f"loss of accuracy with noise {findings.sigma:g}")
+        right.yaxis.set_major_formatter(PercentFormatter(1))
+    return image.getvalue()
+
+
+def importance_of_pixels(cfg: RunConfig, norms: Sequence[float]) -> NDArray[np.float64]:
+    """Return the importance of the party that holds each pixel, (height, width).
+
+    Where several hold it, it is their mean; NaN where nobody does.
+
+    Parameters
+    ----------
+    cfg : RunConfig
+        Of a run on images.
+    norms : sequence of float
+        Of the heads of the parties that hold columns.
+    """
+    shape = features_of(cfg).shape[1:]
+    shares = shares_of(cfg)[-cfg.holders :]
+    held = np.array([mask_of(share, shape).any(0) for share in shares])
+    total = np.tensordot(np.array(norms), held, 1)
+    holders = held.sum(0)
+    mean: NDArray[np.float64] = np.where(holders, total / np.maximum(holders, 1), np.nan)
+    return mean
+
+
+def heat(cfg: RunConfig, findings: Findings) -> bytes:
+    """Draw how important each pixel's party is, beside the first test image."""
+    sample = features_of(cfg)[rows_of(cfg, len(features_of(cfg)))["test"][0]]
+    with drawing(2, 3.1, format="png", dpi=DPI) as ((left, right), image):
+        norms = [each.norm for each in findings.parties]
+        painted = left.imshow(importance_of_pixels(cfg, norms), cmap="viridis", vmin=0)
+        left.figure.colorbar(painted, ax=left)
+        left.set_title("norm of the head of the pixel's party")
+        right.imshow(visible(sample), cmap="gray")
+        right.set_title("a test image")
+        for panel in (left, right):
+            bare(panel)
+    return image.getvalue()
+
+
+def visible(sample: Features) -> NDArray[np.float64]:
+    """Return an image (channels, height, width) as a figure takes it, from 0 to 1."""
+    values: NDArray[np.float64] = sample.astype(np.float64) - sample.min()
+    values /= max(values.max(), 1e-12)
+    return values.transpose(1, 2, 0) if len(values) == 3 else values[0]
+
+
+def clouds(run: Trained, names: Sequence[str]) -> bytes:
+    """Draw some parties' embeddings of up to `MOST_ROWS` test rows by t-SNE, coloured by class."""
+    rows = torch.from_numpy(np.random.default_rng(run.cfg.seed).permutation(len(run.y)))[:MOST_ROWS]
+    holders = [holder for holder in run.holders if holder.name in names]
+    y, classes = run.y[rows].numpy(), target_of(run.cfg).classes
+    colours = mpl.colormaps["tab10" if len(classes) <= MOST_NAMES else "hsv"]
+    with drawing(len(holders), 3.5, format="png", dpi=DPI) as (panels, image):
+        for panel, holder in zip(panels, holders, strict=True):
+            points = planar(holder, rows, run.cfg.seed)
+            for c, name in enumerate(classes):
+                colour = colours(c / max(len(classes), MOST_NAMES))
+                own = points[y == c]
+                panel.scatter(own[:, 0], own[:, 1], 4, label=name, color=colour)
+            panel.set_title(f"embeddings of {holder.name}")
+            bare(panel)
+        if len(classes) <= MOST_NAMES:
+            name_classes(panels[0])
+    return image.getvalue()
+
+
+def name_classes(panel: Axes) -> None:
+    """Name what is drawn in a panel below its figure."""
+    figure = panel.get_figure(root=True)
+    if figure:
+        figure.legend(*panel.get_legend_handles_labels(), loc="outside lower center", ncols=5)
+
+
+def planar(holder: Holder, rows: torch.Tensor, seed: int) -> NDArray[np.float32]:
+    """Return a party's embeddings of some test rows in the plane: (n,) -> (n, 2)."""
+    from sklearn.manifold import TSNE  # a second's import
+
+    embeddings = holder.embed(holder.x)[rows].numpy()
+    perplexity = min(30.0, (len(rows) - 1) / 3)
+    points: NDArray[np.float32] = TSNE(
+        perplexity=perplexity, init="random", random_state=seed % 2**32
+    ).fit_transform(embeddings)
+    return points

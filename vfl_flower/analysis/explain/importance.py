@@ -1,0 +1,147 @@
+"""How important each party is: by the norm of its head, and by what noise on its columns does.
+
+Xie et al. 2022, arXiv:2207.10226, section VI-C. The head W_k of party k maps its embedding to its
+share of the prediction: the larger its norm, the more the party counts. To validate that, the
+test columns of one party at a time get Gaussian noise,
+
+    a^(k) = sum_j W_j(h_j(x_j + 1[j = k] n)),   n ~ N(0, sigma^2),
+
+and the accuracy of a^(k) should fall the more, the larger the norm of W_k. Columns are scaled to a
+deviation of 1, which sigma compares with.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from scipy.stats import spearmanr
+from torch import Tensor
+
+from vfl_flower.algorithms.admm_heads import norms
+from vfl_flower.analysis.explain.trained import Trained
+from vfl_flower.data.datasets import DATASETS
+from vfl_flower.data.partition.shares import Share
+from vfl_flower.data.party_data import shares_of
+from vfl_flower.data.preprocessing.scaling import noised
+
+MOST_RUNS = 3  # of columns that are told
+
+
+@dataclass(frozen=True)
+class Finding:
+    """How much one party counts.
+
+    Attributes
+    ----------
+    party, holds : str
+        Its name, and which columns it has.
+    trained_noise : float
+        Standard deviation of the noise that ``column-noise`` put on its columns; 0 for none.
+    norm, relative : float
+        Of its head, over all weights; the same as a share of the largest.
+    accuracy, drop : float
+        On the test rows with noise on its columns; and by how much that is less than without.
+    """
+
+    party: str
+    holds: str
+    trained_noise: float
+    norm: float
+    relative: float
+    accuracy: float
+    drop: float
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What an explanation came to.
+
+    Attributes
+    ----------
+    method, dataset : str
+        Of the run.
+    rows : int
+        Test rows.
+    sigma : float
+        Standard deviation of the noise on test columns.
+    accuracy : float
+        On the test rows, without noise.
+    correlation : float or None
+        Spearman's, between norms and drops; None where one of them is the same for all parties.
+    parties : list of Finding
+        By place.
+    """
+
+    method: str
+    dataset: str
+    rows: int
+    sigma: float
+    accuracy: float
+    correlation: float | None
+    parties: list[Finding]
+
+
+def explain(run: Trained, sigma: float) -> Findings:
+    """Measure how much each party of a run counts.
+
+    Parameters
+    ----------
+    run : Trained
+        Its parties.
+    sigma : float
+        Standard deviation of the noise, of which the seed and the party say what it is.
+    """
+    cfg = run.cfg
+    shares = [holder.share(holder.x) for holder in run.holders]
+    clean = accuracy(shares, run.y)
+    sizes = norms(holder.head for holder in run.holders)
+    parties = []
+    for k, holder in enumerate(run.holders):
+        place = holder.member.place
+        noisy = holder.share(noised(holder.x.cpu(), sigma, cfg.seed, place).to(holder.x.device))
+        reached = accuracy([*shares[:k], noisy, *shares[k + 1 :]], run.y)
+        parties.append(
+            Finding(
+                party=holder.name,
+                holds=told(shares_of(cfg)[place], DATASETS[cfg.dataset].images),
+                trained_noise=cfg.noises().get(place, 0.0),
+                norm=sizes[k],
+                relative=sizes[k] / (max(sizes) or 1.0),
+                accuracy=reached,
+                drop=clean - reached,
+            )
+        )
+    drops = [each.drop for each in parties]
+    return Findings(
+        cfg.method, cfg.dataset, len(run.y), sigma, clean, correlation(sizes, drops), parties
+    )
+
+
+def accuracy(shares: list[Tensor], y: Tensor) -> float:
+    """Return the accuracy of the sum of shares, (N, C) each, on labels (N,)."""
+    return (torch.stack(shares).sum(0).argmax(1) == y).double().mean().item()
+
+
+def correlation(a: list[float], b: list[float]) -> float | None:
+    """Return Spearman's rank correlation, or None where there are no ranks."""
+    if len(set(a)) < 2 or len(set(b)) < 2:
+        return None
+    return float(spearmanr(a, b).statistic)
+
+
+def told(share: Share, images: bool) -> str:
+    """Say in a few words what a share holds."""
+    if isinstance(share, tuple):
+        _, *sides = share
+        parts = zip(("rows", "columns"), sides, strict=True)
+        cut = [f"{name} {_span(s.start, s.stop - 1)}" for name, s in parts if s != slice(None)]
+        return ", ".join(cut) or "all"
+    what, numbers = "pixels" if images else "columns", np.sort(share)
+    runs = np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1)
+    if len(runs) > MOST_RUNS:
+        return f"{len(share)} {what}"
+    return f"{what} {', '.join(_span(run[0], run[-1]) for run in runs)}"
+
+
+def _span(first: int, last: int) -> str:
+    return f"{first}-{last}" if first < last else f"{first}"

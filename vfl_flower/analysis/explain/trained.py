@@ -1,0 +1,142 @@
+"""The parties of a complete run as it left them, and what each says of the test rows."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+
+from vfl_flower.common.errors import ConfigError, NetworkError
+from vfl_flower.common.names import member_name
+from vfl_flower.config.registry import METHODS
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.parties.active import ActiveParty
+from vfl_flower.parties.party import Member
+from vfl_flower.runs.run_folder import RunFolder
+from vfl_flower.runs.seeds import first_run
+from vfl_flower.workflows.completed_run import parties_of, result_of
+
+Decide = Callable[[Tensor], Tensor]
+"""From embeddings (N, D) to shares of the prediction, (N, C)."""
+
+
+def complete_run(path: Path) -> tuple[RunFolder, float]:
+    """Find a run, of several seeds the first, that can be explained.
+
+    Returns
+    -------
+    RunFolder
+        Its folder.
+    float
+        The test accuracy of its result.
+
+    Raises
+    ------
+    RunError
+        If there is none, it is not complete, or weights of a party are not there.
+    ConfigError
+        If its method's prediction is no sum of what each party says.
+    """
+    folder = first_run(path)
+    cfg = folder.cfg
+    if not METHODS[cfg.method].admm:
+        able = ", ".join(name for name, method in METHODS.items() if method.admm)
+        raise ConfigError(
+            f"the prediction of {cfg.method} is no sum of what each party's head says; methods "
+            f"that can be explained are {able}"
+        )
+    return folder, result_of(folder)["test_accuracy"]["active"]
+
+
+@dataclass(frozen=True)
+class Holder:
+    """A party that has columns.
+
+    Attributes
+    ----------
+    member : Member
+        With the networks that the run came to, in evaluation mode.
+    head : nn.Module
+        From its embedding, (N, D), to its share of the prediction, (N, C).
+    decide : callable
+        Runs the head on the device where it is.
+    x : Tensor
+        Its columns of the test rows, (N, ...).
+    """
+
+    member: Member
+    head: nn.Module
+    decide: Decide
+    x: Tensor
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return member_name(self.member.place)
+
+    @torch.no_grad()
+    def embed(self, x: Tensor) -> Tensor:  # (N, ...) -> (N, D)
+        """Embed columns of its own."""
+        embed = cast("Decide", self.member.net.embed)
+        return torch.cat([embed(part).cpu() for part in x.split(self.member.cfg.eval_batch_size)])
+
+    @torch.no_grad()
+    def share(self, x: Tensor) -> Tensor:  # (N, ...) -> (N, C)
+        """Return its share of the prediction for columns of its own."""
+        return self.decide(self.embed(x))
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A run's parties.
+
+    Attributes
+    ----------
+    cfg : RunConfig
+        The run's configuration.
+    holders : list of Holder
+        The parties that have columns, by place.
+    y : Tensor
+        The labels of the test rows, (N,), which the active party alone has in a deployment.
+    """
+
+    cfg: RunConfig
+    holders: list[Holder]
+    y: Tensor
+
+
+def trained(folder: RunFolder) -> Trained:
+    """Build the parties of a complete run, and give them the weights that it left.
+
+    Raises
+    ------
+    RunError
+        If weights are damaged, or another run's.
+    NetworkError
+        If a head has no weights.
+    """
+    active, passive = parties_of(folder)
+    cfg = active.cfg
+    rows = torch.from_numpy(active.rows["test"])
+    members = [active, *passive][-cfg.holders :]
+    heads = _heads(active, members)
+    holders = [
+        Holder(member, head, decide, member.x[rows.to(member.x.device)])
+        for member, (head, decide) in zip(members, heads, strict=True)
+    ]
+    return Trained(cfg, holders, active.y[rows])
+
+
+def _heads(active: ActiveParty, members: list[Member]) -> list[tuple[nn.Module, Decide]]:
+    """Return the head of each party, and what runs it where it is."""
+    if METHODS[active.cfg.method].heads:
+        return [(head, head) for head in cast("nn.ModuleList", active.net.heads)]
+    heads: list[tuple[nn.Module, Decide]] = []
+    for member in members:
+        head = cast("nn.Module", member.net.decide)
+        if not any(each.numel() for each in head.parameters()):
+            raise NetworkError(f"{member_name(member.place)}: its head has no weights, and no norm")
+        heads.append((head, member.decide))
+    return heads

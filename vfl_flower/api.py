@@ -1,0 +1,1 @@
+"""Public interface for strategies and clients."""

@@ -1,0 +1,26 @@
+"""``align``: which rows the parties' own tables have in common."""
+
+import click
+
+from vfl_flower.cli.options import AS_JSON, Command, given, knobs, told
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.config.schema import Scalar
+
+PARTS = ("parties", "tables", "out", "threads", "answer_timeout")
+"""The knobs that an alignment on one machine heeds."""
+
+
+@click.command(cls=Command, params=[each for each in knobs() if each.name in PARTS])
+@AS_JSON
+def align(as_json: bool, **flags: Scalar | None) -> None:
+    """Find the rows that all parties' tables share, for runs to come.
+
+    No party shows another one an id. A run whose --alignment names the folder then trains on these
+    rows; one that names none aligns by itself.
+    """
+    from vfl_flower.workflows.simulate import align as aligned
+
+    told(
+        as_json,
+        lambda: aligned(RunConfig.from_mapping({"dataset": "own", "task": "align"} | given(flags))),
+    )

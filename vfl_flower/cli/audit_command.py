@@ -1,0 +1,81 @@
+"""``audit``: what parties can find out about each other."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from vfl_flower.cli.options import AS_JSON, FILE, FOLDER, at_least_one, told
+
+
+@click.group(no_args_is_help=False)
+def audit() -> None:
+    """Measure what parties learn of each other."""
+
+
+@audit.command()
+@click.argument("run", type=FOLDER)
+@click.option(
+    "--at-most",
+    type=int,
+    default=3,
+    metavar="EPOCHS",
+    callback=at_least_one,
+    help="that each repetition trains (default: 3)",
+)
+@click.option(
+    "--known",
+    type=int,
+    default=10,
+    metavar="N",
+    callback=at_least_one,
+    help="labels a class that the attacker has (default: 10)",
+)
+@AS_JSON
+def labels(run: Path, at_most: int, known: int, as_json: bool) -> None:
+    """Attack what passive parties learn of labels.
+
+    A run is repeated with and without label privacy.
+    """
+    from vfl_flower.analysis.audit.label_inference import audit as attack
+    from vfl_flower.analysis.audit.tables import print_audit
+
+    def audited() -> object:
+        findings = attack(run, at_most, known)
+        print_audit(findings)
+        return asdict(findings)
+
+    told(as_json, audited)
+
+
+@audit.command()
+@click.argument("runs", nargs=-1, required=True, type=FOLDER, metavar="RUN...")
+@click.option(
+    "--epochs",
+    type=int,
+    default=5,
+    metavar="N",
+    callback=at_least_one,
+    help="of the attacker's decoder (default: 5)",
+)
+@click.option("--pictures", type=FILE, metavar="PNG", help="also draw some there")
+@AS_JSON
+def reconstruct(runs: tuple[Path, ...], epochs: int, pictures: Path | None, as_json: bool) -> None:
+    """Make pictures of others' tiles.
+
+    They are made of the feature maps that passive parties sent in complete runs.
+    """
+    from vfl_flower.analysis.audit.feature_reconstruction import attack, runs_with_maps
+    from vfl_flower.analysis.audit.tables import print_reconstruction
+    from vfl_flower.common.files import write_atomically
+
+    def audited() -> object:
+        attacked = [attack(folder, epochs) for folder in runs_with_maps(runs)]
+        print_reconstruction([findings for findings, _ in attacked])
+        if pictures:
+            from vfl_flower.analysis.audit.pictures import drawn  # matplotlib is slow to import
+
+            write_atomically(pictures, drawn(attacked))
+        return [findings.told() for findings, _ in attacked]
+
+    told(as_json, audited)

@@ -1,0 +1,48 @@
+"""``data show``: a picture of who holds what; ``data columns``: what is made of an own table."""
+
+from pathlib import Path
+
+import click
+
+from vfl_flower.cli.options import FILE, Command, given, knobs
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.config.schema import Scalar
+
+
+@click.group(no_args_is_help=False)
+def data() -> None:
+    """Look at data sets."""
+
+
+@data.command(cls=Command, params=knobs("run", "data"))
+@click.option(
+    "--picture",
+    type=FILE,
+    default="holdings.png",
+    metavar="PNG",
+    help="where to write it (default: holdings.png)",
+)
+def show(picture: Path, **flags: Scalar | None) -> None:
+    """Draw who holds what, and list it."""
+    from vfl_flower.reporting.console.lines import say
+    from vfl_flower.reporting.partition_picture import draw, lines_of
+
+    cfg = RunConfig.from_mapping(given(flags))
+    draw(cfg, picture)
+    for line in lines_of(cfg):
+        say(line)
+    say(f"drawn in {picture}")
+
+
+@data.command()
+@click.argument("description", type=FILE, metavar="TOML")
+def columns(description: Path) -> None:
+    """Print what is made of each column of an own table.
+
+    TOML describes the table. Nothing is written.
+    """
+    from vfl_flower.data.tables.description import read_description
+    from vfl_flower.data.tables.reader import read_table
+    from vfl_flower.reporting.console.own_table import print_columns
+
+    print_columns(read_table(read_description(description), description.stem))

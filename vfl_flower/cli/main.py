@@ -1,0 +1,120 @@
+"""The command line: ``python -m vfl_flower COMMAND``, or ``vfl-flower COMMAND``.
+
+A command ``x`` is the function ``x`` in the module `vfl_flower.cli.x_command`, imported when it is
+asked for. Modules of commands import what is heavy in their functions, so that ``--help``, refusals
+and completion are quick.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+import click
+from click.exceptions import Exit, NoSuchCommand
+from click.shell_completion import shell_complete
+
+from vfl_flower.common.errors import Interrupted, VflError
+from vfl_flower.config.schema import near
+
+PROGRAM, COMPLETION = "vfl-flower", "_VFL_FLOWER_COMPLETE"
+COMMANDS = (
+    *("train", "align", "predict", "inspect", "report", "explain", "audit", "data", "identity"),
+)
+EXIT_ERROR, EXIT_INTERRUPTED = 2, 130
+
+
+class Program(click.Group):
+    """All commands."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one, if there is one of that name."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = getattr(
+            import_module(f"vfl_flower.cli.{cmd_name}_command"), cmd_name
+        )
+        return command
+
+
+program = Program(
+    PROGRAM,
+    help="Vertical federated learning: train, predict, and look at what came of it.",
+    no_args_is_help=False,
+    context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 100},
+)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one of the commands and return its exit code; see `guarded`.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        The command's name and what follows it.
+    """
+    return guarded(program, PROGRAM, arguments)
+
+
+def guarded(command: click.Command, name: str, arguments: Sequence[str]) -> int:
+    """Run a command; its errors become one line on standard error.
+
+    Returns
+    -------
+    int
+        The exit code: 0, 2 for an error, 130 after Ctrl-C.
+    """
+    try:
+        with command.make_context(name, list(arguments)) as context:
+            command.invoke(context)
+    except Exit as ended:  # of --help
+        return ended.exit_code
+    except click.UsageError as error:
+        return _told("error", _usage(error), EXIT_ERROR)
+    except Interrupted as stopped:
+        return _told("interrupted", str(stopped), EXIT_INTERRUPTED)
+    except KeyboardInterrupt:
+        text = "at once; a run that wrote a checkpoint can be resumed from it"
+        return _told("interrupted", text, EXIT_INTERRUPTED)
+    except VflError as error:
+        return _told("error", error.in_full(), EXIT_ERROR)
+    return 0
+
+
+def _usage(error: click.UsageError) -> str:
+    text = error.format_message().rstrip(".")
+    if error.ctx is None:
+        return text
+    if isinstance(error, NoSuchCommand) and isinstance(error.ctx.command, click.Group):
+        known = tuple(error.ctx.command.list_commands(error.ctx))  # not only those imported
+        text += near(error.command_name, known).rstrip("?")
+    return f"{text}; see {error.ctx.command_path} --help"
+
+
+def _told(kind: str, text: str, code: int) -> int:
+    from vfl_flower.reporting.console.lines import complain  # what goes well needs it no sooner
+
+    complain(kind, text)
+    return code
+
+
+def main(*command: str) -> None:
+    """Run the command of this process, and end the process with its exit code.
+
+    Parameters
+    ----------
+    *command : str
+        What stands before the process's arguments.
+    """
+    if asked := os.environ.get(COMPLETION):
+        sys.exit(shell_complete(program, {}, PROGRAM, COMPLETION, asked))
+    code = run([*command, *sys.argv[1:]])
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if code:
+        os._exit(code)  # a party's thread that still computes must not meet a dying interpreter
+    sys.exit()

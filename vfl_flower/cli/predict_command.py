@@ -1,0 +1,30 @@
+"""``predict``: rows, new ones or a run's own, with the model that a run left."""
+
+from pathlib import Path
+
+import click
+
+from vfl_flower.cli.options import AS_JSON, FILE, FOLDER, told
+
+
+@click.command()
+@click.argument("run", type=FOLDER)
+@click.option(
+    "--tables",
+    metavar="TOML,...",
+    help="descriptions of tables with new rows, the active party's first; aligned by id",
+)
+@click.option("--rows", metavar="PART", help="of the run's own: test (default), validation, all")
+@click.option(
+    "--out", type=FILE, required=True, metavar="FILE", help="predictions: .csv or .parquet"
+)
+@AS_JSON
+def predict(run: Path, tables: str | None, rows: str | None, out: Path, as_json: bool) -> None:
+    """Predict rows with the model of a run whose parties are all here.
+
+    Each party uses its own part of the model and its own encoders. New rows that some party lacks
+    are not predicted, but listed beside the predictions.
+    """
+    from vfl_flower.workflows.simulate import predict as predicted
+
+    told(as_json, lambda: predicted(run, out, tables, rows))

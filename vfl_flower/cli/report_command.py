@@ -1,0 +1,34 @@
+"""``report``: one HTML page about runs, whole in itself."""
+
+from pathlib import Path
+
+import click
+
+from vfl_flower.cli.options import FILE, FOLDER
+from vfl_flower.common.errors import ConfigError
+
+PAGE = "report.html"
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, type=FOLDER, metavar="RUN...")
+@click.option(
+    "--page", type=FILE, metavar="HTML", help=f"default: {PAGE} in the run's folder, or here"
+)
+def report(runs: tuple[Path, ...], page: Path | None) -> None:
+    """Write one HTML page about runs.
+
+    It has accuracies, curves, bytes and protections, and is whole in itself.
+    """
+    if page and page.suffix not in (".html", ".htm"):
+        raise ConfigError(f"--page must name an .html file, not {page}")
+
+    from vfl_flower.common.files import write_atomically
+    from vfl_flower.reporting.console.lines import say
+    from vfl_flower.reporting.html.page import render
+    from vfl_flower.reporting.html.story import read_stories
+
+    page = page or (runs[0] if len(runs) == 1 else Path()) / PAGE
+    stories = read_stories(runs)
+    write_atomically(page, render(stories).encode())
+    say(f"written to {page}")

@@ -1,0 +1,47 @@
+"""``train``: the main job, with all parties on this machine."""
+
+from pathlib import Path
+
+import click
+
+from vfl_flower.cli.options import AS_JSON, FILE, FOLDER, Command, given, knobs, told
+from vfl_flower.common.errors import ConfigError
+from vfl_flower.config.run_config import RunConfig, read_toml
+from vfl_flower.config.schema import Scalar
+
+
+@click.command(cls=Command, params=knobs())
+@click.option("--config", type=FILE, metavar="TOML", help="read knobs from a file; flags win")
+@click.option(
+    "--resume", type=FOLDER, metavar="RUN", help="go on from a run folder's last checkpoint"
+)
+@click.option("--seeds", type=int, metavar="N", help="repeat with N seeds, report the mean")
+@AS_JSON
+def train(
+    config: Path | None,
+    resume: Path | None,
+    seeds: int | None,
+    as_json: bool,
+    **flags: Scalar | None,
+) -> None:
+    """Train a model with all parties here.
+
+    They are in one process. Every setting of a run is an option.
+    """
+    chosen = (read_toml(config) if config else {}) | given(flags)
+    if chosen.get("task", "train") != "train":
+        raise ConfigError(f"{config} sets task, which is for flwr run; use a command of that name")
+    if resume and seeds is not None:
+        raise ConfigError("--resume goes on with the seeds that the run was started with")
+    if resume and "out" in chosen:
+        raise ConfigError("--resume goes on in the run's own folder; leave out away")
+
+    from vfl_flower.workflows.simulate import repeat, resumed, start
+
+    def trained() -> object:
+        if resume:
+            return resumed(resume, chosen)
+        cfg = RunConfig.from_mapping(chosen)
+        return start(cfg) if seeds is None else repeat(cfg, seeds)
+
+    told(as_json, trained)

@@ -1,1 +1,0 @@
-"""The commands of ``python -m vfl_flower``, one module each; `vfl_flower.cli` names them."""

@@ -1,0 +1,70 @@
+"""Atomic file writes and JSON files."""
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from vfl_flower.common.errors import RunError
+from vfl_flower.common.json_schema import Shape, fits
+
+
+@contextmanager
+def refused(path: Path) -> Iterator[None]:
+    """Turn the file system's refusals, and names that cannot be, into ours."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise RunError(f"{path} cannot be used: {error}") from error
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file that either is whole or is not there, whatever happens meanwhile.
+
+    Its owner alone may read it, and a folder that is made for it.
+
+    Raises
+    ------
+    RunError
+        If the file system refuses.
+    """
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(temporary).replace(path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise RunError(f"{path} cannot be written: {error}") from error
+
+
+def json_bytes(value: object) -> bytes:
+    """Return a value as a JSON file's content; no number in it may be other than finite."""
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    return f"{text}\n".encode()
+
+
+def read_json(path: Path, shape: Shape) -> Any:  # noqa: ANN401
+    """Read a file with `json_bytes` a value of a shape.
+
+    Raises
+    ------
+    RunError
+        If the file is missing or damaged.
+    """
+    try:
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise RunError(f"{path} is missing or damaged: {error}") from error
+    if not fits(value, shape):
+        raise RunError(f"{path} is missing or damaged: it is not as it was written")
+    return value

@@ -1,0 +1,27 @@
+"""Names of the files in a run folder."""
+
+from pathlib import Path
+
+
+def checkpoint_path(folder: Path, step: int) -> Path:
+    """Return where the checkpoint of one step lies."""
+    return folder / f"checkpoint-{step:09d}.safetensors"
+
+
+def steps_kept(folder: Path) -> list[int]:
+    """Return the steps of which a folder holds checkpoints, in order."""
+    names = folder.glob("checkpoint-" + "[0-9]" * 9 + ".safetensors")
+    return sorted(int(path.stem.removeprefix("checkpoint-")) for path in names)
+
+
+MODEL = "model"
+WEIGHTS, CONFIG, CARD, NETWORK = "weights.safetensors", "config.toml", "card.md", "network.json"
+ENCODER, TARGET = "encoder.json", "target.json"
+
+
+def model_of(folder: Path) -> Path:
+    """Return where a party's model folder is, in the party's own."""
+    return folder / MODEL
+
+
+SEEDS, LOG = "seeds.json", "log.txt"

@@ -1,0 +1,127 @@
+"""A party's state as named arrays and one JSON text, in memory and in safetensors files."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load, save
+from torch import Tensor
+
+from vfl_flower.common.codec import Array, to_array, to_tensor
+from vfl_flower.common.errors import RunError
+from vfl_flower.common.files import write_atomically
+
+State = dict[str, Any]
+"""Nested dicts, lists and tuples of tensors, arrays, bytes and JSON scalars."""
+
+
+def state_of(value: Any) -> Any:  # noqa: ANN401
+    """Return ``value.state_dict()`` where there is one, else the value itself."""
+    return value.state_dict() if hasattr(value, "state_dict") else value
+
+
+def pack(state: State) -> tuple[dict[str, Array], str]:
+    """Split a state into its arrays and a JSON skeleton that names them.
+
+    Parameters
+    ----------
+    state : State
+        What a party remembers.
+
+    Returns
+    -------
+    arrays : dict of str to ndarray
+    skeleton : str
+        JSON; `unpack` puts the arrays back where it names them.
+    """
+    arrays: dict[str, Array] = {}
+
+    def visit(value: Any, path: str) -> Any:  # noqa: ANN401
+        if isinstance(value, Tensor | np.ndarray):
+            while path in arrays:  # keys with dots
+                path += "'"
+            arrays[path] = to_array(value).copy()
+            return {"$array": path}
+        if isinstance(value, bytes):
+            return {"$bytes": value.hex()}
+        if isinstance(value, dict):
+            return {"$dict": [[key, visit(each, f"{path}.{key}")] for key, each in value.items()]}
+        if isinstance(value, list | tuple):
+            return [visit(each, f"{path}.{i}") for i, each in enumerate(value)]
+        return value
+
+    return arrays, json.dumps(visit(state, "state"))
+
+
+def unpack(arrays: dict[str, Array], skeleton: str) -> State:
+    """Reverse `pack`; arrays come back as tensors, tuples as lists."""
+
+    def visit(value: Any) -> Any:  # noqa: ANN401
+        if isinstance(value, list):
+            return [visit(each) for each in value]
+        if not isinstance(value, dict):
+            return value
+        if "$array" in value:
+            return to_tensor(arrays[value["$array"]])
+        if "$bytes" in value:
+            return bytes.fromhex(value["$bytes"])
+        return {key: visit(each) for key, each in value["$dict"]}
+
+    state: State = visit(json.loads(skeleton))
+    return state
+
+
+def restore(owner: object, state: State) -> None:
+    """Give each named attribute of `owner` its state back."""
+    for name, value in state.items():
+        attribute = getattr(owner, name)
+        if hasattr(attribute, "load_state_dict"):
+            attribute.load_state_dict(value)
+        else:
+            setattr(owner, name, value)
+
+
+def write_state(path: Path, state: State) -> None:
+    """Write a state as one safetensors file, readable by its owner only."""
+    arrays, skeleton = pack(state)
+    tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
+    write_atomically(path, save(tensors, metadata={"state": skeleton}))
+
+
+def weights_to_bytes(weights: Mapping[str, Tensor]) -> bytes:
+    """Return weights as a safetensors file has them, under their plain names."""
+    return save({name: each.contiguous() for name, each in weights.items()})
+
+
+def weights_from_bytes(content: bytes) -> dict[str, Tensor]:
+    """Reverse `weights_to_bytes`.
+
+    Raises
+    ------
+    RunError
+        If they are damaged.
+    """
+    try:
+        return load(content)
+    except (SafetensorError, KeyError, ValueError) as error:
+        raise RunError(f"weights are damaged: {error}") from error
+
+
+def read_state(path: Path) -> State:
+    """Read what `write_state` wrote.
+
+    Raises
+    ------
+    RunError
+        If the file is missing or damaged.
+    """
+    try:
+        with safe_open(path, framework="np") as file:
+            skeleton = file.metadata()["state"]
+            return unpack({name: file.get_tensor(name) for name in file.keys()}, skeleton)  # noqa: SIM118
+    except (OSError, SafetensorError, RecursionError, TypeError, KeyError, ValueError) as error:
+        raise RunError(f"{path} is missing or damaged: {error}") from error

@@ -1,0 +1,1 @@
+"""Run configuration: options, checks, registries."""

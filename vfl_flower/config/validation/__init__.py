@@ -1,0 +1,1 @@
+"""Checks of a run configuration before anything starts."""

@@ -1,0 +1,1 @@
+"""Cryptographic primitives with published test vectors."""

@@ -1,0 +1,77 @@
+"""What an alignment leaves at each party: which of its rows are the run's, and of which task."""
+
+import secrets
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from vfl_flower.common.codec import Array, to_array
+from vfl_flower.common.errors import RunError
+from vfl_flower.common.json_schema import fits
+from vfl_flower.common.state import read_state, write_state
+
+ALIGNMENT = "alignment.safetensors"
+NONCE = 16  # bytes
+
+SHAPE = {"parties": int, "classes": int, "task": str, "nonce": str, "table": str}
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """One party's part of an alignment.
+
+    Attributes
+    ----------
+    index : ndarray of int64
+        (n,): row i of the run is row index[i] of the party's table.
+    parties : int
+        How many took part, the active one included.
+    classes : int
+        C; 1 of a regression.
+    task : str
+        ``binary``, ``multi-class`` or ``regression``.
+    nonce : str
+        The same at all parties, and in no other alignment.
+    table : str
+        A digest of the party's table as it was.
+    """
+
+    index: Array
+    parties: int
+    classes: int
+    task: str
+    nonce: str
+    table: str
+
+    def save(self, folder: Path) -> None:
+        """Write it into a party's folder; its owner alone may read it."""
+        write_state(folder / ALIGNMENT, asdict(self))
+
+    @classmethod
+    def load(cls, folder: Path) -> "Alignment":
+        """Read what `save` wrote.
+
+        Raises
+        ------
+        RunError
+            If it is missing or damaged.
+        """
+        path = folder / ALIGNMENT
+        if not path.is_file():
+            raise RunError(f"{path} is missing: align the tables first, or name where they were")
+        kept = read_state(path)
+        index = to_array(kept.pop("index", np.empty(0)))
+        if not fits(kept, SHAPE) or index.ndim != 1 or index.dtype != np.int64 or not len(index):
+            raise RunError(f"{path} is damaged, or of another version; align the tables again")
+        return cls(index=index, **{key: kept[key] for key in SHAPE})
+
+
+def is_aligned(folder: Path) -> bool:
+    """Tell whether a party's folder holds its part of an alignment."""
+    return (folder / ALIGNMENT).is_file()
+
+
+def drawn_nonce() -> str:
+    """Draw what tells an alignment from all others."""
+    return secrets.token_hex(NONCE)

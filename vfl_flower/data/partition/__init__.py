@@ -1,0 +1,1 @@
+"""Vertical partitions: which party holds which columns."""

@@ -1,0 +1,100 @@
+"""Columns dealt out by how much they are correlated, within parties and between them.
+
+VertiBench (Wu et al. 2024, arXiv:2307.02040) measures a deal of columns X_1..X_K by
+
+    Pcor(X_i, X_j) = std(singular values of Cor(X_i, X_j)) / sqrt(d),  d = min(m_i, m_j)
+    Icor           = mean over i != j of Pcor(X_i, X_j) - Pcor(X_i, X_i)
+
+with Spearman's correlation, and deals columns so that Icor lies a share beta of the way from the
+least to the greatest value that it can take. VertiBench searches with a genetic algorithm; here it
+is exchanges of two columns between two parties, taken if they help.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from vfl_flower.data.columns import Features
+
+Matrix = NDArray[np.float64]
+Deal = list[NDArray[np.intp]]
+
+ROWS = 2000  # for the correlations
+EXCHANGES = 300  # tried in each of the three searches
+
+
+def spearman(table: Features) -> Matrix:
+    """Return Spearman's correlation of all columns, (m, m); 0 where a column does not vary.
+
+    A gap, NaN, has the mean rank of its column. Categories rank in the order of their codes, which
+    says little where they have none.
+    """
+    ranks = rankdata(table[:ROWS], axis=0, nan_policy="omit")
+    there = np.maximum((~np.isnan(ranks)).sum(axis=0), 1)
+    centred = np.nan_to_num(ranks - np.nansum(ranks, axis=0) / there)
+    norms = np.linalg.norm(centred, axis=0)
+    unit = centred / np.where(norms > 0, norms, 1)
+    result: Matrix = unit.T @ unit
+    return result
+
+
+def pcor(cor: Matrix) -> float:
+    """Return how strongly two parties' columns are correlated, from their (m_i, m_j) block."""
+    d = min(cor.shape)
+    if d < 2:
+        return 0.0
+    return float(np.linalg.svd(cor, compute_uv=False).std(ddof=1) / np.sqrt(d))
+
+
+def icor(cor: Matrix, deal: Deal) -> float:
+    """Return how much more columns are correlated between parties than within them."""
+    table = np.array([[pcor(cor[np.ix_(a, b)]) for b in deal] for a in deal])
+    between = table.sum() - np.trace(table)
+    return float(between / (len(deal) * (len(deal) - 1)) - np.trace(table) / len(deal))
+
+
+def correlated(table: Features, parties: int, beta: float, seed: int) -> Deal:
+    """Deal columns so that Icor is at a share `beta` between its extremes.
+
+    Parameters
+    ----------
+    table : ndarray of float32
+        (N, m); the first 2,000 rows count.
+    parties : int
+        Shares are as equal as possible.
+    beta : float
+        0 keeps correlated columns together, 1 spreads them.
+    seed : int
+        Of the search.
+
+    Returns
+    -------
+    list of ndarray
+        Columns by party, each sorted.
+    """
+    cor, random = spearman(table), np.random.default_rng([seed, parties])
+    start: Deal = np.array_split(random.permutation(table.shape[1]), parties)
+    least = _search(cor, start, lambda value: value, random)
+    most = _search(cor, start, lambda value: -value, random)
+    goal = (1 - beta) * icor(cor, least) + beta * icor(cor, most)
+    nearer = least if beta < 1 / 2 else most
+    deal = _search(cor, nearer, lambda value: abs(value - goal), random)
+    return [np.sort(share) for share in deal]
+
+
+def _search(
+    cor: Matrix, deal: Deal, cost: Callable[[float], float], random: np.random.Generator
+) -> Deal:
+    """Exchange columns between parties while that lowers the cost of Icor."""
+    best = cost(icor(cor, deal))
+    for _ in range(EXCHANGES):
+        i, j = random.choice(len(deal), 2, replace=False)
+        tried = [share.copy() for share in deal]
+        a, b = random.integers(len(tried[i])), random.integers(len(tried[j]))
+        tried[i][a], tried[j][b] = deal[j][b], deal[i][a]
+        value = cost(icor(cor, tried))
+        if value < best:
+            deal, best = tried, value
+    return deal

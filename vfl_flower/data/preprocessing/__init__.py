@@ -1,0 +1,1 @@
+"""Encoders, scaling and label preparation."""

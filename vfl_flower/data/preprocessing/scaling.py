@@ -1,0 +1,102 @@
+"""What networks get of a party's columns: categories one-hot, gaps filled, numbers scaled.
+
+Everything is fitted on the party's own columns, in the training rows only; a table's, as `encoder`
+says.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from vfl_flower.common.codec import Array
+from vfl_flower.common.errors import DataError
+from vfl_flower.data.columns import Column, Features
+from vfl_flower.data.preprocessing.encoder import Encoder
+
+
+def encoded(table: Features, columns: Sequence[Column], train: Array, party: str) -> Tensor:
+    """Prepare a table's columns.
+
+    Parameters
+    ----------
+    table : ndarray of float32
+        (N, m); NaN is a gap.
+    columns : sequence of Column
+        What they are, m of them.
+    train : ndarray
+        The training rows.
+    party : str
+        Whose they are, for errors.
+
+    Returns
+    -------
+    Tensor
+        (N, n) float32: first all numbers, then the categories, each in the order of the columns.
+
+    Raises
+    ------
+    DataError
+        If a column has nothing but gaps in the training rows, or NaN or infinity that are no gaps.
+    """
+    check_finite(table, party, columns)
+    numbers = table.astype(np.float32, copy=False)
+    encoder = Encoder.fit(numbers, columns, train, party)
+    return torch.from_numpy(encoder.apply(numbers, columns))
+
+
+def scaled(features: Features, train: Array) -> Tensor:
+    """Standardise columns with mean and deviation of the training rows.
+
+    An image has one mean and one deviation per channel, a table one per column; what does not
+    vary is centred only.
+    """
+    axes = (0, 2, 3) if features.ndim == 4 else (0,)
+    sample = features[train]
+    mean = sample.mean(axes, keepdims=True, dtype=np.float64).astype(np.float32)
+    deviation = sample.std(axes, keepdims=True, dtype=np.float64).astype(np.float32)
+    deviation[deviation == 0] = 1
+    result = features - mean
+    result /= deviation  # in place: rows of images are gigabytes
+    return torch.from_numpy(result)
+
+
+def noised(x: Tensor, deviation: float, seed: int, place: int) -> Tensor:
+    """Add Gaussian noise of some standard deviation to a party's columns, a function of the seed.
+
+    It is of use in studies only, and protects nothing: everybody can compute it.
+    """
+    if not deviation:
+        return x
+    random = np.random.default_rng([seed, place, *x.shape])
+    return x + deviation * torch.from_numpy(random.standard_normal(x.shape, np.float32))
+
+
+def check_finite(features: Features, party: str, columns: Sequence[Column] = ()) -> None:
+    """Refuse NaN and infinity, and name the column.
+
+    Parameters
+    ----------
+    features : ndarray of float32
+        (N, ...).
+    party : str
+        Whose they are.
+    columns : sequence of Column, optional
+        A table's, of which those with gaps may hold NaN.
+
+    Raises
+    ------
+    DataError
+        Names the party, the first bad column and how many there are.
+    """
+    bad = ~np.isfinite(features).all(axis=0)
+    if columns:
+        gaps = np.array([column.gaps for column in columns])
+        bad &= np.isinf(features).any(axis=0) | ~gaps
+    if bad.any():
+        place = [int(i) for i in np.argwhere(bad)[0]]
+        first = columns[place[0]].name if columns else ", ".join(map(str, place))
+        where = f"pixel (channel, row, column) = ({first})" if bad.ndim == 3 else f"column {first}"
+        others = f", as do {int(bad.sum()) - 1} others" if bad.sum() > 1 else ""
+        raise DataError(f"{party}: {where} holds NaN or infinity{others}; clean or impute them")

@@ -1,0 +1,102 @@
+"""ModelNet40: shaded pictures of objects from twelve views, of which four are taken."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vfl_flower.common.errors import DataError, last_line
+
+PUBLISHED = "http://supermoe.cs.umass.edu/shape_recog/shaded_images.tar.gz"
+FOLDER = "modelnet40_images_new_12x"
+VIEWS = (1, 4, 7, 10)
+NAME = re.compile(r"(.+?)(?:\.|_v)(\d{1,3})\.png")
+"""Of a picture: the object, and the number of the view, from 1."""
+
+Pixels = NDArray[np.uint8]
+Views = list[Path]
+
+
+class ModelNet40:
+    """Four views of an object side by side as one grey image, so that strips deal out views.
+
+    Attributes
+    ----------
+    rows : tuple of int
+        How many objects the training and the test part have.
+    side : int
+        Pixels of a view.
+    """
+
+    rows, side = (9_843, 2_468), 224
+    classes = (
+        *("airplane", "bathtub", "bed", "bench", "bookshelf", "bottle", "bowl", "car", "chair"),
+        *("cone", "cup", "curtain", "desk", "door", "dresser", "flower_pot", "glass_box", "guitar"),
+        *("keyboard", "lamp", "laptop", "mantel", "monitor", "night_stand", "person", "piano"),
+        *("plant", "radio", "range_hood", "sink", "sofa", "stairs", "stool", "table", "tent"),
+        *("toilet", "tv_stand", "vase", "wardrobe", "xbox"),
+    )
+
+    def load(self, folder: Path) -> tuple[Pixels, NDArray[np.int64]]:
+        """Return pixels (N, 1, 224, 4 * 224) and labels (N,), the test rows last.
+
+        Pixels stay bytes, 2.5 GB of them; the shades are grey, and so are the pixels. A party's
+        own, scaled, are another 2.5 GB of floats for each view.
+
+        Raises
+        ------
+        DataError
+            If a folder or a picture is missing or damaged.
+        """
+        root = folder.resolve() / FOLDER
+        if not root.is_dir():
+            raise DataError(
+                f"ModelNet40 is not in {root} (folders CLASS/train and CLASS/test of png files); "
+                f"get it from {PUBLISHED} and unpack it there, or set data-dir (this data set is "
+                "not downloaded)"
+            )
+        pairs = zip(("train", "test"), self.rows, strict=True)
+        classes = [found for part, rows in pairs for found in self._part(root, part, rows)]
+        labels = [label % len(self.classes) for label, each in enumerate(classes) for _ in each]
+        pixels = np.empty((len(labels), 1, self.side, len(VIEWS) * self.side), np.uint8)
+        for row, views in enumerate(views for each in classes for views in each):
+            pixels[row, 0] = np.concatenate([self._picture(path) for path in views], 1)
+        return pixels, np.array(labels, np.int64)
+
+    def _part(self, root: Path, part: str, rows: int) -> list[list[Views]]:
+        """Return the objects of each class in one part, which must have so many."""
+        found = [_objects(root / name / part) for name in self.classes]
+        if (count := sum(map(len, found))) != rows:
+            raise DataError(f"{root} has {count} {part} objects where {rows} are published")
+        return found
+
+    def _picture(self, path: Path) -> Pixels:
+        """Read one view, (224, 224)."""
+        from PIL import Image
+
+        try:
+            with Image.open(path) as image:
+                picture = np.asarray(image.convert("L"))
+        except (OSError, ValueError) as error:
+            raise DataError(f"{path} is damaged: {last_line(error)}") from error
+        if picture.shape != (self.side, self.side):
+            raise DataError(
+                f"{path} has {picture.shape[1]} x {picture.shape[0]} pixels, not "
+                f"{self.side} x {self.side}"
+            )
+        return picture
+
+
+def _objects(folder: Path) -> list[Views]:
+    """Return the pictures of each object's views that are taken, the objects by name."""
+    found: dict[str, dict[int, Path]] = {}
+    for path in sorted(folder.glob("*.png")):
+        named = NAME.fullmatch(path.name)
+        if named is None:
+            raise DataError(f"{path} names no view; a picture is OBJECT_v001.png or OBJECT.1.png")
+        found.setdefault(named[1], {})[int(named[2])] = path
+    for name, views in found.items():
+        if lacking := [view for view in VIEWS if view not in views]:
+            raise DataError(f"{folder} has no view {lacking[0]} of {name}")
+    return [[views[view] for view in VIEWS] for _, views in sorted(found.items())]

@@ -1,0 +1,118 @@
+"""Image data sets: torchvision's, and CINIC-10's folders of pictures."""
+
+import contextlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vfl_flower.common.errors import DataError, last_line
+from vfl_flower.data.columns import Labels, Pixels
+
+DAMAGED = (RuntimeError, ValueError, AssertionError, EOFError, IndexError, OSError)
+"""What torchvision raises for files that it cannot read."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """A data set as torchvision keeps it.
+
+    Attributes
+    ----------
+    kind : str
+        Torchvision's class.
+    files : tuple of str
+        What must lie in the data folder.
+    rows : tuple of int
+        How many rows the training and the test part have.
+    """
+
+    kind: str
+    files: tuple[str, ...]
+    rows: tuple[int, int]
+
+    @property
+    def place(self) -> str:
+        """The folder of the files."""
+        return str(Path(self.files[0]).parent)
+
+    def parts(self, folder: Path, download: bool) -> list[tuple[Pixels, Labels]]:
+        """Return the training and the test part: local files first, then a download.
+
+        Raises
+        ------
+        DataError
+            If the files are missing and cannot be fetched, or are damaged.
+        """
+        from vfl_flower.common.torchvision_import import datasets
+
+        kind = getattr(datasets, self.kind)
+        try:
+            folder = folder.resolve()
+            if not all((folder / file).exists() for file in self.files):
+                self._fetch(kind, folder, download)
+            loaded = [kind(folder, train=train, download=False) for train in (True, False)]
+            parts = [
+                (_pixels(part.data), np.asarray(part.targets).astype(np.int64)) for part in loaded
+            ]
+            for (pixels, labels), rows in zip(parts, self.rows, strict=True):
+                if (len(pixels), len(labels)) != (rows, rows):
+                    raise ValueError(
+                        f"{len(pixels)} images and {len(labels)} labels stand where {rows} are "
+                        "published"
+                    )
+        except DAMAGED as error:
+            raise DataError(
+                f"{self.kind} in {folder / self.place} is damaged or not whole "
+                f"({last_line(error)}); delete that folder and get the data set again"
+            ) from error
+        return parts
+
+    def _fetch(self, kind: Any, folder: Path, allowed: bool) -> None:  # noqa: ANN401
+        """Download what is not there."""
+        place = f"{self.kind} is not in {folder} (torchvision's layout: {self.place}/...)"
+        if not allowed:
+            raise DataError(f"{place}; set data-dir, or allow download")
+        made = [path for path in (folder, *_above(folder, self.place)) if not path.exists()]
+        try:
+            kind(folder, download=True)
+        except (RuntimeError, OSError) as error:
+            with contextlib.suppress(OSError):  # empty folders only, and only those made just now
+                for path in reversed(made):
+                    path.rmdir()
+            reason = " ".join(str(error).split())
+            raise DataError(f"{place} and cannot be downloaded: {reason}; set data-dir") from error
+
+
+def _above(folder: Path, place: str) -> list[Path]:
+    parts = Path(place).parts
+    return [folder.joinpath(*parts[: n + 1]) for n in range(len(parts))]
+
+
+def _pixels(data: Any) -> Pixels:  # noqa: ANN401
+    """Return images with their channels first."""
+    array = np.asarray(data)
+    return array[:, None] if array.ndim == 3 else array.transpose(0, 3, 1, 2)
+
+
+def _idx(folder: str) -> tuple[str, ...]:
+    names = ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1")
+    return tuple(f"{folder}/raw/{name}-ubyte" for name in names)
+
+
+def _batches(folder: str, *names: str) -> tuple[str, ...]:
+    return tuple(f"{folder}/{name}" for name in names)
+
+
+FIVE = [f"data_batch_{n}" for n in range(1, 6)]
+MNIST = Published("MNIST", _idx("MNIST"), (60_000, 10_000))
+FASHION_MNIST = Published("FashionMNIST", _idx("FashionMNIST"), (60_000, 10_000))
+CIFAR10 = Published(
+    "CIFAR10",
+    _batches("cifar-10-batches-py", *FIVE, "test_batch", "batches.meta"),
+    (50_000, 10_000),
+)
+CIFAR100 = Published(
+    "CIFAR100", _batches("cifar-100-python", "train", "test", "meta"), (50_000, 10_000)
+)

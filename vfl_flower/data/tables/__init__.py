@@ -1,0 +1,1 @@
+"""Parties' own tables: CSV and Parquet with a description."""

@@ -1,0 +1,136 @@
+"""What a party says of its table, in a toml file of its own: the file, and what its columns are."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from vfl_flower.common.errors import ConfigError
+from vfl_flower.config.schema import near
+
+USES = ("numeric", "categorical", "ignored")
+"""What may be said of a column."""
+
+CHOICES = {
+    "id-type": ("integer", "text"),
+    "task": ("binary", "multi-class", "regression"),
+    "decimal": (".", ","),
+    "duplicates": ("refuse", "first"),
+}
+"""What may be said where few words make sense."""
+
+KEYS = (*("file", "id", "label", "columns", "task", "id-type", "decimal", "missing", "duplicates"),)
+
+
+@dataclass(frozen=True)
+class Description:
+    """A party's table as it describes it.
+
+    Attributes
+    ----------
+    file : Path
+        CSV or Parquet, by its suffix.
+    id : str
+        The column that tells rows apart, for all parties alike.
+    label : str
+        The column with the labels: of the active party only; empty for none.
+    columns : mapping of str to str
+        By name, one of `USES`. The other columns are looked at.
+    task : str
+        ``binary``, ``multi-class`` or ``regression``; empty: what the labels look like.
+    id_type : str
+        ``integer`` or ``text``; empty: what the ids look like.
+    decimal : str
+        The decimal mark of numbers that are written as text.
+    missing : tuple of str
+        What stands where there is no value, beside nothing at all. Ids are what they are.
+    duplicates : str
+        ``refuse`` or ``first``: what becomes of rows with the id of an earlier one.
+    """
+
+    file: Path
+    id: str
+    label: str = ""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    task: str = ""
+    id_type: str = ""
+    decimal: str = "."
+    missing: tuple[str, ...] = ("NA", "N/A", "NaN", "nan", "null", "NULL")
+    duplicates: Literal["refuse", "first"] = "refuse"
+
+
+def read_description(path: Path) -> Description:
+    """Read a party's description of its table.
+
+    Parameters
+    ----------
+    path : Path
+        A toml file; a relative ``file`` in it starts at its folder.
+
+    Raises
+    ------
+    ConfigError
+        If it cannot be read, lacks ``file`` or ``id``, or has an unknown key or value.
+    """
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError) as error:  # of which bad toml and bad text are kinds
+        raise ConfigError(f"{path} cannot be read as toml: {error}") from error
+    try:
+        return _described(values, path.parent)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from error
+
+
+def _described(values: Mapping[str, object], folder: Path) -> Description:
+    for key in values:
+        if key not in KEYS:
+            raise ConfigError(f"unknown key '{key}'{near(key, KEYS)}")
+    for key in ("file", "id"):
+        if key not in values:
+            raise ConfigError(f"{key} is missing")
+    _text(values, "duplicates")
+    if values["id"] == values.get("label"):
+        raise ConfigError("id and label are one column; labels need one of their own")
+    return Description(
+        folder / _text(values, "file"),
+        _text(values, "id"),
+        _text(values, "label"),
+        _columns(values),
+        _text(values, "task"),
+        _text(values, "id-type"),
+        _text(values, "decimal") or Description.decimal,
+        _missing(values),
+        "first" if values.get("duplicates") == "first" else "refuse",
+    )
+
+
+def _text(values: Mapping[str, object], key: str) -> str:
+    if key not in values:
+        return ""
+    value = values[key]
+    if not isinstance(value, str) or not value.strip():
+        raise ConfigError(f"{key} must be a text, not {value!r}")
+    if key in CHOICES and value not in CHOICES[key]:
+        raise ConfigError(f"{key} must be {' or '.join(CHOICES[key])}, not '{value}'")
+    return value
+
+
+def _columns(values: Mapping[str, object]) -> dict[str, str]:
+    stated = values.get("columns", {})
+    if not isinstance(stated, dict):
+        raise ConfigError('columns must be a table of lines such as: age = "numeric"')
+    for name, use in stated.items():
+        if use not in USES:
+            raise ConfigError(f"column '{name}' must be {' or '.join(USES)}, not {use!r}")
+        if name in (values["id"], values.get("label")):
+            raise ConfigError(f"column '{name}' is the id or the label, and nothing else")
+    return stated
+
+
+def _missing(values: Mapping[str, object]) -> tuple[str, ...]:
+    stated = values.get("missing", list(Description.missing))
+    if not isinstance(stated, list) or not all(isinstance(each, str) for each in stated):
+        raise ConfigError(f"missing must be a list of texts, not {stated!r}")
+    return tuple(stated)

@@ -1,0 +1,59 @@
+"""The labels of an active party's table: classes, or numbers."""
+
+import re
+
+from vfl_flower.common.errors import DataError
+from vfl_flower.config.choices import REGRESSION
+from vfl_flower.data.columns import NUMBER, Column
+from vfl_flower.data.preprocessing.target import task_of
+from vfl_flower.data.tables.column_profile import Profile, check_numbers
+
+MOST_CLASSES = 20
+"""Of labels that are whole numbers and of which nothing is said; more are a regression's."""
+
+WHOLE = r"[+-]?\d+([.,]0*)?"
+
+
+def label_of(profile: Profile, learnt: bool = False) -> Column:
+    """Return what the labels are: classes with their values in order, or numbers.
+
+    Those of a task that was `learnt` already may be alike, or of some of its classes only.
+
+    Unless the description says the task, text, booleans, whole numbers with up to `MOST_CLASSES`
+    values, and any two values are classes; other numbers are a regression's.
+
+    Raises
+    ------
+    DataError
+        If they cannot be what the description says, or all are alike.
+    """
+    where = f"{profile.party}: the label {profile.name}"
+    if not profile.usable:
+        raise DataError(f"{where} is of type {profile.type}; write numbers or text")
+    if not learnt and not profile.many and len(profile.values) < 2:
+        raise DataError(f"{where} has {len(profile.values)} values; there is nothing to learn")
+    stated = profile.description.task
+    if stated == REGRESSION or (not stated and _is_regression(profile)):
+        check_numbers(profile)
+        return Column(profile.name)
+    if profile.many:
+        raise DataError(f"{where} has {profile.distinct} classes; is it the label?")
+    column = Column(profile.name, _in_order(profile), type=profile.type)
+    if stated and not learnt and stated != task_of(column):
+        raise DataError(f"{where} has {profile.distinct} values, and task is {stated}")
+    return column
+
+
+def _is_regression(profile: Profile) -> bool:
+    if profile.type != NUMBER or profile.text:
+        return False
+    if profile.many or len(profile.values) > MOST_CLASSES:
+        return True
+    whole = all(re.fullmatch(WHOLE, value) for value in profile.values)
+    return not whole and len(profile.values) > 2
+
+
+def _in_order(profile: Profile) -> tuple[str, ...]:
+    if profile.type != NUMBER:
+        return tuple(sorted(profile.values))
+    return tuple(sorted(profile.values, key=lambda each: (float(each.replace(",", ".")), each)))

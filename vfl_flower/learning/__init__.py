@@ -1,0 +1,1 @@
+"""Networks, losses, optimizers, metrics and batches."""

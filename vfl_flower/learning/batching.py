@@ -1,0 +1,90 @@
+"""Mini-batches and participating parties of each step."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from vfl_flower.common.codec import Array
+from vfl_flower.config.run_config import RunConfig
+
+
+def batches(seed: int, epoch: int, rows: Array, size: int) -> list[Array]:
+    """Shuffle rows into mini-batches, a pure function of its arguments.
+
+    Parameters
+    ----------
+    seed, epoch : int
+        Not negative.
+    rows : ndarray of int32
+        The training rows, (N,).
+    size : int
+        Rows per batch; the last batch may be smaller.
+
+    Returns
+    -------
+    list of ndarray
+        Each (B,) int32; every row stands in exactly one.
+    """
+    order = np.random.default_rng([seed, epoch]).permutation(rows)
+    return [order[start : start + size] for start in range(0, len(order), size)]
+
+
+def turn(seed: int, step: int, parties: int) -> int:
+    """Say which passive party's turn a step is, a pure function of its arguments.
+
+    Parameters
+    ----------
+    seed, step : int
+        Not negative.
+    parties : int
+        K.
+
+    Returns
+    -------
+    int
+        A roster index. Every K steps, from the first on, have each once.
+    """
+    turns, place = divmod(step, parties)
+    return int(np.random.default_rng([seed, turns, 1]).permutation(parties)[place])
+
+
+def drawn(cfg: RunConfig, step: int) -> Sequence[int]:
+    """Say which passive parties a round asks, a pure function of the seed and its arguments.
+
+    Parameters
+    ----------
+    cfg : RunConfig
+        Its seed, and the share of parties, of which at least one is asked.
+    step : int
+        The round, from 0.
+
+    Returns
+    -------
+    sequence of int
+        Roster indices, in order.
+    """
+    K = cfg.parties - 1
+    if cfg.participation == 1:
+        return range(K)
+    order = np.random.default_rng([cfg.seed, step, 2]).permutation(K)
+    return sorted(order[: max(round(cfg.participation * K), 1)].tolist())
+
+
+def asked(cfg: RunConfig, step: int) -> Sequence[int]:
+    """Say which passive parties a step of training asks, a pure function of its arguments.
+
+    Parameters
+    ----------
+    cfg : RunConfig
+        Says whether they take turns, or a share of them is drawn.
+    step : int
+        From 0.
+
+    Returns
+    -------
+    sequence of int
+        Roster indices, in order.
+    """
+    if cfg.in_turns:
+        return [turn(cfg.seed, step, cfg.parties - 1)]
+    return drawn(cfg, step)

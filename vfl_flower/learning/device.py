@@ -1,0 +1,45 @@
+"""Where a party's network computes: on the processor, or on an NVIDIA GPU.
+
+Columns and networks live on the device. What enters and leaves them (embeddings, logits, gradients)
+lies in ordinary memory, where it travels anyway, so no method ever meets a device.
+"""
+
+import torch
+
+from vfl_flower.common.errors import ConfigError
+
+
+def device_of(name: str) -> torch.device:
+    """Find the device of a party on this machine.
+
+    A GPU is set to compute as a processor does: cuDNN's deterministic algorithms, and no
+    rounding of inputs to TF32.
+
+    Parameters
+    ----------
+    name : str
+        One of `DEVICES`; auto is a GPU if there is one.
+
+    Raises
+    ------
+    ConfigError
+        If it is cuda and there is none.
+    """
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    if name == "cpu":
+        return torch.device("cpu")
+    if not torch.cuda.is_available():
+        raise ConfigError("device is cuda, but torch finds no NVIDIA GPU here; use cpu or auto")
+    torch.backends.cudnn.deterministic = True
+    torch.backends.cudnn.benchmark = False
+    torch.backends.cudnn.allow_tf32 = False
+    torch.backends.cuda.matmul.allow_tf32 = False
+    return torch.device("cuda")
+
+
+def described(device: torch.device) -> str:
+    """Return what a report calls a device."""
+    if device.type == "cuda":
+        return f"cuda ({torch.cuda.get_device_name(device)})"
+    return device.type

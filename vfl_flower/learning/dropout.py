@@ -1,0 +1,34 @@
+"""Dropout that draws from a party's own generator."""
+
+import torch
+from torch import Tensor, nn
+
+
+class Dropout(nn.Module):
+    """Dropout that draws from its party's generator, never from torch's global one.
+
+    Parameters
+    ----------
+    p : float
+        Probability of a zero, in [0, 1).
+
+    Raises
+    ------
+    ValueError
+        If it is not.
+    """
+
+    generator: torch.Generator | None = None
+
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        if not 0 <= p < 1:
+            raise ValueError(f"the probability of a zero must be in [0, 1), not {p}")
+        self.p = p
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Zero entries with probability p while training, and scale the others by 1 / (1 - p)."""
+        if not self.training:
+            return x
+        kept = torch.rand(x.shape, generator=self.generator) >= self.p
+        return x * kept.to(x.device) / (1 - self.p)

@@ -1,0 +1,136 @@
+"""Losses, all from outputs to a scalar: the mean over the batch.
+
+Of classes, outputs are logits (B, C), and labels (B,) int64, or (B, C) float32: a probability for
+each class. Of a regression, outputs are (B, 1), and labels (B,) float32.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from vfl_flower.common.errors import DataError
+
+Loss = Callable[[Tensor, Tensor], Tensor]
+
+
+def onehot(y: Tensor, classes: int, dtype: torch.dtype) -> Tensor:
+    """Return labels (B,) as rows of zeros and a one, (B, C); rows stay rows."""
+    return (F.one_hot(y, classes) if y.dim() == 1 else y).to(dtype)
+
+
+def binary_cross_entropy(output: Tensor, y: Tensor) -> Tensor:
+    """Sum over classes of the binary cross-entropy in bits; EASTER's Eq. 8."""
+    rows = onehot(y, output.shape[1], output.dtype)
+    bits = F.binary_cross_entropy_with_logits(output, rows, reduction="sum") / math.log(2)
+    return bits / len(y)
+
+
+def balanced_weights(y: Tensor, classes: int) -> Tensor:
+    """Return a weight for each class, (C,) float32, inverse to how many labels, (N,), are of it.
+
+    They are N / (C N_c): the mean over all labels of the weights of their classes is 1.
+
+    Raises
+    ------
+    DataError
+        If a class has no label.
+    """
+    counts = torch.bincount(y, minlength=classes)
+    if not counts.all():
+        raise DataError(
+            f"active: no training row is of class {int(counts.argmin())}, so that classes cannot "
+            "be balanced; take other training rows"
+        )
+    return (len(y) / (classes * counts.double())).float()
+
+
+def weighted_binary_cross_entropy(weights: Tensor) -> Loss:
+    """Return `binary_cross_entropy` with a weight for each class, (C,), as below."""
+
+    def loss(output: Tensor, y: Tensor) -> Tensor:
+        rows = onehot(y, output.shape[1], output.dtype)
+        bits = F.binary_cross_entropy_with_logits(output, rows, reduction="none").sum(1)
+        to = weights.to(output.device, output.dtype)
+        return (bits * to[y]).sum() / (len(y) * math.log(2))
+
+    return loss
+
+
+def weighted_cross_entropy(weights: Tensor) -> Loss:
+    """Return the cross-entropy with a weight for each class, (C,).
+
+    It is the mean of w_y times a row's cross-entropy, divided by B and not by the sum of the
+    batch's weights: a batch of rare classes counts for more than one of frequent ones.
+    """
+
+    def loss(output: Tensor, y: Tensor) -> Tensor:
+        to = weights.to(output.device, output.dtype)
+        return F.cross_entropy(output, y, weight=to, reduction="sum") / len(y)
+
+    return loss
+
+
+def mean_squared_error(output: Tensor, y: Tensor) -> Tensor:
+    """Return the mean of (output - y)^2; output is (B, 1), y (B,)."""
+    return F.mse_loss(output.squeeze(1), y)
+
+
+LOSSES: dict[str, Loss] = {
+    "cross-entropy": F.cross_entropy,
+    "binary-cross-entropy": binary_cross_entropy,
+}
+
+WEIGHTED: dict[str, Callable[[Tensor], Loss]] = {
+    "cross-entropy": weighted_cross_entropy,
+    "binary-cross-entropy": weighted_binary_cross_entropy,
+}
+"""The same, from a weight for each class."""
+
+REGRESSION_LOSSES: dict[str, Loss] = {"mean-squared-error": mean_squared_error}
+"""Of labels that are numbers."""
+
+
+def loss_of(name: str, classes: int, balanced: Tensor | None = None) -> Loss:
+    """Return a loss by its name.
+
+    Parameters
+    ----------
+    name : str
+        A key of `LOSSES` or `REGRESSION_LOSSES`.
+    classes : int
+        C.
+    balanced : Tensor, optional
+        Labels, (N,), int64: their classes are to weigh alike in it, however many rows they have.
+    """
+    if balanced is not None:
+        return WEIGHTED[name](balanced_weights(balanced, classes))
+    return (LOSSES | REGRESSION_LOSSES)[name]
+
+
+def residuals(
+    loss: Loss, outputs: Sequence[Tensor], y: Tensor
+) -> tuple[tuple[Tensor, ...], list[float]]:
+    """Return dL/doutput, what a party without labels needs in order to learn, and L itself.
+
+    Parameters
+    ----------
+    loss : callable
+        One of `LOSSES` or `REGRESSION_LOSSES`, or a weighted one.
+    outputs : sequence of Tensor
+        Of one or more parties, each (B, C), or (B, 1) of a regression.
+    y : Tensor
+        Labels, as the loss takes them.
+
+    Returns
+    -------
+    gradients : tuple of Tensor
+        Each of its output's shape.
+    values : list of float
+        The losses.
+    """
+    leaves = [output.detach().requires_grad_() for output in outputs]
+    values = [loss(leaf, y) for leaf in leaves]
+    return torch.autograd.grad(values, leaves), [value.item() for value in values]

@@ -1,0 +1,1 @@
+"""Networks of parties: bottom and top models."""

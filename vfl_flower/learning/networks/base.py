@@ -1,0 +1,81 @@
+"""Interface of networks and the heads they share."""
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+
+from vfl_flower.common.errors import NetworkError
+
+Shape = tuple[int, ...]
+Build = Callable[[Shape, int, int], nn.Module]
+"""From (shape of a row, D, C) to a network with `embed` and `decide`."""
+
+
+class SplitNet(nn.Module):
+    """A network in two halves that draws on no global randomness.
+
+    Attributes
+    ----------
+    embed : nn.Module
+        (B, ...) -> (B, D).
+    decide : nn.Module
+        (B, D) -> (B, C).
+    """
+
+    own_randomness = True
+
+    def __init__(self, embed: nn.Module, decide: nn.Module) -> None:
+        super().__init__()
+        self.embed, self.decide = embed, decide
+
+
+class Blank(nn.Module):
+    """A linear map of nothing to zeros, (B, 0) -> (B, n), with a parameter that has no entries.
+
+    Through it, what is computed from its output can go backward like from any other network's.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(0, width))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return zeros."""
+        return x @ self.weight
+
+
+def blank(classes: int) -> SplitNet:
+    """Return the network of a party without columns: its embedding is (B, 0), its logits are 0."""
+    return SplitNet(Blank(0), Blank(classes))
+
+
+HIDDEN = 256  # width of a decision net's hidden layers
+
+
+def head(width: int, classes: int, layers: int = 1) -> nn.Module:
+    """Return the decision net of this package's networks.
+
+    One linear layer has a ReLU before it; several have one between any two.
+    """
+    if layers == 1:
+        return nn.Sequential(nn.ReLU(), nn.Linear(width, classes))
+    sizes = [width, *[HIDDEN] * (layers - 1), classes]
+    linear = [nn.Linear(a, b) for a, b in pairwise(sizes)]
+    hidden = [module for each in linear[:-1] for module in (each, nn.ReLU())]
+    return nn.Sequential(*hidden, linear[-1])
+
+
+def image_of(name: str, shape: Shape, least: int) -> Shape:
+    """Check that a row is an image of at least `least` by `least` pixels."""
+    if len(shape) != 3:
+        raise NetworkError(
+            f"{name} takes images, and this party's rows have shape {shape}; use mlp"
+        )
+    if min(shape[1:]) < least:
+        raise NetworkError(
+            f"{name} takes images of at least {least}x{least} pixels, and this party's rows have "
+            f"shape {shape}; use mlp, fewer parties or another partition"
+        )
+    return shape

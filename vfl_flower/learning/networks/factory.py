@@ -1,0 +1,95 @@
+"""The small networks of the papers, each in two halves: `embed` and `decide`.
+
+`embed` maps a party's columns to the common width D, `decide` maps D to class logits. All take any
+shape of columns that leaves something to convolve; the decision net starts with a ReLU, so that
+the global embedding, a mean of linear outputs, meets a non-linearity.
+"""
+
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from vfl_flower.common.errors import NetworkError, last_line
+from vfl_flower.config.choices import BACKBONES
+from vfl_flower.learning.networks.base import Build, Shape
+from vfl_flower.learning.networks.small import cnn, lenet, linear, mlp, vim_cnn, vim_mlp
+
+
+def _backbone(name: str, shape: Shape, width: int, classes: int) -> nn.Module:
+    from vfl_flower.learning.networks import (
+        torchvision_models as backbones,  # torchvision is slow to import
+    )
+
+    return backbones.build(name, shape, width, classes)
+
+
+NETWORKS: dict[str, Build] = {
+    "mlp": mlp,
+    "cnn": cnn,
+    "lenet": lenet,
+    "linear": linear,
+    "vim-mlp": vim_mlp,
+    "vim-cnn": vim_cnn,
+    **{name: partial(_backbone, name) for name in BACKBONES},
+}
+"""Networks by name."""
+
+
+def network(name: str) -> Build:
+    """Find what builds a network: one of `NETWORKS`, or a user's own ``package.module:Class``.
+
+    Raises
+    ------
+    NetworkError
+        If the user's own cannot be imported.
+    """
+    return imported(name) if ":" in name else NETWORKS[name]
+
+
+def imported(name: str) -> Any:  # noqa: ANN401
+    """Import a user's own ``package.module:Class``.
+
+    Raises
+    ------
+    NetworkError
+        If it cannot be imported.
+    """
+    module, _, attribute = name.partition(":")
+    try:
+        return getattr(import_module(module), attribute)
+    except Exception as error:  # whatever a user's module raises
+        raise NetworkError(
+            f"network '{name}' cannot be imported; its folder must be on PYTHONPATH, or its "
+            "package installed",
+            last_line(error),
+        ) from error
+
+
+def check_halves(
+    net: nn.Module, name: str, x: Tensor, width: int, joint: int, classes: int
+) -> None:
+    """Try both halves of a user's network on some made rows.
+
+    What `decide` takes is `joint` numbers wide: `width`, or that of all embeddings side by side.
+
+    Raises
+    ------
+    NetworkError
+        If they are missing, fail, or give other shapes than (B, D) and (B, C).
+    """
+    try:
+        with torch.no_grad():
+            net.eval()
+            embedding = net.embed(x)  # type: ignore[operator]
+            logits = net.decide(embedding.repeat(1, joint // width))  # type: ignore[operator]
+        shapes = tuple(embedding.shape), tuple(logits.shape)
+    except Exception as error:  # whatever a user's network raises
+        raise NetworkError(f"network '{name}' failed on two rows", last_line(error)) from error
+    if shapes != ((len(x), width), (len(x), classes)):
+        raise NetworkError(
+            f"network '{name}' gives shapes {shapes[0]} and {shapes[1]} for two rows; embed must "
+            f"give (2, {width}) and decide (2, {classes})"
+        )

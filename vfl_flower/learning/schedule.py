@@ -1,0 +1,86 @@
+"""Steps, evaluations and uploads of a training plan."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from functools import cache
+
+from vfl_flower.common.codec import Array
+from vfl_flower.config.registry import METHODS
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.learning.batching import asked
+
+
+def steps_per_epoch(cfg: RunConfig, train_rows: int) -> int:
+    """Return how many batches an epoch has; the last may be smaller."""
+    return math.ceil(train_rows / cfg.batch_size)
+
+
+def chunks(cfg: RunConfig, rows: Array) -> int:
+    """Return how many exchanges it takes to infer some rows."""
+    return math.ceil(len(rows) / cfg.eval_batch_size)
+
+
+def evaluates(cfg: RunConfig, step: int, per_epoch: int) -> bool:
+    """Tell whether the validation rows are evaluated after a step, counted from 1."""
+    return step % (cfg.eval_every or per_epoch) == 0 or step % per_epoch == 0
+
+
+def planned_uploads(cfg: RunConfig, rows: Mapping[str, Array]) -> Counter[str]:
+    """Return how often the busiest party sends something in a whole run, without repeats.
+
+    Parameters
+    ----------
+    cfg : RunConfig
+        Of a method with one upload for each batch, or feature maps of all rows.
+    rows : mapping
+        The parts of the rows by name; see `rows_of`.
+
+    Returns
+    -------
+    Counter
+        Uploads in ``training`` and in ``evaluation``.
+    """
+    if METHODS[cfg.method].maps:
+        held_out = chunks(cfg, rows["validation"]) + chunks(cfg, rows["test"])
+        return Counter(training=cfg.views * chunks(cfg, rows["train"]), evaluation=held_out)
+    if not cfg.epochs:  # be it that nothing is trained, or that rows are only to be predicted
+        return Counter(training=0, evaluation=chunks(cfg, rows["test"]))
+    per_epoch = steps_per_epoch(cfg, len(rows["train"]))
+    steps, every = cfg.epochs * per_epoch, cfg.eval_every or per_epoch
+    evaluations = cfg.epochs + steps // every - steps // math.lcm(per_epoch, every)
+    in_chunks = evaluations * chunks(cfg, rows["validation"]) + chunks(cfg, rows["test"])
+    return Counter(training=_busiest(cfg, steps), evaluation=in_chunks)
+
+
+@cache
+def _busiest(cfg: RunConfig, steps: int) -> int:
+    """Return how many of the first steps ask the party that most of them ask."""
+    times = Counter(k for step in range(steps) for k in asked(cfg, step))
+    return max(times.values(), default=0)
+
+
+def due(cfg: RunConfig, rows: Mapping[str, Array], step: int) -> Counter[str]:
+    """Return what a party sends that this step asks, and after which the run could end.
+
+    Parameters
+    ----------
+    cfg : RunConfig
+        As for `planned_uploads`.
+    rows : mapping
+        The parts of the rows by name; see `rows_of`.
+    step : int
+        From 0.
+
+    Returns
+    -------
+    Counter
+        Uploads in ``training``, of the step, and in ``evaluation``, of the validation rows, if they
+        come next, and of the test rows.
+    """
+    if METHODS[cfg.method].maps:  # all of them before the first step
+        return planned_uploads(cfg, rows)
+    uploads = Counter(training=1, evaluation=chunks(cfg, rows["test"]))
+    if evaluates(cfg, step + 1, steps_per_epoch(cfg, len(rows["train"]))):
+        uploads["evaluation"] += chunks(cfg, rows["validation"])
+    return uploads

@@ -1,0 +1,137 @@
+"""What every party has, active or passive: its columns, its network, and how it learns."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+import torch
+from flwr.common import Scalar
+from torch import Tensor, nn
+
+from vfl_flower.common.codec import Array
+from vfl_flower.common.state import State, restore, state_of
+from vfl_flower.common.versions import PROTOCOL_VERSION, ROOT, code_digest
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.crypto.hashed_ids import Ids
+from vfl_flower.crypto.identity import Identity
+from vfl_flower.data.preprocessing.encoder import Encoder
+from vfl_flower.learning.optimizer import Descent
+from vfl_flower.learning.randomness import Randomness
+
+
+@dataclass
+class Member:
+    """One party's belongings.
+
+    Attributes
+    ----------
+    cfg : RunConfig
+        The run's configuration.
+    place : int
+        0 is the active party, k the k-th passive one.
+    x : Tensor
+        Its columns, (N, ...), float32, scaled, on the device where it computes.
+    net : nn.Module
+        Has `embed`, (B, ...) -> (B, D), and `decide`, (B, D) -> (B, C).
+    descent : Descent
+        Its optimiser.
+    randomness : Randomness
+        Its generator.
+    folder : Path or None
+        Where it writes weights and checkpoints; None writes nothing.
+    identity : Identity or None
+        A passive party's long-term key and those that it pins, if it has some.
+    ids : Ids or None
+        Its rows' ids, where it has yet to find out which rows the others have, too.
+    alignment : str
+        What tells the alignment of its table's rows from all others; empty without a table.
+    encoder : Encoder or None
+        What made its columns of its table; None without one.
+    nonce : str
+        What tells its run from all others: random hex digits, the same in every sitting; of a
+        passive party only where its model has been loaded.
+    best : dict of str to Tensor
+        The network's weights at the best evaluation so far; empty where nobody asks for them.
+    """
+
+    cfg: RunConfig
+    place: int
+    x: Tensor
+    net: nn.Module
+    descent: Descent
+    randomness: Randomness
+    folder: Path | None
+    identity: Identity | None = None
+    ids: Ids | None = None
+    alignment: str = ""
+    encoder: Encoder | None = None
+    nonce: str = ""
+    best: dict[str, Tensor] = field(default_factory=dict)
+
+    remembers: ClassVar[tuple[str, ...]] = ("net", "descent", "randomness", "best")
+    predicts_with: ClassVar[tuple[str, ...]] = ()
+    """Tensors that it predicts with beside its network, by their attributes' names."""
+
+    @property
+    def parties(self) -> int:
+        """How many parties there are, the active one included."""
+        return self.cfg.parties
+
+    def durable(self) -> State:
+        """Return what a checkpoint holds: all that `remembers` names, and no keys."""
+        return {name: state_of(getattr(self, name)) for name in self.remembers}
+
+    @property
+    def takes(self) -> str:
+        """What its decision net takes: an embedding, unless its method says otherwise."""
+        return "embedding"
+
+    def recall(self, state: State) -> None:
+        """Take a state back, attribute by attribute."""
+        restore(self, state)
+
+    def keep_weights(self) -> None:
+        """Keep the weights as they are now: the best so far."""
+        self.best = {name: each.clone() for name, each in self.net.state_dict().items()}
+
+    def take_best(self) -> None:
+        """Take back the weights that were kept last, if there are some."""
+        if self.best:
+            self.net.load_state_dict(self.best)
+
+    def facts(self) -> dict[str, Scalar]:
+        """Return what all parties must hold equal, and where this one's code lies."""
+        return {
+            "rows": len(self.x),
+            **({"alignment": self.alignment} if self.alignment else {}),
+            **({"model": self.nonce} if self.cfg.task == "predict" else {}),
+            "embedding_dim": self.cfg.embedding_dim,
+            "protocol_version": PROTOCOL_VERSION,
+            "code": code_digest(),
+            "folder": str(ROOT),
+        }
+
+    def embed_rows(self, rows: Tensor | Array) -> Tensor:
+        """Run the embedding net on some rows: (B,) -> (B, D)."""
+        return self.embedding(self.columns(rows))
+
+    def columns(self, rows: Tensor | Array) -> Tensor:
+        """Return its columns of some rows: (B,) -> (B, ...)."""
+        return self.x.index_select(0, torch.as_tensor(rows).to(self.x.device))
+
+    def embedding(self, columns: Tensor) -> Tensor:
+        """Run the embedding net: (B, ...) -> (B, D)."""
+        with self.randomness.running(self.net):
+            made: Tensor = self.net.embed(columns)  # type: ignore[operator]
+        return made.cpu()
+
+    def decide(self, embedding: Tensor) -> Tensor:
+        """Run the decision net: (B, D) -> (B, C)."""
+        with self.randomness.running(self.net):
+            logits: Tensor = self.net.decide(embedding.to(self.x.device))  # type: ignore[operator]
+        return logits.cpu()
+
+    def use_threads(self) -> None:
+        """Set the calling thread's torch threads; float sums depend on their number."""
+        if torch.get_num_threads() != self.cfg.threads:
+            torch.set_num_threads(self.cfg.threads)

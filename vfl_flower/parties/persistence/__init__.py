@@ -1,0 +1,1 @@
+"""A party's files: checkpoints, model folder, model card."""

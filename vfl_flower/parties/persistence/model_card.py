@@ -1,0 +1,108 @@
+"""The card of a model folder: what the model is, how good, and who learns what. For people.
+
+It holds what its own party may know. Metrics come from labels, and are the active party's.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from vfl_flower.common.names import member_name
+from vfl_flower.common.versions import versions
+from vfl_flower.data.preprocessing.target import Target
+from vfl_flower.learning.metrics import score_name, shown
+from vfl_flower.parties.party import Member
+from vfl_flower.privacy.guarantees import protections
+from vfl_flower.privacy.label_dp.supervision import label_report
+
+HEAD = """---
+library_name: vfl-flower
+tags:
+- vertical-federated-learning
+- {method}
+---
+"""
+
+
+def card_of(
+    member: Member,
+    network: Mapping[str, Any],
+    nonce: str,
+    epsilon: float | None,
+    metrics: Mapping[str, Mapping[str, Any]],
+    target: Target | None,
+) -> str:
+    """Write the card, in Markdown.
+
+    Parameters
+    ----------
+    member : Member
+        The party whose model folder it is for.
+    network : mapping
+        What its network takes and gives.
+    epsilon : float or None
+        What client-level privacy has cost so far; None without it.
+    nonce, metrics, target
+        As for `model.write_model`.
+    """
+    cfg, name = member.cfg, member_name(member.place)
+    protected, unprotected = protections(cfg, numbers=network["classes"] == 1)
+    weights = sum(each.numel() for each in member.net.parameters())
+    facts = {
+        "run": nonce,
+        "method": cfg.method,
+        "data": f"{cfg.dataset}, {len(member.x):,} rows, dealt out by {cfg.dealt}",
+        "parties": f"{cfg.parties}, the active one included; {cfg.holders} hold columns",
+        "a row of this party": " x ".join(map(str, network["row"])) or "1",
+        "network": f"{network['name']}, {weights:,} weights",
+        "embedding": f"{network['embedding_dim']} numbers",
+        "decides on": network["decide"],
+        "outputs": network["classes"],
+    }
+    sections = [
+        HEAD.format(method=cfg.method) + f"# {cfg.method} on {cfg.dataset}: the part of {name}",
+        "One party's part of a model. Predictions take all parties' parts and columns, unless "
+        "the method trains the active party alone.",
+        _table(("", ""), facts.items()),
+        *_results(metrics, target),
+        "## Privacy\n\nProtected:\n\n" + _listed(protected),
+        "Not protected:\n\n" + _listed(unprotected),
+        "Guaranteed:\n\n" + _listed(_epsilons(member, epsilon)),
+        "## Versions\n\n" + _table(("", ""), versions().items()),
+    ]
+    return "\n\n".join(sections) + "\n"
+
+
+def _results(metrics: Mapping[str, Mapping[str, Any]], target: Target | None) -> list[str]:
+    """Return the section of test metrics, where there are some."""
+    if not metrics or not target:
+        return []
+    figures = {score_name(target.task): "accuracy", **shown(target.task)}
+    rows = [(name, *(_rounded(m[key]) for key in figures.values())) for name, m in metrics.items()]
+    return ["## Test rows\n\n" + _table(("model of", *figures), rows)]
+
+
+def _rounded(number: float | None) -> str:
+    return "-" if number is None else f"{number:.4f}"
+
+
+def _epsilons(member: Member, epsilon: float | None) -> list[str]:
+    """Say what has been guaranteed, and what predictions add to it."""
+    said, labels = [], label_report(member.cfg)
+    if epsilon is not None:
+        said.append(
+            f"client-level epsilon {epsilon:.4g} at delta {member.cfg.dp_delta:g} when training "
+            "ended; each prediction adds to it"
+        )
+    if labels:
+        said.append(f"epsilon {labels['epsilon']:g} for each label of a training row")
+    return said
+
+
+def _listed(items: Sequence[str]) -> str:
+    return "\n".join(f"- {item}" for item in items) or "- nothing"
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a table in Markdown."""
+    ruled = [heads, ["---"] * len(heads), *rows]
+    return "\n".join("| " + " | ".join(map(str, row)) + " |" for row in ruled)

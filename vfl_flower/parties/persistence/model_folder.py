@@ -1,0 +1,214 @@
+"""A party's model folder: what it needs to predict, and a card that says what it is.
+
+| file | what it holds |
+|---|---|
+| ``weights.safetensors`` | the network's weights, and the tensors that ``predicts_with`` names |
+| ``config.toml`` | the settings that make the run what it is |
+| ``encoder.json`` | of a table of the party's own: what makes columns for the network of it |
+| ``target.json`` | the active party's, beside its own table's: what the labels are called |
+| ``card.md`` | what people should know of it |
+| ``network.json`` | which run, which party, which network, and digests of all files but the card |
+
+The last one is written last, and tells whether the others are those that were written with it.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import tomli_w
+
+from vfl_flower.common.errors import ConfigError, RunError
+from vfl_flower.common.files import json_bytes, read_json, write_atomically
+from vfl_flower.common.json_schema import Named
+from vfl_flower.common.layout import CARD, CONFIG, ENCODER, NETWORK, TARGET, WEIGHTS, model_of
+from vfl_flower.common.names import member_name
+from vfl_flower.common.state import weights_from_bytes, weights_to_bytes
+from vfl_flower.config.run_config import RunConfig, differences
+from vfl_flower.data.party_data import classes_of
+from vfl_flower.data.preprocessing.target import Target
+from vfl_flower.parties.party import Member
+from vfl_flower.parties.persistence.model_card import card_of
+
+if TYPE_CHECKING:
+    from vfl_flower.privacy.client_dp.budget import Noise
+
+EXTRA = "predicts_with."
+"""What stands before the names of tensors that are no weights of the network."""
+
+_SHAPE = {"run": str, "party": str, "network": dict, "sigma": float, "files": Named(str)}
+
+
+def described(member: Member) -> dict[str, Any]:
+    """Return what a party's network is called, takes and gives."""
+    return {
+        "name": member.cfg.model_of(member.place),
+        "row": list(member.x.shape[1:]),
+        "embedding_dim": member.cfg.embedding_dim,
+        "classes": classes_of(member.cfg, member.place),
+        "decide": member.takes,
+    }
+
+
+def write_model(
+    folder: Path,
+    member: Member,
+    nonce: str,
+    noise: "Noise | None",
+    metrics: Mapping[str, Mapping[str, Any]] | None = None,
+    target: Target | None = None,
+) -> None:
+    """Write a party's model folder.
+
+    Parameters
+    ----------
+    folder : Path
+        The party's own.
+    member : Member
+        The party, with the weights that count.
+    nonce : str
+        What tells the run from all others.
+    noise : Noise or None
+        Of client-level privacy, as far as this party knows; None without it.
+    metrics : mapping, optional
+        What the predictions of the test rows are worth, by party: for the active party's eyes.
+    target : Target, optional
+        What labels are called: the active party's, too.
+
+    Raises
+    ------
+    RunError
+        If the file system refuses.
+    """
+    tensors = dict(member.net.state_dict())
+    tensors |= {EXTRA + name: getattr(member, name) for name in member.predicts_with}
+    contents = {
+        WEIGHTS: weights_to_bytes(tensors),
+        CONFIG: tomli_w.dumps(member.cfg.identity()).encode(),
+    }
+    if member.encoder:
+        contents[ENCODER] = member.encoder.to_json()
+        if target:
+            contents[TARGET] = target.to_json()
+    network, where = described(member), model_of(folder)
+    for name, content in contents.items():
+        write_atomically(where / name, content)
+    card = card_of(member, network, nonce, noise and noise.epsilon, metrics or {}, target)
+    write_atomically(where / CARD, card.encode())
+    about: dict[str, Any] = {"run": nonce, "party": member_name(member.place), "network": network}
+    about["sigma"] = noise.sigma if noise else 0.0
+    about["files"] = {name: sha256(content).hexdigest() for name, content in contents.items()}
+    write_atomically(where / NETWORK, json_bytes(about))
+
+
+def load_model(folder: Path, member: Member, cfg: RunConfig | None = None) -> None:
+    """Give a party the weights of its model folder, what else it predicts with, and its nonce.
+
+    Parameters
+    ----------
+    folder : Path
+        The party's own, with a model folder in it.
+    member : Member
+        The party, built as it was for the run.
+    cfg : RunConfig, optional
+        The run's configuration, where there is more of it than the model folder; that of `member`
+        may differ in how it is protected.
+
+    Raises
+    ------
+    RunError
+        If a file is missing or damaged, is not of this folder's run, this party or this
+        configuration, or does not fit the party's network; the text says which.
+    """
+    where, party = model_of(folder), member_name(member.place)
+    about, contents = _contents(where)
+    if about["party"] != party:
+        raise RunError(f"{where} is of {about['party']}, not of {party}; put {party}'s there")
+    if cfg and (told := differences(_written(where / CONFIG, contents[CONFIG], cfg), cfg)):
+        raise RunError(f"{where} is of a run with another configuration: {told}")
+    misfit = f"{where} does not fit the network of {party}"
+    for key, value in described(member).items():
+        if about["network"].get(key) != value:
+            raise RunError(f"{misfit}: its {key} is {about['network'].get(key)}, not {value}")
+    if member.encoder and contents.get(ENCODER) != member.encoder.to_json():
+        raise RunError(
+            f"{party}: its table is not the one of training, or something else is said of it; put "
+            f"back what {where / ENCODER} is of"
+        )
+    tensors = weights_from_bytes(contents[WEIGHTS])
+    try:
+        for name in member.predicts_with:
+            setattr(member, name, tensors.pop(EXTRA + name))
+        member.net.load_state_dict(tensors)
+    except (KeyError, RuntimeError) as error:
+        raise RunError(f"{misfit}: {WEIGHTS} is of another one") from error
+    member.nonce = about["run"]
+
+
+def trained_with(folder: Path, cfg: RunConfig) -> tuple[RunConfig, float]:
+    """Return the configuration of the run that a party's model folder is of, and its noise.
+
+    Parameters
+    ----------
+    folder : Path
+        The party's own, with a model folder in it.
+    cfg : RunConfig
+        Where things are now: what the folder says nothing of.
+
+    Returns
+    -------
+    cfg : RunConfig
+    sigma : float
+        The noise multiplier of uploads; 0 without client-level privacy.
+
+    Raises
+    ------
+    RunError
+        If the model folder is missing or damaged.
+    """
+    about, contents = _contents(model_of(folder))
+    path = model_of(folder) / CONFIG
+    return _written(path, contents[CONFIG], cfg), about["sigma"]
+
+
+def run_of(folder: Path) -> str:
+    """Return the nonce of the run that a party's model folder is of.
+
+    Raises
+    ------
+    RunError
+        If it is missing or damaged.
+    """
+    return str(read_json(model_of(folder) / NETWORK, _SHAPE)["run"])
+
+
+def _contents(where: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """Read a model folder's files, all of which must have been written together."""
+    about = read_json(where / NETWORK, _SHAPE)
+    names = {WEIGHTS, CONFIG, *about["files"]} & {WEIGHTS, CONFIG, ENCODER, TARGET}
+    return about, {name: _read(where / name, about["files"].get(name)) for name in names}
+
+
+def _read(path: Path, digest: str | None) -> bytes:
+    """Read a file, which must be the one that was written with the others."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise RunError(f"{path} is missing or damaged: {error}") from error
+    if sha256(content).hexdigest() != digest:
+        raise RunError(
+            f"{path} is missing or damaged, or another run's or party's: {NETWORK} beside it was "
+            "written with another one"
+        )
+    return content
+
+
+def _written(path: Path, content: bytes, cfg: RunConfig) -> RunConfig:
+    """Return the configuration of the run that a file is of, where things are now."""
+    try:
+        now = cfg.to_mapping() | {"model": ""}  # which is a prediction's
+        return RunConfig.from_mapping(now | tomllib.loads(content.decode()))
+    except (ValueError, ConfigError) as error:
+        raise RunError(f"{path} is of another version: {error}") from error

@@ -1,0 +1,82 @@
+"""Progress of a run: steps, evaluations, stages."""
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from vfl_flower.protocol.observer import Evaluation, Stage
+
+ROUNDING = 1e-9  # percentage points
+
+
+@dataclass
+class Progress:
+    """Where a run is, and how well it does.
+
+    Attributes
+    ----------
+    step : int
+        Steps done.
+    seconds : float
+        Spent in earlier sittings.
+    losses : list of list of float
+        Of the steps since the last evaluation, a list per step with one loss per party.
+    records : list of Evaluation
+        The evaluations so far.
+    best : Evaluation or None
+        The best of them; the earlier of equals.
+    kept_exchanges : int
+        Exchanges of training when the passive parties last kept their weights.
+    test : dict
+        Loss and accuracy on the test rows by party, once they have been evaluated.
+    stages : list of Stage
+        What has been done of earlier stages than the training that counts in steps, latest last.
+    parties_mark, parties_exchanges : int
+        Mark of the passive parties' last checkpoint, and exchanges of training until then.
+    metrics : dict
+        What else the predictions of the test rows are worth, by party; see `metrics_of`.
+    """
+
+    step: int = 0
+    seconds: float = 0.0
+    losses: list[list[float]] = field(default_factory=list)
+    records: list[Evaluation] = field(default_factory=list)
+    best: Evaluation | None = None
+    kept_exchanges: int = 0
+    test: dict[str, dict[str, float]] = field(default_factory=dict)
+    metrics: dict[str, Any] = field(default_factory=dict)
+    stages: list[Stage] = field(default_factory=list)
+    parties_mark: int = -1
+    parties_exchanges: int = -1
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def mark(self) -> int:
+        """What checkpoints are named by: the steps done, and whatever earlier stages counted."""
+        return self.step + len(self.stages)
+
+    def judged(self) -> dict[str, dict[str, Any]]:
+        """Return what the predictions of the test rows are worth, by party."""
+        accuracies = self.test["accuracy"]
+        return {name: {"accuracy": accuracies[name], **self.metrics[name]} for name in accuracies}
+
+    def elapsed(self) -> float:
+        """Return the seconds spent so far, earlier sittings included."""
+        return self.seconds + time.monotonic() - self.started
+
+    def add(self, evaluation: Evaluation) -> bool:
+        """Add an evaluation, and tell whether it is the best so far."""
+        self.records.append(evaluation)
+        if self.best is None or evaluation.accuracy > self.best.accuracy:
+            self.best = evaluation
+        return self.best is evaluation
+
+    def fallen(self, points: float) -> bool:
+        """Tell whether the last accuracy is more than so many percentage points below the best."""
+        if not points or self.best is None:
+            return False
+        return 100 * (self.best.accuracy - self.records[-1].accuracy) > points + ROUNDING
+
+    def counting(self, keep: str) -> Evaluation | None:
+        """Return the evaluation of the weights that count, the last or the best one."""
+        return self.best if keep == "best" or not self.records else self.records[-1]

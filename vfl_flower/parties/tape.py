@@ -1,0 +1,83 @@
+"""A party's forward passes of one step, between the requests that make it up.
+
+A live party keeps the autograd graph. A party that was rebuilt meanwhile runs the passes again,
+from the same buffers (BatchNorm statistics) and generator, and comes to the same bits.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from vfl_flower.common.state import State
+from vfl_flower.parties.passive import PassiveParty
+from vfl_flower.protocol.components import Part
+
+Pass = Callable[[Tensor], Tensor]
+
+
+class Tape(Part):
+    """Records named forward passes, each a function of one small tensor.
+
+    A client says in its constructor what the passes are::
+
+        self.tape.passes = {"embed": lambda rows: net.embed(x[rows]), "predict": net.decide}
+    """
+
+    name = "tape"
+
+    def __init__(self, party: PassiveParty) -> None:
+        super().__init__(party)
+        self.passes: dict[str, Pass] = {}
+        self._buffers = dict(party.net.named_buffers())
+        self._before: State = {}
+        self._inputs: dict[str, Tensor] = {}
+        self._live: dict[str, tuple[Tensor, Tensor]] = {}
+
+    def start(self, name: str, value: Tensor) -> Tensor:
+        """Begin a step with its first pass, and return the detached result."""
+        buffers = {n: b.clone() for n, b in self._buffers.items()}
+        self._before = {"buffers": buffers, "randomness": self.party.randomness.state_dict()}
+        self._inputs, self._live = {}, {}
+        return self.run(name, value)
+
+    def run(self, name: str, value: Tensor) -> Tensor:
+        """Go on with another pass, and return the detached result."""
+        self._inputs[name] = value
+        self._live[name] = self._forward(name, value)
+        return self._live[name][1].detach()
+
+    def __getitem__(self, name: str) -> tuple[Tensor, Tensor]:
+        """Return a pass's input, a leaf if it is float, and its result with its graph."""
+        if name not in self._live:  # the party was rebuilt since
+            self._rewind()
+            self._live = {n: self._forward(n, value) for n, value in self._inputs.items()}
+        return self._live[name]
+
+    def backward(self, name: str, gradient: Tensor) -> Tensor:
+        """Run one pass backward from the gradient of its result.
+
+        The network's parameters gather their gradients; the input's is returned (empty if the
+        input is no float).
+        """
+        leaf, result = self[name]
+        result.backward(gradient)
+        return torch.empty(0) if leaf.grad is None else leaf.grad
+
+    def _forward(self, name: str, value: Tensor) -> tuple[Tensor, Tensor]:
+        leaf = value.detach().requires_grad_() if value.is_floating_point() else value
+        return leaf, self.passes[name](leaf)
+
+    def _rewind(self) -> None:
+        with torch.no_grad():
+            for name, buffer in self._buffers.items():
+                buffer.copy_(self._before["buffers"][name])
+        self.party.randomness.load_state_dict(self._before["randomness"])
+
+    def state_dict(self) -> State:
+        """Return what the passes started from and were given."""
+        return {"before": self._before, "inputs": self._inputs}
+
+    def load_state_dict(self, state: State) -> None:
+        """Take back what `state_dict` gave."""
+        self._before, self._inputs, self._live = state["before"], state["inputs"], {}

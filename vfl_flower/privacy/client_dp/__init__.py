@@ -1,0 +1,1 @@
+"""Client-level differential privacy of uploads."""

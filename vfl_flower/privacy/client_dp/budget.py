@@ -1,0 +1,167 @@
+"""Client-level differential privacy of a run: how much noise, how many uploads, what they cost."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from vfl_flower.common.errors import ConfigError
+from vfl_flower.common.json_schema import written
+from vfl_flower.config.registry import METHODS
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.crypto.fixed_point import LIMIT
+from vfl_flower.data.splits import rows_of
+from vfl_flower.learning.schedule import due, planned_uploads
+from vfl_flower.privacy.client_dp.accounting import epsilon_of, least_sigma, most_uploads
+from vfl_flower.privacy.client_dp.gaussian import LEAST_SIGMA, MOST_SIGMA, Gaussian
+from vfl_flower.privacy.client_dp.upload_log import Counts
+
+DEVIATIONS = 8  # that blinding has room for; beyond that noise comes once in 10**15 numbers
+
+COVERS = (
+    "each passive party's whole data, against everything that it sends in this run: had all its "
+    "columns been replaced by nothing, so that its uploads are noise, whatever others see would be "
+    "at most exp(epsilon) times as likely, but for delta"
+)
+EXCLUDES = (
+    "labels; which rows there are and which are asked; when messages come and how long they are; "
+    "that a run fails where a value is not finite; settings chosen by looking at other runs, and "
+    "what those reveal, whose epsilons add up"
+)
+CLEAR_EVALUATION = "evaluations, which are sent as they are and make epsilon infinite; "
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a run's uploads are noised with, and how many of them one party may send.
+
+    Attributes
+    ----------
+    cfg : RunConfig
+        The run's configuration.
+    sigma : float
+        The noise multiplier.
+    planned : Counts
+        The uploads of the busiest party if nothing is repeated.
+    """
+
+    cfg: RunConfig
+    sigma: float
+    planned: Counts
+
+    @property
+    def mechanism(self) -> Gaussian:
+        """What noises an upload."""
+        return Gaussian(self.sigma, self.cfg.dp_clip)
+
+    @cached_property
+    def most(self) -> float:
+        """How many noised uploads a party may send in all; infinite without a target."""
+        cfg = self.cfg
+        if not cfg.target_epsilon:
+            return math.inf
+        return most_uploads(cfg.target_epsilon, self.sigma, cfg.dp_delta, cfg.dp_accountant)
+
+    def noises(self, kind: str) -> bool:
+        """Tell whether uploads in training, or in evaluation, are noised."""
+        return kind == "training" or self.cfg.dp_eval == "noised"
+
+    def noised(self, counts: Counts) -> int:
+        """Return how many uploads of these were noised."""
+        return sum(count for kind, count in counts.items() if self.noises(kind))
+
+    def allows(self, counts: Counts) -> bool:
+        """Tell whether one party may send so much."""
+        return self.noised(counts) <= self.most
+
+    def epsilon(self, counts: Counts) -> float:
+        """Return what one party's uploads have cost: infinity if one was sent as it is."""
+        if self.noised(counts) < counts.total():
+            return math.inf
+        return self.cost(counts.total())
+
+    def worst(self, uploaded: Mapping[str, Counts]) -> float:
+        """Return the largest epsilon of all parties."""
+        return max(map(self.epsilon, uploaded.values()))
+
+    def cost(self, uploads: int) -> float:
+        """Return what so many noised uploads cost."""
+        return epsilon_of(self.sigma, uploads, self.cfg.dp_delta, self.cfg.dp_accountant)
+
+    def report(self, uploaded: Mapping[str, Counts]) -> dict[str, Any]:
+        """Return what ``result.json`` says of so many uploads of each party."""
+        clear = "" if self.noises("evaluation") else CLEAR_EVALUATION
+        return {
+            "mechanism": "discrete Gaussian",
+            "sigma": self.sigma,
+            "clip": self.cfg.dp_clip,
+            "delta": self.cfg.dp_delta,
+            "accountant": self.cfg.dp_accountant,
+            "epsilon": written(self.worst(uploaded)),
+            "epsilon_training": max(self.cost(counts["training"]) for counts in uploaded.values()),
+            "uploads": {name: dict(counts) for name, counts in uploaded.items()},
+            "planned": dict(self.planned),
+            "covers": COVERS,
+            "does_not_cover": clear + EXCLUDES,
+        }
+
+
+def budget_of(cfg: RunConfig, total: int) -> Budget | None:
+    """Return the budget of a run on so many rows; None without noise.
+
+    Raises
+    ------
+    ConfigError
+        If the target cannot be met, or the noise would not fit what blinds it.
+    """
+    if not cfg.noised:
+        return None
+    rows = rows_of(cfg, total)
+    planned = planned_uploads(cfg, rows)
+    budget = Budget(cfg, cfg.dp_sigma, planned)
+    if not cfg.dp_sigma:
+        budget = Budget(cfg, _sigma_for(cfg, budget.noised(planned)), planned)
+    least = due(cfg, rows, 0) if cfg.epochs else planned
+    if not budget.allows(least):
+        raise ConfigError(
+            f"target-epsilon {cfg.target_epsilon:g} allows {budget.most} noised uploads with "
+            f"dp-sigma {cfg.dp_sigma:g}, and one step, what is evaluated after it and the test "
+            f"rows take {budget.noised(least)}; use a larger dp-sigma, or 0 to find it"
+        )
+    reach, limit = DEVIATIONS * budget.sigma * cfg.dp_clip, LIMIT / (cfg.parties - 1)
+    if cfg.blinded and reach > limit:
+        raise ConfigError(
+            f"noise of deviation {budget.sigma * cfg.dp_clip:g} leaves no room for a sum of "
+            f"{cfg.parties - 1} below {LIMIT:g} where it is blinded; use a smaller dp-clip"
+        )
+    return budget
+
+
+def _sigma_for(cfg: RunConfig, uploads: int) -> float:
+    """Return the least noise that keeps so many uploads within the target."""
+    sigma = least_sigma(cfg.target_epsilon, uploads, cfg.dp_delta, cfg.dp_accountant)
+    if sigma > MOST_SIGMA:
+        maps = METHODS[cfg.method].maps
+        fewer = "larger eval-batch-size" if maps else "larger batches, fewer evaluations"
+        raise ConfigError(
+            f"target-epsilon {cfg.target_epsilon:g} needs dp-sigma {sigma:g} for {uploads} uploads "
+            f"of each party, more than {MOST_SIGMA:g}; use fewer {'views' if maps else 'epochs'}, "
+            f"{fewer} or a larger target-epsilon"
+        )
+    return max(sigma, LEAST_SIGMA)
+
+
+class Noise(NamedTuple):
+    """What uploads are noised with, and what they have cost so far.
+
+    Attributes
+    ----------
+    sigma : float
+        The noise multiplier.
+    epsilon : float
+        Infinity if one was sent as it is.
+    """
+
+    sigma: float
+    epsilon: float

@@ -1,0 +1,204 @@
+"""A passive party's end of client-level differential privacy: every upload clipped and noised."""
+
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from vfl_flower.common.errors import PrivacyError
+from vfl_flower.common.names import member_name
+from vfl_flower.common.state import State, read_state, write_state
+from vfl_flower.parties.passive import PassiveParty
+from vfl_flower.privacy.client_dp.budget import Noise, budget_of
+from vfl_flower.privacy.client_dp.upload_log import Counts, Uploads
+from vfl_flower.protocol.components import Part, Received
+
+LAST = "last-upload.safetensors"
+"""A repeatable upload, as it was sent."""
+
+
+class ClientPrivacy(Part):
+    """Takes everything that a party sends of its columns through one door.
+
+    Attributes
+    ----------
+    budget : Budget or None
+        The run's; None if nothing is noised.
+
+    Raises
+    ------
+    PrivacyError
+        If the party has no folder to count its uploads in.
+    """
+
+    name = "privacy"
+
+    def __init__(self, party: PassiveParty) -> None:
+        super().__init__(party)
+        self.budget = budget_of(party.cfg, len(party.x))
+        self._answered: Received | None = None
+        self._sent: Tensor | None = None
+        if self.budget and party.folder is None:
+            raise PrivacyError(
+                f"{self._who} has no folder to count its uploads in, and without a count no "
+                "epsilon holds; set out"
+            )
+
+    @property
+    def _who(self) -> str:
+        return member_name(self.party.place)
+
+    @cached_property
+    def _uploads(self) -> Uploads:
+        assert self.party.folder is not None  # noqa: S101  the constructor has looked
+        return Uploads(self.party.folder)
+
+    def counts(self) -> Counts:
+        """Return how many uploads have been counted so far; nothing if none is noised."""
+        return self._uploads.counts() if self.budget else Counts()
+
+    def afford(self, uploads: int | None = None) -> None:
+        """Refuse a prediction that could not be finished; before anything is sent for it.
+
+        Parameters
+        ----------
+        uploads : int, optional
+            How many it takes; those of the run's test rows unless it is said.
+
+        Raises
+        ------
+        PrivacyError
+            Says how far the budget goes.
+        """
+        if not self.budget:
+            return
+        more = self.budget.planned["evaluation"] if uploads is None else uploads
+        counts = self.counts()
+        if not self.budget.allows(counts + Counts(evaluation=more)):
+            raise PrivacyError(
+                f"{self._who} has sent {self.budget.noised(counts)} noised uploads; target-epsilon "
+                f"{self.budget.cfg.target_epsilon:g} allows {self.budget.most}, and these rows "
+                f"take {more} more: predict fewer, or train with a larger dp-sigma"
+            )
+
+    def noise(self) -> Noise | None:
+        """Return what uploads are noised with, and what all so far have cost; None without."""
+        if not self.budget:
+            return None
+        return Noise(self.budget.sigma, self.budget.epsilon(self.counts()))
+
+    def upload(self, x: Tensor, repeatable: bool = False) -> Tensor:
+        """Make a reply to the request in hand out of something that depends on columns.
+
+        Parameters
+        ----------
+        x : Tensor
+            All that the phase sends, of any shape, float32.
+        repeatable : bool
+            Whether the same request, made once more right away, even by a run that was resumed, is
+            answered with the same noise, at no cost: for methods that could not do with less.
+
+        Returns
+        -------
+        Tensor
+            Same shape; clipped and noised, or `x` itself where the run says so.
+
+        Raises
+        ------
+        PrivacyError
+            If a value is not finite, the request has had an upload already, or the budget is spent.
+        """
+        if self.budget is None:
+            return x
+        if self._answered is self.party.received:
+            raise PrivacyError(f"{self._who} would answer one request with two uploads")
+        if not x.isfinite().all():
+            raise PrivacyError(
+                f"{self._who} would send values that are not finite; lower its learning rate"
+            )
+        kind = "training" if torch.is_grad_enabled() else "evaluation"  # as the phase declares
+        earlier = self._earlier() if repeatable else None
+        released = earlier["sent"] if earlier else self._released(x, kind)
+        counted = earlier is not None and earlier["count"] <= self.counts().total()
+        if repeatable and not earlier:  # before it is counted, so that no count is for nothing
+            self._write_down(released)
+        if not counted and not self._uploads.add(kind, self.budget.allows):
+            raise PrivacyError(
+                f"{self._who} has spent its privacy budget: target-epsilon "
+                f"{self.budget.cfg.target_epsilon:g} allows {self.budget.most} uploads"
+            )
+        self._answered = self.party.received
+        if kind == "training":
+            self._sent = released
+        return released
+
+    def _released(self, x: Tensor, kind: str) -> Tensor:
+        """Clip and noise what is sent, unless it is sent as it is."""
+        assert self.budget is not None  # noqa: S101  `upload` has looked
+        return self.budget.mechanism.release(x) if self.budget.noises(kind) else x
+
+    @property
+    def _request(self) -> str:
+        return f"{self.party.received.phase} {self.party.received.digest.hex()}"
+
+    def _earlier(self) -> State | None:
+        """Return what the last repeatable upload was, if it answered the request in hand."""
+        path = self._uploads.path.with_name(LAST)
+        earlier = read_state(path) if path.exists() else {"request": ""}
+        return earlier if earlier["request"] == self._request else None
+
+    def _write_down(self, released: Tensor) -> None:
+        count = self.counts().total() + 1
+        state = {"request": self._request, "count": count, "sent": released}
+        write_state(self._uploads.path.with_name(LAST), state)
+
+    def sent(self, x: Tensor) -> Tensor:
+        """Return what others have in the place of `x`, the last upload in training: `x`, or noised.
+
+        Methods whose next step depends on what the active party has got need it.
+        """
+        return x if self._sent is None else self._sent
+
+    def check(self, sends: bool) -> None:
+        """Refuse a reply of the party's own phases that did not come through `upload`.
+
+        Parameters
+        ----------
+        sends : bool
+            Whether the reply has arrays.
+
+        Raises
+        ------
+        PrivacyError
+            If it has, and nothing was uploaded for the request in hand.
+        """
+        if self.budget and sends and self._answered is not self.party.received:
+            raise PrivacyError(
+                f"{self._who} would answer '{self.party.received.phase}' without noise; nothing "
+                "was sent"
+            )
+
+    def begin(self) -> None:
+        """Make the count's file, without which no checkpoint is written; see `Uploads.begin`."""
+        if self.budget:
+            self._uploads.begin()
+
+    def state_dict(self) -> State:
+        """Return what was sent last, and how many uploads there were: a floor, and no more.
+
+        The floor is None before the count's file is made.
+        """
+        known = self._uploads.known if self.budget else None
+        return {"counts": None if known is None else dict(known), "sent": self._sent}
+
+    def load_state_dict(self, state: State) -> None:
+        """Compare; the count itself is never taken back.
+
+        Raises
+        ------
+        PrivacyError
+            If the party's file is gone, or knows of fewer uploads than there were.
+        """
+        if self.budget and state["counts"] is not None:
+            self._uploads.expect(Counts(state["counts"]))
+        self._sent = state["sent"]

@@ -1,0 +1,78 @@
+"""The Gaussian mechanism for a whole upload: clipped, put on a grid, noised in whole steps.
+
+    X            (B, D)   what a party would send of B rows
+    Y = trunc(X min(1, C / |X|) / step)                  (B, D)   whole numbers, |Y| step <= C
+    X' = (Y + n) step,  P(n) ~ exp(-n^2 / (2 s^2))       (B, D)   what it sends, float32
+
+|X| is the Frobenius norm, C the clip, s >= sigma C / step a whole number and step a power of two
+that makes s a million or two. Had the party nothing at all, Y would be zero: the two differ by C at
+most, so an upload satisfies Renyi differential privacy of alpha / (2 sigma^2) at every order alpha,
+as with continuous noise (Canonne, Kamath and Steinke 2020, arXiv:2004.00010).
+
+Noise drawn as floating-point numbers could give the clipped values away by its last bits (Mironov
+2012). Whole numbers have no such bits, and the sum is a float32 exactly up to eight deviations;
+what is rounded beyond is rounded after the noise.
+"""
+
+import math
+import os
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from vfl_flower.crypto.discrete_sampling import Entropy, Integers, discrete_gaussian
+
+FINENESS = 20
+"""The deviation is at least 2**FINENESS steps, and at most twice that."""
+
+LEAST_SIGMA, MOST_SIGMA = 0.1, 1000.0
+"""Less noise protects nothing; under more, clipped numbers are but a few steps."""
+
+LESS = 1 - 2.0**-FINENESS
+"""What a scale is multiplied by that rounding has made too large: one step, if not less."""
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """Discrete Gaussian noise on what is clipped in norm.
+
+    Attributes
+    ----------
+    sigma : float
+        The noise multiplier: deviation over sensitivity.
+    clip : float
+        C, the sensitivity if the whole upload may be zeroed out.
+    """
+
+    sigma: float
+    clip: float
+
+    @cached_property
+    def step(self) -> float:
+        """The grid's step, a power of two."""
+        return math.ldexp(1.0, math.frexp(self.sigma * self.clip)[1] - 1 - FINENESS)
+
+    @cached_property
+    def deviation(self) -> int:
+        """The noise's deviation s in steps, rounded up."""
+        return math.ceil(Fraction(self.sigma) * Fraction(self.clip) / Fraction(self.step))
+
+    def release(self, x: Tensor, entropy: Entropy = os.urandom) -> Tensor:
+        """Clip and noise one upload: finite, of any shape, to float32 of the same shape."""
+        steps = self.clipped(x)
+        noise = discrete_gaussian(self.deviation, steps.size, entropy).reshape(steps.shape)
+        return torch.from_numpy((steps + noise) * self.step).float()
+
+    def clipped(self, x: Tensor) -> Integers:
+        """Return Y, whose norm is at most C exactly."""
+        values = x.detach().cpu().double()
+        scale = self.clip / max(values.norm().item(), self.clip)
+        while True:
+            steps: Integers = (values * scale / self.step).trunc().to(torch.int64).numpy()
+            if int(np.square(steps).sum()) <= (Fraction(self.clip) / Fraction(self.step)) ** 2:
+                return steps
+            scale *= LESS

@@ -1,0 +1,153 @@
+"""A party's count of what it has sent: on disk before each upload, and never taken back.
+
+The file has a letter for each upload, in order. It is made before the party's first checkpoint. No
+checkpoint holds it and no resume shortens it; a party that is built anew, or twice at once, goes on
+counting in the same one.
+"""
+
+import fcntl
+import os
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+from vfl_flower.common.errors import PrivacyError
+from vfl_flower.common.files import refused
+from vfl_flower.common.layout import steps_kept
+
+FILE = "uploads"
+LETTERS = {"training": b"t", "evaluation": b"e"}
+
+Counts = Counter[str]
+"""How many uploads there were, by ``training`` and ``evaluation``."""
+
+
+class Uploads:
+    """The count of one party in one run.
+
+    Parameters
+    ----------
+    folder : Path
+        The party's own, with its checkpoints.
+
+    Attributes
+    ----------
+    known : Counts or None
+        How many uploads there were at least. None as long as nothing says that the file was made.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / FILE
+        self.known: Counts | None = None
+
+    def begin(self) -> None:
+        """Make the file, unless it is there.
+
+        Raises
+        ------
+        PrivacyError
+            If it was there, and is gone or cut short; or it is damaged.
+        RunError
+            If it cannot be written.
+        """
+        with refused(self.path):
+            if not self.path.exists():
+                self._check_new()
+                self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                self.path.touch(mode=0o600)
+                _sync_name(self.path)
+            self._count(self.path.read_bytes())
+
+    def expect(self, counts: Counts) -> None:
+        """Hear that there were at least so many uploads.
+
+        Raises
+        ------
+        PrivacyError
+            If the file is missing, cut short or damaged.
+        RunError
+            If it cannot be read.
+        """
+        self.known = counts | (self.known or Counts())
+        self.counts()
+
+    def counts(self) -> Counts:
+        """Return what has been counted so far.
+
+        Raises
+        ------
+        PrivacyError
+            If the file is missing, cut short or damaged.
+        RunError
+            If it cannot be read.
+        """
+        with refused(self.path):
+            if self.path.exists():
+                return self._count(self.path.read_bytes())
+            self._check_new()
+            return Counts(dict.fromkeys(LETTERS, 0))
+
+    def add(self, kind: str, allowed: Callable[[Counts], bool]) -> bool:
+        """Count one more upload before it leaves, if that is allowed.
+
+        Parameters
+        ----------
+        kind : {"training", "evaluation"}
+            What it is for.
+        allowed : callable
+            Whether counts may be reached.
+
+        Returns
+        -------
+        bool
+            Whether it is counted, on disk, and may leave.
+
+        Raises
+        ------
+        PrivacyError
+            If the file is missing, cut short or damaged.
+        RunError
+            If it cannot be written.
+        """
+        self.begin()
+        with refused(self.path), self.path.open("rb+", buffering=0) as file:
+            fcntl.flock(file, fcntl.LOCK_EX)  # the same party may be built twice at once
+            reached = self._count(file.read()) + Counts([kind])
+            if not allowed(reached):
+                return False
+            file.write(LETTERS[kind])
+            os.fsync(file)
+        self.known = reached
+        return True
+
+    def _check_new(self) -> None:
+        """Refuse to do without the file where there must have been one."""
+        if self.known is not None or steps_kept(self.path.parent):  # step 0 counts too
+            raise self._lost()
+
+    def _count(self, letters: bytes) -> Counts:
+        counts = Counts({kind: letters.count(letter) for kind, letter in LETTERS.items()})
+        if counts.total() != len(letters):
+            raise PrivacyError(
+                f"{self.path} is damaged: it counts this party's uploads, and what they have cost "
+                "cannot be told without; start a new run"
+            )
+        if not (self.known or Counts()) <= counts:
+            raise self._lost()
+        self.known = counts
+        return counts
+
+    def _lost(self) -> PrivacyError:
+        return PrivacyError(
+            f"{self.path.parent.name}'s count of uploads is missing or cut short: {self.path}; put "
+            "it back, or start a new run"
+        )
+
+
+def _sync_name(path: Path) -> None:
+    """Let a new file's name survive a crash too."""
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

@@ -1,0 +1,103 @@
+"""What hides columns and labels in a run, and what is left open."""
+
+from vfl_flower.config.registry import METHODS
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.config.schema import split_list
+from vfl_flower.privacy.label_dp.supervision import epsilon_of
+
+MASKS = "pairwise masks (X25519, HKDF-SHA256, ChaCha20) in Z/2^32 with 16 fractional bits"
+NOISE = "discrete Gaussian noise on every upload of a passive party, clipped"
+PRIVATE = "initial weights and dropout that only their own party knows"
+CLEAR = "what the passive parties sent travelled in the clear"
+SINGLE = "what each passive party sent, noised, was seen by itself; nothing blinded it"
+UNNOISED_EVALUATION = (
+    "evaluations were sent without noise, which makes epsilon infinite; dp-eval = noised covers "
+    "them"
+)
+PUBLIC = (
+    "initial weights follow from the seed, and whoever knows them can work out columns from "
+    "embeddings or their sum; party-randomness = private hides them"
+)
+
+PUBLISHED = (
+    "some parties start from published weights, and whoever has them can work out columns from "
+    "embeddings or their sum"
+)
+
+READABLE = (
+    "passive parties can read the labels of training rows off what they receive; label-privacy "
+    "hides them"
+)
+
+READABLE_NUMBERS = (
+    "passive parties can learn the labels of training rows, which are numbers, from what they "
+    "receive; nothing hides those"
+)
+
+TRANSFERRED = (
+    "passive parties were given an extractor that was trained on the labels and on the active "
+    "party's tiles, and may tell of both; label-privacy hides labels"
+)
+PICTURES = (
+    "the active party can make pictures of the others' tiles of what they sent, with a decoder "
+    "that it trains on its own; see the audit of reconstruction"
+)
+GIVEN = "passive parties were given the labels of all training rows; label-privacy hides them"
+SHARED = "passive parties were given the top model and each other's embeddings of training rows"
+POOLED = "all parties' columns lay in one place, with the active party"
+
+PAIR = (
+    "with two passive parties, and no columns at the active one, each can work out from the "
+    "prediction what the other says of a row; blinding does not hide it"
+)
+
+Sentences = tuple[list[str], list[str]]
+"""What is protected, and what a setting or another method would protect but does not."""
+
+
+def protections(cfg: RunConfig, numbers: bool = False) -> Sentences:
+    """Say what hides columns and labels, and what does not; labels are classes, or numbers."""
+    (protected, unprotected), labels = column_protections(cfg), label_protection(cfg, numbers)
+    return protected + labels[0], unprotected + labels[1]
+
+
+def label_protection(cfg: RunConfig, numbers: bool = False) -> Sentences:
+    """Say whether the labels of training rows are hidden from the passive parties."""
+    if not cfg.teaches:
+        return [], []
+    if not cfg.label_noise:
+        if METHODS[cfg.method].maps:
+            return [], [TRANSFERRED]
+        readable = READABLE_NUMBERS if numbers else READABLE
+        return [], [GIVEN if cfg.labels_given else readable]
+    epsilon = epsilon_of(cfg)
+    text = f"labels of training rows noised once by {cfg.label_noise}, epsilon {epsilon:g} a label"
+    if epsilon > cfg.label_epsilon:
+        return [], [f"label-sensitivity is forced below what is true: {text}, not as configured"]
+    return [text], []
+
+
+def column_protections(cfg: RunConfig) -> Sentences:
+    """Say what hides the passive parties' columns, and what does not."""
+    if METHODS[cfg.method].alone:
+        return [], [POOLED] if METHODS[cfg.method].pools else []
+    masked, maps = cfg.blinded, METHODS[cfg.method].maps
+    private = cfg.party_randomness == "private"
+    published = any(split_list(cfg.weights))
+    ways = (
+        (MASKS, masked),
+        (f"{NOISE} to Frobenius norm {cfg.dp_clip:g}", cfg.noised),
+        (PRIVATE, private and not published and not maps),  # extractors are alike all the same
+    )
+    gaps = (
+        (CLEAR, not masked and not cfg.noised),
+        (SINGLE, not masked and cfg.noised),
+        (UNNOISED_EVALUATION, cfg.noised and cfg.dp_eval == "clear"),
+        (PAIR, masked and cfg.holders == 2 < cfg.parties),
+        (SHARED, cfg.labels_shared),
+        (PUBLIC, not private and not maps),
+        (PICTURES, maps and not cfg.noised),
+        (PUBLISHED, published),
+    )
+    protected, open_ends = ([text for text, there in each if there] for each in (ways, gaps))
+    return protected, open_ends

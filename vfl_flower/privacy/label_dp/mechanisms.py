@@ -1,0 +1,147 @@
+"""Label differential privacy: what leaves the active party is a function of labels noised once.
+
+Each label y of C classes is replaced by a row o of C numbers, once a run, from the operating
+system's entropy. For any two labels, no o is more than exp(epsilon) times as likely under one as
+under the other; whatever is computed from o, however often, keeps that.
+
+    laplace              o = onehot(y) + discrete Laplace of scale sensitivity / epsilon
+    alibi                the same noise; learns from the posterior of y with its own prediction as
+                         prior (Malek et al. 2021, arXiv:2106.03408)
+    randomized-response  y stays with probability e / (e + C - 1), e = exp(epsilon), and is else
+                         any other class; o is the estimate of onehot(y) without bias
+
+One-hot rows of two labels differ by 2 in the L1 norm: the sensitivity that makes epsilon true.
+"""
+
+import math
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import ClassVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from vfl_flower.crypto.discrete_sampling import Entropy, below, discrete_laplace
+
+GRANULES = 1 << 10
+"""Laplace noise is a multiple of 1 / GRANULES."""
+
+TRUE_SENSITIVITY = 2.0
+LEAST_EPSILON, MOST_EPSILON = 0.001, 20.0
+DECIMALS = 10**4  # epsilon is cut, and the sensitivity raised, to a fourth decimal
+
+
+@dataclass(frozen=True)
+class LabelNoise:
+    """One mechanism for labels of so many classes.
+
+    Attributes
+    ----------
+    classes : int
+        C.
+    epsilon : float
+        The guarantee, if the sensitivity is true.
+    sensitivity : float
+        L1 distance of two labels' one-hot rows, for the Laplace noise.
+    """
+
+    classes: int
+    epsilon: float
+    sensitivity: float = TRUE_SENSITIVITY
+    adaptive: ClassVar[bool] = False
+
+    def release(self, y: Tensor, entropy: Entropy = os.urandom) -> Tensor:
+        """Noise labels, (N,) int64, into rows o, (N, C) float32, whose mean is the one-hot row."""
+        raise NotImplementedError
+
+    def publish(self, released: Tensor) -> Tensor:
+        """Return rows o as they travel."""
+        return released
+
+    def receive(self, published: Tensor) -> Tensor:
+        """Return what `publish` was given."""
+        return published
+
+    def log_likelihood(self, released: Tensor) -> Tensor:
+        """Return log P(o | y) of every label y, up to a constant: (B, C) -> (B, C)."""
+        raise NotImplementedError
+
+    def posterior(self, released: Tensor, logits: Tensor) -> Tensor:
+        """Return P(y | o), (B, C), with a uniform prior, or the prediction where adaptive."""
+        prior = logits.detach().log_softmax(1) if self.adaptive else 0.0
+        return (self.log_likelihood(released) + prior).softmax(1)
+
+    def target(self, released: Tensor, logits: Tensor) -> Tensor:
+        """Return what a squared error is to meet: o itself, or the posterior where adaptive."""
+        return self.posterior(released, logits) if self.adaptive else released
+
+
+class Laplace(LabelNoise):
+    """Discrete Laplace noise on the one-hot row."""
+
+    def rate(self) -> Fraction:
+        """Return epsilon / sensitivity, for one granule."""
+        epsilon = Fraction(math.floor(Fraction(str(self.epsilon)) * DECIMALS), DECIMALS)
+        sensitivity = Fraction(math.ceil(Fraction(str(self.sensitivity)) * DECIMALS), DECIMALS)
+        return epsilon / sensitivity / GRANULES
+
+    def release(self, y: Tensor, entropy: Entropy = os.urandom) -> Tensor:
+        """See `LabelNoise`."""
+        noise = discrete_laplace(self.rate(), len(y) * self.classes, entropy)
+        granules = F.one_hot(y, self.classes) * GRANULES + torch.from_numpy(noise).view(len(y), -1)
+        return granules.to(torch.float32) / GRANULES
+
+    def log_likelihood(self, released: Tensor) -> Tensor:
+        """See `LabelNoise`."""
+        return (released.abs() - (released - 1).abs()) * float(self.rate() * GRANULES)
+
+
+class Alibi(Laplace):
+    """The Laplace mechanism, and the posterior under the model's own prediction as prior."""
+
+    adaptive = True
+
+
+class RandomizedResponse(LabelNoise):
+    """Keeps a label or replaces it by any other, as one-hot rows without bias."""
+
+    def odds(self) -> int:
+        """Return how many times 2**32 as likely the true label is as any other: at most e."""
+        return int(Decimal(str(self.epsilon)).exp() * (1 << 32))
+
+    def release(self, y: Tensor, entropy: Entropy = os.urandom) -> Tensor:
+        """See `LabelNoise`."""
+        kept, other = self.odds(), 1 << 32
+        drawn = torch.from_numpy(below(kept + (self.classes - 1) * other, len(y), entropy))
+        shift = torch.where(drawn < kept, 0, 1 + (drawn - kept) // other)
+        return self.receive((y + shift) % self.classes)
+
+    def publish(self, released: Tensor) -> Tensor:
+        """Return the classes that were said, (N,) uint8 (int32 for more than 256 classes)."""
+        return compact(released.argmax(1), self.classes)
+
+    def receive(self, published: Tensor) -> Tensor:
+        """Return the estimate of the one-hot row without bias, (N, C) float32."""
+        e = self.odds() / (1 << 32)
+        said = F.one_hot(published.long(), self.classes)
+        return (said * (e + self.classes - 1) - 1.0).float() / (e - 1)
+
+    def log_likelihood(self, released: Tensor) -> Tensor:
+        """See `LabelNoise`."""
+        return F.one_hot(released.argmax(1), self.classes) * self.epsilon
+
+
+def compact(labels: Tensor, classes: int) -> Tensor:
+    """Return labels in the smallest type that holds them."""
+    return labels.to(torch.uint8 if classes <= 256 else torch.int32)
+
+
+MECHANISMS: dict[str, Callable[[int, float, float], LabelNoise]] = {
+    "laplace": Laplace,
+    "alibi": Alibi,
+    "randomized-response": RandomizedResponse,
+}

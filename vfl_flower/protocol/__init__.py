@@ -1,0 +1,1 @@
+"""Protocol generators, requests, replies and traffic ledger."""

@@ -1,0 +1,103 @@
+"""Components of a passive party and their phases."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from typing import TYPE_CHECKING, ClassVar, TypeVar, overload
+
+from flwr.common import NDArrays, Scalar
+from torch import Tensor
+
+from vfl_flower.common.codec import Array
+from vfl_flower.common.errors import VflError
+from vfl_flower.common.names import party_log
+from vfl_flower.common.state import State
+
+if TYPE_CHECKING:
+    from vfl_flower.parties.passive import PassiveParty
+
+Answer = Tensor | Array | tuple[Tensor | Array, ...] | None
+PhaseMethod = Callable[..., Answer]
+M = TypeVar("M", bound=PhaseMethod)
+
+
+@overload
+def phase(method: M) -> M: ...
+@overload
+def phase(*, training: bool = True, after: str = "") -> Callable[[M], M]: ...
+def phase(
+    method: M | None = None, *, training: bool = True, after: str = ""
+) -> M | Callable[[M], M]:
+    """Mark a method as the answer to the phase of its name.
+
+    Parameters
+    ----------
+    training : bool
+        Whether the network is in training mode; otherwise it is in evaluation mode and no
+        gradients are kept.
+    after : str
+        The training phase that must have come right before; empty allows any.
+    """
+
+    def mark(method: M) -> M:
+        method.phase = Phase(training, after)  # type: ignore[attr-defined]
+        return method
+
+    return mark(method) if method else mark
+
+
+@dataclass(frozen=True)
+class Phase:
+    """What `phase` was told."""
+
+    training: bool
+    after: str
+
+
+@dataclass(frozen=True)
+class Received:
+    """The request that a phase is answering."""
+
+    exchange: int
+    phase: str
+    arrays: NDArrays
+
+    @cached_property
+    def digest(self) -> bytes:
+        """SHA-256 of the phase's arrays: equal for two parties only if they were asked alike."""
+        digest = sha256()
+        for array in self.arrays:
+            digest.update(f"{array.dtype.str}{array.shape}".encode())
+            digest.update(array.tobytes())
+        return digest.digest()
+
+
+class Part:
+    """Something with phases and a memory of its own that a party consists of.
+
+    What a part remembers lives between messages only; no checkpoint holds it, but for the count
+    that `ClientPrivacy` compares its own with.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(self, party: "PassiveParty") -> None:
+        self.party = party
+
+    def state_dict(self) -> State:
+        """Return what must survive until the next message."""
+        return {}
+
+    def load_state_dict(self, state: State) -> None:
+        """Take back what `state_dict` gave."""
+
+
+def report(error: Exception, index: int) -> dict[str, Scalar]:
+    """Turn an error into what the active party is told of it; see `PassiveParty.fit`."""
+    log, kind = party_log(index), type(error).__name__
+    if isinstance(error, VflError):
+        log.error("%s: %s", kind, error.in_full())
+        return {"error": kind, "message": str(error)}
+    log.error("%s", kind, exc_info=error)
+    return {"error": kind, "message": "see this party's own log for what it says"}

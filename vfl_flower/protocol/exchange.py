@@ -1,0 +1,184 @@
+"""The words of a protocol: what the active party asks, and what comes back.
+
+A protocol is a generator. ``replies = yield ask(...)`` is one exchange, that is one Flower `fit`
+with every party, or those that `to` names; ``yield tell_each(...)`` needs no answer and rides on
+the next exchange. Sub-protocols compose with ``yield from``.
+"""
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from torch import Tensor
+
+from vfl_flower.common.codec import Array, encode, to_array, to_tensor
+from vfl_flower.common.errors import ProtocolError
+from vfl_flower.crypto.fixed_point import decode_ring
+
+Purpose = Literal["training", "evaluation", "upkeep"]
+"""What an exchange is for. The ledger keeps the three apart."""
+
+Value = Array | Tensor
+Values = Value | tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class Request:
+    """Arrays for one phase, encoded for the wire.
+
+    Attributes
+    ----------
+    phase : str
+        The clients' phase that deals with them.
+    shared : list of bytes or None
+        What every party gets, as npy bytes; None if each gets something else.
+    each : list of list of bytes
+        What each party gets, in roster order, where nothing is shared.
+    purpose : {"training", "evaluation", "upkeep"}
+        Where the ledger books the bytes.
+    own : callable, optional
+        The active party's own share. It runs while the exchange is open that carries the request,
+        side by side with the parties.
+    to : sequence of int, optional
+        The roster indices of the parties that it is for; all, unless said.
+    """
+
+    phase: str
+    shared: list[bytes] | None
+    each: list[list[bytes]]
+    purpose: Purpose
+    own: Callable[[], Any] | None
+    to: Sequence[int] | None
+
+    def targets(self, parties: int) -> Sequence[int]:
+        """Return whom it is for, out of so many parties."""
+        return range(parties) if self.to is None else self.to
+
+    def tensors_for(self, party: int, parties: int) -> list[bytes]:
+        """Return the npy bytes for the party with this roster index."""
+        if self.shared is not None:
+            return self.shared
+        return self.each[self.targets(parties).index(party)]
+
+
+class Ask(Request):
+    """A request that is answered by everybody it is for."""
+
+
+class Tell(Request):
+    """A request that needs no answer; it is delivered with the next exchange."""
+
+
+@dataclass(frozen=True)
+class Replies:
+    """What came back, in roster order.
+
+    Attributes
+    ----------
+    arrays : list of list of ndarray
+        One list per party.
+    own : object
+        What the ask's `own` returned, or None.
+    whole : bool
+        Whether the whole roster was asked.
+    """
+
+    arrays: Sequence[Sequence[Array]]
+    own: Any = None
+    whole: bool = True
+
+    @property
+    def singles(self) -> list[Array]:
+        """The one array of each party, (K, ...).
+
+        Raises
+        ------
+        ProtocolError
+            If a party sent another number of arrays, another shape or another dtype.
+        """
+        if any(len(arrays) != 1 for arrays in self.arrays):
+            raise ProtocolError("each party was to answer with one array; not all did")
+        singles = [arrays[0] for arrays in self.arrays]
+        if len({(a.shape, a.dtype) for a in singles}) > 1:
+            answers = ", ".join(f"{a.dtype}{a.shape}" for a in singles)
+            raise ProtocolError(f"the parties' answers do not fit together: {answers}")
+        return singles
+
+    @cached_property
+    def tensors(self) -> list[Tensor]:
+        """The one array of each party as a tensor."""
+        return [to_tensor(array) for array in self.singles]
+
+    def sum(self) -> Tensor:
+        """Add up the parties' arrays.
+
+        Returns
+        -------
+        Tensor
+            float32. Ring words (uint32) are added modulo 2**32, where masks cancel, and decoded
+            exactly; floats are added in roster order.
+        """
+        singles = self.singles
+        if singles[0].dtype == np.uint32:
+            if not self.whole:
+                raise ProtocolError("masks cancel in the sum over the whole roster only")
+            return decode_ring(np.add.reduce(singles, dtype=np.uint32))
+        total = self.tensors[0].clone()
+        for tensor in self.tensors[1:]:
+            total += tensor
+        return total
+
+
+Protocol = Generator[Request, Replies, Any]
+"""Yields asks and tells, is sent the replies of each ask."""
+
+
+def ask(
+    phase: str,
+    *arrays: Value,
+    own: Callable[[], Any] | None = None,
+    purpose: Purpose = "training",
+    to: Sequence[int] | None = None,
+) -> Ask:
+    """Ask all in `to` the same; the value of `own` is ``replies.own``. See `Request`."""
+    return Ask(phase, _encode(arrays), [], purpose, own, to)
+
+
+def ask_each(
+    phase: str,
+    arrays: Sequence[Value],
+    own: Callable[[], Any] | None = None,
+    purpose: Purpose = "training",
+    to: Sequence[int] | None = None,
+) -> Ask:
+    """Ask each party something else: one array for each, in the order of `to`."""
+    return Ask(phase, None, [_encode([a]) for a in arrays], purpose, own, to)
+
+
+def tell(
+    phase: str,
+    *arrays: Value,
+    own: Callable[[], Any] | None = None,
+    purpose: Purpose = "training",
+    to: Sequence[int] | None = None,
+) -> Tell:
+    """Tell all in `to` the same; see `Request`. Nothing comes back, not even from `own`."""
+    return Tell(phase, _encode(arrays), [], purpose, own, to)
+
+
+def tell_each(
+    phase: str,
+    arrays: Sequence[Values],
+    own: Callable[[], Any] | None = None,
+    purpose: Purpose = "training",
+    to: Sequence[int] | None = None,
+) -> Tell:
+    """Tell each party something else: an array or a tuple of them each, in the order of `to`."""
+    each = [_encode(a if isinstance(a, tuple) else (a,)) for a in arrays]
+    return Tell(phase, None, each, purpose, own, to)
+
+
+def _encode(values: Sequence[Value]) -> list[bytes]:
+    return [encode(to_array(value)) for value in values]

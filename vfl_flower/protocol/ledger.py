@@ -1,0 +1,132 @@
+"""What travelled: exchanges and bytes, by party, purpose, phase and direction.
+
+Counted are the bytes of a message's content. *Payload* is the numbers themselves; *framing* is the
+npy headers and the keys and values of the config record (UTF-8 for text, eight bytes for a
+number). Flower's own envelope, TLS and TCP add to this and depend on the carrier; they are not
+counted, so the same run has the same ledger on every carrier.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from flwr.common import Scalar
+
+from vfl_flower.common.codec import payload_of
+from vfl_flower.protocol.exchange import Request
+
+UP, DOWN = "up", "down"
+
+Entry = tuple[str, str, str, str]
+"""Party, purpose, phase, direction."""
+
+
+def framing_of(config: Mapping[str, Scalar]) -> int:
+    """Return the bytes that a config record takes, by the rule above."""
+    return sum(
+        len(key.encode()) + (len(value.encode()) if isinstance(value, str) else 8)
+        for key, value in config.items()
+    )
+
+
+class Ledger:
+    """The books of one run, kept by the active party.
+
+    Attributes
+    ----------
+    payload, framing : Counter
+        Bytes by (party, purpose, phase, direction).
+    exchanges : Counter
+        Exchanges by purpose.
+    uploads : Counter
+        Replies that carried something made from a party's columns, by party; evaluation counts.
+    """
+
+    def __init__(self) -> None:
+        self.payload: Counter[Entry] = Counter()
+        self.framing: Counter[Entry] = Counter()
+        self.exchanges: Counter[str] = Counter()
+        self.uploads: Counter[str] = Counter()
+
+    def book_request(
+        self,
+        party: str,
+        requests: Sequence[Request],
+        batches: Sequence[Sequence[bytes]],
+        config: Mapping[str, Scalar],
+    ) -> None:
+        """Enter one message to a party: the tells that ride along, and the ask that carries them.
+
+        A riding tell pays for its own mention in the config record, commas included, so that an
+        ask costs the same whether or not something rides with it.
+        """
+        rest = framing_of(config)
+        for request, batch in zip(requests, batches, strict=True):
+            entry = (party, request.purpose, request.phase, DOWN)
+            self._book(entry, batch)
+            if request is not requests[-1]:
+                mention = len(f"{request.phase},{len(batch)},")
+                self.framing[entry] += mention
+                rest -= mention
+        self.framing[(party, requests[-1].purpose, requests[-1].phase, DOWN)] += rest
+
+    def book_reply(
+        self,
+        party: str,
+        request: Request,
+        tensors: Sequence[bytes],
+        metrics: Mapping[str, Scalar],
+    ) -> None:
+        """Enter one message from a party."""
+        entry = (party, request.purpose, request.phase, UP)
+        self._book(entry, tensors)
+        self.framing[entry] += framing_of(metrics)
+        if tensors and request.purpose != "upkeep":
+            self.uploads[party] += 1
+
+    def _book(self, entry: Entry, tensors: Sequence[bytes]) -> None:
+        payload = sum(map(payload_of, tensors))
+        self.payload[entry] += payload
+        self.framing[entry] += sum(map(len, tensors)) - payload
+
+    def total(self, direction: str, purpose: str = "training") -> int:
+        """Return all bytes, payload and framing, in one direction for one purpose."""
+        return sum(
+            count
+            for books in (self.payload, self.framing)
+            for (_, p, _, d), count in books.items()
+            if (p, d) == (purpose, direction)
+        )
+
+    def by_phase(self, purpose: str = "training") -> dict[str, dict[str, int]]:
+        """Return bytes, payload and framing, as ``{phase: {"up": n, "down": n}}``."""
+        return self._table(purpose, lambda party, phase: phase)
+
+    def by_party(self, purpose: str = "training") -> dict[str, dict[str, int]]:
+        """Return bytes, payload and framing, as ``{party: {"up": n, "down": n}}``."""
+        return self._table(purpose, lambda party, phase: party)
+
+    def _table(self, purpose: str, heading: Callable[[str, str], str]) -> dict[str, dict[str, int]]:
+        table: dict[str, dict[str, int]] = {}
+        for books in (self.payload, self.framing):
+            for (party, p, phase, direction), count in books.items():
+                if p == purpose:
+                    row = table.setdefault(heading(party, phase), {UP: 0, DOWN: 0})
+                    row[direction] += count
+        return table
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the books as JSON values."""
+        return {
+            "payload": [[*entry, n] for entry, n in self.payload.items()],
+            "framing": [[*entry, n] for entry, n in self.framing.items()],
+            "exchanges": dict(self.exchanges),
+            "uploads": dict(self.uploads),
+        }
+
+    def carry_over(self, state: dict[str, Any]) -> None:
+        """Add the books of an earlier sitting, as `state_dict` gave them, to these."""
+        self.payload.update({tuple(entry): n for *entry, n in state["payload"]})
+        self.framing.update({tuple(entry): n for *entry, n in state["framing"]})
+        self.exchanges.update(state["exchanges"])
+        self.uploads.update(state["uploads"])

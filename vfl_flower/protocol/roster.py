@@ -1,0 +1,140 @@
+"""Who takes part: the passive parties of a run in a fixed order, found by a roll call."""
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from threading import Thread
+
+from flwr.common import GetPropertiesIns, Scalar
+from flwr.server.client_manager import ClientManager
+from flwr.server.client_proxy import ClientProxy
+
+from vfl_flower.common.errors import PartyAway, RosterError, last_line, printable
+from vfl_flower.common.names import party_name
+
+Properties = Mapping[str, Scalar]
+
+POLL = 0.2  # seconds between looks at who is connected
+
+
+@dataclass(frozen=True)
+class Roster:
+    """The passive parties in the order of the index that each declared, never of arrival."""
+
+    proxies: tuple[ClientProxy, ...]
+
+    def __len__(self) -> int:
+        return len(self.proxies)
+
+    def __iter__(self) -> Iterator[tuple[int, str, ClientProxy]]:
+        return ((k, party_name(k), proxy) for k, proxy in enumerate(self.proxies))
+
+
+def roll_call(manager: ClientManager, size: int, facts: Properties, timeout: float) -> Roster:
+    """Find the passive parties and check that they agree with the active party.
+
+    Parameters
+    ----------
+    manager : ClientManager
+        Knows who is connected.
+    size : int
+        How many passive parties the run has.
+    facts : mapping of str to scalar
+        What every party must hold equal: rows, embedding width, protocol version, code digest.
+    timeout : float
+        Seconds to wait for all to connect, and then as long again for their answers.
+
+    Returns
+    -------
+    Roster
+
+    Raises
+    ------
+    RosterError
+        If a party is missing, two claim one index, or one disagrees about a fact.
+    PartyAway
+        If one left while it was asked.
+    """
+    deadline = time.monotonic() + timeout
+    while manager.num_available() < size and time.monotonic() < deadline:
+        time.sleep(POLL)
+    members: dict[int, ClientProxy] = {}
+    for proxy, properties in _ask_all(list(manager.all().values()), timeout):
+        index = _index(properties)
+        if "error" in properties and (index is None or index < size):
+            raise RosterError(f"{_who(index)}: {printable(properties.get('message'))}")
+        if index is None or not 0 <= index < size:
+            raise RosterError(
+                f"{_who(index)} is here, but the run has {size} passive parties; raise parties, "
+                f"or start with num-supernodes={size} and partition-id 0 to {size - 1}"
+            )
+        if index in members:
+            raise RosterError(
+                f"two parties say that they are {_who(index)}; give each its own partition-id"
+            )
+        _check(_who(index), properties, facts)
+        members[index] = proxy
+    missing = [party_name(k) for k in range(size) if k not in members]
+    if missing:
+        raise RosterError(
+            f"missing after {timeout:g} s: {', '.join(missing)}; start them, or raise "
+            f"party-timeout (in a simulation: num-supernodes={size}, one per passive party)"
+        )
+    return Roster(tuple(members[k] for k in range(size)))
+
+
+def _index(properties: Properties) -> int | None:
+    index = properties.get("index")
+    return index if type(index) is int else None
+
+
+def _who(index: int | None) -> str:
+    return "a party without an index" if index is None else party_name(index)
+
+
+def _ask_all(proxies: list[ClientProxy], timeout: float) -> list[tuple[ClientProxy, Properties]]:
+    """Ask everybody connected for its properties at once; who is too late is left out."""
+    arrived: SimpleQueue[tuple[ClientProxy, Properties | PartyAway]] = SimpleQueue()
+
+    def call(proxy: ClientProxy) -> None:
+        try:
+            answer: Properties = proxy.get_properties(GetPropertiesIns({}), None, None).properties
+        except PartyAway as away:
+            arrived.put((proxy, away))
+            return
+        except Exception as error:
+            answer = {"error": type(error).__name__, "message": last_line(error)}
+        arrived.put((proxy, answer))
+
+    for proxy in proxies:  # daemons, so that one that hangs does not keep the process alive
+        Thread(target=call, args=(proxy,), daemon=True).start()
+    answers: list[tuple[ClientProxy, Properties]] = []
+    deadline = time.monotonic() + timeout
+    with suppress(Empty):
+        while len(answers) < len(proxies):
+            proxy, answered = arrived.get(timeout=max(deadline - time.monotonic(), 0))
+            if isinstance(answered, PartyAway):  # a carrier that can wait for it will call again
+                raise answered
+            answers.append((proxy, answered))
+    return answers
+
+
+def _check(who: str, properties: Properties, facts: Properties) -> None:
+    for name, value in facts.items():
+        theirs = properties.get(name)
+        if name == "folder" or theirs == value:
+            continue
+        if name == "task":
+            raise RosterError(
+                f"{who} has an alignment under this run-name already, and the active party has "
+                "none; choose another run-name"
+            )
+        where = ""
+        if name == "code":
+            where = f" (in {facts.get('folder')!s} here, in {properties.get('folder')!s} there)"
+        raise RosterError(
+            f"{who} has {name} = {theirs!s}, the active party {value!s}{where}; "
+            "give all parties the same"
+        )

@@ -1,0 +1,1 @@
+"""Console output and HTML reports."""

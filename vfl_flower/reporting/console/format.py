@@ -1,0 +1,39 @@
+"""Number formats of the console."""
+
+from collections.abc import Mapping
+from typing import Any
+
+LARGE = 10_000
+"""Errors from which on digits after the point say nothing."""
+
+
+ENDINGS = {
+    "stop-drop": "the score of the validation rows had fallen",
+    "target-epsilon": "one more, with the test rows, would have exceeded target-epsilon",
+}
+"""What ended a training before its last epoch was over."""
+
+
+def ending(result: Mapping[str, Any]) -> list[str]:
+    """Say why training ended, and which weights count, where it is not as always."""
+    told = []
+    if why := ENDINGS.get(result["ended_by"]):
+        told.append(f"training ended at step {result['steps']}: {why}")
+    if result["counting_step"] != result["steps"]:
+        told.append(f"the weights of step {result['counting_step']} count: the best on validation")
+    return told
+
+
+def score(value: float | None) -> str:
+    """Write an AUC, F1 or error, or a dash where there is none."""
+    if value is None:
+        return "-"
+    return f"{value:.4f}" if abs(value) < LARGE else f"{value:,.0f}"
+
+
+def readable(count: int) -> str:
+    """Return bytes with a unit of 2**10, 2**20 or 2**30."""
+    for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if count >= size:
+            return f"{count / size:.2f} {unit}"
+    return f"{count} B"

@@ -1,0 +1,29 @@
+"""Console summary of a party's own table."""
+
+from rich.table import Table
+from rich.text import Text
+
+from vfl_flower.data.tables.reader import OwnTable
+from vfl_flower.reporting.console.lines import out, say
+
+
+def print_columns(table: OwnTable) -> None:
+    """Print what each column is used for, and why; then the labels.
+
+    Parameters
+    ----------
+    table : OwnTable
+        Whose names alone are printed, and no values but those of classes.
+    """
+    shown = Table(title=f"{len(table.ids):,} rows, ids of type {table.ids.type}")
+    for name in ("column", "type", "use", "why"):
+        shown.add_column(name)
+    for each in table.looked:
+        shown.add_row(Text(each.name), each.type or "-", each.use, each.why)
+    out.print(shown)
+    if table.label is not None:
+        say(f"label {table.label.name}: {table.task}{_classes(table.label.values)}")
+
+
+def _classes(values: tuple[str, ...] | None) -> str:
+    return "" if values is None else f" of {', '.join(values[:20])}"

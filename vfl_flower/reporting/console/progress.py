@@ -1,0 +1,86 @@
+"""Progress bars and log lines of a run."""
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from vfl_flower.protocol.observer import Evaluation, Observer, Stage
+from vfl_flower.reporting.console.lines import out, say
+
+
+class Terminal(Observer):
+    """What a person is told either way."""
+
+    def on_bounds(self) -> None:
+        """Say what takes time now."""
+        out.print("training the bounds: local, then central")
+
+
+class Bar(Terminal):
+    """A progress bar with the last training loss and validation accuracy of the active party."""
+
+    def __init__(self, title: str) -> None:
+        self.bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("loss {task.fields[loss]}  validation {task.fields[accuracy]}"),
+            TextColumn("{task.fields[wait]}"),
+            TimeRemainingColumn(elapsed_when_finished=True),
+            console=out,
+        )
+        self.title = title
+        self.task = self.bar.add_task(title, total=None, loss="-", accuracy="-", wait="")
+
+    def on_stage(self, stage: Stage) -> None:
+        """Show how far it is."""
+        text = f"{self.title}: {stage}"
+        self.bar.update(self.task, description=text, completed=stage.done, total=stage.total)
+        self.bar.start()
+
+    def on_start(self, step: int, steps: int, records: list[Evaluation]) -> None:
+        """Show the bar."""
+        self.bar.update(self.task, description=self.title, completed=step, total=steps)
+        self.bar.start()
+
+    def on_step(self, step: int, losses: list[float]) -> None:
+        """Move on."""
+        self.bar.update(self.task, completed=step, loss=f"{losses[0]:.4f}", wait="")
+
+    def on_evaluation(self, evaluation: Evaluation) -> None:
+        """Show the accuracy."""
+        accuracy = evaluation.validation_accuracy["active"]
+        self.bar.update(self.task, accuracy=f"{accuracy:.2%}")
+
+    def on_wait(self, names: list[str]) -> None:
+        """Show whom the exchange waits for."""
+        self.bar.update(self.task, wait=f"waiting for {', '.join(names)}")
+
+    def on_end(self) -> None:
+        """Leave the bar as it is."""
+        self.bar.stop()
+
+
+class LineLog(Terminal):
+    """A line per evaluation, and per unit of earlier stages, for logs and pipes."""
+
+    def on_stage(self, stage: Stage) -> None:
+        """Print one line."""
+        if stage.figures or stage.done:
+            say(f"{stage}  {stage.seconds:.1f} s")
+
+    def on_evaluation(self, evaluation: Evaluation) -> None:
+        """Print one line."""
+        out.print(
+            f"epoch {evaluation.epoch}  step {evaluation.step}"
+            f"  loss {evaluation.train_loss['active']:.4f}"
+            f"  validation {evaluation.validation_accuracy['active']:.2%}"
+            f"  {evaluation.seconds:.1f} s"
+        )
+
+    def on_wait(self, names: list[str]) -> None:
+        """Print whom the exchange waits for."""
+        say(f"waiting for {', '.join(names)}")
+
+
+def watcher(title: str) -> Observer:
+    """Return a bar on a terminal, lines elsewhere."""
+    return Bar(title) if out.is_terminal else LineLog()

@@ -1,0 +1,37 @@
+"""Console table of a run over several seeds."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.table import Table
+
+from vfl_flower.reporting.console.format import score
+from vfl_flower.reporting.console.lines import out, say
+
+
+def print_summary(summary: Mapping[str, Any]) -> None:
+    """Print mean and standard deviation over seeds."""
+    from vfl_flower.learning.metrics import score_name, shown
+
+    others = shown(summary["task"])
+    title = f"{summary['method']} on {summary['dataset']}, {len(summary['seeds'])} seeds"
+    table = Table(title=title, title_justify="left")
+    table.add_column("party")
+    for column in (f"test {score_name(summary['task'])}", *others):
+        table.add_column(column, justify="right")
+    for name, spread in [*summary["test_accuracy"].items(), *summary.get("bounds", {}).items()]:
+        more = summary["metrics"].get(name, {})
+        scores = [_spread_of_scores(more[key]) for key in others.values()] if more else []
+        table.add_row(name, f"{spread['mean']:.2%} ± {spread['std']:.2%}", *scores)
+    out.print(table)
+    if privacy := summary.get("label_privacy"):
+        say(f"epsilon {privacy['epsilon']:g} a label in all: each seed noised the labels anew")
+    if privacy := summary.get("client_privacy"):
+        say(
+            f"epsilon {float(privacy['epsilon']):.4g}, delta {privacy['delta']:g} for a passive "
+            "party's data in all: each seed made other uploads of it"
+        )
+
+
+def _spread_of_scores(spread: Mapping[str, float] | None) -> str:
+    return f"{score(spread['mean'])} ± {score(spread['std'])}" if spread else score(None)

@@ -1,0 +1,126 @@
+"""Console tables of a run's result."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from vfl_flower.common.names import member_name
+from vfl_flower.config.registry import METHODS
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.reporting.console.format import ending, readable, score
+from vfl_flower.reporting.console.lines import out, say
+
+
+def bound_rows(cfg: RunConfig) -> list[tuple[str, str, str]]:
+    """Return a table's rows of the bounds: name, network, and what it is."""
+    network = cfg.listed_model(0)
+    guessing = cfg.active_columns == "none"
+    local = (
+        ("none", "most frequent class, or mean") if guessing else (network, "active party alone")
+    )
+    return [("local", *local), ("central", network, "all columns pooled")]
+
+
+MOST_CLASSES = 10
+"""Of a confusion matrix that is printed."""
+
+
+def print_result(result: Mapping[str, Any], cfg: RunConfig) -> None:
+    """Print what each party reached, what travelled, and what was protected."""
+    from vfl_flower.data.datasets import DATASETS
+    from vfl_flower.learning.metrics import score_name, shown
+    from vfl_flower.reporting.console.tables import bound_rows  # torch is heavy, and --help is not
+    from vfl_flower.runs.results import warnings_of
+
+    table = Table(title=f"{cfg.method} on {cfg.dataset}", title_justify="left")
+    for column in ("party", "network", "optimiser"):
+        table.add_column(column)
+    for column in (f"test {score_name(result['task'])}", *shown(result["task"])):
+        table.add_column(column, justify="right")
+    for place in range(1 if METHODS[cfg.method].alone else cfg.parties):
+        name = member_name(place)
+        rate = f"{cfg.optimizer_of(place)} {cfg.rate_of(place):g}"
+        table.add_row(name, cfg.model_of(place), rate, *scores_of(result, name))
+    if result["bounds"]:
+        table.add_section()
+        for name, network, what in bound_rows(cfg):
+            table.add_row(name, network, what, f"{result['bounds'][name]:.2%}")
+    out.print(table)
+    if not DATASETS[cfg.dataset].images and 0 < len(result["classes"]) <= MOST_CLASSES:
+        print_confusion(result)
+    for text in ending(result):
+        say(text)
+    for text in warnings_of(result):
+        out.print(Text.assemble(("warning: ", "bold yellow"), text), soft_wrap=True)
+    print_bytes(result)
+    for name, value in result["figures"].items():
+        say(f"{name.replace('_', ' ')}: {value:.4g}")
+    print_protections(result)
+
+
+def scores_of(result: Mapping[str, Any], name: str) -> list[str]:
+    """Write how well one party predicts; dashes if it has no model that does."""
+    from vfl_flower.learning.metrics import shown
+
+    keys = shown(result["task"]).values()
+    if name not in result["test_accuracy"]:
+        return ["-", *("-" for _ in keys)]
+    more = result["metrics"][name]
+    return [f"{result['test_accuracy'][name]:.2%}", *(score(more[key]) for key in keys)]
+
+
+def print_confusion(result: Mapping[str, Any]) -> None:
+    """Print how the active party's predictions of the test rows fall into classes."""
+    say("test rows of each class, by the active party's prediction")  # wider than most such tables
+    table = Table()
+    table.add_column("class")
+    for name in result["classes"]:
+        table.add_column(Text(name), justify="right")
+    for name, row in zip(result["classes"], result["metrics"]["active"]["confusion"], strict=True):
+        table.add_row(Text(name), *map(str, row))
+    out.print(table)
+
+
+def print_bytes(result: Mapping[str, Any]) -> None:
+    """Print bytes by phase and direction, training and evaluation apart."""
+    if not result["exchanges"]:
+        say(f"no exchanges in {result['seconds']:.1f} s of training")
+        return
+    table = Table(title="bytes on the wire", title_justify="left")
+    table.add_column("phase")
+    for direction in ("up", "down"):
+        table.add_column(direction, justify="right")
+    for phase, n in result["bytes_by_phase"].items():
+        table.add_row(phase, readable(n["up"]), readable(n["down"]))
+    table.add_section()
+    table.add_row("training", readable(result["bytes_up"]), readable(result["bytes_down"]))
+    apart = result["evaluation"]
+    table.add_row("evaluation", readable(apart["bytes_up"]), readable(apart["bytes_down"]))
+    out.print(table)
+    times = result["exchange_ms"]
+    out.print(
+        f"{result['exchanges']} exchanges in {result['seconds']:.1f} s, one takes "
+        f"{times['median']:.1f} ms (99 % less than {times['p99']:.1f})"
+    )
+
+
+def print_protections(result: Mapping[str, Any]) -> None:
+    """Print what hid the parties' columns, and what did not."""
+    if result["protections"]:
+        say(f"protected by {'; '.join(result['protections'])}")
+    if privacy := result["client_privacy"]:
+        print_client_privacy(privacy)
+    for text in result["unprotected"]:
+        out.print(Text.assemble(("UNPROTECTED: ", "bold red"), text), soft_wrap=True)
+
+
+def print_client_privacy(privacy: Mapping[str, Any]) -> None:
+    """Print what each passive party's uploads cost."""
+    most = max(sum(counts.values()) for counts in privacy["uploads"].values())
+    say(
+        f"epsilon {float(privacy['epsilon']):.4g} (of training {privacy['epsilon_training']:.4g}), "
+        f"delta {privacy['delta']:g} for a passive party's data: {most} uploads with sigma "
+        f"{privacy['sigma']:g}"
+    )

@@ -1,0 +1,128 @@
+"""A report's figures, as SVG images that the page holds itself."""
+
+import base64
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator, PercentFormatter
+
+from vfl_flower.reporting.figure_style import COLOURS, drawing, name_bars
+from vfl_flower.reporting.html.story import Spread, Story
+
+QUIET: Any = {"color": "#a9b1bd", "linewidth": 0.8, "zorder": 1}
+"""A passive party among many."""
+
+MIB = 1 << 20
+
+
+@contextmanager
+def _drawing(panels: int, height: float = 2.9) -> Iterator[tuple[list[Axes], list[str]]]:
+    """Give panels to draw in, and take the finished image through a list."""
+    image: list[str] = []
+    how: Any = {"format": "svg", "transparent": True, "metadata": {"Date": None}}
+    with drawing(panels, height, **how) as (axes, drawn):
+        yield axes, image
+    image.append("data:image/svg+xml;base64," + base64.b64encode(drawn.getvalue()).decode())
+
+
+def comparison(stories: Sequence[Story]) -> str:
+    """Draw the active parties' score on validation rows against epochs, traffic and time.
+
+    Returns
+    -------
+    str
+        A data URL; so do the other figures.
+    """
+    with _drawing(3) as (panels, image):
+        for number, story in enumerate(stories, 1):
+            accuracy = story.curve("validation_accuracy", "active")
+            up, down = story.curve("bytes_up"), story.curve("bytes_down")
+            sent = [(a.mean + b.mean) / MIB for a, b in zip(up, down, strict=True)]
+            seconds = [moment.mean for moment in story.curve("seconds")]
+            for panel, x in zip(panels, (_epochs(story), sent, seconds), strict=True):
+                _line(panel, x, accuracy, label=f"{number}. {story.name}")
+        scores = " or ".join(dict.fromkeys(story.score for story in stories))
+        for panel, unit in zip(panels, ("epoch", "MiB up and down", "seconds"), strict=True):
+            panel.set_title(f"validation {scores} by {unit}")
+            panel.yaxis.set_major_formatter(PercentFormatter(1))
+        panels[0].xaxis.set_major_locator(MaxNLocator(integer=True))
+        handles, labels = panels[0].get_legend_handles_labels()
+        figure = panels[0].get_figure(root=True)
+        if figure:
+            figure.legend(handles, labels, loc="outside lower left", ncols=3)
+    return image[0]
+
+
+def curves(story: Story) -> str:
+    """Draw score on validation rows and losses of every party."""
+    with _drawing(3) as (panels, image):
+        fields = ("validation_accuracy", "train_loss", "validation_loss")
+        for panel, field in zip(panels, fields, strict=True):
+            for place, member in enumerate(story.members):
+                quiet = place and len(story.members) > len(COLOURS)
+                style = QUIET if quiet else {"label": member}
+                _line(panel, _epochs(story), story.curve(field, member), **style)
+            panel.set_title(field.replace("_", " ").replace("accuracy", story.score))
+            panel.set_xlabel("epoch")
+            panel.xaxis.set_major_locator(MaxNLocator(integer=True))
+        panels[0].yaxis.set_major_formatter(PercentFormatter(1))
+        panels[2].legend(loc="upper right")
+    return image[0]
+
+
+def accuracies(story: Story) -> str:
+    """Draw every party's score on test rows between the bounds."""
+    with _drawing(1, 3.1) as ((panel,), image):
+        bars = [story.spread("test_accuracy", member) for member in story.members]
+        known = [bar for bar in bars if bar is not None]
+        panel.bar(
+            range(len(known)),
+            [bar.mean for bar in known],
+            yerr=[bar.std or 0 for bar in known] if story.asked > 1 else None,
+            color=[COLOURS[0], *[COLOURS[5]] * (len(known) - 1)],
+            width=0.7,
+        )
+        for name, style in (("central", "--"), ("local", ":")):
+            if bound := story.spread("bounds", name):
+                panel.axhline(bound.mean, linestyle=style, color="#333a45", label=name)
+        if panel.get_legend_handles_labels()[0]:
+            panel.legend(loc="upper right", ncols=2)
+        name_bars(panel, story.members)
+        panel.set_title(f"test {story.score}")
+        panel.set_ylim(min(0, *(bar.mean for bar in known)), 1.15)  # room for the legend
+        panel.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1])
+        panel.yaxis.set_major_formatter(PercentFormatter(1))
+    return image[0]
+
+
+def traffic(story: Story) -> str:
+    """Draw a training's bytes by phase and by party."""
+    with _drawing(2, 3.1) as (panels, image):
+        result = story.result or {}
+        for panel, key in zip(panels, ("bytes_by_phase", "bytes_by_party"), strict=True):
+            books = result[key]
+            for shift, direction, colour in ((-0.2, "up", COLOURS[0]), (0.2, "down", COLOURS[4])):
+                heights = [entry[direction] / MIB for entry in books.values()]
+                at = [place + shift for place in range(len(books))]
+                panel.bar(at, heights, 0.4, label=direction, color=colour)
+            name_bars(panel, list(books))
+            panel.set_title("training, " + key.replace("bytes", "MiB").replace("_", " "))
+        panels[0].legend(loc="upper right")
+    return image[0]
+
+
+def _epochs(story: Story) -> list[float]:
+    """Return the epochs done at each evaluation; those within an epoch are fractions."""
+    return [moment.mean / story.per_epoch for moment in story.curve("step")]
+
+
+def _line(panel: Axes, x: Sequence[float], y: Sequence[Spread], **style: Any) -> None:  # noqa: ANN401
+    """Draw means as a line, and a standard deviation to either side as a band."""
+    means = [spread.mean for spread in y]
+    marker = "o" if len(means) == 1 else None
+    (line,) = panel.plot(x, means, marker=marker, **style)
+    if y and y[0].std is not None:
+        low, high = ([s.mean + sign * (s.std or 0) for s in y] for sign in (-1, 1))
+        panel.fill_between(x, low, high, color=line.get_color(), alpha=0.15, linewidth=0)

@@ -1,0 +1,100 @@
+"""From stories to one HTML page that needs nothing else, and asks nobody for anything."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from vfl_flower.config.schema import Scalar
+from vfl_flower.reporting.console.format import readable
+from vfl_flower.reporting.console.tables import MOST_CLASSES, bound_rows
+from vfl_flower.reporting.html.figures import accuracies, comparison, curves, traffic
+from vfl_flower.reporting.html.story import Spread, Story
+
+BLANK = "–"
+
+
+def render(stories: Sequence[Story]) -> str:
+    """Write the page.
+
+    Parameters
+    ----------
+    stories : sequence of Story
+        One or more; they are numbered in this order.
+
+    Returns
+    -------
+    str
+        HTML, images and style included. Its policy forbids it to load anything.
+    """
+    templates = Environment(
+        loader=PackageLoader("vfl_flower.reporting.html", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    templates.filters |= {
+        "readable": readable,
+        "percent": percent,
+        "score": score,
+        "number": number,
+    }
+    moved = [story for story in stories if story.metrics]
+    return templates.get_template("page.html").render(
+        stories=stories,
+        bound_rows=bound_rows,
+        most_classes=MOST_CLASSES,
+        written=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M"),
+        comparison=comparison(moved) if moved else "",
+        curves=[curves(story) if story.metrics else "" for story in stories],
+        accuracies=[accuracies(story) if story.result else "" for story in stories],
+        traffic=[traffic(story) if _trained(story) else "" for story in stories],
+        knobs=knobs_of(stories),
+        environments=environments_of(stories),
+    )
+
+
+def _trained(story: Story) -> bool:
+    """Tell whether a story has bytes to show; a run of no epochs has none."""
+    return bool(story.result and story.result["bytes_by_phase"])
+
+
+def percent(spread: Spread | None) -> str:
+    """Write an accuracy, with its standard deviation over seeds if there are several."""
+    if spread is None:
+        return BLANK
+    return f"{spread.mean:.2%}" + (f" ± {spread.std:.2%}" if spread.std is not None else "")
+
+
+def score(spread: Spread | None) -> str:
+    """Write an AUC or F1, with its standard deviation over seeds if there are several."""
+    if spread is None:
+        return BLANK
+    return f"{spread.mean:.4f}" + (f" ± {spread.std:.4f}" if spread.std is not None else "")
+
+
+def number(spread: Spread | None, unit: str = "") -> str:
+    """Write a number: whole, or with a digit after the point."""
+    if spread is None:
+        return BLANK
+    whole = spread.mean == int(spread.mean)
+    return (f"{spread.mean:,.0f}" if whole else f"{spread.mean:,.1f}") + unit
+
+
+def knobs_of(stories: Sequence[Story]) -> list[tuple[str, list[Scalar], bool]]:
+    """Return every setting with its values by story, and whether they differ; those first."""
+    settings = [story.cfg.to_mapping() for story in stories]
+    rows = [(key, [setting[key] for setting in settings]) for key in settings[0] if key != "out"]
+    marked = [(key, values, len(set(values)) > 1) for key, values in rows]
+    return sorted(marked, key=lambda row: not row[2])
+
+
+def environments_of(stories: Sequence[Story]) -> list[tuple[str, list[object]]]:
+    """Return what the runs ran on, a row for each fact."""
+    known = [
+        {"device": r["device"], "threads a party": r["threads"], **r["environment"]} if r else {}
+        for r in (story.result for story in stories)
+    ]
+    facts = dict.fromkeys(fact for each in known for fact in each)
+    return [(fact, [each.get(fact, BLANK) for each in known]) for fact in facts]

@@ -1,0 +1,204 @@
+"""What a report tells of a run: read from run folders, one or several seeds as one story."""
+
+import os
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vfl_flower.common.errors import RunError
+from vfl_flower.common.names import member_name
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.learning.metrics import score_name, shown
+from vfl_flower.protocol.observer import Evaluation
+from vfl_flower.reporting.console.format import ending
+from vfl_flower.runs.metrics_file import read_metrics
+from vfl_flower.runs.results import warnings_of
+from vfl_flower.runs.run_folder import RunFolder
+from vfl_flower.runs.seeds import seeds_in
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A number, or the mean and standard deviation of several.
+
+    Attributes
+    ----------
+    mean : float
+    std : float or None
+        None for a single number.
+    """
+
+    mean: float
+    std: float | None
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> "Spread":
+        """Sum up one number a seed."""
+        return cls(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None)
+
+
+@dataclass(frozen=True)
+class Story:
+    """One configuration, with one seed or several.
+
+    Attributes
+    ----------
+    name : str
+        What tells it from the page's other stories.
+    cfg : RunConfig
+        The first seed's.
+    seeds : list of int
+        Those that a run was begun for.
+    metrics : list of list of Evaluation
+        Of the seeds that have been evaluated.
+    results : list of dict
+        Of the seeds that are complete.
+    asked : int
+        How many seeds there are to be.
+
+    Raises
+    ------
+    RunError
+        If a party is missing in what was read.
+    """
+
+    name: str
+    cfg: RunConfig
+    seeds: list[int]
+    metrics: list[list[Evaluation]]
+    results: list[dict[str, Any]]
+    asked: int
+
+    def __post_init__(self) -> None:
+        keys = ("test_accuracy", "validation_accuracy", "metrics")
+        tables = [r[k] for r in self.results for k in keys]
+        tables = [table for table in tables if table]  # of no epochs there is no validation
+        for each in (evaluation for seed in self.metrics for evaluation in seed):
+            tables += [each.train_loss, each.validation_loss, each.validation_accuracy]
+        if any(not table or set(table) != set(self.members) for table in tables):
+            raise RunError(f"{self.name} is damaged: not all parties are in its metrics or result")
+
+    @property
+    def complete(self) -> bool:
+        """Whether every seed has a result."""
+        return len(self.results) == self.asked
+
+    @property
+    def state(self) -> str:
+        """Say how far it is."""
+        if self.complete:
+            return "complete"
+        if self.asked > 1:
+            return f"{len(self.results)} of {self.asked} seeds complete"
+        return "not complete"
+
+    @property
+    def parties(self) -> list[str]:
+        """All parties' names, the active one's first."""
+        return [member_name(place) for place in range(self.cfg.parties)]
+
+    @property
+    def members(self) -> list[str]:
+        """The names of the parties that have a model of their own, the active one's first."""
+        tables = [r["test_accuracy"] for r in self.results]
+        tables += [each.train_loss for seed in self.metrics for each in seed]
+        named = set(tables[0] if tables else self.parties)
+        return [name for name in self.parties if name in named]
+
+    @property
+    def result(self) -> dict[str, Any] | None:
+        """The first complete seed's result: what does not differ between seeds is read there."""
+        return self.results[0] if self.results else None
+
+    @property
+    def task(self) -> str:
+        """The task that the labels set; empty if no result says so yet."""
+        return self.result["task"] if self.result else ""
+
+    @property
+    def score(self) -> str:
+        """What predictions are compared by: accuracy, or R²."""
+        return score_name(self.task) if self.task or self.cfg.own_tables else "accuracy"
+
+    @property
+    def shown(self) -> dict[str, str]:
+        """What else is shown of predictions: titles, and keys of metrics."""
+        return shown(self.task)
+
+    def spread(self, *keys: str) -> Spread | None:
+        """Sum up one number of the results over seeds, or None if there is none yet."""
+        values = []
+        for result in self.results:
+            value: Any = result
+            for key in keys:
+                value = value.get(key) if value is not None else None
+            values.append(value)
+        return Spread.of(values) if values and None not in values else None
+
+    def curve(self, field: str, member: str = "") -> list[Spread]:
+        """Return a quantity of the evaluations in order, as far as all seeds have come."""
+
+        def read(evaluation: Evaluation) -> float:
+            value = getattr(evaluation, field)
+            return float(value[member] if member else value)
+
+        return [Spread.of(list(map(read, moment))) for moment in zip(*self.metrics, strict=False)]
+
+    @property
+    def warnings(self) -> list[str]:
+        """Name the parties that may have learnt nothing, seed by seed."""
+        return self._by_seed(warnings_of)
+
+    @property
+    def endings(self) -> list[str]:
+        """Say why training ended and which weights count, seed by seed; see `ending`."""
+        return self._by_seed(ending)
+
+    def _by_seed(self, told: Callable[[dict[str, Any]], list[str]]) -> list[str]:
+        several = len(self.results) > 1
+        return [
+            f"seed {result['seed']}: {text}" if several else text
+            for result in self.results
+            for text in told(result)
+        ]
+
+    @property
+    def per_epoch(self) -> float:
+        """Steps an epoch; each epoch's end is evaluated, so the least ratio is exact."""
+        whole = [e.step / e.epoch for e in self.metrics[0] if e.epoch] if self.metrics else []
+        return min(whole, default=1)
+
+
+def read_stories(paths: Sequence[Path]) -> list[Story]:
+    """Read run folders, each of one run or of several seeds.
+
+    Raises
+    ------
+    RunError
+        If one is missing or damaged, or none of its seeds has begun.
+    """
+    try:
+        roots = [path.resolve() for path in paths]
+    except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a NUL in a name
+        raise RunError(f"a run's folder cannot be found: {error}") from error
+    if len(set(roots)) < len(roots):
+        raise RunError("a run is named twice; name each once")
+    shared = Path(os.path.commonpath([root.parent for root in roots]))
+    return [_read(root, str(root.relative_to(shared))) for root in roots]
+
+
+def _read(path: Path, name: str) -> Story:
+    folders = seeds_in(path, {})
+    asked = len(folders) or 1
+    begun = [folder for folder in folders if not folder.fresh] or [RunFolder.reopen(path, {})]
+    results = [folder.result() for folder in begun]
+    return Story(
+        name,
+        begun[0].cfg,
+        [folder.cfg.seed for folder in begun],
+        [metrics for folder in begun if (metrics := read_metrics(folder.path))],
+        [result for result in results if result is not None],
+        asked,
+    )

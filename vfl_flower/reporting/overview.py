@@ -1,0 +1,106 @@
+"""A run at a glance: what it was told to do, how far it is, and what came of it."""
+
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from vfl_flower.common.files import refused
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.reporting.console.format import readable
+from vfl_flower.reporting.console.lines import out, say
+from vfl_flower.reporting.console.seed_table import print_summary
+from vfl_flower.reporting.console.tables import print_bytes, print_protections, print_result
+from vfl_flower.reporting.html.story import Story
+from vfl_flower.runs.seed_summary import summary_of
+
+MODELS = "model*"
+"""What a party's folder has of its network once training is over."""
+
+
+def overview(story: Story) -> dict[str, Any]:
+    """Return a run's configuration, of several seeds the first's, and its result as JSON values.
+
+    The result is None as long as the run is not complete.
+    """
+    whole = summary_of(story.results) if story.asked > 1 and story.complete else story.result
+    return {"config": story.cfg.to_mapping(), "result": whole if story.complete else None}
+
+
+def print_overview(story: Story, path: Path) -> None:
+    """Print what there is of a run; of several seeds, their mean, and what the first one sent.
+
+    Raises
+    ------
+    RunError
+        If its folder cannot be read.
+    """
+    say(f"{path}: {story.state}")
+    print_settings(story.cfg)
+    if not story.complete:
+        print_progress(story, path)
+    if story.result:
+        print_stages(story.result)
+    if len(story.results) > 1:
+        print_summary(summary_of(story.results))
+        say(f"seed {story.results[0]['seed']}:")
+        print_bytes(story.results[0])
+        print_protections(story.results[0])
+    elif story.result:
+        print_result(story.result, story.cfg)
+    print_models(path)
+
+
+def print_settings(cfg: RunConfig) -> None:
+    """Print the knobs that are not as they are by default."""
+    usual, kept = RunConfig().to_mapping(), cfg.to_mapping()
+    table = Table(title="settings that are not the default's", title_justify="left")
+    for column in ("knob", "value", "default"):
+        table.add_column(column)
+    for key, value in kept.items():
+        if value != usual[key]:
+            table.add_row(key, Text(str(value)), Text(str(usual[key])))
+    out.print(table)
+
+
+def print_progress(story: Story, path: Path) -> None:
+    """Print how far the seeds are that have begun, and how to go on."""
+    for seed, evaluations in zip(story.seeds, story.metrics, strict=False):
+        last = evaluations[-1]
+        say(
+            f"seed {seed}: epoch {last.epoch} of {story.cfg.epochs}, step {last.step}, validation "
+            f"{last.validation_accuracy['active']:.2%}"
+        )
+    say(f"train --resume {path} goes on with it")
+
+
+def print_stages(result: dict[str, Any]) -> None:
+    """Print the stages before the training in steps, if there were any."""
+    if not result["stages"]:
+        return
+    table = Table(title="stages", title_justify="left")
+    table.add_column("stage")
+    table.add_column("done", justify="right")
+    table.add_column("last figures")
+    for each in result["stages"]:
+        figures = "  ".join(f"{name} {value:.4f}" for name, value in each["figures"].items())
+        table.add_row(Text(each["name"]), f"{each['done']}/{each['total']}", Text(figures))
+    out.print(table)
+
+
+def print_models(path: Path) -> None:
+    """Print the parties' networks that a run left in its folder, or in those of its seeds."""
+    table = Table(title="models", title_justify="left")
+    table.add_column("in the run's folder")
+    table.add_column("size", justify="right")
+    with refused(path):
+        for model in sorted([*path.glob(f"*/{MODELS}"), *path.glob(f"seed-*/*/{MODELS}")]):
+            table.add_row(Text(str(model.relative_to(path))), readable(_size(model)))
+    if table.row_count:
+        out.print(table)
+
+
+def _size(path: Path) -> int:
+    files = path.rglob("*") if path.is_dir() else [path]
+    return sum(file.stat().st_size for file in files if file.is_file())

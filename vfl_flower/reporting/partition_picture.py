@@ -1,0 +1,130 @@
+"""A picture of who holds what: a row of pixels or columns for each party."""
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw
+
+from vfl_flower.common.codec import Array
+from vfl_flower.common.files import write_atomically
+from vfl_flower.common.names import member_name
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.data.columns import Column, Features
+from vfl_flower.data.datasets import DATASETS
+from vfl_flower.data.partition.shares import NOTHING, Mask, mask_of
+from vfl_flower.data.party_data import described_of, features_of, shares_of
+from vfl_flower.data.splits import rows_of
+
+CELL, GAP, LABEL = 128, 8, 96  # pixels: a small picture's side, space around it, text beside it
+SAMPLES = 6  # images a party
+HELD, OTHERS, PAPER, INK = (36, 99, 168), (226, 229, 234), (255, 255, 255), (20, 24, 31)
+
+
+def lines_of(cfg: RunConfig) -> list[str]:
+    """Say in a line for each party how much it holds, and in one for each column of a table what.
+
+    Raises
+    ------
+    DataError
+        If the data cannot be had or dealt out.
+    """
+    features, shares = features_of(cfg), shares_of(cfg)
+    total = features[0].size
+    train = rows_of(replace(cfg, batch_size=1), len(features))["train"]  # nothing is trained
+    described = described_of(cfg)
+    lines = []
+    for place, share in enumerate(shares):
+        held = int(mask_of(share, features.shape[1:]).sum())
+        lines.append(f"{member_name(place)} holds {held} of {total} values a row")
+        if described and not isinstance(share, tuple):
+            lines += [f"  {_told(described[n], features[:, n], train)}" for n in share]
+    return lines
+
+
+def _told(column: Column, values: Features, train: Array) -> str:
+    """Say what one column of a table is, (N,), and what stands in its gaps."""
+    kind = f"categories, {len(column.values)}" if column.values is not None else "numbers"
+    missing = int(np.isnan(values).sum())
+    if not missing:
+        return f"{column.name}: {kind}"
+    told = f"{column.name}: {kind}; {missing} of {len(values)} missing"
+    if column.values is not None:
+        return f"{told}, a category of their own"
+    known = values[train][~np.isnan(values[train])]
+    if not len(known):
+        return f"{told}, all of the training rows"
+    return f"{told}, filled with the training rows' median {np.median(known):g}"
+
+
+def draw(cfg: RunConfig, path: Path) -> None:
+    """Draw the holdings of every party that has columns.
+
+    Parameters
+    ----------
+    cfg : RunConfig
+        Names data set, parties and partition.
+    path : Path
+        The png file; one that is there is replaced.
+
+    Raises
+    ------
+    DataError
+        If the data cannot be had or dealt out.
+    RunError
+        If the picture cannot be written.
+    """
+    features, shares = features_of(cfg), shares_of(cfg)
+    masks = {
+        member_name(place): mask_of(share, features.shape[1:])
+        for place, share in enumerate(shares)
+        if share is not NOTHING
+    }
+    if DATASETS[cfg.dataset].images:
+        samples = features[np.linspace(0, len(features) - 1, SAMPLES).astype(int)]
+        rows = {name: _images(samples, held) for name, held in masks.items()}
+    else:
+        rows = {name: _columns(held) for name, held in masks.items()}
+    buffer = io.BytesIO()
+    _stacked(rows).save(buffer, "png")
+    write_atomically(path, buffer.getvalue())
+
+
+def _images(samples: NDArray[np.float32], held: Mask) -> Image.Image:
+    """Show some images with what the party does not hold blanked out."""
+    made = Image.new("RGB", (len(samples) * (CELL + GAP), CELL), PAPER)
+    low, high = samples.min(), samples.max()
+    for number, sample in enumerate(samples):
+        grey = (sample - low) / max(high - low, 1e-12) * 255
+        blank = np.array(OTHERS).reshape(3, 1, 1)
+        pixels = np.where(held.any(0), np.broadcast_to(grey, (3, *grey.shape[1:])), blank)
+        tile = Image.fromarray(pixels.astype(np.uint8).transpose(1, 2, 0))
+        made.paste(tile.resize((CELL, CELL), Image.Resampling.NEAREST), (number * (CELL + GAP), 0))
+    return made
+
+
+def _columns(held: Mask) -> Image.Image:
+    """Show a table's columns as cells, filled where the party holds them."""
+    side = max(4, min(CELL // 4, 1200 // len(held)))
+    made = Image.new("RGB", (len(held) * side, side), PAPER)
+    pen = ImageDraw.Draw(made)
+    for column, own in enumerate(held):
+        box = (column * side, 0, (column + 1) * side - 2, side - 2)
+        pen.rectangle(box, fill=HELD if own else OTHERS)
+    return made
+
+
+def _stacked(rows: dict[str, Image.Image]) -> Image.Image:
+    """Put the parties' rows below each other, with their names."""
+    first = next(iter(rows.values()))
+    height = first.height + GAP
+    size = LABEL + first.width + GAP, height * len(rows) + GAP
+    made = Image.new("RGB", size, PAPER)
+    pen = ImageDraw.Draw(made)
+    for place, (name, row) in enumerate(rows.items()):
+        top = GAP + place * height
+        pen.text((GAP, top + row.height // 2 - 6), name, fill=INK)
+        made.paste(row, (LABEL, top))
+    return made

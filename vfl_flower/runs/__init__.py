@@ -1,0 +1,1 @@
+"""Run folders, results and metrics files."""

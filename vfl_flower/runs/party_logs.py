@@ -1,0 +1,43 @@
+"""Log files of the parties of a run."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from io import TextIOWrapper
+from pathlib import Path
+
+from vfl_flower.common.layout import LOG
+from vfl_flower.common.names import party_log, party_name
+from vfl_flower.runs.run_folder import RunFolder
+
+
+class PartyLog(logging.FileHandler):
+    """A file that its owner alone may read, made when there is something to write."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write; a log that cannot be written is no reason to fail."""
+        with suppress(OSError):
+            super().emit(record)
+
+    def _open(self) -> TextIOWrapper:
+        path = Path(self.baseFilename)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.touch(mode=0o600)
+        return super()._open()
+
+
+@contextmanager
+def party_logs(folder: RunFolder, parties: int) -> Iterator[None]:
+    """Let each of so many passive parties of this process log to its own folder."""
+    added = []
+    for index in range(parties):
+        handler = PartyLog(folder.path / party_name(index) / LOG, delay=True)
+        handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+        party_log(index).addHandler(handler)
+        added.append((party_log(index), handler))
+    try:
+        yield
+    finally:
+        for log, handler in added:
+            log.removeHandler(handler)
+            handler.close()

@@ -1,0 +1,119 @@
+"""What a complete run's result must have, and how it is written."""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from vfl_flower.common.files import write_atomically
+from vfl_flower.common.json_schema import Named, fits
+from vfl_flower.config.choices import REGRESSION
+from vfl_flower.learning.metrics import BY_PARTY, MARGIN, OF_NUMBERS
+
+RESULT = "result.json"
+NUMBERS = re.compile(r"\[\n[\d,\s]+\]")
+"""Whole numbers over several lines of JSON, where no text can have a line's end."""
+
+_BYTES = Named({"up": int, "down": int})
+_BOOKS = {
+    "exchanges": int,
+    "bytes_up": int,
+    "bytes_down": int,
+    "bytes_by_phase": _BYTES,
+    "bytes_by_party": _BYTES,
+}
+RESULT_SHAPE = {
+    "method": str,
+    "dataset": str,
+    "task": str,
+    "carrier": str,
+    "seed": int,
+    "stages": [{"name": str, "done": int, "total": int, "figures": Named(float), "ended": bool}],
+    "steps": int,
+    "counting_step": int,
+    "ended_by": str,
+    "seconds": float,
+    "test_accuracy": Named(float),
+    "metrics": BY_PARTY,
+    "majority_share": float,
+    "classes": [str],
+    "validation_accuracy": Named(float),
+    "bounds": (None, {"local": float, "central": float}),
+    "exchange_ms": {"median": float, "p99": float},
+    **_BOOKS,
+    "evaluation": _BOOKS,
+    "upkeep": _BOOKS,
+    "uploads_per_party": Named(int),
+    "protections": [str],
+    "unprotected": [str],
+    "figures": Named(float),
+    "epsilon": (None, float, str),  # "inf", for which JSON has no number
+    "label_privacy": (
+        None,
+        {"mechanism": str, "epsilon": float, "private": bool, "covers": str, "does_not_cover": str},
+    ),
+    "client_privacy": (
+        None,
+        {
+            "mechanism": str,
+            "sigma": float,
+            "clip": float,
+            "delta": float,
+            "accountant": str,
+            "epsilon": (float, str),
+            "epsilon_training": float,
+            "uploads": Named({"training": int, "evaluation": int}),
+            "planned": {"training": int, "evaluation": int},
+            "covers": str,
+            "does_not_cover": str,
+        },
+    ),
+    "device": str,
+    "threads": int,
+    "environment": Named((str, int)),
+}
+"""What a result must have to be shown."""
+
+
+def write_result(path: Path, result: dict[str, Any]) -> None:
+    """Write ``result.json`` into a folder."""
+    write_atomically(path / RESULT, json_of(result).encode())
+
+
+def json_of(content: object) -> str:
+    """Return JSON over several lines, whole numbers of a list in one."""
+    text = json.dumps(content, indent=2)
+    return NUMBERS.sub(lambda row: re.sub(r"\s+", "", row[0]).replace(",", ", "), text) + "\n"
+
+
+def fit_together(result: Mapping[str, Any]) -> bool:
+    """Tell whether a result's metrics are those of its parties and classes."""
+    classes = len(result["classes"])
+    square = {"confusion": [[int]]}
+    if set(result["metrics"]) != set(result["test_accuracy"]):
+        return False
+    if result["task"] == REGRESSION:
+        return all(fits(each, OF_NUMBERS) for each in result["metrics"].values())
+    return all(
+        fits(each, square) and [len(row) for row in each["confusion"]] == [classes] * classes
+        for each in result["metrics"].values()
+    )
+
+
+def warnings_of(result: Mapping[str, Any]) -> list[str]:
+    """Name the parties that do hardly better than by always predicting the same."""
+    share = result["majority_share"]
+    if result["task"] == REGRESSION:
+        return [
+            f"{name} hardly predicts better than the mean of the labels does (R² {score:.2%}): it "
+            "may have learnt nothing else"
+            for name, score in result["test_accuracy"].items()
+            if score <= share + MARGIN
+        ]
+    return [
+        f"{name} is near the share of the most frequent class ({share:.2%}): it may have learnt "
+        "nothing else"
+        for name, accuracy in result["test_accuracy"].items()
+        if accuracy <= share + MARGIN
+    ]

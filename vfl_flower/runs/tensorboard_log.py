@@ -1,0 +1,74 @@
+"""TensorBoard's event files, for those who watch runs there."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from vfl_flower.common.errors import ConfigError, RunError
+from vfl_flower.protocol.observer import Evaluation, Observer
+
+EVENTS = "tensorboard"
+LOSSES_AND_ACCURACIES = ("train_loss", "validation_loss", "validation_accuracy")
+TRAFFIC = ("exchanges", "bytes_up", "bytes_down")
+
+
+def require_tensorboard() -> None:
+    """Refuse to go on without the package.
+
+    Raises
+    ------
+    ConfigError
+        If it is missing.
+    """
+    if find_spec("tensorboard") is None:
+        raise ConfigError("tensorboard is on, and its package missing: pip install tensorboard")
+
+
+class TensorBoard(Observer):
+    """Writes each evaluation's numbers under ``tensorboard`` in a run folder.
+
+    Parameters
+    ----------
+    run : Path
+        The run's folder.
+    """
+
+    def __init__(self, run: Path) -> None:
+        self._folder = run / EVENTS
+        self._writer: Any = None
+
+    def on_start(self, step: int, steps: int, records: list[Evaluation]) -> None:
+        """Begin with the evaluations that the checkpoint holds; what was written before is void."""
+        from torch.utils.tensorboard import SummaryWriter  # slow to import
+
+        self.on_end()
+        with self._refused():
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            self._writer = SummaryWriter(str(self._folder), purge_step=0)
+        for record in records:
+            self.on_evaluation(record)
+
+    def on_evaluation(self, evaluation: Evaluation) -> None:
+        """Write all of it."""
+        with self._refused():
+            for name in LOSSES_AND_ACCURACIES:
+                for member, value in getattr(evaluation, name).items():
+                    self._writer.add_scalar(f"{name}/{member}", value, evaluation.step)
+            for name in TRAFFIC:
+                value = getattr(evaluation, name)
+                self._writer.add_scalar(f"traffic/{name}", value, evaluation.step)
+            self._writer.flush()
+
+    def on_end(self) -> None:
+        """Close the file."""
+        if self._writer is not None:
+            self._writer.close()
+
+    @contextmanager
+    def _refused(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise RunError(f"{self._folder} cannot be written: {error}") from error

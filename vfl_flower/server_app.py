@@ -1,0 +1,181 @@
+"""Flower ServerApp: the active party of a run."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from threading import current_thread, main_thread
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from flwr.app import Context
+from flwr.server import Grid, ServerConfig, SimpleClientManager
+from flwr.server.compat import start_grid
+from flwr.serverapp import ServerApp
+from flwr.superlink.grid import InMemoryGrid
+
+from vfl_flower.common.errors import ConfigError, VflError
+from vfl_flower.common.signals import stopped_by
+from vfl_flower.config.node_config import at_home, home, run_config, told_of
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.parties.active import ActiveParty
+from vfl_flower.reporting.console.progress import LineLog
+from vfl_flower.reporting.console.tables import print_result
+from vfl_flower.runs.run_folder import RunFolder
+from vfl_flower.transport.protocol_server import ProtocolServer
+from vfl_flower.transport.stream.run import run_stream
+from vfl_flower.workflows.build_parties import build_active
+from vfl_flower.workflows.run import Carry, conduct
+
+if TYPE_CHECKING:
+    from vfl_flower.alignment.psi import Common
+
+log = logging.getLogger("flwr")
+
+
+PREDICTIONS = "predictions.csv"
+"""In the run folder of a prediction."""
+
+server = ServerApp()
+
+
+@server.main()
+def main(grid: Grid, context: Context) -> None:
+    """Run the active party."""
+    logging.getLogger("vfl_flower").parent = log  # which Flower shows to whoever started the run
+    try:
+        _run(grid, context)
+    except VflError as error:
+        log.error("%s: %s", type(error).__name__, error.in_full())
+        raise error.with_traceback(None) from None  # Flower marks the run as failed
+
+
+def _run(grid: Grid, context: Context) -> None:
+    """Run the active party over the carrier that the configuration names."""
+    simulated = isinstance(grid, InMemoryGrid)
+    folder = _folder(grid, context, simulated)
+    cfg = folder.cfg if folder else run_config(context.run_config, simulated)
+    if cfg.carrier == "local":
+        raise ConfigError("carrier is local, which is run_simulation.py's; use auto or stream here")
+    name = "messages" if cfg.carrier == "messages" else "stream"
+    listen = _listen(cfg, simulated)
+    told = told_of(cfg, simulated, folder.path if folder else None)
+
+    def carry(active: ActiveParty) -> dict[str, Any] | None:
+        if name == "stream":
+            return run_stream(active, grid, listen, told)
+        protocol = ProtocolServer(client_manager=SimpleClientManager(), strategy=active)
+        start_grid(grid=grid, server=protocol, config=ServerConfig(num_rounds=1))
+        return None
+
+    with _given_up(folder):
+        if folder and cfg.task == "predict":
+            _predict(folder, carry)
+            return
+        if folder and folder.is_to_align:
+            _align(folder, carry)
+            if cfg.task == "align":
+                return
+        active = build_active(cfg, folder.path if folder else None)
+        with _stoppable(active):
+            result = conduct(active, name, carry, folder, LineLog())
+    print_result(result, cfg)
+    if folder:
+        log.info("saved in %s", folder.path)
+
+
+@contextmanager
+def _given_up(folder: RunFolder | None) -> Iterator[None]:
+    """Leave nothing of a run that did not get to begin, and the folder to others in the end."""
+    try:
+        yield
+    except BaseException:
+        if folder:
+            folder.give_up()
+        raise
+    if folder:
+        folder.end()
+
+
+def _align(folder: RunFolder, carry: Carry) -> "Common":
+    """Align the parties' own tables: the new ones, where new rows are to be predicted."""
+    from vfl_flower.alignment.build import build_alignment_active
+    from vfl_flower.workflows.align import carried_out, check_enough  # slow to import
+
+    cfg = folder.cfg
+    active = build_alignment_active(cfg, folder.path, partial(check_enough, cfg))
+    folder.take()
+    common = carried_out(active, carry, LineLog())
+    log.info("%d rows are common to all parties; aligned as %s", len(common.rows), folder.path.name)
+    return common
+
+
+def _predict(folder: RunFolder, carry: Carry) -> None:
+    """Predict the new rows that all parties have, and list the others."""
+    from vfl_flower.data.table_data import ids_of, table_of  # slow to import, as are the others
+    from vfl_flower.workflows.predicting_parties import predicting_active, prediction_of
+    from vfl_flower.workflows.prediction import asked, missing_of, write, write_missing
+
+    folder.cfg = prediction_of(folder.cfg, 0, Path(folder.cfg.model))
+    common, path = _align(folder, carry), folder.path / PREDICTIONS
+    active = predicting_active(folder.cfg)
+    said = asked(active, active.rows["test"], carry)
+    write(path, active, ids_of(folder.cfg), said)
+    write_missing(path, table_of(folder.cfg, 0).ids, common)
+    folder.keep()
+    log.info("%d rows predicted, in %s", len(common.rows), path)
+    log.info("%d rows are not at all parties, listed in %s", len(common.missing), missing_of(path))
+
+
+@contextmanager
+def _stoppable(active: ActiveParty) -> Iterator[None]:
+    """Let the run end after the step in hand, with a checkpoint, when Flower stops it.
+
+    ``flwr stop`` reaches a ServerApp as a signal. In a simulation it is no process of its own.
+    """
+    if current_thread() is not main_thread():
+        yield
+        return
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        active.request_stop()
+
+    with stopped_by(stop):
+        yield
+
+
+def _folder(grid: Grid, context: Context, simulated: bool) -> RunFolder | None:
+    """Return the run's folder at the active party: a new one, or one to go on in."""
+    if resume := str(context.run_config.get("resume", "")):
+        path = Path(str(context.run_config["out"]) or home() / resume)
+        given: dict[str, object] = {}
+        given |= {k: v for k, v in grid.run.override_config.items() if k not in ("resume", "out")}
+        folder = RunFolder.reopen(path, given)
+        cfg = at_home(folder.cfg, home(), path)
+        folder.cfg = replace(cfg, run_name=resume, out=str(path))
+        return folder
+    cfg = run_config(context.run_config, simulated)
+    if simulated or cfg.out:
+        path = Path(cfg.out).absolute()
+        return RunFolder(path, at_home(cfg, home(), path)) if cfg.out else None
+    name = cfg.run_name or f"run-{context.run_id}"
+    cfg = at_home(cfg, home(), home() / name)
+    return RunFolder(home() / name, replace(cfg, run_name=name))
+
+
+def _listen(cfg: RunConfig, simulated: bool) -> str:
+    """Return where parties dial in.
+
+    Raises
+    ------
+    ConfigError
+        If parties may be on other machines, and nobody has said where they are to dial.
+    """
+    if cfg.stream_listen or simulated or cfg.carrier == "messages":
+        return cfg.stream_listen or "127.0.0.1:0"
+    raise ConfigError(
+        "stream-listen is not set: on a SuperLink, say at which host:port the parties dial in "
+        "(127.0.0.1:0 if all are on this machine), or use carrier = messages"
+    )

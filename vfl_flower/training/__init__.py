@@ -1,0 +1,1 @@
+"""Training loop, evaluation, checkpointing and early stopping."""

@@ -1,0 +1,60 @@
+"""Checkpoints of all parties as sub-protocols."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from vfl_flower.parties.persistence.checkpoints import read_checkpoint, write_checkpoint
+from vfl_flower.protocol.exchange import Protocol, ask
+from vfl_flower.protocol.observer import Evaluation, Stage
+
+if TYPE_CHECKING:
+    from vfl_flower.parties.active import ActiveParty
+
+
+def checkpoint(party: "ActiveParty") -> Protocol:
+    """Let every party write its checkpoint; the active party's makes the set valid.
+
+    Passive parties that were asked nothing since their last one in training are as they were, and
+    that one belongs to this set too.
+    """
+    if party.folder is None:
+        return
+    progress, exchanges = party.progress, party.ledger.exchanges["training"]
+    if progress.parties_exchanges != exchanges:
+        yield ask("checkpoint", np.array(progress.mark), purpose="upkeep")
+        progress.parties_mark, progress.parties_exchanges = progress.mark, exchanges
+    state = party.durable() | {
+        "exchange": party.exchange,
+        "nonce": party.nonce,
+        "ledger": party.ledger.state_dict(),
+        "step": progress.step,
+        "stages": [stage.as_dict() for stage in progress.stages],
+        "parties_mark": progress.parties_mark,
+        "seconds": progress.elapsed(),
+        "losses": progress.losses,
+        "records": [record.as_dict() for record in progress.records],
+        "test": progress.test,
+        "metrics": progress.metrics,
+    }
+    write_checkpoint(party, progress.mark, state)
+
+
+def restore(party: "ActiveParty", mark: int) -> Protocol:
+    """Take all parties back to one checkpoint."""
+    state = read_checkpoint(party, mark)
+    party.nonce = state.pop("nonce")
+    party.progress.step, party.progress.seconds = state.pop("step"), state.pop("seconds")
+    party.progress.losses = state.pop("losses")
+    party.progress.stages = [Stage(**each) for each in state.pop("stages")]
+    for record in state.pop("records"):
+        party.progress.add(Evaluation(**record))
+    party.progress.test, party.progress.metrics = state.pop("test"), state.pop("metrics")
+    books = state.pop("ledger")
+    if not party.ledger.exchanges:  # of another process; a run that went back has all it sent
+        party.ledger.carry_over(books)
+    party.exchange = max(party.exchange, state.pop("exchange"))  # it never goes back
+    party.progress.parties_mark = state.pop("parties_mark")
+    party.progress.parties_exchanges = party.ledger.exchanges["training"]
+    party.recall(state)
+    yield ask("restore", np.array(party.progress.parties_mark), purpose="upkeep")

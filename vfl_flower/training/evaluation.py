@@ -1,0 +1,129 @@
+"""Evaluation and inference as sub-protocols."""
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from vfl_flower.common.codec import Array
+from vfl_flower.common.names import member_name
+from vfl_flower.common.nonce import nonce_to_array
+from vfl_flower.config.choices import REGRESSION
+from vfl_flower.learning.metrics import metrics_of, regression_metrics_of, score_of
+from vfl_flower.parties.persistence.model_folder import write_model
+from vfl_flower.privacy.client_dp.budget import Noise
+from vfl_flower.protocol.exchange import Protocol, ask, tell
+from vfl_flower.protocol.ledger import DOWN, UP
+from vfl_flower.protocol.observer import Evaluation
+from vfl_flower.training.checkpointing import checkpoint
+
+if TYPE_CHECKING:
+    from vfl_flower.parties.active import ActiveParty
+
+
+Value = TypeVar("Value")
+
+
+def finish(party: "ActiveParty") -> Protocol:
+    """Evaluate the test rows, once, and let every party write its model folder.
+
+    A privacy budget may last for the test rows only once. So what they say is in a checkpoint
+    before anything else is done, and a run that goes on from there does not ask them again.
+    """
+    if party.cfg.keep == "best":
+        party.take_best()
+        if party.ledger.exchanges["training"]:
+            yield tell("take_best", purpose="upkeep")
+    if not party.progress.test:
+        yield from _test(party)
+        yield from checkpoint(party)
+    if party.folder is not None:
+        yield ask("save", nonce_to_array(party.nonce), purpose="upkeep")
+        budget, judged = party.budget, party.progress.judged()
+        noise = Noise(budget.sigma, budget.worst(party.uploaded)) if budget else None
+        write_model(party.folder, party, party.nonce, noise, judged, party.target)
+
+
+def _test(party: "ActiveParty") -> Protocol:
+    """Evaluate the test rows."""
+    outputs, y = yield from predict(party, party.rows["test"])
+    loss, accuracy = judged(party, outputs, y)
+    party.progress.test = {"loss": loss, "accuracy": accuracy}
+    party.progress.metrics = _by_party([_judged_in_full(party, each, y) for each in outputs])
+
+
+def _judged_in_full(party: "ActiveParty", output: Tensor, y: Tensor) -> dict[str, Any]:
+    """Return what else a party's predictions are worth."""
+    if party.target.task == REGRESSION:
+        return regression_metrics_of(output, y, party.target.deviation)
+    return metrics_of(output, y)
+
+
+def validate(party: "ActiveParty", epoch: int) -> Protocol:
+    """Evaluate the validation rows and tell the observers."""
+    outputs, y = yield from predict(party, party.rows["validation"])
+    loss, accuracy = judged(party, outputs, y)
+    progress, ledger = party.progress, party.ledger
+    means = np.mean(progress.losses, axis=0).tolist()
+    progress.losses.clear()
+    evaluation = Evaluation(
+        step=progress.step,
+        epoch=epoch,
+        train_loss=_by_party(means),
+        validation_loss=loss,
+        validation_accuracy=accuracy,
+        seconds=progress.elapsed(),
+        exchanges=ledger.exchanges["training"],
+        bytes_up=ledger.total(UP),
+        bytes_down=ledger.total(DOWN),
+    )
+    best = progress.add(evaluation)
+    party.observer.on_evaluation(evaluation)
+    if best and party.cfg.keep == "best":
+        yield from keep(party)
+
+
+def keep(party: "ActiveParty") -> Protocol:
+    """Let every party keep its weights, the passive ones unless theirs cannot have changed."""
+    party.keep_weights()
+    exchanges = party.ledger.exchanges["training"]
+    if party.progress.kept_exchanges != exchanges:
+        yield tell("keep", purpose="upkeep")
+        party.progress.kept_exchanges = exchanges
+
+
+def predict(party: "ActiveParty", rows: Array) -> Protocol:
+    """Infer held-out rows, (N,), and look up their labels.
+
+    Returns
+    -------
+    outputs : list of Tensor
+        See `infer`.
+    y : Tensor
+        Labels, (N,).
+    """
+    outputs = yield from infer(party, rows)
+    return outputs, party.y[torch.from_numpy(rows)]
+
+
+def infer(party: "ActiveParty", rows: Array) -> Protocol:
+    """Infer rows, (N,), through the method's own protocol: logits of each model, the own first."""
+    size = party.cfg.eval_batch_size
+    chunks: list[list[Tensor]] = []
+    for start in range(0, len(rows), size):
+        logits = yield from party.infer(rows[start : start + size])
+        chunks.append([each.detach() for each in logits])
+    return [torch.cat(parts) for parts in zip(*chunks, strict=True)]
+
+
+def judged(
+    party: "ActiveParty", outputs: list[Tensor], y: Tensor
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Return loss and accuracy, or R^2, by party, of outputs (N, C) each and labels (N,)."""
+    losses = [party.loss(output, y).item() for output in outputs]
+    return _by_party(losses), _by_party([score_of(output, y) for output in outputs])
+
+
+def _by_party(values: list[Value]) -> dict[str, Value]:
+    return {member_name(place): value for place, value in enumerate(values)}

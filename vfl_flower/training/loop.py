@@ -1,0 +1,89 @@
+"""Training by mini-batches, as a sub-protocol: epochs, evaluations, checkpoints."""
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import torch
+
+from vfl_flower.common.codec import Array
+from vfl_flower.learning.batching import batches
+from vfl_flower.learning.schedule import evaluates, steps_per_epoch
+from vfl_flower.protocol.exchange import Protocol
+from vfl_flower.protocol.observer import Stage
+from vfl_flower.training.checkpointing import checkpoint
+from vfl_flower.training.evaluation import finish, validate
+from vfl_flower.training.stopping import check_finite, ended, interrupted
+
+if TYPE_CHECKING:
+    from vfl_flower.parties.active import ActiveParty
+
+
+def train(party: "ActiveParty") -> Protocol:
+    """Train for the configured epochs, less those that an earlier sitting has done.
+
+    Training ends before that where the validation accuracy falls too far (``stop-drop``).
+    """
+    cfg, progress = party.cfg, party.progress
+    per_epoch = steps_per_epoch(cfg, len(party.rows["train"]))
+    party.observer.on_start(progress.step, cfg.epochs * per_epoch, progress.records)
+    while progress.step < cfg.epochs * per_epoch and not ended(party):
+        yield from _epoch(party, per_epoch)
+        stopping = party.stop
+        if stopping or ended(party) or progress.step // per_epoch % cfg.checkpoint_every == 0:
+            yield from checkpoint(party)
+        if stopping:
+            raise interrupted(party, f"step {progress.step}")
+    yield from finish(party)
+
+
+def stage(party: "ActiveParty", name: str, total: int, unit: Callable[[int], Protocol]) -> Protocol:
+    """Go through a stage before the training in steps, less what an earlier sitting has done.
+
+    Parameters
+    ----------
+    party : ActiveParty
+        Whose stage.
+    name : str
+        What a person reads.
+    total : int
+        How many units it has: epochs, or messages.
+    unit : callable
+        From the number of a unit, from 0, to a protocol that does it. That returns figures by
+        name, and whether the stage ends with it.
+    """
+    progress = party.progress
+    earlier = [each for each in progress.stages if each.name == name]
+    done, ended = (earlier[-1].done, earlier[-1].ended) if earlier else (0, False)
+    party.observer.on_stage(Stage(name, done, total, seconds=progress.elapsed()))
+    while done < total and not ended:
+        figures, ended = yield from unit(done)
+        done += 1
+        progress.stages.append(Stage(name, done, total, figures, progress.elapsed(), ended))
+        party.observer.on_stage(progress.stages[-1])
+        stopping = party.stop
+        if stopping or ended or done == total or done % party.cfg.checkpoint_every == 0:
+            yield from checkpoint(party)
+        if stopping:
+            raise interrupted(party, f"{done} of {total} of {name}")
+
+
+def _epoch(party: "ActiveParty", per_epoch: int) -> Protocol:
+    """Train to the end of the epoch, or until somebody or the accuracy says stop."""
+    cfg, progress = party.cfg, party.progress
+    for rows in _rest_of_epoch(party, per_epoch):
+        labels = party.supervision.of(torch.from_numpy(rows))
+        losses = yield from party.step(rows, labels)
+        progress.step += 1
+        check_finite(losses, progress.step)
+        progress.losses.append(losses)
+        party.observer.on_step(progress.step, losses)
+        if evaluates(cfg, progress.step, per_epoch):
+            yield from validate(party, progress.step // per_epoch)
+        if party.stop or ended(party):
+            return
+
+
+def _rest_of_epoch(party: "ActiveParty", per_epoch: int) -> Iterator[Array]:
+    epoch, done = divmod(party.progress.step, per_epoch)
+    cfg = party.cfg
+    yield from batches(cfg.seed, epoch, party.rows["train"], cfg.batch_size)[done:]

@@ -1,0 +1,1 @@
+"""Transports: in-process, Flower messages, gRPC stream."""

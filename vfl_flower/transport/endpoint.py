@@ -1,0 +1,96 @@
+"""Flower clients that serve a passive party: a live one, or one rebuilt for every message."""
+
+from collections.abc import Callable
+
+from flwr.app import Array as FlowerArray
+from flwr.app import ArrayRecord, ConfigRecord, RecordDict
+from flwr.client import Client
+from flwr.common import Code, FitIns, FitRes, GetPropertiesIns, GetPropertiesRes, Status
+
+from vfl_flower.common.codec import decode, encode, from_parameters, to_parameters
+from vfl_flower.common.state import State, pack, unpack
+from vfl_flower.parties.passive import PassiveParty
+from vfl_flower.protocol.components import report
+
+OK = Status(Code.OK, "")
+ARRAYS, SKELETON = "vfl-flower.arrays", "vfl-flower.skeleton"  # records of context.state
+
+
+class Endpoint(Client):
+    """Serves a live party, with this package's codec in the place of Flower's slower one."""
+
+    def __init__(self, party: PassiveParty) -> None:
+        self.party = party
+
+    def get_properties(self, ins: GetPropertiesIns) -> GetPropertiesRes:
+        """Answer the roll call."""
+        return GetPropertiesRes(OK, self.party.get_properties(ins.config))
+
+    def fit(self, ins: FitIns) -> FitRes:
+        """Answer one exchange."""
+        try:
+            reply, rows, metrics = self.party.fit(from_parameters(ins.parameters), ins.config)
+            return FitRes(OK, to_parameters(reply), rows, metrics)
+        except Exception as error:
+            return failed(error, self.party.index)
+
+
+class RebuiltEndpoint(Client):
+    """Serves a party that is built anew for every message, as Flower's runtimes do it.
+
+    Between messages the party's memory lives in `state`, the only thing that Flower keeps.
+
+    Parameters
+    ----------
+    build : callable
+        Makes the party as it is before its first message.
+    index : int
+        Its roster index, for the case that it cannot be built.
+    state : RecordDict
+        ``context.state``.
+    """
+
+    def __init__(self, build: Callable[[], PassiveParty], index: int, state: RecordDict) -> None:
+        self.build, self.index, self.state = build, index, state
+
+    def get_properties(self, ins: GetPropertiesIns) -> GetPropertiesRes:
+        """Answer the roll call, and say so if the party cannot be built.
+
+        A sitting begins with it, in which nothing of an earlier one is remembered.
+        """
+        self.state.array_records.pop(ARRAYS, None)
+        try:
+            return Endpoint(self.build()).get_properties(ins)
+        except Exception as error:
+            return GetPropertiesRes(OK, {"index": self.index, **report(error, self.index)})
+
+    def fit(self, ins: FitIns) -> FitRes:
+        """Rebuild the party, let it remember, answer, and keep its memory."""
+        try:
+            party = self.build()
+            if ARRAYS in self.state.array_records:
+                party.recall(self._read())
+            res = Endpoint(party).fit(ins)
+            self._write(party.memory())
+        except Exception as error:
+            return failed(error, self.index)
+        return res
+
+    def _read(self) -> State:
+        arrays = {n: decode(a.data) for n, a in self.state.array_records[ARRAYS].items()}
+        return unpack(arrays, str(self.state.config_records[SKELETON]["skeleton"]))
+
+    def _write(self, memory: State) -> None:
+        arrays, skeleton = pack(memory)
+        self.state.array_records[ARRAYS] = ArrayRecord(
+            {
+                name: FlowerArray(str(a.dtype), a.shape, "numpy.ndarray", encode(a))
+                for name, a in arrays.items()
+            }
+        )
+        self.state.config_records[SKELETON] = ConfigRecord({"skeleton": skeleton})
+
+
+def failed(error: Exception, index: int) -> FitRes:
+    """Answer an exchange with what went wrong."""
+    return FitRes(OK, to_parameters([]), 0, report(error, index))

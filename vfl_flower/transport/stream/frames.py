@@ -1,0 +1,126 @@
+"""What travels in a session: numbered frames of a small record and npy arrays, no pickle.
+
+A frame is, in network order: magic ``VFS`` and a version byte, the kind (1 byte), the sequence
+number (8 bytes), the length of the record (4 bytes) and the number of arrays (4 bytes); the record,
+JSON in UTF-8; then each array with its length (8 bytes) before it.
+"""
+
+import json
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import cast
+
+from flwr.common import Parameters, Scalar
+
+from vfl_flower.common.errors import ProtocolError
+
+VERSION = 1
+HEAD = struct.Struct("!3sBBQII")
+LENGTH = struct.Struct("!Q")
+MAGIC = b"VFS"
+LARGEST = 1 << 28  # bytes of a frame; a larger one is refused before it is read
+LONGEST_RECORD, MOST_TENSORS = 1 << 20, 4096  # bytes and arrays: both are read in Python
+
+
+class Kind(IntEnum):
+    """What a frame is for."""
+
+    ROLL_CALL = 1
+    EXCHANGE = 2
+    REPLY = 3
+    END = 4
+    WELCOME = 5
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One request or reply.
+
+    Attributes
+    ----------
+    kind : Kind
+    sequence : int
+        Of the request, counted from 1 in each session; a reply has its request's.
+    record : dict of str to scalar
+        Flower's config or metrics.
+    tensors : list of bytes or memoryview
+        Npy arrays, as Flower's parameters carry them.
+    """
+
+    kind: Kind
+    sequence: int
+    record: Mapping[str, Scalar]
+    tensors: Sequence[bytes | memoryview]
+
+    def encode(self) -> bytes:
+        """Return the frame's bytes.
+
+        Raises
+        ------
+        ProtocolError
+            If they are more than `LARGEST`.
+        """
+        record = json.dumps(dict(self.record)).encode()
+        head = HEAD.pack(MAGIC, VERSION, self.kind, self.sequence, len(record), len(self.tensors))
+        parts: list[bytes | memoryview] = [head, record]
+        for tensor in self.tensors:
+            parts += (LENGTH.pack(len(tensor)), tensor)
+        size = sum(map(len, parts))
+        if len(record) > LONGEST_RECORD or len(self.tensors) > MOST_TENSORS:
+            raise ProtocolError(
+                f"a message has {len(self.tensors)} arrays and a record of {len(record)} bytes; a "
+                f"session carries {MOST_TENSORS} and {LONGEST_RECORD}"
+            )
+        if size > LARGEST:
+            raise ProtocolError(
+                f"a message of {size / 2**20:.0f} MiB is more than the {LARGEST >> 20} MiB that a "
+                "session carries; lower batch-size, eval-batch-size or embedding-dim"
+            )
+        return b"".join(parts)
+
+
+def decode_frame(content: bytes) -> Frame:
+    """Read a frame.
+
+    Raises
+    ------
+    ProtocolError
+        If it is not whole and well-formed.
+    """
+    try:
+        magic, version, kind, sequence, length, count = HEAD.unpack_from(content)
+        if (magic, version) != (MAGIC, VERSION):
+            raise ValueError("not a frame of this version")
+        if length > LONGEST_RECORD or count > MOST_TENSORS:
+            raise ValueError("too much")
+        at = HEAD.size + length
+        record = json.loads(content[HEAD.size : at])
+        if not isinstance(record, dict) or not all(map(_scalar, record.values())):
+            raise ValueError("not a record of scalars")
+        tensors, view = [], memoryview(content)
+        for _ in range(count):
+            (size,) = LENGTH.unpack_from(content, at)
+            at += LENGTH.size
+            tensors.append(view[at : at + size])  # no copy: arrays may be large
+            at += size
+        if at != len(content):
+            raise ValueError("cut short or too long")
+        return Frame(Kind(kind), sequence, record, tensors)
+    except (struct.error, ValueError, RecursionError) as error:
+        raise ProtocolError("a frame arrived that cannot be read") from error
+
+
+def parameters_of(frame: Frame) -> Parameters:
+    """Return a frame's arrays as Flower's parameters, which our codec reads wherever they lie."""
+    return Parameters(cast("list[bytes]", list(frame.tensors)), "numpy.ndarray")
+
+
+def _scalar(value: object) -> bool:
+    return isinstance(value, bool | int | float | str)
+
+
+SERVICE, METHOD = "vfl_flower.Session", "Join"
+VERSION_KEY, RUN_KEY, NODE_KEY = "vfl-version", "vfl-run", "vfl-node"
+TOKEN_KEY, SECRET_KEY = "vfl-token-bin", "vfl-secret-bin"

@@ -1,0 +1,183 @@
+"""Where parties dial in: the run's own TLS endpoint, open to those whom it has invited."""
+
+import logging
+import secrets
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock, Thread
+from typing import NoReturn
+
+import grpc
+
+from vfl_flower.common.errors import ConfigError, ProtocolError
+from vfl_flower.crypto.tls_certificate import make_certificate
+from vfl_flower.transport.stream.frames import (
+    LARGEST,
+    METHOD,
+    NODE_KEY,
+    RUN_KEY,
+    SECRET_KEY,
+    SERVICE,
+    TOKEN_KEY,
+    VERSION,
+    VERSION_KEY,
+    decode_frame,
+)
+from vfl_flower.transport.stream.invitation import TOKEN_BYTES, Invitation
+from vfl_flower.transport.stream.session import Connection, Session
+
+log = logging.getLogger("vfl_flower.transport.stream")
+
+
+OPTIONS = (
+    ("grpc.max_receive_message_length", LARGEST),
+    ("grpc.max_send_message_length", LARGEST),
+    ("grpc.keepalive_time_ms", 10_000),
+    ("grpc.keepalive_timeout_ms", 10_000),
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.http2.max_pings_without_data", 0),
+    ("grpc.http2.min_ping_interval_without_data_ms", 5_000),
+    ("grpc.so_reuseport", 0),
+)
+"""Both ends: no compression, since masked data does not compress; pings through idle NATs."""
+
+
+EVERYWHERE = ("0.0.0.0", "[::]")  # noqa: S104
+
+
+class Hub:
+    """The active party's gRPC endpoint.
+
+    Parameters
+    ----------
+    listen : str
+        Address and port; port 0 takes a free one.
+    advertise : str
+        What parties are told to dial; empty: the address listened on.
+    run : int
+        Flower's run id.
+    parties : int
+        How many passive parties the run has.
+    grace : float
+        Seconds that a party may be without a connection.
+    patience : float
+        Seconds that an answer may take.
+    on_join, on_end : callable
+        Are told of sessions.
+
+    Raises
+    ------
+    ConfigError
+        If the address cannot be listened on.
+    """
+
+    def __init__(
+        self,
+        listen: str,
+        advertise: str,
+        run: int,
+        parties: int,
+        grace: float,
+        patience: float,
+        on_join: Callable[[Session], None],
+        on_end: Callable[[Session], None],
+    ) -> None:
+        self.run, self.grace, self.patience = run, grace, patience
+        self._on_join, self._on_end = on_join, on_end
+        self._sessions: dict[int, Session] = {}
+        self._lock = Lock()
+        self._refused = 0
+        key, self.certificate = make_certificate()
+        streams = 4 * parties + 16  # more at once are turned away, so that a flood starves nobody
+        self._grpc = grpc.server(
+            ThreadPoolExecutor(streams),
+            handlers=[self._handler()],
+            options=OPTIONS,
+            maximum_concurrent_rpcs=streams,
+        )
+        host = listen.rpartition(":")[0]
+        if not advertise and host in EVERYWHERE:
+            raise ConfigError(
+                f"stream-listen is {listen}, every address of this machine: say with "
+                "stream-advertise which of them the parties are to dial"
+            )
+        try:
+            credentials = grpc.ssl_server_credentials([(key, self.certificate)])
+            port = self._grpc.add_secure_port(listen, credentials)
+        except RuntimeError as error:
+            raise ConfigError(f"stream-listen: {listen} cannot be listened on") from error
+        self.address = advertise or f"{host}:{port}"
+        self._grpc.start()
+
+    def _handler(self) -> grpc.GenericRpcHandler:
+        join = grpc.stream_stream_rpc_method_handler(self._join)
+        return grpc.method_handlers_generic_handler(SERVICE, {METHOD: join})
+
+    def invite(self, node: int) -> tuple[Invitation, Session]:
+        """Open a session for a node; an earlier one of the same node is over."""
+        token = secrets.token_bytes(TOKEN_BYTES)
+        session = Session(node, token, self.grace, self.patience, self._on_join, self._on_end)
+        with self._lock:
+            earlier, self._sessions[node] = self._sessions.get(node), session
+        if earlier:
+            earlier.fail(ProtocolError("another session of the same node took its place"))
+        invitation = Invitation(self.address, self.certificate, self.run, node, token, self.grace)
+        return invitation, session
+
+    def close(self) -> None:
+        """End all sessions, and stop listening once the parties have heard it."""
+        for session in self._sessions.values():
+            session.end()
+        self._grpc.stop(grace=2).wait()
+
+    def _join(self, frames: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[bytes]:
+        """Serve one connection."""
+        session = self._admit(context)
+        connection = Connection(context.peer())
+        if not context.add_callback(connection.close):
+            return  # it has gone already
+        session.attach(connection)
+        try:
+            Thread(target=_read, args=(frames, session, connection), daemon=True).start()
+            yield from connection.outgoing()
+        finally:
+            session.detach(connection)
+
+    def _admit(self, context: grpc.ServicerContext) -> Session:
+        """Find the session that somebody may join; turn others away before a frame is read."""
+        sent = dict(context.invocation_metadata())
+        if sent.get(VERSION_KEY) != str(VERSION):
+            text = f"sessions of version {VERSION} are spoken here, not {sent.get(VERSION_KEY)}"
+            context.abort(grpc.StatusCode.FAILED_PRECONDITION, text)
+        try:
+            run, node = int(sent[RUN_KEY]), int(sent[NODE_KEY])
+            token, secret = bytes(sent[TOKEN_KEY]), bytes(sent[SECRET_KEY])
+        except (KeyError, ValueError, TypeError):
+            self._refuse(context)
+        with self._lock:
+            session = self._sessions.get(node)
+        good = run == self.run and len(secret) == TOKEN_BYTES and session is not None
+        if not good or session is None or not session.admits(token, secret):
+            self._refuse(context)
+        return session
+
+    def _refuse(self, context: grpc.ServicerContext) -> NoReturn:
+        """Turn somebody away, without saying which part was wrong."""
+        self._refused += 1
+        if self._refused in (1, 10, 100) or self._refused % 1000 == 0:
+            log.warning("%d joins refused so far, the last from %s", self._refused, context.peer())
+        context.abort(grpc.StatusCode.UNAUTHENTICATED, "this run has no session for you")
+        raise AssertionError  # abort has raised
+
+
+def _read(frames: Iterator[bytes], session: Session, connection: Connection) -> None:
+    """Hand a party's frames to its session until the connection ends."""
+    try:
+        for content in frames:
+            session.receive(decode_frame(content), connection)
+    except ProtocolError as error:
+        session.fail(error)
+    except Exception as error:  # the connection broke; gRPC has a class for every way
+        log.debug("the connection of node %d broke: %s", session.node, type(error).__name__)
+    finally:
+        connection.close()

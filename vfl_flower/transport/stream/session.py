@@ -1,0 +1,192 @@
+"""The active party's end of one session: numbered requests, each answered exactly once."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from hmac import compare_digest
+from queue import SimpleQueue
+from threading import Condition, Lock
+
+from flwr.common import Scalar
+
+from vfl_flower.common.errors import PartyAway, ProtocolError
+from vfl_flower.transport.stream.frames import Frame, Kind
+
+
+class Connection:
+    """One gRPC stream of a session, for as long as it lasts.
+
+    Parameters
+    ----------
+    peer : str
+        The party's address as seen.
+    """
+
+    def __init__(self, peer: str) -> None:
+        self.peer = peer
+        self._out: SimpleQueue[bytes | None] = SimpleQueue()
+
+    def send(self, content: bytes) -> None:
+        """Queue a frame's bytes."""
+        self._out.put(content)
+
+    def close(self) -> None:
+        """End the stream once what is queued has been sent."""
+        self._out.put(None)
+
+    def outgoing(self) -> Iterator[bytes]:
+        """Give gRPC what is to be sent."""
+        while (content := self._out.get()) is not None:
+            yield content
+
+
+class Session:
+    """One party's session over however many connections it takes.
+
+    Parameters
+    ----------
+    node : int
+        The Flower node that was invited.
+    token : bytes
+        What lets it join, once.
+    grace : float
+        Seconds without a connection after which the party counts as away.
+    patience : float
+        Seconds that an answer may take.
+    on_join : callable
+        Is called when the party joins.
+    on_end : callable
+        Is called when the session ends, whatever the reason.
+    """
+
+    def __init__(
+        self,
+        node: int,
+        token: bytes,
+        grace: float,
+        patience: float,
+        on_join: "Callable[[Session], None]",
+        on_end: "Callable[[Session], None]",
+    ) -> None:
+        self.node, self.grace, self.patience = node, grace, patience
+        self.peer = ""
+        self.reconnects = 0
+        self._token = sha256(token).digest()
+        self._secret: bytes | None = None
+        self._on_join, self._on_end = on_join, on_end
+        self._turn, self._changed = Lock(), Condition()
+        self._connection: Connection | None = None
+        self._lost = time.monotonic()
+        self._sequence = 0
+        self._pending: bytes | None = None
+        self._reply: Frame | None = None
+        self._failure: Exception | None = None
+
+    # The hub's side --------------------------------------------------------------------------
+
+    def admits(self, token: bytes, secret: bytes) -> bool:
+        """Tell whether somebody may join: with the token once, and then with the same secret."""
+        with self._changed:
+            if self._failure or not compare_digest(sha256(token).digest(), self._token):
+                return False
+            digest = sha256(secret).digest()
+            if self._secret is None:
+                self._secret = digest
+            return compare_digest(digest, self._secret)
+
+    def attach(self, connection: Connection) -> None:
+        """Go on over a new connection; what was asked and not answered is asked again."""
+        with self._changed:
+            if self._failure:
+                connection.close()
+                return
+            first, earlier = not self.peer, self._connection
+            if earlier:
+                earlier.close()
+            self.reconnects += not first
+            self._connection, self.peer = connection, connection.peer
+            connection.send(Frame(Kind.WELCOME, self._sequence, {}, []).encode())
+            if self._pending is not None:
+                connection.send(self._pending)
+            if first:
+                self._on_join(self)
+
+    def detach(self, connection: Connection) -> None:
+        """Hear that a connection is gone."""
+        with self._changed:
+            if self._connection is connection:
+                self._connection, self._lost = None, time.monotonic()
+                self._changed.notify_all()
+
+    def receive(self, frame: Frame, connection: Connection) -> None:
+        """Take a reply; one that came before, over an earlier connection, says nothing new."""
+        with self._changed:
+            if connection is not self._connection or frame.sequence < self._sequence:
+                return
+            if frame.kind != Kind.REPLY or frame.sequence > self._sequence:
+                self._fail(ProtocolError("it answered what it was not asked"))
+            elif self._pending is not None:
+                self._pending, self._reply = None, frame
+            self._changed.notify_all()
+
+    def fail(self, reason: Exception) -> None:
+        """End the session; whoever waits is told why."""
+        with self._changed:
+            self._fail(reason)
+
+    def _fail(self, reason: Exception) -> None:
+        if self._failure is None:
+            self._failure = reason
+            if self._connection:
+                self._connection.close()
+            self._changed.notify_all()
+            self._on_end(self)
+
+    # The proxy's side ------------------------------------------------------------------------
+
+    @property
+    def alive(self) -> bool:
+        """Whether it has not ended."""
+        return self._failure is None
+
+    def call(self, kind: Kind, record: Mapping[str, Scalar], tensors: Sequence[bytes]) -> Frame:
+        """Ask once and wait for the answer, through any number of lost connections.
+
+        Raises
+        ------
+        PartyAway
+            If the party is without a connection for longer than the grace time.
+        ProtocolError
+            If it sends what no session carries.
+        """
+        with self._turn, self._changed:
+            content = Frame(kind, self._sequence + 1, record, tensors).encode()
+            self._sequence += 1
+            self._pending, self._reply = content, None
+            if self._connection:
+                self._connection.send(content)
+            deadline = time.monotonic() + self.patience
+            while self._reply is None:
+                if self._failure:
+                    raise self._failure
+                self._wait(deadline)
+            return self._reply
+
+    def _wait(self, deadline: float) -> None:
+        """Wait for a change; not for ever, and not beyond the grace time without a connection."""
+        now = time.monotonic()
+        if now >= deadline:
+            self._fail(PartyAway(f"it did not answer for more than {self.patience:g} s"))
+        elif self._connection:
+            self._changed.wait(deadline - now)
+        elif now >= self._lost + self.grace:
+            self._fail(PartyAway(f"its connection was lost for more than {self.grace:g} s"))
+        else:
+            self._changed.wait(min(self._lost + self.grace, deadline) - now)
+
+    def end(self) -> None:
+        """Tell the party that the run is over, if it is there, and end the session."""
+        with self._changed:
+            if self._connection and self._failure is None:
+                self._connection.send(Frame(Kind.END, self._sequence + 1, {}, []).encode())
+            self._fail(PartyAway("the run is over"))

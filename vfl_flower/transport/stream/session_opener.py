@@ -1,0 +1,142 @@
+"""Opens sessions: an invitation for every node, through Flower's own authenticated channel."""
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from threading import Event, Thread
+from typing import Any
+
+from flwr.app import Message
+from flwr.app.message_type import MessageType
+from flwr.compat.common import recorddict_compat as compat
+from flwr.server import SimpleClientManager
+from flwr.serverapp import Grid
+from flwr.supercore.run import RunNotRunningException
+
+from vfl_flower.common.errors import PartyAway, last_line, printable
+from vfl_flower.protocol.roster import Roster
+from vfl_flower.transport.stream.invitation import invitation_to
+from vfl_flower.transport.stream.proxy import StreamProxy
+from vfl_flower.transport.stream.server import Hub
+from vfl_flower.transport.stream.session import Session
+
+log = logging.getLogger("vfl_flower.transport.stream")
+
+POLL = 1.0  # seconds between looks at nodes and replies
+AGAIN = 5.0  # seconds until a node that did not keep its session is invited again
+LIFE = 30 * 24 * 3600.0  # seconds that an invitation's message lives: longer than any run
+
+
+class Opening:
+    """Keeps every node of a run in a session, and a client manager told of who is.
+
+    Parameters
+    ----------
+    grid : Grid
+        Flower's.
+    knobs : mapping
+        What the parties are told of the run.
+    on_stop : callable
+        Is called when Flower says that the run is over.
+
+    Attributes
+    ----------
+    manager : SimpleClientManager
+        Has a `StreamProxy` for each session that a party has joined.
+    """
+
+    def __init__(
+        self, grid: Grid, knobs: Mapping[str, object], on_stop: Callable[[], None]
+    ) -> None:
+        self.grid, self.knobs, self._on_stop = grid, knobs, on_stop
+        self.manager = SimpleClientManager()
+        self._sessions: dict[int, tuple[Session, float]] = {}
+        self._messages: dict[str, Session] = {}
+        self._proxies: dict[Session, StreamProxy] = {}
+        self._done = Event()
+        self._thread: Thread | None = None
+
+    def joined(self, session: Session) -> None:
+        """Hear from the hub that a party is there."""
+        log.info("node %d has joined from %s", session.node, session.peer)
+        self._proxies[session] = StreamProxy(session)
+        self.manager.register(self._proxies[session])
+
+    def ended(self, session: Session) -> None:
+        """Hear from the hub that a session is over."""
+        if proxy := self._proxies.pop(session, None):
+            self.manager.unregister(proxy)
+
+    def facts(self, roster: Roster) -> dict[str, Any]:
+        """Return what is to be known of the sessions, by party."""
+        sessions = {n: p.session for _, n, p in roster if isinstance(p, StreamProxy)}
+        return {
+            "addresses": {name: session.peer for name, session in sessions.items()},
+            "reconnects": {name: session.reconnects for name, session in sessions.items()},
+        }
+
+    def start(self, hub: Hub) -> None:
+        """Begin to invite."""
+        self._thread = Thread(target=self._keep, args=(hub,), daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Invite nobody any more."""
+        self._done.set()
+        if self._thread:
+            self._thread.join(5)  # Flower may be asked several times before it is given up
+
+    def _keep(self, hub: Hub) -> None:
+        while not self._done.is_set():
+            try:
+                self._invite(hub)
+                self._pull()
+            except RunNotRunningException:
+                self._on_stop()
+                return
+            except Exception as error:  # Flower's server may be away for a while
+                log.warning("Flower cannot be asked for nodes and replies: %s", last_line(error))
+            self._done.wait(POLL)
+
+    def _invite(self, hub: Hub) -> None:
+        """Invite the nodes that have no session."""
+        for node in self.grid.get_node_ids():
+            session, since = self._sessions.get(node, (None, 0.0))
+            if session and (session.alive or time.monotonic() - since < AGAIN):
+                continue
+            invitation, session = hub.invite(node)
+            content = compat.fitins_to_recorddict(
+                invitation_to(invitation, self.knobs), keep_input=True
+            )
+            message = Message(content, node, MessageType.TRAIN, ttl=LIFE)
+            self._sessions[node] = session, time.monotonic()
+            try:
+                sent = [name for name in self.grid.push_messages([message]) if name]
+            except Exception:
+                session.fail(PartyAway("its invitation could not be sent"))
+                raise
+            if not sent:
+                session.fail(PartyAway("Flower did not take its invitation"))
+            self._messages.update(dict.fromkeys(sent, session))
+
+    def _pull(self) -> None:
+        """Hear of the nodes whose answer to the invitation is there: their session is over."""
+        if not self._messages:
+            return
+        for message in self.grid.pull_messages(list(self._messages)):
+            session = self._messages.pop(message.metadata.reply_to_message_id, None)
+            if session and session.alive:
+                reason = _reason(message)
+                log.warning("node %d left its session: %s", session.node, reason)
+                session.fail(PartyAway(reason))
+
+
+def _reason(message: Message) -> str:
+    """Return why a node left its session."""
+    if message.has_error():
+        return f"Flower says: {printable(message.error.reason)}"
+    try:
+        metrics = compat.recorddict_to_fitres(message.content, keep_input=False).metrics
+    except (KeyError, ValueError, TypeError):
+        return "it left with an answer that cannot be read"
+    return f"{printable(metrics.get('error', 'it left'))}: {printable(metrics.get('message', ''))}"

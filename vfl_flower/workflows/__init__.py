@@ -1,0 +1,1 @@
+"""Train, align, predict: runs from start to end."""

@@ -1,0 +1,83 @@
+"""The two bounds that every result stands between: alone, and all columns in one place.
+
+Both are methods of their own, `strategies.local` and `strategies.central`, run here with the active
+party's network, optimiser, loss and batches, on the true labels. `central` needs everybody's
+columns and exists in simulation only.
+"""
+
+from dataclasses import replace
+
+import torch
+
+from vfl_flower.common.errors import ProtocolError, TrainingError
+from vfl_flower.config.registry import METHODS
+from vfl_flower.config.run_config import UNNOISED, RunConfig
+from vfl_flower.data.datasets import DATASETS
+from vfl_flower.learning.metrics import guess
+from vfl_flower.parties.active import ActiveParty
+from vfl_flower.protocol.exchange import Protocol
+from vfl_flower.training.evaluation import finish
+from vfl_flower.training.loop import train
+from vfl_flower.workflows.build_parties import build_active
+
+BOUNDS = ("local", "central")
+
+
+def wanted(cfg: RunConfig) -> bool:
+    """Tell whether a run is to train its bounds."""
+    return cfg.bounds == "on" or (cfg.bounds == "auto" and DATASETS[cfg.dataset].small)
+
+
+def bounds_of(active: ActiveParty) -> dict[str, float]:
+    """Train both bounds of a run.
+
+    Returns
+    -------
+    dict of str to float
+        Test accuracy of ``local`` (the active party's columns) and ``central`` (all columns). Where
+        the active party has no columns, ``local`` is what guessing the most frequent class reaches.
+    """
+    alone = {method: _reached(build_active(cfg)) for method, cfg in configurations(active).items()}
+    guessed = guess(active.y[torch.from_numpy(active.rows["test"])])
+    return {"local": guessed} | alone
+
+
+def configurations(active: ActiveParty) -> dict[str, RunConfig]:
+    """Return the configurations of a run's bounds, but of `local` where there are no columns."""
+    cfg = active.cfg
+    return {
+        method: replace(
+            cfg,
+            method=method,
+            models=METHODS[cfg.method].network or cfg.models,
+            loss=active.loss_name,
+            label_privacy="none",
+            blinding="auto",
+            partition=cfg.dealt,
+            cut=cfg.cut_at or cfg.cut,
+            padding="zeros",
+            column_noise="" if METHODS[method].pools else cfg.column_noise,
+            eval_every=0,
+            top_layers=0 if cfg.cut_at else cfg.top_layers or active.layers,
+            heads="sgd",
+            participation=1.0,
+            **UNNOISED,
+        )
+        for method in BOUNDS
+        if cfg.active_columns == "own" or METHODS[method].pools
+    }
+
+
+def _reached(party: ActiveParty) -> float:
+    """Train a party that asks for nothing, and return its test accuracy."""
+    party.use_threads()
+    try:
+        _run(train(party))
+    except TrainingError:  # a bound that diverges is a bad one, no reason to lose the result
+        _run(finish(party))
+    return party.progress.test["accuracy"]["active"]
+
+
+def _run(protocol: Protocol) -> None:
+    for request in protocol:
+        raise ProtocolError(f"'{request.phase}' was asked, where nobody is to answer")

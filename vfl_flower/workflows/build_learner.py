@@ -1,0 +1,143 @@
+"""From a configuration to the parties: data, network, optimiser, and the method's class."""
+
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from vfl_flower.common.errors import NetworkError, VflError, last_line
+from vfl_flower.common.names import member_name
+from vfl_flower.config.choices import BACKBONES
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.config.validation.rules import check_task
+from vfl_flower.data.party_data import classes_of
+from vfl_flower.data.splits import rows_of
+from vfl_flower.learning.device import device_of
+from vfl_flower.learning.networks.base import blank, head
+from vfl_flower.learning.networks.factory import check_halves, network
+from vfl_flower.learning.optimizer import Descent
+from vfl_flower.learning.randomness import Randomness, public_origin
+from vfl_flower.learning.schedule import steps_per_epoch
+from vfl_flower.parties.party import Member
+
+
+def build_member(
+    cfg: RunConfig,
+    place: int,
+    x: Tensor,
+    folder: Path | None = None,
+    *,
+    top: str = "",
+    layers: int = 1,
+) -> Member:
+    """Give a party its network and optimiser for the columns that it holds.
+
+    Parameters
+    ----------
+    cfg : RunConfig
+        The run's configuration.
+    place : int
+        0 for the active party, k for the k-th passive one.
+    x : Tensor
+        Its columns, (N, ...).
+    folder : Path, optional
+        Where it writes.
+    top : str
+        What its decision net takes; see `ActiveParty.top`; or the "mirror" of its extractor.
+    layers : int
+        How many linear layers its decision net has, unless the network is a user's own.
+
+    Raises
+    ------
+    NetworkError
+        If the network cannot take the columns; the text names the party.
+    """
+    private = cfg.party_randomness == "private"
+    randomness = Randomness(None if private else public_origin(cfg.seed, place))
+    try:
+        with randomness.building():
+            net = _network(cfg, place, x, cfg.embedding_dim, top)
+        width = cfg.embedding_dim * (cfg.holders if top == "joined" else 1)
+        own = ":" in cfg.model_of(place) and not cfg.cut_at
+        if top == "joined" and not isinstance(net.decide, nn.Module):
+            raise NetworkError(
+                f"{cfg.method} builds the active party's `decide` anew, for the embeddings of all "
+                f"parties; that of '{cfg.model_of(place)}' must be an nn.Module, not a method"
+            )
+        deep = layers > 1 and not own
+        kept = cfg.cut_at or (cfg.blank(place) and not top)  # whose logits stay as they are
+        if (private or top or deep) and not kept and isinstance(net.decide, nn.Module):
+            # The active party can work the decision net out. Where it is private it must not tell
+            # of the embedding net, so the two come from different states of the generator.
+            with randomness.building():
+                net.decide = _decision(cfg, place, x, width, layers if deep else 1)
+        _take_weights(cfg, place, net)
+        device = device_of(cfg.device)
+        net.to(device)
+        x = x.to(device)
+        if own:
+            with randomness.building():  # what the trial draws is nobody's
+                _try(cfg, place, net, x, width)
+    except VflError as error:
+        raise NetworkError(f"{member_name(place)}: {error}", error.detail) from error
+    except Exception as error:  # a user's class may raise anything, torch has no memory left, ...
+        text = f"{member_name(place)}: network '{cfg.model_of(place)}' cannot be built"
+        raise NetworkError(f"{text} ({type(error).__name__})", last_line(error)) from error
+    randomness.attach(net)
+    steps = cfg.epochs * steps_per_epoch(cfg, len(rows_of(cfg, len(x))["train"]))
+    rates = {net: cfg.rate_of(place)}
+    descent = Descent(rates, cfg.optimizer_of(place), cfg.schedule, steps)
+    made = Member(cfg, place, x, net, descent, randomness, folder)
+    if cfg.own_tables:
+        _of_own_table(cfg, place, made)
+    return made
+
+
+def _of_own_table(cfg: RunConfig, place: int, made: Member) -> None:
+    """Add what comes of a party's own table; refuse what its labels cannot teach."""
+    from vfl_flower.data.table_data import alignment_of, encoder_of  # pyarrow is slow to import
+
+    kept = alignment_of(cfg, place)
+    check_task(cfg, kept.task)
+    made.alignment, made.encoder = kept.nonce, encoder_of(cfg, place)
+
+
+def _network(cfg: RunConfig, place: int, x: Tensor, width: int, top: str = "") -> nn.Module:
+    """Build a party's network."""
+    classes = classes_of(cfg, place)
+    if cfg.cut_at:
+        from vfl_flower.learning.networks.cut_network import (
+            cut_network,  # it builds on torchvision, which is slow
+        )
+
+        return cut_network(cfg, tuple(x.shape[1:]), top)
+    if cfg.blank(place):
+        return blank(classes)
+    return network(cfg.model_of(place))(tuple(x.shape[1:]), width, classes)
+
+
+def _decision(cfg: RunConfig, place: int, x: Tensor, width: int, layers: int) -> nn.Module:
+    """Build a party's decision net once more, wider or deeper or from another state."""
+    if layers > 1 or cfg.blank(place):
+        return head(width, classes_of(cfg, place), layers)
+    return _network(cfg, place, x, width).decide  # type: ignore[return-value]
+
+
+def _try(cfg: RunConfig, place: int, net: nn.Module, x: Tensor, width: int) -> None:
+    """Try a user's own network on two made rows, where it will compute."""
+    classes = classes_of(cfg, place)
+    rows = torch.randn_like(x[:2])
+    check_halves(net, cfg.model_of(place), rows, cfg.embedding_dim, width, classes)
+
+
+def _take_weights(cfg: RunConfig, place: int, net: nn.Module) -> None:
+    """Start a party's embedding net from published weights, if it has some."""
+    name, weights = cfg.model_of(place), cfg.weights_of(place)
+    if weights and name not in BACKBONES:
+        raise NetworkError(f"there are no weights for {name}; leave this party's entry empty")
+    if weights:
+        from vfl_flower.learning.networks.torchvision_models import (
+            load_weights,  # torchvision is slow to import
+        )
+
+        load_weights(net.embed, Path(weights))  # type: ignore[arg-type]

@@ -1,0 +1,142 @@
+"""A passive party on a Flower node: what its own node configuration says, and how it answers.
+
+Node configuration is the party's own and always beats the run's: its columns' folder, network,
+optimiser, learning rate, device, state folder and identity are nobody else's business.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from flwr.app import Context
+from flwr.client import Client
+from flwr.common import FitIns, FitRes, GetPropertiesIns, GetPropertiesRes, Parameters
+
+from vfl_flower.common.errors import ConfigError
+from vfl_flower.common.names import member_name
+from vfl_flower.config.node_config import at_home, home, own_config, simulated
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.crypto.identity import Identity, read_private, read_roster
+from vfl_flower.data.alignment_record import is_aligned
+from vfl_flower.parties.passive import PassiveParty
+from vfl_flower.privacy.guarantees import column_protections
+from vfl_flower.transport.endpoint import OK, Endpoint, RebuiltEndpoint, failed
+from vfl_flower.transport.stream.client import Guest
+from vfl_flower.transport.stream.invitation import invitation_in
+from vfl_flower.workflows.build_parties import build_passive
+
+
+class Node(Client):
+    """The passive party of one node, for one message.
+
+    Parameters
+    ----------
+    context : Context
+        Flower's: the node's configuration, the run's, and what is kept between messages.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.index = int(context.node_config.get("partition-id", -1))
+
+    def get_properties(self, ins: GetPropertiesIns) -> GetPropertiesRes:
+        """Answer the roll call."""
+        return self._rebuilt(self.context.run_config).get_properties(ins)
+
+    def fit(self, ins: FitIns) -> FitRes:
+        """Answer one exchange, or all of a session."""
+        try:
+            opened = invitation_in(ins.config)
+            if opened is None:
+                return self._rebuilt(self.context.run_config).fit(ins)
+            invitation, knobs = opened
+            Guest(invitation, self._live(knobs)).serve()
+        except Exception as error:
+            return failed(error, self.index)
+        return FitRes(OK, Parameters([], "numpy.ndarray"), 0, {})
+
+    def _rebuilt(self, knobs: Mapping[str, Any]) -> RebuiltEndpoint:
+        return RebuiltEndpoint(lambda: self._build(knobs), self.index, self.context.state)
+
+    def _live(self, knobs: Mapping[str, Any]) -> Client:
+        """Return a party that stays; one that cannot be built says so at the roll call."""
+        try:
+            return Endpoint(self._build(knobs))
+        except Exception:  # it comes again, where it is reported
+            return self._rebuilt(knobs)
+
+    def _build(self, knobs: Mapping[str, Any]) -> PassiveParty:
+        if self.index < 0:
+            raise ConfigError("the node configuration lacks partition-id, from 0")
+        cfg = own_config(knobs, self.context.node_config)
+        place, folder = self.index + 1, state_folder(cfg, self.context)
+        cfg = at_home(cfg, state_root(self.context), folder)
+        if cfg.task == "predict":
+            from vfl_flower.workflows.predicting_parties import (
+                prediction_of,  # slow to import, as below
+            )
+
+            cfg = prediction_of(cfg, place, Path(cfg.model))
+        if cfg.task == "align" or _aligns(cfg, folder, place):
+            from vfl_flower.alignment.build import build_alignment_passive
+
+            return build_alignment_passive(cfg, self.index, folder)
+        identity = identity_of(cfg, self.context, self.index)
+        if cfg.task == "predict":
+            from vfl_flower.workflows.predicting_parties import predicting_passive
+
+            return predicting_passive(cfg, self.index, identity)
+        return build_passive(cfg, self.index, folder, identity)
+
+
+def _aligns(cfg: RunConfig, folder: Path | None, place: int) -> bool:
+    """Tell whether a party has yet to align its table, in the run's own folder, before the rest."""
+    here = cfg.own_tables and folder is not None and cfg.alignment == str(folder)
+    return here and not is_aligned(Path(cfg.alignment) / member_name(place))
+
+
+def identity_of(cfg: RunConfig, context: Context, index: int) -> Identity | None:
+    """Read this node's identity and those that it pins, from its own node configuration.
+
+    Raises
+    ------
+    ConfigError
+        If only one of ``identity`` and ``peers`` is set, or the run would not protect this party.
+    IdentityError
+        If a file cannot be used.
+    """
+    own, peers = (str(context.node_config.get(key, "")) for key in ("identity", "peers"))
+    if not own and not peers:
+        return None
+    if not own or not peers:
+        raise ConfigError("the node configuration must have both identity and peers, or neither")
+    if open_ends := column_protections(cfg)[1]:
+        raise ConfigError(f"this party pins identities, and in this run {open_ends[0]}")
+    roster = read_roster(Path(peers), cfg.parties - 1)
+    return Identity(read_private(Path(own)), roster, index, str(context.run_id))
+
+
+def state_folder(cfg: RunConfig, context: Context) -> Path | None:
+    """Return the run's folder at this party, of which it makes its own part.
+
+    In a simulation all parties share the run folder that `out` names, if it names one. Elsewhere
+    the active party names no path on another's machine: the folder bears the run's name and lies in
+    ``state-dir`` of the node's configuration, or in `home`.
+    """
+    if simulated():
+        return Path(cfg.out) if cfg.out else None
+    return state_root(context) / (cfg.run_name or f"run-{context.run_id}")
+
+
+def state_root(context: Context) -> Path:
+    """Return where this party keeps its runs; see `state_folder`.
+
+    Raises
+    ------
+    ConfigError
+        If it is a relative path.
+    """
+    root = Path(str(context.node_config.get("state-dir", home())))
+    if not root.is_absolute():
+        raise ConfigError(f"state-dir must be an absolute path, not '{root}'")
+    return root

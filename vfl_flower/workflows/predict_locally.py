@@ -1,0 +1,180 @@
+"""Predictions of a run whose parties are all on this machine, from their model folders."""
+
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vfl_flower.common.codec import Array
+from vfl_flower.common.errors import ConfigError
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.config.schema import near
+from vfl_flower.config.validation.rules import check_tables_here
+from vfl_flower.data import table_data as own
+from vfl_flower.learning.schedule import chunks
+from vfl_flower.parties.active import ActiveParty
+from vfl_flower.parties.passive import PassiveParty
+from vfl_flower.protocol.observer import Observer
+from vfl_flower.reporting.console.lines import voices
+from vfl_flower.runs.party_logs import party_logs
+from vfl_flower.runs.run_folder import RunFolder
+from vfl_flower.runs.seeds import first_run
+from vfl_flower.transport.local import run_local
+from vfl_flower.workflows.align import align_here
+from vfl_flower.workflows.build_parties import build_active, build_passive
+from vfl_flower.workflows.completed_run import check_models, load_models
+from vfl_flower.workflows.predicting_parties import (
+    predicting_active,
+    predicting_passive,
+    prediction_of,
+)
+from vfl_flower.workflows.prediction import asked, check_out, write, write_missing
+
+ROWS = ("test", "validation", "all")
+
+
+class Prediction(NamedTuple):
+    """What came of a prediction.
+
+    Attributes
+    ----------
+    rows : int
+        How many were predicted.
+    epsilon : float or None
+        What the party that has uploaded most has spent by now; None without client-level privacy.
+    missing : int
+        How many were not, because some party lacks them.
+    """
+
+    rows: int
+    epsilon: float | None
+    missing: int = 0
+
+
+def predict_rows(run: Path, rows: str, out: Path) -> Prediction:
+    """Predict rows of a run's own data and write what the active party's model says.
+
+    Parameters
+    ----------
+    run : Path
+        The folder of a complete run, of several seeds the first, with the folders of all parties.
+    rows : {"test", "validation", "all"}
+        Which.
+    out : Path
+        The file; see `prediction.write`. Ids are the rows' numbers where the data have no others.
+
+    Raises
+    ------
+    ConfigError
+        If there are no such rows.
+    DataError
+        If the file cannot be what it is to be.
+    RunError
+        If model folders are missing, damaged or do not belong together, or the file cannot be
+        written.
+    PrivacyError
+        If a party's privacy budget does not last for it; then nothing has been sent.
+    PartyError
+        If a party fails.
+    """
+    if rows not in ROWS:
+        raise ConfigError(f"rows: unknown '{rows}'{near(rows, ROWS)}")
+    folder = first_run(run)
+    check_out(out, _inputs(folder.cfg))
+    check_models(folder)
+    active, passive = rebuild(folder)
+    numbers = numbers_of(active, rows)
+    for party in passive:
+        party.privacy.afford(chunks(active.cfg, numbers))
+    with party_logs(folder, len(passive)):
+        said = asked(active, numbers, lambda active: run_local(active, passive))
+    write(out, active, _ids(folder.cfg, numbers), said)
+    return Prediction(len(numbers), _epsilon(active))
+
+
+def rebuild(folder: RunFolder) -> tuple[ActiveParty, list[PassiveParty]]:
+    """Build the parties of a run as prediction needs them, and give them their model folders.
+
+    The active party has no labels, and writes nothing; the passive ones have their folders, where
+    they count their uploads under client-level privacy.
+
+    Raises
+    ------
+    RunError
+        If a model folder is missing or damaged, or not of this run and this party.
+    """
+    cfg = replace(folder.cfg, tensorboard=False, class_weights="none")
+    active = build_active(cfg, labelled=False)
+    passive = [build_passive(cfg, index, folder.path) for index in range(cfg.parties - 1)]
+    load_models(folder, (active, *passive))
+    return active, passive
+
+
+def numbers_of(active: ActiveParty, rows: str) -> Array:
+    """Return the numbers of a part of the rows, (N,) int32, in the order of an evaluation."""
+    if rows == "all":
+        return np.arange(len(active.x), dtype=np.int32)
+    return active.rows[rows]
+
+
+def predict_tables(run: Path, tables: str, out: Path, observer: Observer) -> Prediction:
+    """Align new tables by id, and predict the rows that they have in common.
+
+    Parameters
+    ----------
+    run : Path
+        As for `predict_rows`; a run of own tables.
+    tables : str
+        Descriptions of the parties' new tables, the active party's first.
+    out : Path
+        The file; see `prediction.write`. Rows that some party lacks are listed beside it.
+    observer : Observer
+        Is told of the alignment's progress.
+
+    Raises
+    ------
+    VflError
+        As for `predict_rows`; or a table cannot be used, or no row is common.
+    """
+    folder = first_run(run)
+    if not folder.cfg.own_tables:
+        raise ConfigError(
+            f"{run} is a run of {folder.cfg.dataset}; say which of its rows, not tables"
+        )
+    check_models(folder)
+    now = replace(folder.cfg, tables=tables)
+    check_tables_here(now)
+    others = folder.cfg.parties - 1
+    with TemporaryDirectory() as temporary, party_logs(folder, others), voices(others):
+        cfgs = [
+            replace(prediction_of(now, place, folder.path), alignment=temporary)
+            for place in range(now.parties)
+        ]
+        check_out(out, [own.described(cfg, place).file for place, cfg in enumerate(cfgs)])
+        common = align_here(cfgs[0], Path(temporary), observer)
+        active = predicting_active(cfgs[0])
+        passive = [predicting_passive(cfg, index) for index, cfg in enumerate(cfgs[1:])]
+        for party in passive:
+            party.privacy.afford()
+        said = asked(active, active.rows["test"], lambda active: run_local(active, passive))
+        write(out, active, own.ids_of(cfgs[0]), said)
+        write_missing(out, own.table_of(cfgs[0], 0).ids, common)
+    return Prediction(len(common.rows), _epsilon(active), len(common.missing))
+
+
+def _inputs(cfg: RunConfig) -> list[Path]:
+    """Return the files of all parties' own tables."""
+    return [own.described(cfg, k).file for k in range(cfg.parties)] if cfg.own_tables else []
+
+
+def _epsilon(active: ActiveParty) -> float | None:
+    return active.budget.worst(active.uploaded) if active.budget else None
+
+
+def _ids(cfg: RunConfig, numbers: Array) -> Any:  # noqa: ANN401
+    """Return the ids of some rows: the active party's table's, or the rows' numbers."""
+    if not cfg.own_tables:
+        return numbers
+    return own.ids_of(cfg).take(numbers)

@@ -1,0 +1,139 @@
+"""What a prediction asks, and what comes of it.
+
+Keys, where the method blinds, and then what an evaluation asks, in messages of `eval-batch-size`
+rows. Nothing is trained, and no checkpoint is written.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from torch import Tensor
+
+from vfl_flower.alignment.psi import Common
+from vfl_flower.common.codec import Array
+from vfl_flower.common.errors import TrainingError
+from vfl_flower.common.names import party_name
+from vfl_flower.config.choices import REGRESSION
+from vfl_flower.data.tables.prediction_file import check_path, write_columns, write_predictions
+from vfl_flower.parties.active import ActiveParty
+from vfl_flower.privacy.secure_aggregation import agree_keys
+from vfl_flower.protocol.exchange import Protocol
+from vfl_flower.training.evaluation import infer
+
+Carry = Callable[[ActiveParty], object]
+
+
+def asked(active: ActiveParty, rows: Array, carry: Carry) -> Tensor:
+    """Ask the parties what the active party's model says of some rows.
+
+    Parameters
+    ----------
+    active : ActiveParty
+        With its model, not yet started.
+    rows : ndarray of int32
+        (N,).
+    carry : callable
+        Runs a protocol to its end over some carrier.
+
+    Returns
+    -------
+    Tensor
+        (N, C), or (N, 1) of a regression.
+
+    Raises
+    ------
+    TrainingError
+        If a number is not finite.
+    PartyError
+        If a party fails.
+    """
+    outputs: list[Tensor] = []
+    active.task = lambda: protocol(active, rows, outputs)
+    try:
+        carry(active)
+    finally:
+        active.close()
+    (said,) = outputs
+    if not said.isfinite().all():
+        raise TrainingError("predictions are not finite, and nothing is written; train anew")
+    return said
+
+
+def protocol(active: ActiveParty, rows: Array, outputs: list[Tensor]) -> Protocol:
+    """Infer some rows, (N,), and append what the active party's model says of them, (N, C)."""
+    yield from agree_keys(active.cfg)
+    inferred = yield from infer(active, rows)
+    outputs.append(inferred[0])
+
+
+def write(path: Path, active: ActiveParty, ids: Any, said: Tensor) -> None:  # noqa: ANN401
+    """Write what is predicted for some rows; see `tables.write_predictions`, and `check_out`.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    active : ActiveParty
+        Knows what the labels are called.
+    ids : ndarray, or array of pyarrow
+        (N,).
+    said : Tensor
+        (N, C), or (N, 1) of a regression.
+    """
+    target = active.target
+    if target.task == REGRESSION:
+        numbers = target.restored(said[:, 0].double().cpu().numpy())
+        write_predictions(path, pa.array(ids), numbers)
+        return
+    shares = said.softmax(1).cpu().numpy()
+    classes = np.array(target.classes, object)[said.argmax(1).cpu().numpy()]
+    write_predictions(path, pa.array(ids), classes, shares, target.classes)
+
+
+def write_missing(path: Path, ids: Any, common: Common) -> None:  # noqa: ANN401
+    """Write which rows could not be predicted, and who lacks them.
+
+    Parameters
+    ----------
+    path : Path
+        Of the file with the predictions; see `missing_of`.
+    ids : array of pyarrow
+        Of the active party's whole table.
+    common : Common
+        What its alignment came to.
+    """
+    names = np.array([party_name(k) for k in range(common.lacks.shape[1])])
+    kinds, kind = np.unique(common.lacks, axis=0, return_inverse=True)
+    lacking = np.array([" ".join(names[each]) for each in kinds], object)[kind]
+    columns = {
+        "id": ids.take(pa.array(common.missing)),
+        "missing at": pa.array(lacking, pa.string()),
+    }
+    write_columns(missing_of(path), columns)
+
+
+def missing_of(path: Path) -> Path:
+    """Return the file with the rows that could not be predicted: beside the predictions."""
+    return path.with_name(f"{path.stem}.missing{path.suffix}")
+
+
+def check_out(path: Path, inputs: Sequence[Path]) -> None:
+    """Refuse a file for predictions, or the other one beside it, before any work is done for it.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    inputs : sequence of Path
+        The tables that the predictions come from, as far as they are in reach.
+
+    Raises
+    ------
+    DataError
+        If one of them cannot be written there, or must not be.
+    """
+    for each in (path, missing_of(path)):
+        check_path(each, inputs)

@@ -1,0 +1,90 @@
+"""Result of a finished run."""
+
+import os
+import platform
+from typing import Any
+
+import numpy as np
+import torch
+
+from vfl_flower.common.versions import versions
+from vfl_flower.config.choices import REGRESSION
+from vfl_flower.learning.device import described
+from vfl_flower.learning.metrics import guess
+from vfl_flower.parties.active import ActiveParty
+from vfl_flower.privacy.guarantees import protections
+from vfl_flower.privacy.label_dp.supervision import label_report
+from vfl_flower.protocol.ledger import DOWN, UP
+from vfl_flower.training.stopping import end_of
+
+
+def result_of(active: ActiveParty, carrier: str) -> dict[str, Any]:
+    """Gather what a finished protocol came to; the bounds are added when they are trained."""
+    cfg, ledger, progress = active.cfg, active.ledger, active.progress
+    protected, unprotected = protections(cfg, active.target.task == REGRESSION)
+    counting = progress.counting(cfg.keep)
+    client_privacy = active.budget and active.budget.report(active.uploaded)
+    return {
+        "method": cfg.method,
+        "dataset": cfg.dataset,
+        "task": active.target.task,
+        "carrier": carrier,
+        "seed": cfg.seed,
+        "epochs": cfg.epochs,
+        "stages": [stage.as_dict() for stage in progress.stages],
+        "steps": progress.step,
+        "counting_step": counting.step if counting else 0,
+        "ended_by": end_of(active),
+        "parties": cfg.parties,
+        "loss": active.loss_name,
+        "models": [cfg.model_of(place) for place in range(cfg.parties)],
+        "optimizers": [cfg.optimizer_of(place) for place in range(cfg.parties)],
+        "learning_rates": [cfg.rate_of(place) for place in range(cfg.parties)],
+        "test_accuracy": progress.test["accuracy"],
+        "metrics": progress.metrics,
+        "majority_share": guess(active.y[torch.from_numpy(active.rows["test"])]),
+        "classes": list(active.target.classes),
+        "validation_accuracy": counting.validation_accuracy if counting else {},
+        "bounds": None,
+        "exchanges": ledger.exchanges["training"],
+        "bytes_up": ledger.total(UP),
+        "bytes_down": ledger.total(DOWN),
+        "bytes_by_phase": ledger.by_phase(),
+        "bytes_by_party": ledger.by_party(),
+        "evaluation": _apart(active, "evaluation"),
+        "upkeep": _apart(active, "upkeep"),
+        "uploads_per_party": dict(ledger.uploads),
+        "seconds": progress.elapsed(),
+        "exchange_ms": _milliseconds(active),
+        "protections": protected,
+        "unprotected": unprotected,
+        "figures": active.figures(),
+        "epsilon": client_privacy and client_privacy["epsilon"],
+        "label_privacy": label_report(cfg),
+        "client_privacy": client_privacy,
+        "device": described(active.x.device),
+        "threads": cfg.threads,
+        "environment": {
+            **versions(),
+            "platform": platform.platform(),
+            "cores": os.cpu_count(),
+        },
+    }
+
+
+def _milliseconds(active: ActiveParty) -> dict[str, float]:
+    """Return how long the exchanges of this sitting took, work at the parties included."""
+    times = 1e3 * np.array(active.latencies or [0.0])
+    return {"median": float(np.median(times)), "p99": float(np.quantile(times, 0.99))}
+
+
+def _apart(active: ActiveParty, purpose: str) -> dict[str, Any]:
+    """Return the books of what was not training."""
+    ledger = active.ledger
+    return {
+        "exchanges": ledger.exchanges[purpose],
+        "bytes_up": ledger.total(UP, purpose),
+        "bytes_down": ledger.total(DOWN, purpose),
+        "bytes_by_phase": ledger.by_phase(purpose),
+        "bytes_by_party": ledger.by_party(purpose),
+    }

@@ -1,0 +1,226 @@
+"""Runs with all parties on this machine: a new one, one with several seeds, or the rest of one."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from vfl_flower.common.errors import ConfigError
+from vfl_flower.common.signals import stopped_by
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.config.validation.rules import check_tables_here
+from vfl_flower.data.party_data import columns_of
+from vfl_flower.parties.active import ActiveParty
+from vfl_flower.parties.passive import PassiveParty
+from vfl_flower.reporting.console.lines import complain, say, voices
+from vfl_flower.reporting.console.progress import watcher
+from vfl_flower.reporting.console.seed_table import print_summary
+from vfl_flower.reporting.console.tables import print_result
+from vfl_flower.runs.party_logs import party_logs
+from vfl_flower.runs.results import write_result
+from vfl_flower.runs.run_folder import RunFolder
+from vfl_flower.runs.seed_summary import summary_of
+from vfl_flower.runs.seeds import begin_seeds, seeds_in
+from vfl_flower.transport.local import run_local
+from vfl_flower.workflows.build_parties import build_active, build_passive
+from vfl_flower.workflows.run import conduct
+
+
+def start(cfg: RunConfig) -> dict[str, Any]:
+    """Run one configuration in a new folder, which is made only when all parties are built."""
+    return simulate(RunFolder(_out(cfg), cfg))
+
+
+def align(cfg: RunConfig) -> dict[str, Any]:
+    """Align the parties' own tables in a new folder, for runs to come.
+
+    Returns
+    -------
+    dict
+        Which folder it is, and how many rows are common to all parties.
+
+    Raises
+    ------
+    ConfigError
+        If the configuration names an alignment that is there.
+    """
+    folder = RunFolder(_out(cfg), cfg)
+    if not folder.aligns:
+        raise ConfigError("alignment names one that is there; leave it empty to align anew")
+    with _prepared(folder):
+        rows = _align(folder)
+    folder.end()
+    say(f"{rows} rows are common to all parties; aligned in {folder.path}")
+    return {"alignment": str(folder.path), "rows": rows}
+
+
+def resumed(path: Path, changes: dict[str, object]) -> dict[str, Any]:
+    """Go on with an earlier run, or with several seeds; show what is complete.
+
+    Parameters
+    ----------
+    path : Path
+        The run's folder.
+    changes : dict of str to object
+        See `RunFolder.reopen`.
+    """
+    if folders := seeds_in(path, changes):
+        return _all_of(folders, path)
+    return _rest_of(RunFolder.reopen(path, changes))
+
+
+def repeat(cfg: RunConfig, seeds: int) -> dict[str, Any]:
+    """Run one configuration with several seeds, a folder each, and sum up.
+
+    Raises
+    ------
+    ConfigError
+        If they are not several.
+    """
+    if seeds < 2:
+        raise ConfigError(f"--seeds must be at least 2, not {seeds}")
+    folder = RunFolder(_out(cfg), cfg)
+    with _prepared(folder):
+        _build(folder.cfg, folder.path)  # whatever is wrong shows before more is written
+        folder.take()
+        begin_seeds(folder.path, cfg, list(range(cfg.seed, cfg.seed + seeds)))
+    folder.end()
+    return _all_of(seeds_in(folder.path, {}), folder.path)
+
+
+def predict(run: Path, out: Path, tables: str | None, rows: str | None) -> dict[str, Any]:
+    """Predict rows with the model that a run left, and say what came of it.
+
+    Parameters
+    ----------
+    run, out
+        As for `predict.here.predict_rows`.
+    tables : str or None
+        Of new rows; see `predict.here.predict_tables`.
+    rows : str or None
+        Of the run's own; the test rows if neither is given.
+
+    Raises
+    ------
+    ConfigError
+        If both are given.
+    """
+    from vfl_flower.workflows.predict_locally import (  # pyarrow is slow to import
+        predict_rows,
+        predict_tables,
+    )
+    from vfl_flower.workflows.prediction import missing_of
+
+    if tables is not None and rows is not None:
+        raise ConfigError("--rows says which of the run's own rows, and --tables names new ones")
+    if tables is not None:
+        made = predict_tables(run, tables, out, watcher("alignment"))
+    else:
+        made = predict_rows(run, rows or "test", out)
+    say(f"{made.rows:,} rows predicted, in {out}")
+    if made.missing:
+        say(f"{made.missing:,} rows are not at all parties, and listed in {missing_of(out)}")
+    if made.epsilon is not None:
+        say(f"client-level epsilon is now {made.epsilon:.4g}")
+    return {"predictions": str(out), **made._asdict()}
+
+
+def _out(cfg: RunConfig) -> Path:
+    """Return the folder that a run is to have."""
+    stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
+    return Path(cfg.out or f"runs/{cfg.method}-{cfg.dataset}-{stamp}")
+
+
+def _all_of(folders: list[RunFolder], out: Path) -> dict[str, Any]:
+    """Finish the runs of several seeds, and sum up."""
+    results = []
+    for folder in folders:
+        results.append(_rest_of(folder))
+        columns_of.cache_clear()  # the next seed scales them anew
+    summary = summary_of(results)
+    write_result(out, summary)
+    print_summary(summary)
+    say(f"saved in {out}")
+    return summary
+
+
+def _rest_of(folder: RunFolder) -> dict[str, Any]:
+    """Finish one run that has begun, or show its result if it is complete."""
+    result = folder.result()
+    if result is None:
+        return simulate(folder)
+    print_result(result, folder.cfg)
+    say(f"{folder.path} was complete already")
+    return result
+
+
+@contextmanager
+def _prepared(folder: RunFolder) -> Iterator[None]:
+    """Align what a new run has to; if it does not get to begin after all, leave nothing behind."""
+    try:
+        if folder.cfg.task == "train" and folder.is_to_align:
+            _align(folder)
+        yield
+    except BaseException:
+        folder.give_up()
+        raise
+
+
+def _align(folder: RunFolder) -> int:
+    """Align the parties' own tables, and return how many rows they have in common."""
+    from vfl_flower.workflows.align import align_here  # pyarrow is slow to import
+
+    cfg = folder.cfg
+    check_tables_here(cfg)
+    folder.take()
+    with party_logs(folder, cfg.parties - 1), voices(cfg.parties - 1):
+        return len(align_here(cfg, folder.path, watcher("alignment")).rows)
+
+
+def _build(cfg: RunConfig, out: Path) -> tuple[ActiveParty, list[PassiveParty]]:
+    check_tables_here(cfg)
+    passive = [build_passive(cfg, index, out) for index in range(cfg.parties - 1)]
+    return build_active(cfg, out), passive
+
+
+def simulate(folder: RunFolder) -> dict[str, Any]:
+    """Train on the local carrier, show the result and return it."""
+    cfg = folder.cfg
+    if cfg.carrier not in ("auto", "local"):
+        raise ConfigError(f"carrier is {cfg.carrier}, which needs flwr run; use auto or local here")
+    with _prepared(folder):
+        active, passive = _build(cfg, folder.path)
+        return _simulated(folder, active, passive)
+
+
+def _simulated(
+    folder: RunFolder, active: ActiveParty, passive: list[PassiveParty]
+) -> dict[str, Any]:
+    """Train with parties that are built."""
+    cfg = folder.cfg
+
+    def carry(active: ActiveParty) -> None:
+        with _graceful(active), party_logs(folder, len(passive)), voices(len(passive)):
+            run_local(active, passive)
+
+    title = f"{cfg.method} on {cfg.dataset}, seed {cfg.seed}"
+    result = conduct(active, "local", carry, folder, watcher(title))
+    print_result(result, cfg)
+    say(f"saved in {folder.path}")
+    return result
+
+
+@contextmanager
+def _graceful(active: ActiveParty) -> Iterator[None]:
+    """Let the first Ctrl-C end the run after the step in hand, and the second one at once."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        complain("stopping", "after the step in hand; once more stops at once")
+        active.request_stop()
+        signal.signal(number, signal.default_int_handler)
+
+    with stopped_by(stop):
+        yield
