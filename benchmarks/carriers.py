@@ -44,12 +44,12 @@ from vfl_flower.protocol.components import phase
 from vfl_flower.protocol.exchange import Protocol, ask
 from vfl_flower.transport.local import run_local
 from vfl_flower.transport.protocol_server import ProtocolServer
-from vfl_flower.transport.stream.client import Guest
+from vfl_flower.transport.stream.client import StreamClient
 from vfl_flower.transport.stream.invitation import Invitation
 from vfl_flower.transport.stream.proxy import StreamProxy
-from vfl_flower.transport.stream.server import OPTIONS, Hub
+from vfl_flower.transport.stream.server import OPTIONS, StreamServer
 from vfl_flower.transport.stream.session import Session
-from vfl_flower.workflows.build_learner import build_member
+from vfl_flower.workflows.build_learner import build_learner
 
 PARTIES, TIMES, WARM_UP = 4, 1000, 50
 KNOBS = 'parties=5 models="mlp" validation=0.05 batch-size=683 eval-batch-size=10000'
@@ -81,14 +81,14 @@ class Caller(ActiveParty):
 def caller(x: Array, times: int) -> Caller:
     """Make the active party."""
     columns = columns_of(CFG, 0)
-    made = Caller(build_member(CFG, 0, columns), labels_of(CFG), rows_of(CFG, len(columns)))
+    made = Caller(build_learner(CFG, 0, columns), labels_of(CFG), rows_of(CFG, len(columns)))
     made.sent, made.times = x, times
     return made
 
 
 def echo(k: int) -> Echo:
     """Make a passive party."""
-    return Echo(build_member(CFG, k + 1, columns_of(CFG, k + 1)))
+    return Echo(build_learner(CFG, k + 1, columns_of(CFG, k + 1)))
 
 
 def local(x: Array, times: int) -> list[float]:
@@ -100,7 +100,7 @@ def local(x: Array, times: int) -> list[float]:
 
 def visit(k: int, invitation: Invitation) -> None:
     """Be a passive party in a process of its own."""
-    Guest(invitation, echo(k).to_client()).serve()
+    StreamClient(invitation, echo(k).to_client()).serve()
 
 
 def join(manager: SimpleClientManager, session: Session) -> None:
@@ -111,7 +111,7 @@ def join(manager: SimpleClientManager, session: Session) -> None:
 def stream(x: Array, times: int) -> list[float]:
     """Return seconds an exchange on the stream."""
     manager = SimpleClientManager()
-    hub = Hub(
+    hub = StreamServer(
         "127.0.0.1:0",
         "",
         1,
@@ -278,9 +278,17 @@ def simulation(folder: Path) -> Iterator[Callable[[str], None]]:
         stderr=subprocess.DEVNULL,
     )
 
-    def flwr(knobs: str) -> None:
+    def flwr(config: str) -> None:
         federation = f"num-supernodes={PARTIES} client-resources-num-cpus=1 init-args-num-cpus=4"
-        command = ["run", ".", "--stream", "--federation-config", federation, "--run-config", knobs]
+        command = [
+            "run",
+            ".",
+            "--stream",
+            "--federation-config",
+            federation,
+            "--run-config",
+            config,
+        ]
         subprocess.run([str(programs / "flwr"), *command], cwd=ROOT, env=env, check=True)  # noqa: S603
 
     try:

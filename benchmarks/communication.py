@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 from vfl_flower.common.errors import Interrupted
-from vfl_flower.common.names import member_name
+from vfl_flower.common.names import party_name
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.protocol.ledger import DOWN, UP
@@ -152,17 +152,17 @@ def main() -> None:
     table = Table(title=f"to {given.target:.0%} of {given.dataset}'s validation rows")
     for column in ("method", "steps", "reached", "exchanges", "MiB", "Mibit", "peak MiB by party"):
         table.add_column(column, justify="left" if column == "method" else "right")
-    for name, knobs in CONTENDERS.items():
+    for name, options in CONTENDERS.items():
         if name not in given.only.split(","):
             continue
         common = ("data_dir", "dataset", "models", "eval_every")
         shared = {key.replace("_", "-"): getattr(given, key) for key in common}
-        cfg = RunConfig.from_mapping({"bounds": "off", "device": "cpu"} | shared | knobs)
+        cfg = RunConfig.from_mapping({"bounds": "off", "device": "cpu"} | shared | options)
         measured = measure(cfg, given.target)
         steps, accuracy = measured["reached"] or ("never", float("nan"))
         sent = measured["bytes"] / MIB
         peaks = "  ".join(
-            f"{member_name(place)} {peak / MIB:.0f}" for place, peak in enumerate(measured["peaks"])
+            f"{party_name(rank)} {peak / MIB:.0f}" for rank, peak in enumerate(measured["peaks"])
         )
         table.add_row(
             *(name, str(steps), f"{accuracy:.2%}", str(measured["exchanges"])),

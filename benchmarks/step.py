@@ -37,12 +37,12 @@ from vfl_flower.data.splits import rows_of
 from vfl_flower.learning.batching import batches
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.passive import PassiveParty
-from vfl_flower.privacy.secure_aggregation import Blinder
+from vfl_flower.privacy.secure_aggregation import Masker
 from vfl_flower.protocol.components import phase
 from vfl_flower.protocol.exchange import Protocol, ask
 from vfl_flower.protocol.observer import Evaluation, Observer
 from vfl_flower.transport.local import run_local
-from vfl_flower.workflows.build_learner import build_member
+from vfl_flower.workflows.build_learner import build_learner
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
 WARM_UP = 20  # pairs
@@ -88,16 +88,16 @@ class Pairs(Observer):
 
 @contextmanager
 def blinding_timed(spent: list[float]) -> Iterator[None]:
-    """Append how long every call of `Blinder.blind` takes."""
-    plain = Blinder.blind
+    """Append how long every call of `Masker.blind` takes."""
+    plain = Masker.blind
 
-    def timed(self: Blinder, x: Tensor) -> Array:
+    def timed(self: Masker, x: Tensor) -> Array:
         started = time.perf_counter()
         words = plain(self, x)
         spent.append(time.perf_counter() - started)
         return words
 
-    with patch.object(Blinder, "blind", timed):
+    with patch.object(Masker, "blind", timed):
         yield
 
 
@@ -166,8 +166,8 @@ def latency() -> list[float]:
     """Return seconds per exchange of (16,) float32 with three parties."""
     cfg = RunConfig(models="mlp", device="cpu")
     x = columns_of(cfg, 0)
-    caller = Caller(build_member(cfg, 0, x), labels_of(cfg), rows_of(cfg, len(x)))
-    run_local(caller, [Echo(build_member(cfg, place, x)) for place in (1, 2, 3)])
+    caller = Caller(build_learner(cfg, 0, x), labels_of(cfg), rows_of(cfg, len(x)))
+    run_local(caller, [Echo(build_learner(cfg, rank, x)) for rank in (1, 2, 3)])
     return caller.times[200:]
 
 

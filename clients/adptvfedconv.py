@@ -13,14 +13,14 @@ from torch import Tensor
 from vfl_flower.algorithms.augmentation import augmented, maps_of
 from vfl_flower.algorithms.compression import compression_of
 from vfl_flower.common.errors import ProtocolError, TrainingError
-from vfl_flower.common.names import member_name
+from vfl_flower.common.names import party_name
 from vfl_flower.data.splits import rows_of
 from vfl_flower.data.tiling import tile_fact
 from vfl_flower.learning.batching import batches
 from vfl_flower.learning.networks.cut_network import halves
-from vfl_flower.learning.optimizer import Descent
+from vfl_flower.learning.optimizer import ScheduledOptimizer
 from vfl_flower.learning.schedule import steps_per_epoch
-from vfl_flower.parties.party import Member
+from vfl_flower.parties.party import Party
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.protocol.components import Answer, phase
 
@@ -31,14 +31,14 @@ class AdptVFedConvClient(PassiveParty):
     mirrors = True
     remembers = (*PassiveParty.remembers, "rows", "errors", "ended")
 
-    def __init__(self, member: Member) -> None:
+    def __init__(self, member: Party) -> None:
         super().__init__(member)
         cfg = self.cfg
         self.extractor, self.decoder = halves(self.net)  # W_e^k, W_g^k
         slow = cfg.extractor_rate if cfg.model_transfer else cfg.decoder_rate
         rates = {self.extractor: slow, self.decoder: cfg.decoder_rate}
         steps = cfg.local_epochs * steps_per_epoch(cfg, len(rows_of(cfg, len(self.x))["train"]))
-        self.descent = Descent(rates, cfg.optimizer_of(self.place), cfg.schedule, steps)
+        self.optimizer = ScheduledOptimizer(rates, cfg.optimizer_of(self.rank), cfg.schedule, steps)
         self.compression = compression_of(
             cfg.compressed, maps_of(self, 0, torch.tensor([0])).numel()
         )
@@ -106,14 +106,14 @@ class AdptVFedConvClient(PassiveParty):
     def learn(self, epoch: int, rows: Tensor) -> None:
         """Go down Eq. 3 on one batch."""
         x_k = augmented(self.cfg, epoch, len(self.x), rows, self.columns(rows))
-        self.descent.down(F.mse_loss(self.reconstruct(x_k), x_k))
+        self.optimizer.down(F.mse_loss(self.reconstruct(x_k), x_k))
 
     def judge(self) -> None:
         """Keep the weights that reconstruct validation rows best; end when they get no better."""
         error = self.error(self.rows["validation"])
         if not math.isfinite(error):
             raise TrainingError(
-                f"{member_name(self.place)}: the error of reconstruction is not finite; lower "
+                f"{party_name(self.rank)}: the error of reconstruction is not finite; lower "
                 "decoder-rate or extractor-rate"
             )
         if error < min(self.errors, default=math.inf):

@@ -13,18 +13,18 @@ from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ProtocolError
 from vfl_flower.data.party_data import classes_of
 from vfl_flower.learning.networks.base import head
-from vfl_flower.parties.party import Member
-from vfl_flower.privacy.label_dp.supervision import Lessons
+from vfl_flower.parties.party import Party
+from vfl_flower.privacy.label_dp.training_labels import Lessons
 from vfl_flower.protocol.components import phase
 
 
 class CVFLClient(FedBCDClient):
     """Embeds its columns, compresses that, and takes Q steps on what comes back."""
 
-    def __init__(self, member: Member) -> None:
+    def __init__(self, member: Party) -> None:
         super().__init__(member)
         self.compression = compression_of(self.cfg.compressed, self.cfg.embedding_dim)
-        classes = classes_of(self.cfg, self.place)
+        classes = classes_of(self.cfg, self.rank)
         self.lessons = Lessons(self.cfg, classes)
         with self.randomness.building():  # what it starts from is overwritten, and nobody's draw
             self.top = head(
@@ -48,7 +48,7 @@ class CVFLClient(FedBCDClient):
         self.top.load_state_dict(dict(zip(weights, given, strict=False)))
         E, labels = self.everybodys(given[len(weights) :], len(y)), self.lessons.read(y)
         for E_k in self.embeddings():
-            E[self.cfg.holders - self.parties + self.place] = E_k
+            E[self.cfg.holders - self.parties + self.rank] = E_k
             R = self.top(torch.cat(E, 1))
             self.lessons.loss(R, labels).backward()
 

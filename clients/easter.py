@@ -3,28 +3,28 @@
 from torch import Tensor
 
 from vfl_flower.common.codec import Array
-from vfl_flower.parties.party import Member
+from vfl_flower.parties.party import Party
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.parties.tape import Tape
-from vfl_flower.privacy.secure_aggregation import Blinder
+from vfl_flower.privacy.secure_aggregation import Masker
 from vfl_flower.protocol.components import phase
 
 
 class EasterClient(PassiveParty):
     """Embeds its columns, predicts from everybody's, and learns from the residual."""
 
-    parts = (Blinder, Tape)
-    blinder: Blinder
+    components = (Masker, Tape)
+    masker: Masker
     tape: Tape
 
-    def __init__(self, member: Member) -> None:
+    def __init__(self, member: Party) -> None:
         super().__init__(member)
         self.tape.passes = {"embed": self.embed_rows, "predict": self.decide}
 
     @phase
     def embed(self, rows: Tensor) -> Array:  # (B,) int32 -> (B, D) uint32, blinded
         """Begin a step: [E_k]."""
-        return self.blinder.blind(self.tape.start("embed", rows))
+        return self.masker.blind(self.tape.start("embed", rows))
 
     @phase(after="embed")
     def predict(self, E: Tensor) -> Tensor:  # (B, D) -> (B, C)
@@ -34,15 +34,15 @@ class EasterClient(PassiveParty):
     @phase(after="predict")
     def update(self, g_k: Tensor) -> None:  # (B, C) ->
         """Learn from the residual, h_k through its own share of E."""
-        self.descent.zero()
+        self.optimizer.zero()
         dE = self.tape.backward("predict", g_k)
         self.tape.backward("embed", dE / self.parties)
-        self.descent.step()
+        self.optimizer.step()
 
     @phase(training=False)
     def embed_only(self, rows: Tensor) -> Array:  # (B,) int32 -> (B, D) uint32, blinded
         """Embed rows without learning from them."""
-        return self.blinder.blind(self.embed_rows(rows))
+        return self.masker.blind(self.embed_rows(rows))
 
     @phase(training=False)
     def predict_only(self, E: Tensor) -> Tensor:  # (B, D) -> (B, C)

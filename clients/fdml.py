@@ -10,8 +10,8 @@ from clients.agg_vfl import AggVFLClient
 from vfl_flower.common.errors import ProtocolError
 from vfl_flower.data.party_data import classes_of
 from vfl_flower.learning.losses import residuals
-from vfl_flower.parties.party import Member
-from vfl_flower.privacy.label_dp.supervision import Lessons
+from vfl_flower.parties.party import Party
+from vfl_flower.privacy.label_dp.training_labels import Lessons
 from vfl_flower.protocol.components import phase
 
 
@@ -20,9 +20,9 @@ class FDMLClient(AggVFLClient):
 
     remembers = (*AggVFLClient.remembers, "labels")
 
-    def __init__(self, member: Member) -> None:
+    def __init__(self, member: Party) -> None:
         super().__init__(member)
-        self.lessons = Lessons(self.cfg, classes_of(self.cfg, self.place))
+        self.lessons = Lessons(self.cfg, classes_of(self.cfg, self.rank))
         self.labels = torch.empty(0)  # (rows of all parties,), or (..., C); 0 where none was given
 
     @phase

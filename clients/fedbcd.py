@@ -24,6 +24,6 @@ class FedBCDClient(SplitNNClient):
         """Yield E_k as the weights are now, Q times, and step on the gradients after each."""
         rows, E_k = self.tape["embed"]
         for step in range(self.cfg.local_steps):
-            self.descent.zero()
+            self.optimizer.zero()
             yield self.embed_rows(rows) if step else E_k
-            self.descent.step(of=self.cfg.local_steps)
+            self.optimizer.step(of=self.cfg.local_steps)

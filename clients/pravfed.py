@@ -16,10 +16,10 @@ from vfl_flower.data.party_data import classes_of
 from vfl_flower.learning.batching import batches
 from vfl_flower.learning.losses import onehot
 from vfl_flower.learning.schedule import steps_per_epoch
-from vfl_flower.parties.party import Member
+from vfl_flower.parties.party import Party
 from vfl_flower.parties.passive import PassiveParty
-from vfl_flower.privacy.label_dp.supervision import noise_of, received
-from vfl_flower.privacy.secure_aggregation import Blinder
+from vfl_flower.privacy.label_dp.training_labels import noise_of, received
+from vfl_flower.privacy.secure_aggregation import Masker
 from vfl_flower.protocol.components import phase
 
 if TYPE_CHECKING:
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 class PraVFedClient(PassiveParty):
     """Learns by itself from noisy labels, and then embeds its columns."""
 
-    parts = (Blinder,)
-    blinder: Blinder
+    components = (Masker,)
+    masker: Masker
     remembers = (*PassiveParty.remembers, "accuracy")
     predicts_with = ("accuracy",)
 
-    def __init__(self, member: Member) -> None:
+    def __init__(self, member: Party) -> None:
         super().__init__(member)
-        self.classes = classes_of(self.cfg, self.place)
+        self.classes = classes_of(self.cfg, self.rank)
         self.noise: LabelNoise | None = noise_of(self.cfg, self.classes)
         adaptive = self.noise is not None and self.noise.adaptive  # whose prior is the softmax
         self.softmax = adaptive or self.cfg.local_output == "softmax"
@@ -47,7 +47,7 @@ class PraVFedClient(PassiveParty):
         """Train on Y' (Algorithm 1); return ACC_k."""
         cfg = self.cfg
         labels = onehot(received(noisy, self.noise), self.classes, torch.float32)
-        self.descent.steps = cfg.local_epochs * steps_per_epoch(cfg, len(rows))
+        self.optimizer.steps = cfg.local_epochs * steps_per_epoch(cfg, len(rows))
         for epoch in range(cfg.local_epochs):
             errors = [
                 self.learn(rows[batch], labels[batch])
@@ -74,7 +74,7 @@ class PraVFedClient(PassiveParty):
         weight = weights_of(self.cfg, accuracies)[self.index]
         chunks = rows.split(self.cfg.eval_batch_size)
         E_k = torch.cat([self.embed_rows(chunk) for chunk in chunks])
-        return self.blinder.blind(E_k, weight, TOTAL)
+        return self.masker.blind(E_k, weight, TOTAL)
 
     def learn(self, rows: Tensor, labels: Tensor) -> float:
         """Descend the squared error on one batch: (B,), (B, C)."""
@@ -82,7 +82,7 @@ class PraVFedClient(PassiveParty):
         f = logits.softmax(1) if self.softmax else logits
         target = labels if self.noise is None else self.noise.target(labels, logits)
         loss = F.mse_loss(f, target, reduction="sum") / (2 * len(rows))  # Eq. 4
-        self.descent.down(loss)
+        self.optimizer.down(loss)
         return loss.item()
 
     def batches(self, epoch: int, count: int) -> list[Array]:
@@ -103,4 +103,4 @@ class PraVFedClient(PassiveParty):
         error = sum(errors) / len(errors)
         if not math.isfinite(error):
             raise TrainingError(f"the error of {what} is not finite; lower the learning rate")
-        party_log(self.index).info("%s: squared error %.4f", what, error)
+        party_log(self.index + 1).info("%s: squared error %.4f", what, error)

@@ -5,7 +5,7 @@ Its network's decision net is not used.
 
 from torch import Tensor
 
-from vfl_flower.parties.party import Member
+from vfl_flower.parties.party import Party
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.parties.tape import Tape
 from vfl_flower.protocol.components import Answer, phase
@@ -14,10 +14,10 @@ from vfl_flower.protocol.components import Answer, phase
 class SplitNNClient(PassiveParty):
     """Embeds its columns, and learns from the gradient of its embedding."""
 
-    parts = (Tape,)
+    components = (Tape,)
     tape: Tape
 
-    def __init__(self, member: Member) -> None:
+    def __init__(self, member: Party) -> None:
         super().__init__(member)
         self.tape.passes = {"embed": self.embed_rows}
 
@@ -29,9 +29,9 @@ class SplitNNClient(PassiveParty):
     @phase(after="embed")
     def update(self, g_k: Tensor) -> None:  # (B, D) ->
         """Learn from dL/dE_k."""
-        self.descent.zero()
+        self.optimizer.zero()
         self.tape.backward("embed", g_k)
-        self.descent.step()
+        self.optimizer.step()
 
     @phase(training=False)
     def embed_only(self, rows: Tensor) -> Answer:  # (B,) int32 -> (B, D)

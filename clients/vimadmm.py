@@ -9,16 +9,16 @@ from clients.splitnn import SplitNNClient
 from vfl_flower.algorithms.admm_heads import descend, head_of
 from vfl_flower.common.errors import ProtocolError
 from vfl_flower.data.party_data import classes_of
-from vfl_flower.parties.party import Member
+from vfl_flower.parties.party import Party
 from vfl_flower.protocol.components import phase
 
 
 class VIMADMMClient(SplitNNClient):
     """Embeds its columns, and takes tau steps on its own part of the augmented Lagrangian."""
 
-    def __init__(self, member: Member) -> None:
+    def __init__(self, member: Party) -> None:
         super().__init__(member)
-        classes = classes_of(self.cfg, self.place)
+        classes = classes_of(self.cfg, self.rank)
         with self.randomness.building():  # what it starts from is overwritten, and nobody's draw
             head = head_of(self.cfg.embedding_dim, classes, self.cfg.top_layers or 1)
         self.head = head.requires_grad_(False).eval()

@@ -4,21 +4,21 @@ from torch import Tensor
 
 from vfl_flower.algorithms.admm_heads import check_head, descend_in_turns
 from vfl_flower.common.codec import Array
-from vfl_flower.parties.party import Member
+from vfl_flower.parties.party import Party
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.parties.tape import Tape
-from vfl_flower.privacy.secure_aggregation import Blinder
+from vfl_flower.privacy.secure_aggregation import Masker
 from vfl_flower.protocol.components import phase
 
 
 class VIMADMMJClient(PassiveParty):
     """Predicts from its own columns, and takes tau steps on its own part of the Lagrangian."""
 
-    parts = (Blinder, Tape)
-    blinder: Blinder
+    components = (Masker, Tape)
+    masker: Masker
     tape: Tape
 
-    def __init__(self, member: Member) -> None:
+    def __init__(self, member: Party) -> None:
         super().__init__(member)
         self.tape.passes = {"embed": self.embed_rows, "decide": self.decide}
         check_head(self)
@@ -27,7 +27,7 @@ class VIMADMMJClient(PassiveParty):
     def predict(self, rows: Tensor) -> Array:  # (B,) int32 -> (B, C) uint32, blinded
         """Begin a round: o_k."""
         H_k = self.tape.start("embed", rows)
-        return self.blinder.blind(self.privacy.upload(self.tape.run("decide", H_k)))
+        return self.masker.blind(self.privacy.upload(self.tape.run("decide", H_k)))
 
     @phase(after="predict")
     def update(self, v: Tensor) -> None:  # (B, C) ->
@@ -38,4 +38,4 @@ class VIMADMMJClient(PassiveParty):
     @phase(training=False)
     def predict_only(self, rows: Tensor) -> Array:  # (B,) int32 -> (B, C) uint32, blinded
         """Predict without learning."""
-        return self.blinder.blind(self.privacy.upload(self.decide(self.embed_rows(rows))))
+        return self.masker.blind(self.privacy.upload(self.decide(self.embed_rows(rows))))

@@ -185,9 +185,9 @@ class Deployment:
         )
         return done.stdout
 
-    def run(self, knobs: str) -> bool:
+    def run(self, options: str) -> bool:
         """Run the app, its log on this terminal; tell whether all runs so far completed."""
-        listen = f'parties={self.nodes + 1} stream-listen="127.0.0.1:0" {knobs}'
+        listen = f'parties={self.nodes + 1} stream-listen="127.0.0.1:0" {options}'
         command = ["run", ".", CONNECTION, "--stream", "--run-config", listen]
         program = str(Path(sys.executable).parent / "flwr")
         done = subprocess.run([program, *command], cwd=self.app, env=self.env, check=False)  # noqa: S603
@@ -239,8 +239,8 @@ def local(nodes: int, node: Sequence[str], run_config: Sequence[str], keep: Path
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
         with stopped_by(_stop), Deployment(folder, nodes, own=node) as deployment:
-            for knobs in run_config:
-                if not deployment.run(knobs):
+            for options in run_config:
+                if not deployment.run(options):
                     raise RunError("the run did not complete; its log is above")
     finally:
         if not keep:

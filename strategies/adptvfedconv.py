@@ -64,10 +64,10 @@ from vfl_flower.common.names import party_name
 from vfl_flower.data.tiling import Tiling, tile_fact
 from vfl_flower.learning.batching import batches
 from vfl_flower.learning.networks.cut_network import cut_network, halves
-from vfl_flower.learning.optimizer import Descent
+from vfl_flower.learning.optimizer import ScheduledOptimizer
 from vfl_flower.learning.schedule import steps_per_epoch
 from vfl_flower.parties.active import ActiveParty
-from vfl_flower.parties.party import Member
+from vfl_flower.parties.party import Party
 from vfl_flower.protocol.exchange import Protocol, Purpose, Replies, ask, tell
 from vfl_flower.training.checkpointing import checkpoint
 from vfl_flower.training.loop import stage, train
@@ -88,7 +88,7 @@ class AdptVFedConv(ActiveParty):
     top = "tiled"
     remembers = (*ActiveParty.remembers, "W_clst", "pretraining", "maps")
 
-    def __init__(self, member: Member, y: Tensor, rows: dict[str, Array]) -> None:
+    def __init__(self, member: Party, y: Tensor, rows: dict[str, Array]) -> None:
         super().__init__(member, y, rows)
         cfg = self.cfg
         with self.randomness.building():
@@ -98,7 +98,7 @@ class AdptVFedConv(ActiveParty):
         self.randomness.attach(self.W_clst)
         rates = {self.W_e: cfg.rate_of(0), self.W_clst: cfg.rate_of(0)}
         steps = cfg.pretrain_epochs * steps_per_epoch(cfg, len(rows["train"]))
-        self.pretraining = Descent(rates, cfg.optimizer_of(0), cfg.schedule, steps)
+        self.pretraining = ScheduledOptimizer(rates, cfg.optimizer_of(0), cfg.schedule, steps)
         self.tiling = Tiling.of(cfg)
         self.map_shape = maps_of(self, 0, torch.tensor([0])).shape[1:]
         self.compression = compression_of(cfg.compressed, self.map_shape.numel())
@@ -144,7 +144,7 @@ class AdptVFedConv(ActiveParty):
         """Go down Eq. 1 on one batch."""
         rows = torch.from_numpy(batch)
         x_0 = augmented(self.cfg, epoch, len(self.x), rows, self.columns(rows))
-        L = self.loss(self.classify(self.embedding(x_0)), self.supervision.of(rows))
+        L = self.loss(self.classify(self.embedding(x_0)), self.training_labels.of(rows))
         self.pretraining.down(L)
         return L.item()
 
@@ -168,7 +168,7 @@ class AdptVFedConv(ActiveParty):
         answers = torch.stack(replies.tensors)  # (K, 2): the error, and whether the party has ended
         if answers.shape[1:] != (2,):
             raise ProtocolError(f"fine-tuning was answered with {tuple(answers.shape[1:])} numbers")
-        figures = {party_name(k): error for k, error in enumerate(answers[:, 0].tolist())}
+        figures = {party_name(k + 1): error for k, error in enumerate(answers[:, 0].tolist())}
         for name, error in figures.items():
             if not 0 <= error < math.inf:
                 raise ProtocolError(f"{name} says that its error of reconstruction is {error}")
@@ -205,7 +205,7 @@ class AdptVFedConv(ActiveParty):
         for k, each in enumerate(maps):
             if not each.isfinite().all():
                 raise TrainingError(
-                    f"{party_name(k)} sent feature maps that are not finite; lower its "
+                    f"{party_name(k + 1)} sent feature maps that are not finite; lower its "
                     "extractor-rate, or use compression = none if that is float16"
                 )
         return [replies.own, *(each.unflatten(1, self.map_shape) for each in maps)]
@@ -221,7 +221,7 @@ class AdptVFedConv(ActiveParty):
         """Go down Eq. 5 on one batch."""
         views = chosen(self.cfg, self.epoch, len(self.x))
         L = self.loss(self.decide(self.maps.take(views[rows], rows)), self.y[rows])
-        self.descent.down(L)
+        self.optimizer.down(L)
         return L.item()
 
     def infer(self, rows: Array) -> Protocol:

@@ -59,9 +59,9 @@ class AggVFL(ActiveParty):
 
     def learn(self, R_0: Tensor, g: Tensor) -> None:
         """Learn from the residual."""
-        self.descent.zero()
+        self.optimizer.zero()
         R_0.backward(g)
-        self.descent.step()
+        self.optimizer.step()
 
     def infer(self, rows: Array) -> Protocol:
         """Return the one prediction for some rows."""

@@ -45,7 +45,7 @@ from strategies.fedbcd import FedBCD
 from vfl_flower.algorithms.compression import Mean, compression_of
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ConfigError, ProtocolError
-from vfl_flower.parties.party import Member
+from vfl_flower.parties.party import Party
 from vfl_flower.protocol.exchange import Protocol, Replies, Value, ask, tell, tell_each
 
 
@@ -54,7 +54,7 @@ class CVFL(FedBCD):
 
     remembers = (*FedBCD.remembers, "error")
 
-    def __init__(self, member: Member, y: Tensor, rows: dict[str, Array]) -> None:
+    def __init__(self, member: Party, y: Tensor, rows: dict[str, Array]) -> None:
         super().__init__(member, y, rows)
         self.compression = compression_of(self.cfg.compressed, self.cfg.embedding_dim)
         self.error = Mean()
@@ -74,7 +74,7 @@ class CVFL(FedBCD):
             if self.cfg.holders == self.parties:
                 messages = [self.compression.compress(replies.own.detach()), *messages]
             arrays = [array for message in messages for array in message]
-            labels = self.supervision.published(torch.from_numpy(rows))
+            labels = self.training_labels.published(torch.from_numpy(rows))
             given: list[Value] = [labels, *self.top_weights(), *arrays]
             yield tell("descend", *given, own=lambda: self.descend(rows, y, E, g[0]))
         else:

@@ -58,7 +58,7 @@ class Easter(ActiveParty):
         R = yield ask("predict", E, own=lambda: self.decide(E))
         L = self.loss(R.own, y)
         g, losses = residuals(self.loss, R.tensors, y)
-        yield tell_each("update", g, own=lambda: self.descent.down(L))
+        yield tell_each("update", g, own=lambda: self.optimizer.down(L))
         return [L.item(), *losses]
 
     def infer(self, rows: Array) -> Protocol:

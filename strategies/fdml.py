@@ -50,7 +50,7 @@ class FDML(AggVFL):
         yield from agree_keys(self.cfg)
         if not self.progress.step:  # after that, checkpoints have them
             rows = self.rows["train"]
-            yield tell("hold", rows, self.supervision.published(torch.from_numpy(rows)))
+            yield tell("hold", rows, self.training_labels.published(torch.from_numpy(rows)))
         yield from train(self)
 
     def step(self, rows: Array, y: Tensor) -> Protocol:

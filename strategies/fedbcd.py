@@ -53,8 +53,8 @@ class FedBCD(SplitNN):
         """Take the Q steps of p and h_0, the first of them with the gradients that are there."""
         Q = self.cfg.local_steps
         E[0].backward(g_0)
-        self.descent.step(of=Q)
+        self.optimizer.step(of=Q)
         for _ in range(Q - 1):
-            self.descent.zero()
+            self.optimizer.zero()
             self.loss(self.predict([self.embed_rows(rows), *E[1:]]), y).backward()
-            self.descent.step(of=Q)
+            self.optimizer.step(of=Q)

@@ -48,7 +48,7 @@ class Local(ActiveParty):
     def learn(self, rows: Array, y: Tensor) -> float:
         """Go down the loss of one batch."""
         L = self.loss(self.predict(rows), y)
-        self.descent.down(L)
+        self.optimizer.down(L)
         return L.item()
 
     def infer(self, rows: Array) -> Protocol:

@@ -46,7 +46,7 @@ from vfl_flower.algorithms.integer_weights import MOST_PARTIES, TOTAL, weights_o
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.common.names import party_name
-from vfl_flower.parties.party import Member
+from vfl_flower.parties.party import Party
 from vfl_flower.privacy.secure_aggregation import agree_keys
 from vfl_flower.protocol.exchange import Protocol, Purpose, ask
 from vfl_flower.training.loop import train
@@ -59,7 +59,7 @@ class PraVFed(Local):
     remembers = (*Local.remembers, "E_p", "accuracies")
     predicts_with = ("accuracies", "mean", "deviation")
 
-    def __init__(self, member: Member, y: Tensor, rows: dict[str, Array]) -> None:
+    def __init__(self, member: Party, y: Tensor, rows: dict[str, Array]) -> None:
         super().__init__(member, y, rows)
         if self.parties - 1 > MOST_PARTIES:
             raise ConfigError(f"pravfed weights up to {MOST_PARTIES} passive parties, not more")
@@ -78,7 +78,7 @@ class PraVFed(Local):
 
     def pretrain(self, train: Array) -> Protocol:
         """Let the passive parties learn from noisy labels (lines 1 to 10)."""
-        noisy = self.supervision.published(torch.from_numpy(train))
+        noisy = self.training_labels.published(torch.from_numpy(train))
         replies = yield ask("pretrain", train, noisy)
         self.accuracies = torch.cat(replies.tensors)
 
@@ -106,7 +106,7 @@ class PraVFed(Local):
         weights = weights_of(self.cfg, self.accuracies)
         pairs = zip(self.accuracies.tolist(), weights, strict=True)
         return {
-            f"{what}_of_{party_name(k)}": value
+            f"{what}_of_{party_name(k + 1)}": value
             for k, (accuracy, weight) in enumerate(pairs)
             for what, value in (("local_accuracy", accuracy), ("weight", weight / TOTAL))
         }

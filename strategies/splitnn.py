@@ -66,15 +66,15 @@ class SplitNN(ActiveParty):
         """Return L and dL/dE_k, k = 0..K; the top model keeps its own gradients, or has stepped."""
         L, g = self.through_top(E, y)
         if self.top_first:
-            self.descent.step(of=2)
+            self.optimizer.step(of=2)
             _, g = self.through_top(E, y)
-            self.descent.zero()
+            self.optimizer.zero()
         return L, g
 
     def through_top(self, E: Sequence[Tensor], y: Tensor) -> tuple[float, list[Tensor]]:
         """Go once forward and backward through the top model."""
         leaves = [E_k.detach().requires_grad_() for E_k in E]
-        self.descent.zero()
+        self.optimizer.zero()
         L = self.loss(self.predict(leaves), y)
         L.backward()
         return L.item(), [leaf.grad for leaf in leaves if leaf.grad is not None]
@@ -82,7 +82,7 @@ class SplitNN(ActiveParty):
     def learn(self, E_0: Tensor, g_0: Tensor) -> None:
         """Go on backward through h_0, and step."""
         E_0.backward(g_0)
-        self.descent.step(of=2 if self.top_first else 1)
+        self.optimizer.step(of=2 if self.top_first else 1)
 
     def predict(self, E: Sequence[Tensor]) -> Tensor:  # (K + 1) times (B, D) -> (B, C)
         """Return R."""

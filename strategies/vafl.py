@@ -36,11 +36,11 @@ import torch
 from torch import Tensor, nn
 
 from strategies.splitnn import SplitNN
-from vfl_flower.algorithms.embedding_cache import LastKnown
+from vfl_flower.algorithms.embedding_cache import EmbeddingCache
 from vfl_flower.common.codec import Array
-from vfl_flower.common.names import member_name
+from vfl_flower.common.names import party_name
 from vfl_flower.learning.batching import asked
-from vfl_flower.parties.party import Member
+from vfl_flower.parties.party import Party
 from vfl_flower.protocol.exchange import Protocol, ask, tell_each
 
 
@@ -51,12 +51,12 @@ class VAFL(SplitNN):
     top_first = False
     remembers = (*SplitNN.remembers, "known")
 
-    def __init__(self, member: Member, y: Tensor, rows: dict[str, Array]) -> None:
+    def __init__(self, member: Party, y: Tensor, rows: dict[str, Array]) -> None:
         super().__init__(member, y, rows)
-        self.known = LastKnown.of_run(self.cfg, len(self.x), self.cfg.embedding_dim)
+        self.known = EmbeddingCache.of_run(self.cfg, len(self.x), self.cfg.embedding_dim)
         self.alpha = nn.Parameter(torch.full((self.cfg.holders,), 1 / self.cfg.holders))
         self.net.register_parameter("aggregation_weights", self.alpha)
-        self.descent.add(self.alpha)
+        self.optimizer.add(self.alpha)
 
     def step(self, rows: Array, y: Tensor) -> Protocol:
         """Train those whose step it is on one batch; return the one loss."""
@@ -80,4 +80,4 @@ class VAFL(SplitNN):
     def figures(self) -> dict[str, float]:
         """Return alpha_k of every party."""
         first = self.parties - self.cfg.holders
-        return {f"weight_of_{member_name(k)}": a for k, a in enumerate(self.alpha.tolist(), first)}
+        return {f"weight_of_{party_name(k)}": a for k, a in enumerate(self.alpha.tolist(), first)}

@@ -50,12 +50,12 @@ from torch import Tensor, nn
 
 from vfl_flower.algorithms.admm import Duals
 from vfl_flower.algorithms.admm_heads import descend, head_of, norms, rate_of, solve_head, step_head
-from vfl_flower.algorithms.embedding_cache import LastKnown
+from vfl_flower.algorithms.embedding_cache import EmbeddingCache
 from vfl_flower.common.codec import Array
-from vfl_flower.common.names import member_name
+from vfl_flower.common.names import party_name
 from vfl_flower.learning.batching import asked
 from vfl_flower.parties.active import ActiveParty
-from vfl_flower.parties.party import Member
+from vfl_flower.parties.party import Party
 from vfl_flower.protocol.exchange import Protocol, ask, tell_each
 from vfl_flower.training.loop import train
 
@@ -65,11 +65,11 @@ class VIMADMM(ActiveParty):
 
     remembers = (*ActiveParty.remembers, "duals", "known")
 
-    def __init__(self, member: Member, y: Tensor, rows: dict[str, Array]) -> None:
+    def __init__(self, member: Party, y: Tensor, rows: dict[str, Array]) -> None:
         super().__init__(member, y, rows)
-        cfg, classes = self.cfg, self.supervision.classes
+        cfg, classes = self.cfg, self.training_labels.classes
         self.duals = Duals(len(y), classes, cfg.rho)
-        self.known = LastKnown.of_run(cfg, len(y), cfg.embedding_dim)
+        self.known = EmbeddingCache.of_run(cfg, len(y), cfg.embedding_dim)
         with self.randomness.building():
             heads = [
                 head_of(cfg.embedding_dim, classes, cfg.top_layers or 1) for _ in range(cfg.holders)
@@ -110,7 +110,7 @@ class VIMADMM(ActiveParty):
         """Update z, lambda and the heads; return the loss before, and v."""
         self.heads.train()
         a = self.predict(H)
-        z, dual = self.duals.update(rows, a.detach(), self.supervision.target(a, y))
+        z, dual = self.duals.update(rows, a.detach(), self.training_labels.target(a, y))
         slope = dual + self.cfg.rho * (a.detach() - z)
         self.heads.zero_grad()
         a.backward(slope / len(rows))
@@ -145,4 +145,4 @@ class VIMADMM(ActiveParty):
     def figures(self) -> dict[str, float]:
         """Return the norm of each head: how much its party counts."""
         first = self.parties - len(self.heads)
-        return {f"head_of_{member_name(k)}": n for k, n in enumerate(norms(self.heads), first)}
+        return {f"head_of_{party_name(k)}": n for k, n in enumerate(norms(self.heads), first)}

@@ -51,10 +51,10 @@ from torch import Tensor
 from strategies.agg_vfl import AggVFL
 from vfl_flower.algorithms.admm import Duals
 from vfl_flower.algorithms.admm_heads import check_head, descend_in_turns
-from vfl_flower.algorithms.embedding_cache import LastKnown
+from vfl_flower.algorithms.embedding_cache import EmbeddingCache
 from vfl_flower.common.codec import Array
 from vfl_flower.learning.batching import asked
-from vfl_flower.parties.party import Member
+from vfl_flower.parties.party import Party
 from vfl_flower.protocol.exchange import Protocol, Replies, ask, tell
 
 
@@ -63,12 +63,12 @@ class VIMADMMJ(AggVFL):
 
     remembers = (*AggVFL.remembers, "duals", "known")
 
-    def __init__(self, member: Member, y: Tensor, rows: dict[str, Array]) -> None:
+    def __init__(self, member: Party, y: Tensor, rows: dict[str, Array]) -> None:
         super().__init__(member, y, rows)
         check_head(self)
-        cfg, classes = self.cfg, self.supervision.classes
+        cfg, classes = self.cfg, self.training_labels.classes
         self.duals = Duals(len(y), classes, cfg.rho)
-        self.known = LastKnown.of_run(cfg, len(y), classes)
+        self.known = EmbeddingCache.of_run(cfg, len(y), classes)
 
     def halves(self, rows: Array) -> tuple[Tensor, Tensor]:  # (B,) -> (B, D), (B, C)
         """Return H_0 and o_0, each with its own part of the graph."""
@@ -81,7 +81,7 @@ class VIMADMMJ(AggVFL):
         replies = yield ask("predict", rows, own=lambda: self.halves(rows), to=to)
         H_0, o_0 = replies.own[0], replies.own[1].detach()
         a = o_0 + self.sum_of(replies, to, rows)
-        z, dual = self.duals.update(torch.from_numpy(rows), a, self.supervision.target(a, y))
+        z, dual = self.duals.update(torch.from_numpy(rows), a, self.training_labels.target(a, y))
         v = dual + self.cfg.rho * (a - z)
         yield tell("update", v, own=lambda: self.descend(rows, H_0, o_0, v), to=to)
         return [self.loss(a, y).item()]

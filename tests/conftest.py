@@ -33,5 +33,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     The two that start many processes are apart.
     """
-    rank = {name: place for place, name in enumerate(LONGEST)}
+    rank = {name: rank for rank, name in enumerate(LONGEST)}
     items.sort(key=lambda item: rank.get(item.path.name, len(LONGEST)))

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vfl_flower.algorithms.embedding_cache import LastKnown
+from vfl_flower.algorithms.embedding_cache import EmbeddingCache
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ProtocolError
 from vfl_flower.common.state import read_state, write_state
@@ -30,7 +30,7 @@ def drawn(rows: int, seed: int) -> torch.Tensor:
 
 @given(uploads)
 def test_each_row_is_what_its_party_sent_last(sent: list[tuple[int, Array, int]]) -> None:
-    known = LastKnown(K, N, WIDTH)
+    known = EmbeddingCache(K, N, WIDTH)
     plain: dict[tuple[int, int], torch.Tensor] = {}
     for party, rows, seed in sent:
         values = drawn(len(rows), seed)
@@ -40,13 +40,13 @@ def test_each_row_is_what_its_party_sent_last(sent: list[tuple[int, Array, int]]
     found = known.of(order)
     assert (found.shape, found.dtype) == ((K, N, WIDTH), torch.float32)
     for party in range(K):
-        for place, row in enumerate(order.tolist()):
+        for rank, row in enumerate(order.tolist()):
             expected = plain.get((party, row), torch.zeros(WIDTH))
-            assert torch.equal(found[party, place], expected)
+            assert torch.equal(found[party, rank], expected)
 
 
 def test_what_was_given_out_and_taken_in_does_not_change() -> None:
-    known, values = LastKnown(K, N, WIDTH), drawn(N, 0).requires_grad_()
+    known, values = EmbeddingCache(K, N, WIDTH), drawn(N, 0).requires_grad_()
     before = known.of(EVERY)
     known.put(1, EVERY, values)
     assert not before.any()
@@ -60,14 +60,14 @@ def test_what_was_given_out_and_taken_in_does_not_change() -> None:
 @pytest.mark.parametrize("shape", [(1, WIDTH), (N, 1), (N,), (WIDTH,), ()])
 def test_a_party_that_sends_another_shape_is_named(shape: tuple[int, ...]) -> None:
     """Shapes that could be stretched too."""
-    known = LastKnown(K, N, WIDTH)
+    known = EmbeddingCache(K, N, WIDTH)
     with pytest.raises(ProtocolError, match=r"party-3 sent an array of shape .*, not \(7, 2\)"):
         known.put(2, EVERY, torch.ones(shape))
     assert not known.of(EVERY).any()
 
 
 def test_it_survives_a_checkpoint(tmp_path: Path) -> None:
-    known, again = LastKnown(K, N, WIDTH), LastKnown(K, N, WIDTH)
+    known, again = EmbeddingCache(K, N, WIDTH), EmbeddingCache(K, N, WIDTH)
     known.put(2, EVERY[3:], drawn(N - 3, 1))
     write_state(tmp_path / "state", {"known": known.state_dict()})
     again.load_state_dict(read_state(tmp_path / "state")["known"])

@@ -14,9 +14,9 @@ import torch
 from PIL import Image
 from torch import Tensor
 
+from tests.helpers.attempts import Sitting
 from tests.helpers.commands import audit as run
 from tests.helpers.commands import train as simulate
-from tests.helpers.sittings import Sitting
 from vfl_flower.analysis.audit.feature_reconstruction import (
     Attacker,
     Findings,
@@ -31,7 +31,7 @@ from vfl_flower.analysis.audit.wire import Wire
 from vfl_flower.common.codec import Array
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.party_data import features_of
-from vfl_flower.parties.party import Member
+from vfl_flower.parties.party import Party
 from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.workflows.build_parties import build_active
 from vfl_flower.workflows.completed_run import parties_of
@@ -163,7 +163,7 @@ def test_messages_are_as_long_as_the_runs_and_not_all_rows_are_attacked(
     wire, attacker = wire_of(replace(SMALL, eval_batch_size=100))
     lengths, carried = [], wire.carried
 
-    def counted(member: Member, message: Array) -> Tensor:
+    def counted(member: Party, message: Array) -> Tensor:
         lengths.append(len(message))
         return carried(member, message)
 

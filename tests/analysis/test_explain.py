@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from PIL import Image
 from torch import Tensor
 
+from tests.helpers.attempts import Sitting
 from tests.helpers.commands import explain as run
 from tests.helpers.commands import train as simulate
-from tests.helpers.sittings import Sitting
 from vfl_flower.analysis.explain.figures import importance_of_pixels
 from vfl_flower.analysis.explain.importance import Findings, explain, told
 from vfl_flower.analysis.explain.retraining import Choice, reduced
@@ -91,7 +91,7 @@ def test_without_noise_the_parties_reach_what_the_run_reached(name: str, runs: P
     assert findings.rows == 359
     expected = range(1 if name == "labels only" else 0, result["parties"])
     assert [each.party for each in findings.parties] == [
-        f"party-{place}" if place else "active" for place in expected
+        f"party-{rank}" if rank else "active" for rank in expected
     ]
     if result["method"] == "vimadmm":
         norms = {f"head_of_{each.party}": each.norm for each in findings.parties}
@@ -138,15 +138,15 @@ def test_noise_is_on_the_test_columns_of_one_party_at_a_time(runs: Path) -> None
 
     def predicted(noisy: int) -> Tensor:
         total = torch.zeros(len(rows), 10)
-        for place, holder in enumerate(parties.holders):
-            x = columns_of(cfg, place)[rows]
-            x = noised(x, 3.0, cfg.seed, place) if place == noisy else x
+        for rank, holder in enumerate(parties.holders):
+            x = columns_of(cfg, rank)[rows]
+            x = noised(x, 3.0, cfg.seed, rank) if rank == noisy else x
             total += holder.head(holder.member.net.embed(x))  # type: ignore[operator]
         return total
 
     found = explain(parties, 3.0)
-    for place, each in enumerate(found.parties):
-        expected = (predicted(place).argmax(1) == y).double().mean().item()
+    for rank, each in enumerate(found.parties):
+        expected = (predicted(rank).argmax(1) == y).double().mean().item()
         assert each.accuracy == pytest.approx(expected, abs=1.5 / 359)  # a tie may be rounded apart
         assert each.drop == found.accuracy - each.accuracy
     assert findings_of(runs / "noisy", 1e-9).parties[1].drop == 0
@@ -233,10 +233,10 @@ def test_the_parties_that_stay_are_as_they_were(partition: str, active_columns: 
     assert fewer.parties == 3
     assert fewer.noises() == {2: 0.5}
     fewer = replace(fewer, column_noise="")
-    for place, earlier in enumerate(places):
-        assert columns_of(fewer, place).equal(columns_of(cfg, earlier))
+    for rank, earlier in enumerate(places):
+        assert columns_of(fewer, rank).equal(columns_of(cfg, earlier))
         for of in (RunConfig.model_of, RunConfig.optimizer_of, RunConfig.rate_of):
-            assert of(fewer, place) == of(cfg, earlier)
+            assert of(fewer, rank) == of(cfg, earlier)
     least = reduced(fewer, [2])
     assert columns_of(least, 1).equal(columns_of(cfg, 3))
     changed = {"parties", "partition", "models", "optimizers"}
@@ -412,7 +412,7 @@ def test_a_reduced_run_with_labels_only_trains(runs: Path, tmp_path: Path) -> No
 
 
 def test_a_deployments_folder_says_what_is_missing(copied: Path) -> None:
-    for place in range(1, 8):
-        shutil.rmtree(copied / f"party-{place}")
+    for rank in range(1, 8):
+        shutil.rmtree(copied / f"party-{rank}")
     with pytest.raises(RunError, match="as a simulation that is complete has them"):
         complete_run(copied)

@@ -297,14 +297,14 @@ def whole(values: dict[str, object]) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("knob", GOOD)
-def test_every_knob_arrives_under_its_name(knob: str) -> None:
+def test_every_knob_arrives_under_its_name(option: str) -> None:
     @FEWER
-    @given(GOOD[knob])
+    @given(GOOD[option])
     def arrives(value: object) -> None:
-        cfg = RunConfig.from_mapping(whole({knob: value}))
-        assert getattr(cfg, KNOBS[knob].name) == value
+        cfg = RunConfig.from_mapping(whole({option: value}))
+        assert getattr(cfg, KNOBS[option].name) == value
         changed = {k for k, v in cfg.to_mapping().items() if v != RunConfig().to_mapping()[k]}
-        assert changed == set(whole({knob: value}))
+        assert changed == set(whole({option: value}))
 
     arrives()
 
@@ -342,7 +342,7 @@ def test_a_key_like_no_other_lists_the_known_ones() -> None:
 
 
 @pytest.mark.parametrize(
-    ("knob", "value"),
+    ("option", "value"),
     [
         ("seed", True),
         ("parties", False),
@@ -360,10 +360,10 @@ def test_a_key_like_no_other_lists_the_known_ones() -> None:
         ("data-dir", Path("data")),
     ],
 )
-def test_a_wrong_type_is_an_error_that_names_the_knob(knob: str, value: object) -> None:
-    kind = type(RunConfig().to_mapping()[knob]).__name__
-    with pytest.raises(ConfigError, match=rf"^{knob} must be .*\b{kind}\b, not"):
-        RunConfig.from_mapping({knob: value})
+def test_a_wrong_type_is_an_error_that_names_the_knob(option: str, value: object) -> None:
+    kind = type(RunConfig().to_mapping()[option]).__name__
+    with pytest.raises(ConfigError, match=rf"^{option} must be .*\b{kind}\b, not"):
+        RunConfig.from_mapping({option: value})
 
 
 def test_an_int_will_do_for_a_float() -> None:
@@ -372,10 +372,12 @@ def test_an_int_will_do_for_a_float() -> None:
     assert type(cfg.party_timeout) is float
 
 
-@pytest.mark.parametrize(("knob", "value"), BAD)
-def test_a_value_that_cannot_work_is_an_error_that_names_the_knob(knob: str, value: object) -> None:
-    with pytest.raises(ConfigError, match=f"^{knob}\\b"):
-        RunConfig.from_mapping({knob: value})
+@pytest.mark.parametrize(("option", "value"), BAD)
+def test_a_value_that_cannot_work_is_an_error_that_names_the_knob(
+    option: str, value: object
+) -> None:
+    with pytest.raises(ConfigError, match=f"^{option}\\b"):
+        RunConfig.from_mapping({option: value})
 
 
 @pytest.mark.parametrize(
@@ -405,12 +407,12 @@ def test_a_blinded_method_needs_two_passive_parties(method: str) -> None:
     ("knob", "entry"), [("models", "mlp"), ("optimizers", "adam"), ("learning-rates", "0.1")]
 )
 @pytest.mark.parametrize("length", [1, 2, 3, 4, 5])
-def test_lists_have_one_entry_or_one_for_each_party(knob: str, entry: str, length: int) -> None:
-    values = {knob: ",".join([entry] * length)}
+def test_lists_have_one_entry_or_one_for_each_party(option: str, entry: str, length: int) -> None:
+    values = {option: ",".join([entry] * length)}
     if length in (1, 4):
-        assert RunConfig.from_mapping(values).to_mapping()[knob] == values[knob]
+        assert RunConfig.from_mapping(values).to_mapping()[option] == values[option]
     else:
-        with pytest.raises(ConfigError, match=f"^{knob} lists {length} values for 4 parties"):
+        with pytest.raises(ConfigError, match=f"^{option} lists {length} values for 4 parties"):
             RunConfig.from_mapping(values)
 
 
@@ -420,9 +422,9 @@ def test_each_party_gets_its_entry() -> None:
         optimizers="sgd,adam,adagrad,momentum",
         learning_rates="0.5,auto,0.25,auto",
     )
-    assert [cfg.model_of(place) for place in range(4)] == ["mlp", "cnn", "lenet", "mlp"]
-    assert [cfg.optimizer_of(place) for place in range(4)] == split_list(cfg.optimizers)
-    assert [cfg.rate_of(place) for place in range(4)] == [
+    assert [cfg.model_of(rank) for rank in range(4)] == ["mlp", "cnn", "lenet", "mlp"]
+    assert [cfg.optimizer_of(rank) for rank in range(4)] == split_list(cfg.optimizers)
+    assert [cfg.rate_of(rank) for rank in range(4)] == [
         *(0.5, DEFAULT_RATES["adam"]),
         *(0.25, DEFAULT_RATES["momentum"]),
     ]
@@ -430,8 +432,8 @@ def test_each_party_gets_its_entry() -> None:
 
 def test_one_entry_is_everybodys() -> None:
     cfg = RunConfig(models="cnn", optimizers="sgd", learning_rates="0.5")
-    for place in range(4):
-        assert (cfg.model_of(place), cfg.optimizer_of(place), cfg.rate_of(place)) == (
+    for rank in range(4):
+        assert (cfg.model_of(rank), cfg.optimizer_of(rank), cfg.rate_of(rank)) == (
             "cnn",
             "sgd",
             0.5,
@@ -440,7 +442,7 @@ def test_one_entry_is_everybodys() -> None:
 
 def test_mixed_networks_repeat_beyond_four_parties() -> None:
     cfg = RunConfig(models="mixed", parties=6)
-    assert [cfg.model_of(place) for place in range(6)] == [
+    assert [cfg.model_of(rank) for rank in range(6)] == [
         *("cnn", "lenet", "mlp", "mlp"),
         *("cnn", "lenet"),
     ]

@@ -163,7 +163,7 @@ def test_pinned_parties_agree_as_others_do() -> None:
     parties = pinned(identities(3))
     agree(parties)
     assert answer(parties[0], 3, "embed", ROWS_I).dtype == np.uint32
-    assert len(client(parties[0]).blinder.state_dict()["keys"]) == 2
+    assert len(client(parties[0]).masker.state_dict()["keys"]) == 2
 
 
 # Files ------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ def make(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Make:
     """Return a function that makes a data set of given rows and a configuration that uses it."""
     made = 0
 
-    def build(features: NDArray[Any], test_rows: int = 0, **knobs: Any) -> RunConfig:
+    def build(features: NDArray[Any], test_rows: int = 0, **options: Any) -> RunConfig:
         nonlocal made
         made += 1  # loaded features are cached by folder
         rows = features.astype(np.float32)
@@ -39,7 +39,7 @@ def make(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Make:
             DATASETS, "made", DataSet(2, test_rows, True, lambda *_: rows, lambda *_: labels)
         )
         given = {"dataset": "made", "data-dir": str(tmp_path / str(made)), "batch-size": 1}
-        return RunConfig.from_mapping({**given, "models": "mlp", "partition": "columns", **knobs})
+        return RunConfig.from_mapping({**given, "models": "mlp", "partition": "columns", **options})
 
     return build
 
@@ -113,7 +113,7 @@ def test_a_batch_larger_than_the_training_rows_is_an_error() -> None:
 def test_each_party_holds_its_own_share(make: Make) -> None:
     """The shares side by side are all columns; the first is the active party's."""
     cfg = make(table(60, 10), parties=4)
-    shares = [columns_of(cfg, place) for place in range(4)]
+    shares = [columns_of(cfg, rank) for rank in range(4)]
     assert [tuple(share.shape) for share in shares] == [(60, 3), (60, 3), (60, 2), (60, 2)]
     assert bits(torch.cat(shares, 1)) == bits(all_columns(cfg))
     assert labels_of(cfg).tolist() == [0, 1] * 30
@@ -126,7 +126,7 @@ def test_each_party_holds_its_own_share(make: Make) -> None:
 def test_a_table_is_standardised_by_column_on_the_training_rows(make: Make) -> None:
     cfg = make(table(90, 8))
     train = torch.from_numpy(rows_of(cfg, 90)["train"]).long()
-    scaled = torch.cat([columns_of(cfg, place) for place in range(4)], 1)
+    scaled = torch.cat([columns_of(cfg, rank) for rank in range(4)], 1)
     sample = scaled[train].double()
     assert scaled.dtype == torch.float32
     assert sample.mean(0).abs().max().item() < 1e-6
@@ -151,12 +151,12 @@ def test_scaling_knows_the_training_rows_only(make: Make, partition: str) -> Non
     cfg = make(pixels, partition=partition)
     rows = rows_of(cfg, 90)
     train = torch.from_numpy(rows["train"]).long()
-    before = [columns_of(cfg, place) for place in range(4)]
+    before = [columns_of(cfg, rank) for rank in range(4)]
     changed = pixels.copy()
     changed[[*rows["test"], *rows["validation"]]] *= -1000
     other = make(changed, partition=partition)
-    for place, earlier in enumerate(before):
-        later = columns_of(other, place)
+    for rank, earlier in enumerate(before):
+        later = columns_of(other, rank)
         assert bits(later[train]) == bits(earlier[train])
         assert bits(later) != bits(earlier)
     assert bits(all_columns(other)[train]) == bits(all_columns(cfg)[train])
@@ -182,8 +182,8 @@ def test_a_bad_column_is_named_with_its_party(make: Make, bad: float) -> None:
     cfg = make(rows)
     with pytest.raises(DataError, match=r"^party-2: column 1 holds NaN or infinity.* 1 other"):
         columns_of(cfg, 2)
-    for place in (0, 1, 3):
-        assert columns_of(cfg, place).isfinite().all()
+    for rank in (0, 1, 3):
+        assert columns_of(cfg, rank).isfinite().all()
 
 
 def test_a_bad_pixel_is_named_with_its_party(make: Make) -> None:

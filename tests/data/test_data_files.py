@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def test_digits() -> None:
     cfg = RunConfig()
-    shares = [columns_of(cfg, place) for place in range(4)]
+    shares = [columns_of(cfg, rank) for rank in range(4)]
     assert [tuple(share.shape) for share in shares] == [(1797, 1, 8, 2)] * 4
     assert sorted(labels_of(cfg).unique().tolist()) == list(range(DATASETS["digits"].classes))
 
@@ -39,11 +39,11 @@ def test_digits() -> None:
 def test_bundled_tables(name: str, shape: tuple[int, int], classes: int) -> None:
     """All defaults fit a table: its columns are dealt out, and every network is an MLP."""
     cfg = RunConfig(dataset=name)
-    shares = [columns_of(cfg, place) for place in range(4)]
+    shares = [columns_of(cfg, rank) for rank in range(4)]
     assert sum(share.shape[1] for share in shares) == shape[1]
     assert {len(share) for share in shares} == {shape[0]}
     assert sorted(labels_of(cfg).unique().tolist()) == list(range(classes))
-    assert {cfg.model_of(place) for place in range(4)} == {"mlp"}
+    assert {cfg.model_of(rank) for rank in range(4)} == {"mlp"}
 
 
 def write_idx(path: Path, array: NDArray[np.uint8]) -> None:

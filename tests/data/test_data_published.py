@@ -101,7 +101,7 @@ def test_nus_wide_is_dealt_to_four_parties_by_lists(
         partition="listed:0-299;300-633;634-1133;1134-1633",
         batch_size=16,
     )
-    widths = [columns_of(cfg, place).shape for place in range(5)]
+    widths = [columns_of(cfg, rank).shape for rank in range(5)]
     assert widths == [(160, 0), (160, 300), (160, 334), (160, 500), (160, 500)]
     assert labels_of(cfg).unique().tolist() == [0, 1, 2, 3, 4]
 
@@ -202,7 +202,7 @@ def test_strips_deal_out_modelnets_views(modelnet: Path, monkeypatch: pytest.Mon
         active_columns="none",
         batch_size=16,
     )
-    views = [columns_of(cfg, place) for place in range(1, 5)]
+    views = [columns_of(cfg, rank) for rank in range(1, 5)]
     for x in views:
         assert x.shape == (160, 1, 6, 6)
         assert (x == x[:, :, :1, :1]).all()  # a made view has one shade, and no other's

@@ -85,8 +85,8 @@ def test_nan_that_is_no_gap_and_infinity_stay_errors(column: Column, bad: float)
 
 Make = Callable[[NDArray[Any]], RunConfig]
 COLUMNS = tuple(
-    replace(column, name=f"{column.name} {place}")
-    for place, column in enumerate((NUMBER, NAMES, GAPPED, NUMBER, NAMES, GAPPED))
+    replace(column, name=f"{column.name} {rank}")
+    for rank, column in enumerate((NUMBER, NAMES, GAPPED, NUMBER, NAMES, GAPPED))
 )
 
 
@@ -140,7 +140,7 @@ def test_a_party_knows_its_own_columns_and_the_training_rows_only(make: Make) ->
 
 def test_the_central_bound_has_everybodys_columns_prepared_alike(make: Make) -> None:
     cfg = make(rows(90))
-    shares = torch.cat([columns_of(cfg, place) for place in range(3)], 1)
+    shares = torch.cat([columns_of(cfg, rank) for rank in range(3)], 1)
     pooled = all_columns(cfg)
     assert sorted(map(tuple, shares.T.tolist())) == sorted(map(tuple, pooled.T.tolist()))
 
@@ -151,7 +151,7 @@ def test_gaps_are_dealt_out_too(partition: str, make: Make) -> None:
     cfg = RunConfig.from_mapping(made.to_mapping() | {"partition": partition, "batch-size": 8})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert all(columns_of(cfg, place).isfinite().all() for place in range(3))
+        assert all(columns_of(cfg, rank).isfinite().all() for rank in range(3))
 
 
 def test_a_gap_has_the_mean_rank() -> None:

@@ -365,10 +365,10 @@ def columns(draw: st.DrawFn) -> pa.Table:
     whole = draw(st.booleans())
     ids = range(rows) if whole else [f"é{n}" for n in range(rows)]
     made = {"id": pa.array(ids)}
-    for place, kind in enumerate(draw(st.lists(st.sampled_from(sorted(CELLS)), max_size=3))):
+    for rank, kind in enumerate(draw(st.lists(st.sampled_from(sorted(CELLS)), max_size=3))):
         cells = draw(st.lists(st.none() | CELLS[kind], min_size=rows, max_size=rows))
         of = pa.float64() if kind == "number" else pa.string()
-        made[f"{kind} {place}"] = pa.array(cells, of)
+        made[f"{kind} {rank}"] = pa.array(cells, of)
     return pa.table({**made, "last": pa.array(np.arange(rows) % 2)})
 
 
@@ -461,11 +461,11 @@ def raw(draw: st.DrawFn) -> tuple[NDArray[np.float32], tuple[Column, ...], NDArr
     random = np.random.default_rng(draw(st.integers(0, 99)))
     made = random.normal(draw(st.floats(-99, 99)), 3, (rows, width)).astype(np.float32)
     described = []
-    for place in range(width):
+    for rank in range(width):
         names = draw(st.none() | st.lists(st.text(max_size=3), min_size=1, max_size=4, unique=True))
-        described.append(Column(f"c{place}", None if names is None else tuple(names), True))
+        described.append(Column(f"c{rank}", None if names is None else tuple(names), True))
         if names is not None:
-            made[:, place] = random.integers(0, len(names), rows)
+            made[:, rank] = random.integers(0, len(names), rows)
     made[random.random(made.shape) < 0.3] = np.nan
     made[0] = np.where(np.isnan(made[0]), 0, made[0])
     train = np.concatenate([[0], 1 + random.permutation(rows - 1)[: rows // 2]])
@@ -490,7 +490,7 @@ def test_a_saved_encoder_does_the_same(
     assert np.array_equal(result, encoder.apply(made, described))
     assert np.array_equal(result, encoded(made, described, train, "x").numpy())
     order = np.random.default_rng(0).permutation(len(described))
-    shuffled = [described[place] for place in order]
+    shuffled = [described[rank] for rank in order]
     assert np.array_equal(result, loaded.apply(made[:, order], shuffled))
 
 
@@ -604,7 +604,7 @@ def test_the_task_is_what_the_labels_look_like(
         np.testing.assert_allclose(target.restored(learnt), [*map(float, expected)], atol=1e-5)
     else:
         assert learnt.dtype == np.int64
-        assert [target.classes[place] for place in learnt] == expected
+        assert [target.classes[rank] for rank in learnt] == expected
 
 
 @pytest.mark.parametrize(

@@ -245,7 +245,7 @@ def test_correlation_looks_at_training_rows_only(monkeypatch: pytest.MonkeyPatch
 )
 def test_parties_hold_their_shares_and_the_central_bound_holds_all(partition: str) -> None:
     cfg = RunConfig(partition=partition, models="mlp")
-    held = sum(columns_of(cfg, place)[0].numel() for place in range(4))
+    held = sum(columns_of(cfg, rank)[0].numel() for rank in range(4))
     assert held == (80 if partition == "overlapping:20" else 64)
     assert all_columns(cfg)[0].numel() == 64
 
@@ -254,8 +254,8 @@ def test_parties_hold_their_shares_and_the_central_bound_holds_all(partition: st
 def test_no_partys_memory_holds_anothers_columns(partition: str) -> None:
     """Its tensor is its own memory, and not a window into everybody's."""
     cfg = RunConfig(partition=partition, models="mlp")
-    for place in range(4):
-        own = columns_of(cfg, place)
+    for rank in range(4):
+        own = columns_of(cfg, rank)
         assert own.untyped_storage().nbytes() == own.numel() * 4
 
 
@@ -286,8 +286,8 @@ def test_shares_that_are_kept_are_those_of_all_parties(made: str, data: st.DataO
 
 def test_a_run_of_kept_shares_has_the_columns_of_the_parties_that_held_them() -> None:
     every, some = RunConfig(parties=4), RunConfig(parties=3, partition="auto@0,2-3/4")
-    for place, earlier in enumerate((0, 2, 3)):
-        assert columns_of(some, place).equal(columns_of(every, earlier))
+    for rank, earlier in enumerate((0, 2, 3)):
+        assert columns_of(some, rank).equal(columns_of(every, earlier))
 
 
 @pytest.mark.parametrize("made", ["strips", "grid:2x2"])

@@ -7,7 +7,7 @@ import torch
 from tests.protocol.test_exchange_protocols import Prober, conversation, on_each_carrier
 from vfl_flower.common.errors import ProtocolError
 from vfl_flower.protocol.exchange import Protocol, Replies, ask, ask_each, tell, tell_each
-from vfl_flower.protocol.runner import Driver
+from vfl_flower.protocol.runner import ProtocolRunner
 
 
 @on_each_carrier
@@ -46,7 +46,7 @@ def test_own_work_of_a_tell_is_done_once() -> None:
         yield ask("a", to=[0])
         yield ask("b", to=[1])
 
-    driver = Driver(script(), 2)
+    driver = ProtocolRunner(script(), 2)
     outcome = None
     while (asked := driver.advance(outcome)) is not None:
         for request in driver.due(asked)[1]:
@@ -60,7 +60,7 @@ def test_what_was_told_to_one_party_is_delivered_at_the_end() -> None:
     def script() -> Protocol:
         yield tell("note", to=[1])
 
-    driver = Driver(script(), 3)
+    driver = ProtocolRunner(script(), 3)
     last = driver.advance(None)
     assert last is not None
     messages, _ = driver.due(last)
@@ -74,7 +74,7 @@ def test_strangers_cannot_be_asked(to: list[int]) -> None:
         yield ask("note", to=to)
 
     with pytest.raises(ProtocolError, match="'note' is for"):
-        Driver(script(), 3).advance(None)
+        ProtocolRunner(script(), 3).advance(None)
 
 
 def test_masks_of_a_subset_are_not_added() -> None:

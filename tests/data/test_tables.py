@@ -124,7 +124,7 @@ def test_a_table_is_dealt_out_by_its_published_columns(tmp_path: Path) -> None:
     """A category counts as one column when dealing, whatever becomes of it."""
     folder = write_adult(tmp_path, [adult_row(n) for n in range(200)], [adult_row(200)])
     cfg = RunConfig(dataset="adult", data_dir=str(folder))
-    shares = [columns_of(cfg, place) for place in range(4)]
+    shares = [columns_of(cfg, rank) for rank in range(4)]
     assert {len(share) for share in shares} == {201}
     # age, fnlwgt; workclass (3 and a gap), education (1) | education-num; three of one | ...
     assert [share.shape[1] for share in shares] == [2 + 4 + 1, 1 + 3, 1 + 1 + 2, 2 + 1]

@@ -16,11 +16,11 @@ from vfl_flower.crypto.hashed_ids import Ids, normalised
 from vfl_flower.data.party_data import columns_of, labels_of
 from vfl_flower.data.splits import rows_of
 from vfl_flower.parties.active import ActiveParty
-from vfl_flower.parties.party import Member
+from vfl_flower.parties.party import Party
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.protocol.exchange import Protocol
 from vfl_flower.transport.endpoint import ARRAYS, RebuiltEndpoint
-from vfl_flower.workflows.build_learner import build_member
+from vfl_flower.workflows.build_learner import build_learner
 
 
 def mapped(numbers: Array) -> Array:
@@ -52,14 +52,14 @@ class Seeker(ActiveParty):
 class Holder(PassiveParty):
     """Has ids."""
 
-    parts = (Aligner,)
+    components = (Aligner,)
     aligner: Aligner
 
 
-def member(ids: Ids, place: int, parties: int) -> Member:
+def member(ids: Ids, rank: int, parties: int) -> Party:
     """Return a party with ids; its columns are of no interest."""
     cfg = replace(CFG, parties=parties)
-    built = build_member(cfg, place, columns_of(cfg, place))
+    built = build_learner(cfg, rank, columns_of(cfg, rank))
     built.ids = ids
     return built
 

@@ -24,9 +24,9 @@ SALT = np.arange(16, dtype=np.uint8)
 ROWS_I, ROWS_J = np.arange(8, dtype=np.int32), np.arange(8, 16, dtype=np.int32)
 
 
-def passive(count: int, **knobs: Scalar) -> list[PassiveParty]:
+def passive(count: int, **options: Scalar) -> list[PassiveParty]:
     """Build live parties that have not been asked anything yet."""
-    cfg = RunConfig.from_mapping({**TINY.to_mapping(), "parties": count + 1, **knobs})
+    cfg = RunConfig.from_mapping({**TINY.to_mapping(), "parties": count + 1, **options})
     return [build_passive(cfg, index) for index in range(count)]
 
 
@@ -86,9 +86,9 @@ def public_keys(parties: Sequence[Party], exchange: int = 1) -> Array:
     return np.stack([answer(party, exchange, "public_key") for party in parties])
 
 
-def agreed(count: int, **knobs: Scalar) -> list[PassiveParty]:
+def agreed(count: int, **options: Scalar) -> list[PassiveParty]:
     """Build parties that share pair keys; exchange 3 is the next."""
-    parties = passive(count, **knobs)
+    parties = passive(count, **options)
     agree(parties)
     return parties
 
@@ -112,7 +112,7 @@ def client(party: PassiveParty) -> EasterClient:
 
 
 def pair_keys_of(party: PassiveParty) -> dict[int, bytes]:
-    keys: dict[int, bytes] = client(party).blinder.state_dict()["keys"]
+    keys: dict[int, bytes] = client(party).masker.state_dict()["keys"]
     assert [len(key) for key in keys.values()] == [32] * (party.cfg.parties - 2)
     return keys
 
@@ -123,7 +123,7 @@ def blinded(
     words = []
     for party, x in zip(parties, xs, strict=True):
         party.received = received
-        words.append(client(party).blinder.blind(x))
+        words.append(client(party).masker.blind(x))
     return words
 
 

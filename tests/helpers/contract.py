@@ -234,8 +234,8 @@ def of_rows(array: Array) -> bool:
 
 
 @cache
-def finished(method: str, carrier: str, seed: int = 0, sitting: int = 0) -> Run:
-    """Train once and remember it; another `sitting` trains again."""
+def finished(method: str, carrier: str, seed: int = 0, attempt: int = 0) -> Run:
+    """Train once and remember it; another `attempt` trains again."""
     cfg = configured(method, seed)
     active = build_active(cfg)
     parties = passive_parties(carrier, lambda k: build_passive(cfg, k))
@@ -249,4 +249,4 @@ def differing(ours: Weights, theirs: Sequence[dict[str, Tensor]]) -> list[str]:
     assert all(ours)
     assert [set(a) for a in ours] == [set(b) for b in theirs]
     pairs = enumerate(zip(ours, theirs, strict=True))
-    return [f"{place}: {n}" for place, (a, b) in pairs for n in a if not a[n].equal(b[n])]
+    return [f"{rank}: {n}" for rank, (a, b) in pairs for n in a if not a[n].equal(b[n])]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer
 
-from vfl_flower.common.names import member_name
+from vfl_flower.common.names import party_name
 
 ROWS, SHARE = 240, 8  # of the made tables; columns of a party
 BUNCH = load_breast_cancer()
@@ -27,26 +27,26 @@ Rows = list[list[object]]
 
 
 def write(
-    folder: Path, place: int, rows: Rows, header: list[str], label: str = "", more: str = ""
+    folder: Path, rank: int, rows: Rows, header: list[str], label: str = "", more: str = ""
 ) -> Path:
     """Write one party's table and its description."""
-    with (folder / f"{place}.csv").open("w", newline="") as file:
+    with (folder / f"{rank}.csv").open("w", newline="") as file:
         csv.writer(file).writerows([header, *rows])
-    said = f'file = "{place}.csv"\nid = "id"\n' + (f'label = "{label}"\n' if label else "")
-    (folder / f"{place}.toml").write_text(said + more)
-    return folder / f"{place}.toml"
+    said = f'file = "{rank}.csv"\nid = "id"\n' + (f'label = "{label}"\n' if label else "")
+    (folder / f"{rank}.toml").write_text(said + more)
+    return folder / f"{rank}.toml"
 
 
-def held(place: int, rows: NDArray[np.int64], y: list[object] | None = None) -> Rows:
+def held(rank: int, rows: NDArray[np.int64], y: list[object] | None = None) -> Rows:
     """Return what a party's file says of some rows; the active one's has labels."""
-    mine = slice(place * SHARE, (place + 1) * SHARE)
+    mine = slice(rank * SHARE, (rank + 1) * SHARE)
     return [
         [f"id-{row:03d}", *X[row, mine].tolist(), *([] if y is None else [y[row]])] for row in rows
     ]
 
 
-def header(place: int, *more: str) -> list[str]:
-    return ["id", *NAMES[place * SHARE : (place + 1) * SHARE], *more]
+def header(rank: int, *more: str) -> list[str]:
+    return ["id", *NAMES[rank * SHARE : (rank + 1) * SHARE], *more]
 
 
 def make(folder: Path, y: list[object] | None = None) -> str:
@@ -55,13 +55,11 @@ def make(folder: Path, y: list[object] | None = None) -> str:
     random = np.random.default_rng(7)
     labels = y or [BUNCH.target_names[each] for each in Y]
     paths = []
-    for place in range(3):
+    for rank in range(3):
         rows = random.permutation(ROWS)[: ROWS - 20]
-        given = {"label": "outcome"} if place == 0 else {}
-        said = header(place, *given.values())
-        paths.append(
-            write(folder, place, held(place, rows, None if place else labels), said, **given)
-        )
+        given = {"label": "outcome"} if rank == 0 else {}
+        said = header(rank, *given.values())
+        paths.append(write(folder, rank, held(rank, rows, None if rank else labels), said, **given))
     return ",".join(map(str, paths))
 
 
@@ -76,9 +74,9 @@ def result_of(out: Path) -> dict[str, Any]:
 
 
 def weights_of(out: Path) -> list[bytes]:
-    return [(out / member_name(k) / "model" / "weights.safetensors").read_bytes() for k in range(3)]
+    return [(out / party_name(k) / "model" / "weights.safetensors").read_bytes() for k in range(3)]
 
 
-def ids_of(tables: str, place: int) -> list[str]:
-    with Path(tables.split(",")[place]).with_suffix(".csv").open() as file:
+def ids_of(tables: str, rank: int) -> list[str]:
+    with Path(tables.split(",")[rank]).with_suffix(".csv").open() as file:
         return [row[0] for row in csv.reader(file)][1:]

@@ -17,27 +17,27 @@ from vfl_flower.data.party_data import all_columns, columns_of, labels_of
 from vfl_flower.data.splits import rows_of
 from vfl_flower.learning.batching import batches
 from vfl_flower.learning.losses import Loss
-from vfl_flower.parties.party import Member
-from vfl_flower.workflows.build_learner import build_member
+from vfl_flower.parties.party import Party
+from vfl_flower.workflows.build_learner import build_learner
 
 GRID = 2**16
 
-Step = Callable[[Sequence[Member], Tensor, Tensor, Loss], None]
+Step = Callable[[Sequence[Party], Tensor, Tensor, Loss], None]
 """Trains all members on some rows, given all labels."""
 
 
-def members_of(cfg: RunConfig) -> list[Member]:
+def members_of(cfg: RunConfig) -> list[Party]:
     """Return all parties' belongings, the active party's first."""
     method = METHODS[cfg.method]
     own = all_columns(cfg) if method.pools else columns_of(cfg, 0)
     strategy = method.load()[0]
     layers = cfg.top_layers or strategy.layers
-    active = build_member(cfg, 0, own, top=strategy.top, layers=layers)
-    passive = [build_member(cfg, k, columns_of(cfg, k)) for k in range(1, cfg.parties)]
+    active = build_learner(cfg, 0, own, top=strategy.top, layers=layers)
+    passive = [build_learner(cfg, k, columns_of(cfg, k)) for k in range(1, cfg.parties)]
     return [active, *passive]
 
 
-def joint(cfg: RunConfig, loss: Loss, steps: int, step: Step) -> list[Member]:
+def joint(cfg: RunConfig, loss: Loss, steps: int, step: Step) -> list[Party]:
     """Train all parties for some steps and return them."""
     torch.set_num_threads(cfg.threads)  # float sums depend on it
     members, y = members_of(cfg), labels_of(cfg)
@@ -52,13 +52,13 @@ def joint(cfg: RunConfig, loss: Loss, steps: int, step: Step) -> list[Member]:
     return members
 
 
-def joint_easter(cfg: RunConfig, loss: Loss, steps: int, *, rounded: bool = True) -> list[Member]:
+def joint_easter(cfg: RunConfig, loss: Loss, steps: int, *, rounded: bool = True) -> list[Party]:
     """Train EASTER (or VFedMH) for some steps and return all parties."""
     return joint(cfg, loss, steps, partial(easter_step, rounded=rounded))
 
 
 def easter_step(
-    members: Sequence[Member], rows: Tensor, y: Tensor, loss: Loss, *, rounded: bool
+    members: Sequence[Party], rows: Tensor, y: Tensor, loss: Loss, *, rounded: bool
 ) -> None:
     """Take one step: every party descends its own loss through its own share of E."""
     e = [m.embed_rows(rows) for m in members]
@@ -66,10 +66,10 @@ def easter_step(
     shares = [E + (e_k - e_k.detach()) / len(members) for e_k in e]
     losses = [loss(m.decide(share), y[rows]) for m, share in zip(members, shares, strict=True)]
     for m in members:
-        m.descent.optimizer.zero_grad()
+        m.optimizer.optimizer.zero_grad()
     torch.stack(losses).sum().backward()
     for m in members:
-        m.descent.step()
+        m.optimizer.step()
 
 
 def total(embeddings: Sequence[Tensor], *, rounded: bool) -> Tensor:

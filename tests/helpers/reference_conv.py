@@ -13,16 +13,16 @@ from vfl_flower.data.party_data import columns_of, labels_of
 from vfl_flower.data.splits import rows_of
 from vfl_flower.learning.batching import batches
 from vfl_flower.learning.networks.cut_network import cut_network, halves
-from vfl_flower.parties.party import Member
-from vfl_flower.workflows.build_learner import build_member
+from vfl_flower.parties.party import Party
+from vfl_flower.workflows.build_learner import build_learner
 
 
-def joint_adptvfedconv(cfg: RunConfig) -> list[Member]:
+def joint_adptvfedconv(cfg: RunConfig) -> list[Party]:
     """Train all parties; constant rates, Adam, one grid of 2 x 2."""
     torch.set_num_threads(cfg.threads)
     y = labels_of(cfg)
     tops = ["tiled"] + ["mirror"] * 3
-    members = [build_member(cfg, k, columns_of(cfg, k), top=top) for k, top in enumerate(tops)]
+    members = [build_learner(cfg, k, columns_of(cfg, k), top=top) for k, top in enumerate(tops)]
     pretrain(cfg, members[0], y)
     for member in members[1:]:
         if cfg.model_transfer:
@@ -43,15 +43,15 @@ def down(loss: Tensor, optimizer: Adam) -> None:
     optimizer.step()
 
 
-def run(member: Member, *parts: nn.Module, x: Tensor) -> Tensor:
+def run(member: Party, *components: nn.Module, x: Tensor) -> Tensor:
     """Run parts of a network one after another, with the party's own randomness."""
-    for half in parts:
+    for half in components:
         with member.randomness.running(member.net):
             x = half(x)
     return x
 
 
-def pretrain(cfg: RunConfig, active: Member, y: Tensor) -> None:
+def pretrain(cfg: RunConfig, active: Party, y: Tensor) -> None:
     """Stage 1: the active party alone."""
     with active.randomness.building():
         W_clst = cut_network(cfg, tuple(active.x.shape[1:])).decide
@@ -66,7 +66,7 @@ def pretrain(cfg: RunConfig, active: Member, y: Tensor) -> None:
             down(F.cross_entropy(logits, y[rows]), optimizer)
 
 
-def finetune(cfg: RunConfig, member: Member) -> None:
+def finetune(cfg: RunConfig, member: Party) -> None:
     """Stage 2: one passive party's autoencoder, the best of its epochs."""
     rates = (cfg.extractor_rate if cfg.model_transfer else cfg.decoder_rate), cfg.decoder_rate
     both = halves(member.net)
@@ -89,7 +89,7 @@ def finetune(cfg: RunConfig, member: Member) -> None:
 
 
 @torch.no_grad()
-def assembled(cfg: RunConfig, members: list[Member]) -> Tensor:
+def assembled(cfg: RunConfig, members: list[Party]) -> Tensor:
     """Return everybody's maps as whole ones, in every view: (views, N, c, H, W)."""
     whole = []
     for number in range(cfg.views):
@@ -104,7 +104,7 @@ def assembled(cfg: RunConfig, members: list[Member]) -> Tensor:
     return torch.stack(whole)
 
 
-def train(cfg: RunConfig, active: Member, H: Tensor, y: Tensor) -> None:
+def train(cfg: RunConfig, active: Party, H: Tensor, y: Tensor) -> None:
     """Stage 3: the classifier of whole maps."""
     active.net.train()
     _, W_s = halves(active.net)

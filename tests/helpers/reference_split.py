@@ -10,41 +10,41 @@ from vfl_flower.algorithms.compression import Compression
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.batching import turn
 from vfl_flower.learning.losses import Loss
-from vfl_flower.parties.party import Member
+from vfl_flower.parties.party import Party
 
 
-def zero(members: Sequence[Member]) -> None:
+def zero(members: Sequence[Party]) -> None:
     for m in members:
-        m.descent.optimizer.zero_grad()
+        m.optimizer.optimizer.zero_grad()
 
 
-def splitnn_step(members: Sequence[Member], rows: Tensor, y: Tensor, loss: Loss) -> None:
+def splitnn_step(members: Sequence[Party], rows: Tensor, y: Tensor, loss: Loss) -> None:
     """Take one step: one graph from all columns to one loss."""
     joint = torch.cat([m.embed_rows(rows) for m in members], 1)
     zero(members)
     loss(members[0].decide(joint), y[rows]).backward()
     for m in members:
-        m.descent.step()
+        m.optimizer.step()
 
 
-def splitnn_step_after(members: Sequence[Member], rows: Tensor, y: Tensor, loss: Loss) -> None:
+def splitnn_step_after(members: Sequence[Party], rows: Tensor, y: Tensor, loss: Loss) -> None:
     """Step the top model with the embeddings fixed, then all embedding nets under the new one."""
     active = members[0]
     joint = torch.cat([m.embed_rows(rows) for m in members], 1)
     zero(members)
     loss(active.decide(joint.detach()), y[rows]).backward()
     assert all(p.grad is None for p in active.net.embed.parameters())  # type: ignore[union-attr]
-    active.descent.step(of=2)
+    active.optimizer.step(of=2)
     loss(active.decide(joint), y[rows]).backward()
     for p in active.net.decide.parameters():  # type: ignore[union-attr]
         p.grad = None
-    active.descent.step(of=2)
+    active.optimizer.step(of=2)
     for m in members[1:]:
-        m.descent.step()
+        m.optimizer.step()
 
 
 def several_steps(
-    members: Sequence[Member],
+    members: Sequence[Party],
     rows: Tensor,
     y: Tensor,
     loss: Loss,
@@ -69,18 +69,18 @@ def several_steps(
     seen = [read(E_k) for E_k in start]
     leaves = [start[0].detach(), *[E_k.clone().requires_grad_() for E_k in seen[1:]]]
     g = torch.autograd.grad(loss(top(leaves), y[rows]), leaves[1:])
-    for place, m in enumerate(members):
+    for rank, m in enumerate(members):
         for step in range(steps):
-            E_k = m.embed_rows(rows) if step else start[place]
-            joint = [*seen[:place], E_k, *seen[place + 1 :]]
+            E_k = m.embed_rows(rows) if step else start[rank]
+            joint = [*seen[:rank], E_k, *seen[rank + 1 :]]
             zero([m])
-            if place == 0:
+            if rank == 0:
                 loss(active.decide(torch.cat(joint, 1)), y[rows]).backward()
             elif shared:
                 loss(top(joint), y[rows]).backward()
             else:
-                E_k.backward(g[place - 1])
-            m.descent.step(of=steps)
+                E_k.backward(g[rank - 1])
+            m.optimizer.step(of=steps)
 
 
 class Vafl:
@@ -93,11 +93,11 @@ class Vafl:
         self.alpha = torch.nn.Parameter(torch.full((self.holders,), 1 / self.holders))
         self.last = [torch.zeros(0)] * K
 
-    def __call__(self, members: Sequence[Member], rows: Tensor, y: Tensor, loss: Loss) -> None:
+    def __call__(self, members: Sequence[Party], rows: Tensor, y: Tensor, loss: Loss) -> None:
         active, *passive = members
         if not self.steps:
             active.net.register_parameter("aggregation_weights", self.alpha)
-            active.descent.add(self.alpha)
+            active.optimizer.add(self.alpha)
             self.last = [torch.zeros(len(y), m.cfg.embedding_dim) for m in passive]
         K = len(passive)
         places = [turn(self.seed, self.steps, K)] if self.in_turns else range(K)
@@ -110,12 +110,12 @@ class Vafl:
         joint = torch.stack([active.embed_rows(rows), *E][-self.holders :])
         loss(active.decide((self.alpha[:, None, None] * joint).sum(0)), y[rows]).backward()
         for m in taught:
-            m.descent.step()
+            m.optimizer.step()
         self.steps += 1
 
 
 def logits_step(
-    members: Sequence[Member], rows: Tensor, y: Tensor, loss: Loss, *, rounded: bool, divisor: int
+    members: Sequence[Party], rows: Tensor, y: Tensor, loss: Loss, *, rounded: bool, divisor: int
 ) -> None:
     """Take one step: the sum of all logits or their mean, differentiable by each."""
     R_k = [m.decide(m.embed_rows(rows)) for m in members]
@@ -124,9 +124,9 @@ def logits_step(
     zero(members)
     loss(R, y[rows]).backward()
     for m in members:
-        m.descent.step()
+        m.optimizer.step()
 
 
-def alone_step(members: Sequence[Member], rows: Tensor, y: Tensor, loss: Loss) -> None:
+def alone_step(members: Sequence[Party], rows: Tensor, y: Tensor, loss: Loss) -> None:
     """Take one step of the first party, whose columns may be everybody's."""
-    members[0].descent.down(loss(members[0].decide(members[0].embed_rows(rows)), y[rows]))
+    members[0].optimizer.down(loss(members[0].decide(members[0].embed_rows(rows)), y[rows]))

@@ -15,7 +15,7 @@ from vfl_flower.algorithms.admm import z_update
 from vfl_flower.algorithms.admm_heads import head_of
 from vfl_flower.learning.batching import drawn
 from vfl_flower.learning.losses import Loss
-from vfl_flower.parties.party import Member
+from vfl_flower.parties.party import Party
 
 
 class Vim:
@@ -33,7 +33,7 @@ class Vim:
         self.duals[rows] = solved.dual.float()
         return solved.z.float(), self.duals[rows]
 
-    def present(self, members: Sequence[Member]) -> list[Member]:
+    def present(self, members: Sequence[Party]) -> list[Party]:
         """Return who takes part in this step."""
         asked = drawn(members[0].cfg, self.steps)
         self.steps += 1
@@ -43,8 +43,8 @@ class Vim:
         """Return what all say, in order: what is fresh, what was said last, or zeros."""
         if not len(self.last):
             self.last = torch.zeros(K + 1, N, fresh[max(fresh)].shape[1])
-        for place in set(fresh) - {0}:
-            self.last[place, rows] = fresh[place]
+        for rank in set(fresh) - {0}:
+            self.last[rank, rows] = fresh[rank]
         return [fresh[0], *self.last[1:, rows]]
 
     def value(
@@ -61,12 +61,12 @@ class Vim:
 class VimAdmm(Vim):
     """Takes the steps of Algorithm 1; the heads are the active party's."""
 
-    def __call__(self, members: Sequence[Member], rows: Tensor, y: Tensor, loss: Loss) -> None:
+    def __call__(self, members: Sequence[Party], rows: Tensor, y: Tensor, loss: Loss) -> None:
         active, cfg = members[0], members[0].cfg
         first = cfg.parties - cfg.holders
         heads = heads_of(active)
-        graphs = {m.place: m.embed_rows(rows) for m in self.present(members)}
-        fresh = {place: H_k.detach() for place, H_k in graphs.items()}
+        graphs = {m.rank: m.embed_rows(rows) for m in self.present(members)}
+        fresh = {rank: H_k.detach() for rank, H_k in graphs.items()}
         H = self.said(fresh, rows, len(y), cfg.parties - 1)[first:]
         a = added(heads, H)
         z, dual = self.solve(a.detach(), rows, y, cfg.rho)
@@ -77,18 +77,18 @@ class VimAdmm(Vim):
             step(head, H_k, active)  # type: ignore[arg-type]
         heads.eval()
         everybody = added(heads, H).detach()
-        for place in sorted(set(graphs) & set(range(first, cfg.parties))):
-            m, head = members[place], heads[place - first]
-            o_0 = head(graphs[place]).detach()
+        for rank in sorted(set(graphs) & set(range(first, cfg.parties))):
+            m, head = members[rank], heads[rank - first]
+            o_0 = head(graphs[rank]).detach()
             for step_number in range(cfg.local_steps):
-                o = head(m.embed_rows(rows) if step_number else graphs[place])
+                o = head(m.embed_rows(rows) if step_number else graphs[rank])
                 zero([m])
                 self.value(o, o_0, everybody, z, dual, cfg.rho).backward()
-                m.descent.step(of=cfg.local_steps)
+                m.optimizer.step(of=cfg.local_steps)
         heads.train()
 
 
-def heads_of(active: Member) -> nn.ModuleList:
+def heads_of(active: Party) -> nn.ModuleList:
     """Return the heads, drawn as the active party draws them the first time."""
     if not hasattr(active.net, "heads"):
         cfg = active.cfg
@@ -104,14 +104,14 @@ def added(heads: nn.ModuleList, H: Sequence[Tensor]) -> Tensor:
     return torch.stack([head(H_k) for head, H_k in zip(heads, H, strict=True)]).sum(0)
 
 
-def sgd(head: nn.Module, H_k: Tensor, active: Member) -> None:
+def sgd(head: nn.Module, H_k: Tensor, active: Party) -> None:
     """Step a head down Eq. 7."""
     cfg = active.cfg
     for W in head.parameters():
         W.data -= (cfg.head_rate or 0.001) * (W.grad + 2 * cfg.beta * W.data)  # type: ignore[operator]
 
 
-def ridge(head: nn.Linear, H_k: Tensor, active: Member) -> None:
+def ridge(head: nn.Linear, H_k: Tensor, active: Party) -> None:
     """Take a head some of the way to where Eq. 7 is least, given its gradient where it is.
 
     Eq. 7 is a quadratic: its minimum lies one Newton step away.
@@ -126,17 +126,17 @@ def ridge(head: nn.Linear, H_k: Tensor, active: Member) -> None:
 class VimAdmmJ(Vim):
     """Takes the steps of Algorithm 3; each party's decision net is its head."""
 
-    def __call__(self, members: Sequence[Member], rows: Tensor, y: Tensor, loss: Loss) -> None:
+    def __call__(self, members: Sequence[Party], rows: Tensor, y: Tensor, loss: Loss) -> None:
         cfg = members[0].cfg
-        graphs = {m.place: m.embed_rows(rows) for m in self.present(members)}
-        o = {place: members[place].decide(H_k.detach()).detach() for place, H_k in graphs.items()}
+        graphs = {m.rank: m.embed_rows(rows) for m in self.present(members)}
+        o = {rank: members[rank].decide(H_k.detach()).detach() for rank, H_k in graphs.items()}
         each = self.said(o, rows, len(y), cfg.parties - 1)
         a = each[0] + total(each[1:], rounded=self.rounded)
         z, dual = self.solve(a, rows, y, cfg.rho)
-        for place in sorted(set(graphs) & set(range(cfg.parties - cfg.holders, cfg.parties))):
-            m, o_0 = members[place], o[place]
+        for rank in sorted(set(graphs) & set(range(cfg.parties - cfg.holders, cfg.parties))):
+            m, o_0 = members[rank], o[rank]
             for step in range(cfg.local_steps):
-                H = m.embed_rows(rows) if step else graphs[place]
+                H = m.embed_rows(rows) if step else graphs[rank]
                 m.net.zero_grad()
                 self.value(m.decide(H.detach()), o_0, a, z, dual, cfg.rho).backward()
                 sgd(m.net.decide, H, members[0])  # type: ignore[arg-type]
@@ -144,4 +144,4 @@ class VimAdmmJ(Vim):
                 self.value(m.decide(H), o_0, a, z, dual, cfg.rho).backward()
                 for W in m.net.decide.parameters():  # type: ignore[union-attr]
                     W.grad = None
-                m.descent.step(of=cfg.local_steps)
+                m.optimizer.step(of=cfg.local_steps)

@@ -16,7 +16,7 @@ from flwr.supercore.task_identity import TaskIdentity
 
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.transport.endpoint import OK
-from vfl_flower.transport.stream.client import Guest
+from vfl_flower.transport.stream.client import StreamClient
 from vfl_flower.transport.stream.invitation import invitation_in
 from vfl_flower.transport.stream.run import run_stream
 from vfl_flower.workflows.flower_node import Node
@@ -77,17 +77,17 @@ class FakeGrid:
         return [self.replies.pop(name) for name in message_ids if name in self.replies]
 
 
-def node(k: int, folder: Path, knobs: Mapping[str, Any], **own: Any) -> Node:
+def node(k: int, folder: Path, options: Mapping[str, Any], **own: Any) -> Node:
     """Return a passive party's node with a state folder of its own."""
     config = {"partition-id": k, "num-partitions": 3, "state-dir": str(folder), **own}
-    return Node(Context(RUN, 100 + k, config, RecordDict(), dict(knobs)))
+    return Node(Context(RUN, 100 + k, config, RecordDict(), dict(options)))
 
 
 def visit(client: Client, ins: FitIns) -> FitRes:
     """Let a client of this process keep the session that a message opens."""
     opened = invitation_in(ins.config)
     assert opened is not None
-    Guest(opened[0], client).serve()
+    StreamClient(opened[0], client).serve()
     return FitRes(OK, Parameters([], "numpy.ndarray"), 0, {})
 
 

@@ -11,9 +11,9 @@ from flwr.common import GetPropertiesIns
 from safetensors.torch import save_file
 from torch import nn
 
+from tests.helpers.attempts import Sitting
 from tests.helpers.commands import train as run
 from tests.helpers.reference import joint_easter
-from tests.helpers.sittings import Sitting
 from vfl_flower.common.errors import ConfigError, NetworkError
 from vfl_flower.config.choices import BACKBONES
 from vfl_flower.config.run_config import RunConfig
@@ -23,7 +23,7 @@ from vfl_flower.learning.networks.factory import network
 from vfl_flower.learning.networks.torchvision_models import load_weights
 from vfl_flower.transport.endpoint import RebuiltEndpoint
 from vfl_flower.transport.local import run_amnesiac
-from vfl_flower.workflows.build_learner import build_member
+from vfl_flower.workflows.build_learner import build_learner
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
 OWN = '''
@@ -136,13 +136,13 @@ def test_resnet_is_exact_live_rebuilt_and_joint() -> None:
 def test_a_users_network_from_elsewhere(tmp_path: Path) -> None:
     models = "mlp,own_networks:Halves,mlp,own_networks:Halves"
     cfg = RunConfig(models=models, epochs=8, bounds="off")
-    sitting = Sitting(cfg, tmp_path / "run")
-    sitting.run()
-    assert type(sitting.passive[0].net).__name__ == "Halves"
-    assert min(sitting.active.progress.test["accuracy"].values()) > 0.8
+    attempt = Sitting(cfg, tmp_path / "run")
+    attempt.run()
+    assert type(attempt.passive[0].net).__name__ == "Halves"
+    assert min(attempt.active.progress.test["accuracy"].values()) > 0.8
     active = build_active(cfg)
     run_amnesiac(active, lambda k: build_passive(cfg, k))
-    assert active.progress.test == sitting.active.progress.test
+    assert active.progress.test == attempt.active.progress.test
 
 
 @pytest.mark.usefixtures("own")
@@ -223,7 +223,7 @@ def test_a_party_starts_from_its_own_file(tmp_path: Path) -> None:
     cfg = RunConfig(models="mlp,resnet18,resnet18,mlp", weights=f",{path},,")
     x = torch.zeros(1797, 1, 8, 2)
     name = "embed.layer4.0.conv1.weight"
-    one, other = (build_member(cfg, place, x).net.state_dict()[name] for place in (1, 2))
+    one, other = (build_learner(cfg, rank, x).net.state_dict()[name] for rank in (1, 2))
     expected = torch.load(published(tmp_path)["pth"], weights_only=True)["layer4.0.conv1.weight"]
     assert torch.equal(one, expected)
     assert not torch.equal(other, expected)

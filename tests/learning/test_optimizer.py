@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from vfl_flower.common.state import read_state, write_state
 from vfl_flower.config.choices import DEFAULT_RATES
-from vfl_flower.learning.optimizer import OPTIMIZERS, SCHEDULES, Descent
+from vfl_flower.learning.optimizer import OPTIMIZERS, SCHEDULES, ScheduledOptimizer
 
 STEPS = 8
 
@@ -28,19 +28,19 @@ def loss_of(net: nn.Linear, step: int) -> Tensor:
     return ((output - 1) ** 2).sum() / 10
 
 
-def go_down(net: nn.Linear, descent: Descent, steps: range) -> None:
+def go_down(net: nn.Linear, scheduled: ScheduledOptimizer, steps: range) -> None:
     for step in steps:
-        descent.down(loss_of(net, step))
+        scheduled.down(loss_of(net, step))
 
 
 def rates(schedule: str, steps: int) -> list[float]:
     """Return the learning rate of each step, as the optimiser has it."""
     net = small_net()
-    descent = Descent({net: 0.2}, "sgd", schedule, steps)
+    scheduled = ScheduledOptimizer({net: 0.2}, "sgd", schedule, steps)
     seen = []
     for step in range(steps):
-        descent.down(loss_of(net, step))
-        seen.append(descent.optimizer.param_groups[0]["lr"])
+        scheduled.down(loss_of(net, step))
+        seen.append(scheduled.optimizer.param_groups[0]["lr"])
     return seen
 
 
@@ -63,7 +63,7 @@ def test_cosine_never_rises_again_nor_turns_negative() -> None:
 
 def test_a_run_of_one_or_no_step_works() -> None:
     assert rates("cosine", 1) == [0.2]
-    Descent({small_net(): 0.2}, "sgd", "cosine", 0)
+    ScheduledOptimizer({small_net(): 0.2}, "sgd", "cosine", 0)
 
 
 def test_every_optimizer_has_a_default_rate() -> None:
@@ -74,9 +74,9 @@ def test_every_optimizer_has_a_default_rate() -> None:
 def test_it_goes_down(optimizer: str) -> None:
     net = small_net()
     before = loss_of(net, 2).item()
-    descent = Descent({net: 0.01}, optimizer, "constant", STEPS)
+    scheduled = ScheduledOptimizer({net: 0.01}, optimizer, "constant", STEPS)
     for _ in range(STEPS):
-        descent.down(loss_of(net, 2))
+        scheduled.down(loss_of(net, 2))
     assert loss_of(net, 2).item() < before
 
 
@@ -84,7 +84,7 @@ def test_momentum_is_not_plain_descent() -> None:
     ends = []
     for optimizer in ("sgd", "momentum"):
         net = small_net()
-        go_down(net, Descent({net: 0.01}, optimizer, "constant", STEPS), range(STEPS))
+        go_down(net, ScheduledOptimizer({net: 0.01}, optimizer, "constant", STEPS), range(STEPS))
         ends.append(net.weight.detach())
     assert not torch.equal(*ends)
 
@@ -94,11 +94,11 @@ def test_a_parameter_that_is_added_learns_as_the_others_do(optimizer: str) -> No
     """Two halves of one network, the second added: the same as the network whole."""
     whole, part = small_net(), small_net()
     bias, part.bias = part.bias, None  # type: ignore[assignment]
-    descents = [Descent({net: 0.1}, optimizer, "cosine", STEPS) for net in (whole, part)]
+    descents = [ScheduledOptimizer({net: 0.1}, optimizer, "cosine", STEPS) for net in (whole, part)]
     part.register_parameter("bias", bias)
     descents[1].add(bias)
-    for net, descent in zip((whole, part), descents, strict=True):
-        go_down(net, descent, range(STEPS))
+    for net, scheduled in zip((whole, part), descents, strict=True):
+        go_down(net, scheduled, range(STEPS))
     assert whole.weight.equal(part.weight)
     assert whole.bias.equal(part.bias)
     assert whole.bias.all()
@@ -106,11 +106,11 @@ def test_a_parameter_that_is_added_learns_as_the_others_do(optimizer: str) -> No
 
 def test_zero_forgets_gradients() -> None:
     net = small_net()
-    descent = Descent({net: 0.1}, "sgd", "constant", STEPS)
+    scheduled = ScheduledOptimizer({net: 0.1}, "sgd", "constant", STEPS)
     loss_of(net, 1).backward()
-    descent.zero()
+    scheduled.zero()
     before = net.weight.clone()
-    descent.step()
+    scheduled.step()
     assert torch.equal(net.weight, before)
 
 
@@ -121,19 +121,19 @@ def test_it_continues_from_a_checkpoint_bit_for_bit(
 ) -> None:
     half = STEPS // 2
     net = small_net()
-    descent = Descent({net: 0.05}, optimizer, schedule, STEPS)
-    go_down(net, descent, range(half))
-    write_state(tmp_path / "state", {"net": net.state_dict(), "descent": descent.state_dict()})
-    go_down(net, descent, range(half, STEPS))
+    scheduled = ScheduledOptimizer({net: 0.05}, optimizer, schedule, STEPS)
+    go_down(net, scheduled, range(half))
+    write_state(tmp_path / "state", {"net": net.state_dict(), "optimizer": scheduled.state_dict()})
+    go_down(net, scheduled, range(half, STEPS))
 
     ends = {}
     for restored in (True, False):
         state = read_state(tmp_path / "state")
         again = small_net()
         again.load_state_dict(state["net"])
-        fresh = Descent({again: 0.05}, optimizer, schedule, STEPS)
+        fresh = ScheduledOptimizer({again: 0.05}, optimizer, schedule, STEPS)
         if restored:
-            fresh.load_state_dict(state["descent"])
+            fresh.load_state_dict(state["optimizer"])
             assert fresh.taken == half
         go_down(again, fresh, range(half, STEPS))
         ends[restored] = again.weight.detach()

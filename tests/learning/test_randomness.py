@@ -16,7 +16,7 @@ from vfl_flower.learning.batching import batches, turn
 from vfl_flower.learning.dropout import Dropout
 from vfl_flower.learning.networks.base import SplitNet
 from vfl_flower.learning.randomness import Randomness, public_origin
-from vfl_flower.workflows.build_learner import build_member
+from vfl_flower.workflows.build_learner import build_learner
 
 FEWER = settings(max_examples=50)
 ONES = torch.ones(4, 25)
@@ -173,8 +173,8 @@ def test_a_network_with_own_randomness_runs_without_the_swap() -> None:
 def test_parties_and_seeds_have_sequences_of_their_own() -> None:
     firsts = []
     for seed in range(3):
-        for place in range(3):
-            randomness = Randomness(public_origin(seed, place))
+        for rank in range(3):
+            randomness = Randomness(public_origin(seed, rank))
             firsts.append(tuple(torch.rand(4, generator=randomness.generator).tolist()))
             with randomness.running(nn.Dropout(0.5)):
                 assert tuple(torch.rand(4).tolist()) == firsts[-1]
@@ -211,8 +211,8 @@ def test_a_kept_state_does_not_move_on() -> None:
 # Initial weights ----------------------------------------------------------------------------------
 
 
-def weights(cfg: RunConfig, place: int) -> Tensor:
-    return nn.utils.parameters_to_vector(build_member(cfg, place, X).net.parameters()).detach()
+def weights(cfg: RunConfig, rank: int) -> Tensor:
+    return nn.utils.parameters_to_vector(build_learner(cfg, rank, X).net.parameters()).detach()
 
 
 @pytest.mark.parametrize("models", ["mlp", "cnn", "lenet"])
@@ -249,9 +249,9 @@ def with_our_dropout() -> nn.Module:
     return SplitNet(nn.Sequential(Dropout(0.5), Dropout(0.1)), nn.ReLU()).train()
 
 
-def sequence(make: Callable[[], nn.Module], place: int, start: Barrier) -> Tensor:
+def sequence(make: Callable[[], nn.Module], rank: int, start: Barrier) -> Tensor:
     """Run one party's network many times."""
-    randomness, net = Randomness(public_origin(0, place)), make()
+    randomness, net = Randomness(public_origin(0, rank)), make()
     randomness.attach(net)
     passes = net.embed if isinstance(net, SplitNet) else net
     start.wait(timeout=60)
@@ -265,10 +265,10 @@ def sequence(make: Callable[[], nn.Module], place: int, start: Barrier) -> Tenso
 @pytest.mark.parametrize("make", [with_torchs_dropout, with_our_dropout])
 def test_parties_in_threads_draw_as_if_alone(make: Callable[[], nn.Module]) -> None:
     places = range(1, 5)
-    alone = [sequence(make, place, Barrier(1)) for place in places]
+    alone = [sequence(make, rank, Barrier(1)) for rank in places]
     together = Barrier(len(places))
     with ThreadPoolExecutor(len(places)) as pool:
-        running = [pool.submit(sequence, make, place, together) for place in places]
+        running = [pool.submit(sequence, make, rank, together) for rank in places]
         beside = [future.result(timeout=60) for future in running]
     for mine, same in zip(alone, beside, strict=True):
         assert torch.equal(mine, same)
@@ -277,7 +277,7 @@ def test_parties_in_threads_draw_as_if_alone(make: Callable[[], nn.Module]) -> N
 
 def test_networks_are_built_alike_in_threads() -> None:
     cfg, places = RunConfig(models="mlp"), [0, 1, 2, 3] * 3
-    alone = [weights(cfg, place) for place in places]
+    alone = [weights(cfg, rank) for rank in places]
     with ThreadPoolExecutor(4) as pool:
         beside = list(pool.map(weights, [cfg] * len(places), places))
     assert all(torch.equal(a, b) for a, b in zip(alone, beside, strict=True))

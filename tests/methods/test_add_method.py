@@ -15,7 +15,7 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.party_data import labels_of
 from vfl_flower.data.splits import rows_of
 from vfl_flower.learning.batching import batches
-from vfl_flower.parties.party import Member
+from vfl_flower.parties.party import Party
 from vfl_flower.transport.endpoint import ARRAYS
 from vfl_flower.transport.local import run_amnesiac, run_local
 from vfl_flower.workflows.build_parties import build_active, build_passive
@@ -106,7 +106,7 @@ def configured(parties: int = 3) -> RunConfig:
     return RunConfig(method=NAME, parties=parties, models="mlp", epochs=2, batch_size=200)
 
 
-def joint(cfg: RunConfig) -> list[Member]:
+def joint(cfg: RunConfig) -> list[Party]:
     """Train the same method as one autograd program."""
     torch.set_num_threads(cfg.threads)
     members, y = members_of(cfg), labels_of(cfg)
@@ -117,10 +117,10 @@ def joint(cfg: RunConfig) -> list[Member]:
             own, *others = [m.decide(m.embed_rows(rows)) for m in members]
             R = own + torch.stack(others).sum(0)
             for m in members:
-                m.descent.zero()
+                m.optimizer.zero()
             torch.nn.functional.cross_entropy(R, y[rows]).backward()
             for m in members:
-                m.descent.step()
+                m.optimizer.step()
     return members
 
 

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from tests.helpers.attempts import Sitting
 from tests.helpers.contract import Tap
-from tests.helpers.sittings import Sitting
 from tests.methods.test_joint_conv import TINY as TINIER
 from vfl_flower.algorithms.augmentation import Looks, augmented, view
 from vfl_flower.algorithms.feature_map_store import MAPS, Maps
@@ -52,16 +52,16 @@ def two_views() -> RunConfig:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Tensor]:
-    sitting = Sitting(two_views(), tmp_path_factory.mktemp("whole") / "run")
-    sitting.run()
-    assert sitting.folder
-    result = sitting.folder.result()
+    attempt = Sitting(two_views(), tmp_path_factory.mktemp("whole") / "run")
+    attempt.run()
+    assert attempt.folder
+    result = attempt.folder.result()
     assert result
     assert [(s["name"], s["done"]) for s in result["stages"]] == [
         (name, done + 1) for name, total in STAGES.items() for done in range(total)
     ]
     assert set(result["stages"][2]["figures"]) == {"party-1", "party-2", "party-3"}
-    return sitting.active.net.state_dict()
+    return attempt.active.net.state_dict()
 
 
 @pytest.mark.parametrize(

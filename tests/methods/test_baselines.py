@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from tests.helpers.attempts import Sitting
 from tests.helpers.commands import report
 from tests.helpers.commands import train as run
 from tests.helpers.contract import CASES, configured
 from tests.helpers.networks import register
-from tests.helpers.sittings import Sitting
 from tests.methods.test_rebuilt import configured as configured_nets
 from tests.methods.test_rebuilt import differing, live, rebuilt
 from vfl_flower.common.errors import ConfigError, Interrupted, PartyError
@@ -88,8 +88,8 @@ KNOBS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("knobs", KNOBS, ids=str)
-def test_bounds_can_be_had_whatever_the_method_s_knobs(knobs: dict[str, Any]) -> None:
-    cfg = RunConfig(**knobs)
+def test_bounds_can_be_had_whatever_the_method_s_knobs(options: dict[str, Any]) -> None:
+    cfg = RunConfig(**options)
     active = build_active(replace(cfg, dp_sigma=0.0, dp_eval="noised"))
     active.cfg = cfg
     for method, bound in configurations(active).items():

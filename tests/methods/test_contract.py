@@ -80,7 +80,7 @@ def test_every_party_generalises(method: str) -> None:
 
 @on_each_carrier
 def test_same_seed_same_run(method: str, carrier: str) -> None:
-    first, second = (finished(method, carrier, sitting=n) for n in (0, 1))
+    first, second = (finished(method, carrier, attempt=n) for n in (0, 1))
     assert differing(first.weights, second.weights) == []
     losses = [[r.train_loss for r in run.active.progress.records] for run in (first, second)]
     assert losses[0] == losses[1]
@@ -298,7 +298,7 @@ def test_payload_equals_the_header_formula(method: str, carrier: str) -> None:
     for k in range(K):
         expected: Counter[tuple[str, str]] = Counter()
         for formula in formulas_of(method, run, k):
-            expected.update({place: sum(arrays) for place, arrays in formula.items()})
+            expected.update({rank: sum(arrays) for rank, arrays in formula.items()})
         assert booked(run.active.ledger.payload, k) == expected
 
 
@@ -319,5 +319,5 @@ def test_framing_is_headers_and_config(method: str, carrier: str) -> None:
     for k in range(K):
         expected: Counter[tuple[str, str]] = Counter()
         for formula in formulas_of(method, run, k):
-            expected.update({place: framing(*place, len(formula[place])) for place in formula})
+            expected.update({rank: framing(*rank, len(formula[rank])) for rank in formula})
         assert booked(run.active.ledger.framing, k) == expected

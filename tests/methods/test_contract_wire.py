@@ -54,13 +54,13 @@ def columns_in(array: Array) -> set[bytes]:
     return {c.tobytes() for c in table.T if len(np.unique(c)) > 1}
 
 
-def secrets_of(run: Run, place: int, rows: Array) -> set[bytes]:
+def secrets_of(run: Run, rank: int, rows: Array) -> set[bytes]:
     """Return a party's columns of some rows in every form in which they could slip out."""
     cfg = run.active.cfg
-    if cfg.blank(place):
+    if cfg.blank(rank):
         return set()
-    x = columns_of(cfg, place)
-    pixels = take(features_of(cfg), shares_of(cfg)[place])
+    x = columns_of(cfg, rank)
+    pixels = take(features_of(cfg), shares_of(cfg)[rank])
     words = encode_ring(x, 3)
     return columns_in(x.numpy()[rows]) | columns_in(pixels[rows]) | columns_in(words[rows])
 
@@ -95,12 +95,12 @@ def arrays_of(sent: tuple[FitIns, FitRes]) -> list[Array]:
 def test_no_columns_leave_a_party(method: str, carrier: str) -> None:
     run = finished(method, carrier)
     least = 10 / len(run.taps) if method in IN_TURNS else 10
-    for place in range(1, run.active.parties):
-        batches = batches_asked(run, place - 1)
+    for rank in range(1, run.active.parties):
+        batches = batches_asked(run, rank - 1)
         assert len(batches) > least or method in ONCE
-        secrets = set().union(*(secrets_of(run, place, rows) for rows in batches))
+        secrets = set().union(*(secrets_of(run, rank, rows) for rows in batches))
         assert len(secrets) > 100
-        sent = set().union(*map(columns_in, replies_of(run, place - 1)))
+        sent = set().union(*map(columns_in, replies_of(run, rank - 1)))
         assert len(sent) > 10
         assert not secrets & sent
 
@@ -237,8 +237,8 @@ def test_evaluation_uses_held_out_rows(method: str) -> None:
 def test_columns_differ_between_parties(method: str) -> None:
     """Together the parties hold all columns, and none holds another's."""
     cfg = finished(method, "local").active.cfg
-    holding = [place for place in range(cfg.parties) if not cfg.blank(place)]
-    strips = [columns_of(cfg, place).shape for place in holding]
+    holding = [rank for rank in range(cfg.parties) if not cfg.blank(rank)]
+    strips = [columns_of(cfg, rank).shape for rank in holding]
     assert sum(math.prod(shape[1:]) for shape in strips) == all_columns(cfg)[0].numel()
     assert len(labels_of(cfg)) == strips[0][0] == DATASETS["digits"].features(None, True).shape[0]  # type: ignore[arg-type]
     assert not torch.equal(columns_of(cfg, holding[0]), columns_of(cfg, holding[1]))

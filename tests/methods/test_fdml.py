@@ -10,7 +10,7 @@ import torch
 
 from clients.fdml import FDMLClient
 from strategies.fdml import FDML
-from tests.helpers.sittings import Sitting
+from tests.helpers.attempts import Sitting
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import DataError, PartyError
 from vfl_flower.config.run_config import RunConfig
@@ -34,7 +34,7 @@ def test_parties_hold_what_teaches_and_of_training_rows_only(mechanism: str) -> 
     others = torch.from_numpy(np.concatenate([active.rows["validation"], active.rows["test"]]))
     assert len(passive) == 3
     for party in passive:
-        assert torch.equal(party.labels[held], active.supervision.labels[held])
+        assert torch.equal(party.labels[held], active.training_labels.labels[held])
         assert not party.labels[others].any()
 
 

@@ -129,8 +129,8 @@ def test_c_vfl_is_fedbcd_where_nothing_is_compressed(steps: int) -> None:
 
 def test_as_published_is_splitnn_too_for_one_step() -> None:
     """At the first of the Q steps <g_k, h_k(x_k)> and the loss itself have the same gradient."""
-    knobs: Knobs = {"compression": "none", "local_steps": 1, "share_labels": True}
-    published = configured("c_vfl", **knobs)
+    options: Knobs = {"compression": "none", "local_steps": 1, "share_labels": True}
+    published = configured("c_vfl", **options)
     ours, theirs = distributed(published), distributed(configured("splitnn"))
     for a, b in zip(ours, theirs, strict=True):
         for p, q in zip(a.net.parameters(), b.net.parameters(), strict=True):

@@ -8,7 +8,7 @@ import torch
 from tests.helpers.reference import joint_easter
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.losses import LOSSES
-from vfl_flower.parties.party import Member
+from vfl_flower.parties.party import Party
 from vfl_flower.transport.local import run_local
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
@@ -17,7 +17,7 @@ FIFTY = RunConfig(method="easter", models="mlp", epochs=2, batch_size=50, train_
 """Fifty rows a step, and eight steps an epoch; the last is short."""
 
 
-def distributed(cfg: RunConfig) -> list[Member]:
+def distributed(cfg: RunConfig) -> list[Party]:
     """Train through the local carrier and return all parties, the active one first."""
     active = build_active(cfg)
     passive = [build_passive(cfg, k) for k in range(cfg.parties - 1)]
@@ -26,12 +26,12 @@ def distributed(cfg: RunConfig) -> list[Member]:
     return [active, *passive]
 
 
-def assert_equal(ours: list[Member], theirs: list[Member]) -> None:
+def assert_equal(ours: list[Party], theirs: list[Party]) -> None:
     for a, b in zip(ours, theirs, strict=True):
         for (name, p), q in zip(
             a.net.state_dict().items(), b.net.state_dict().values(), strict=True
         ):
-            assert torch.equal(p, q), f"place {a.place}: {name} differs by {(p - q).abs().max()}"
+            assert torch.equal(p, q), f"place {a.rank}: {name} differs by {(p - q).abs().max()}"
 
 
 @pytest.mark.parametrize("blinding", ["pairwise", "none"])

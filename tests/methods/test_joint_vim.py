@@ -95,12 +95,12 @@ def test_rounds_of_some_parties(cfg: RunConfig, share: float) -> None:
 
 
 @pytest.mark.parametrize("place", [0, 1])
-def test_a_head_that_is_no_module_is_refused(place: int) -> None:
+def test_a_head_that_is_no_module_is_refused(rank: int) -> None:
     models = ["mlp"] * 4
-    models[place] = "tests.methods.test_joint_vim:Method"
+    models[rank] = "tests.methods.test_joint_vim:Method"
     cfg = replace(VIM_J, models=",".join(models))
     with pytest.raises(NetworkError, match="trains `decide` as a head"):
-        build_passive(cfg, 0) if place else build_active(cfg)
+        build_passive(cfg, 0) if rank else build_active(cfg)
 
 
 class Method(torch.nn.Module):

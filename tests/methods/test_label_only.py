@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.helpers.attempts import Sitting
 from tests.helpers.commands import data
 from tests.helpers.commands import train as run
-from tests.helpers.sittings import Sitting
 from vfl_flower.common.errors import ConfigError, DataError, NetworkError
 from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import RunConfig
@@ -40,15 +40,15 @@ def test_the_passive_parties_hold_what_as_many_parties_would(partition: str, par
     cfg = replace(LABELS, partition=partition, parties=parties)
     fewer = RunConfig(method="splitnn", partition=partition, parties=parties - 1)
     assert columns_of(cfg, 0).shape == (1797, 0)
-    for place in range(1, parties):
-        assert columns_of(cfg, place).equal(columns_of(fewer, place - 1))
+    for rank in range(1, parties):
+        assert columns_of(cfg, rank).equal(columns_of(fewer, rank - 1))
     assert all_columns(cfg).equal(all_columns(fewer))
 
 
 def test_a_table_is_dealt_out_likewise() -> None:
     cfg = replace(LABELS, dataset="wine", parties=3)
     assert columns_of(cfg, 0).shape == (178, 0)
-    assert [columns_of(cfg, place).shape[1] for place in (1, 2)] == [7, 6]
+    assert [columns_of(cfg, rank).shape[1] for rank in (1, 2)] == [7, 6]
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_many_parties_of_mnists_size(
     monkeypatch.setitem(DATASETS, "made", made)
     own = {"dataset": "made", "batch_size": 10, "partition": partition, "parties": parties + 1}
     cfg = replace(LABELS, **own)  # type: ignore[arg-type]
-    held = [columns_of(cfg, place) for place in range(1, parties + 1)]
+    held = [columns_of(cfg, rank) for rank in range(1, parties + 1)]
     assert {tuple(x.shape[1:]) for x in held} == shapes
     union = all_columns(cfg)
     assert math.prod(union.shape[1:]) == 28 * 28
@@ -122,11 +122,11 @@ def test_the_bound_central_is_that_of_as_many_parties() -> None:
 
 
 def test_one_passive_party_is_enough_for_splitnn(tmp_path: Path) -> None:
-    sitting = Sitting(replace(LABELS, parties=2, bounds="off"), tmp_path / "run")
-    sitting.run()
-    (top,) = [p for p in sitting.active.net.parameters() if p.dim() == 2 and p.numel()]
+    attempt = Sitting(replace(LABELS, parties=2, bounds="off"), tmp_path / "run")
+    attempt.run()
+    (top,) = [p for p in attempt.active.net.parameters() if p.dim() == 2 and p.numel()]
     assert top.shape == (10, 64)
-    assert sitting.active.progress.test["accuracy"]["active"] > 0.3
+    assert attempt.active.progress.test["accuracy"]["active"] > 0.3
 
 
 def test_weights_for_a_network_that_is_none_are_refused() -> None:

@@ -12,8 +12,8 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, one_hot
 
 from strategies.pravfed import PraVFed
+from tests.helpers.attempts import Sitting
 from tests.helpers.reference import GRID, members_of
-from tests.helpers.sittings import Sitting
 from vfl_flower.algorithms.integer_weights import MOST_PARTIES, TOTAL, integer_weights
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import BlindingError, ConfigError, Interrupted, PartyError
@@ -22,12 +22,12 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.party_data import columns_of, labels_of
 from vfl_flower.data.splits import rows_of
 from vfl_flower.learning.batching import batches
-from vfl_flower.parties.party import Member
+from vfl_flower.parties.party import Party
 from vfl_flower.parties.passive import PassiveParty
-from vfl_flower.privacy.label_dp.supervision import noise_of
+from vfl_flower.privacy.label_dp.training_labels import noise_of
 from vfl_flower.protocol.exchange import Protocol, Purpose
 from vfl_flower.transport.local import run_local
-from vfl_flower.workflows.build_learner import build_member
+from vfl_flower.workflows.build_learner import build_learner
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
 CFG = RunConfig(method="pravfed", models="mlp", epochs=2, batch_size=52, local_epochs=2)
@@ -42,7 +42,7 @@ def parties(cfg: RunConfig) -> tuple[PraVFed, list[PassiveParty]]:
 def trained(cfg: RunConfig, released: Tensor | None = None) -> tuple[PraVFed, list[PassiveParty]]:
     active, passive = parties(cfg)
     if released is not None:
-        active.supervision.labels = released
+        active.training_labels.labels = released
     run_local(active, passive)
     return active, passive
 
@@ -50,11 +50,11 @@ def trained(cfg: RunConfig, released: Tensor | None = None) -> tuple[PraVFed, li
 # The joint program ------------------------------------------------------------------------------
 
 
-def joint(cfg: RunConfig, released: Tensor) -> list[Member]:
+def joint(cfg: RunConfig, released: Tensor) -> list[Party]:
     """Run Algorithms 1 and 2 over all parties' columns, without any message."""
     torch.set_num_threads(cfg.threads)
     _, *passive = members_of(cfg)
-    active, y = build_member(cfg, 0, columns_of(cfg, 0), layers=3), labels_of(cfg)
+    active, y = build_learner(cfg, 0, columns_of(cfg, 0), layers=3), labels_of(cfg)
     train = torch.from_numpy(rows_of(cfg, len(y))["train"])
     accuracies = [pretrained(cfg, member, train, released[train]) for member in passive]
     W = integer_weights([1.0] * 3 if cfg.aggregation == "average" else accuracies)
@@ -67,14 +67,14 @@ def joint(cfg: RunConfig, released: Tensor) -> list[Member]:
         for batch in batches(cfg.seed, epoch, train.numpy(), cfg.batch_size):
             rows = torch.from_numpy(batch)
             R = active.decide(active.embed_rows(rows) + E_p[rows])
-            active.descent.down(cross_entropy(R, y[rows]))
+            active.optimizer.down(cross_entropy(R, y[rows]))
     return [active, *passive]
 
 
-def pretrained(cfg: RunConfig, member: Member, train: Tensor, labels: Tensor) -> float:
+def pretrained(cfg: RunConfig, member: Party, train: Tensor, labels: Tensor) -> float:
     """Train one party on noisy labels; return how often it agrees with them."""
     noise, every = noise_of(cfg, 10), np.arange(len(train), dtype=np.int32)
-    member.descent.steps = cfg.local_epochs * -(-len(train) // cfg.batch_size)
+    member.optimizer.steps = cfg.local_epochs * -(-len(train) // cfg.batch_size)
     member.net.train()
     for epoch in range(cfg.local_epochs):
         for at in map(torch.from_numpy, batches(cfg.seed, epoch, every, cfg.batch_size)):
@@ -82,14 +82,14 @@ def pretrained(cfg: RunConfig, member: Member, train: Tensor, labels: Tensor) ->
             target = noise.target(labels[at], f) if noise else labels[at]
             softmax = cfg.local_output == "softmax" or cfg.label_privacy == "alibi"
             f = f.softmax(1) if softmax else f
-            member.descent.down((f - target).square().sum() / (2 * len(at)))
+            member.optimizer.down((f - target).square().sum() / (2 * len(at)))
     member.net.eval()
     with torch.no_grad():
         said = member.decide(member.embed_rows(train)).argmax(1)
     return (said == labels.argmax(1)).float().mean().item()
 
 
-def pooled(passive: list[Member], W: list[int], rows: Tensor, *, rounded: bool) -> Tensor:
+def pooled(passive: list[Party], W: list[int], rows: Tensor, *, rounded: bool) -> Tensor:
     """Return the weighted mean of embeddings, exactly on the grid or as floats in order."""
     with torch.no_grad():
         E = [member.embed_rows(rows) for member in passive]
@@ -127,7 +127,7 @@ def test_equals_the_joint_program(changes: dict[str, object]) -> None:
         for (name, p), q in zip(
             ours.net.state_dict().items(), theirs.net.state_dict().values(), strict=True
         ):
-            assert torch.equal(p, q), f"place {ours.place}: {name}"
+            assert torch.equal(p, q), f"place {ours.rank}: {name}"
 
 
 # What travels -----------------------------------------------------------------------------------
@@ -161,9 +161,9 @@ def test_passive_parties_write_no_checkpoint_while_nothing_is_asked(
     epochs: int, tmp_path: Path
 ) -> None:
     """Step 0, keys (2), the end of the first epoch, the weights: however many epochs follow."""
-    sitting = Sitting(replace(CFG, epochs=epochs, local_epochs=1), tmp_path / "run")
-    sitting.run()
-    assert sitting.active.ledger.exchanges["upkeep"] == 5
+    attempt = Sitting(replace(CFG, epochs=epochs, local_epochs=1), tmp_path / "run")
+    attempt.run()
+    assert attempt.active.ledger.exchanges["upkeep"] == 5
     assert steps_kept(tmp_path / "run" / "party-1") == [0, 25]
     assert steps_kept(tmp_path / "run" / "active") == [25 * (epochs - 1), 25 * epochs]
 
@@ -200,7 +200,7 @@ def test_more_parties_than_can_be_weighted_are_refused() -> None:
         CFG, dataset="digits", partition="columns", parties=MOST_PARTIES + 2, models="mlp"
     )
     with pytest.raises(ConfigError, match="up to 64 passive parties"):
-        PraVFed(build_member(cfg, 0, columns_of(CFG, 0)), labels_of(CFG), {})
+        PraVFed(build_learner(cfg, 0, columns_of(CFG, 0)), labels_of(CFG), {})
 
 
 def test_results_name_accuracies_and_weights() -> None:

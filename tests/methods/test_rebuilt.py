@@ -17,7 +17,7 @@ from vfl_flower.common.codec import decode
 from vfl_flower.common.layout import MODEL, WEIGHTS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.losses import LOSSES
-from vfl_flower.parties.party import Member
+from vfl_flower.parties.party import Party
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.transport.endpoint import ARRAYS, Endpoint
 from vfl_flower.transport.local import run_amnesiac, run_local, serve
@@ -39,7 +39,7 @@ def configured(nets: str, **changes: str | int) -> RunConfig:
     return replace(TINY, models=nets, **changes)  # type: ignore[arg-type]
 
 
-def weights_of(members: list[Member]) -> Weights:
+def weights_of(members: list[Party]) -> Weights:
     return [m.net.state_dict() for m in members]
 
 
@@ -71,7 +71,7 @@ def differing(ours: Weights, theirs: Weights) -> list[str]:
     assert [set(a) for a in ours] == [set(b) for b in theirs]
     assert all(ours)
     pairs = enumerate(zip(ours, theirs, strict=True))
-    return [f"{place}: {n}" for place, (a, b) in pairs for n in a if not torch.equal(a[n], b[n])]
+    return [f"{rank}: {n}" for rank, (a, b) in pairs for n in a if not torch.equal(a[n], b[n])]
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "momentum", "adagrad", "adam"])

@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import load_file
 
 from strategies.vafl import VAFL
-from tests.helpers.sittings import Sitting
+from tests.helpers.attempts import Sitting
 from vfl_flower.common.layout import steps_kept
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.transport.local import run_local
@@ -37,10 +37,10 @@ def test_weights_start_alike_and_are_learnt(parties: int) -> None:
 
 
 def test_weights_are_in_the_result_and_in_the_model(tmp_path: Path) -> None:
-    sitting = Sitting(CFG, tmp_path / "run")
-    sitting.run()
+    attempt = Sitting(CFG, tmp_path / "run")
+    attempt.run()
     model = load_file(tmp_path / "run" / "active" / "model/weights.safetensors")
-    figures = sitting.active.figures()
+    figures = attempt.active.figures()
     assert model["aggregation_weights"].tolist() == list(figures.values())
 
 
@@ -63,15 +63,15 @@ def test_embeddings_are_kept_in_turns_only(tmp_path: Path) -> None:
     sizes = []
     for cfg in (CFG, IN_TURNS):
         folder = tmp_path / cfg.vafl_mode
-        sitting = Sitting(cfg, folder)
-        sitting.run()
-        known = sitting.active.known.values  # type: ignore[attr-defined]
+        attempt = Sitting(cfg, folder)
+        attempt.run()
+        known = attempt.active.known.values  # type: ignore[attr-defined]
         step = steps_kept(folder / "active")[-1]
         sizes.append((folder / "active" / f"checkpoint-{step:09d}.safetensors").stat().st_size)
         if cfg is CFG:
             assert known.numel() == 0
         else:
-            rows = torch.from_numpy(sitting.active.rows["train"])
+            rows = torch.from_numpy(attempt.active.rows["train"])
             told = known.any(2)  # (K, N)
             assert told[:, rows].any(1).all()
             told[:, rows] = False

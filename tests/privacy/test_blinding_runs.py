@@ -11,6 +11,7 @@ import torch
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from torch import Tensor
 
+from tests.helpers.attempts import Sitting
 from tests.helpers.blinding import (
     ROWS_I,
     SALT,
@@ -26,7 +27,6 @@ from tests.helpers.blinding import (
     refusal,
     send,
 )
-from tests.helpers.sittings import Sitting
 from vfl_flower.common.errors import Interrupted
 from vfl_flower.common.state import write_state
 from vfl_flower.crypto.fixed_point import decode_ring
@@ -62,7 +62,7 @@ def test_a_private_key_serves_one_agreement_and_is_forgotten(private_keys: set[b
     for party in parties:
         assert send(party, 2, "agree", keys, SALT) == ([], {})
         assert refusal(party, 3, "agree", keys, SALT)[0] == "BlindingError"
-        assert client(party).blinder.state_dict()["secret"] not in private_keys
+        assert client(party).masker.state_dict()["secret"] not in private_keys
     assert len(private_keys) == 2
 
 

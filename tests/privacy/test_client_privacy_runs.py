@@ -13,10 +13,10 @@ from flwr.common import FitIns, FitRes
 from torch import Tensor
 
 from clients.splitnn import SplitNNClient
+from tests.helpers.attempts import Sitting
 from tests.helpers.commands import train as run
 from tests.helpers.contract import CARRIERS, Tap, carry, passive_parties
 from tests.helpers.reference import joint
-from tests.helpers.sittings import Sitting
 from tests.methods.test_joint_baselines import step_of
 from tests.methods.test_joint_reference import FIFTY, assert_equal
 from tests.methods.test_joint_reference import STEPS as STEPS_OF_FIFTY
@@ -27,7 +27,7 @@ from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.fixed_point import SCALE, decode_ring
 from vfl_flower.learning.losses import LOSSES, Loss
-from vfl_flower.parties.party import Member
+from vfl_flower.parties.party import Party
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.privacy.client_dp.accounting import epsilon_of
 from vfl_flower.privacy.client_dp.component import ClientPrivacy
@@ -201,7 +201,7 @@ def test_a_resumed_run_goes_on_counting(method: str, tmp_path: Path) -> None:
 def die_at(step: int, cfg: RunConfig, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run until some step and leave no checkpoint of it."""
     with monkeypatch.context() as patch:
-        patch.setattr("tests.helpers.sittings.StopAt", lambda active, at, *unit: DiesAt(at))
+        patch.setattr("tests.helpers.attempts.StopAt", lambda active, at, *unit: DiesAt(at))
         with pytest.raises(KeyboardInterrupt):
             Sitting(cfg, out).run(step)
 
@@ -568,7 +568,7 @@ def test_a_noised_run_equals_its_joint_program(
         x = compute(given)
         return x - x.detach() + mechanism.release(x.detach())
 
-    def step(members: Sequence[Member], rows: Tensor, y: Tensor, loss: Loss) -> None:
+    def step(members: Sequence[Party], rows: Tensor, y: Tensor, loss: Loss) -> None:
         with monkeypatch.context() as patch:
             for member in members[1:]:
                 patch.setattr(member, sends, partial(noised, getattr(member, sends)))

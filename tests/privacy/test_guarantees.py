@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.autograd import grad
 
-from tests.helpers.sittings import Sitting
+from tests.helpers.attempts import Sitting
 from vfl_flower.common.errors import Interrupted
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.fixed_point import decode_ring, encode_ring
@@ -30,7 +30,7 @@ from vfl_flower.privacy.guarantees import (
     protections,
 )
 from vfl_flower.transport.local import run_amnesiac
-from vfl_flower.workflows.build_learner import build_member
+from vfl_flower.workflows.build_learner import build_learner
 from vfl_flower.workflows.build_parties import build_passive
 
 PUBLIC_RUN = RunConfig(models="mlp", epochs=2, batch_size=400, bounds="off")
@@ -52,13 +52,13 @@ def inverted(cfg: RunConfig, total: Tensor) -> Tensor:
     Damped Gauss-Newton (Levenberg-Marquardt) for all rows at once: (B, D) -> (B, 3, pixels).
     """
     unknown = torch.zeros(1797, 1, 8, 2)
-    nets = [build_member(cfg, place, unknown).net.double().eval() for place in (1, 2, 3)]
+    nets = [build_learner(cfg, rank, unknown).net.double().eval() for rank in (1, 2, 3)]
     for net in nets:
         net.requires_grad_(False)
 
     def summed(x: Tensor) -> Tensor:  # (B, 48) -> (B, D)
-        parts = x.reshape(-1, 3, 1, 8, 2).unbind(1)
-        each: list[Tensor] = [net.embed(part) for net, part in zip(nets, parts, strict=True)]  # type: ignore[operator]
+        components = x.reshape(-1, 3, 1, 8, 2).unbind(1)
+        each: list[Tensor] = [net.embed(part) for net, part in zip(nets, components, strict=True)]  # type: ignore[operator]
         return torch.stack(each).sum(0)
 
     x = torch.zeros(len(ROWS), 3 * PIXELS, dtype=torch.double)
@@ -103,7 +103,7 @@ def test_private_weights_need_more_than_a_seed_to_be_found(
         return np.random.default_rng(len(drawn)).bytes(size)  # another for every call
 
     monkeypatch.setattr("vfl_flower.learning.randomness.secrets.token_bytes", counted)
-    build_member(PRIVATE_RUN, 1, columns_of(PRIVATE_RUN, 1))
+    build_learner(PRIVATE_RUN, 1, columns_of(PRIVATE_RUN, 1))
     assert drawn == [624 * 4] * 4  # dropout of two kinds, and either half
 
     def last_word(number: int) -> Tensor:
@@ -112,7 +112,7 @@ def test_private_weights_need_more_than_a_seed_to_be_found(
         monkeypatch.setattr(
             "vfl_flower.learning.randomness.secrets.token_bytes", lambda size: words.tobytes()
         )
-        return next(build_member(PRIVATE_RUN, 1, columns_of(PRIVATE_RUN, 1)).net.parameters())
+        return next(build_learner(PRIVATE_RUN, 1, columns_of(PRIVATE_RUN, 1)).net.parameters())
 
     assert torch.equal(last_word(5), last_word(5))
     assert not torch.equal(last_word(5), last_word(6))

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn.functional import one_hot
 
+from tests.helpers.attempts import Sitting
 from tests.helpers.commands import train as run
 from tests.helpers.contract import CASES, Tap, method_of
-from tests.helpers.sittings import Sitting
 from vfl_flower.common.errors import ConfigError, Interrupted, RunError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.privacy.label_dp.mechanisms import (
@@ -26,7 +26,7 @@ from vfl_flower.privacy.label_dp.mechanisms import (
     RandomizedResponse,
     compact,
 )
-from vfl_flower.privacy.label_dp.supervision import (
+from vfl_flower.privacy.label_dp.training_labels import (
     NOISED,
     epsilon_of,
     label_report,
@@ -161,7 +161,7 @@ def sent_under(cfg: RunConfig, shift: int, released: Tensor | None) -> list[list
     """Return all that reaches each passive party when every label is another class."""
     active = build_active(cfg)
     active.y = (active.y + shift) % 10
-    active.supervision.labels = active.y if released is None else released
+    active.training_labels.labels = active.y if released is None else released
     taps = [Tap(build_passive(cfg, k).to_client()) for k in range(3)]
     serve(active, taps)
     return [[(ins.config, ins.parameters.tensors) for ins, _ in tap.sent] for tap in taps]
@@ -188,7 +188,9 @@ def test_without_protection_the_labels_decide_what_leaves(case: str) -> None:
 
 
 def test_noise_does_not_follow_from_the_seed() -> None:
-    one, other = (build_active(noised("easter", "laplace")).supervision.labels for _ in range(2))
+    one, other = (
+        build_active(noised("easter", "laplace")).training_labels.labels for _ in range(2)
+    )
     assert not torch.equal(one, other)
 
 
@@ -199,17 +201,17 @@ def test_noise_is_drawn_once_and_kept_when_a_run_resumes(case: str, tmp_path: Pa
     with pytest.raises(Interrupted):
         first.run(stop_at=2)
     again = Sitting(cfg, tmp_path / "run")
-    fresh = again.active.supervision.labels.clone()
+    fresh = again.active.training_labels.labels.clone()
     again.run()
-    assert torch.equal(again.active.supervision.labels, first.active.supervision.labels)
-    assert not torch.equal(again.active.supervision.labels, fresh)
+    assert torch.equal(again.active.training_labels.labels, first.active.training_labels.labels)
+    assert not torch.equal(again.active.training_labels.labels, fresh)
 
 
 def stopped(cfg: RunConfig, folder: Path) -> Sitting:
-    sitting = Sitting(cfg, folder)
+    attempt = Sitting(cfg, folder)
     with pytest.raises(Interrupted):
-        sitting.run(stop_at=2)
-    return sitting
+        attempt.run(stop_at=2)
+    return attempt
 
 
 def test_a_run_without_checkpoints_starts_again_with_the_same_noise(tmp_path: Path) -> None:
@@ -219,7 +221,7 @@ def test_a_run_without_checkpoints_starts_again_with_the_same_noise(tmp_path: Pa
         kept.unlink()
     again = Sitting(cfg, tmp_path / "run")
     again.run()
-    assert torch.equal(again.active.supervision.labels, first.active.supervision.labels)
+    assert torch.equal(again.active.training_labels.labels, first.active.training_labels.labels)
 
 
 def test_a_run_that_has_lost_its_noise_is_refused(tmp_path: Path) -> None:
@@ -247,9 +249,9 @@ def test_seeds_add_their_epsilons_up(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize("knob", ["label_epsilon", "label_sensitivity"])
-def test_knobs_that_cannot_act_are_refused(knob: str) -> None:
+def test_knobs_that_cannot_act_are_refused(option: str) -> None:
     with pytest.raises(ConfigError, match="easter noises no labels unless label-privacy says how"):
-        RunConfig(**{knob: 3.0})  # type: ignore[arg-type]
+        RunConfig(**{option: 3.0})  # type: ignore[arg-type]
 
 
 def test_result_says_what_is_covered() -> None:

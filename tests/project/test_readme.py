@@ -140,8 +140,8 @@ def test_shown_command_is_understood(command: str) -> None:
     values = parsed(command)
     if arguments_of(command)[0] == "train":
         own = {name: values.pop(name) for name in ("config", "resume", "seeds", "as_json")}
-        knobs = read_toml(ROOT / own["config"]) if own["config"] else {}
-        RunConfig.from_mapping(knobs | given(values))
+        options = read_toml(ROOT / own["config"]) if own["config"] else {}
+        RunConfig.from_mapping(options | given(values))
 
 
 def test_shown_network_trains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,8 +28,8 @@ PLAIN = RunConfig(models="mlp", epochs=1, bounds="off")
 def test_noise_is_on_the_columns_of_the_parties_that_are_named(dataset: str) -> None:
     plain = replace(PLAIN, dataset=dataset, batch_size=32)
     noisy = replace(plain, column_noise="0:0.5, 2:10")
-    for place, deviation in enumerate((0.5, 0, 10, 0)):
-        noise = columns_of(noisy, place) - columns_of(plain, place)
+    for rank, deviation in enumerate((0.5, 0, 10, 0)):
+        noise = columns_of(noisy, rank) - columns_of(plain, rank)
         if not deviation:
             assert not noise.any()
             continue
@@ -80,9 +80,9 @@ def test_the_central_bound_has_no_noise_and_the_local_one_that_of_the_active_par
         ({"column_noise": "1:1", "method": "central"}, "central has all of them as one"),
     ],
 )
-def test_noise_that_cannot_be_added_is_refused(knobs: dict[str, str], says: str) -> None:
+def test_noise_that_cannot_be_added_is_refused(options: dict[str, str], says: str) -> None:
     with pytest.raises(ConfigError, match=f"^column-noise .*{says}"):
-        RunConfig(**knobs)  # type: ignore[arg-type]
+        RunConfig(**options)  # type: ignore[arg-type]
 
 
 # Long tails ---------------------------------------------------------------------------------------
@@ -141,9 +141,9 @@ def test_a_tail_that_leaves_no_batch_is_refused() -> None:
 
 
 def test_a_tail_by_true_labels_and_label_privacy_are_refused_together() -> None:
-    for knobs in ({"label_privacy": "alibi"}, {"method": "pravfed"}):
+    for options in ({"label_privacy": "alibi"}, {"method": "pravfed"}):
         with pytest.raises(ConfigError, match=r"^long-tail .* label-epsilon would not be true"):
-            RunConfig(long_tail=2.0, **knobs)  # type: ignore[arg-type]
+            RunConfig(long_tail=2.0, **options)  # type: ignore[arg-type]
     assert RunConfig(long_tail=2.0, method="pravfed", label_privacy="none").long_tail == 2
 
 

@@ -25,7 +25,7 @@ from vfl_flower.protocol.exchange import Protocol, ask, ask_each, tell, tell_eac
 from vfl_flower.transport.endpoint import OK, Endpoint, RebuiltEndpoint
 from vfl_flower.transport.local import LocalProxy, serve
 from vfl_flower.transport.protocol_server import ProtocolServer
-from vfl_flower.workflows.build_learner import build_member
+from vfl_flower.workflows.build_learner import build_learner
 
 CFG = replace(configured("easter"), threads=1)
 HEADER = b"{'descr': '<q3', 'fortran_order': False, 'shape': (), }\n"
@@ -79,13 +79,13 @@ class Probe(PassiveParty):
 
 
 def build(k: int, cfg: RunConfig = CFG) -> PassiveParty:
-    return Probe(build_member(cfg, k + 1, columns_of(cfg, k + 1)))
+    return Probe(build_learner(cfg, k + 1, columns_of(cfg, k + 1)))
 
 
 def prober(script: Script, cfg: RunConfig = CFG) -> Prober:
     x = columns_of(cfg, 0)
     kind = type("Scripted", (Prober,), {"script": script})
-    active: Prober = kind(build_member(cfg, 0, x), labels_of(cfg), rows_of(cfg, len(x)))
+    active: Prober = kind(build_learner(cfg, 0, x), labels_of(cfg), rows_of(cfg, len(x)))
     return active
 
 

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from flwr.common import NDArrays, Scalar
 
+from tests.helpers.attempts import Sitting
 from tests.helpers.commands import train as run
-from tests.helpers.sittings import Sitting
 from vfl_flower.common.errors import Interrupted, RosterError
 from vfl_flower.common.layout import checkpoint_path, steps_kept
 from vfl_flower.common.state import read_state
@@ -25,7 +25,7 @@ from vfl_flower.data.party_data import columns_of
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.persistence.checkpoints import read_checkpoint, write_checkpoint
 from vfl_flower.runs.run_folder import RunFolder
-from vfl_flower.workflows.build_learner import build_member
+from vfl_flower.workflows.build_learner import build_learner
 from vfl_flower.workflows.run import conduct
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -206,7 +206,7 @@ def test_exchange_numbers_grow_over_all_sittings(tmp_path: Path) -> None:
 
 def test_checkpoints_of_later_steps_do_not_push_out_a_new_one(tmp_path: Path) -> None:
     """A folder may hold later steps, of a sitting that was taken back."""
-    member = build_member(TINY, 1, columns_of(TINY, 1), tmp_path)
+    member = build_learner(TINY, 1, columns_of(TINY, 1), tmp_path)
     for step in (2000, 2200, 11, 12, 13):
         write_checkpoint(member, step, {})
     assert steps_kept(tmp_path) == [12, 13, 2000, 2200]
@@ -231,7 +231,7 @@ def test_keys_are_in_no_checkpoint(whole: Path) -> None:
             content = read_state(path)
             assert set(content) == {"header", "state"}
             assert set(content["header"]) == {"party", "step", "run"}
-            assert set(content["state"]) == {"net", "descent", "randomness", "best", "privacy"}
+            assert set(content["state"]) == {"net", "optimizer", "randomness", "best", "privacy"}
             noiseless: dict[str, object] = {"counts": None, "sent": None}
             assert content["state"]["privacy"] == noiseless
             assert b"secret" not in path.read_bytes()
@@ -402,11 +402,11 @@ def test_several_seeds_are_resumed_as_a_whole(
 
 
 def test_a_run_that_never_began_leaves_no_folder(tmp_path: Path) -> None:
-    sitting = Sitting(TINY, tmp_path / "run")
+    attempt = Sitting(TINY, tmp_path / "run")
 
     def carry(active: ActiveParty) -> None:
         raise RosterError("party-3 is missing")
 
     with pytest.raises(RosterError):
-        conduct(sitting.active, "messages", carry, sitting.folder)
+        conduct(attempt.active, "messages", carry, attempt.folder)
     assert not (tmp_path / "run").exists()

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file
 
+from tests.helpers.attempts import Sitting
 from tests.helpers.commands import report
 from tests.helpers.commands import train as run
 from tests.helpers.contract import CARRIERS, Weights, carry, differing, passive_parties
-from tests.helpers.sittings import Sitting
 from tests.helpers.streams import FakeGrid
 from tests.transport.test_stream import kill, nodes
 from vfl_flower.common.errors import Interrupted
@@ -63,8 +63,8 @@ class Snapshots(Observer):
         self.taken.append((evaluation, copied))
 
 
-def configured(method: str, **knobs: Any) -> RunConfig:
-    return replace(RESTLESS, method=method, **METHODS[method] | knobs)
+def configured(method: str, **options: Any) -> RunConfig:
+    return replace(RESTLESS, method=method, **METHODS[method] | options)
 
 
 @cache

@@ -34,7 +34,7 @@ from vfl_flower.privacy import secure_aggregation as blinding
 from vfl_flower.protocol.observer import Observer
 from vfl_flower.transport.local import run_local
 from vfl_flower.transport.stream import session_opener as opening
-from vfl_flower.transport.stream.client import Guest
+from vfl_flower.transport.stream.client import StreamClient
 from vfl_flower.transport.stream.frames import Frame
 from vfl_flower.transport.stream.run import run_stream
 from vfl_flower.workflows.build_parties import build_active, build_passive
@@ -211,7 +211,7 @@ def test_an_address_of_every_interface_is_not_told_to_parties() -> None:
 
 
 def test_a_run_name_that_another_run_has_is_refused(tmp_path: Path) -> None:
-    def sitting(epochs: int) -> None:
+    def attempt(epochs: int) -> None:
         cfg = replace(CFG, epochs=epochs, run_name="one", bounds="off")
         run_stream(
             build_active(cfg, tmp_path / f"active-{epochs}"),
@@ -220,10 +220,10 @@ def test_a_run_name_that_another_run_has_is_refused(tmp_path: Path) -> None:
             cfg.to_mapping(),
         )
 
-    sitting(1)
+    attempt(1)
     before = {path: path.read_bytes() for path in tmp_path.rglob("node*/**/*.safetensors")}
     with pytest.raises(PartyError, match="holds another run's checkpoints"):
-        sitting(2)
+        attempt(2)
     assert before == {p: p.read_bytes() for p in tmp_path.rglob("node*/**/*.safetensors")}
     assert before
 
@@ -242,9 +242,9 @@ def test_a_party_that_cannot_reach_the_address_is_named(caplog: pytest.LogCaptur
 
 def nodes(folder: Path, cfg: RunConfig) -> dict[int, Callable[[FitIns], FitRes]]:
     """Return real nodes, each built anew for each session, with state folders of their own."""
-    knobs = cfg.to_mapping()
+    options = cfg.to_mapping()
     return {
-        100 + k: lambda ins, k=k: node(k, folder / f"node{k}", knobs).fit(ins)  # type: ignore[misc]
+        100 + k: lambda ins, k=k: node(k, folder / f"node{k}", options).fit(ins)  # type: ignore[misc]
         for k in range(K)
     }
 
@@ -257,9 +257,9 @@ def kill(
     monkeypatch: pytest.MonkeyPatch, moments: tuple[int, ...], then: Callable[[], None]
 ) -> list[int]:
     """Let node 101 die before it answers certain requests; return the moments that are left."""
-    left, answered, compute = list(moments), 0, Guest._compute
+    left, answered, compute = list(moments), 0, StreamClient._compute
 
-    def die(self: Guest, frame: Frame) -> bytes:
+    def die(self: StreamClient, frame: Frame) -> bytes:
         nonlocal answered
         if self.invitation.node == 101:
             answered += 1
@@ -269,7 +269,7 @@ def kill(
                 raise Killed("killed")
         return compute(self, frame)
 
-    monkeypatch.setattr(Guest, "_compute", die)
+    monkeypatch.setattr(StreamClient, "_compute", die)
     return left
 
 
@@ -370,15 +370,15 @@ def test_two_nodes_with_one_index_are_refused() -> None:
 
 
 def test_a_party_that_cannot_be_built_says_why(tmp_path: Path) -> None:
-    knobs = CFG.to_mapping()
+    options = CFG.to_mapping()
     grid = FakeGrid(
         {
-            100 + k: node(k, tmp_path, knobs, **({"model": "cnn7"} if k else {})).fit
+            100 + k: node(k, tmp_path, options, **({"model": "cnn7"} if k else {})).fit
             for k in range(K)
         }
     )
     with pytest.raises(RosterError, match=r"party-[123]: models: unknown 'cnn7'"):
-        run_stream(build_active(CFG), grid, "127.0.0.1:0", knobs)  # type: ignore[arg-type]
+        run_stream(build_active(CFG), grid, "127.0.0.1:0", options)  # type: ignore[arg-type]
 
 
 def test_no_secret_is_logged(

@@ -15,10 +15,10 @@ from tests.helpers.streams import RUN
 from vfl_flower.common.errors import ConfigError, PartyAway, ProtocolError, StreamError
 from vfl_flower.crypto.tls_certificate import NAME, make_certificate
 from vfl_flower.transport.stream import frames, server
-from vfl_flower.transport.stream.client import Guest
+from vfl_flower.transport.stream.client import StreamClient
 from vfl_flower.transport.stream.frames import LARGEST, Frame, Kind, decode_frame
 from vfl_flower.transport.stream.invitation import Invitation
-from vfl_flower.transport.stream.server import Hub
+from vfl_flower.transport.stream.server import StreamServer
 from vfl_flower.transport.stream.session import Connection, Session
 
 GRACE, PATIENCE = 2.0, 600.0
@@ -31,7 +31,7 @@ class Listening:
         self.joined: list[Session] = []
         self.ended: list[Session] = []
         told = self.joined.append, self.ended.append
-        self.hub = Hub("127.0.0.1:0", "", RUN, 2, GRACE, PATIENCE, *told)
+        self.hub = StreamServer("127.0.0.1:0", "", RUN, 2, GRACE, PATIENCE, *told)
 
 
 @pytest.fixture
@@ -146,7 +146,7 @@ def test_a_wrong_certificate_is_not_dialled(here: Listening) -> None:
     _, other = make_certificate()
     client: Any = None
     with pytest.raises(StreamError, match=r"not heard for more than 0\.5 s: UNAVAILABLE"):
-        Guest(replace(invitation, certificate=other, grace=0.5), client).serve()
+        StreamClient(replace(invitation, certificate=other, grace=0.5), client).serve()
     assert here.joined == []
 
 
@@ -212,7 +212,7 @@ def test_a_message_beyond_the_limit_is_not_read(here: Listening) -> None:
 
 def test_an_address_that_is_taken_is_refused(here: Listening) -> None:
     with pytest.raises(ConfigError, match="cannot be listened on"):
-        Hub(here.hub.address, "", RUN, 2, GRACE, PATIENCE, lambda s: None, lambda s: None)
+        StreamServer(here.hub.address, "", RUN, 2, GRACE, PATIENCE, lambda s: None, lambda s: None)
 
 
 def test_a_join_that_races_the_end_of_its_session_is_let_go(here: Listening) -> None:

@@ -20,7 +20,7 @@ from safetensors.numpy import load_file
 from deploy.local import CONNECTION, Deployment
 from tests.helpers.commands import train as run
 from vfl_flower.common.layout import steps_kept
-from vfl_flower.common.names import member_name
+from vfl_flower.common.names import party_name
 from vfl_flower.crypto.identity import make_identity
 from vfl_flower.privacy.guarantees import READABLE
 
@@ -83,8 +83,8 @@ class Run:
         """Return what the run, the SuperLink and the SuperNodes have said last."""
         logs = [self.file, *sorted(self.deployment.folder.glob("[ln]*.log"))]
         tails = [file.read_text(errors="replace").splitlines()[-30:] for file in logs]
-        parts = zip(logs, tails, strict=True)
-        return ANSI.sub("", "\n".join(f"== {file.name}\n" + "\n".join(t) for file, t in parts))
+        components = zip(logs, tails, strict=True)
+        return ANSI.sub("", "\n".join(f"== {file.name}\n" + "\n".join(t) for file, t in components))
 
     def end(self) -> None:
         """Leave the nodes to the next run: they serve one after the other."""
@@ -130,22 +130,22 @@ def start(deployment: Deployment, tmp_path: Path) -> Iterator[Start]:
         yield streamed
 
 
-def named(name: str, knobs: str) -> str:
+def named(name: str, options: str) -> str:
     """Return the configuration of a run that starts anew."""
-    return f'{OPENING} run-name="{name}" {KNOBS} {knobs}'
+    return f'{OPENING} run-name="{name}" {KNOBS} {options}'
 
 
 def weights(deployment: Deployment, name: str) -> list[bytes]:
     """Return every party's weights, each from its own state folder; nothing, if it has none."""
     roots = [deployment.folder / root for root in ("active", "party-1", "party-2", "party-3")]
-    files = [r / name / member_name(k) / "model/weights.safetensors" for k, r in enumerate(roots)]
+    files = [r / name / party_name(k) / "model/weights.safetensors" for k, r in enumerate(roots)]
     return [file.read_bytes() if file.exists() else b"" for file in files]
 
 
 def local_weights(folder: Path, epochs: int) -> list[bytes]:
     """Return the weights of the same run on the local carrier."""
     assert run([*FLAGS, "--epochs", str(epochs), "--out", str(folder)]) == 0
-    return [(folder / member_name(k) / "model/weights.safetensors").read_bytes() for k in range(4)]
+    return [(folder / party_name(k) / "model/weights.safetensors").read_bytes() for k in range(4)]
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from tests.helpers.commands import predict, train
 from tests.helpers.own import ROWS, TINY, flags, header, held, make, write
 from tests.helpers.streams import RUN, FakeGrid, node
 from vfl_flower.common.errors import ConfigError, RosterError, VflError
-from vfl_flower.common.names import member_name
+from vfl_flower.common.names import party_name
 from vfl_flower.config.node_config import own_config
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.alignment_record import ALIGNMENT
@@ -32,13 +32,13 @@ class World:
             str(write(root / "new", k, held(k, each), header(k))) for k, each in enumerate(rows)
         ]
 
-    def state(self, place: int) -> Path:
-        return self.root / member_name(place)
+    def state(self, rank: int) -> Path:
+        return self.root / party_name(rank)
 
-    def run(self, **knobs: Any) -> None:
+    def run(self, **options: Any) -> None:
         """Run the app; the nodes are told what the run says, and have the rest themselves."""
-        given = {key.replace("_", "-"): value for key, value in knobs.items()}
-        own = [{"table": self.tables[place], "new-table": self.new[place]} for place in (1, 2)]
+        given = {key.replace("_", "-"): value for key, value in options.items()}
+        own = [{"table": self.tables[rank], "new-table": self.new[rank]} for rank in (1, 2)]
         grid = FakeGrid(
             {100 + k: node(k, self.state(k + 1), {}, **own[k]).fit for k in range(2)},
             overrides=given,
@@ -63,11 +63,11 @@ def read(path: Path) -> dict[str, list[str]]:
 def test_a_run_aligns_trains_and_another_predicts(world: World, tmp_path: Path) -> None:
     """To what comes of it on one machine; and each party has its own files alone."""
     world.run(run_name="first", tables=world.tables[0], **SETTINGS)
-    for place in range(3):
-        (kept,) = world.state(place).rglob(ALIGNMENT)
-        assert kept == world.state(place) / "first" / member_name(place) / ALIGNMENT
-        (weights,) = world.state(place).rglob("model/weights.safetensors")
-        assert weights.is_relative_to(world.state(place) / "first" / member_name(place))
+    for rank in range(3):
+        (kept,) = world.state(rank).rglob(ALIGNMENT)
+        assert kept == world.state(rank) / "first" / party_name(rank) / ALIGNMENT
+        (weights,) = world.state(rank).rglob("model/weights.safetensors")
+        assert weights.is_relative_to(world.state(rank) / "first" / party_name(rank))
     world.run(task="predict", model="first", run_name="scores", tables=world.new[0])
 
     local = tmp_path / "local"
@@ -122,7 +122,7 @@ def test_a_model_that_a_party_does_not_have_is_told_of(world: World) -> None:
         ({"task": "align", "alignment": "rows"}, {"table": "/a.toml"}, "leave alignment"),
     ],
 )
-def test_a_node_refuses(knobs: dict[str, Any], own: dict[str, str], says: str) -> None:
+def test_a_node_refuses(options: dict[str, Any], own: dict[str, str], says: str) -> None:
     """Among others, names that are paths out of its state folder."""
     with pytest.raises(ConfigError, match=says):
-        own_config({"dataset": "own", "tables": "/x.toml", **knobs}, own)
+        own_config({"dataset": "own", "tables": "/x.toml", **options}, own)

@@ -23,7 +23,7 @@ from tests.helpers.contract import carry, passive_parties
 from tests.helpers.own import NAMES, ROWS, SHARE, X, flags, header, held, make, result_of, write
 from vfl_flower.common.errors import PrivacyError
 from vfl_flower.common.layout import ENCODER, TARGET
-from vfl_flower.common.names import member_name
+from vfl_flower.common.names import party_name
 from vfl_flower.config.registry import METHODS
 from vfl_flower.data.alignment_record import Alignment
 from vfl_flower.protocol.observer import Observer
@@ -64,8 +64,8 @@ def finished(tables: str, tmp_path_factory: pytest.TempPathFactory) -> Finished:
 def new_tables(folder: Path, *rows: Rows) -> str:
     """Write three tables without labels, of rows that each party has."""
     folder.mkdir(exist_ok=True)
-    parts = [write(folder, k, held(k, each), header(k)) for k, each in enumerate(rows)]
-    return ",".join(map(str, parts))
+    components = [write(folder, k, held(k, each), header(k)) for k, each in enumerate(rows)]
+    return ",".join(map(str, components))
 
 
 def some(seed: int, count: int = 60) -> Rows:
@@ -141,7 +141,7 @@ def test_a_prediction_is_the_joint_model_s(
         tables=new_tables(tmp_path, rows, rows[::-1].copy(), np.sort(rows)),
         alignment=str(tmp_path),
     )
-    cfgs = [prediction_of(new, place, folder) for place in range(3)]
+    cfgs = [prediction_of(new, rank, folder) for rank in range(3)]
     align_here(cfgs[0], tmp_path)
     active = predicting_active(cfgs[0])
     parties = passive_parties(carrier, lambda k: predicting_passive(cfgs[k + 1], k), 2)
@@ -149,8 +149,8 @@ def test_a_prediction_is_the_joint_model_s(
         active, active.rows["test"], lambda active: carry(carrier, active, parties.clients)
     )
     x = []
-    for place in range(3):
-        fitted = json.loads((folder / member_name(place) / "model" / ENCODER).read_text())
+    for rank in range(3):
+        fitted = json.loads((folder / party_name(rank) / "model" / ENCODER).read_text())
         names = [each["name"] for each in fitted["numeric"]]
         columns = X[:, [NAMES.index(name) for name in names]].astype(np.float32)
         mean, deviation = (
@@ -369,8 +369,8 @@ def test_what_cannot_be_asked_for_is_refused(
     )
     few = ",".join(new.split(",")[:2])
     assert "tables lists 2 values for 3 parties" in stopped(folder, few, tmp_path / "out", capsys)
-    for place in (0, 2):
-        table = tmp_path / "new" / f"{place}.csv"
+    for rank in (0, 2):
+        table = tmp_path / "new" / f"{rank}.csv"
         content = table.read_bytes()
         assert run([str(folder), f"--tables={new}", f"--out={table}"]) == 2
         assert "is an input of this prediction" in " ".join(capsys.readouterr().err.split())
@@ -386,8 +386,8 @@ def test_a_model_s_files_are_checked(
     copy = Path(shutil.copytree(finished("--method=splitnn"), tmp_path / "run"))
     rows = some(11)
     new = new_tables(tmp_path / "new", rows, rows, rows)
-    for place, name in ((1, ENCODER), (0, TARGET)):
-        path = copy / member_name(place) / "model" / name
+    for rank, name in ((1, ENCODER), (0, TARGET)):
+        path = copy / party_name(rank) / "model" / name
         content = path.read_bytes()
         path.write_bytes(content.replace(b'"', b'"x', 1))
         told = stopped(copy, new, tmp_path / "out", capsys)

@@ -32,7 +32,7 @@ from tests.helpers.own import (
 )
 from vfl_flower.alignment.build import build_alignment_active, build_alignment_passive
 from vfl_flower.common.errors import ConfigError, DataError, PartyError, RosterError
-from vfl_flower.common.names import member_name
+from vfl_flower.common.names import party_name
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.alignment_record import ALIGNMENT, Alignment
 from vfl_flower.data.columns import Column
@@ -68,7 +68,7 @@ def trained(cfg: RunConfig, carrier: str) -> list[dict[str, torch.Tensor]]:
 @pytest.mark.parametrize("carrier", ["local", "amnesia"])
 def test_aligned_rows_are_those_that_all_have(tables: str, carrier: str, tmp_path: Path) -> None:
     align(RunConfig(**TINY, tables=tables), carrier, tmp_path)
-    kept = [Alignment.load(tmp_path / member_name(place)) for place in range(3)]
+    kept = [Alignment.load(tmp_path / party_name(rank)) for rank in range(3)]
     ids = [np.array(ids_of(tables, k))[each.index].tolist() for k, each in enumerate(kept)]
     assert ids[0] == ids[1] == ids[2]
     assert set(ids[0]) == set.intersection(*(set(ids_of(tables, k)) for k in range(3)))
@@ -134,7 +134,7 @@ def test_seeds_share_an_alignment_made_before(tables: str, tmp_path: Path) -> No
     summary = json.loads((tmp_path / "two" / "result.json").read_text())
     assert summary["seeds"] == [0, 1]
     assert sorted(tmp_path.rglob(ALIGNMENT)) == sorted(
-        tmp_path / name / member_name(k) / ALIGNMENT for name in ("rows", "two") for k in range(3)
+        tmp_path / name / party_name(k) / ALIGNMENT for name in ("rows", "two") for k in range(3)
     )
     assert weights_of(tmp_path / "named") == weights_of(tmp_path / "two" / "seed-0")
 
@@ -371,6 +371,6 @@ def test_label_privacy_noises_own_labels(tables: str, tmp_path: Path) -> None:
     align(cfg, "local", tmp_path)
     private = replace(cfg, label_privacy="randomized-response", label_epsilon=0.5)
     active = build_active(private)
-    assert not torch.equal(active.supervision.labels.argmax(1), labels_of(cfg))
+    assert not torch.equal(active.training_labels.labels.argmax(1), labels_of(cfg))
     assert torch.equal(active.y, labels_of(private))
     assert columns_of(private, 1).shape == (len(active.y), SHARE)

@@ -15,9 +15,9 @@ import torch
 from flwr.app import RecordDict
 from torch import Tensor
 
+from tests.helpers.attempts import Sitting
 from tests.helpers.commands import predict as run
 from tests.helpers.contract import CASES, Tap, configured
-from tests.helpers.sittings import Sitting
 from vfl_flower.common.codec import from_parameters
 from vfl_flower.common.errors import Interrupted, PartyError, PrivacyError, ProtocolError, RunError
 from vfl_flower.common.layout import CARD, CONFIG, MODEL, NETWORK, WEIGHTS
@@ -286,7 +286,7 @@ def test_nothing_is_written_when_a_party_fails(
 def test_a_party_without_labels_cannot_learn() -> None:
     active = build_active(tiny("splitnn"), labelled=False)
     with pytest.raises(IndexError):
-        active.loss(torch.zeros(2, 10), active.supervision.of(torch.arange(2)))
+        active.loss(torch.zeros(2, 10), active.training_labels.of(torch.arange(2)))
 
 
 # Privacy ----------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ import pytest
 
 from deploy.local import QUIET, free_port
 from tests.helpers.commands import train as run
-from vfl_flower.common.names import member_name
+from vfl_flower.common.names import party_name
 
 pytestmark = pytest.mark.slow
 
@@ -142,18 +142,18 @@ def test_carriers_equal_local_bit_for_bit(
     """Weights, accuracies and ledgers do not depend on the carrier, nor does a user's network."""
     here, there = tmp_path / "local", tmp_path / carrier
     models = "cnn,lenet,mlp,my_networks:Mine"
-    knobs = 'epochs=2 batch-size=256 train-rows=600 embedding-dim=16 bounds="off"'
-    knobs += f' models="{models}" party-timeout=240.0'  # a busy machine takes long to start them
-    knobs += f' carrier="{carrier}"' if carrier == "messages" else ""  # the other is the default
-    log = runtime.run(f'out="{there}" {knobs}')
+    options = 'epochs=2 batch-size=256 train-rows=600 embedding-dim=16 bounds="off"'
+    options += f' models="{models}" party-timeout=240.0'  # a busy machine takes long to start them
+    options += f' carrier="{carrier}"' if carrier == "messages" else ""  # the other is the default
+    log = runtime.run(f'out="{there}" {options}')
     assert (there / "result.json").is_file(), log
     monkeypatch.syspath_prepend(runtime.env["PYTHONPATH"])
     flags = ["--epochs", "2", "--batch-size", "256", "--train-rows", "600", "--embedding-dim", "16"]
     flags += ["--bounds", "off", "--party-timeout", "240"]
     assert run([*flags, "--models", models, "--out", str(here)]) == 0
-    for place in range(4):
-        ours, theirs = (p / member_name(place) / "model/weights.safetensors" for p in (here, there))
-        assert ours.read_bytes() == theirs.read_bytes(), member_name(place)
+    for rank in range(4):
+        ours, theirs = (p / party_name(rank) / "model/weights.safetensors" for p in (here, there))
+        assert ours.read_bytes() == theirs.read_bytes(), party_name(rank)
     local, carried = (json.loads((p / "result.json").read_text()) for p in (here, there))
     assert (local.pop("carrier"), carried.pop("carrier")) == ("local", carrier)
     for result in (local, carried):

@@ -19,9 +19,9 @@ import torch
 from torch import Tensor, nn
 
 from vfl_flower.common.errors import NetworkError
-from vfl_flower.common.names import member_name
+from vfl_flower.common.names import party_name
 from vfl_flower.learning.dropout import Dropout
-from vfl_flower.parties.party import Member
+from vfl_flower.parties.party import Party
 
 DROPPED = 0.25
 """Share of hidden numbers that deep heads drop in training."""
@@ -36,7 +36,7 @@ def head_of(width: int, classes: int, layers: int) -> nn.Module:
     return nn.Sequential(*hidden, linear[-1])
 
 
-def check_head(member: Member) -> None:
+def check_head(member: Party) -> None:
     """Refuse a network of a user's own whose `decide` cannot be trained as a head.
 
     Raises
@@ -46,8 +46,8 @@ def check_head(member: Member) -> None:
     """
     if not isinstance(member.net.decide, nn.Module):
         raise NetworkError(
-            f"{member_name(member.place)}: {member.cfg.method} trains `decide` as a head; "
-            f"that of '{member.cfg.model_of(member.place)}' must be an nn.Module, not a method"
+            f"{party_name(member.rank)}: {member.cfg.method} trains `decide` as a head; "
+            f"that of '{member.cfg.model_of(member.rank)}' must be an nn.Module, not a method"
         )
 
 
@@ -57,7 +57,7 @@ def share_value(o: Tensor, o_0: Tensor, v: Tensor, rho: float) -> Tensor:
 
 
 def descend(
-    member: Member,
+    member: Party,
     rows: Tensor,
     H_k: Tensor,
     head: Callable[[Tensor], Tensor],
@@ -82,10 +82,10 @@ def descend(
     rho, tau = member.cfg.rho, member.cfg.local_steps
     for step in range(tau):
         o_k = head(member.embed_rows(rows) if step else H_k)
-        member.descent.down(share_value(o_k, o_0, v, rho), of=tau)
+        member.optimizer.down(share_value(o_k, o_0, v, rho), of=tau)
 
 
-def descend_in_turns(member: Member, rows: Tensor, H_k: Tensor, o_0: Tensor, v: Tensor) -> None:
+def descend_in_turns(member: Party, rows: Tensor, H_k: Tensor, o_0: Tensor, v: Tensor) -> None:
     """Take tau steps of a party's decision net, its head, and as many of its embedding net.
 
     Parameters
@@ -103,9 +103,9 @@ def descend_in_turns(member: Member, rows: Tensor, H_k: Tensor, o_0: Tensor, v: 
         leaf = H_k.detach().requires_grad_()
         value = share_value(member.decide(leaf), o_0, v, cfg.rho)  # Eq. 23
         (slope,) = torch.autograd.grad(value, leaf)
-        member.descent.zero()
+        member.optimizer.zero()
         H_k.backward(slope)
-        member.descent.step(of=cfg.local_steps)
+        member.optimizer.step(of=cfg.local_steps)
 
 
 RATE = 0.001

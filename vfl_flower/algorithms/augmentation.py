@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.parties.party import Member
+from vfl_flower.parties.party import Party
 
 REACH = 8  # a part is shifted by up to this fraction of its side: 4 pixels of 32, as usual
 
@@ -96,7 +96,7 @@ def augmented(cfg: RunConfig, epoch: int, total: int, rows: Tensor, x: Tensor) -
 
 
 @torch.no_grad()
-def maps_of(member: Member, number: int, rows: Tensor) -> Tensor:
+def maps_of(member: Party, number: int, rows: Tensor) -> Tensor:
     """Return what a party's extractor makes of some rows in one view: (B,) -> (B, c', h', w')."""
     training = member.net.training
     member.net.eval()

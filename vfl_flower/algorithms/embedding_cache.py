@@ -13,7 +13,7 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.protocol.exchange import Replies
 
 
-class LastKnown:
+class EmbeddingCache:
     """The active party's memory of the passive parties' values, zero before the first.
 
     An active party that names it in `remembers` has it in its checkpoints.
@@ -37,7 +37,7 @@ class LastKnown:
         self.values = torch.zeros(parties, rows, width)
 
     @classmethod
-    def of_run(cls, cfg: RunConfig, rows: int, width: int) -> "LastKnown":
+    def of_run(cls, cfg: RunConfig, rows: int, width: int) -> "EmbeddingCache":
         """Return the memory that a run needs: none, where all are asked and nothing is old."""
         return cls(cfg.parties - 1, 0 if cfg.asks_all else rows, width)
 
@@ -52,7 +52,8 @@ class LastKnown:
         expected = len(rows), self.values.shape[2]
         if values.shape != expected:
             raise ProtocolError(
-                f"{party_name(party)} sent an array of shape {tuple(values.shape)}, not {expected}"
+                f"{party_name(party + 1)} sent an array of shape {tuple(values.shape)}, "
+                f"not {expected}"
             )
         self.values[party, torch.from_numpy(rows)] = values.detach()
 

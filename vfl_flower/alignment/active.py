@@ -14,7 +14,7 @@ from vfl_flower.common.nonce import bytes_of
 from vfl_flower.config.choices import TASKS
 from vfl_flower.data.alignment_record import Alignment
 from vfl_flower.parties.active import ActiveParty
-from vfl_flower.parties.party import Member
+from vfl_flower.parties.party import Party
 from vfl_flower.protocol.exchange import Protocol, ask
 from vfl_flower.protocol.observer import Stage
 
@@ -44,7 +44,7 @@ class AlignmentActive(ActiveParty):
     common: Common
 
     def __init__(
-        self, member: Member, kept: Alignment, label: str, out: Path, enough: Callable[[int], None]
+        self, member: Party, kept: Alignment, label: str, out: Path, enough: Callable[[int], None]
     ) -> None:
         super().__init__(member, torch.empty(0, dtype=torch.int64), {})
         self.kept, self.label, self.out, self.enough = kept, label, out, enough

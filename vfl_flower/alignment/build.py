@@ -10,7 +10,7 @@ from vfl_flower.alignment.active import AlignmentActive
 from vfl_flower.alignment.messages import alignment_log
 from vfl_flower.alignment.passive import AlignmentPassive
 from vfl_flower.common.errors import RunError
-from vfl_flower.common.names import member_name
+from vfl_flower.common.names import party_name
 from vfl_flower.config.choices import REGRESSION
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.hashed_ids import Ids, normalised
@@ -19,9 +19,9 @@ from vfl_flower.data.preprocessing.target import Target, task_of
 from vfl_flower.data.table_data import described, table_of, target_of
 from vfl_flower.data.tables.reader import OwnTable
 from vfl_flower.learning.networks.base import blank
-from vfl_flower.learning.optimizer import Descent
+from vfl_flower.learning.optimizer import ScheduledOptimizer
 from vfl_flower.learning.randomness import Randomness
-from vfl_flower.parties.party import Member
+from vfl_flower.parties.party import Party
 
 
 def build_alignment_active(
@@ -47,7 +47,7 @@ def build_alignment_active(
     RunError
         If the folder holds an alignment already.
     """
-    table, description, out = table_of(cfg, 0), described(cfg, 0), folder / member_name(0)
+    table, description, out = table_of(cfg, 0), described(cfg, 0), folder / party_name(0)
     if (out / ALIGNMENT).exists():
         raise RunError(f"{out} holds an alignment already; choose another")
     target = _target(cfg, table)
@@ -75,13 +75,13 @@ def _target(cfg: RunConfig, table: OwnTable) -> Target:
 
 def build_alignment_passive(cfg: RunConfig, index: int, folder: Path | None) -> AlignmentPassive:
     """Build the passive party with one roster index; see `build_alignment_active`."""
-    place = index + 1
-    table, out = table_of(cfg, place), folder and folder / member_name(place)
-    ids = normalised(table.ids, described(cfg, place).duplicates)
-    return AlignmentPassive(_bare(cfg, place, ids, out), cfg, table)
+    rank = index + 1
+    table, out = table_of(cfg, rank), folder and folder / party_name(rank)
+    ids = normalised(table.ids, described(cfg, rank).duplicates)
+    return AlignmentPassive(_bare(cfg, rank, ids, out), cfg, table)
 
 
-def _bare(cfg: RunConfig, place: int, ids: Ids, folder: Path | None) -> Member:
+def _bare(cfg: RunConfig, rank: int, ids: Ids, folder: Path | None) -> Party:
     """Return a party that has ids, and a network that does nothing."""
     bare = RunConfig(
         method="local",
@@ -95,5 +95,5 @@ def _bare(cfg: RunConfig, place: int, ids: Ids, folder: Path | None) -> Member:
     )
     net, randomness = blank(1), Randomness(None)
     randomness.attach(net)
-    descent = Descent({net: 1.0}, "sgd", "constant", 1)
-    return Member(bare, place, torch.empty(0, 0), net, descent, randomness, folder, ids=ids)
+    optimizer = ScheduledOptimizer({net: 1.0}, "sgd", "constant", 1)
+    return Party(bare, rank, torch.empty(0, 0), net, optimizer, randomness, folder, ids=ids)

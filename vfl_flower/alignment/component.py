@@ -15,10 +15,10 @@ from vfl_flower.common.state import State
 from vfl_flower.crypto.curve25519 import POINT, TAG, multiply, tags
 from vfl_flower.crypto.hashed_ids import Ids
 from vfl_flower.parties.passive import PassiveParty
-from vfl_flower.protocol.components import Part, phase
+from vfl_flower.protocol.components import Component, phase
 
 
-class Aligner(Part):
+class Aligner(Component):
     """A passive party's end of the private set intersection, for the party's `ids`.
 
     Attributes
@@ -57,7 +57,8 @@ class Aligner(Part):
         self._next += CHUNK
         again = multiply(own.secret, to_array(points), "the active party")
         total = max(len(own.order), self._asker)
-        party_log(self.party.index).info("alignment: %d of %d ids", min(self._next, total), total)
+        log = party_log(self.party.index + 1)
+        log.info("alignment: %d of %d ids", min(self._next, total), total)
         return again[:, :TAG], own.points(int(start))
 
     @phase(training=False)

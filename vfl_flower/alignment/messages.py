@@ -6,19 +6,19 @@ import numpy as np
 from flwr.common import Scalar
 
 from vfl_flower.common.codec import Array
-from vfl_flower.common.names import member_log
+from vfl_flower.common.names import party_log
 from vfl_flower.crypto.hashed_ids import Ids
 from vfl_flower.data.tables.reader import OwnTable
 from vfl_flower.data.tables.summary import lines_of
 
 
-def alignment_log(place: int, table: OwnTable, ids: Ids | None) -> None:
+def alignment_log(rank: int, table: OwnTable, ids: Ids | None) -> None:
     """Tell a party's own log what its table was taken for."""
     for line in lines_of(table):
-        member_log(place).info("%s", line)
+        party_log(rank).info("%s", line)
     if ids is not None and len(ids) < len(table.ids):
         twice = len(table.ids) - len(ids)
-        member_log(place).info("%d rows are left out: they have the id of an earlier one", twice)
+        party_log(rank).info("%d rows are left out: they have the id of an earlier one", twice)
 
 
 def alignment_facts(facts: dict[str, Scalar]) -> dict[str, Scalar]:

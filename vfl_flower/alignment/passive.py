@@ -10,14 +10,14 @@ from vfl_flower.alignment.component import Aligner
 from vfl_flower.alignment.messages import alignment_facts, alignment_log, name_digest
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ProtocolError, RunError
-from vfl_flower.common.names import member_name, party_log
+from vfl_flower.common.names import party_log, party_name
 from vfl_flower.common.nonce import hex_of
 from vfl_flower.config.choices import TASKS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.alignment_record import ALIGNMENT, Alignment
 from vfl_flower.data.tables.column_profile import MOST_CATEGORIES
 from vfl_flower.data.tables.reader import OwnTable, refuse_label
-from vfl_flower.parties.party import Member
+from vfl_flower.parties.party import Party
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.protocol.components import phase
 
@@ -35,10 +35,10 @@ class AlignmentPassive(PassiveParty):
         As it was read.
     """
 
-    parts = (Aligner,)
+    components = (Aligner,)
     aligner: Aligner
 
-    def __init__(self, member: Member, cfg: RunConfig, table: OwnTable) -> None:
+    def __init__(self, member: Party, cfg: RunConfig, table: OwnTable) -> None:
         super().__init__(member)
         self.of_run, self.table = cfg, table
 
@@ -49,14 +49,14 @@ class AlignmentPassive(PassiveParty):
     @phase(training=False)
     def begin_alignment(self, nonce: Tensor, label: Tensor) -> None:
         """See that the labels are not among the columns: (16,) uint8, (32,) uint8 ->."""
-        name = member_name(self.place)
+        name = party_name(self.rank)
         refuse_label(self.table, "label", name)
         for column in self.table.columns:
             if torch.equal(_tensor(name_digest(hex_of(nonce), column.name)), label):
                 refuse_label(self.table, column.name, name)
         if (_folder(self) / ALIGNMENT).exists():
             raise RunError(f"{name} has an alignment of this name already; choose another run-name")
-        alignment_log(self.place, self.table, self.ids)
+        alignment_log(self.rank, self.table, self.ids)
 
     @phase(training=False)
     def keep_alignment(self, nonce: Tensor, facts: Tensor) -> None:
@@ -69,12 +69,12 @@ class AlignmentPassive(PassiveParty):
         parties, classes, task = told
         table = self.table.digest
         Alignment(rows, parties, classes, TASKS[task], hex_of(nonce), table).save(_folder(self))
-        party_log(self.index).info("alignment: %d rows in common", len(rows))
+        party_log(self.index + 1).info("alignment: %d rows in common", len(rows))
 
 
 def _folder(party: PassiveParty) -> Path:
     if party.folder is None:
-        raise RunError(f"{member_name(party.place)} has no folder to keep an alignment in; set out")
+        raise RunError(f"{party_name(party.rank)} has no folder to keep an alignment in; set out")
     return party.folder
 
 

@@ -169,7 +169,7 @@ def _announce(ids: Ids, parties: int) -> Protocol:
     """Exchange kinds and numbers; return a `Pair` for each passive party."""
     replies = yield ask("announce_ids", announcement(ids), purpose="upkeep")
     pairs = []
-    for name, arrays in zip(map(party_name, range(parties)), replies.arrays, strict=True):
+    for name, arrays in zip(map(party_name, range(1, parties + 1)), replies.arrays, strict=True):
         kind, size = announced(arrays, name)
         if kind != ids.kind:
             raise DataError(

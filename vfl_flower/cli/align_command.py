@@ -2,7 +2,7 @@
 
 import click
 
-from vfl_flower.cli.options import AS_JSON, Command, given, knobs, told
+from vfl_flower.cli.options import AS_JSON, Command, given, options, told
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import Scalar
 
@@ -10,7 +10,7 @@ PARTS = ("parties", "tables", "out", "threads", "answer_timeout")
 """The knobs that an alignment on one machine heeds."""
 
 
-@click.command(cls=Command, params=[each for each in knobs() if each.name in PARTS])
+@click.command(cls=Command, params=[each for each in options() if each.name in PARTS])
 @AS_JSON
 def align(as_json: bool, **flags: Scalar | None) -> None:
     """Find the rows that all parties' tables share, for runs to come.

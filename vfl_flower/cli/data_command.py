@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from vfl_flower.cli.options import FILE, Command, given, knobs
+from vfl_flower.cli.options import FILE, Command, given, options
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import Scalar
 
@@ -14,7 +14,7 @@ def data() -> None:
     """Look at data sets."""
 
 
-@data.command(cls=Command, params=knobs("run", "data"))
+@data.command(cls=Command, params=options("run", "data"))
 @click.option(
     "--picture",
     type=FILE,

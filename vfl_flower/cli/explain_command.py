@@ -83,9 +83,9 @@ def _explained(
 
 def _check_names(cfg: RunConfig, names: Sequence[str]) -> None:
     """Refuse parties that are not there, or have no columns."""
-    from vfl_flower.common.names import member_name
+    from vfl_flower.common.names import party_name
 
-    known = tuple(member_name(place) for place in range(cfg.parties - cfg.holders, cfg.parties))
+    known = tuple(party_name(rank) for rank in range(cfg.parties - cfg.holders, cfg.parties))
     for name in names:
         if name not in known:
             raise ConfigError(f"--tsne: no party with columns is '{name}'{near(name, known)}")

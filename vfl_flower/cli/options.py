@@ -18,7 +18,7 @@ OWN = "Options"
 """The title of a command's options that are no knobs."""
 
 
-class Knob(click.Option):
+class Option(click.Option):
     """The option of one knob; its value is None where it is not given.
 
     Parameters
@@ -45,10 +45,10 @@ IMPLIED = ("task", "model")
 """Knobs that are no options: which command it is says as much."""
 
 
-def knobs(*groups: str) -> list[click.Parameter]:
+def options(*groups: str) -> list[click.Parameter]:
     """Return an option for every knob, or for those of some groups only."""
-    every = [Knob(each) for each in fields(RunConfig) if each.name not in IMPLIED]
-    return [knob for knob in every if not groups or knob.group in groups]
+    every = [Option(each) for each in fields(RunConfig) if each.name not in IMPLIED]
+    return [option for option in every if not groups or option.group in groups]
 
 
 def given(values: Mapping[str, Scalar | None]) -> dict[str, object]:
@@ -65,7 +65,7 @@ class Command(click.Command):
         for each in self.get_params(ctx):
             record = each.get_help_record(ctx)
             if record and isinstance(each, click.Option):
-                title = each.group if isinstance(each, Knob) else OWN
+                title = each.group if isinstance(each, Option) else OWN
                 sections.setdefault(title, []).append(record)
         for title, records in sections.items():
             with formatter.section(title):

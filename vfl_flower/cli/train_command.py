@@ -4,13 +4,13 @@ from pathlib import Path
 
 import click
 
-from vfl_flower.cli.options import AS_JSON, FILE, FOLDER, Command, given, knobs, told
+from vfl_flower.cli.options import AS_JSON, FILE, FOLDER, Command, given, options, told
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.run_config import RunConfig, read_toml
 from vfl_flower.config.schema import Scalar
 
 
-@click.command(cls=Command, params=knobs())
+@click.command(cls=Command, params=options())
 @click.option("--config", type=FILE, metavar="TOML", help="read knobs from a file; flags win")
 @click.option(
     "--resume", type=FOLDER, metavar="RUN", help="go on from a run folder's last checkpoint"

@@ -31,7 +31,7 @@ NEW_TABLE = "new-table"
 OTHER = ("partition-id", "num-partitions", "state-dir", "identity", "peers", NEW_TABLE)
 
 
-def run_config(knobs: Mapping[str, Any], simulation: bool) -> RunConfig:
+def run_config(options: Mapping[str, Any], simulation: bool) -> RunConfig:
     """Read a run's configuration as Flower hands it out, and settle what is left to it.
 
     Between machines, a party's randomness is its own unless the run says otherwise, and there
@@ -43,7 +43,7 @@ def run_config(knobs: Mapping[str, Any], simulation: bool) -> RunConfig:
         If a value cannot work, or a path is relative: Flower's processes run in other folders
         than the one where ``flwr run`` was typed.
     """
-    cfg = RunConfig.from_mapping({k: v for k, v in knobs.items() if k != "resume"})
+    cfg = RunConfig.from_mapping({k: v for k, v in options.items() if k != "resume"})
     for key, value in (("data-dir", cfg.data_dir), ("out", cfg.out)):
         needed = key == "out" or cfg.dataset not in ("digits", "own")
         if needed and value and not Path(value).is_absolute():
@@ -114,18 +114,18 @@ def at_home(cfg: RunConfig, root: Path, folder: Path | None) -> RunConfig:
 
 def told_of(cfg: RunConfig, simulation: bool, own: Path | None) -> dict[str, Scalar]:
     """Return what passive parties are told of a run, whose own folder is given: no other's path."""
-    knobs = cfg.to_mapping()
+    options = cfg.to_mapping()
     if not cfg.own_tables:
-        return knobs
+        return options
     if cfg.task != "train" or Path(cfg.alignment) == own:
-        knobs["alignment"] = ""
+        options["alignment"] = ""
     if not simulation:
-        knobs["alignment"] = Path(str(knobs["alignment"])).name
-        knobs |= {"tables": "", "model": Path(cfg.model).name}
-    return knobs
+        options["alignment"] = Path(str(options["alignment"])).name
+        options |= {"tables": "", "model": Path(cfg.model).name}
+    return options
 
 
-def own_config(knobs: Mapping[str, Any], node: Mapping[str, Any]) -> RunConfig:
+def own_config(options: Mapping[str, Any], node: Mapping[str, Any]) -> RunConfig:
     """Let a node's own configuration beat the run's.
 
     Raises
@@ -138,17 +138,17 @@ def own_config(knobs: Mapping[str, Any], node: Mapping[str, Any]) -> RunConfig:
             close = difflib.get_close_matches(key, [*OWN, *OTHER], n=1)
             hint = f"; did you mean '{close[0]}'?" if close else ""
             raise ConfigError(f"the node configuration has an unknown key '{key}'{hint}")
-    own = {knob: node[key] for key, knob in OWN.items() if key in node}
+    own = {option: node[key] for key, option in OWN.items() if key in node}
     if "learning-rates" in own:
         own["learning-rates"] = str(own["learning-rates"])
-    if knobs.get("dataset") == "own" and not simulated():
-        key = NEW_TABLE if knobs.get("task") == "predict" else "table"
+    if options.get("dataset") == "own" and not simulated():
+        key = NEW_TABLE if options.get("task") == "predict" else "table"
         if key not in node:
             raise ConfigError(
                 f"the node configuration lacks {key}, the toml description of its own table"
             )
         own["tables"] = node[key]
-    return run_config({**knobs, **own}, simulated())
+    return run_config({**options, **own}, simulated())
 
 
 def home() -> Path:

@@ -14,7 +14,7 @@ from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.choices import DEFAULT_RATES
 from vfl_flower.config.partition_spec import SCHEMES, PartitionSpec, grid_for
 from vfl_flower.config.registry import ALIASES, METHODS
-from vfl_flower.config.schema import FLOAT32_MAX, Scalar, kebab, knob, near, split_list
+from vfl_flower.config.schema import FLOAT32_MAX, Scalar, kebab, near, option, split_list
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,272 +27,272 @@ class RunConfig:
         If a value cannot work; the text names the knob.
     """
 
-    method: str = knob("easter", "run", f"one of {', '.join(METHODS)}")
-    task: str = knob(
+    method: str = option("easter", "run", f"one of {', '.join(METHODS)}")
+    task: str = option(
         "train", "run", "train; align: find the rows that own tables share; or predict new ones"
     )
-    model: str = knob("", "run", "task = predict: the run-name of the run whose model predicts")
-    dataset: str = knob(
+    model: str = option("", "run", "task = predict: the run-name of the run whose model predicts")
+    dataset: str = option(
         "digits",
         "run",
         "digits, mnist, fashion-mnist, cifar10, cifar100, cinic10 or modelnet40; tables: "
         "breast-cancer, wine, adult, breast-cancer-original, pima, credit-default, "
         "credit-card-fraud, nus-wide or own",
     )
-    parties: int = knob(4, "run", "all parties; 4 = 1 active + 3 passive")
-    seed: int = knob(0, "run", "known to all: batches, splits, and party-randomness if public")
+    parties: int = option(4, "run", "all parties; 4 = 1 active + 3 passive")
+    seed: int = option(0, "run", "known to all: batches, splits, and party-randomness if public")
 
-    tables: str = knob(
+    tables: str = option(
         "",
         "tables",
         "with dataset own: toml descriptions of the parties' tables, the active party's first; "
         "between machines its own only, for each node has its table in its own configuration",
     )
-    alignment: str = knob(
+    alignment: str = option(
         "",
         "tables",
         "which rows of own tables belong together: the folder that task align filled, between "
         "machines its run-name; empty: on one machine a run begins with it",
     )
 
-    data_dir: str = knob("data", "data", "folder with data sets, each as it is published")
-    download: bool = knob(True, "data", "fetch missing images through torchvision")
-    partition: str = knob(
+    data_dir: str = option("data", "data", "folder with data sets, each as it is published")
+    download: bool = option(True, "data", "fetch missing images through torchvision")
+    partition: str = option(
         "auto",
         "data",
         "who holds what: strips[:rows], grid:RxC, columns, overlapping:N, listed:0-3,7;4-6;..., "
         "importance:ALPHA, correlation:BETA; auto: strips of images (adptvfedconv: grid), columns "
         "of tables. @0,3-5/14 behind it: of 14 shares only these",
     )
-    active_columns: str = knob(
+    active_columns: str = option(
         "own",
         "data",
         "own, or none: the active party has labels only, the columns go to the others, and the "
         "bound local is the share of the most frequent class",
     )
-    column_noise: str = knob(
+    column_noise: str = option(
         "",
         "data",
         "Gaussian noise on parties' scaled columns, place:deviation, as in 3:0.5,7:10; place 0 is "
         "the active party. The bound central has none",
     )
-    long_tail: float = knob(
+    long_tail: float = option(
         1.0,
         "data",
         "the classes' training rows thinned at the active party, in order, down to one in so many; "
         "1: all rows stay",
     )
-    validation: float = knob(0.1, "data", "share of the training rows held out for validation")
-    train_rows: int = knob(
+    validation: float = option(0.1, "data", "share of the training rows held out for validation")
+    train_rows: int = option(
         0, "data", "how many of the others are used, drawn by the seed, for a quick trial; 0: all"
     )
 
-    models: str = knob(
+    models: str = option(
         "mixed",
         "networks",
         "mlp, cnn, lenet, linear, vim-mlp, vim-cnn, resnet18 (34, 50, 101, 152), vgg16_bn or your "
         "own package.module:Class: one, or a list, active party first; mixed: cnn,lenet,mlp,mlp, "
         "in turn (of tables: mlp); linear_admm's are linear, adptvfedconv's vgg16_bn or your own",
     )
-    weights: str = knob(
+    weights: str = option(
         "", "networks", "files of torchvision weights for resnets and vgg16_bn: one, or a list"
     )
-    top_layers: int = knob(
+    top_layers: int = option(
         0,
         "networks",
         "linear layers of the active party's decision net, but an own network's, or of vimadmm's "
         "heads; 0: the method's",
     )
-    embedding_dim: int = knob(64, "networks", "common embedding width D, numbers a row")
+    embedding_dim: int = option(64, "networks", "common embedding width D, numbers a row")
 
-    optimizers: str = knob("adam", "training", "sgd, momentum, adagrad or adam: one, or a list")
-    learning_rates: str = knob("auto", "training", "one, or a list; auto is each optimiser's own")
-    schedule: str = knob("constant", "training", "learning rate over the run: constant or cosine")
-    epochs: int = knob(20, "training", "passes over the training rows")
-    batch_size: int = knob(128, "training", "rows a step")
-    stop_drop: float = knob(
+    optimizers: str = option("adam", "training", "sgd, momentum, adagrad or adam: one, or a list")
+    learning_rates: str = option("auto", "training", "one, or a list; auto is each optimiser's own")
+    schedule: str = option("constant", "training", "learning rate over the run: constant or cosine")
+    epochs: int = option(20, "training", "passes over the training rows")
+    batch_size: int = option(128, "training", "rows a step")
+    stop_drop: float = option(
         0.0,
         "training",
         "percentage points: training ends when the validation accuracy, a mean over the models, is "
         "more than this below its best; 0: it does not",
     )
-    keep: str = knob(
+    keep: str = option(
         "last",
         "training",
         "whose weights count at the end: last, or best, those of the best validation accuracy",
     )
-    loss: str = knob(
+    loss: str = option(
         "",
         "training",
         "cross-entropy, binary-cross-entropy, or mean-squared-error of a regression; empty: the "
         "method's",
     )
-    class_weights: str = knob(
+    class_weights: str = option(
         "none",
         "training",
         "what rows count in the loss: none, all alike, or balanced, all classes alike",
     )
 
-    eval_every: int = knob(0, "evaluation", "steps between evaluations; 0 is once an epoch")
-    eval_batch_size: int = knob(4096, "evaluation", "rows an exchange of an evaluation")
-    bounds: str = knob("auto", "evaluation", "also train both bounds: on, off, auto (small sets)")
+    eval_every: int = option(0, "evaluation", "steps between evaluations; 0 is once an epoch")
+    eval_batch_size: int = option(4096, "evaluation", "rows an exchange of an evaluation")
+    bounds: str = option("auto", "evaluation", "also train both bounds: on, off, auto (small sets)")
 
-    blinding: str = knob(
+    blinding: str = option(
         "auto",
         "privacy",
         "pairwise, or none (for measuring: unprotected); auto: pairwise where the method can",
     )
-    party_randomness: str = knob(
+    party_randomness: str = option(
         "auto",
         "privacy",
         "initial weights, dropout: public (from seed) or each party's private; auto: public where "
         "one machine has all parties, else private",
     )
 
-    label_privacy: str = knob(
+    label_privacy: str = option(
         "auto",
         "privacy",
         "noise on the labels before anything leaves the active party: none, laplace, "
         "randomized-response or alibi; auto: pravfed's randomized-response, else none",
     )
-    label_epsilon: float = knob(1.0, "privacy", "the guarantee that label-privacy gives a label")
-    label_sensitivity: float = knob(
+    label_epsilon: float = option(1.0, "privacy", "the guarantee that label-privacy gives a label")
+    label_sensitivity: float = option(
         2.0,
         "privacy",
         "L1 sensitivity of a one-hot label that Laplace noise is scaled to; 2 is true",
     )
-    force_sensitivity: bool = knob(
+    force_sensitivity: bool = option(
         False, "privacy", "accept a label-sensitivity below 2, and report the run as not private"
     )
 
-    dp_sigma: float = knob(
+    dp_sigma: float = option(
         0.0,
         "privacy",
         "noise on all that passive parties send, in multiples of dp-clip; 0: none, or as little as "
         "target-epsilon needs",
     )
-    dp_clip: float = knob(1.0, "privacy", "Frobenius norm that an upload is clipped to")
-    dp_delta: float = knob(1e-5, "privacy", "delta of each passive party's epsilon")
-    target_epsilon: float = knob(
+    dp_clip: float = option(1.0, "privacy", "Frobenius norm that an upload is clipped to")
+    dp_delta: float = option(1e-5, "privacy", "delta of each passive party's epsilon")
+    target_epsilon: float = option(
         0.0, "privacy", "what a passive party's epsilon may reach before training ends; 0: anything"
     )
-    dp_eval: str = knob(
+    dp_eval: str = option(
         "noised",
         "privacy",
         "uploads in evaluations: noised, or clear, which makes epsilon infinite",
     )
-    dp_accountant: str = knob("rdp", "privacy", "what bounds epsilon: rdp, or pld, tighter, slower")
+    dp_accountant: str = option("rdp", "privacy", "bound of epsilon: rdp, or pld (tighter, slower)")
 
-    local_epochs: int = knob(
+    local_epochs: int = option(
         4,
         "local",
         "epochs that passive parties train by themselves: pravfed's on noisy labels, "
         "adptvfedconv's, at most, on their tiles",
     )
-    local_output: str = knob(
+    local_output: str = option(
         "raw", "pravfed", "what the local squared error compares: raw outputs or their softmax"
     )
-    aggregation: str = knob(
+    aggregation: str = option(
         "weighted", "pravfed", "of embeddings: weighted by accuracy, or average"
     )
 
-    cut: str = knob(
+    cut: str = option(
         "auto",
         "adptvfedconv",
         "where networks are cut into extractor and classifier: vgg16_bn's behind so many blocks of "
         "convolution and so many poolings, 1C, 2C, 2C+1M and so on; your own's by its names; auto: "
         "2C+1M",
     )
-    width: float = knob(
+    width: float = option(
         1.0, "adptvfedconv", "vgg16_bn's channels and hidden layers, multiplied by this"
     )
-    padding: str = knob(
+    padding: str = option(
         "replicate", "adptvfedconv", "what extractors' convolutions pad tiles with: or zeros"
     )
-    model_transfer: bool = knob(
+    model_transfer: bool = option(
         True, "adptvfedconv", "whether passive parties start from the active party's extractor"
     )
-    pretrain_epochs: int = knob(
+    pretrain_epochs: int = option(
         20, "adptvfedconv", "epochs of the active party alone on its tile, before all else"
     )
-    extractor_rate: float = knob(
+    extractor_rate: float = option(
         1e-5, "adptvfedconv", "learning rate at which passive parties fine-tune the extractor"
     )
-    decoder_rate: float = knob(
+    decoder_rate: float = option(
         1e-3,
         "adptvfedconv",
         "learning rate of their decoders, and of extractors without model-transfer",
     )
-    local_patience: int = knob(
+    local_patience: int = option(
         2,
         "adptvfedconv",
         "epochs without a smaller error of reconstruction on validation rows, after which a "
         "passive party ends its fine-tuning; 0: it does not",
     )
-    views: int = knob(
+    views: int = option(
         1,
         "adptvfedconv",
         "how often each training row is sent: as it is, and augmented; with more than one, all "
         "other training is on augmented tiles too",
     )
-    augment: str = knob(
+    augment: str = option(
         "flip-crop",
         "adptvfedconv",
         "what is done to rows in further views: flip-crop, flip or crop",
     )
 
-    top_gradient: str = knob(
+    top_gradient: str = option(
         "before",
         "baselines",
         "splitnn's gradients of the top model: before or after its own step",
     )
-    compression: str = knob(
+    compression: str = option(
         "auto",
         "baselines",
         "c_vfl's embeddings and adptvfedconv's feature maps: topk:SHARE of each row, quantize:BITS "
         "a number, float16, or none; auto: c_vfl's quantize:8, else none",
     )
-    local_steps: int = knob(
+    local_steps: int = option(
         4,
         "baselines",
         "steps of every party between exchanges: fedbcd's and c_vfl's Q, tau of the ADMM's",
     )
-    share_labels: bool = knob(
+    share_labels: bool = option(
         False,
         "baselines",
         "c_vfl as published: passive parties are given the labels and others' embeddings",
     )
-    vafl_mode: str = knob(
+    vafl_mode: str = option(
         "synchronous",
         "baselines",
         "vafl: synchronous, all parties in every step, or asynchronous, one passive party in turn",
     )
 
-    rho: float = knob(1.0, "admm", "penalty factor")
-    beta: float = knob(0.005, "admm", "weight of the heads' squared norm")
-    heads: str = knob(
+    rho: float = option(1.0, "admm", "penalty factor")
+    beta: float = option(0.005, "admm", "weight of the heads' squared norm")
+    heads: str = option(
         "sgd", "admm", "vimadmm's heads: one sgd step a round, or the damped ridge solution"
     )
-    head_rate: float = knob(
+    head_rate: float = option(
         0.0, "admm", "sgd's rate for heads, or ridge's share of the way; 0: 0.001, or 1 / parties"
     )
-    participation: float = knob(1.0, "admm", "share of the passive parties that a round asks")
+    participation: float = option(1.0, "admm", "share of the passive parties that a round asks")
 
-    out: str = knob("", "system", "run folder; empty: a new one under runs/")
-    tensorboard: bool = knob(False, "system", "also write TensorBoard's event files")
-    checkpoint_every: int = knob(1, "system", "epochs between checkpoints")
-    device: str = knob("auto", "system", "where networks compute: cpu, cuda or auto")
-    threads: int = knob(1, "system", "torch threads of each party")
-    carrier: str = knob("auto", "carrier", "local, messages or stream; auto: local here, or stream")
-    run_name: str = knob("", "carrier", "the run's name at every party; empty: Flower's run id")
-    stream_listen: str = knob(
+    out: str = option("", "system", "run folder; empty: a new one under runs/")
+    tensorboard: bool = option(False, "system", "also write TensorBoard's event files")
+    checkpoint_every: int = option(1, "system", "epochs between checkpoints")
+    device: str = option("auto", "system", "where networks compute: cpu, cuda or auto")
+    threads: int = option(1, "system", "torch threads of each party")
+    carrier: str = option("auto", "carrier", "local, messages or stream; auto: local or stream")
+    run_name: str = option("", "carrier", "the run's name at every party; empty: Flower's run id")
+    stream_listen: str = option(
         "", "carrier", "where parties dial in, host:port; simulated: loopback"
     )
-    stream_advertise: str = knob("", "carrier", "what parties are told to dial, host:port")
-    stream_grace: float = knob(60.0, "carrier", "seconds that a connection may be lost")
-    answer_timeout: float = knob(600.0, "carrier", "seconds that a party may take to answer")
-    return_timeout: float = knob(300.0, "carrier", "seconds to wait for a party that was restarted")
-    party_timeout: float = knob(60.0, "system", "seconds to wait for the parties at the start")
+    stream_advertise: str = option("", "carrier", "what parties are told to dial, host:port")
+    stream_grace: float = option(60.0, "carrier", "seconds that a connection may be lost")
+    answer_timeout: float = option(600.0, "carrier", "seconds that a party may take to answer")
+    return_timeout: float = option(300.0, "carrier", "seconds to wait for a restarted party")
+    party_timeout: float = option(60.0, "system", "seconds to wait for the parties at the start")
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -364,9 +364,9 @@ class RunConfig:
         """Whether every party's columns come from a table of its own."""
         return self.dataset == "own"
 
-    def table_of(self, place: int) -> str:
+    def table_of(self, rank: int) -> str:
         """Return the description of a party's own table; 0 is the active party."""
-        return self._listed("tables", place)
+        return self._listed("tables", rank)
 
     @property
     def asks_all(self) -> bool:
@@ -393,23 +393,23 @@ class RunConfig:
             return self.compression
         return "quantize:8" if self.method == "c_vfl" else "none"
 
-    def blank(self, place: int) -> bool:
+    def blank(self, rank: int) -> bool:
         """Tell whether a party has no columns, and a network that does nothing."""
-        return place == 0 and self.holders < self.parties and not METHODS[self.method].pools
+        return rank == 0 and self.holders < self.parties and not METHODS[self.method].pools
 
-    def model_of(self, place: int) -> str:
+    def model_of(self, rank: int) -> str:
         """Return the network's name of a party, none if it is blank; 0 is the active one."""
-        return "none" if self.blank(place) else self.listed_model(place)
+        return "none" if self.blank(rank) else self.listed_model(rank)
 
-    def listed_model(self, place: int) -> str:
+    def listed_model(self, rank: int) -> str:
         """Return the network's name that `models` has for a party, be it blank or not."""
         if prescribed := METHODS[self.method].network:
             return prescribed
         if self.cut_at and self.models == "mixed":
             return "vgg16_bn"
         if self.models == "mixed":
-            return MIXED[place % len(MIXED)] if self._images() else "mlp"
-        return self._listed("models", place)
+            return MIXED[rank % len(MIXED)] if self._images() else "mlp"
+        return self._listed("models", rank)
 
     def noises(self) -> dict[int, float]:
         """Return the deviation of the noise on parties' columns, by place, where there is some.
@@ -421,31 +421,31 @@ class RunConfig:
         """
         entries = split_list(self.column_noise) if self.column_noise else []
         try:
-            pairs = [(int(place), float(noise)) for place, noise in (e.split(":") for e in entries)]
+            pairs = [(int(rank), float(noise)) for rank, noise in (e.split(":") for e in entries)]
         except ValueError as error:
             raise ConfigError(
                 "column-noise must be place:deviation, more of them with commas, as in 3:0.5,7:10, "
                 f"not '{self.column_noise}'"
             ) from error
-        if len({place for place, _ in pairs}) < len(pairs):
+        if len({rank for rank, _ in pairs}) < len(pairs):
             raise ConfigError(f"column-noise names a place twice: '{self.column_noise}'")
         return dict(pairs)
 
-    def weights_of(self, place: int) -> str:
+    def weights_of(self, rank: int) -> str:
         """Return the file of a party's published weights, or nothing; 0 is the active party."""
-        return self._listed("weights", place)
+        return self._listed("weights", rank)
 
-    def optimizer_of(self, place: int) -> str:
+    def optimizer_of(self, rank: int) -> str:
         """Return the optimiser's name of a party; 0 is the active one."""
-        return self._listed("optimizers", place)
+        return self._listed("optimizers", rank)
 
-    def rate_of(self, place: int) -> float:
+    def rate_of(self, rank: int) -> float:
         """Return the initial learning rate of a party; 0 is the active one."""
-        if METHODS[self.method].maps and place:
+        if METHODS[self.method].maps and rank:
             return self.decoder_rate
-        text = self._listed("learning_rates", place)
+        text = self._listed("learning_rates", rank)
         if text == "auto":
-            return DEFAULT_RATES[self.optimizer_of(place)]
+            return DEFAULT_RATES[self.optimizer_of(rank)]
         return float(text)
 
     @property
@@ -482,9 +482,9 @@ class RunConfig:
 
         return DATASETS[self.dataset].images and self.deal().images
 
-    def _listed(self, name: str, place: int) -> str:
+    def _listed(self, name: str, rank: int) -> str:
         entries = split_list(getattr(self, name))
-        return entries[place] if len(entries) > 1 else entries[0]
+        return entries[rank] if len(entries) > 1 else entries[0]
 
 
 MIXED = ("cnn", "lenet", "mlp", "mlp")

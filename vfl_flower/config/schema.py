@@ -8,7 +8,7 @@ from typing import Any
 Scalar = bool | int | float | str
 
 
-def knob(default: Scalar, group: str, text: str) -> Any:  # noqa: ANN401
+def option(default: Scalar, group: str, text: str) -> Any:  # noqa: ANN401
     """Declare one field: its default, its group in ``--help``, and what it means with its unit."""
     return field(default=default, metadata={"group": group, "help": text})
 

@@ -58,7 +58,7 @@ class Identity:
     ) -> None:
         if not 0 <= index < len(roster) or private.public_key().public_bytes_raw() != roster[index]:
             raise IdentityError(
-                f"the pinned identities have another key for {party_name(index)}, this very party"
+                f"the pinned identities have another key for {party_name(index + 1)}, this party"
             )
         self.private, self.roster, self.index, self.run = private, roster, index, run
 
@@ -79,7 +79,7 @@ class Identity:
             pinned.verify(signature, self._statement(index, key))
         except (InvalidSignature, ValueError) as error:
             raise BlindingError(
-                f"the relayed key of {party_name(index)} is not signed by the identity that is "
+                f"the relayed key of {party_name(index + 1)} is not signed by the identity that is "
                 "pinned for it: somebody swapped it, or the pinned identities are old"
             ) from error
 
@@ -164,7 +164,7 @@ def read_roster(path: Path, parties: int) -> list[bytes]:
         if name in found:
             raise IdentityError(f"{path}, line {number}: {name} is there twice")
         found[name] = _public(text, f"{path}, line {number}")
-    names = [party_name(index) for index in range(parties)]
+    names = [party_name(index + 1) for index in range(parties)]
     if sorted(found) != sorted(names):
         raise IdentityError(f"{path} must name {', '.join(names)}, and names {', '.join(found)}")
     if len(set(found.values())) < parties:

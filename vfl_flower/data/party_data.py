@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from vfl_flower.common.errors import DataError
-from vfl_flower.common.names import member_name
+from vfl_flower.common.names import party_name
 from vfl_flower.config.choices import BINARY, MULTI_CLASS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.columns import Columns, Features
@@ -21,7 +21,7 @@ from vfl_flower.data.splits import rows_of
 
 
 @lru_cache(maxsize=128)  # Flower rebuilds a party for every message; it must not load data anew
-def columns_of(cfg: RunConfig, place: int) -> Tensor:
+def columns_of(cfg: RunConfig, rank: int) -> Tensor:
     """Return one party's columns as its network gets them, (N, ...) float32; 0 is the active's.
 
     Categories are one-hot, gaps filled, numbers scaled, all by the training rows; then comes the
@@ -38,10 +38,10 @@ def columns_of(cfg: RunConfig, place: int) -> Tensor:
             table_data as own,  # pyarrow is slow to import, and others have no use for it
         )
 
-        x = own.columns_of(cfg, place)
+        x = own.columns_of(cfg, rank)
     else:
-        x = _prepared(cfg, shares_of(cfg)[place], member_name(place))
-    return noised(x, cfg.noises().get(place, 0.0), cfg.seed, place)
+        x = _prepared(cfg, shares_of(cfg)[rank], party_name(rank))
+    return noised(x, cfg.noises().get(rank, 0.0), cfg.seed, rank)
 
 
 def all_columns(cfg: RunConfig) -> Tensor:
@@ -132,20 +132,20 @@ def labels_of(cfg: RunConfig) -> Tensor:
     return torch.from_numpy(labels)
 
 
-def classes_of(cfg: RunConfig, place: int) -> int:
+def classes_of(cfg: RunConfig, rank: int) -> int:
     """Return how many numbers a model predicts: the classes, C, or 1 of a regression.
 
     Parameters
     ----------
     cfg : RunConfig
         The run's configuration.
-    place : int
+    rank : int
         Of the party that asks, 0 for the active one: of own tables, each knows from the alignment.
     """
     if cfg.own_tables:
         from vfl_flower.data import table_data as own
 
-        return own.alignment_of(cfg, place).classes
+        return own.alignment_of(cfg, rank).classes
     return DATASETS[cfg.dataset].classes
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ConfigError, DataError
 from vfl_flower.common.layout import ENCODER, TARGET, model_of
-from vfl_flower.common.names import member_log, member_name
+from vfl_flower.common.names import party_log, party_name
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.validation.rules import check_task
 from vfl_flower.data.alignment_record import ALIGNMENT, Alignment
@@ -21,7 +21,7 @@ from vfl_flower.data.tables.reader import OwnTable, read_table
 from vfl_flower.data.tables.row_ids import Ids
 
 
-def described(cfg: RunConfig, place: int) -> Description:
+def described(cfg: RunConfig, rank: int) -> Description:
     """Read what a party says of its table; 0 is the active party.
 
     Raises
@@ -29,23 +29,23 @@ def described(cfg: RunConfig, place: int) -> Description:
     ConfigError
         If it cannot be read, or names labels where they are not, or none where they are.
     """
-    description = _described(Path(cfg.table_of(place)), place)
-    if not place and not description.label and cfg.task != "predict":
+    description = _described(Path(cfg.table_of(rank)), rank)
+    if not rank and not description.label and cfg.task != "predict":
         raise ConfigError(
-            f"active: {cfg.table_of(place)} names no label; say which column it is, or name the "
+            f"active: {cfg.table_of(rank)} names no label; say which column it is, or name the "
             "active party's description first"
         )
     return description
 
 
-def _described(path: Path, place: int) -> Description:
+def _described(path: Path, rank: int) -> Description:
     try:
         description = read_description(path)
     except ConfigError as error:
-        raise ConfigError(f"{member_name(place)}: {error}") from error
-    if place and description.label:
+        raise ConfigError(f"{party_name(rank)}: {error}") from error
+    if rank and description.label:
         raise ConfigError(
-            f"{member_name(place)}: {path.name} names a label, and labels are the active party's; "
+            f"{party_name(rank)}: {path.name} names a label, and labels are the active party's; "
             "leave it away, and if it is the same label, say that the column is ignored"
         )
     return description
@@ -58,17 +58,17 @@ def _stamp(*paths: Path | None) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=1)  # columns and labels are asked for one after the other
-def _read(path: Path, place: int, trained: Path | None, stamp: tuple[int, ...]) -> OwnTable:
+def _read(path: Path, rank: int, trained: Path | None, stamp: tuple[int, ...]) -> OwnTable:
     encoder = None if trained is None else Encoder.load(trained)
-    return read_table(_described(path, place), member_name(place), encoder)
+    return read_table(_described(path, rank), party_name(rank), encoder)
 
 
-def kept_at(cfg: RunConfig, place: int, file: str) -> Path:
+def kept_at(cfg: RunConfig, rank: int, file: str) -> Path:
     """Return a file of the model folder that a party predicts with."""
-    return model_of(Path(cfg.model) / member_name(place)) / file
+    return model_of(Path(cfg.model) / party_name(rank)) / file
 
 
-def table_of(cfg: RunConfig, place: int) -> OwnTable:
+def table_of(cfg: RunConfig, rank: int) -> OwnTable:
     """Return a party's whole table.
 
     Raises
@@ -78,10 +78,10 @@ def table_of(cfg: RunConfig, place: int) -> OwnTable:
     DataError
         If the table cannot be read.
     """
-    trained = kept_at(cfg, place, ENCODER) if cfg.task == "predict" else None
-    path, party = Path(cfg.table_of(place)), member_name(place)
-    table = _read(path, place, trained, _stamp(path, described(cfg, place).file, trained))
-    if place or trained:
+    trained = kept_at(cfg, rank, ENCODER) if cfg.task == "predict" else None
+    path, party = Path(cfg.table_of(rank)), party_name(rank)
+    table = _read(path, rank, trained, _stamp(path, described(cfg, rank).file, trained))
+    if rank or trained:
         return table
     check_task(cfg, table.task)
     if cfg.task == "align":
@@ -104,7 +104,7 @@ def _kept(folder: Path, written: int) -> Alignment:
     return Alignment.load(folder)
 
 
-def alignment_of(cfg: RunConfig, place: int) -> Alignment:
+def alignment_of(cfg: RunConfig, rank: int) -> Alignment:
     """Return what a party keeps of the alignment that the run names.
 
     Raises
@@ -118,32 +118,32 @@ def alignment_of(cfg: RunConfig, place: int) -> Alignment:
     """
     if not cfg.alignment:
         raise ConfigError("alignment is empty; name the folder that task = align has filled")
-    folder = Path(cfg.alignment) / member_name(place)
+    folder = Path(cfg.alignment) / party_name(rank)
     path = folder / ALIGNMENT
     kept = _kept(folder, path.stat().st_mtime_ns if path.is_file() else 0)
     if kept.parties != cfg.parties:
         raise DataError(
-            f"{member_name(place)}: {path} is an alignment of {kept.parties} parties, and the run "
+            f"{party_name(rank)}: {path} is an alignment of {kept.parties} parties, and the run "
             f"has {cfg.parties}; align again, or name another alignment"
         )
     return kept
 
 
-def _aligned(cfg: RunConfig, place: int) -> tuple[OwnTable, Array, Array]:
+def _aligned(cfg: RunConfig, rank: int) -> tuple[OwnTable, Array, Array]:
     """Return a party's table, its rows in the alignment's order, and which of these train."""
     from vfl_flower.data.splits import rows_of  # it builds on this module
 
-    kept, table = alignment_of(cfg, place), table_of(cfg, place)
+    kept, table = alignment_of(cfg, rank), table_of(cfg, rank)
     if table.digest != kept.table:
         raise DataError(
-            f"{member_name(place)}: {described(cfg, place).file.name}, or what is said of its ids, "
+            f"{party_name(rank)}: {described(cfg, rank).file.name}, or what is said of its ids, "
             "has changed since the tables were aligned; put it back, or align again"
         )
     return table, kept.index, rows_of(cfg, len(kept.index))["train"]
 
 
 @lru_cache(maxsize=128)  # as columns are, which are made with it
-def encoder_of(cfg: RunConfig, place: int) -> Encoder:
+def encoder_of(cfg: RunConfig, rank: int) -> Encoder:
     """Return what makes a party's columns of its table: fitted on the training rows, or kept.
 
     Raises
@@ -152,21 +152,21 @@ def encoder_of(cfg: RunConfig, place: int) -> Encoder:
         If the table has changed since the alignment, or a column has no value to be fitted on.
     """
     if cfg.task == "predict":
-        return Encoder.load(kept_at(cfg, place, ENCODER))
-    table, index, train = _aligned(cfg, place)
-    party = member_name(place)
+        return Encoder.load(kept_at(cfg, rank, ENCODER))
+    table, index, train = _aligned(cfg, rank)
+    party = party_name(rank)
     return Encoder.fit(table.features, table.columns, index[train], party, table.ignored)
 
 
-def columns_of(cfg: RunConfig, place: int) -> Tensor:
+def columns_of(cfg: RunConfig, rank: int) -> Tensor:
     """Return a party's columns as its network gets them, (n, m) float32; see `encoder_of`."""
-    table, index, _ = _aligned(cfg, place)
-    if cfg.active_columns == "none" and place == 0:
+    table, index, _ = _aligned(cfg, rank)
+    if cfg.active_columns == "none" and rank == 0:
         return torch.empty(len(index), 0)
-    encoder = encoder_of(cfg, place)
+    encoder = encoder_of(cfg, rank)
     features = table.features[index]
     for name, count in encoder.unseen(features, table.columns).items():
-        member_log(place).info(
+        party_log(rank).info(
             "column %s has a value that no training row had in %d of %d rows; it counts as none of "
             "the known ones",
             *(name, count, len(features)),
@@ -177,7 +177,7 @@ def columns_of(cfg: RunConfig, place: int) -> Tensor:
 def all_columns(cfg: RunConfig) -> Tensor:
     """Return all parties' columns side by side: for the central bound only."""
     places = range(cfg.parties - cfg.holders, cfg.parties)
-    return torch.cat([columns_of(cfg, place) for place in places], dim=1)
+    return torch.cat([columns_of(cfg, rank) for rank in places], dim=1)
 
 
 def ids_of(cfg: RunConfig) -> Ids:

@@ -44,8 +44,8 @@ def turn(seed: int, step: int, parties: int) -> int:
     int
         A roster index. Every K steps, from the first on, have each once.
     """
-    turns, place = divmod(step, parties)
-    return int(np.random.default_rng([seed, turns, 1]).permutation(parties)[place])
+    turns, rank = divmod(step, parties)
+    return int(np.random.default_rng([seed, turns, 1]).permutation(parties)[rank])
 
 
 def drawn(cfg: RunConfig, step: int) -> Sequence[int]:

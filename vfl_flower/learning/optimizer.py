@@ -25,7 +25,7 @@ SCHEDULES: dict[str, Callable[[float], float]] = {
 """Factor of the learning rate by the share of the run's steps that is done."""
 
 
-class Descent:
+class ScheduledOptimizer:
     """An optimiser and its schedule.
 
     Parameters

@@ -22,9 +22,9 @@ _GLOBAL_STATE = threading.RLock()
 WORDS, WORDS_AT = 624, 24  # of the Mersenne Twister, in a state of torch's generator
 
 
-def public_origin(seed: int, place: int) -> int:
+def public_origin(seed: int, rank: int) -> int:
     """Return a number that everybody can compute for a party; place 0 is the active one."""
-    return int(np.random.SeedSequence([seed, place]).generate_state(1, np.uint64)[0] >> 1)
+    return int(np.random.SeedSequence([seed, rank]).generate_state(1, np.uint64)[0] >> 1)
 
 
 def private_state() -> Tensor:

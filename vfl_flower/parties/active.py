@@ -24,23 +24,23 @@ from vfl_flower.config.choices import REGRESSION
 from vfl_flower.data.party_data import classes_of, target_of
 from vfl_flower.learning.losses import loss_of
 from vfl_flower.learning.schedule import steps_per_epoch
-from vfl_flower.parties.party import Member
+from vfl_flower.parties.party import Party
 from vfl_flower.parties.progress import Progress
 from vfl_flower.privacy.client_dp.budget import budget_of
 from vfl_flower.privacy.client_dp.upload_log import LETTERS, Counts
-from vfl_flower.privacy.label_dp.supervision import Supervision
+from vfl_flower.privacy.label_dp.training_labels import TrainingLabels
 from vfl_flower.protocol.exchange import Ask, Protocol, Replies, Request
 from vfl_flower.protocol.ledger import Ledger
 from vfl_flower.protocol.observer import Observer
 from vfl_flower.protocol.roster import Roster, roll_call
-from vfl_flower.protocol.runner import Driver
+from vfl_flower.protocol.runner import ProtocolRunner
 from vfl_flower.training.checkpointing import checkpoint, restore
 
 T = TypeVar("T")
 NO_PARAMETERS = Parameters(tensors=[], tensor_type="numpy.ndarray")
 
 
-class ActiveParty(Member, Strategy):
+class ActiveParty(Party, Strategy):
     """Turns each exchange of `protocol` into one `configure_fit` / `aggregate_fit` pair.
 
     A method overrides `protocol`, and `step` and `infer` where it trains by mini-batches. A stock
@@ -51,15 +51,14 @@ class ActiveParty(Member, Strategy):
     x : Tensor
         The active party's own columns, (N, ...), float32.
     y : Tensor
-        Labels, (N,), int64; of a regression float32, standardised. What they teach is
-        `supervision`'s to say; they themselves are for evaluation, and for nets whose outputs and
-        gradients never leave this party.
+        Labels, (N,), int64; of a regression float32, standardised. For evaluation, and for nets
+        whose outputs and gradients never leave this party; all else learns `training_labels`.
     target : Target
         The task that the labels set, and what they are called.
-    supervision : Supervision
+    training_labels : Supervision
         The labels that training uses, and `loss` with it.
     net, descent, randomness
-        Its network, optimiser and generator; see `Member`.
+        Its network, optimiser and generator; see `Party`.
     roster : Roster
         The passive parties, once the roll call is done.
     ledger : Ledger
@@ -94,15 +93,15 @@ class ActiveParty(Member, Strategy):
     layers: ClassVar[int] = 1
     """How many linear layers its decision net has unless the run says otherwise."""
 
-    def __init__(self, member: Member, y: Tensor, rows: dict[str, Array]) -> None:
+    def __init__(self, member: Party, y: Tensor, rows: dict[str, Array]) -> None:
         super().__init__(**vars(member))
         self.y, self.rows = y, rows
         self.target = target_of(self.cfg)
         weighted = y[torch.from_numpy(rows["train"])] if self.cfg.class_weights != "none" else None
-        classes = classes_of(self.cfg, self.place)
+        classes = classes_of(self.cfg, self.rank)
         loss = loss_of(self.loss_name, classes, weighted)
-        self.supervision = Supervision(self.cfg, y, classes, loss)
-        self.loss = self.supervision.loss
+        self.training_labels = TrainingLabels(self.cfg, y, classes, loss)
+        self.loss = self.training_labels.loss
         self.budget, self.uploaded = budget_of(self.cfg, len(self.x)), dict[str, Counts]()
         self.ledger = Ledger()
         self.observer = Observer()
@@ -110,11 +109,11 @@ class ActiveParty(Member, Strategy):
         self.resume_from: int | None = None
         self.exchange = 0
         self.nonce = secrets.token_hex(NONCE)
-        self.task: Callable[[], Protocol] = self._sitting
+        self.task: Callable[[], Protocol] = self._attempt
         self.stop, self.begun = False, False
         self.patience = self.cfg.party_timeout
         self._worker, self._busy = Worker(), False
-        self._driver: Driver | None = None
+        self._runner: ProtocolRunner | None = None
         self._outcome: Replies | Exception | None = None
         self._open: Ask | None = None
         self._asked_at, self.latencies = 0.0, array("f")
@@ -158,10 +157,10 @@ class ActiveParty(Member, Strategy):
         """Return what else the method has measured, for the result."""
         return {}
 
-    def _sitting(self) -> Protocol:
+    def _attempt(self) -> Protocol:
         """Take all parties back to a checkpoint, or write the first one, and run the protocol."""
         self.observer.on_ready()
-        self.supervision.keep(self.folder, begun=self.begun)
+        self.training_labels.keep(self.folder, begun=self.begun)
         self.progress.started = time.monotonic()
         if self.resume_from is not None:
             yield from restore(self, self.resume_from)
@@ -191,7 +190,7 @@ class ActiveParty(Member, Strategy):
         self.roster: Roster = roll_call(
             client_manager, self.cfg.parties - 1, self.facts(), self.patience
         )
-        self._driver = Driver(self.task(), len(self.roster))
+        self._runner = ProtocolRunner(self.task(), len(self.roster))
         return NO_PARAMETERS
 
     def configure_fit(
@@ -201,15 +200,15 @@ class ActiveParty(Member, Strategy):
         client_manager: ClientManager,
     ) -> list[tuple[ClientProxy, FitIns]]:
         """Advance the protocol to its next exchange; an empty list says that it has ended."""
-        asked = self._driver.advance(self._outcome) if self._driver else None
-        if asked is None or self._driver is None:
+        asked = self._runner.advance(self._outcome) if self._runner else None
+        if asked is None or self._runner is None:
             self.close()
             return []
         self._open, self._outcome = asked, None
         self._asked_at = time.perf_counter()
         self.exchange += 1
         self.ledger.exchanges[asked.purpose] += 1
-        messages, own = self._driver.due(asked)
+        messages, own = self._runner.due(asked)
         instructions = [
             (proxy, self._request(messages[k], k, name))
             for k, name, proxy in self.roster
@@ -334,7 +333,7 @@ class ActiveParty(Member, Strategy):
 
     def _where(self, asked: Ask, phase: str = "") -> str:
         """Name the phase, the exchange and the yield that asked."""
-        place = self._driver.place() if self._driver else "the end"
+        place = self._runner.place() if self._runner else "the end"
         phase = phase or asked.phase or "the last tell"
         return f"'{phase}' (exchange {self.exchange}, asked at {place})"
 

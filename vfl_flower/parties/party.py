@@ -15,25 +15,28 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.hashed_ids import Ids
 from vfl_flower.crypto.identity import Identity
 from vfl_flower.data.preprocessing.encoder import Encoder
-from vfl_flower.learning.optimizer import Descent
+from vfl_flower.learning.optimizer import ScheduledOptimizer
 from vfl_flower.learning.randomness import Randomness
+
+FORMER_NAMES = {"descent": "optimizer"}
+"""Attributes that checkpoints of earlier versions hold under other names."""
 
 
 @dataclass
-class Member:
+class Party:
     """One party's belongings.
 
     Attributes
     ----------
     cfg : RunConfig
         The run's configuration.
-    place : int
+    rank : int
         0 is the active party, k the k-th passive one.
     x : Tensor
         Its columns, (N, ...), float32, scaled, on the device where it computes.
     net : nn.Module
         Has `embed`, (B, ...) -> (B, D), and `decide`, (B, D) -> (B, C).
-    descent : Descent
+    optimizer : Descent
         Its optimiser.
     randomness : Randomness
         Its generator.
@@ -55,10 +58,10 @@ class Member:
     """
 
     cfg: RunConfig
-    place: int
+    rank: int
     x: Tensor
     net: nn.Module
-    descent: Descent
+    optimizer: ScheduledOptimizer
     randomness: Randomness
     folder: Path | None
     identity: Identity | None = None
@@ -68,7 +71,7 @@ class Member:
     nonce: str = ""
     best: dict[str, Tensor] = field(default_factory=dict)
 
-    remembers: ClassVar[tuple[str, ...]] = ("net", "descent", "randomness", "best")
+    remembers: ClassVar[tuple[str, ...]] = ("net", "optimizer", "randomness", "best")
     predicts_with: ClassVar[tuple[str, ...]] = ()
     """Tensors that it predicts with beside its network, by their attributes' names."""
 
@@ -88,7 +91,7 @@ class Member:
 
     def recall(self, state: State) -> None:
         """Take a state back, attribute by attribute."""
-        restore(self, state)
+        restore(self, {FORMER_NAMES.get(name, name): value for name, value in state.items()})
 
     def keep_weights(self) -> None:
         """Keep the weights as they are now: the best so far."""

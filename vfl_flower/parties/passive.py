@@ -9,60 +9,62 @@ from flwr.common import NDArrays, Scalar
 from vfl_flower.common.codec import Array, to_array, to_tensor
 from vfl_flower.common.errors import ProtocolError, VflError
 from vfl_flower.common.state import State
-from vfl_flower.parties.party import Member
-from vfl_flower.protocol.components import Part, Phase, PhaseMethod, Received, report
+from vfl_flower.parties.party import Party
+from vfl_flower.protocol.components import Component, Phase, PhaseMethod, Received, report
 
 if TYPE_CHECKING:
     from vfl_flower.privacy.client_dp.component import ClientPrivacy
 
 
-class PassiveParty(Member, NumPyClient):
+class PassiveParty(Party, NumPyClient):
     """Dispatches each request to the phase that it names, and refuses what it does not declare.
 
     Attributes
     ----------
     x, net, descent, randomness
-        Its belongings; see `Member`.
+        Its belongings; see `Party`.
     received : Received
         The request in hand.
     privacy : ClientPrivacy
         What all that depends on columns goes through before it is sent.
     """
 
-    parts: ClassVar[tuple[type[Part], ...]] = ()
-    remembers = (*Member.remembers, "privacy")
+    components: ClassVar[tuple[type[Component], ...]] = ()
+    remembers = (*Party.remembers, "privacy")
     mirrors: ClassVar[bool] = False
     """Whether its decision net is the mirror of its extractor, which makes images of maps."""
 
     privacy: "ClientPrivacy"
 
-    def __init__(self, member: Member) -> None:
+    def __init__(self, member: Party) -> None:
         super().__init__(**vars(member))
         self.exchange, self.last = 0, ""
         self.received = Received(0, "", [])
         self._answered: tuple[dict[str, Scalar], NDArrays, NDArrays] = ({}, [], [])
         self._phases = _phases_of(self)
-        self._parts: dict[str, Part] = {}
-        for part in self.all_parts():
-            self._parts[part.name] = part(self)
-            setattr(self, part.name, self._parts[part.name])
-            self._phases |= _phases_of(self._parts[part.name])
+        self._components: dict[str, Component] = {}
+        for part in self.all_components():
+            self._components[part.name] = part(self)
+            setattr(self, part.name, self._components[part.name])
+            self._phases |= _phases_of(self._components[part.name])
         if self.cfg.task == "predict":  # nothing is learnt, and no checkpoint touched
-            kept = _phases_of(self._parts["keeper"])
+            kept = _phases_of(self._components["checkpoints"])
             self._phases = {n: p for n, p in self._phases.items() if _predicts(p) and n not in kept}
 
     @classmethod
-    def all_parts(cls) -> tuple[type[Part], ...]:
+    def all_components(cls) -> tuple[type[Component], ...]:
         """Return the parts of this kind of party; all have privacy and a keeper of checkpoints."""
-        from vfl_flower.parties.persistence.keeper import Keeper  # they are parts themselves
+        from vfl_flower.parties.persistence.checkpoint_component import (
+            CheckpointComponent,  # they are parts themselves
+        )
         from vfl_flower.privacy.client_dp.component import ClientPrivacy
 
-        return (*cls.parts, ClientPrivacy, Keeper)
+        return (*cls.components, ClientPrivacy, CheckpointComponent)
 
     @property
     def index(self) -> int:
         """The roster index, from 0."""
-        return self.place - 1
+        return self.rank - 1
 
     @property
     def takes(self) -> str:
@@ -160,13 +162,13 @@ class PassiveParty(Member, NumPyClient):
         """Take up an earlier state; the parts are as new, for no checkpoint holds them."""
         self.recall(checkpoint)
         self.last = ""
-        for part in self._parts.values():
+        for part in self._components.values():
             part.load_state_dict(type(part)(self).state_dict())
 
     def memory(self) -> State:
         """Return all that this party must have again to answer the next message."""
-        parts = {name: part.state_dict() for name, part in self._parts.items()}
-        return {"exchange": self.exchange, "last": self.last, **self.durable(), **parts}
+        components = {name: part.state_dict() for name, part in self._components.items()}
+        return {"exchange": self.exchange, "last": self.last, **self.durable(), **components}
 
 
 def _identical(a: Array, b: Array) -> bool:

@@ -11,12 +11,12 @@ from torch import Tensor
 
 from vfl_flower.common.state import State
 from vfl_flower.parties.passive import PassiveParty
-from vfl_flower.protocol.components import Part
+from vfl_flower.protocol.components import Component
 
 Pass = Callable[[Tensor], Tensor]
 
 
-class Tape(Part):
+class Tape(Component):
     """Records named forward passes, each a function of one small tensor.
 
     A client says in its constructor what the passes are::

@@ -3,7 +3,7 @@
 from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import split_list
-from vfl_flower.privacy.label_dp.supervision import epsilon_of
+from vfl_flower.privacy.label_dp.training_labels import epsilon_of
 
 MASKS = "pairwise masks (X25519, HKDF-SHA256, ChaCha20) in Z/2^32 with 16 fractional bits"
 NOISE = "discrete Gaussian noise on every upload of a passive party, clipped"

@@ -27,7 +27,7 @@ from vfl_flower.crypto.fixed_point import encode_ring
 from vfl_flower.crypto.identity import SIGNATURE
 from vfl_flower.crypto.masking import KEY, mask, pair_key
 from vfl_flower.parties.passive import PassiveParty
-from vfl_flower.protocol.components import Part, phase
+from vfl_flower.protocol.components import Component, phase
 from vfl_flower.protocol.exchange import Protocol, ask
 
 
@@ -40,10 +40,10 @@ def agree_keys(cfg: RunConfig) -> Protocol:
     yield ask("agree", np.stack(keys.singles), salt, purpose="upkeep")
 
 
-class Blinder(Part):
+class Masker(Component):
     """A passive party's end of the pairwise masks."""
 
-    name = "blinder"
+    name = "masker"
 
     def __init__(self, party: PassiveParty) -> None:
         super().__init__(party)
@@ -122,7 +122,7 @@ class Blinder(Part):
         try:
             words = encode_ring(x, self.peers if total is None else total)
         except BlindingError:
-            log = party_log(self.party.index)  # what it says is for this party alone
+            log = party_log(self.party.index + 1)  # what it says is for this party alone
             log.error("the largest value was %g", x.detach().abs().max())
             raise
         words *= np.uint32(weight)

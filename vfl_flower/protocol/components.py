@@ -73,7 +73,7 @@ class Received:
         return digest.digest()
 
 
-class Part:
+class Component:
     """Something with phases and a memory of its own that a party consists of.
 
     What a part remembers lives between messages only; no checkpoint holds it, but for the count
@@ -95,7 +95,7 @@ class Part:
 
 def report(error: Exception, index: int) -> dict[str, Scalar]:
     """Turn an error into what the active party is told of it; see `PassiveParty.fit`."""
-    log, kind = party_log(index), type(error).__name__
+    log, kind = party_log(index + 1), type(error).__name__
     if isinstance(error, VflError):
         log.error("%s: %s", kind, error.in_full())
         return {"error": kind, "message": str(error)}

@@ -29,7 +29,7 @@ class Roster:
         return len(self.proxies)
 
     def __iter__(self) -> Iterator[tuple[int, str, ClientProxy]]:
-        return ((k, party_name(k), proxy) for k, proxy in enumerate(self.proxies))
+        return ((k, party_name(k + 1), proxy) for k, proxy in enumerate(self.proxies))
 
 
 def roll_call(manager: ClientManager, size: int, facts: Properties, timeout: float) -> Roster:
@@ -76,7 +76,7 @@ def roll_call(manager: ClientManager, size: int, facts: Properties, timeout: flo
             )
         _check(_who(index), properties, facts)
         members[index] = proxy
-    missing = [party_name(k) for k in range(size) if k not in members]
+    missing = [party_name(k + 1) for k in range(size) if k not in members]
     if missing:
         raise RosterError(
             f"missing after {timeout:g} s: {', '.join(missing)}; start them, or raise "
@@ -91,7 +91,7 @@ def _index(properties: Properties) -> int | None:
 
 
 def _who(index: int | None) -> str:
-    return "a party without an index" if index is None else party_name(index)
+    return "a party without an index" if index is None else party_name(index + 1)
 
 
 def _ask_all(proxies: list[ClientProxy], timeout: float) -> list[tuple[ClientProxy, Properties]]:

@@ -8,7 +8,7 @@ from vfl_flower.common.errors import ProtocolError
 from vfl_flower.protocol.exchange import Ask, Protocol, Replies, Request, ask
 
 
-class Driver:
+class ProtocolRunner:
     """A running protocol.
 
     Parameters

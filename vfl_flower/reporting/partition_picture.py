@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw
 
 from vfl_flower.common.codec import Array
 from vfl_flower.common.files import write_atomically
-from vfl_flower.common.names import member_name
+from vfl_flower.common.names import party_name
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.columns import Column, Features
 from vfl_flower.data.datasets import DATASETS
@@ -36,9 +36,9 @@ def lines_of(cfg: RunConfig) -> list[str]:
     train = rows_of(replace(cfg, batch_size=1), len(features))["train"]  # nothing is trained
     described = described_of(cfg)
     lines = []
-    for place, share in enumerate(shares):
+    for rank, share in enumerate(shares):
         held = int(mask_of(share, features.shape[1:]).sum())
-        lines.append(f"{member_name(place)} holds {held} of {total} values a row")
+        lines.append(f"{party_name(rank)} holds {held} of {total} values a row")
         if described and not isinstance(share, tuple):
             lines += [f"  {_told(described[n], features[:, n], train)}" for n in share]
     return lines
@@ -78,8 +78,8 @@ def draw(cfg: RunConfig, path: Path) -> None:
     """
     features, shares = features_of(cfg), shares_of(cfg)
     masks = {
-        member_name(place): mask_of(share, features.shape[1:])
-        for place, share in enumerate(shares)
+        party_name(rank): mask_of(share, features.shape[1:])
+        for rank, share in enumerate(shares)
         if share is not NOTHING
     }
     if DATASETS[cfg.dataset].images:
@@ -123,8 +123,8 @@ def _stacked(rows: dict[str, Image.Image]) -> Image.Image:
     size = LABEL + first.width + GAP, height * len(rows) + GAP
     made = Image.new("RGB", size, PAPER)
     pen = ImageDraw.Draw(made)
-    for place, (name, row) in enumerate(rows.items()):
-        top = GAP + place * height
+    for rank, (name, row) in enumerate(rows.items()):
+        top = GAP + rank * height
         pen.text((GAP, top + row.height // 2 - 6), name, fill=INK)
         made.paste(row, (LABEL, top))
     return made

@@ -31,10 +31,10 @@ def party_logs(folder: RunFolder, parties: int) -> Iterator[None]:
     """Let each of so many passive parties of this process log to its own folder."""
     added = []
     for index in range(parties):
-        handler = PartyLog(folder.path / party_name(index) / LOG, delay=True)
+        handler = PartyLog(folder.path / party_name(index + 1) / LOG, delay=True)
         handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
-        party_log(index).addHandler(handler)
-        added.append((party_log(index), handler))
+        party_log(index + 1).addHandler(handler)
+        added.append((party_log(index + 1), handler))
     try:
         yield
     finally:

@@ -14,7 +14,7 @@ from vfl_flower.common.errors import RunError
 from vfl_flower.common.files import refused, write_atomically
 from vfl_flower.common.json_schema import fits
 from vfl_flower.common.layout import CONFIG, steps_kept
-from vfl_flower.common.names import member_name
+from vfl_flower.common.names import party_name
 from vfl_flower.config.run_config import RunConfig, differences, read_toml
 from vfl_flower.config.schema import split_list
 from vfl_flower.data.alignment_record import is_aligned
@@ -91,7 +91,7 @@ class RunFolder:
     @property
     def is_to_align(self) -> bool:
         """Whether that alignment has yet to come: the active party's part is written last."""
-        return self.aligns and not is_aligned(self.path / member_name(0))
+        return self.aligns and not is_aligned(self.path / party_name(0))
 
     def take(self) -> None:
         """Take the folder for this process, and make it, if it is new.
@@ -149,7 +149,7 @@ class RunFolder:
 
     def last_checkpoint(self) -> int | None:
         """Return the step of the last whole set of checkpoints, or None."""
-        kept = steps_kept(self.path / member_name(0))
+        kept = steps_kept(self.path / party_name(0))
         return kept[-1] if kept else None
 
     def result(self) -> dict[str, Any] | None:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from vfl_flower.common.codec import Array
-from vfl_flower.common.names import member_name
+from vfl_flower.common.names import party_name
 from vfl_flower.common.nonce import nonce_to_array
 from vfl_flower.config.choices import REGRESSION
 from vfl_flower.learning.metrics import metrics_of, regression_metrics_of, score_of
@@ -126,4 +126,4 @@ def judged(
 
 
 def _by_party(values: list[Value]) -> dict[str, Value]:
-    return {member_name(place): value for place, value in enumerate(values)}
+    return {party_name(rank): value for rank, value in enumerate(values)}

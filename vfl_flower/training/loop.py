@@ -71,7 +71,7 @@ def _epoch(party: "ActiveParty", per_epoch: int) -> Protocol:
     """Train to the end of the epoch, or until somebody or the accuracy says stop."""
     cfg, progress = party.cfg, party.progress
     for rows in _rest_of_epoch(party, per_epoch):
-        labels = party.supervision.of(torch.from_numpy(rows))
+        labels = party.training_labels.of(torch.from_numpy(rows))
         losses = yield from party.step(rows, labels)
         progress.step += 1
         check_finite(losses, progress.step)

@@ -5,7 +5,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from vfl_flower.common.errors import Interrupted, TrainingError
-from vfl_flower.common.names import member_name, party_name
+from vfl_flower.common.names import party_name
 from vfl_flower.config.registry import METHODS
 from vfl_flower.learning.batching import asked
 from vfl_flower.learning.schedule import due, steps_per_epoch
@@ -39,7 +39,10 @@ def affordable(party: "ActiveParty") -> bool:
     if party.budget is None or METHODS[party.cfg.method].maps:
         return True
     step = party.progress.step
-    uploads, to = due(party.cfg, party.rows, step), {*map(party_name, asked(party.cfg, step))}
+    uploads, to = (
+        due(party.cfg, party.rows, step),
+        {party_name(k + 1) for k in asked(party.cfg, step)},
+    )
     others = Counter(evaluation=uploads["evaluation"])
     return all(
         party.budget.allows(sent + (uploads if name in to else others))
@@ -55,9 +58,9 @@ def check_finite(losses: list[float], number: int, unit: str = "step") -> None:
     TrainingError
         Names the party, and the step or another unit.
     """
-    for place, loss in enumerate(losses):
+    for rank, loss in enumerate(losses):
         if not math.isfinite(loss):
             raise TrainingError(
-                f"the loss of {member_name(place)} is not finite at {unit} {number}; lower the "
+                f"the loss of {party_name(rank)} is not finite at {unit} {number}; lower the "
                 "learning rates"
             )

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from vfl_flower.common.errors import NetworkError, VflError, last_line
-from vfl_flower.common.names import member_name
+from vfl_flower.common.names import party_name
 from vfl_flower.config.choices import BACKBONES
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.validation.rules import check_task
@@ -15,28 +15,28 @@ from vfl_flower.data.splits import rows_of
 from vfl_flower.learning.device import device_of
 from vfl_flower.learning.networks.base import blank, head
 from vfl_flower.learning.networks.factory import check_halves, network
-from vfl_flower.learning.optimizer import Descent
+from vfl_flower.learning.optimizer import ScheduledOptimizer
 from vfl_flower.learning.randomness import Randomness, public_origin
 from vfl_flower.learning.schedule import steps_per_epoch
-from vfl_flower.parties.party import Member
+from vfl_flower.parties.party import Party
 
 
-def build_member(
+def build_learner(
     cfg: RunConfig,
-    place: int,
+    rank: int,
     x: Tensor,
     folder: Path | None = None,
     *,
     top: str = "",
     layers: int = 1,
-) -> Member:
+) -> Party:
     """Give a party its network and optimiser for the columns that it holds.
 
     Parameters
     ----------
     cfg : RunConfig
         The run's configuration.
-    place : int
+    rank : int
         0 for the active party, k for the k-th passive one.
     x : Tensor
         Its columns, (N, ...).
@@ -53,86 +53,86 @@ def build_member(
         If the network cannot take the columns; the text names the party.
     """
     private = cfg.party_randomness == "private"
-    randomness = Randomness(None if private else public_origin(cfg.seed, place))
+    randomness = Randomness(None if private else public_origin(cfg.seed, rank))
     try:
         with randomness.building():
-            net = _network(cfg, place, x, cfg.embedding_dim, top)
+            net = _network(cfg, rank, x, cfg.embedding_dim, top)
         width = cfg.embedding_dim * (cfg.holders if top == "joined" else 1)
-        own = ":" in cfg.model_of(place) and not cfg.cut_at
+        own = ":" in cfg.model_of(rank) and not cfg.cut_at
         if top == "joined" and not isinstance(net.decide, nn.Module):
             raise NetworkError(
                 f"{cfg.method} builds the active party's `decide` anew, for the embeddings of all "
-                f"parties; that of '{cfg.model_of(place)}' must be an nn.Module, not a method"
+                f"parties; that of '{cfg.model_of(rank)}' must be an nn.Module, not a method"
             )
         deep = layers > 1 and not own
-        kept = cfg.cut_at or (cfg.blank(place) and not top)  # whose logits stay as they are
+        kept = cfg.cut_at or (cfg.blank(rank) and not top)  # whose logits stay as they are
         if (private or top or deep) and not kept and isinstance(net.decide, nn.Module):
             # The active party can work the decision net out. Where it is private it must not tell
             # of the embedding net, so the two come from different states of the generator.
             with randomness.building():
-                net.decide = _decision(cfg, place, x, width, layers if deep else 1)
-        _take_weights(cfg, place, net)
+                net.decide = _decision(cfg, rank, x, width, layers if deep else 1)
+        _take_weights(cfg, rank, net)
         device = device_of(cfg.device)
         net.to(device)
         x = x.to(device)
         if own:
             with randomness.building():  # what the trial draws is nobody's
-                _try(cfg, place, net, x, width)
+                _try(cfg, rank, net, x, width)
     except VflError as error:
-        raise NetworkError(f"{member_name(place)}: {error}", error.detail) from error
+        raise NetworkError(f"{party_name(rank)}: {error}", error.detail) from error
     except Exception as error:  # a user's class may raise anything, torch has no memory left, ...
-        text = f"{member_name(place)}: network '{cfg.model_of(place)}' cannot be built"
+        text = f"{party_name(rank)}: network '{cfg.model_of(rank)}' cannot be built"
         raise NetworkError(f"{text} ({type(error).__name__})", last_line(error)) from error
     randomness.attach(net)
     steps = cfg.epochs * steps_per_epoch(cfg, len(rows_of(cfg, len(x))["train"]))
-    rates = {net: cfg.rate_of(place)}
-    descent = Descent(rates, cfg.optimizer_of(place), cfg.schedule, steps)
-    made = Member(cfg, place, x, net, descent, randomness, folder)
+    rates = {net: cfg.rate_of(rank)}
+    optimizer = ScheduledOptimizer(rates, cfg.optimizer_of(rank), cfg.schedule, steps)
+    made = Party(cfg, rank, x, net, optimizer, randomness, folder)
     if cfg.own_tables:
-        _of_own_table(cfg, place, made)
+        _of_own_table(cfg, rank, made)
     return made
 
 
-def _of_own_table(cfg: RunConfig, place: int, made: Member) -> None:
+def _of_own_table(cfg: RunConfig, rank: int, made: Party) -> None:
     """Add what comes of a party's own table; refuse what its labels cannot teach."""
     from vfl_flower.data.table_data import alignment_of, encoder_of  # pyarrow is slow to import
 
-    kept = alignment_of(cfg, place)
+    kept = alignment_of(cfg, rank)
     check_task(cfg, kept.task)
-    made.alignment, made.encoder = kept.nonce, encoder_of(cfg, place)
+    made.alignment, made.encoder = kept.nonce, encoder_of(cfg, rank)
 
 
-def _network(cfg: RunConfig, place: int, x: Tensor, width: int, top: str = "") -> nn.Module:
+def _network(cfg: RunConfig, rank: int, x: Tensor, width: int, top: str = "") -> nn.Module:
     """Build a party's network."""
-    classes = classes_of(cfg, place)
+    classes = classes_of(cfg, rank)
     if cfg.cut_at:
         from vfl_flower.learning.networks.cut_network import (
             cut_network,  # it builds on torchvision, which is slow
         )
 
         return cut_network(cfg, tuple(x.shape[1:]), top)
-    if cfg.blank(place):
+    if cfg.blank(rank):
         return blank(classes)
-    return network(cfg.model_of(place))(tuple(x.shape[1:]), width, classes)
+    return network(cfg.model_of(rank))(tuple(x.shape[1:]), width, classes)
 
 
-def _decision(cfg: RunConfig, place: int, x: Tensor, width: int, layers: int) -> nn.Module:
+def _decision(cfg: RunConfig, rank: int, x: Tensor, width: int, layers: int) -> nn.Module:
     """Build a party's decision net once more, wider or deeper or from another state."""
-    if layers > 1 or cfg.blank(place):
-        return head(width, classes_of(cfg, place), layers)
-    return _network(cfg, place, x, width).decide  # type: ignore[return-value]
+    if layers > 1 or cfg.blank(rank):
+        return head(width, classes_of(cfg, rank), layers)
+    return _network(cfg, rank, x, width).decide  # type: ignore[return-value]
 
 
-def _try(cfg: RunConfig, place: int, net: nn.Module, x: Tensor, width: int) -> None:
+def _try(cfg: RunConfig, rank: int, net: nn.Module, x: Tensor, width: int) -> None:
     """Try a user's own network on two made rows, where it will compute."""
-    classes = classes_of(cfg, place)
+    classes = classes_of(cfg, rank)
     rows = torch.randn_like(x[:2])
-    check_halves(net, cfg.model_of(place), rows, cfg.embedding_dim, width, classes)
+    check_halves(net, cfg.model_of(rank), rows, cfg.embedding_dim, width, classes)
 
 
-def _take_weights(cfg: RunConfig, place: int, net: nn.Module) -> None:
+def _take_weights(cfg: RunConfig, rank: int, net: nn.Module) -> None:
     """Start a party's embedding net from published weights, if it has some."""
-    name, weights = cfg.model_of(place), cfg.weights_of(place)
+    name, weights = cfg.model_of(rank), cfg.weights_of(rank)
     if weights and name not in BACKBONES:
         raise NetworkError(f"there are no weights for {name}; leave this party's entry empty")
     if weights:

@@ -9,10 +9,10 @@ from typing import Any
 
 from vfl_flower.common.errors import RunError
 from vfl_flower.common.layout import WEIGHTS, model_of
-from vfl_flower.common.names import member_name
+from vfl_flower.common.names import party_name
 from vfl_flower.config.run_config import UNNOISED
 from vfl_flower.parties.active import ActiveParty
-from vfl_flower.parties.party import Member
+from vfl_flower.parties.party import Party
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.parties.persistence.model_folder import load_model, run_of
 from vfl_flower.runs.run_folder import RunFolder
@@ -43,8 +43,8 @@ def check_models(folder: RunFolder) -> None:
         Says which.
     """
     runs = []
-    for place in range(folder.cfg.parties):
-        path = folder.path / member_name(place)
+    for rank in range(folder.cfg.parties):
+        path = folder.path / party_name(rank)
         if not (model_of(path) / WEIGHTS).is_file():
             raise RunError(
                 f"{model_of(path) / WEIGHTS} is missing; the folders of all parties must be in one "
@@ -53,7 +53,7 @@ def check_models(folder: RunFolder) -> None:
         runs.append(run_of(path))
         if runs[-1] != runs[0]:
             raise RunError(
-                f"{model_of(path)} is of run {runs[-1]}, and that of {member_name(0)} of run "
+                f"{model_of(path)} is of run {runs[-1]}, and that of {party_name(0)} of run "
                 f"{runs[0]}; put those of one run there"
             )
 
@@ -77,7 +77,7 @@ def parties_of(folder: RunFolder) -> tuple[ActiveParty, list[PassiveParty]]:
     return active, passive
 
 
-def load_models(folder: RunFolder, members: Sequence[Member]) -> None:
+def load_models(folder: RunFolder, members: Sequence[Party]) -> None:
     """Give the parties of a run what their model folders hold, in evaluation mode.
 
     Raises
@@ -87,5 +87,5 @@ def load_models(folder: RunFolder, members: Sequence[Member]) -> None:
     """
     kept = RunFolder.reopen(folder.path, {}).cfg  # what the run was; an audit may ask otherwise
     for member in members:
-        load_model(folder.path / member_name(member.place), member, kept)
+        load_model(folder.path / party_name(member.rank), member, kept)
         member.net.eval()

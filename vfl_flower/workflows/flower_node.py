@@ -13,7 +13,7 @@ from flwr.client import Client
 from flwr.common import FitIns, FitRes, GetPropertiesIns, GetPropertiesRes, Parameters
 
 from vfl_flower.common.errors import ConfigError
-from vfl_flower.common.names import member_name
+from vfl_flower.common.names import party_name
 from vfl_flower.config.node_config import at_home, home, own_config, simulated
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.identity import Identity, read_private, read_roster
@@ -21,7 +21,7 @@ from vfl_flower.data.alignment_record import is_aligned
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.privacy.guarantees import column_protections
 from vfl_flower.transport.endpoint import OK, Endpoint, RebuiltEndpoint, failed
-from vfl_flower.transport.stream.client import Guest
+from vfl_flower.transport.stream.client import StreamClient
 from vfl_flower.transport.stream.invitation import invitation_in
 from vfl_flower.workflows.build_parties import build_passive
 
@@ -49,35 +49,35 @@ class Node(Client):
             opened = invitation_in(ins.config)
             if opened is None:
                 return self._rebuilt(self.context.run_config).fit(ins)
-            invitation, knobs = opened
-            Guest(invitation, self._live(knobs)).serve()
+            invitation, options = opened
+            StreamClient(invitation, self._live(options)).serve()
         except Exception as error:
             return failed(error, self.index)
         return FitRes(OK, Parameters([], "numpy.ndarray"), 0, {})
 
-    def _rebuilt(self, knobs: Mapping[str, Any]) -> RebuiltEndpoint:
-        return RebuiltEndpoint(lambda: self._build(knobs), self.index, self.context.state)
+    def _rebuilt(self, options: Mapping[str, Any]) -> RebuiltEndpoint:
+        return RebuiltEndpoint(lambda: self._build(options), self.index, self.context.state)
 
-    def _live(self, knobs: Mapping[str, Any]) -> Client:
+    def _live(self, options: Mapping[str, Any]) -> Client:
         """Return a party that stays; one that cannot be built says so at the roll call."""
         try:
-            return Endpoint(self._build(knobs))
+            return Endpoint(self._build(options))
         except Exception:  # it comes again, where it is reported
-            return self._rebuilt(knobs)
+            return self._rebuilt(options)
 
-    def _build(self, knobs: Mapping[str, Any]) -> PassiveParty:
+    def _build(self, options: Mapping[str, Any]) -> PassiveParty:
         if self.index < 0:
             raise ConfigError("the node configuration lacks partition-id, from 0")
-        cfg = own_config(knobs, self.context.node_config)
-        place, folder = self.index + 1, state_folder(cfg, self.context)
+        cfg = own_config(options, self.context.node_config)
+        rank, folder = self.index + 1, state_folder(cfg, self.context)
         cfg = at_home(cfg, state_root(self.context), folder)
         if cfg.task == "predict":
             from vfl_flower.workflows.predicting_parties import (
                 prediction_of,  # slow to import, as below
             )
 
-            cfg = prediction_of(cfg, place, Path(cfg.model))
-        if cfg.task == "align" or _aligns(cfg, folder, place):
+            cfg = prediction_of(cfg, rank, Path(cfg.model))
+        if cfg.task == "align" or _aligns(cfg, folder, rank):
             from vfl_flower.alignment.build import build_alignment_passive
 
             return build_alignment_passive(cfg, self.index, folder)
@@ -89,10 +89,10 @@ class Node(Client):
         return build_passive(cfg, self.index, folder, identity)
 
 
-def _aligns(cfg: RunConfig, folder: Path | None, place: int) -> bool:
+def _aligns(cfg: RunConfig, folder: Path | None, rank: int) -> bool:
     """Tell whether a party has yet to align its table, in the run's own folder, before the rest."""
     here = cfg.own_tables and folder is not None and cfg.alignment == str(folder)
-    return here and not is_aligned(Path(cfg.alignment) / member_name(place))
+    return here and not is_aligned(Path(cfg.alignment) / party_name(rank))
 
 
 def identity_of(cfg: RunConfig, context: Context, index: int) -> Identity | None:

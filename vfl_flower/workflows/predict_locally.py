@@ -149,10 +149,10 @@ def predict_tables(run: Path, tables: str, out: Path, observer: Observer) -> Pre
     others = folder.cfg.parties - 1
     with TemporaryDirectory() as temporary, party_logs(folder, others), voices(others):
         cfgs = [
-            replace(prediction_of(now, place, folder.path), alignment=temporary)
-            for place in range(now.parties)
+            replace(prediction_of(now, rank, folder.path), alignment=temporary)
+            for rank in range(now.parties)
         ]
-        check_out(out, [own.described(cfg, place).file for place, cfg in enumerate(cfgs)])
+        check_out(out, [own.described(cfg, rank).file for rank, cfg in enumerate(cfgs)])
         common = align_here(cfgs[0], Path(temporary), observer)
         active = predicting_active(cfgs[0])
         passive = [predicting_passive(cfg, index) for index, cfg in enumerate(cfgs[1:])]

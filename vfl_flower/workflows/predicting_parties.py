@@ -8,24 +8,24 @@ labels, and the passive ones have no phases of training.
 from dataclasses import replace
 from pathlib import Path
 
-from vfl_flower.common.names import member_name
+from vfl_flower.common.names import party_name
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.identity import Identity
 from vfl_flower.parties.active import ActiveParty
-from vfl_flower.parties.party import Member
+from vfl_flower.parties.party import Party
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.parties.persistence.model_folder import load_model, trained_with
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
 
-def prediction_of(cfg: RunConfig, place: int, model: Path) -> RunConfig:
+def prediction_of(cfg: RunConfig, rank: int, model: Path) -> RunConfig:
     """Return the configuration of a prediction of new rows, as one party sees it.
 
     Parameters
     ----------
     cfg : RunConfig
         Where things are now: tables, alignment, carrier.
-    place : int
+    rank : int
         The party's, 0 for the active one.
     model : Path
         The folder of the run whose model predicts, with this party's folder in it.
@@ -35,7 +35,7 @@ def prediction_of(cfg: RunConfig, place: int, model: Path) -> RunConfig:
     RunError
         If the party's model folder is missing or damaged.
     """
-    trained, sigma = trained_with(model / member_name(place), cfg)
+    trained, sigma = trained_with(model / party_name(rank), cfg)
     return replace(
         trained,
         task="predict",
@@ -68,6 +68,6 @@ def predicting_passive(
     return passive
 
 
-def _load(cfg: RunConfig, member: Member) -> None:
-    load_model(Path(cfg.model) / member_name(member.place), member)
+def _load(cfg: RunConfig, member: Party) -> None:
+    load_model(Path(cfg.model) / party_name(member.rank), member)
     member.net.eval()

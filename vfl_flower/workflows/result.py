@@ -13,7 +13,7 @@ from vfl_flower.learning.device import described
 from vfl_flower.learning.metrics import guess
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.privacy.guarantees import protections
-from vfl_flower.privacy.label_dp.supervision import label_report
+from vfl_flower.privacy.label_dp.training_labels import label_report
 from vfl_flower.protocol.ledger import DOWN, UP
 from vfl_flower.training.stopping import end_of
 
@@ -37,9 +37,9 @@ def result_of(active: ActiveParty, carrier: str) -> dict[str, Any]:
         "ended_by": end_of(active),
         "parties": cfg.parties,
         "loss": active.loss_name,
-        "models": [cfg.model_of(place) for place in range(cfg.parties)],
-        "optimizers": [cfg.optimizer_of(place) for place in range(cfg.parties)],
-        "learning_rates": [cfg.rate_of(place) for place in range(cfg.parties)],
+        "models": [cfg.model_of(rank) for rank in range(cfg.parties)],
+        "optimizers": [cfg.optimizer_of(rank) for rank in range(cfg.parties)],
+        "learning_rates": [cfg.rate_of(rank) for rank in range(cfg.parties)],
         "test_accuracy": progress.test["accuracy"],
         "metrics": progress.metrics,
         "majority_share": guess(active.y[torch.from_numpy(active.rows["test"])]),

@@ -32,7 +32,7 @@ from vfl_flower.analysis.audit.wire import Wire
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.common.json_schema import written
-from vfl_flower.common.names import member_name
+from vfl_flower.common.names import party_name
 from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.partition.shares import take
@@ -42,10 +42,10 @@ from vfl_flower.learning.batching import batches
 from vfl_flower.learning.networks.base import Shape
 from vfl_flower.learning.networks.cut_network import halves
 from vfl_flower.learning.networks.decoder import mirror
-from vfl_flower.learning.optimizer import Descent
+from vfl_flower.learning.optimizer import ScheduledOptimizer
 from vfl_flower.learning.randomness import Randomness, public_origin
 from vfl_flower.parties.active import ActiveParty
-from vfl_flower.parties.party import Member
+from vfl_flower.parties.party import Party
 from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.runs.seeds import first_run
 from vfl_flower.workflows.completed_run import parties_of, result_of
@@ -156,9 +156,9 @@ def attack(folder: RunFolder, epochs: int) -> tuple[Findings, list[Pictures]]:
     attacker.learn(epochs)
     rows, found, pictures = attacker.measured, [], []
     for member in (active, *passive):
-        true, made = tiles.of(member.place, rows), attacker.pictures_of(member)
+        true, made = tiles.of(member.rank, rows), attacker.pictures_of(member)
         mean = attacker.mean.expand_as(true)
-        party = member_name(member.place)
+        party = party_name(member.rank)
         found.append(Finding(party, likeness(true, made), likeness(true, mean)))
         pictures.append(Pictures(party, true[:SHOWN], made[:SHOWN]))
     cfg = folder.cfg
@@ -192,9 +192,9 @@ class Tiles:
         self.features, self.shares = features_of(cfg), shares_of(cfg)
         self.least, self.largest = self.features.min(), self.features.max()
 
-    def of(self, place: int, rows: Array) -> Tensor:
+    def of(self, rank: int, rows: Array) -> Tensor:
         """Return one party's tiles of some rows: (B,) -> (B, c, h, w)."""
-        tiles = take(self.features, self.shares[place])[rows]
+        tiles = take(self.features, self.shares[rank])[rows]
         return torch.from_numpy((tiles - self.least) / (self.largest - self.least))
 
 
@@ -242,17 +242,17 @@ class Attacker:
     def learn(self, epochs: int) -> None:
         """Train W_g on its own tiles; rows beyond the last whole message are left out."""
         self.decoder.train()
-        descent = Descent({self.decoder: RATE}, "adam", "constant", 0)
+        optimizer = ScheduledOptimizer({self.decoder: RATE}, "adam", "constant", 0)
         for epoch in range(epochs):
             messages = batches(self.cfg.seed, epoch, self.rows, self.length)
             for message in messages[: max(len(self.rows) // self.length, 1)]:
                 x_0, H_0 = self.tiles.of(0, message), self.wire.carried(self.active, message)
                 steps = ceil(len(message) / self.cfg.batch_size)
                 for part in torch.arange(len(message)).tensor_split(steps):
-                    descent.down(F.mse_loss(self.decode(H_0[part]), x_0[part]))
+                    optimizer.down(F.mse_loss(self.decode(H_0[part]), x_0[part]))
 
     @torch.no_grad()
-    def pictures_of(self, member: Member) -> Tensor:
+    def pictures_of(self, member: Party) -> Tensor:
         """Return what W_g makes of a party's maps of the test rows under attack: (B, c, h, w)."""
         self.decoder.eval()
         made = [

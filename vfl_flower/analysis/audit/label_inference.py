@@ -28,7 +28,7 @@ from vfl_flower.common.names import party_name
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.party_data import classes_of
 from vfl_flower.parties.passive import PassiveParty
-from vfl_flower.privacy.label_dp.supervision import epsilon_of
+from vfl_flower.privacy.label_dp.training_labels import epsilon_of
 from vfl_flower.runs.seeds import first_run
 from vfl_flower.transport.local import serve
 from vfl_flower.workflows.build_parties import build_active, build_passive
@@ -158,7 +158,7 @@ class Stage:
         for source, attack, scores in self.attackers(recorders[0]):
             results = [(*self.judge(scores(each)), each.party.index) for each in recorders]
             accuracy, auc, index = max(results)
-            yield Finding(protection, source, attack, party_name(index), accuracy, auc)
+            yield Finding(protection, source, attack, party_name(index + 1), accuracy, auc)
 
     def attackers(
         self, recorder: Recorder

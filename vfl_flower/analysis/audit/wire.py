@@ -8,7 +8,7 @@ from vfl_flower.algorithms.compression import compression_of
 from vfl_flower.common.codec import Array
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.parties.active import ActiveParty
-from vfl_flower.parties.party import Member
+from vfl_flower.parties.party import Party
 from vfl_flower.privacy.client_dp.budget import budget_of
 
 
@@ -39,7 +39,7 @@ class Wire:
         self.sigma = self.mechanism.sigma if self.mechanism else 0.0
         self.generator = torch.Generator().manual_seed(cfg.seed)
 
-    def carried(self, member: Member, message: Array) -> Tensor:
+    def carried(self, member: Party, message: Array) -> Tensor:
         """Return a party's maps of the rows of one message as they arrive: (B, c', h', w')."""
         H = self.noised(maps_of(member, 0, torch.from_numpy(message)).flatten(1))
         arrived = self.compression.restore(self.compression.compress(H), len(H))

@@ -97,14 +97,14 @@ def explain(run: Trained, sigma: float) -> Findings:
     sizes = norms(holder.head for holder in run.holders)
     parties = []
     for k, holder in enumerate(run.holders):
-        place = holder.member.place
-        noisy = holder.share(noised(holder.x.cpu(), sigma, cfg.seed, place).to(holder.x.device))
+        rank = holder.member.rank
+        noisy = holder.share(noised(holder.x.cpu(), sigma, cfg.seed, rank).to(holder.x.device))
         reached = accuracy([*shares[:k], noisy, *shares[k + 1 :]], run.y)
         parties.append(
             Finding(
                 party=holder.name,
-                holds=told(shares_of(cfg)[place], DATASETS[cfg.dataset].images),
-                trained_noise=cfg.noises().get(place, 0.0),
+                holds=told(shares_of(cfg)[rank], DATASETS[cfg.dataset].images),
+                trained_noise=cfg.noises().get(rank, 0.0),
                 norm=sizes[k],
                 relative=sizes[k] / (max(sizes) or 1.0),
                 accuracy=reached,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vfl_flower.analysis.explain.importance import Findings
 from vfl_flower.common.errors import ConfigError
-from vfl_flower.common.names import member_name
+from vfl_flower.common.names import party_name
 from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import split_list
@@ -69,7 +69,7 @@ class Choice:
         """
         if len(norms) < 2:
             raise ConfigError("--retrain leaves passive parties out, and this run has only one")
-        falling = sorted(norms, key=lambda place: -norms[place])
+        falling = sorted(norms, key=lambda rank: -norms[rank])
         count = min(max(round(self.percent / 100 * len(norms)), 1), len(norms) - 1)
         return sorted(falling[:count] if self.end == "top" else falling[-count:])
 
@@ -113,7 +113,7 @@ def reduced(cfg: RunConfig, passive: Sequence[int]) -> RunConfig:
     """
     places, first = [0, *passive], cfg.parties - cfg.holders
     numbers = cfg.deal().kept or range(cfg.holders)
-    kept = ",".join(str(numbers[place - first]) for place in places[first:])
+    kept = ",".join(str(numbers[rank - first]) for rank in places[first:])
     total = cfg.deal().total or cfg.holders
     made, _, _ = cfg.partition.partition("@")
     noises = cfg.noises()
@@ -136,9 +136,9 @@ def _lists(cfg: RunConfig, places: Sequence[int]) -> dict[str, str]:
     """Return the knobs that list entries by party, for some places."""
     lists = {key: split_list(getattr(cfg, key)) for key in LISTS}
     if cfg.models == "mixed" and not METHODS[cfg.method].network:
-        lists["models"] = [cfg.listed_model(place) for place in range(cfg.parties)]
+        lists["models"] = [cfg.listed_model(rank) for rank in range(cfg.parties)]
     return {
-        key: ",".join([entries[place] for place in places] if len(entries) > 1 else entries)
+        key: ",".join([entries[rank] for rank in places] if len(entries) > 1 else entries)
         for key, entries in lists.items()
     }
 
@@ -171,9 +171,9 @@ def plan(cfg: RunConfig, findings: Findings, choice: Choice) -> Plan:
         If there cannot be one.
     """
     sizes = {each.party: each.norm for each in findings.parties}
-    norms = {place: sizes[member_name(place)] for place in range(1, cfg.parties)}
+    norms = {rank: sizes[party_name(rank)] for rank in range(1, cfg.parties)}
     places = choice.places(norms)
-    return Plan(choice, reduced(cfg, places), [member_name(place) for place in places])
+    return Plan(choice, reduced(cfg, places), [party_name(rank) for rank in places])
 
 
 def retrain(plan: Plan, out: Path) -> Summary:

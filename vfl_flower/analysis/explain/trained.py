@@ -9,11 +9,11 @@ import torch
 from torch import Tensor, nn
 
 from vfl_flower.common.errors import ConfigError, NetworkError
-from vfl_flower.common.names import member_name
+from vfl_flower.common.names import party_name
 from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.parties.active import ActiveParty
-from vfl_flower.parties.party import Member
+from vfl_flower.parties.party import Party
 from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.runs.seeds import first_run
 from vfl_flower.workflows.completed_run import parties_of, result_of
@@ -66,7 +66,7 @@ class Holder:
         Its columns of the test rows, (N, ...).
     """
 
-    member: Member
+    member: Party
     head: nn.Module
     decide: Decide
     x: Tensor
@@ -74,7 +74,7 @@ class Holder:
     @property
     def name(self) -> str:
         """What it is called."""
-        return member_name(self.member.place)
+        return party_name(self.member.rank)
 
     @torch.no_grad()
     def embed(self, x: Tensor) -> Tensor:  # (N, ...) -> (N, D)
@@ -129,7 +129,7 @@ def trained(folder: RunFolder) -> Trained:
     return Trained(cfg, holders, active.y[rows])
 
 
-def _heads(active: ActiveParty, members: list[Member]) -> list[tuple[nn.Module, Decide]]:
+def _heads(active: ActiveParty, members: list[Party]) -> list[tuple[nn.Module, Decide]]:
     """Return the head of each party, and what runs it where it is."""
     if METHODS[active.cfg.method].heads:
         return [(head, head) for head in cast("nn.ModuleList", active.net.heads)]
@@ -137,6 +137,6 @@ def _heads(active: ActiveParty, members: list[Member]) -> list[tuple[nn.Module, 
     for member in members:
         head = cast("nn.Module", member.net.decide)
         if not any(each.numel() for each in head.parameters()):
-            raise NetworkError(f"{member_name(member.place)}: its head has no weights, and no norm")
+            raise NetworkError(f"{party_name(member.rank)}: its head has no weights, and no norm")
         heads.append((head, member.decide))
     return heads

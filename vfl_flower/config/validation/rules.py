@@ -268,7 +268,7 @@ def _tiles(cfg: RunConfig) -> None:
 
 def _cut(cfg: RunConfig) -> None:
     """Refuse networks that cannot be cut in two, alike at all parties."""
-    models = {cfg.listed_model(place) for place in range(cfg.parties)}
+    models = {cfg.listed_model(rank) for rank in range(cfg.parties)}
     fit = len(models) == 1 and (models == {"vgg16_bn"} or all(":" in name for name in models))
     if not fit:
         raise ConfigError(
@@ -316,15 +316,15 @@ def _admm(cfg: RunConfig) -> None:
 
 def _column_noise(cfg: RunConfig) -> None:
     """Refuse noise on columns that are not there, or are not dealt out."""
-    for place, deviation in cfg.noises().items():
-        if not cfg.parties - cfg.holders <= place < cfg.parties:
+    for rank, deviation in cfg.noises().items():
+        if not cfg.parties - cfg.holders <= rank < cfg.parties:
             raise ConfigError(
-                f"column-noise names place {place}; parties with columns are at "
+                f"column-noise names place {rank}; parties with columns are at "
                 f"{cfg.parties - cfg.holders} to {cfg.parties - 1}"
             )
         if not 0 < deviation <= MOST_NOISE:
             raise ConfigError(
-                f"column-noise has deviation {deviation:g} at place {place}; take one above 0 and "
+                f"column-noise has deviation {deviation:g} at place {rank}; take one above 0 and "
                 f"up to {MOST_NOISE:g}"
             )
     if cfg.column_noise and METHODS[cfg.method].pools:

@@ -54,9 +54,9 @@ def listed(features: Features, parties: int, lists: list[list[int]], seed: int) 
     if len(lists) != parties:
         raise DataError(f"listed names the columns of {len(lists)} parties, not {parties}")
     width = features[0].size
-    for place, each in enumerate(lists):
+    for rank, each in enumerate(lists):
         if max(each) >= width:
-            raise DataError(f"list {place + 1} names column {max(each)}; the last is {width - 1}")
+            raise DataError(f"list {rank + 1} names column {max(each)}; the last is {width - 1}")
     return [np.array(each) for each in lists]
 
 
@@ -77,7 +77,7 @@ def importance(features: Features, parties: int, alpha: float, seed: int) -> lis
     for _ in range(TRIES):
         owners = random.choice(parties, len(every), p=random.dirichlet([alpha] * parties))
         if len(np.unique(owners)) == parties:
-            return [every[owners == place] for place in range(parties)]
+            return [every[owners == rank] for rank in range(parties)]
     raise DataError(f"importance:{alpha:g} leaves a party without columns; take a larger alpha")
 
 

@@ -11,16 +11,16 @@ from pathlib import Path
 
 from vfl_flower.common.errors import ConfigError, RunError
 from vfl_flower.common.layout import checkpoint_path, steps_kept
-from vfl_flower.common.names import member_name
+from vfl_flower.common.names import party_name
 from vfl_flower.common.state import State, read_state, write_state
 from vfl_flower.config.run_config import RunConfig, differences
 from vfl_flower.data.preprocessing.encoder import Encoder
-from vfl_flower.parties.party import Member
+from vfl_flower.parties.party import Party
 
 KEPT = 2
 
 
-def folder_of(member: Member) -> Path:
+def folder_of(member: Party) -> Path:
     """Return where a party writes.
 
     Raises
@@ -30,7 +30,7 @@ def folder_of(member: Member) -> Path:
     """
     if member.folder is None:
         raise RunError(
-            f"{member_name(member.place)} has no folder to write to: only the parties of a "
+            f"{party_name(member.rank)} has no folder to write to: only the parties of a "
             "simulation have one"
         )
     return member.folder
@@ -40,11 +40,11 @@ def _digest(encoder: Encoder) -> str:
     return sha256(encoder.to_json()).hexdigest()
 
 
-def write_checkpoint(member: Member, step: int, state: State) -> None:
+def write_checkpoint(member: Party, step: int, state: State) -> None:
     """Write one checkpoint whole, then drop the earlier ones that are too old."""
     folder = folder_of(member)
     header = {
-        "party": member_name(member.place),
+        "party": party_name(member.rank),
         "step": step,
         "run": member.cfg.identity(),
         **({"alignment": member.alignment} if member.alignment else {}),
@@ -56,7 +56,7 @@ def write_checkpoint(member: Member, step: int, state: State) -> None:
             checkpoint_path(folder, old).unlink()
 
 
-def read_checkpoint(member: Member, step: int) -> State:
+def read_checkpoint(member: Party, step: int) -> State:
     """Read the checkpoint that this party wrote at this step of this run.
 
     Raises
@@ -75,7 +75,7 @@ def read_checkpoint(member: Member, step: int) -> State:
         raise RunError(f"{error}; {way_out}") from error
     except (ConfigError, KeyError, TypeError) as error:
         raise RunError(f"{path} is damaged: its header cannot be read; {way_out}") from error
-    if origin != (member_name(member.place), step):
+    if origin != (party_name(member.rank), step):
         raise RunError(f"{path} was written by {origin[0]} at step {origin[1]}; {way_out}")
     if alignment != member.alignment:
         raise RunError(
@@ -84,7 +84,7 @@ def read_checkpoint(member: Member, step: int) -> State:
         )
     if member.encoder and header.get("encoder") != _digest(member.encoder):
         raise RunError(
-            f"{path} was written with other columns of the table of {member_name(member.place)}, "
+            f"{path} was written with other columns of the table of {party_name(member.rank)}, "
             "or with something else said of them; put its description back"
         )
     if told := differences(written, member.cfg):

@@ -6,13 +6,13 @@ It holds what its own party may know. Metrics come from labels, and are the acti
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from vfl_flower.common.names import member_name
+from vfl_flower.common.names import party_name
 from vfl_flower.common.versions import versions
 from vfl_flower.data.preprocessing.target import Target
 from vfl_flower.learning.metrics import score_name, shown
-from vfl_flower.parties.party import Member
+from vfl_flower.parties.party import Party
 from vfl_flower.privacy.guarantees import protections
-from vfl_flower.privacy.label_dp.supervision import label_report
+from vfl_flower.privacy.label_dp.training_labels import label_report
 
 HEAD = """---
 library_name: vfl-flower
@@ -24,7 +24,7 @@ tags:
 
 
 def card_of(
-    member: Member,
+    member: Party,
     network: Mapping[str, Any],
     nonce: str,
     epsilon: float | None,
@@ -44,7 +44,7 @@ def card_of(
     nonce, metrics, target
         As for `model.write_model`.
     """
-    cfg, name = member.cfg, member_name(member.place)
+    cfg, name = member.cfg, party_name(member.rank)
     protected, unprotected = protections(cfg, numbers=network["classes"] == 1)
     weights = sum(each.numel() for each in member.net.parameters())
     facts = {
@@ -85,7 +85,7 @@ def _rounded(number: float | None) -> str:
     return "-" if number is None else f"{number:.4f}"
 
 
-def _epsilons(member: Member, epsilon: float | None) -> list[str]:
+def _epsilons(member: Party, epsilon: float | None) -> list[str]:
     """Say what has been guaranteed, and what predictions add to it."""
     said, labels = [], label_report(member.cfg)
     if epsilon is not None:

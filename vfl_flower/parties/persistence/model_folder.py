@@ -24,12 +24,12 @@ from vfl_flower.common.errors import ConfigError, RunError
 from vfl_flower.common.files import json_bytes, read_json, write_atomically
 from vfl_flower.common.json_schema import Named
 from vfl_flower.common.layout import CARD, CONFIG, ENCODER, NETWORK, TARGET, WEIGHTS, model_of
-from vfl_flower.common.names import member_name
+from vfl_flower.common.names import party_name
 from vfl_flower.common.state import weights_from_bytes, weights_to_bytes
 from vfl_flower.config.run_config import RunConfig, differences
 from vfl_flower.data.party_data import classes_of
 from vfl_flower.data.preprocessing.target import Target
-from vfl_flower.parties.party import Member
+from vfl_flower.parties.party import Party
 from vfl_flower.parties.persistence.model_card import card_of
 
 if TYPE_CHECKING:
@@ -41,20 +41,20 @@ EXTRA = "predicts_with."
 _SHAPE = {"run": str, "party": str, "network": dict, "sigma": float, "files": Named(str)}
 
 
-def described(member: Member) -> dict[str, Any]:
+def described(member: Party) -> dict[str, Any]:
     """Return what a party's network is called, takes and gives."""
     return {
-        "name": member.cfg.model_of(member.place),
+        "name": member.cfg.model_of(member.rank),
         "row": list(member.x.shape[1:]),
         "embedding_dim": member.cfg.embedding_dim,
-        "classes": classes_of(member.cfg, member.place),
+        "classes": classes_of(member.cfg, member.rank),
         "decide": member.takes,
     }
 
 
 def write_model(
     folder: Path,
-    member: Member,
+    member: Party,
     nonce: str,
     noise: "Noise | None",
     metrics: Mapping[str, Mapping[str, Any]] | None = None,
@@ -97,13 +97,13 @@ def write_model(
         write_atomically(where / name, content)
     card = card_of(member, network, nonce, noise and noise.epsilon, metrics or {}, target)
     write_atomically(where / CARD, card.encode())
-    about: dict[str, Any] = {"run": nonce, "party": member_name(member.place), "network": network}
+    about: dict[str, Any] = {"run": nonce, "party": party_name(member.rank), "network": network}
     about["sigma"] = noise.sigma if noise else 0.0
     about["files"] = {name: sha256(content).hexdigest() for name, content in contents.items()}
     write_atomically(where / NETWORK, json_bytes(about))
 
 
-def load_model(folder: Path, member: Member, cfg: RunConfig | None = None) -> None:
+def load_model(folder: Path, member: Party, cfg: RunConfig | None = None) -> None:
     """Give a party the weights of its model folder, what else it predicts with, and its nonce.
 
     Parameters
@@ -122,7 +122,7 @@ def load_model(folder: Path, member: Member, cfg: RunConfig | None = None) -> No
         If a file is missing or damaged, is not of this folder's run, this party or this
         configuration, or does not fit the party's network; the text says which.
     """
-    where, party = model_of(folder), member_name(member.place)
+    where, party = model_of(folder), party_name(member.rank)
     about, contents = _contents(where)
     if about["party"] != party:
         raise RunError(f"{where} is of {about['party']}, not of {party}; put {party}'s there")

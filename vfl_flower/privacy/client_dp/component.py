@@ -6,18 +6,18 @@ import torch
 from torch import Tensor
 
 from vfl_flower.common.errors import PrivacyError
-from vfl_flower.common.names import member_name
+from vfl_flower.common.names import party_name
 from vfl_flower.common.state import State, read_state, write_state
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.privacy.client_dp.budget import Noise, budget_of
 from vfl_flower.privacy.client_dp.upload_log import Counts, Uploads
-from vfl_flower.protocol.components import Part, Received
+from vfl_flower.protocol.components import Component, Received
 
 LAST = "last-upload.safetensors"
 """A repeatable upload, as it was sent."""
 
 
-class ClientPrivacy(Part):
+class ClientPrivacy(Component):
     """Takes everything that a party sends of its columns through one door.
 
     Attributes
@@ -46,7 +46,7 @@ class ClientPrivacy(Part):
 
     @property
     def _who(self) -> str:
-        return member_name(self.party.place)
+        return party_name(self.party.rank)
 
     @cached_property
     def _uploads(self) -> Uploads:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.text import Text
 
-from vfl_flower.common.names import member_log
+from vfl_flower.common.names import party_log
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -46,7 +46,7 @@ class Voice(logging.Handler):
 @contextmanager
 def voices(parties: int) -> Iterator[None]:
     """Let the active and so many passive parties of this process be heard."""
-    logs, voice = [member_log(place) for place in range(parties + 1)], Voice()
+    logs, voice = [party_log(rank) for rank in range(parties + 1)], Voice()
     for log in logs:
         log.setLevel(logging.INFO)
         log.addHandler(voice)

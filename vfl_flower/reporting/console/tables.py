@@ -6,7 +6,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from vfl_flower.common.names import member_name
+from vfl_flower.common.names import party_name
 from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.reporting.console.format import ending, readable, score
@@ -39,10 +39,10 @@ def print_result(result: Mapping[str, Any], cfg: RunConfig) -> None:
         table.add_column(column)
     for column in (f"test {score_name(result['task'])}", *shown(result["task"])):
         table.add_column(column, justify="right")
-    for place in range(1 if METHODS[cfg.method].alone else cfg.parties):
-        name = member_name(place)
-        rate = f"{cfg.optimizer_of(place)} {cfg.rate_of(place):g}"
-        table.add_row(name, cfg.model_of(place), rate, *scores_of(result, name))
+    for rank in range(1 if METHODS[cfg.method].alone else cfg.parties):
+        name = party_name(rank)
+        rate = f"{cfg.optimizer_of(rank)} {cfg.rate_of(rank):g}"
+        table.add_row(name, cfg.model_of(rank), rate, *scores_of(result, name))
     if result["bounds"]:
         table.add_section()
         for name, network, what in bound_rows(cfg):

@@ -50,7 +50,7 @@ def render(stories: Sequence[Story]) -> str:
         curves=[curves(story) if story.metrics else "" for story in stories],
         accuracies=[accuracies(story) if story.result else "" for story in stories],
         traffic=[traffic(story) if _trained(story) else "" for story in stories],
-        knobs=knobs_of(stories),
+        options=knobs_of(stories),
         environments=environments_of(stories),
     )
 

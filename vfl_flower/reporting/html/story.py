@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from vfl_flower.common.errors import RunError
-from vfl_flower.common.names import member_name
+from vfl_flower.common.names import party_name
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.metrics import score_name, shown
 from vfl_flower.protocol.observer import Evaluation
@@ -97,7 +97,7 @@ class Story:
     @property
     def parties(self) -> list[str]:
         """All parties' names, the active one's first."""
-        return [member_name(place) for place in range(self.cfg.parties)]
+        return [party_name(rank) for rank in range(self.cfg.parties)]
 
     @property
     def members(self) -> list[str]:

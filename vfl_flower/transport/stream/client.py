@@ -41,7 +41,7 @@ FINAL = (
 """What will not get better; anything else may be the network's doing, and is tried again."""
 
 
-class Guest:
+class StreamClient:
     """Serves one session of a passive party.
 
     Parameters

@@ -26,12 +26,12 @@ class Invitation:
 KEYS = ("address", "certificate", "run", "node", "token", "grace")
 
 
-def invitation_to(invitation: Invitation, knobs: Mapping[str, object]) -> FitIns:
+def invitation_to(invitation: Invitation, options: Mapping[str, object]) -> FitIns:
     """Write the request that opens a session."""
     config: dict[str, Scalar] = {f"stream-{key}": getattr(invitation, key) for key in KEYS}
     for key in ("run", "node"):  # Flower's ids have 64 bits, its records' numbers have 63
         config[f"stream-{key}"] = str(config[f"stream-{key}"])
-    config["stream-knobs"] = json.dumps(knobs)
+    config["stream-knobs"] = json.dumps(options)
     return FitIns(Parameters([], "numpy.ndarray"), config)
 
 

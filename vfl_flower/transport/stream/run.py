@@ -10,8 +10,8 @@ from vfl_flower.common.errors import PartyAway
 from vfl_flower.common.layout import steps_kept
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.transport.protocol_server import ProtocolServer
-from vfl_flower.transport.stream.server import Hub
-from vfl_flower.transport.stream.session_opener import Opening
+from vfl_flower.transport.stream.server import StreamServer
+from vfl_flower.transport.stream.session_opener import SessionOpener
 
 log = logging.getLogger("vfl_flower.transport.stream")
 
@@ -20,7 +20,7 @@ TRIES = 5
 
 
 def run_stream(
-    active: ActiveParty, grid: Grid, listen: str, knobs: Mapping[str, object]
+    active: ActiveParty, grid: Grid, listen: str, options: Mapping[str, object]
 ) -> dict[str, Any]:
     """Open a session with every node, run the protocol, and end the sessions.
 
@@ -32,7 +32,7 @@ def run_stream(
         Flower's, of the run.
     listen : str
         Address and port for the parties to dial.
-    knobs : mapping
+    options : mapping
         What the parties are told of the run.
 
     Returns
@@ -46,8 +46,8 @@ def run_stream(
         Whatever went wrong. A party that stays away is named; checkpoints stay.
     """
     cfg, run = active.cfg, grid.run.run_id
-    opening = Opening(grid, knobs, active.request_stop)
-    hub = Hub(
+    opening = SessionOpener(grid, options, active.request_stop)
+    hub = StreamServer(
         listen,
         cfg.stream_advertise,
         run,
@@ -67,7 +67,7 @@ def run_stream(
         hub.close()
 
 
-def _through(active: ActiveParty, opening: Opening) -> int:
+def _through(active: ActiveParty, opening: SessionOpener) -> int:
     """Run the protocol to its end; tell how often it had to go back."""
     returns, tried, latest = 0, 0, None
     while True:

@@ -45,7 +45,7 @@ OPTIONS = (
 EVERYWHERE = ("0.0.0.0", "[::]")  # noqa: S104
 
 
-class Hub:
+class StreamServer:
     """The active party's gRPC endpoint.
 
     Parameters

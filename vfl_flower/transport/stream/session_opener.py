@@ -17,7 +17,7 @@ from vfl_flower.common.errors import PartyAway, last_line, printable
 from vfl_flower.protocol.roster import Roster
 from vfl_flower.transport.stream.invitation import invitation_to
 from vfl_flower.transport.stream.proxy import StreamProxy
-from vfl_flower.transport.stream.server import Hub
+from vfl_flower.transport.stream.server import StreamServer
 from vfl_flower.transport.stream.session import Session
 
 log = logging.getLogger("vfl_flower.transport.stream")
@@ -27,14 +27,14 @@ AGAIN = 5.0  # seconds until a node that did not keep its session is invited aga
 LIFE = 30 * 24 * 3600.0  # seconds that an invitation's message lives: longer than any run
 
 
-class Opening:
+class SessionOpener:
     """Keeps every node of a run in a session, and a client manager told of who is.
 
     Parameters
     ----------
     grid : Grid
         Flower's.
-    knobs : mapping
+    options : mapping
         What the parties are told of the run.
     on_stop : callable
         Is called when Flower says that the run is over.
@@ -46,9 +46,9 @@ class Opening:
     """
 
     def __init__(
-        self, grid: Grid, knobs: Mapping[str, object], on_stop: Callable[[], None]
+        self, grid: Grid, options: Mapping[str, object], on_stop: Callable[[], None]
     ) -> None:
-        self.grid, self.knobs, self._on_stop = grid, knobs, on_stop
+        self.grid, self.options, self._on_stop = grid, options, on_stop
         self.manager = SimpleClientManager()
         self._sessions: dict[int, tuple[Session, float]] = {}
         self._messages: dict[str, Session] = {}
@@ -75,7 +75,7 @@ class Opening:
             "reconnects": {name: session.reconnects for name, session in sessions.items()},
         }
 
-    def start(self, hub: Hub) -> None:
+    def start(self, hub: StreamServer) -> None:
         """Begin to invite."""
         self._thread = Thread(target=self._keep, args=(hub,), daemon=True)
         self._thread.start()
@@ -86,7 +86,7 @@ class Opening:
         if self._thread:
             self._thread.join(5)  # Flower may be asked several times before it is given up
 
-    def _keep(self, hub: Hub) -> None:
+    def _keep(self, hub: StreamServer) -> None:
         while not self._done.is_set():
             try:
                 self._invite(hub)
@@ -98,7 +98,7 @@ class Opening:
                 log.warning("Flower cannot be asked for nodes and replies: %s", last_line(error))
             self._done.wait(POLL)
 
-    def _invite(self, hub: Hub) -> None:
+    def _invite(self, hub: StreamServer) -> None:
         """Invite the nodes that have no session."""
         for node in self.grid.get_node_ids():
             session, since = self._sessions.get(node, (None, 0.0))
@@ -106,7 +106,7 @@ class Opening:
                 continue
             invitation, session = hub.invite(node)
             content = compat.fitins_to_recorddict(
-                invitation_to(invitation, self.knobs), keep_input=True
+                invitation_to(invitation, self.options), keep_input=True
             )
             message = Message(content, node, MessageType.TRAIN, ttl=LIFE)
             self._sessions[node] = session, time.monotonic()

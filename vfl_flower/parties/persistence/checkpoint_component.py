@@ -7,13 +7,13 @@ from vfl_flower.common.layout import checkpoint_path, steps_kept
 from vfl_flower.common.nonce import nonce_of
 from vfl_flower.parties.persistence.checkpoints import folder_of, read_checkpoint, write_checkpoint
 from vfl_flower.parties.persistence.model_folder import write_model
-from vfl_flower.protocol.components import Part, phase
+from vfl_flower.protocol.components import Component, phase
 
 
-class Keeper(Part):
+class CheckpointComponent(Component):
     """A passive party's end of checkpoints, of the best weights and of the model folder."""
 
-    name = "keeper"
+    name = "checkpoints"
 
     @phase(training=False)
     def checkpoint(self, step: Tensor) -> None:

@@ -64,12 +64,12 @@ def label_report(cfg: RunConfig) -> dict[str, Any] | None:
 
 
 def received(published: Tensor, noise: LabelNoise | None) -> Tensor:
-    """Return what `Supervision.published` gave away, as `Supervision.of` has it."""
+    """Return what `TrainingLabels.published` gave away, as `TrainingLabels.of` has it."""
     return noise.receive(published) if noise else published.long()
 
 
 class Lessons:
-    """What teaches a passive party that is given labels: the other end of `Supervision`.
+    """What teaches a passive party that is given labels: the other end of `TrainingLabels`.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class Lessons:
         return received(published, self.noise)
 
 
-class Supervision:
+class TrainingLabels:
     """The labels that training may use, and the loss to match.
 
     Parameters
