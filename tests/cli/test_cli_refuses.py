@@ -114,9 +114,9 @@ def refused(
     ],
     ids=lambda value: " ".join(value) if value[0].startswith("--") else "says",
 )
-def test_refused(flags: list[str], components: list[str], refused: Refusals) -> None:
+def test_refused(flags: list[str], parts: list[str], refused: Refusals) -> None:
     line = refused.untouched(*flags)
-    for part in components:
+    for part in parts:
         assert part.format(folder=refused.folder) in line
 
 
@@ -137,10 +137,10 @@ def test_refused(flags: list[str], components: list[str], refused: Refusals) -> 
         ("\udcff", ["knobs.toml", "cannot be read"]),
     ],
 )
-def test_bad_toml(text: str, components: list[str], refused: Refusals) -> None:
+def test_bad_toml(text: str, parts: list[str], refused: Refusals) -> None:
     Path("knobs.toml").write_bytes(text.encode(errors="surrogateescape"))
     line = refused.untouched("--config", "knobs.toml")
-    for part in components:
+    for part in parts:
         assert part in line
 
 
@@ -253,13 +253,13 @@ def test_diverging_unblinded_run_is_not_a_success(refused: Refusals) -> None:
     ],
 )
 def test_the_program_refuses(
-    arguments: list[str], components: list[str], capsys: pytest.CaptureFixture[str]
+    arguments: list[str], parts: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert program(arguments) == 2
     shown = capsys.readouterr()
     (line,) = shown.err.splitlines()
     assert line.startswith("error: ")
-    for part in components:
+    for part in parts:
         assert part in line
     assert shown.out == ""
 

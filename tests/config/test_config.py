@@ -296,7 +296,7 @@ def whole(values: dict[str, object]) -> dict[str, object]:
     return values
 
 
-@pytest.mark.parametrize("knob", GOOD)
+@pytest.mark.parametrize("option", GOOD)
 def test_every_knob_arrives_under_its_name(option: str) -> None:
     @FEWER
     @given(GOOD[option])
@@ -404,7 +404,7 @@ def test_a_blinded_method_needs_two_passive_parties(method: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("knob", "entry"), [("models", "mlp"), ("optimizers", "adam"), ("learning-rates", "0.1")]
+    ("option", "entry"), [("models", "mlp"), ("optimizers", "adam"), ("learning-rates", "0.1")]
 )
 @pytest.mark.parametrize("length", [1, 2, 3, 4, 5])
 def test_lists_have_one_entry_or_one_for_each_party(option: str, entry: str, length: int) -> None:

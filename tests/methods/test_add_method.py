@@ -41,9 +41,9 @@ class LogitSum(ActiveParty):
         R = (replies.own.detach() + replies.sum()).requires_grad_()
         loss = self.loss(R, y)
         (g,) = torch.autograd.grad(loss, R)
-        self.descent.zero()
+        self.optimizer.zero()
         replies.own.backward(g)
-        self.descent.step()
+        self.optimizer.step()
         yield tell("learn", g)
         return [loss.item()] * self.parties
 
@@ -62,7 +62,7 @@ from vfl_flower.parties.tape import Tape
 
 
 class LogitSumClient(PassiveParty):
-    parts = (Tape,)
+    components = (Tape,)
 
     def __init__(self, member):
         super().__init__(member)
@@ -77,9 +77,9 @@ class LogitSumClient(PassiveParty):
 
     @phase(after="logits")
     def learn(self, g):
-        self.descent.zero()
+        self.optimizer.zero()
         self.tape.backward("logits", g)
-        self.descent.step()
+        self.optimizer.step()
 
     @phase(training=False)
     def logits_only(self, rows):

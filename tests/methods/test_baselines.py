@@ -87,7 +87,7 @@ KNOBS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("knobs", KNOBS, ids=str)
+@pytest.mark.parametrize("options", KNOBS, ids=str)
 def test_bounds_can_be_had_whatever_the_method_s_knobs(options: dict[str, Any]) -> None:
     cfg = RunConfig(**options)
     active = build_active(replace(cfg, dp_sigma=0.0, dp_eval="noised"))

@@ -94,7 +94,7 @@ def test_rounds_of_some_parties(cfg: RunConfig, share: float) -> None:
         assert_equal(distributed(some), distributed(replace(some, participation=1.0)))
 
 
-@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize("rank", [0, 1])
 def test_a_head_that_is_no_module_is_refused(rank: int) -> None:
     models = ["mlp"] * 4
     models[rank] = "tests.methods.test_joint_vim:Method"

@@ -321,7 +321,7 @@ def test_a_budget_that_cannot_be_is_an_error(changes: dict[str, float | str], te
 
 
 @pytest.mark.parametrize("method", [name for name, m in METHODS.items() if not m.noises])
-@pytest.mark.parametrize("knob", ["dp_sigma", "target_epsilon"])
+@pytest.mark.parametrize("option", ["dp_sigma", "target_epsilon"])
 def test_a_method_that_cannot_noise_names_those_that_can(method: str, option: str) -> None:
     with pytest.raises(ConfigError, match=f"{method}'s passive parties .* splitnn, .*agg_vfl"):
         RunConfig.from_mapping({"method": method, option.replace("_", "-"): 1.0})

@@ -560,7 +560,7 @@ def test_a_noised_run_equals_its_joint_program(
     def drawn(deviation: int, count: int, entropy: object) -> Array:
         return np.random.default_rng(count).normal(0, deviation, count).astype(np.int64)
 
-    monkeypatch.setattr("vfl_flower.crypto.discrete_sampling.discrete_gaussian", drawn)
+    monkeypatch.setattr("vfl_flower.privacy.client_dp.gaussian.discrete_gaussian", drawn)
     cfg = replace(FIFTY, method=method, models="mixed", dp_sigma=0.1, dp_clip=10.0, bounds="off")
     plain, mechanism = step_of(cfg), Gaussian(0.1, 10.0)
 

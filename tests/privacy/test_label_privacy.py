@@ -248,7 +248,7 @@ def test_seeds_add_their_epsilons_up(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "epsilon 1.5 a label in all" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("knob", ["label_epsilon", "label_sensitivity"])
+@pytest.mark.parametrize("option", ["label_epsilon", "label_sensitivity"])
 def test_knobs_that_cannot_act_are_refused(option: str) -> None:
     with pytest.raises(ConfigError, match="easter noises no labels unless label-privacy says how"):
         RunConfig(**{option: 3.0})  # type: ignore[arg-type]

@@ -256,14 +256,14 @@ ENTRY = re.compile(r'^"([\w-]+)": Method\("([\w.:]+)", "([\w.:]+)", blinds=(True
 @pytest.fixture
 def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Put README's files into packages of their own, register the method, and name it."""
-    files = {path: code for path, code in EXAMPLE.items() if path != "vfl_flower/registry.py"}
+    files = {path: code for path, code in EXAMPLE.items() if path != "vfl_flower/config/registry.py"}
     for path, code in files.items():
-        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(code)
     for package in (strategies, clients):
         monkeypatch.setattr(package, "__path__", [str(tmp_path / package.__name__)])
     importlib.invalidate_caches()
-    ((name, strategy, client, blinds),) = ENTRY.findall(EXAMPLE["vfl_flower/registry.py"])
+    ((name, strategy, client, blinds),) = ENTRY.findall(EXAMPLE["vfl_flower/config/registry.py"])
     monkeypatch.setitem(METHODS, name, Method(strategy, client, blinds == "True"))
     yield name
     for path in files:

@@ -67,7 +67,7 @@ def test_the_central_bound_has_no_noise_and_the_local_one_that_of_the_active_par
 
 
 @pytest.mark.parametrize(
-    ("knobs", "says"),
+    ("options", "says"),
     [
         ({"column_noise": "4:1"}, "place 4; parties with columns are at 0 to 3"),
         (

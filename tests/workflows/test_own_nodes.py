@@ -111,7 +111,7 @@ def test_a_model_that_a_party_does_not_have_is_told_of(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("knobs", "own", "says"),
+    ("options", "own", "says"),
     [
         ({}, {}, "lacks table"),
         ({"task": "predict", "model": "first"}, {"table": "/a.toml"}, "lacks new-table"),

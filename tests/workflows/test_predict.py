@@ -33,7 +33,7 @@ from vfl_flower.privacy.client_dp.upload_log import Counts, Uploads
 from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.transport.endpoint import RebuiltEndpoint
 from vfl_flower.transport.local import serve
-from vfl_flower.workflows import build_learner as build
+from vfl_flower.workflows import build_parties as build
 from vfl_flower.workflows import predict_locally as here
 from vfl_flower.workflows.build_parties import build_active, build_passive
 from vfl_flower.workflows.predict_locally import ROWS, numbers_of, rebuild

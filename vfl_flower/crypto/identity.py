@@ -58,7 +58,8 @@ class Identity:
     ) -> None:
         if not 0 <= index < len(roster) or private.public_key().public_bytes_raw() != roster[index]:
             raise IdentityError(
-                f"the pinned identities have another key for {party_name(index + 1)}, this party"
+                f"the pinned identities have another key for {party_name(index + 1)}, this very "
+                "party"
             )
         self.private, self.roster, self.index, self.run = private, roster, index, run
 

@@ -91,7 +91,7 @@ def _index(properties: Properties) -> int | None:
 
 
 def _who(index: int | None) -> str:
-    return "a party without an index" if index is None else party_name(index + 1)
+    return "a party without an index" if index is None else f"party-{index + 1}"
 
 
 def _ask_all(proxies: list[ClientProxy], timeout: float) -> list[tuple[ClientProxy, Properties]]:
