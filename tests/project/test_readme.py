@@ -250,23 +250,25 @@ def test_relative_links_resolve(page: Path) -> None:
 
 SECTION = README.split("\n## Add a method\n")[1].split("\n## ")[0]
 EXAMPLE = {block.splitlines()[0].removeprefix("# "): block for block in blocks(SECTION, "python")}
+REGISTRY = "vfl_flower/config/registry.py"
 ENTRY = re.compile(r'^"([\w-]+)": Method\("([\w.:]+)", "([\w.:]+)", blinds=(True|False)\),$', re.M)
 
 
 @pytest.fixture
 def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Put README's files into packages of their own, register the method, and name it."""
-    files = {path: code for path, code in EXAMPLE.items() if path != "vfl_flower/config/registry.py"}
-    for path, code in files.items():
+    for path, code in EXAMPLE.items():
+        if path == REGISTRY:
+            continue
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(code)
     for package in (strategies, clients):
         monkeypatch.setattr(package, "__path__", [str(tmp_path / package.__name__)])
     importlib.invalidate_caches()
-    ((name, strategy, client, blinds),) = ENTRY.findall(EXAMPLE["vfl_flower/config/registry.py"])
+    ((name, strategy, client, blinds),) = ENTRY.findall(EXAMPLE[REGISTRY])
     monkeypatch.setitem(METHODS, name, Method(strategy, client, blinds == "True"))
     yield name
-    for path in files:
+    for path in EXAMPLE:
         folder, module = Path(path).parts[0], Path(path).stem
         sys.modules.pop(f"{folder}.{module}", None)
         vars(sys.modules[folder]).pop(module, None)
