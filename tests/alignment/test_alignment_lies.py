@@ -1,7 +1,8 @@
 """Alignment with parties that do not keep to it: each is refused, and named."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,17 @@ from flwr.common import FitIns, FitRes, GetPropertiesIns, GetPropertiesRes
 
 from tests.helpers.alignment import ANNOUNCED, POINTS, Holder, member, numbers, seeker
 from tests.helpers.blinding import send
-from tests.helpers.contract import carry
+from tests.helpers.contract import carry, passive_parties
+from tests.helpers.own import TINY, make
+from vfl_flower.alignment.build import build_alignment_active, build_alignment_passive
 from vfl_flower.common.codec import Array, from_parameters, to_parameters
-from vfl_flower.common.errors import ProtocolError, VflError
+from vfl_flower.common.errors import PartyError, ProtocolError, VflError
+from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.curve25519 import tags
+from vfl_flower.data.alignment_record import ALIGNMENT
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.transport.endpoint import RebuiltEndpoint
+from vfl_flower.workflows.align import carried_out
 
 Edit = Callable[[list[Array]], list[Array]]
 
@@ -194,3 +200,18 @@ def test_common_ids_that_cannot_be_are_refused(live: bool) -> None:
         assert ask("common_ids", chosen.astype(np.int32)) == []
         assert "the common ids are not" in ask("aligned", 3)
         assert not len(ask.party.aligner.rows)
+
+
+@pytest.mark.parametrize("carrier", ["local", "amnesia"])
+@pytest.mark.parametrize("told", [2, 4])
+def test_an_alignment_of_another_number_of_parties_is_not_kept(
+    told: int, carrier: str, tmp_path: Path
+) -> None:
+    """Three parties align, and the active one says that they were fewer or more."""
+    cfg = RunConfig(**TINY, tables=make(tmp_path / "tables"))
+    parties = passive_parties(carrier, lambda k: build_alignment_passive(cfg, k, tmp_path), 2)
+    active = build_alignment_active(cfg, tmp_path)
+    active.kept = replace(active.kept, parties=told)
+    with pytest.raises(PartyError, match=r"party-1 .*to be kept that was not come to"):
+        carried_out(active, lambda active: carry(carrier, active, parties.clients))
+    assert not list(tmp_path.rglob(ALIGNMENT))

@@ -14,12 +14,15 @@ from tests.helpers.blinding import (
     ROWS_I,
     SALT,
     TINY,
+    Party,
+    Rebuilt,
     agreed,
     answer,
     pair_keys_of,
     passive,
     public_keys,
     refusal,
+    send,
 )
 from vfl_flower.common.codec import decode
 from vfl_flower.common.errors import ConfigError
@@ -160,6 +163,22 @@ def test_keys_are_not_agreed_before_a_party_was_asked_for_its_own() -> None:
     parties = passive(2)
     keys = np.arange(192, dtype=np.uint8).reshape(2, 96)
     assert refusal(parties[0], 1, "agree", keys, SALT)[0] == "BlindingError"
+
+
+@pytest.mark.parametrize("live", [True, False])
+def test_a_key_pair_is_agreed_once(live: bool) -> None:
+    """Neither the salt of before nor another brings a second set of keys out of one key pair."""
+    parties: list[Party] = [*passive(2)]
+    if not live:
+        parties = [Rebuilt(replace(TINY, parties=3), index) for index in range(2)]
+    keys = public_keys(parties)
+    assert send(parties[0], 2, "agree", keys, SALT) == ([], {})
+    for exchange, salt in ((3, SALT), (4, SALT + np.uint8(1))):
+        error, text = refusal(parties[0], exchange, "agree", keys, salt)
+        assert error == "BlindingError"
+        assert "no key pair in use" in text
+    fresh = public_keys(parties, 5)
+    assert send(parties[0], 6, "agree", fresh, SALT) == ([], {})
 
 
 @pytest.mark.parametrize("phase", ["embed", "embed_only"])
