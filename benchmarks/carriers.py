@@ -42,6 +42,7 @@ from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.protocol.components import phase
 from vfl_flower.protocol.exchange import Protocol, ask
+from vfl_flower.transport.endpoint import Endpoint
 from vfl_flower.transport.local import run_local
 from vfl_flower.transport.protocol_server import ProtocolServer
 from vfl_flower.transport.stream.client import StreamClient
@@ -100,7 +101,7 @@ def local(x: Array, times: int) -> list[float]:
 
 def visit(k: int, invitation: Invitation) -> None:
     """Be a passive party in a process of its own."""
-    StreamClient(invitation, echo(k).to_client()).serve()
+    StreamClient(invitation, Endpoint(echo(k))).serve()
 
 
 def join(manager: SimpleClientManager, session: Session) -> None:

@@ -26,6 +26,7 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.protocol.ledger import DOWN, UP
 from vfl_flower.protocol.observer import Evaluation, Observer
+from vfl_flower.transport.endpoint import Endpoint
 from vfl_flower.transport.local import serve
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
@@ -72,7 +73,7 @@ def peak_memory() -> int:
 
 def be_passive(cfg: RunConfig, index: int, pipe: Connection) -> None:
     """Be one passive party until told to end."""
-    client = build_passive(cfg, index).to_client()
+    client = Endpoint(build_passive(cfg, index))
     while True:
         name, ins = pipe.recv()
         if not name:

@@ -33,6 +33,7 @@ from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import DataError, PartyError
 from vfl_flower.crypto.curve25519 import hash_to_field
 from vfl_flower.crypto.hashed_ids import DOMAIN, Ids, normalised
+from vfl_flower.transport.endpoint import Endpoint
 
 CARRIERS = ("local", "amnesia")
 WORDS = st.text(st.characters(exclude_categories=["Cs", "Z", "Cc"]), min_size=1, max_size=4)
@@ -152,7 +153,7 @@ def test_a_party_without_ids_says_so() -> None:
     party = Holder(member(numbers(3), 1, 2))
     party.ids = None
     with pytest.raises(PartyError, match=r"party-1 .*not told which column"):
-        carry("local", active, [party.to_client()])
+        carry("local", active, [Endpoint(party)])
 
 
 # What travels ------------------------------------------------------------------------------------

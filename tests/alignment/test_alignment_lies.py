@@ -22,7 +22,7 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.curve25519 import tags
 from vfl_flower.data.alignment_record import ALIGNMENT
 from vfl_flower.parties.passive import PassiveParty
-from vfl_flower.transport.endpoint import RebuiltEndpoint
+from vfl_flower.transport.endpoint import Endpoint, RebuiltEndpoint
 from vfl_flower.workflows.align import carried_out
 
 Edit = Callable[[list[Array]], list[Array]]
@@ -82,7 +82,7 @@ LIES: dict[str, tuple[str, Edit, str]] = {
 def test_a_lying_party_is_named(lie: str) -> None:
     phase, edit, words = LIES[lie]
     active, table = seeker(numbers(8), 3), numbers(9, start=4)
-    clients: list[Client] = [Holder(member(table, k, 3)).to_client() for k in (1, 2)]
+    clients: list[Client] = [Endpoint(Holder(member(table, k, 3))) for k in (1, 2)]
     clients[1] = Liar(clients[1], phase, edit)
     with pytest.raises(VflError) as error:
         carry("local", active, clients)

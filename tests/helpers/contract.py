@@ -20,7 +20,7 @@ from vfl_flower.config.registry import METHODS, Method
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.passive import PassiveParty
-from vfl_flower.transport.endpoint import ARRAYS, RebuiltEndpoint
+from vfl_flower.transport.endpoint import ARRAYS, Endpoint, RebuiltEndpoint
 from vfl_flower.transport.local import serve
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
@@ -127,11 +127,11 @@ class Forgetful(Client):
     party: PassiveParty
 
     def get_properties(self, ins: GetPropertiesIns) -> GetPropertiesRes:
-        return self.party.to_client().get_properties(ins)
+        return Endpoint(self.party).get_properties(ins)
 
     def fit(self, ins: FitIns) -> FitRes:
         self.party.recall(unpack(*pack(self.party.memory())))
-        res = self.party.to_client().fit(ins)
+        res = Endpoint(self.party).fit(ins)
         self.party.recall(self.party.memory())
         return res
 
@@ -153,7 +153,7 @@ def passive_parties(carrier: str, build: Build, count: int = 3) -> Parties:
     if carrier != "amnesia":
         live = [build(k) for k in range(count)]
         return Parties(
-            [party.to_client() for party in live], lambda: [p.net.state_dict() for p in live]
+            [Endpoint(party) for party in live], lambda: [p.net.state_dict() for p in live]
         )
     states = [RecordDict() for _ in range(count)]
 

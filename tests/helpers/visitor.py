@@ -4,6 +4,7 @@ import json
 import sys
 
 from vfl_flower.config.run_config import RunConfig
+from vfl_flower.transport.endpoint import Endpoint
 from vfl_flower.transport.stream.client import StreamClient
 from vfl_flower.transport.stream.invitation import Invitation
 from vfl_flower.workflows.build_parties import build_passive
@@ -15,7 +16,7 @@ def main() -> None:
     for key in ("certificate", "token"):
         told["invitation"][key] = bytes.fromhex(told["invitation"][key])
     party = build_passive(RunConfig.from_mapping(told["knobs"]), told["index"])
-    StreamClient(Invitation(**told["invitation"]), party.to_client()).serve()
+    StreamClient(Invitation(**told["invitation"]), Endpoint(party)).serve()
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from vfl_flower.data.tiling import Tiling
 from vfl_flower.learning.networks.cut_network import halves
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.privacy.client_dp.component import ClientPrivacy
+from vfl_flower.transport.endpoint import Endpoint
 from vfl_flower.transport.local import run_local, serve
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
@@ -213,7 +214,7 @@ def test_a_party_noises_maps_and_says_nothing_else(
     monkeypatch.setattr(ClientPrivacy, "upload", noted)
     cfg = replace(CFG, dp_sigma=1.0)
     active, passive = build_active(cfg), [build_passive(cfg, k, tmp_path) for k in range(3)]
-    taps = [Tap(party.to_client()) for party in passive]
+    taps = [Tap(Endpoint(party)) for party in passive]
     serve(active, taps)
     replies = [array for tap in taps for array in tap.replies()]
     assert {reply.tobytes() for reply in replies} == set(uploads)

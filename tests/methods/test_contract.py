@@ -37,6 +37,7 @@ from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import DataError, PartyError
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.protocol.components import PhaseMethod
+from vfl_flower.transport.endpoint import Endpoint
 from vfl_flower.transport.local import LocalProxy, serve
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
@@ -70,7 +71,7 @@ def test_every_party_generalises(method: str) -> None:
     """In a somewhat longer run, far above the 10 % of guessing, and not too good to be true."""
     cfg = replace(configured(method), epochs=10, batch_size=50)
     active = build_active(cfg)
-    serve(active, [build_passive(cfg, k).to_client() for k in range(K)])
+    serve(active, [Endpoint(build_passive(cfg, k)) for k in range(K)])
     registered = method_of(method)
     least = 0.25 if registered.alone and not registered.pools else 0.6  # a quarter of the columns
     assert active.progress.test["accuracy"]

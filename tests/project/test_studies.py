@@ -15,6 +15,7 @@ from vfl_flower.data.party_data import all_columns, columns_of
 from vfl_flower.data.preprocessing.long_tail import long_tailed
 from vfl_flower.data.splits import rows_of
 from vfl_flower.learning.schedule import steps_per_epoch
+from vfl_flower.transport.endpoint import Endpoint
 from vfl_flower.transport.local import serve
 from vfl_flower.workflows.baselines import bounds_of
 from vfl_flower.workflows.build_parties import build_active, build_passive
@@ -127,7 +128,7 @@ def test_only_the_active_partys_training_rows_shrink() -> None:
     counts = np.bincount(active.y.numpy()[kept])
     assert counts[0] == pytest.approx(20 * counts[9], abs=20)
     assert all(a >= b for a, b in pairwise(counts))
-    taps = [Tap(build_passive(cfg, k).to_client()) for k in range(3)]
+    taps = [Tap(Endpoint(build_passive(cfg, k))) for k in range(3)]
     serve(active, taps)
     assert active.progress.step == steps_per_epoch(cfg, len(kept)) < 20
     asked = [arrays[0] for phase, arrays in taps[0].requests() if phase == "embed"]

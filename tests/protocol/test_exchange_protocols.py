@@ -242,7 +242,7 @@ def test_malformed_reply_names_the_party(reply: bytes) -> None:
     def script(self: Prober) -> Protocol:
         yield ask("noted")
 
-    clients = [build(0).to_client(), Garbler(build(1)), build(2).to_client()]
+    clients = [Endpoint(build(0)), Garbler(build(1)), Endpoint(build(2))]
     with pytest.raises(VflError, match="party-2"):
         serve(prober(script), clients)
 
@@ -256,7 +256,7 @@ def test_vanished_party_is_an_error_not_a_smaller_sum() -> None:
         replies = yield ask("echo", np.array([1], np.float32))
         raise AssertionError(f"went on with {len(replies.arrays)} replies")
 
-    clients = [build(0).to_client(), build(1).to_client(), Gone(build(2))]
+    clients = [Endpoint(build(0)), Endpoint(build(1)), Gone(build(2))]
     with pytest.raises(PartyError, match=r"party-3 did not answer 'echo'.*node is gone"):
         serve(prober(script), clients)
 
@@ -295,7 +295,7 @@ def test_what_is_no_exception_ends_the_run_too() -> None:
         yield ask("echo", np.array([1], np.float32))
 
     with pytest.raises(Panic):
-        serve(prober(script), [build(0).to_client(), Panicking(build(1)), build(2).to_client()])
+        serve(prober(script), [Endpoint(build(0)), Panicking(build(1)), Endpoint(build(2))])
 
 
 def test_fit_never_raises() -> None:

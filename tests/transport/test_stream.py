@@ -32,6 +32,7 @@ from vfl_flower.crypto import masking
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.privacy import secure_aggregation as blinding
 from vfl_flower.protocol.observer import Observer
+from vfl_flower.transport.endpoint import Endpoint
 from vfl_flower.transport.local import run_local
 from vfl_flower.transport.stream import session_opener as opening
 from vfl_flower.transport.stream.client import StreamClient
@@ -64,7 +65,7 @@ def assert_equal(active: ActiveParty, expected: dict[str, torch.Tensor]) -> None
 
 
 def taps() -> list[Tap]:
-    return [Tap(build_passive(CFG, k).to_client()) for k in range(K)]
+    return [Tap(Endpoint(build_passive(CFG, k))) for k in range(K)]
 
 
 @dataclass
@@ -364,7 +365,7 @@ def test_an_answer_that_no_session_carries_is_told(monkeypatch: pytest.MonkeyPat
 
 
 def test_two_nodes_with_one_index_are_refused() -> None:
-    clients = [build_passive(CFG, k).to_client() for k in (0, 1, 1)]
+    clients = [Endpoint(build_passive(CFG, k)) for k in (0, 1, 1)]
     with pytest.raises(RosterError, match="two parties say that they are party-2"):
         run_streamed(build_active(CFG), clients)
 

@@ -31,7 +31,7 @@ from vfl_flower.parties.persistence.checkpoints import read_checkpoint
 from vfl_flower.parties.persistence.model_folder import load_model
 from vfl_flower.privacy.client_dp.upload_log import Counts, Uploads
 from vfl_flower.runs.run_folder import RunFolder
-from vfl_flower.transport.endpoint import RebuiltEndpoint
+from vfl_flower.transport.endpoint import Endpoint, RebuiltEndpoint
 from vfl_flower.transport.local import serve
 from vfl_flower.workflows import build_parties as build
 from vfl_flower.workflows import predict_locally as here
@@ -95,7 +95,7 @@ def test_predictions_of_the_test_rows_are_those_of_the_run(
     taps: list[Tap] = []
 
     def tapped(active: ActiveParty, passive: Sequence[PassiveParty]) -> None:
-        taps.extend(Tap(party.to_client()) for party in passive)
+        taps.extend(Tap(Endpoint(party)) for party in passive)
         serve(active, taps)
 
     folder, out = finished(case), tmp_path / "new" / "said.csv"
@@ -130,7 +130,7 @@ def outputs_of(folder: Path, rows: str, rebuilt: bool) -> Tensor:
     clients = [
         RebuiltEndpoint(lambda k=k: rebuild(kept)[1][k], k, RecordDict())  # type: ignore[misc]
         if rebuilt
-        else party.to_client()
+        else Endpoint(party)
         for k, party in enumerate(live)
     ]
     logits: list[Tensor] = []

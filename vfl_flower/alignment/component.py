@@ -2,6 +2,7 @@
 
 import secrets
 from hashlib import sha256
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -14,8 +15,19 @@ from vfl_flower.common.names import party_log
 from vfl_flower.common.state import State
 from vfl_flower.crypto.curve25519 import POINT, TAG, multiply, tags
 from vfl_flower.crypto.hashed_ids import Ids
-from vfl_flower.parties.passive import PassiveParty
-from vfl_flower.protocol.components import Component, phase
+from vfl_flower.protocol.components import Answerer, Component, phase
+
+
+class IdHolder(Answerer, Protocol):
+    """An owner whose rows have ids.
+
+    Attributes
+    ----------
+    ids : Ids or None
+        One for each row; None where nobody said which column holds them.
+    """
+
+    ids: Ids | None
 
 
 class Aligner(Component):
@@ -28,8 +40,9 @@ class Aligner(Component):
     """
 
     name = "aligner"
+    party: IdHolder
 
-    def __init__(self, party: PassiveParty) -> None:
+    def __init__(self, party: IdHolder) -> None:
         super().__init__(party)
         self._secret, self._source, self._asker, self._next = b"", b"", 0, 0
         self._chosen = self.rows = np.empty(0, np.int64)

@@ -26,7 +26,7 @@ from vfl_flower.learning.losses import loss_of
 from vfl_flower.learning.schedule import steps_per_epoch
 from vfl_flower.parties.party import Party
 from vfl_flower.parties.progress import Progress
-from vfl_flower.privacy.client_dp.budget import budget_of
+from vfl_flower.privacy.client_dp.budget import Noise, budget_of
 from vfl_flower.privacy.client_dp.upload_log import LETTERS, Counts
 from vfl_flower.privacy.label_dp.training_labels import TrainingLabels
 from vfl_flower.protocol.exchange import Ask, Protocol, Replies, Request
@@ -34,7 +34,6 @@ from vfl_flower.protocol.ledger import Ledger
 from vfl_flower.protocol.observer import Observer
 from vfl_flower.protocol.roster import Roster, roll_call
 from vfl_flower.protocol.runner import ProtocolRunner
-from vfl_flower.training.checkpointing import checkpoint, restore
 
 T = TypeVar("T")
 NO_PARAMETERS = Parameters(tensors=[], tensor_type="numpy.ndarray")
@@ -78,7 +77,7 @@ class ActiveParty(Party, Strategy):
     latencies : array of float
         Seconds of each exchange of this sitting, the parties' and the own work included.
     task : callable
-        The protocol that begins when the roll is called: training, unless it is set.
+        The protocol that begins when the roll is called: the method's own, unless it is set.
     begun : bool
         Whether an earlier sitting began this run.
     stop : bool
@@ -109,7 +108,7 @@ class ActiveParty(Party, Strategy):
         self.resume_from: int | None = None
         self.exchange = 0
         self.nonce = secrets.token_hex(NONCE)
-        self.task: Callable[[], Protocol] = self._attempt
+        self.task: Callable[[], Protocol] = self.protocol
         self.stop, self.begun = False, False
         self.patience = self.cfg.party_timeout
         self._worker, self._busy = Worker(), False
@@ -157,18 +156,11 @@ class ActiveParty(Party, Strategy):
         """Return what else the method has measured, for the result."""
         return {}
 
-    def _attempt(self) -> Protocol:
-        """Take all parties back to a checkpoint, or write the first one, and run the protocol."""
-        self.observer.on_ready()
-        self.training_labels.keep(self.folder, begun=self.begun)
-        self.progress.started = time.monotonic()
-        if self.resume_from is not None:
-            yield from restore(self, self.resume_from)
-        else:  # a party that has to start again finds something to go back to
-            yield from checkpoint(self)
-        yield from self.protocol()
+    def upload_noise(self) -> Noise | None:
+        """Return the noise of the passive parties' uploads, and the largest cost of them all."""
+        return Noise(self.budget.sigma, self.budget.worst(self.uploaded)) if self.budget else None
 
-    def go_back(self, step: int | None) -> None:
+    def restart_from(self, step: int | None) -> None:
         """Make ready for another roll call, and the protocol from a checkpoint or the start on."""
         self.progress = Progress()
         self.resume_from, self._outcome, self._open = step, None, None

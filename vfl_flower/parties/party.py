@@ -17,6 +17,7 @@ from vfl_flower.crypto.identity import Identity
 from vfl_flower.data.preprocessing.encoder import Encoder
 from vfl_flower.learning.optimizer import ScheduledOptimizer
 from vfl_flower.learning.randomness import Randomness
+from vfl_flower.privacy.client_dp.budget import Noise
 
 FORMER_NAMES = {"descent": "optimizer"}
 """Attributes that checkpoints of earlier versions hold under other names."""
@@ -83,6 +84,18 @@ class Party:
     def durable(self) -> State:
         """Return what a checkpoint holds: all that `remembers` names, and no keys."""
         return {name: state_of(getattr(self, name)) for name in self.remembers}
+
+    def checkpointed(self) -> State:
+        """Return the content of a checkpoint, ready to be written."""
+        return self.durable()
+
+    def go_back(self, checkpoint: State) -> None:
+        """Return to the state of a checkpoint."""
+        self.recall(checkpoint)
+
+    def upload_noise(self) -> Noise | None:
+        """Return the noise of uploads and its cost; None without client-level privacy."""
+        return None
 
     @property
     def takes(self) -> str:

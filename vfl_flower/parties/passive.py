@@ -1,19 +1,19 @@
 """The passive party: a `NumPyClient` with one method for each phase of its protocol."""
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import torch
-from flwr.client import Client, NumPyClient
+from flwr.client import NumPyClient
 from flwr.common import NDArrays, Scalar
 
 from vfl_flower.common.codec import Array, to_array, to_tensor
 from vfl_flower.common.errors import ProtocolError, VflError
 from vfl_flower.common.state import State
 from vfl_flower.parties.party import Party
+from vfl_flower.parties.persistence.checkpoint_component import CheckpointComponent
+from vfl_flower.privacy.client_dp.budget import Noise
+from vfl_flower.privacy.client_dp.component import ClientPrivacy
 from vfl_flower.protocol.components import Component, Phase, PhaseMethod, Received, report
-
-if TYPE_CHECKING:
-    from vfl_flower.privacy.client_dp.component import ClientPrivacy
 
 
 class PassiveParty(Party, NumPyClient):
@@ -34,7 +34,7 @@ class PassiveParty(Party, NumPyClient):
     mirrors: ClassVar[bool] = False
     """Whether its decision net is the mirror of its extractor, which makes images of maps."""
 
-    privacy: "ClientPrivacy"
+    privacy: ClientPrivacy
 
     def __init__(self, member: Party) -> None:
         super().__init__(**vars(member))
@@ -54,11 +54,6 @@ class PassiveParty(Party, NumPyClient):
     @classmethod
     def all_components(cls) -> tuple[type[Component], ...]:
         """Return the parts of this kind of party; all have privacy and a keeper of checkpoints."""
-        from vfl_flower.parties.persistence.checkpoint_component import (
-            CheckpointComponent,  # they are parts themselves
-        )
-        from vfl_flower.privacy.client_dp.component import ClientPrivacy
-
         return (*cls.components, ClientPrivacy, CheckpointComponent)
 
     @property
@@ -95,12 +90,6 @@ class PassiveParty(Party, NumPyClient):
             return reply, len(self.x), dict(self.privacy.counts())
         except Exception as error:
             return [], 0, {**report(error, self.index), "phase": self.received.phase}
-
-    def to_client(self) -> Client:
-        """Return the Flower client that serves this party."""
-        from vfl_flower.transport.endpoint import Endpoint  # it builds on this module
-
-        return Endpoint(self)
 
     # Dispatch --------------------------------------------------------------------------------
 
@@ -164,6 +153,15 @@ class PassiveParty(Party, NumPyClient):
         self.last = ""
         for part in self._components.values():
             part.load_state_dict(type(part)(self).state_dict())
+
+    def checkpointed(self) -> State:
+        """Return the content of a checkpoint; from now on uploads are counted on disk."""
+        self.privacy.begin()
+        return self.durable()
+
+    def upload_noise(self) -> Noise | None:
+        """Return the noise of its uploads, and their cost so far."""
+        return self.privacy.noise()
 
     def memory(self) -> State:
         """Return all that this party must have again to answer the next message."""

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from vfl_flower.common.state import State
-from vfl_flower.parties.passive import PassiveParty
+from vfl_flower.parties.party import Party
 from vfl_flower.protocol.components import Component
 
 Pass = Callable[[Tensor], Tensor]
@@ -25,8 +25,9 @@ class Tape(Component):
     """
 
     name = "tape"
+    party: Party
 
-    def __init__(self, party: PassiveParty) -> None:
+    def __init__(self, party: Party) -> None:
         super().__init__(party)
         self.passes: dict[str, Pass] = {}
         self._buffers = dict(party.net.named_buffers())

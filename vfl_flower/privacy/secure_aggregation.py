@@ -26,8 +26,7 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.fixed_point import encode_ring
 from vfl_flower.crypto.identity import SIGNATURE
 from vfl_flower.crypto.masking import KEY, mask, pair_key
-from vfl_flower.parties.passive import PassiveParty
-from vfl_flower.protocol.components import Component, phase
+from vfl_flower.protocol.components import Answerer, Component, phase
 from vfl_flower.protocol.exchange import Protocol, ask
 
 
@@ -44,8 +43,9 @@ class Masker(Component):
     """A passive party's end of the pairwise masks."""
 
     name = "masker"
+    party: Answerer
 
-    def __init__(self, party: PassiveParty) -> None:
+    def __init__(self, party: Answerer) -> None:
         super().__init__(party)
         self.peers = party.cfg.parties - 1
         self._secret = b""

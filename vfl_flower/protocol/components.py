@@ -4,7 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from typing import TYPE_CHECKING, ClassVar, TypeVar, overload
+from pathlib import Path
+from typing import ClassVar, Protocol, TypeVar, overload
 
 from flwr.common import NDArrays, Scalar
 from torch import Tensor
@@ -13,9 +14,8 @@ from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import VflError
 from vfl_flower.common.names import party_log
 from vfl_flower.common.state import State
-
-if TYPE_CHECKING:
-    from vfl_flower.parties.passive import PassiveParty
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.crypto.identity import Identity
 
 Answer = Tensor | Array | tuple[Tensor | Array, ...] | None
 PhaseMethod = Callable[..., Answer]
@@ -73,16 +73,54 @@ class Received:
         return digest.digest()
 
 
-class Component:
-    """Something with phases and a memory of its own that a party consists of.
+class Owner(Protocol):
+    """Interface of a passive party that all of its components see.
 
-    What a part remembers lives between messages only; no checkpoint holds it, but for the count
-    that `ClientPrivacy` compares its own with.
+    Attributes
+    ----------
+    cfg : RunConfig
+        The run's configuration.
+    rank : int
+        1 to K.
+    folder : Path or None
+        Where the party writes.
+    identity : Identity or None
+        Its long-term key and those that it pins.
+    """
+
+    cfg: RunConfig
+    rank: int
+    folder: Path | None
+    identity: Identity | None
+
+
+class Answerer(Owner, Protocol):
+    """Interface of a passive party for components that look at requests.
+
+    Attributes
+    ----------
+    received : Received
+        The request in hand.
+    """
+
+    received: Received
+
+    @property
+    def index(self) -> int:
+        """The roster index, from 0."""
+
+
+class Component:
+    """Phases with a memory of their own, of which a passive party is composed.
+
+    The memory lives between messages only; no checkpoint holds it, but for the count that
+    `ClientPrivacy` compares its own with. A component whose owner must be more than an `Owner`
+    says so by annotating `party`.
     """
 
     name: ClassVar[str]
 
-    def __init__(self, party: "PassiveParty") -> None:
+    def __init__(self, party: Owner) -> None:
         self.party = party
 
     def state_dict(self) -> State:

@@ -1,18 +1,14 @@
 """Checkpoints of all parties as sub-protocols."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.persistence.checkpoints import read_checkpoint, write_checkpoint
 from vfl_flower.protocol.exchange import Protocol, ask
 from vfl_flower.protocol.observer import Evaluation, Stage
 
-if TYPE_CHECKING:
-    from vfl_flower.parties.active import ActiveParty
 
-
-def checkpoint(party: "ActiveParty") -> Protocol:
+def checkpoint(party: ActiveParty) -> Protocol:
     """Let every party write its checkpoint; the active party's makes the set valid.
 
     Passive parties that were asked nothing since their last one in training are as they were, and
@@ -24,7 +20,7 @@ def checkpoint(party: "ActiveParty") -> Protocol:
     if progress.parties_exchanges != exchanges:
         yield ask("checkpoint", np.array(progress.mark), purpose="upkeep")
         progress.parties_mark, progress.parties_exchanges = progress.mark, exchanges
-    state = party.durable() | {
+    state = party.checkpointed() | {
         "exchange": party.exchange,
         "nonce": party.nonce,
         "ledger": party.ledger.state_dict(),
@@ -40,7 +36,7 @@ def checkpoint(party: "ActiveParty") -> Protocol:
     write_checkpoint(party, progress.mark, state)
 
 
-def restore(party: "ActiveParty", mark: int) -> Protocol:
+def restore(party: ActiveParty, mark: int) -> Protocol:
     """Take all parties back to one checkpoint."""
     state = read_checkpoint(party, mark)
     party.nonce = state.pop("nonce")
@@ -56,5 +52,5 @@ def restore(party: "ActiveParty", mark: int) -> Protocol:
     party.exchange = max(party.exchange, state.pop("exchange"))  # it never goes back
     party.progress.parties_mark = state.pop("parties_mark")
     party.progress.parties_exchanges = party.ledger.exchanges["training"]
-    party.recall(state)
+    party.go_back(state)
     yield ask("restore", np.array(party.progress.parties_mark), purpose="upkeep")

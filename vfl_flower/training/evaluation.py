@@ -1,6 +1,6 @@
 """Evaluation and inference as sub-protocols."""
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -11,21 +11,17 @@ from vfl_flower.common.names import party_name
 from vfl_flower.common.nonce import nonce_to_array
 from vfl_flower.config.choices import REGRESSION
 from vfl_flower.learning.metrics import metrics_of, regression_metrics_of, score_of
+from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.persistence.model_folder import write_model
-from vfl_flower.privacy.client_dp.budget import Noise
 from vfl_flower.protocol.exchange import Protocol, ask, tell
 from vfl_flower.protocol.ledger import DOWN, UP
 from vfl_flower.protocol.observer import Evaluation
 from vfl_flower.training.checkpointing import checkpoint
 
-if TYPE_CHECKING:
-    from vfl_flower.parties.active import ActiveParty
-
-
 Value = TypeVar("Value")
 
 
-def finish(party: "ActiveParty") -> Protocol:
+def finish(party: ActiveParty) -> Protocol:
     """Evaluate the test rows, once, and let every party write its model folder.
 
     A privacy budget may last for the test rows only once. So what they say is in a checkpoint
@@ -40,12 +36,11 @@ def finish(party: "ActiveParty") -> Protocol:
         yield from checkpoint(party)
     if party.folder is not None:
         yield ask("save", nonce_to_array(party.nonce), purpose="upkeep")
-        budget, judged = party.budget, party.progress.judged()
-        noise = Noise(budget.sigma, budget.worst(party.uploaded)) if budget else None
-        write_model(party.folder, party, party.nonce, noise, judged, party.target)
+        judged = party.progress.judged()
+        write_model(party.folder, party, party.nonce, party.upload_noise(), judged, party.target)
 
 
-def _test(party: "ActiveParty") -> Protocol:
+def _test(party: ActiveParty) -> Protocol:
     """Evaluate the test rows."""
     outputs, y = yield from predict(party, party.rows["test"])
     loss, accuracy = judged(party, outputs, y)
@@ -53,14 +48,14 @@ def _test(party: "ActiveParty") -> Protocol:
     party.progress.metrics = _by_party([_judged_in_full(party, each, y) for each in outputs])
 
 
-def _judged_in_full(party: "ActiveParty", output: Tensor, y: Tensor) -> dict[str, Any]:
+def _judged_in_full(party: ActiveParty, output: Tensor, y: Tensor) -> dict[str, Any]:
     """Return what else a party's predictions are worth."""
     if party.target.task == REGRESSION:
         return regression_metrics_of(output, y, party.target.deviation)
     return metrics_of(output, y)
 
 
-def validate(party: "ActiveParty", epoch: int) -> Protocol:
+def validate(party: ActiveParty, epoch: int) -> Protocol:
     """Evaluate the validation rows and tell the observers."""
     outputs, y = yield from predict(party, party.rows["validation"])
     loss, accuracy = judged(party, outputs, y)
@@ -84,7 +79,7 @@ def validate(party: "ActiveParty", epoch: int) -> Protocol:
         yield from keep(party)
 
 
-def keep(party: "ActiveParty") -> Protocol:
+def keep(party: ActiveParty) -> Protocol:
     """Let every party keep its weights, the passive ones unless theirs cannot have changed."""
     party.keep_weights()
     exchanges = party.ledger.exchanges["training"]
@@ -93,7 +88,7 @@ def keep(party: "ActiveParty") -> Protocol:
         party.progress.kept_exchanges = exchanges
 
 
-def predict(party: "ActiveParty", rows: Array) -> Protocol:
+def predict(party: ActiveParty, rows: Array) -> Protocol:
     """Infer held-out rows, (N,), and look up their labels.
 
     Returns
@@ -107,7 +102,7 @@ def predict(party: "ActiveParty", rows: Array) -> Protocol:
     return outputs, party.y[torch.from_numpy(rows)]
 
 
-def infer(party: "ActiveParty", rows: Array) -> Protocol:
+def infer(party: ActiveParty, rows: Array) -> Protocol:
     """Infer rows, (N,), through the method's own protocol: logits of each model, the own first."""
     size = party.cfg.eval_batch_size
     chunks: list[list[Tensor]] = []
@@ -118,7 +113,7 @@ def infer(party: "ActiveParty", rows: Array) -> Protocol:
 
 
 def judged(
-    party: "ActiveParty", outputs: list[Tensor], y: Tensor
+    party: ActiveParty, outputs: list[Tensor], y: Tensor
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Return loss and accuracy, or R^2, by party, of outputs (N, C) each and labels (N,)."""
     losses = [party.loss(output, y).item() for output in outputs]

@@ -1,24 +1,21 @@
 """Training by mini-batches, as a sub-protocol: epochs, evaluations, checkpoints."""
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 import torch
 
 from vfl_flower.common.codec import Array
 from vfl_flower.learning.batching import batches
 from vfl_flower.learning.schedule import evaluates, steps_per_epoch
+from vfl_flower.parties.active import ActiveParty
 from vfl_flower.protocol.exchange import Protocol
 from vfl_flower.protocol.observer import Stage
 from vfl_flower.training.checkpointing import checkpoint
 from vfl_flower.training.evaluation import finish, validate
 from vfl_flower.training.stopping import check_finite, ended, interrupted
 
-if TYPE_CHECKING:
-    from vfl_flower.parties.active import ActiveParty
 
-
-def train(party: "ActiveParty") -> Protocol:
+def train(party: ActiveParty) -> Protocol:
     """Train for the configured epochs, less those that an earlier sitting has done.
 
     Training ends before that where the validation accuracy falls too far (``stop-drop``).
@@ -36,7 +33,7 @@ def train(party: "ActiveParty") -> Protocol:
     yield from finish(party)
 
 
-def stage(party: "ActiveParty", name: str, total: int, unit: Callable[[int], Protocol]) -> Protocol:
+def stage(party: ActiveParty, name: str, total: int, unit: Callable[[int], Protocol]) -> Protocol:
     """Go through a stage before the training in steps, less what an earlier sitting has done.
 
     Parameters
@@ -67,7 +64,7 @@ def stage(party: "ActiveParty", name: str, total: int, unit: Callable[[int], Pro
             raise interrupted(party, f"{done} of {total} of {name}")
 
 
-def _epoch(party: "ActiveParty", per_epoch: int) -> Protocol:
+def _epoch(party: ActiveParty, per_epoch: int) -> Protocol:
     """Train to the end of the epoch, or until somebody or the accuracy says stop."""
     cfg, progress = party.cfg, party.progress
     for rows in _rest_of_epoch(party, per_epoch):
@@ -83,7 +80,7 @@ def _epoch(party: "ActiveParty", per_epoch: int) -> Protocol:
             return
 
 
-def _rest_of_epoch(party: "ActiveParty", per_epoch: int) -> Iterator[Array]:
+def _rest_of_epoch(party: ActiveParty, per_epoch: int) -> Iterator[Array]:
     epoch, done = divmod(party.progress.step, per_epoch)
     cfg = party.cfg
     yield from batches(cfg.seed, epoch, party.rows["train"], cfg.batch_size)[done:]

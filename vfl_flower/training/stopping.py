@@ -2,30 +2,27 @@
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING
 
 from vfl_flower.common.errors import Interrupted, TrainingError
 from vfl_flower.common.names import party_name
 from vfl_flower.config.registry import METHODS
 from vfl_flower.learning.batching import asked
 from vfl_flower.learning.schedule import due, steps_per_epoch
-
-if TYPE_CHECKING:
-    from vfl_flower.parties.active import ActiveParty
+from vfl_flower.parties.active import ActiveParty
 
 
-def interrupted(party: "ActiveParty", what: str) -> Interrupted:
+def interrupted(party: ActiveParty, what: str) -> Interrupted:
     """Return the error that says what was done before a run was stopped, and how it goes on."""
     kept = f"resume {party.folder.parent}" if party.folder else "nothing was kept"
     return Interrupted(f"stopped after {what}; {kept}")
 
 
-def ended(party: "ActiveParty") -> bool:
+def ended(party: ActiveParty) -> bool:
     """Tell whether training is over before its last epoch is."""
     return party.progress.fallen(party.cfg.stop_drop) or not affordable(party)
 
 
-def end_of(party: "ActiveParty") -> str:
+def end_of(party: ActiveParty) -> str:
     """Say what ended a training that is over: ``stop-drop``, ``target-epsilon`` or ``epochs``."""
     cfg, progress = party.cfg, party.progress
     if progress.fallen(cfg.stop_drop):
@@ -34,7 +31,7 @@ def end_of(party: "ActiveParty") -> str:
     return "target-epsilon" if party.budget and progress.step < steps else "epochs"
 
 
-def affordable(party: "ActiveParty") -> bool:
+def affordable(party: ActiveParty) -> bool:
     """Tell whether every party's privacy budget lasts for one more step, and for the test rows."""
     if party.budget is None or METHODS[party.cfg.method].maps:
         return True

@@ -13,7 +13,7 @@ from flwr.server import SimpleClientManager
 
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.passive import PassiveParty
-from vfl_flower.transport.endpoint import RebuiltEndpoint
+from vfl_flower.transport.endpoint import Endpoint, RebuiltEndpoint
 from vfl_flower.transport.protocol_server import ProtocolServer
 from vfl_flower.transport.proxy import PartyProxy
 
@@ -51,7 +51,7 @@ class LocalProxy(PartyProxy):
 
 def run_local(active: ActiveParty, passive: Sequence[PassiveParty]) -> None:
     """Run a protocol with live parties, side by side in threads."""
-    serve(active, [party.to_client() for party in passive])
+    serve(active, [Endpoint(party) for party in passive])
 
 
 def run_amnesiac(active: ActiveParty, build: Callable[[int], PassiveParty]) -> list[RecordDict]:

@@ -1,5 +1,6 @@
 """Build the parties of a run from its configuration."""
 
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -17,6 +18,7 @@ from vfl_flower.data.splits import rows_of
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.runs.tensorboard_log import require_tensorboard
+from vfl_flower.training.session import attempt
 from vfl_flower.workflows.build_learner import build_learner
 
 UNKNOWN = -1
@@ -41,6 +43,7 @@ def build_active(
     if labelled:
         rows["train"] = _thinned(cfg, rows["train"], labels)
     party: ActiveParty = strategy(member, labels, rows)
+    party.task = partial(attempt, party)
     return party
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from vfl_flower.common.codec import Array, from_parameters
 from vfl_flower.parties.passive import PassiveParty
+from vfl_flower.transport.endpoint import Endpoint
 
 Table = NDArray[np.float64]
 
@@ -62,7 +63,7 @@ class Recorder(Client):
 
     def get_properties(self, ins: GetPropertiesIns) -> GetPropertiesRes:
         """Answer the roll call."""
-        return self.party.to_client().get_properties(ins)
+        return Endpoint(self.party).get_properties(ins)
 
     def fit(self, ins: FitIns) -> FitRes:
         """Answer one exchange, and keep what came with it."""
@@ -73,7 +74,7 @@ class Recorder(Client):
             if method is not None and method.phase.training:  # type: ignore[attr-defined]
                 self._keep(phase, arrays[:count])
             arrays = arrays[count:]
-        return self.party.to_client().fit(ins)
+        return Endpoint(self.party).fit(ins)
 
     def _keep(self, phase: str, arrays: list[Array]) -> None:
         if arrays and arrays[0].dtype == np.int32 and arrays[0].ndim == 1:

@@ -5,6 +5,7 @@ from torch import Tensor
 from vfl_flower.common.errors import RunError
 from vfl_flower.common.layout import checkpoint_path, steps_kept
 from vfl_flower.common.nonce import nonce_of
+from vfl_flower.parties.party import Party
 from vfl_flower.parties.persistence.checkpoints import folder_of, read_checkpoint, write_checkpoint
 from vfl_flower.parties.persistence.model_folder import write_model
 from vfl_flower.protocol.components import Component, phase
@@ -14,6 +15,7 @@ class CheckpointComponent(Component):
     """A passive party's end of checkpoints, of the best weights and of the model folder."""
 
     name = "checkpoints"
+    party: Party
 
     @phase(training=False)
     def checkpoint(self, step: Tensor) -> None:
@@ -25,8 +27,7 @@ class CheckpointComponent(Component):
             raise RunError(
                 f"{folder_of(self.party)} holds another run's checkpoints; choose another run-name"
             )
-        self.party.privacy.begin()
-        write_checkpoint(self.party, int(step), self.party.durable())
+        write_checkpoint(self.party, int(step), self.party.checkpointed())
 
     @phase(training=False)
     def restore(self, step: Tensor) -> None:
@@ -50,4 +51,4 @@ class CheckpointComponent(Component):
     def save(self, nonce: Tensor) -> None:
         """Write the model folder, with the run's nonce: (8,) uint8 ->."""
         told = nonce_of(nonce)
-        write_model(folder_of(self.party), self.party, told, self.party.privacy.noise())
+        write_model(folder_of(self.party), self.party, told, self.party.upload_noise())

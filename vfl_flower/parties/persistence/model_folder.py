@@ -16,7 +16,7 @@ import tomllib
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import tomli_w
 
@@ -31,9 +31,7 @@ from vfl_flower.data.party_data import classes_of
 from vfl_flower.data.preprocessing.target import Target
 from vfl_flower.parties.party import Party
 from vfl_flower.parties.persistence.model_card import card_of
-
-if TYPE_CHECKING:
-    from vfl_flower.privacy.client_dp.budget import Noise
+from vfl_flower.privacy.client_dp.budget import Noise
 
 EXTRA = "predicts_with."
 """What stands before the names of tensors that are no weights of the network."""
@@ -56,7 +54,7 @@ def write_model(
     folder: Path,
     member: Party,
     nonce: str,
-    noise: "Noise | None",
+    noise: Noise | None,
     metrics: Mapping[str, Mapping[str, Any]] | None = None,
     target: Target | None = None,
 ) -> None:

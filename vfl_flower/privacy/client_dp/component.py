@@ -1,6 +1,7 @@
 """A passive party's end of client-level differential privacy: every upload clipped and noised."""
 
 from functools import cached_property
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -8,13 +9,24 @@ from torch import Tensor
 from vfl_flower.common.errors import PrivacyError
 from vfl_flower.common.names import party_name
 from vfl_flower.common.state import State, read_state, write_state
-from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.privacy.client_dp.budget import Noise, budget_of
 from vfl_flower.privacy.client_dp.upload_log import Counts, Uploads
-from vfl_flower.protocol.components import Component, Received
+from vfl_flower.protocol.components import Answerer, Component, Received
 
 LAST = "last-upload.safetensors"
 """A repeatable upload, as it was sent."""
+
+
+class Holder(Answerer, Protocol):
+    """An owner with columns.
+
+    Attributes
+    ----------
+    x : Tensor
+        (N, ...), float32.
+    """
+
+    x: Tensor
 
 
 class ClientPrivacy(Component):
@@ -32,8 +44,9 @@ class ClientPrivacy(Component):
     """
 
     name = "privacy"
+    party: Holder
 
-    def __init__(self, party: PassiveParty) -> None:
+    def __init__(self, party: Holder) -> None:
         super().__init__(party)
         self.budget = budget_of(party.cfg, len(party.x))
         self._answered: Received | None = None

@@ -81,7 +81,7 @@ def _through(active: ActiveParty, opening: SessionOpener) -> int:
             if tried > TRIES:
                 raise
             log.warning("%s; going back to step %d once all are here", away, step or 0)
-            active.go_back(step)
+            active.restart_from(step)
             latest, returns = step, returns + 1
         else:
             return returns
