@@ -58,7 +58,7 @@ def unwanted(text: str) -> Iterator[tuple[int, str]]:
     text = NAMES.sub(lambda name: "\n" * name[0].count("\n"), text)
     text = SEAMS.sub(" ", text)
     for found in UNWANTED.finditer(text):
-        yield text.count("\n", 0, found.start()) + 1, " ".join(found[0].lower().split())
+        yield text.count("\n", 0, found.start()) + 1, " ".join(re.findall(r"\w+", found[0].lower()))
 
 
 def files(places: list[str], *endings: str) -> list[Path]:
