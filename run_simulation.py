@@ -1,8 +1,8 @@
 """Train a vertically federated model with all parties in this process: the main job.
 
 It is ``python -m vfl_flower train`` in a file. Without arguments: EASTER on scikit-learn's digits,
-one active and three passive parties. See ``--help`` for every knob, and README.md for what the
-output means.
+one active and three passive parties. See ``--help`` for every option, and README.md for the
+meaning of the output.
 """
 
 from vfl_flower.cli.main import main

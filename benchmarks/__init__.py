@@ -1,1 +1,1 @@
-"""One script per table; each prints its table, `results.md` keeps them with date and machine."""
+"""Benchmarks, one script per table of `results.md`."""

@@ -1,4 +1,4 @@
-"""AdptVFedConv's experiments on CIFAR-10, each by name, through the same door as every run.
+"""AdptVFedConv's experiments on CIFAR-10, by name.
 
     python -m benchmarks.adptvfedconv --data-dir DIR --out DIR [NAME ...]
 
@@ -74,7 +74,7 @@ def row(name: str, folder: Path) -> list[str]:
 
 
 def main() -> None:
-    """Run what is asked for, and print the table."""
+    """Run the named experiments and print the table."""
     args = given(argparse.ArgumentParser(description=__doc__.splitlines()[0]), EXPERIMENTS)
     table = Table("experiment", "test %", "error", "MiB up", "of held-out", "MiB down", "s")
     for name, folder in complete(args, EXPERIMENTS):

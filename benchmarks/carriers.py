@@ -1,4 +1,4 @@
-"""How long an exchange takes on each carrier, side by side in one run.
+"""Latency of an exchange on each transport, measured side by side.
 
     python -m benchmarks.carriers [--large 64] [--flower]
 
@@ -53,13 +53,13 @@ from vfl_flower.transport.stream.session import Session
 from vfl_flower.workflows.build_learner import build_learner
 
 PARTIES, TIMES, WARM_UP = 4, 1000, 50
-KNOBS = 'parties=5 models="mlp" validation=0.05 batch-size=683 eval-batch-size=10000'
+RUN_OPTIONS = 'parties=5 models="mlp" validation=0.05 batch-size=683 eval-batch-size=10000'
 CFG = RunConfig(models="mlp", device="cpu", parties=PARTIES + 1)
 PROCESSES = multiprocessing.get_context("spawn")
 
 
 class Echo(PassiveParty):
-    """Sends back what it gets."""
+    """Returns every array unchanged."""
 
     @phase
     def echo(self, x: Tensor) -> Tensor:
@@ -74,7 +74,7 @@ class Caller(ActiveParty):
     times: int
 
     def protocol(self) -> Protocol:
-        """Ask; `latencies` has what it took."""
+        """Exchange arrays and append each latency to `latencies`."""
         for _ in range(self.times):
             yield ask("echo", self.sent)
 
@@ -112,7 +112,7 @@ def join(manager: SimpleClientManager, session: Session) -> None:
 def stream(x: Array, times: int) -> list[float]:
     """Return seconds an exchange on the stream."""
     manager = SimpleClientManager()
-    hub = StreamServer(
+    server = StreamServer(
         "127.0.0.1:0",
         "",
         1,
@@ -122,16 +122,18 @@ def stream(x: Array, times: int) -> list[float]:
         lambda session: join(manager, session),
         lambda session: None,
     )
-    guests = [PROCESSES.Process(target=visit, args=(k, hub.invite(k)[0])) for k in range(PARTIES)]
-    with started(guests):
+    visitors = [
+        PROCESSES.Process(target=visit, args=(k, server.invite(k)[0])) for k in range(PARTIES)
+    ]
+    with started(visitors):
         active = caller(x, times)
         ProtocolServer(client_manager=manager, strategy=active).fit(0, None)
-        hub.close()
+        server.close()
     return list(active.latencies)
 
 
 def answer(address: str, certificate: bytes) -> None:
-    """Send back every message of a bare stream, in a process of its own."""
+    """Echo every message of a bare stream, in a separate process."""
     credentials = grpc.ssl_channel_credentials(certificate)
     options = (*OPTIONS, ("grpc.ssl_target_name_override", NAME))
     out: SimpleQueue[bytes | None] = SimpleQueue()
@@ -141,7 +143,10 @@ def answer(address: str, certificate: bytes) -> None:
 
 
 def bare(size: int, times: int) -> list[float]:
-    """Return seconds for `size` bytes to four processes and back, over gRPC alone."""
+    """Measure the gRPC round trip of `size` bytes to four processes.
+
+    Returns seconds.
+    """
     key, certificate = make_certificate()
     lines: list[tuple[SimpleQueue[bytes | None], SimpleQueue[bytes]]] = []
 
@@ -227,7 +232,7 @@ def large(out: Console, mebibytes: int) -> None:
 
 
 def deployed(out: Console) -> None:
-    """Print what exchanges take on Flower's runtimes."""
+    """Print the latency of exchanges on Flower's runtimes."""
     table = Table(title="EASTER on the digits, 4 passive parties, on Flower's runtimes")
     for column in ("runtime", "carrier", "exchanges", "median ms", "p99 ms"):
         table.add_column(column, justify="right")
@@ -235,14 +240,16 @@ def deployed(out: Console) -> None:
     folder = Path(tempfile.mkdtemp(prefix="vfl-flower-"))
     with Deployment(folder, PARTIES) as deployment:
         for carrier, epochs in (("stream", 20), ("messages", 1)):
-            deployment.run(f'carrier="{carrier}" epochs={epochs} run-name="{carrier}" {KNOBS}')
+            deployment.run(
+                f'carrier="{carrier}" epochs={epochs} run-name="{carrier}" {RUN_OPTIONS}'
+            )
             row, median = _row("SuperLink", folder / "active" / carrier)
             table.add_row(*row)
             medians.append(median)
     with simulation(folder) as flwr:
         for carrier, epochs in (("stream", 20), ("messages", 2)):
             path = folder / f"simulated-{carrier}"
-            flwr(f'carrier="{carrier}" epochs={epochs} out="{path}" bounds="off" {KNOBS}')
+            flwr(f'carrier="{carrier}" epochs={epochs} out="{path}" bounds="off" {RUN_OPTIONS}')
             table.add_row(*_row("simulation", path)[0])
     out.print(table)
     out.print(f"messages take {medians[1] / medians[0]:.0f} times as long between SuperNodes")
@@ -257,7 +264,7 @@ def _row(runtime: str, path: Path) -> tuple[list[str], float]:
 
 @contextmanager
 def simulation(folder: Path) -> Iterator[Callable[[str], None]]:
-    """Start the SuperLink of ``flwr run .`` on ports of its own; give what runs the app there."""
+    """Start ``flwr run .``'s SuperLink; yield a function that runs the app."""
     port, control = free_port(), free_port()
     own = {
         "FLWR_HOME": str(folder / "simulation"),

@@ -1,4 +1,4 @@
-"""What travels until a method reaches an accuracy, and each party's peak memory.
+"""Communication until a target accuracy, and each party's peak memory.
 
     python -m benchmarks.communication --data-dir DIR [--dataset mnist] [--target 0.85]
 

@@ -1,4 +1,4 @@
-"""Experiments by name: how they are asked for and run, each in a folder of its own."""
+"""Named experiments, each in a folder of its own."""
 
 import argparse
 import re
@@ -26,7 +26,7 @@ def given(parser: argparse.ArgumentParser, known: Mapping[str, Flags]) -> argpar
 
 
 def complete(args: argparse.Namespace, known: Mapping[str, Flags]) -> Iterator[tuple[str, Path]]:
-    """Run what is asked for, one after the other; yield each name and its run folder."""
+    """Run experiments one after the other; yield names and run folders."""
     for name in args.names:
         folder = args.out / re.sub("[ :]", "-", name).replace(",", "")
         _run(known[name], args.data_dir, folder)
@@ -34,7 +34,7 @@ def complete(args: argparse.Namespace, known: Mapping[str, Flags]) -> Iterator[t
 
 
 def _run(flags: Flags, data_dir: str, folder: Path) -> None:
-    """Run an experiment, or what an earlier sitting left of it."""
+    """Run an experiment, or resume an earlier attempt."""
     if (folder / "result.json").is_file():
         return
     named = {**flags, "data-dir": data_dir, "out": str(folder)}

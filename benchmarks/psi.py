@@ -1,4 +1,4 @@
-"""What alignment costs: private set intersection of two tables against its bare curve operations.
+"""Cost of private set intersection beside its bare curve operations.
 
     python -m benchmarks.psi [--sizes 1000,100000] [--repeats 3]
 
@@ -81,7 +81,10 @@ def theirs(library: Any, first: list[str], second: list[str]) -> list[int]:  # n
 
 
 def measured(size: int, library: Any) -> list[float]:  # noqa: ANN401
-    """Return the seconds of sets, the curve, ours and the peer; check that all agree."""
+    """Measure sets, the curve, ours and the peer; check their agreement.
+
+    Returns seconds.
+    """
     first = [f"customer {i:09d}" for i in range(size)]
     second = [f"customer {i:09d}" for i in range(size // 2, size // 2 + size)]
     found: list[list[int]] = []

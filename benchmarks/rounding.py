@@ -1,4 +1,4 @@
-"""What rounding embeddings to multiples of 2**-16 changes: blinded against unblinded weights.
+"""Effect of fixed-point rounding on weights: masked against unmasked runs.
 
     python -m benchmarks.rounding [--steps 50]
 
@@ -17,7 +17,10 @@ from vfl_flower.learning.optimizer import OPTIMIZERS
 
 
 def distance(optimizer: str, steps: int) -> tuple[float, float]:
-    """Return the largest difference of any weight of any party, and the largest weight."""
+    """Return the largest difference of any weight, and the largest weight.
+
+    Over all parties.
+    """
     cfg = RunConfig(device="cpu", optimizers=optimizer, epochs=1 + steps // 11)
     loss = LOSSES["binary-cross-entropy"]
     runs = [joint_easter(cfg, loss, steps, rounded=rounded) for rounded in (True, False)]

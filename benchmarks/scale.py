@@ -1,4 +1,4 @@
-"""How time and memory grow with parties and rows: EASTER, blinded, on made tables.
+"""Time and memory by parties and rows: EASTER on made tables.
 
     python -m benchmarks.scale [--parties 3,10,30,100] [--rows 10000,100000,1000000]
 
@@ -33,7 +33,7 @@ STEPS, WARM_UP, COLUMNS = 30, 5, 4
 
 
 def made(passive: int, rows: int) -> DataSet:
-    """Return a table whose label is the sign of the sum of all its columns."""
+    """Make a table whose label is the sign of its columns' sum."""
     width = COLUMNS * (passive + 1)
 
     def features(folder: Path, download: bool) -> Features:

@@ -1,4 +1,4 @@
-"""What the protocol costs: a step of EASTER against the joint program, blinding, and latency.
+"""Overhead of the protocol: EASTER's step beside the joint program.
 
     python -m benchmarks.step --data-dir DIR [--models cnn,lenet,mlp,mlp] [--pairs 300]
 
@@ -49,7 +49,7 @@ WARM_UP = 20  # pairs
 
 
 class Pairs(Observer):
-    """After every distributed step, takes and times the same step of the joint program."""
+    """Observer that times the joint program's step after every distributed one."""
 
     def __init__(self, cfg: RunConfig, pairs: int, threads: int) -> None:
         self.pairs, self.threads = pairs, threads
@@ -102,7 +102,7 @@ def blinding_timed(spent: list[float]) -> Iterator[None]:
 
 
 def steps(cfg: RunConfig, watch: Pairs) -> float:
-    """Run the pairs; return the share of a step that one party spends on blinding."""
+    """Run the pairs; return masking's share of one party's step."""
     active = watch.active = build_active(cfg)
     passive = [build_passive(cfg, k) for k in range(cfg.parties - 1)]
     active.observer = watch
@@ -141,7 +141,7 @@ def one_by_one() -> Iterator[None]:
 
 
 class Echo(PassiveParty):
-    """Sends back what it gets."""
+    """Returns every array unchanged."""
 
     @phase
     def echo(self, x: Tensor) -> Tensor:

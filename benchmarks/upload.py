@@ -1,4 +1,4 @@
-"""What AdptVFedConv's upload takes of memory and disk: VGG-16 at full width, all of CIFAR-10.
+"""Memory and disk of AdptVFedConv's upload: VGG-16 on all of CIFAR-10.
 
     python -m benchmarks.upload --data-dir DIR --out DIR
 
@@ -50,7 +50,7 @@ def anonymous() -> int:
 
 @contextmanager
 def watched() -> Iterator[list[int]]:
-    """Look at the anonymous memory again and again; what is yielded holds the most, in bytes."""
+    """Sample the anonymous memory; the yielded list holds the peak in bytes."""
     most, over = [anonymous()], threading.Event()
 
     def look() -> None:

@@ -1,4 +1,4 @@
-"""VIM's experiments on MNIST, each by name, through the same door as every run.
+"""VIM's experiments on MNIST, by name.
 
     python -m benchmarks.vim --data-dir DIR --out DIR [NAME ...]
 
@@ -114,7 +114,7 @@ def row(name: str, folder: Path, target: float) -> list[str]:
 
 
 def main() -> None:
-    """Run what is asked for, and print the table as it grows."""
+    """Run the named experiments, and print the table as it grows."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--target", type=float, default=0.96)
     args = given(parser, EXPERIMENTS)

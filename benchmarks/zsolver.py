@@ -1,4 +1,6 @@
-"""VIM's z update: the batched Newton solver beside SciPy's L-BFGS-B, which the paper uses.
+"""VIM's z update: the batched Newton solver beside SciPy's L-BFGS-B.
+
+The paper uses L-BFGS-B.
 
     python -m benchmarks.zsolver [--rows 1024] [--sample 32]
 
@@ -48,7 +50,7 @@ def objective(a: Array, dual: Array, t: Array) -> Callable[[Array], tuple[float,
 
 
 def reference(a: Tensor, dual: Tensor, y: Tensor) -> tuple[float, float]:
-    """Solve row after row; return the seconds, and the largest entry of any gradient."""
+    """Solve row by row; return seconds and the largest gradient entry."""
     columns = (a.double(), dual.double(), onehot(y, a.shape[1], torch.float64))
     rows = list(zip(*(each.numpy() for each in columns), strict=True))
     started = time.perf_counter()
@@ -58,7 +60,7 @@ def reference(a: Tensor, dual: Tensor, y: Tensor) -> tuple[float, float]:
 
 
 def ours(a: Tensor, dual: Tensor, y: Tensor) -> tuple[float, float, int]:
-    """Solve all rows; return the median seconds, the residual and the Newton steps."""
+    """Solve all rows; return median seconds, residual and Newton steps."""
     times = []
     for _ in range(REPEATS):
         started = time.perf_counter()

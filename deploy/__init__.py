@@ -1,1 +1,1 @@
-"""What an organisation needs to take part: certificates, keys, start scripts."""
+"""Deployment tools: certificates, keys, a deployment on one machine."""

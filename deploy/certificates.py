@@ -84,7 +84,7 @@ def make_server(folder: Path, hosts: Sequence[str]) -> None:
 
 
 def make_node_key(path: Path) -> None:
-    """Make what ``ssh-keygen -t ecdsa -b 384`` makes: a SuperNode's key, and its public half."""
+    """Make a SuperNode's key pair, as ``ssh-keygen -t ecdsa -b 384`` does."""
     key = ec.generate_private_key(ec.SECP384R1())
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption())
     write_atomically(path, pem)
@@ -141,7 +141,7 @@ def _write_public(path: Path, content: bytes) -> None:
 @click.argument("hosts", nargs=-1, required=True, metavar="HOST...")
 @click.option("--nodes", default=0, metavar="N", help="also make N node keys")
 def certificates(folder: Path, hosts: tuple[str, ...], nodes: int) -> None:
-    """Make in DIR what a SuperLink needs that is reached as any HOST."""
+    """Make in DIR the certificates of a SuperLink reached as HOST."""
     make_ca(folder)
     make_server(folder, hosts)
     for k in range(nodes):

@@ -1,4 +1,4 @@
-"""``python -m deploy.local``: a whole deployment on this machine, on loopback, for one run.
+"""``python -m deploy.local``: a deployment on loopback for one run.
 
 A SuperLink with TLS and SuperNode authentication, four SuperNodes, their certificates and keys made
 on the spot; then ``flwr run . local-deployment``, its log, and the end of all that was started.
@@ -37,7 +37,7 @@ START, ONLINE = 60.0, 60.0  # seconds
 
 
 class Deployment:
-    """A SuperLink and SuperNodes on loopback, for as long as the ``with`` block lasts.
+    """A SuperLink and SuperNodes on loopback during a ``with`` block.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class Deployment:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """End what was started, SuperNodes first."""
+        """End all started processes, SuperNodes first."""
         for name in sorted(self.processes, reverse=True):
             self.end(name)
 
@@ -121,7 +121,10 @@ class Deployment:
             time.sleep(0.2)
 
     def start_node(self, k: int, **own: object) -> None:
-        """Start the SuperNode of one passive party; `own` are keys of its node configuration."""
+        """Start the SuperNode of one passive party.
+
+        `own` are keys of its node configuration.
+        """
         config = {"partition-id": k, "state-dir": str(self.folder / f"party-{k + 1}")} | own
         entries = [(key.replace("_", "-"), value) for key, value in config.items()]
         written = " ".join(f"{key}={_toml(value)}" for key, value in entries)
@@ -173,7 +176,7 @@ class Deployment:
                 continue
 
     def flwr(self, *arguments: str) -> str:
-        """Run one ``flwr`` command and return what it printed."""
+        """Run one ``flwr`` command and return its output."""
         done = subprocess.run(  # noqa: S603
             [str(Path(sys.executable).parent / "flwr"), *arguments],
             cwd=self.app,
@@ -186,7 +189,10 @@ class Deployment:
         return done.stdout
 
     def run(self, options: str) -> bool:
-        """Run the app, its log on this terminal; tell whether all runs so far completed."""
+        """Run the app; tell whether all runs so far completed.
+
+        Its log goes to this terminal.
+        """
         listen = f'parties={self.nodes + 1} stream-listen="127.0.0.1:0" {options}'
         command = ["run", ".", CONNECTION, "--stream", "--run-config", listen]
         program = str(Path(sys.executable).parent / "flwr")
@@ -225,7 +231,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
     "--run-config",
     multiple=True,
     default=[SMALL],
-    metavar="KNOBS",
+    metavar="OPTIONS",
     help="as for flwr run; several are runs one after the other",
 )
 @click.option("--keep", type=FOLDER, metavar="DIR", help="keep logs, keys and results there")

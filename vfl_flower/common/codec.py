@@ -1,4 +1,4 @@
-"""Arrays on the wire: NumPy's npy format 1.0, as Flower's parameters carry it, never pickle.
+"""Wire encoding of arrays: npy format 1.0 in Flower parameters, never pickle.
 
 The bytes are those of `numpy.save`. Writing and reading them here costs a few microseconds
 instead of about a hundred, because a run sends the same few headers over and over.
@@ -27,7 +27,7 @@ HEADER = re.compile(
 )
 MAGIC = b"\x93NUMPY\x01\x00"
 DTYPES = {d: np.dtype(d) for d in ("<f2", "<f4", "<f8", "<i4", "<i8", "<u4", "|u1", "|b1")}
-"""What may travel, by its npy description; nothing else ever does."""
+"""Dtypes that may travel, by npy description; no others do."""
 
 
 @lru_cache(maxsize=256)
@@ -125,7 +125,7 @@ def from_parameters(parameters: Parameters) -> list[Array]:
 
 
 def to_array(value: Array | Tensor) -> Array:
-    """Return a value as a C-ordered NumPy array, detached from any graph and device."""
+    """Convert to a C-ordered NumPy array, detached from graph and device."""
     array = value.detach().cpu().numpy() if isinstance(value, Tensor) else value
     return np.asarray(array, order="C")
 

@@ -1,4 +1,4 @@
-"""What can go wrong, named.
+"""Errors of this package.
 
 Every error that a user can cause or mend is a `VflError`. Its text is one line: what is wrong,
 which party, and what to do. A command that ends with one exits with code 2.
@@ -26,7 +26,7 @@ class VflError(Exception):
 
 
 class ConfigError(VflError):
-    """A knob has an unknown name, a wrong type or a value that cannot work."""
+    """An option's name is unknown, or its type or value invalid."""
 
 
 class DataError(VflError):
@@ -38,7 +38,7 @@ class NetworkError(VflError):
 
 
 class RosterError(VflError):
-    """The parties that answered the roll call are not the ones that the run needs."""
+    """The parties in the roll call are not those of the run."""
 
 
 class ProtocolError(VflError):
@@ -50,7 +50,7 @@ class PartyError(VflError):
 
 
 class PartyAway(PartyError):
-    """A party is gone; the run can go on when it is back."""
+    """A party is absent; the run continues after its return."""
 
 
 class StreamError(VflError):
@@ -62,7 +62,7 @@ class BlindingError(VflError):
 
 
 class PrivacyError(VflError):
-    """An upload cannot be noised or counted, or a privacy budget is spent."""
+    """An upload cannot be noised or counted, or the budget is spent."""
 
 
 class IdentityError(VflError):
@@ -74,7 +74,10 @@ class RunError(VflError):
 
 
 class Interrupted(VflError):
-    """The user stopped the run; its last checkpoint is kept. The exit code is 130."""
+    """The user stopped the run; the exit code is 130.
+
+    The last checkpoint is kept.
+    """
 
 
 class TrainingError(VflError):
@@ -82,11 +85,14 @@ class TrainingError(VflError):
 
 
 def printable(text: object) -> str:
-    """Return what another party says as one line of at most 500 characters, safe on a terminal."""
+    """Convert another party's text to one line that is safe to print.
+
+    At most 500 characters are kept.
+    """
     return "".join(c if c.isprintable() else " " for c in str(text)[:500])
 
 
 def last_line(error: object) -> str:
-    """Return an error's last line of text, or its class where it says nothing."""
+    """Return an error's last line of text, or its class name."""
     lines = str(error).split("\n")
     return lines[-1].strip() or type(error).__name__

@@ -14,7 +14,7 @@ from vfl_flower.common.json_schema import Shape, fits
 
 @contextmanager
 def refused(path: Path) -> Iterator[None]:
-    """Turn the file system's refusals, and names that cannot be, into ours."""
+    """Convert errors of the file system and of paths to `RunError`."""
     try:
         yield
     except (OSError, ValueError) as error:
@@ -22,7 +22,7 @@ def refused(path: Path) -> Iterator[None]:
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file that either is whole or is not there, whatever happens meanwhile.
+    """Write a file atomically: after a crash it is whole or absent.
 
     Its owner alone may read it, and a folder that is made for it.
 
@@ -48,7 +48,7 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 def json_bytes(value: object) -> bytes:
-    """Return a value as a JSON file's content; no number in it may be other than finite."""
+    """Serialise a value of finite numbers as a JSON file."""
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
     return f"{text}\n".encode()
 

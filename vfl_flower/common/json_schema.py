@@ -1,4 +1,4 @@
-"""The shape of JSON: what must be there when it is read back, of which type, and what may be."""
+"""Schemas of JSON values: required keys and their types."""
 
 import math
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ class Named:
 
 
 def written(number: float) -> float | str:
-    """Return a number as JSON may have it, where there is no infinity."""
+    """Convert a number to JSON, which has no infinity."""
     return "inf" if math.isinf(number) else number
 
 
 def fits(value: object, shape: Shape) -> bool:
-    """Tell whether a value has a shape; keys beyond the required ones may be there."""
+    """Tell whether a value has a shape; further keys are allowed."""
     if isinstance(shape, tuple):
         return any(fits(value, each) for each in shape)
     if isinstance(shape, Named):

@@ -1,4 +1,4 @@
-"""What is done when somebody asks this process to stop."""
+"""Handling of Ctrl-C and SIGTERM."""
 
 import signal
 from collections.abc import Callable, Iterator
@@ -10,7 +10,7 @@ Handler = Callable[[int, FrameType | None], None]
 
 @contextmanager
 def stopped_by(handler: Handler) -> Iterator[None]:
-    """Let a handler take Ctrl-C and SIGTERM for a while; only the main thread may say so."""
+    """Let a handler take Ctrl-C and SIGTERM, from the main thread only."""
     earlier = {number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield

@@ -1,4 +1,7 @@
-"""A party's state as named arrays and one JSON text, in memory and in safetensors files."""
+"""A party's state: named arrays and one JSON text.
+
+In memory between messages, and in safetensors files.
+"""
 
 import json
 from collections.abc import Mapping
@@ -25,7 +28,7 @@ def state_of(value: Any) -> Any:  # noqa: ANN401
 
 
 def pack(state: State) -> tuple[dict[str, Array], str]:
-    """Split a state into its arrays and a JSON skeleton that names them.
+    """Split a state into arrays and the JSON skeleton that names them.
 
     Parameters
     ----------
@@ -112,7 +115,7 @@ def weights_from_bytes(content: bytes) -> dict[str, Tensor]:
 
 
 def read_state(path: Path) -> State:
-    """Read what `write_state` wrote.
+    """Read a state from a file of `write_state`.
 
     Raises
     ------

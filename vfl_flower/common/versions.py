@@ -1,4 +1,4 @@
-"""What a run was made with."""
+"""Versions of code, protocol and libraries."""
 
 import platform
 from functools import cache
@@ -10,7 +10,7 @@ import torch
 
 
 def versions() -> dict[str, str]:
-    """Return a digest of this project's code, and the versions of Python, torch and Flower."""
+    """Return the code's digest and the versions of Python, torch and Flower."""
     return {
         "code": code_digest(),
         "python": platform.python_version(),
@@ -25,7 +25,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @cache
 def code_digest() -> str:
-    """Return a digest of the three packages that all parties must run alike (16 hex digits)."""
+    """Digest the three packages that must be equal at all parties.
+
+    Returns 16 hex digits.
+    """
     digest = sha256()
     for package in ("vfl_flower", "strategies", "clients"):
         for path in sorted((ROOT / package).rglob("*.py")):

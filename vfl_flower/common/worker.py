@@ -1,4 +1,4 @@
-"""A thread that does one job after another, for a party or for the active party's own share."""
+"""A single worker thread for one party's jobs."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -31,13 +31,13 @@ class Worker:
         self._jobs.put(job)
 
     def wait(self, timeout: float) -> bool:
-        """Wait for the job's end, so many seconds at most; tell whether it has ended."""
+        """Wait at most `timeout` seconds; tell whether the job has ended."""
         with suppress(Empty):
             self._ended = self._ended or self._done.get(timeout=max(timeout, 0))
         return self._ended is not None
 
     def result(self) -> Any:  # noqa: ANN401
-        """Wait for the job's value; raise what it raised."""
+        """Wait for the job's value, or raise its exception."""
         value, error = self._ended or self._done.get()
         self._ended = None
         if error is not None:

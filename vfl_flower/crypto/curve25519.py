@@ -1,4 +1,4 @@
-"""Ids as points of Curve25519, and their multiples: what the private set intersection computes.
+"""Curve25519 arithmetic for private set intersection: ids as points.
 
 Curve25519 here is its x coordinates only, as in X25519 (RFC 7748): 32 bytes a point, and
 ``a (b P) = b (a P)`` for any two secrets a and b, which is all that the intersection needs.
@@ -73,7 +73,9 @@ def hash_to_field(messages: Iterable[bytes], domain: bytes) -> Array:
 
 
 def to_curve(number: bytes) -> bytes:
-    """Map a number to a point: Elligator 2, `map_to_curve` of RFC 9380, section 6.7.1.
+    """Map a number to a curve point by Elligator 2.
+
+    This is `map_to_curve` of RFC 9380, section 6.7.1.
 
     Parameters
     ----------
@@ -122,13 +124,19 @@ def multiply(secret: bytes, points: Array, sender: str) -> Array:
 
 
 def map_and_multiply(secret: bytes, numbers: Array) -> Array:
-    """Map numbers to the curve and multiply by a secret: (n, 32) uint8 to (n, 32) uint8."""
+    """Map numbers to the curve and multiply by a secret.
+
+    (n, 32) uint8 to (n, 32) uint8.
+    """
     # One by one, for the map lets no other thread work: they would wait for a whole piece of it.
     return _on_all_cores(lambda piece: _multiply(secret, map(to_curve, _each(piece))), numbers)
 
 
 def tags(points: Array) -> Array:
-    """Return the first half of each point or number, as one comparable item: (n,) of 16 bytes."""
+    """Return the first half of each point as one comparable item.
+
+    (n, 32) uint8 to (n,) of 16 bytes; numbers of `hash_to_field` may stand for points.
+    """
     return np.ascontiguousarray(points[:, :TAG]).view(f"S{TAG}").ravel()
 
 

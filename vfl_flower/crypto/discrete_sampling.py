@@ -95,7 +95,7 @@ def discrete_laplace(rate: Fraction, count: int, entropy: Entropy = os.urandom) 
 
 
 def _accepted(count: int, attempt: Callable[[int], tuple[Integers, Flags]]) -> Integers:
-    """Draw samples by rejection: try for all that are missing, until each was good once."""
+    """Draw samples by rejection, until each is accepted once."""
     drawn = np.empty(count, np.int64)
     missing = np.arange(count)
     while missing.size:
@@ -106,7 +106,7 @@ def _accepted(count: int, attempt: Callable[[int], tuple[Integers, Flags]]) -> I
 
 
 def _laplace_try(s: int, t: int, count: int, entropy: Entropy) -> tuple[Integers, Flags]:
-    """Try once for each sample; return what came out, and whether it counts."""
+    """Propose each sample once; return proposals and acceptance flags."""
     u = below(t, count, entropy)
     good = bernoulli_exp(u, t, entropy)
     v = np.zeros(count, np.int64)

@@ -1,4 +1,4 @@
-"""Fixed point in the ring Z/2**32: real numbers that can be masked perfectly.
+"""Fixed-point numbers in the ring Z/2**32, which additive masks hide perfectly.
 
 A word w stands for the signed 32-bit number w, divided by 2**16. Adding words wraps; the sum of K
 numbers is right as long as it fits, so each may be smaller than 2**15 / K only.

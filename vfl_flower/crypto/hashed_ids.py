@@ -1,4 +1,4 @@
-"""The ids of a table's rows: one rule for what makes two ids the same, and no id kept as text.
+"""Hashed row ids for entity alignment, with one rule of equality.
 
 Text is compared in Unicode's form NFC and without the blanks around it, whole numbers as numbers.
 Text never equals a number: the parties tell each other which of the two they have. What is kept of
@@ -17,7 +17,7 @@ from vfl_flower.common.errors import DataError
 from vfl_flower.crypto.curve25519 import hash_to_field, tags
 
 KINDS = ("text", "whole numbers")
-"""What ids may be; a message names them by their place here."""
+"""Types of ids; a message names one by its position here."""
 
 DOMAIN = "vfl-flower alignment 1 "
 CHUNK = 2**16  # ids that are Python objects at one time
@@ -100,7 +100,7 @@ def _kind(values: Sequence[Any], start: int) -> str:
 
 
 def _normal(text: str, row: int) -> bytes:
-    """Return what two equal ids have in common."""
+    """Return the canonical bytes that equal ids share."""
     stripped = normalize("NFC", text).strip()
     if not stripped:
         raise DataError("a row has no id, only blanks", f"row {row}, counted from 0")

@@ -1,4 +1,4 @@
-"""Pinned identities: Ed25519 keys by which passive parties know each other's blinding keys.
+"""Pinned Ed25519 identities, which sign passive parties' public masking keys.
 
 The active party relays the parties' fresh X25519 keys, and could put its own in their place. A
 party that pins the others' identities refuses a relayed key without the owner's signature over
@@ -92,7 +92,7 @@ class Identity:
 
 
 def make_identity(path: Path) -> bytes:
-    """Write a new key pair: `path`, for its owner's eyes only, and `path`.pub.
+    """Write a new key pair: the private `path`, and `path`.pub.
 
     Returns
     -------
@@ -139,7 +139,7 @@ def read_private(path: Path) -> Ed25519PrivateKey:
 
 
 def read_roster(path: Path, parties: int) -> list[bytes]:
-    """Read the pinned identities: lines of a party's name and its public key.
+    """Read the pinned identities: per line a party's name and key.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def _public(text: str, where: str) -> bytes:
 
 
 def fingerprint(public: bytes) -> str:
-    """Return what people compare by telephone, as ``ssh-keygen -l`` shows it."""
+    """Return a public key's fingerprint, as ``ssh-keygen -l`` shows it."""
     name = b"ssh-ed25519"
     blob = b"".join(len(part).to_bytes(4, "big") + part for part in (name, public))
     return "SHA256:" + base64.b64encode(sha256(blob).digest()).decode().rstrip("=")

@@ -15,7 +15,9 @@ KEY = 32  # bytes of an X25519 public key
 
 
 def pair_key(own: X25519PrivateKey, other: bytes, salt: bytes, i: int, j: int) -> bytes:
-    """Derive the 32-byte key that parties i and j share, the same from either side.
+    """Derive the 32-byte pairwise key of parties i and j.
+
+    Both sides derive the same key.
 
     Raises
     ------

@@ -1,4 +1,7 @@
-"""A run's own TLS certificate: made when the run starts, pinned by every party, never on disk."""
+"""A run's own TLS certificate, which every party pins.
+
+It is made when the run starts, and never written to disk.
+"""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,1 +1,1 @@
-"""What the parties of a run can find out about each other, measured."""
+"""Audits: attacks by the parties of a run, measured."""

@@ -1,4 +1,4 @@
-"""How well the active party can make pictures of others' tiles of the feature maps that they send.
+"""Feature reconstruction: the active party inverts others' feature maps to tiles.
 
 It has its own extractor, which the others' started from, tiles of its own, and everybody's maps:
 
@@ -53,12 +53,12 @@ from vfl_flower.workflows.completed_run import parties_of, result_of
 MOST_LEARNT, MOST_MEASURED = 10_000, 2_000  # training and test rows
 SHOWN = 8  # tiles of a party in a picture
 HIDDEN = 64  # channels between the two blocks before the mirror
-RATE = 1e-2  # of Adam, which goes down W_g's error
+RATE = 1e-2  # of Adam, for W_g
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What the attacker makes of one party's maps.
+    """Reconstruction quality for one party's feature maps.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Findings:
-    """What the attack on one run came to.
+    """Results of the attack on one run.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class Findings:
 
 @dataclass(frozen=True)
 class Pictures:
-    """Some tiles of one party, (n, c, h, w) each: true ones, and what the attacker made."""
+    """True and reconstructed tiles of one party, (n, c, h, w) each."""
 
     party: str
     true: Tensor
@@ -121,7 +121,7 @@ class Pictures:
 
 
 def runs_with_maps(paths: Sequence[Path]) -> list[RunFolder]:
-    """Find runs, of those with several seeds the first, that can be attacked.
+    """Find attackable runs; of several seeds, the first.
 
     Raises
     ------
@@ -143,7 +143,7 @@ def runs_with_maps(paths: Sequence[Path]) -> list[RunFolder]:
 
 
 def attack(folder: RunFolder, epochs: int) -> tuple[Findings, list[Pictures]]:
-    """Train a decoder for so many epochs, and measure what it makes of every party's maps.
+    """Train a decoder, and measure its reconstructions of every party's tiles.
 
     Raises
     ------
@@ -180,7 +180,7 @@ def attack(folder: RunFolder, epochs: int) -> tuple[Findings, list[Pictures]]:
 
 
 class Tiles:
-    """What the parties hold of the images, in pixels from 0 to 1.
+    """The parties' tiles of the images, in pixels from 0 to 1.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ class Tiles:
         self.least, self.largest = self.features.min(), self.features.max()
 
     def of(self, rank: int, rows: Array) -> Tensor:
-        """Return one party's tiles of some rows: (B,) -> (B, c, h, w)."""
+        """Return one party's tiles: (B,) -> (B, c, h, w)."""
         tiles = take(self.features, self.shares[rank])[rows]
         return torch.from_numpy((tiles - self.least) / (self.largest - self.least))
 
@@ -240,7 +240,10 @@ class Attacker:
         return made.cpu()
 
     def learn(self, epochs: int) -> None:
-        """Train W_g on its own tiles; rows beyond the last whole message are left out."""
+        """Train W_g on the active party's own tiles.
+
+        Rows beyond the last whole message are not used.
+        """
         self.decoder.train()
         optimizer = ScheduledOptimizer({self.decoder: RATE}, "adam", "constant", 0)
         for epoch in range(epochs):
@@ -253,7 +256,7 @@ class Attacker:
 
     @torch.no_grad()
     def pictures_of(self, member: Party) -> Tensor:
-        """Return what W_g makes of a party's maps of the test rows under attack: (B, c, h, w)."""
+        """Reconstruct a party's tiles of attacked test rows: (B, c, h, w)."""
         self.decoder.eval()
         made = [
             self.decode(part)

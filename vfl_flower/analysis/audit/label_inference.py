@@ -1,4 +1,4 @@
-"""How well passive parties can tell the labels of training rows from what they receive.
+"""Label inference: passive parties infer training labels from received messages.
 
 A run keeps no record of what travelled, so it is repeated here, from its configuration, with every
 message to the passive parties kept: once without label privacy and once with. Three attackers try
@@ -42,7 +42,7 @@ MOST_ROWS = 10_000  # that are attacked
 
 @dataclass(frozen=True)
 class Finding:
-    """How well one attacker does, at the passive party where it does best.
+    """One attack's success at the passive party where it is highest.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Findings:
-    """What an audit came to.
+    """Results of an audit.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ def audit(path: Path, epochs: int, known: int) -> Findings:
 
 
 class Stage:
-    """The rows under attack, and what is known of them.
+    """The rows under attack, and their known labels.
 
     Parameters
     ----------
@@ -163,7 +163,10 @@ class Stage:
     def attackers(
         self, recorder: Recorder
     ) -> Iterator[tuple[str, str, Callable[[Recorder], Table]]]:
-        """Yield every attack: what it uses, how, and from a recorder to scores (B, C)."""
+        """Yield every attack: source, kind, and function of a recorder.
+
+        The function returns scores, (B, C).
+        """
         for name, sums in recorder.received.items():
             if sums.total.shape[1] == self.classes:
                 yield name, "read off", lambda each, name=name: self.read_off(each, name)  # type: ignore[misc]
@@ -173,11 +176,11 @@ class Stage:
             yield "own network", "read off", lambda each: self.predicted(each.party)
 
     def table(self, recorder: Recorder, name: str) -> Table:
-        """Return what one party got of the rows under attack."""
+        """Return one party's received numbers for the attacked rows."""
         return recorder.received[name].mean(self.rows)
 
     def read_off(self, recorder: Recorder, name: str) -> Table:
-        """Take the largest or the smallest number of a row for the label."""
+        """Predict the class of a row's largest, or smallest, number."""
         table = self.table(recorder, name)
         return max((table, -table), key=lambda scores: self.judge(scores))
 
@@ -199,7 +202,7 @@ class Stage:
         return table
 
     def predicted(self, party: PassiveParty) -> Table:
-        """Return what a party's own network makes of its own columns."""
+        """Return the predictions of a party's own network on its columns."""
         party.net.eval()
         with torch.no_grad():
             logits = party.decide(party.embed_rows(self.rows))

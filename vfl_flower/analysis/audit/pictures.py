@@ -1,4 +1,4 @@
-"""True tiles of test rows, and below them what the active party made of their feature maps."""
+"""Pictures of true tiles above their reconstructions from feature maps."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,10 @@ WIDTH, MARGIN = 3.7, 0.5  # inches: a panel's, as `drawing` has it, and what its
 
 
 def drawn(attacked: Sequence[tuple[Findings, Sequence[Pictures]]]) -> bytes:
-    """Draw a panel for each run, with two lines of tiles for each party, as a PNG image."""
+    """Draw two lines of tiles per party, a panel per run.
+
+    Returns a PNG image.
+    """
     lines = max(2 * len(pictures) for _, pictures in attacked)
     with drawing(len(attacked), WIDTH * lines / SHOWN + MARGIN, format="png", dpi=DPI) as (
         panels,
@@ -34,7 +37,10 @@ def drawn(attacked: Sequence[tuple[Findings, Sequence[Pictures]]]) -> bytes:
 
 
 def line(tiles: Tensor) -> NDArray[np.float32]:
-    """Put tiles side by side, white between them: (n, c, h, w) -> (h', w') grey or (h', w', 3)."""
+    """Put tiles side by side, separated by white.
+
+    (n, c, h, w) -> (h', w') grey or (h', w', 3).
+    """
     colours = tiles if tiles.shape[1] == 3 else tiles[:, :1]
     gap = -(-tiles.shape[-1] // 16)
     white = ((0, 0), (0, 0), (0, gap), (0, gap))

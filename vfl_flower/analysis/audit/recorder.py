@@ -1,4 +1,4 @@
-"""What a passive party was sent in training, gathered by row."""
+"""Recorder of a passive party's received arrays, by row."""
 
 from dataclasses import dataclass, field
 
@@ -17,20 +17,22 @@ Table = NDArray[np.float64]
 
 @dataclass
 class Sums:
-    """One array of one phase: what came for each row, added up."""
+    """Received numbers of one array of a phase, summed by row."""
 
     total: Table  # (N, width)
     times: NDArray[np.int64]  # (N,)
 
     def mean(self, rows: Array) -> Table:
-        """Return the mean of what came for some rows: (B, width)."""
+        """Return the mean of some rows' received numbers: (B, width)."""
         mean: Table = self.total[rows] / np.maximum(self.times[rows], 1)[:, None]
         return mean
 
 
 @dataclass
 class Recorder(Client):
-    """Serves a party and keeps what it is sent about rows, as the party itself could.
+    """Serves a party and records the row-wise arrays sent to it.
+
+    The party itself could keep them.
 
     Attributes
     ----------
@@ -51,7 +53,7 @@ class Recorder(Client):
         self._before = self._decision()
 
     def decides(self) -> bool:
-        """Tell whether the party's decision net has learnt to predict; a decoder does not."""
+        """Tell whether the party's top model was trained; decoders do not count."""
         if self.party.mirrors:
             return False
         pairs = zip(self._before, self._decision(), strict=True)
@@ -66,7 +68,7 @@ class Recorder(Client):
         return Endpoint(self.party).get_properties(ins)
 
     def fit(self, ins: FitIns) -> FitRes:
-        """Answer one exchange, and keep what came with it."""
+        """Answer one exchange, and record its arrays."""
         arrays = from_parameters(ins.parameters)
         counts = [int(count) for count in str(ins.config["arrays"]).split(",")]
         for phase, count in zip(str(ins.config["phases"]).split(","), counts, strict=True):

@@ -1,4 +1,4 @@
-"""How like pictures are to true ones: PSNR and SSIM."""
+"""Similarity of reconstructed and true pictures: PSNR and SSIM."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ WIDEST = 7  # pixels of SSIM's window
 
 @dataclass(frozen=True)
 class Likeness:
-    """How like pictures are to true tiles.
+    """Similarity of reconstructed and true tiles.
 
     Attributes
     ----------
@@ -27,7 +27,10 @@ class Likeness:
 
 
 def likeness(true: Tensor, made: Tensor) -> Likeness:
-    """Compare pictures with true tiles: (B, c, h, w) both, pixels from 0 to 1."""
+    """Compare reconstructed with true tiles by PSNR and SSIM.
+
+    Both are (B, c, h, w), with pixels from 0 to 1.
+    """
     from skimage.metrics import peak_signal_noise_ratio, structural_similarity  # slow to import
 
     one, other = (each.flatten(0, 1).numpy() for each in (true, made))  # (B c, h, w)

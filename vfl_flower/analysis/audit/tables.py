@@ -1,4 +1,4 @@
-"""Audits as a person reads them."""
+"""Audit results as console tables."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from vfl_flower.reporting.console.lines import out, say
 
 
 def print_audit(findings: Findings) -> None:
-    """Print how well each attacker does, beside a constant guess."""
+    """Print each attack's success beside a constant guess."""
     table = Table(
         title=f"labels of {findings.method} on {findings.dataset}, told by a passive party",
         title_justify="left",
@@ -40,7 +40,7 @@ def print_audit(findings: Findings) -> None:
 
 
 def print_reconstruction(runs: Sequence[Reconstruction]) -> None:
-    """Print how like the attacker's pictures are, beside the mean of its own tiles."""
+    """Print reconstruction quality beside the baseline, the attacker's mean tile."""
     table = Table(title="others' tiles, told by the active party", title_justify="left")
     for column in ("run", "cut", "sent as", "tiles of"):
         table.add_column(column)

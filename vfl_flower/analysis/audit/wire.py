@@ -1,4 +1,4 @@
-"""Feature maps as they reach the active party of a complete run, recomputed."""
+"""Recomputed feature maps, as the active party of a run received them."""
 
 import torch
 from torch import Tensor
@@ -13,7 +13,7 @@ from vfl_flower.privacy.client_dp.budget import budget_of
 
 
 class Wire:
-    """What becomes of feature maps on their way to the active party.
+    """Noise and compression of feature maps on their way out.
 
     Parameters
     ----------
@@ -40,13 +40,15 @@ class Wire:
         self.generator = torch.Generator().manual_seed(cfg.seed)
 
     def carried(self, member: Party, message: Array) -> Tensor:
-        """Return a party's maps of the rows of one message as they arrive: (B, c', h', w')."""
+        """Return one message's maps as they arrive: (B, c', h', w')."""
         H = self.noised(maps_of(member, 0, torch.from_numpy(message)).flatten(1))
         arrived = self.compression.restore(self.compression.compress(H), len(H))
         return arrived.reshape(-1, *self.shape)
 
     def noised(self, H: Tensor) -> Tensor:
-        """Clip and noise a message as the party would: nothing leaves, and any generator will do.
+        """Clip and noise a message as the party would.
+
+        Nothing leaves here, so any generator may draw the noise.
 
         The party's own noise, of whole steps, takes long to draw and is no other to an attacker.
         """
