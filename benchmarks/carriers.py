@@ -33,11 +33,11 @@ from rich.table import Table
 from torch import Tensor
 
 from deploy.local import QUIET, ROOT, Deployment, free_port
+from tests.helpers.data import labels_of
 from vfl_flower.common.codec import Array
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.tls_certificate import NAME, make_certificate
-from vfl_flower.data.party_data import columns_of, labels_of
-from vfl_flower.data.splits import rows_of
+from vfl_flower.data.loading import load_party
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.protocol.components import phase
@@ -81,15 +81,15 @@ class Caller(ActiveParty):
 
 def caller(x: Array, times: int) -> Caller:
     """Make the active party."""
-    columns = columns_of(CFG, 0)
-    made = Caller(build_learner(CFG, 0, columns), labels_of(CFG), rows_of(CFG, len(columns)))
+    data = load_party(CFG, 0)
+    made = Caller(build_learner(CFG, data), labels_of(CFG), data.rows)
     made.sent, made.times = x, times
     return made
 
 
 def echo(k: int) -> Echo:
     """Make a passive party."""
-    return Echo(build_learner(CFG, k + 1, columns_of(CFG, k + 1)))
+    return Echo(build_learner(CFG, load_party(CFG, k + 1)))
 
 
 def local(x: Array, times: int) -> list[float]:

@@ -27,12 +27,13 @@ from rich.console import Console
 from rich.table import Table
 from torch import Tensor
 
+from tests.helpers.data import labels_of
 from tests.helpers.reference import easter_step, members_of
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import Interrupted
 from vfl_flower.common.worker import Job
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.party_data import columns_of, labels_of
+from vfl_flower.data.loading import load_parties
 from vfl_flower.data.splits import rows_of
 from vfl_flower.learning.batching import batches
 from vfl_flower.parties.active import ActiveParty
@@ -165,9 +166,9 @@ class Caller(ActiveParty):
 def latency() -> list[float]:
     """Return seconds per exchange of (16,) float32 with three parties."""
     cfg = RunConfig(models="mlp", device="cpu")
-    x = columns_of(cfg, 0)
-    caller = Caller(build_learner(cfg, 0, x), labels_of(cfg), rows_of(cfg, len(x)))
-    run_local(caller, [Echo(build_learner(cfg, rank, x)) for rank in (1, 2, 3)])
+    active, *passive = load_parties(cfg)
+    caller = Caller(build_learner(cfg, active), labels_of(cfg), active.rows)
+    run_local(caller, [Echo(build_learner(cfg, data)) for data in passive])
     return caller.times[200:]
 
 

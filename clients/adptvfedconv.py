@@ -14,7 +14,6 @@ from vfl_flower.algorithms.augmentation import augmented, maps_of
 from vfl_flower.algorithms.compression import compression_of
 from vfl_flower.common.errors import ProtocolError, TrainingError
 from vfl_flower.common.names import party_name
-from vfl_flower.data.splits import rows_of
 from vfl_flower.data.tiling import tile_fact
 from vfl_flower.learning.batching import batches
 from vfl_flower.learning.networks.cut_network import halves
@@ -37,7 +36,7 @@ class AdptVFedConvClient(PassiveParty):
         self.extractor, self.decoder = halves(self.net)  # W_e^k, W_g^k
         slow = cfg.extractor_rate if cfg.model_transfer else cfg.decoder_rate
         rates = {self.extractor: slow, self.decoder: cfg.decoder_rate}
-        steps = cfg.local_epochs * steps_per_epoch(cfg, len(rows_of(cfg, len(self.x))["train"]))
+        steps = cfg.local_epochs * steps_per_epoch(cfg, len(self.data.rows["train"]))
         self.optimizer = ScheduledOptimizer(rates, cfg.optimizer_of(self.rank), cfg.schedule, steps)
         self.compression = compression_of(
             cfg.compressed, maps_of(self, 0, torch.tensor([0])).numel()

@@ -11,7 +11,6 @@ from clients.fedbcd import FedBCDClient
 from vfl_flower.algorithms.compression import compression_of, relative_error
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ProtocolError
-from vfl_flower.data.party_data import classes_of
 from vfl_flower.learning.networks.base import head
 from vfl_flower.parties.party import Party
 from vfl_flower.privacy.label_dp.training_labels import Lessons
@@ -24,7 +23,7 @@ class CVFLClient(FedBCDClient):
     def __init__(self, member: Party) -> None:
         super().__init__(member)
         self.compression = compression_of(self.cfg.compressed, self.cfg.embedding_dim)
-        classes = classes_of(self.cfg, self.rank)
+        classes = self.data.classes
         self.lessons = Lessons(self.cfg, classes)
         with self.randomness.building():  # what it starts from is overwritten, and nobody's draw
             self.top = head(

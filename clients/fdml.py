@@ -8,7 +8,6 @@ from torch import Tensor
 
 from clients.agg_vfl import AggVFLClient
 from vfl_flower.common.errors import ProtocolError
-from vfl_flower.data.party_data import classes_of
 from vfl_flower.learning.losses import residuals
 from vfl_flower.parties.party import Party
 from vfl_flower.privacy.label_dp.training_labels import Lessons
@@ -22,7 +21,7 @@ class FDMLClient(AggVFLClient):
 
     def __init__(self, member: Party) -> None:
         super().__init__(member)
-        self.lessons = Lessons(self.cfg, classes_of(self.cfg, self.rank))
+        self.lessons = Lessons(self.cfg, self.data.classes)
         self.labels = torch.empty(0)  # (rows of all parties,), or (..., C); 0 where none was given
 
     @phase

@@ -12,7 +12,6 @@ from vfl_flower.algorithms.integer_weights import TOTAL, weights_of
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ProtocolError, TrainingError
 from vfl_flower.common.names import party_log
-from vfl_flower.data.party_data import classes_of
 from vfl_flower.learning.batching import batches
 from vfl_flower.learning.losses import onehot
 from vfl_flower.learning.schedule import steps_per_epoch
@@ -36,7 +35,7 @@ class PraVFedClient(PassiveParty):
 
     def __init__(self, member: Party) -> None:
         super().__init__(member)
-        self.classes = classes_of(self.cfg, self.rank)
+        self.classes = self.data.classes
         self.noise: LabelNoise | None = noise_of(self.cfg, self.classes)
         adaptive = self.noise is not None and self.noise.adaptive  # whose prior is the softmax
         self.softmax = adaptive or self.cfg.local_output == "softmax"

@@ -8,7 +8,6 @@ from torch import Tensor
 from clients.splitnn import SplitNNClient
 from vfl_flower.algorithms.admm_heads import descend, head_of
 from vfl_flower.common.errors import ProtocolError
-from vfl_flower.data.party_data import classes_of
 from vfl_flower.parties.party import Party
 from vfl_flower.protocol.components import phase
 
@@ -18,7 +17,7 @@ class VIMADMMClient(SplitNNClient):
 
     def __init__(self, member: Party) -> None:
         super().__init__(member)
-        classes = classes_of(self.cfg, self.rank)
+        classes = self.data.classes
         with self.randomness.building():  # what it starts from is overwritten, and nobody's draw
             head = head_of(self.cfg.embedding_dim, classes, self.cfg.top_layers or 1)
         self.head = head.requires_grad_(False).eval()

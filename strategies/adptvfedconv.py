@@ -92,14 +92,14 @@ class AdptVFedConv(ActiveParty):
         super().__init__(member, y, rows)
         cfg = self.cfg
         with self.randomness.building():
-            base = cut_network(cfg, tuple(self.x.shape[1:]))
+            base = cut_network(cfg, self.data)
         self.W_e, _ = halves(self.net)
         self.W_clst = base.decide.to(self.x.device)
         self.randomness.attach(self.W_clst)
         rates = {self.W_e: cfg.rate_of(0), self.W_clst: cfg.rate_of(0)}
         steps = cfg.pretrain_epochs * steps_per_epoch(cfg, len(rows["train"]))
         self.pretraining = ScheduledOptimizer(rates, cfg.optimizer_of(0), cfg.schedule, steps)
-        self.tiling = Tiling.of(cfg)
+        self.tiling = Tiling.of(cfg, self.data.whole)
         self.map_shape = maps_of(self, 0, torch.tensor([0])).shape[1:]
         self.compression = compression_of(cfg.compressed, self.map_shape.numel())
         dtype = "float32" if cfg.compressed == "none" else "float16"

@@ -20,6 +20,7 @@ from vfl_flower.common.errors import ConfigError, VflError
 from vfl_flower.common.signals import stopped_by
 from vfl_flower.config.node_config import at_home, home, run_config, told_of
 from vfl_flower.config.run_config import RunConfig
+from vfl_flower.data.loading import Alignments, run_data
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.reporting.console.progress import LineLog
 from vfl_flower.reporting.console.tables import print_result
@@ -30,7 +31,7 @@ from vfl_flower.workflows.build_parties import build_active
 from vfl_flower.workflows.run import Carry, conduct
 
 if TYPE_CHECKING:
-    from vfl_flower.alignment.psi import Common
+    from vfl_flower.workflows.align import Aligned
 
 log = logging.getLogger("flwr")
 
@@ -74,11 +75,13 @@ def _run(grid: Grid, context: Context) -> None:
         if folder and cfg.task == "predict":
             _predict(folder, carry)
             return
+        alignments: Alignments = {}
         if folder and folder.is_to_align:
-            _align(folder, carry)
+            alignments = _align(folder, carry).alignments
             if cfg.task == "align":
                 return
-        active = build_active(cfg, folder.path if folder else None)
+        source = run_data(cfg, alignments)
+        active = build_active(cfg, folder.path if folder else None, source=source)
         with _stoppable(active):
             result = conduct(active, name, carry, folder, LineLog())
     print_result(result, cfg)
@@ -99,7 +102,7 @@ def _given_up(folder: RunFolder | None) -> Iterator[None]:
         folder.end()
 
 
-def _align(folder: RunFolder, carry: Carry) -> "Common":
+def _align(folder: RunFolder, carry: Carry) -> "Aligned":
     """Align the parties' own tables: the new ones, where new rows are to be predicted."""
     from vfl_flower.alignment.build import build_alignment_active
     from vfl_flower.workflows.align import carried_out, check_enough  # slow to import
@@ -107,23 +110,28 @@ def _align(folder: RunFolder, carry: Carry) -> "Common":
     cfg = folder.cfg
     active = build_alignment_active(cfg, folder.path, partial(check_enough, cfg))
     folder.take()
-    common = carried_out(active, carry, LineLog())
-    log.info("%d rows are common to all parties; aligned as %s", len(common.rows), folder.path.name)
-    return common
+    aligned, name = carried_out(active, carry, LineLog()), folder.path.name
+    log.info("%d rows are common to all parties; aligned as %s", len(aligned.common.rows), name)
+    return aligned
 
 
 def _predict(folder: RunFolder, carry: Carry) -> None:
     """Predict the new rows that all parties have, and list the others."""
-    from vfl_flower.data.table_data import ids_of, table_of  # slow to import, as are the others
-    from vfl_flower.workflows.predicting_parties import predicting_active, prediction_of
-    from vfl_flower.workflows.prediction import asked, missing_of, write, write_missing
+    from vfl_flower.workflows.prediction import (  # slow to import, as is the other
+        asked,
+        ids_of,
+        missing_of,
+        write,
+        write_missing,
+    )
+    from vfl_flower.workflows.trained_parties import predicting_active, prediction_of
 
     folder.cfg = prediction_of(folder.cfg, 0, Path(folder.cfg.model))
-    common, path = _align(folder, carry), folder.path / PREDICTIONS
-    active = predicting_active(folder.cfg)
+    (common, alignments), path = _align(folder, carry), folder.path / PREDICTIONS
+    active = predicting_active(folder.cfg, run_data(folder.cfg, alignments))
     said = asked(active, active.rows["test"], carry)
-    write(path, active, ids_of(folder.cfg), said)
-    write_missing(path, table_of(folder.cfg, 0).ids, common)
+    write(path, active, ids_of(active, active.rows["test"]), said)
+    write_missing(path, active.data.ids, common)
     folder.keep()
     log.info("%d rows predicted, in %s", len(common.rows), path)
     log.info("%d rows are not at all parties, listed in %s", len(common.missing), missing_of(path))

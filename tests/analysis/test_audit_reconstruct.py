@@ -30,11 +30,11 @@ from vfl_flower.analysis.audit.tables import print_reconstruction
 from vfl_flower.analysis.audit.wire import Wire
 from vfl_flower.common.codec import Array
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.party_data import features_of
+from vfl_flower.data.published_data import PublishedData
 from vfl_flower.parties.party import Party
 from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.workflows.build_parties import build_active
-from vfl_flower.workflows.completed_run import parties_of
+from vfl_flower.workflows.trained_parties import parties_of
 
 SMALL = RunConfig(
     method="adptvfedconv",
@@ -179,7 +179,7 @@ def test_messages_are_as_long_as_the_runs_and_not_all_rows_are_attacked(
 def test_true_tiles_are_the_parties_parts_of_the_images() -> None:
     tiles, rows = Tiles(SMALL), np.array([3, 5], np.int32)
     top, bottom = (torch.cat([tiles.of(k, rows), tiles.of(k + 1, rows)], 3) for k in (0, 2))
-    assert np.array_equal(torch.cat([top, bottom], 2) * 16, features_of(SMALL)[rows])
+    assert np.array_equal(torch.cat([top, bottom], 2) * 16, PublishedData(SMALL).features[rows])
 
 
 @pytest.mark.parametrize(("side", "window"), [(2, None), (3, 3), (4, 3), (8, 7), (16, 7)])

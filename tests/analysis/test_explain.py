@@ -19,13 +19,14 @@ from torch import Tensor
 from tests.helpers.attempts import Sitting
 from tests.helpers.commands import explain as run
 from tests.helpers.commands import train as simulate
+from tests.helpers.data import columns_of, labels_of
 from vfl_flower.analysis.explain.figures import importance_of_pixels
 from vfl_flower.analysis.explain.importance import Findings, explain, told
 from vfl_flower.analysis.explain.retraining import Choice, reduced
 from vfl_flower.analysis.explain.trained import complete_run, trained
 from vfl_flower.common.errors import ConfigError, RunError
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.party_data import columns_of, labels_of
+from vfl_flower.data.loading import load_parties
 from vfl_flower.data.preprocessing.scaling import noised
 from vfl_flower.data.splits import rows_of
 
@@ -176,17 +177,17 @@ def test_what_a_party_holds_is_told(share: Any, images: bool, says: str) -> None
 
 
 def test_a_pixel_is_as_important_as_the_party_that_holds_it() -> None:
-    strips = importance_of_pixels(RunConfig(partition="strips"), [1, 2, 3, 4])
+    strips = importance_of_pixels(load_parties(RunConfig(partition="strips")), [1, 2, 3, 4])
     assert np.array_equal(strips, np.repeat([[1.0, 2, 3, 4]], 8, 0).repeat(2, 1))
-    tiles = importance_of_pixels(RunConfig(partition="grid:2x2"), [1, 2, 3, 4])
+    tiles = importance_of_pixels(load_parties(RunConfig(partition="grid:2x2")), [1, 2, 3, 4])
     assert np.array_equal(tiles, np.kron([[1, 2], [3, 4]], np.ones((4, 4))))
 
 
 def test_a_pixel_of_several_is_as_important_as_their_mean_and_one_of_nobody_is_blank() -> None:
     cfg = RunConfig(method="splitnn", parties=2, partition="overlapping:40")
-    values = importance_of_pixels(cfg, [1, 4]).ravel()
+    values = importance_of_pixels(load_parties(cfg), [1, 4]).ravel()
     assert np.array_equal(values, [1.0] * 24 + [2.5] * 16 + [4.0] * 24)
-    some = importance_of_pixels(replace(cfg, partition="strips@0,3/4"), [1, 4])
+    some = importance_of_pixels(load_parties(replace(cfg, partition="strips@0,3/4")), [1, 4])
     assert np.isnan(some).sum() == np.isnan(some[:, 2:6]).sum() == 32
 
 

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from vfl_flower.cli.main import run as program
 from vfl_flower.config.run_config import RunConfig, read_toml
 from vfl_flower.data.columns import Features
 from vfl_flower.data.datasets import DATASETS, DataSet
-from vfl_flower.data.party_data import _features, columns_of
 
 ROOT = Path(__file__).resolve().parents[2]
 TINY = ["--epochs", "1", "--batch-size", "300", "--embedding-dim", "8", "--bounds", "off"]
@@ -170,15 +168,13 @@ def test_resume_with_other_knobs_lists_them(refused: Refusals) -> None:
 
 
 @pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[Features]:
+def made(monkeypatch: pytest.MonkeyPatch) -> Features:
     """Give a data set of 60 rows and 8 columns a name; the test may spoil it."""
     features = np.random.default_rng(0).normal(size=(60, 8)).astype(np.float32)
     labels = (np.arange(60) % 3).astype(np.int64)
     data = DataSet(3, 0, False, lambda folder, may: features, lambda folder, may: labels)
     monkeypatch.setitem(DATASETS, "made", data)
-    yield features
-    columns_of.cache_clear()
-    _features.cache_clear()
+    return features
 
 
 @pytest.mark.parametrize(
@@ -188,7 +184,16 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[Features]:
 def test_bad_cell_names_party_and_column(
     column: int, value: float, party: str, own: int, made: Features, refused: Refusals
 ) -> None:
-    flags = ["--dataset", "made", "--partition", "columns", "--models", "mlp"]
+    flags = [
+        "--dataset",
+        "made",
+        "--data-dir",
+        f"{column}",
+        "--partition",
+        "columns",
+        "--models",
+        "mlp",
+    ]
     made[17, column] = value
     line = refused.untouched(*TINY, *flags, "--batch-size", "20")
     assert f"{party}: column {own} holds NaN or infinity" in line

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from torch import Tensor
 
+from tests.helpers.data import all_columns, columns_of, labels_of
 from vfl_flower.common.errors import DataError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.datasets import DATASETS, DataSet
-from vfl_flower.data.party_data import all_columns, columns_of, labels_of
 from vfl_flower.data.splits import rows_of
 
 FEWER = settings(max_examples=50)

@@ -9,10 +9,10 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
+from tests.helpers.data import columns_of, labels_of
 from vfl_flower.common.errors import DataError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.datasets import DATASETS
-from vfl_flower.data.party_data import columns_of, labels_of
 from vfl_flower.data.sources.modelnet40 import VIEWS, ModelNet40
 from vfl_flower.data.sources.nus_wide import BLOCKS, TAGS, NusWide
 

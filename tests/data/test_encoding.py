@@ -12,13 +12,13 @@ import torch
 from numpy.typing import NDArray
 
 from tests.helpers.commands import data
+from tests.helpers.data import all_columns, columns_of
 from tests.helpers.tables import adult_row, write_adult
 from vfl_flower.common.errors import DataError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.columns import Column
 from vfl_flower.data.datasets import DATASETS, DataSet
 from vfl_flower.data.partition.correlation import spearman
-from vfl_flower.data.party_data import all_columns, columns_of
 from vfl_flower.data.preprocessing.scaling import encoded
 from vfl_flower.data.splits import rows_of
 

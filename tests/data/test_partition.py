@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from tests.helpers.commands import data as run
+from tests.helpers.data import all_columns, columns_of
 from vfl_flower.common.errors import DataError
 from vfl_flower.config.partition_spec import PartitionSpec
 from vfl_flower.config.run_config import RunConfig
@@ -18,7 +19,6 @@ from vfl_flower.data.partition import tabular
 from vfl_flower.data.partition.correlation import correlated, icor, pcor, spearman
 from vfl_flower.data.partition.schemes import shares_by
 from vfl_flower.data.partition.shares import Share, take
-from vfl_flower.data.party_data import all_columns, columns_of
 
 
 def table(rows: int, width: int) -> Features:

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.helpers.data import columns_of, labels_of
 from tests.helpers.tables import (
     adult_row,
     credit_row,
@@ -20,7 +21,6 @@ from vfl_flower.common.errors import DataError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.columns import Column
 from vfl_flower.data.datasets import DATASETS
-from vfl_flower.data.party_data import columns_of, labels_of
 from vfl_flower.data.sources.csv_catalog import (
     ADULT,
     BREAST_CANCER_ORIGINAL,

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from tests.helpers.contract import Tap, carry, passive_parties
+from tests.helpers.data import labels_of
 from vfl_flower.alignment.component import Aligner
 from vfl_flower.alignment.psi import Common, align
 from vfl_flower.common.codec import Array, decode
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.curve25519 import hash_to_field, to_curve
 from vfl_flower.crypto.hashed_ids import Ids, normalised
-from vfl_flower.data.party_data import columns_of, labels_of
+from vfl_flower.data.loading import load_party
 from vfl_flower.data.splits import rows_of
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.party import Party
@@ -59,7 +60,7 @@ class Holder(PassiveParty):
 def member(ids: Ids, rank: int, parties: int) -> Party:
     """Return a party with ids; its columns are of no interest."""
     cfg = replace(CFG, parties=parties)
-    built = build_learner(cfg, rank, columns_of(cfg, rank))
+    built = build_learner(cfg, load_party(cfg, rank))
     built.ids = ids
     return built
 

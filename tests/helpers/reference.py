@@ -11,9 +11,10 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from tests.helpers.data import labels_of
 from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.party_data import all_columns, columns_of, labels_of
+from vfl_flower.data.loading import load_party, run_data
 from vfl_flower.data.splits import rows_of
 from vfl_flower.learning.batching import batches
 from vfl_flower.learning.losses import Loss
@@ -29,11 +30,11 @@ Step = Callable[[Sequence[Party], Tensor, Tensor, Loss], None]
 def members_of(cfg: RunConfig) -> list[Party]:
     """Return all parties' belongings, the active party's first."""
     method = METHODS[cfg.method]
-    own = all_columns(cfg) if method.pools else columns_of(cfg, 0)
+    own = run_data(cfg).pooled() if method.pools else load_party(cfg, 0)
     strategy = method.load()[0]
     layers = cfg.top_layers or strategy.layers
-    active = build_learner(cfg, 0, own, top=strategy.top, layers=layers)
-    passive = [build_learner(cfg, k, columns_of(cfg, k)) for k in range(1, cfg.parties)]
+    active = build_learner(cfg, own, top=strategy.top, layers=layers)
+    passive = [build_learner(cfg, load_party(cfg, k)) for k in range(1, cfg.parties)]
     return [active, *passive]
 
 

@@ -7,9 +7,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.optim import Adam
 
+from tests.helpers.data import labels_of
 from vfl_flower.algorithms.augmentation import augmented, chosen, view
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.party_data import columns_of, labels_of
+from vfl_flower.data.loading import load_party
 from vfl_flower.data.splits import rows_of
 from vfl_flower.learning.batching import batches
 from vfl_flower.learning.networks.cut_network import cut_network, halves
@@ -22,7 +23,7 @@ def joint_adptvfedconv(cfg: RunConfig) -> list[Party]:
     torch.set_num_threads(cfg.threads)
     y = labels_of(cfg)
     tops = ["tiled"] + ["mirror"] * 3
-    members = [build_learner(cfg, k, columns_of(cfg, k), top=top) for k, top in enumerate(tops)]
+    members = [build_learner(cfg, load_party(cfg, k), top=top) for k, top in enumerate(tops)]
     pretrain(cfg, members[0], y)
     for member in members[1:]:
         if cfg.model_transfer:
@@ -54,7 +55,7 @@ def run(member: Party, *components: nn.Module, x: Tensor) -> Tensor:
 def pretrain(cfg: RunConfig, active: Party, y: Tensor) -> None:
     """Stage 1: the active party alone."""
     with active.randomness.building():
-        W_clst = cut_network(cfg, tuple(active.x.shape[1:])).decide
+        W_clst = cut_network(cfg, active.data).decide
     active.randomness.attach(W_clst)
     active.net.train()
     W_e, _ = halves(active.net)

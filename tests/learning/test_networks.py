@@ -13,11 +13,12 @@ from torch import nn
 
 from tests.helpers.attempts import Sitting
 from tests.helpers.commands import train as run
+from tests.helpers.data import columns_of
 from tests.helpers.reference import joint_easter
 from vfl_flower.common.errors import ConfigError, NetworkError
 from vfl_flower.config.choices import BACKBONES
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.party_data import columns_of
+from vfl_flower.data.loading import load_party
 from vfl_flower.learning.losses import LOSSES
 from vfl_flower.learning.networks.factory import network
 from vfl_flower.learning.networks.torchvision_models import load_weights
@@ -223,7 +224,8 @@ def test_a_party_starts_from_its_own_file(tmp_path: Path) -> None:
     cfg = RunConfig(models="mlp,resnet18,resnet18,mlp", weights=f",{path},,")
     x = torch.zeros(1797, 1, 8, 2)
     name = "embed.layer4.0.conv1.weight"
-    one, other = (build_learner(cfg, rank, x).net.state_dict()[name] for rank in (1, 2))
+    data = [replace(load_party(cfg, rank), x=x) for rank in (1, 2)]
+    one, other = (build_learner(cfg, each).net.state_dict()[name] for each in data)
     expected = torch.load(published(tmp_path)["pth"], weights_only=True)["layer4.0.conv1.weight"]
     assert torch.equal(one, expected)
     assert not torch.equal(other, expected)

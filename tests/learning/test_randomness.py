@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from threading import Barrier
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from vfl_flower.config.run_config import RunConfig
+from vfl_flower.data.loading import load_party
 from vfl_flower.learning.batching import batches, turn
 from vfl_flower.learning.dropout import Dropout
 from vfl_flower.learning.networks.base import SplitNet
@@ -212,7 +214,9 @@ def test_a_kept_state_does_not_move_on() -> None:
 
 
 def weights(cfg: RunConfig, rank: int) -> Tensor:
-    return nn.utils.parameters_to_vector(build_learner(cfg, rank, X).net.parameters()).detach()
+    return nn.utils.parameters_to_vector(
+        build_learner(cfg, replace(load_party(cfg, rank), x=X)).net.parameters()
+    ).detach()
 
 
 @pytest.mark.parametrize("models", ["mlp", "cnn", "lenet"])

@@ -8,11 +8,11 @@ import torch
 from flwr.app import RecordDict
 
 from tests.helpers.commands import train as run
+from tests.helpers.data import labels_of
 from tests.helpers.reference import members_of
 from vfl_flower.common.codec import decode
 from vfl_flower.config.registry import METHODS, Method
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.party_data import labels_of
 from vfl_flower.data.splits import rows_of
 from vfl_flower.learning.batching import batches
 from vfl_flower.parties.party import Party

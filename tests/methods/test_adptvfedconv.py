@@ -21,7 +21,7 @@ from vfl_flower.algorithms.feature_map_store import MAPS, Maps
 from vfl_flower.common.errors import ConfigError, Interrupted, RunError, VflError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.partition.shares import take
-from vfl_flower.data.party_data import features_of, shares_of
+from vfl_flower.data.published_data import PublishedData
 from vfl_flower.data.tiling import Tiling
 from vfl_flower.learning.networks.cut_network import halves
 from vfl_flower.parties.passive import PassiveParty
@@ -472,17 +472,18 @@ def test_tiles_that_are_not_alike_are_told_at_the_roll_call(
     change: Callable[[Tensor], Tensor],
 ) -> None:
     active, passive = build_active(CFG), [build_passive(CFG, k) for k in range(3)]
-    passive[1].x = change(passive[1].x)
+    passive[1].data = replace(passive[1].data, x=change(passive[1].x))
     with pytest.raises(VflError, match=r"party-2 has tiles of = .*, the active party 1 x 4 x 4"):
         run_local(active, passive)
 
 
 def test_parties_in_another_order_hold_other_tiles_and_the_image_is_whole() -> None:
     cfg = replace(CFG, partition="grid:2x2@3,0,2,1/4")
-    raw = features_of(cfg)
-    tiles = [torch.from_numpy(take(raw, share)).float() for share in shares_of(cfg)]
+    data = PublishedData(cfg)
+    raw = data.features
+    tiles = [torch.from_numpy(take(raw, share)).float() for share in data.shares]
     assert (
-        Tiling.of(cfg)
+        Tiling.of(cfg, raw.shape[1:])
         .join(tiles, torch.zeros(len(raw), dtype=torch.bool))
         .equal(torch.from_numpy(np.asarray(raw)).float())
     )

@@ -9,11 +9,12 @@ from flwr.common import FitIns, FitRes
 
 from strategies.c_vfl import CVFL
 from tests.helpers.contract import CARRIERS, CASES, EPOCHS, IN_TURNS, Run, finished, method_of
+from tests.helpers.data import all_columns, columns_of, labels_of
 from vfl_flower.common.codec import Array, from_parameters
 from vfl_flower.crypto.fixed_point import encode_ring
 from vfl_flower.data.datasets import DATASETS
 from vfl_flower.data.partition.shares import take
-from vfl_flower.data.party_data import all_columns, columns_of, features_of, labels_of, shares_of
+from vfl_flower.data.published_data import PublishedData
 
 pytestmark = pytest.mark.parametrize("method", [c for c in CASES if not method_of(c).alone])
 on_each_carrier = pytest.mark.parametrize("carrier", CARRIERS)
@@ -60,7 +61,7 @@ def secrets_of(run: Run, rank: int, rows: Array) -> set[bytes]:
     if cfg.blank(rank):
         return set()
     x = columns_of(cfg, rank)
-    pixels = take(features_of(cfg), shares_of(cfg)[rank])
+    pixels = take(PublishedData(cfg).features, PublishedData(cfg).shares[rank])
     words = encode_ring(x, 3)
     return columns_in(x.numpy()[rows]) | columns_in(pixels[rows]) | columns_in(words[rows])
 

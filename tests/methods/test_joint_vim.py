@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from tests.helpers.contract import finished
+from tests.helpers.data import labels_of
 from tests.helpers.networks import register
 from tests.helpers.reference import joint
 from tests.helpers.reference_vim import Vim, VimAdmm, VimAdmmJ
@@ -15,7 +16,6 @@ from tests.methods.test_joint_reference import FIFTY, STEPS, assert_equal, distr
 from vfl_flower.common.errors import ConfigError, NetworkError
 from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.party_data import labels_of
 from vfl_flower.learning.batching import asked, drawn
 from vfl_flower.learning.losses import LOSSES
 from vfl_flower.transport.local import run_local

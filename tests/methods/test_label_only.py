@@ -12,11 +12,11 @@ from PIL import Image
 from tests.helpers.attempts import Sitting
 from tests.helpers.commands import data
 from tests.helpers.commands import train as run
+from tests.helpers.data import all_columns, columns_of
 from vfl_flower.common.errors import ConfigError, DataError, NetworkError
 from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.datasets import DATASETS
-from vfl_flower.data.party_data import all_columns, columns_of
 from vfl_flower.workflows.build_parties import build_active
 
 LABELS = RunConfig(method="splitnn", active_columns="none", models="mlp", epochs=1)

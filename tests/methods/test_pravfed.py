@@ -13,13 +13,14 @@ from torch.nn.functional import cross_entropy, one_hot
 
 from strategies.pravfed import PraVFed
 from tests.helpers.attempts import Sitting
+from tests.helpers.data import labels_of
 from tests.helpers.reference import GRID, members_of
 from vfl_flower.algorithms.integer_weights import MOST_PARTIES, TOTAL, integer_weights
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import BlindingError, ConfigError, Interrupted, PartyError
 from vfl_flower.common.layout import steps_kept
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.party_data import columns_of, labels_of
+from vfl_flower.data.loading import load_party
 from vfl_flower.data.splits import rows_of
 from vfl_flower.learning.batching import batches
 from vfl_flower.parties.party import Party
@@ -54,7 +55,7 @@ def joint(cfg: RunConfig, released: Tensor) -> list[Party]:
     """Run Algorithms 1 and 2 over all parties' columns, without any message."""
     torch.set_num_threads(cfg.threads)
     _, *passive = members_of(cfg)
-    active, y = build_learner(cfg, 0, columns_of(cfg, 0), layers=3), labels_of(cfg)
+    active, y = build_learner(cfg, load_party(cfg, 0), layers=3), labels_of(cfg)
     train = torch.from_numpy(rows_of(cfg, len(y))["train"])
     accuracies = [pretrained(cfg, member, train, released[train]) for member in passive]
     W = integer_weights([1.0] * 3 if cfg.aggregation == "average" else accuracies)
@@ -200,7 +201,7 @@ def test_more_parties_than_can_be_weighted_are_refused() -> None:
         CFG, dataset="digits", partition="columns", parties=MOST_PARTIES + 2, models="mlp"
     )
     with pytest.raises(ConfigError, match="up to 64 passive parties"):
-        PraVFed(build_learner(cfg, 0, columns_of(CFG, 0)), labels_of(CFG), {})
+        PraVFed(build_learner(cfg, load_party(CFG, 0)), labels_of(CFG), {})
 
 
 def test_results_name_accuracies_and_weights() -> None:

@@ -1,6 +1,7 @@
 """What an active party may try to unmask: other requests, old counters, repeats."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -59,7 +60,7 @@ def test_masks_cancel_between_parties_that_were_asked_alike(count: int) -> None:
     """The attack's arithmetic is right: it hits where everybody is asked for the same rows."""
     parties = agreed(count)
     for party in parties[1:]:  # nothing of theirs changes, as the attack needs it
-        party.x = party.x.clone()  # the data set itself is shared
+        party.data = replace(party.data, x=party.x.clone())  # the data set itself is shared
         party.x[ROWS_J] = party.x[ROWS_I]
     asked = ("embed_only", ROWS_J)
     assert difference_attack(parties, asked, asked) == 1.0

@@ -237,7 +237,7 @@ def test_a_count_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
 
 def budget(**changes: float | str) -> Budget:
     cfg = replace(CFG, **changes)  # type: ignore[arg-type]
-    found = budget_of(cfg, ROWS)
+    found = budget_of(cfg, rows_of(cfg, ROWS))
     assert found
     return found
 
@@ -274,7 +274,7 @@ def test_the_plan_is_the_busiest_party_s(parties: int, seed: int, share: float) 
 
 def test_there_is_no_budget_without_noise() -> None:
     cfg = RunConfig(method="splitnn")
-    assert budget_of(cfg, ROWS) is None
+    assert budget_of(cfg, rows_of(cfg, ROWS)) is None
 
 
 def test_a_target_finds_the_noise_for_the_plan() -> None:

@@ -10,10 +10,11 @@ from torch import Tensor
 from torch.autograd import grad
 
 from tests.helpers.attempts import Sitting
+from tests.helpers.data import columns_of
 from vfl_flower.common.errors import Interrupted
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.fixed_point import decode_ring, encode_ring
-from vfl_flower.data.party_data import columns_of
+from vfl_flower.data.loading import load_party
 from vfl_flower.privacy.guarantees import (
     CLEAR,
     MASKS,
@@ -52,7 +53,8 @@ def inverted(cfg: RunConfig, total: Tensor) -> Tensor:
     Damped Gauss-Newton (Levenberg-Marquardt) for all rows at once: (B, D) -> (B, 3, pixels).
     """
     unknown = torch.zeros(1797, 1, 8, 2)
-    nets = [build_learner(cfg, rank, unknown).net.double().eval() for rank in (1, 2, 3)]
+    data = [replace(load_party(cfg, rank), x=unknown) for rank in (1, 2, 3)]
+    nets = [build_learner(cfg, each).net.double().eval() for each in data]
     for net in nets:
         net.requires_grad_(False)
 
@@ -103,7 +105,7 @@ def test_private_weights_need_more_than_a_seed_to_be_found(
         return np.random.default_rng(len(drawn)).bytes(size)  # another for every call
 
     monkeypatch.setattr("vfl_flower.learning.randomness.secrets.token_bytes", counted)
-    build_learner(PRIVATE_RUN, 1, columns_of(PRIVATE_RUN, 1))
+    build_learner(PRIVATE_RUN, load_party(PRIVATE_RUN, 1))
     assert drawn == [624 * 4] * 4  # dropout of two kinds, and either half
 
     def last_word(number: int) -> Tensor:
@@ -112,7 +114,7 @@ def test_private_weights_need_more_than_a_seed_to_be_found(
         monkeypatch.setattr(
             "vfl_flower.learning.randomness.secrets.token_bytes", lambda size: words.tobytes()
         )
-        return next(build_learner(PRIVATE_RUN, 1, columns_of(PRIVATE_RUN, 1)).net.parameters())
+        return next(build_learner(PRIVATE_RUN, load_party(PRIVATE_RUN, 1)).net.parameters())
 
     assert torch.equal(last_word(5), last_word(5))
     assert not torch.equal(last_word(5), last_word(6))

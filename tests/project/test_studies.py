@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.helpers.contract import Tap
+from tests.helpers.data import all_columns, columns_of
 from vfl_flower.common.errors import ConfigError, DataError
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.party_data import all_columns, columns_of
 from vfl_flower.data.preprocessing.long_tail import long_tailed
 from vfl_flower.data.splits import rows_of
 from vfl_flower.learning.schedule import steps_per_epoch
@@ -45,7 +45,6 @@ def test_noise_is_a_function_of_seed_and_place() -> None:
     for seed in (0, 0, 1):
         plain = replace(PLAIN, seed=seed)
         noisy = replace(plain, column_noise="1:1,2:1")
-        columns_of.cache_clear()
         noises.append([columns_of(noisy, k) - columns_of(plain, k) for k in (1, 2)])
     assert noises[0][0].equal(noises[1][0])
     assert not noises[0][0].allclose(noises[2][0], atol=0.1)

@@ -16,8 +16,7 @@ from torch import Tensor
 from tests.helpers.contract import CARRIERS, Tap, carry, configured, passive_parties
 from vfl_flower.common.errors import DataError, PartyError, VflError
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.party_data import columns_of, labels_of
-from vfl_flower.data.splits import rows_of
+from vfl_flower.data.loading import load_party
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.protocol.components import phase
@@ -79,13 +78,13 @@ class Probe(PassiveParty):
 
 
 def build(k: int, cfg: RunConfig = CFG) -> PassiveParty:
-    return Probe(build_learner(cfg, k + 1, columns_of(cfg, k + 1)))
+    return Probe(build_learner(cfg, load_party(cfg, k + 1)))
 
 
 def prober(script: Script, cfg: RunConfig = CFG) -> Prober:
-    x = columns_of(cfg, 0)
     kind = type("Scripted", (Prober,), {"script": script})
-    active: Prober = kind(build_learner(cfg, 0, x), labels_of(cfg), rows_of(cfg, len(x)))
+    data = load_party(cfg, 0)
+    active: Prober = kind(build_learner(cfg, data), data.y, data.rows)
     return active
 
 

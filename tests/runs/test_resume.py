@@ -21,7 +21,7 @@ from vfl_flower.common.errors import Interrupted, RosterError
 from vfl_flower.common.layout import checkpoint_path, steps_kept
 from vfl_flower.common.state import read_state
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.party_data import columns_of
+from vfl_flower.data.loading import load_party
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.persistence.checkpoints import read_checkpoint, write_checkpoint
 from vfl_flower.runs.run_folder import RunFolder
@@ -206,7 +206,7 @@ def test_exchange_numbers_grow_over_all_sittings(tmp_path: Path) -> None:
 
 def test_checkpoints_of_later_steps_do_not_push_out_a_new_one(tmp_path: Path) -> None:
     """A folder may hold later steps, of a sitting that was taken back."""
-    member = build_learner(TINY, 1, columns_of(TINY, 1), tmp_path)
+    member = build_learner(TINY, load_party(TINY, 1), tmp_path)
     for step in (2000, 2200, 11, 12, 13):
         write_checkpoint(member, step, {})
     assert steps_kept(tmp_path) == [12, 13, 2000, 2200]

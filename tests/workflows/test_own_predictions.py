@@ -30,12 +30,12 @@ from vfl_flower.protocol.observer import Observer
 from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.workflows.align import align_here
 from vfl_flower.workflows.predict_locally import predict_rows, predict_tables
-from vfl_flower.workflows.predicting_parties import (
+from vfl_flower.workflows.prediction import asked
+from vfl_flower.workflows.trained_parties import (
     predicting_active,
     predicting_passive,
     prediction_of,
 )
-from vfl_flower.workflows.prediction import asked
 
 OF_IMAGES = {name for name, method in METHODS.items() if method.maps}
 Rows = NDArray[np.int64]

@@ -14,6 +14,7 @@ from sklearn.datasets import load_diabetes
 from tests.helpers.commands import align as align_tables
 from tests.helpers.commands import train as run
 from tests.helpers.contract import carry, passive_parties
+from tests.helpers.data import columns_of, labels_of
 from tests.helpers.own import (
     NAMES,
     ROWS,
@@ -37,7 +38,6 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.alignment_record import ALIGNMENT, Alignment
 from vfl_flower.data.columns import Column
 from vfl_flower.data.datasets import DATASETS, DataSet
-from vfl_flower.data.party_data import columns_of, labels_of
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.workflows import align as here
 from vfl_flower.workflows.align import carried_out

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pytest
@@ -18,12 +18,13 @@ from torch import Tensor
 from tests.helpers.attempts import Sitting
 from tests.helpers.commands import predict as run
 from tests.helpers.contract import CASES, Tap, configured
+from tests.helpers.data import labels_of
 from vfl_flower.common.codec import from_parameters
 from vfl_flower.common.errors import Interrupted, PartyError, PrivacyError, ProtocolError, RunError
 from vfl_flower.common.layout import CARD, CONFIG, MODEL, NETWORK, WEIGHTS
 from vfl_flower.common.nonce import nonce_of
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.party_data import labels_of
+from vfl_flower.data.datasets import DATASETS
 from vfl_flower.learning.metrics import metrics_of
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.passive import PassiveParty
@@ -33,12 +34,12 @@ from vfl_flower.privacy.client_dp.upload_log import Counts, Uploads
 from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.transport.endpoint import Endpoint, RebuiltEndpoint
 from vfl_flower.transport.local import serve
-from vfl_flower.workflows import build_parties as build
 from vfl_flower.workflows import predict_locally as here
 from vfl_flower.workflows.build_parties import build_active, build_passive
-from vfl_flower.workflows.predict_locally import ROWS, numbers_of, rebuild
+from vfl_flower.workflows.predict_locally import ROWS, numbers_of
 from vfl_flower.workflows.predict_locally import predict_rows as predict
 from vfl_flower.workflows.prediction import protocol
+from vfl_flower.workflows.trained_parties import predicting_parties
 
 PRIVATE = "easter with private randomness"
 REBUILT = ["easter", "pravfed", "adptvfedconv"]
@@ -84,6 +85,10 @@ def read(path: Path) -> tuple[np.ndarray[Any, Any], list[str], Tensor]:
     return numbers, [line[1] for line in lines], shares
 
 
+def no_labels(*_: object) -> NoReturn:
+    raise AssertionError("a prediction looks at labels")
+
+
 # What is said -----------------------------------------------------------------------------------
 
 
@@ -101,7 +106,7 @@ def test_predictions_of_the_test_rows_are_those_of_the_run(
     folder, out = finished(case), tmp_path / "new" / "said.csv"
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
     with monkeypatch.context() as patch:
-        patch.setattr(build, "labels_of", None)
+        patch.setitem(DATASETS, "digits", replace(DATASETS["digits"], labels=no_labels))
         patch.setattr(here, "run_local", tapped)
         assert predict(folder, "test", out) == (359, None, 0)
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
@@ -126,9 +131,9 @@ def test_predictions_of_the_test_rows_are_those_of_the_run(
 def outputs_of(folder: Path, rows: str, rebuilt: bool) -> Tensor:
     """Return the logits of some rows, with parties live or rebuilt for every message."""
     kept = RunFolder.reopen(folder, {})
-    active, live = rebuild(kept)
+    active, live = predicting_parties(kept)
     clients = [
-        RebuiltEndpoint(lambda k=k: rebuild(kept)[1][k], k, RecordDict())  # type: ignore[misc]
+        RebuiltEndpoint(lambda k=k: predicting_parties(kept)[1][k], k, RecordDict())  # type: ignore[misc]
         if rebuilt
         else Endpoint(party)
         for k, party in enumerate(live)
@@ -266,7 +271,7 @@ def test_model_folders_that_do_not_belong_together_are_refused(
 
 def test_a_model_of_other_columns_is_refused(finished: Finished) -> None:
     party = build_passive(tiny("splitnn"), 0)
-    party.x = party.x[..., :1]
+    party.data = replace(party.data, x=party.x[..., :1])
     with pytest.raises(RunError, match=r"network of party-1: its row is \[1, 8, 2\], not"):
         load_model(finished("splitnn") / "party-1", party, party.cfg)
 

@@ -15,8 +15,9 @@ from vfl_flower.config.choices import REGRESSION
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.hashed_ids import Ids, normalised
 from vfl_flower.data.alignment_record import ALIGNMENT, Alignment, drawn_nonce
+from vfl_flower.data.party_data import PartyData
 from vfl_flower.data.preprocessing.target import Target, task_of
-from vfl_flower.data.table_data import described, table_of, target_of
+from vfl_flower.data.table_data import described, table_of, trained_target
 from vfl_flower.data.tables.reader import OwnTable
 from vfl_flower.learning.networks.base import blank
 from vfl_flower.learning.optimizer import ScheduledOptimizer
@@ -68,7 +69,7 @@ def build_alignment_active(
 def _target(cfg: RunConfig, table: OwnTable) -> Target:
     """Return the task, and the classes, of labels: the table's, or those that the model learnt."""
     if cfg.task == "predict":
-        return target_of(cfg)
+        return trained_target(cfg)
     assert table.label is not None  # noqa: S101  the description names it
     return Target(task_of(table.label), table.label.values or ())
 
@@ -96,4 +97,5 @@ def _bare(cfg: RunConfig, rank: int, ids: Ids, folder: Path | None) -> Party:
     net, randomness = blank(1), Randomness(None)
     randomness.attach(net)
     optimizer = ScheduledOptimizer({net: 1.0}, "sgd", "constant", 1)
-    return Party(bare, rank, torch.empty(0, 0), net, optimizer, randomness, folder, ids=ids)
+    data = PartyData(rank, torch.empty(0, 0), {}, 1, Target(REGRESSION, ()))
+    return Party(bare, data, net, optimizer, randomness, folder, ids=ids)

@@ -33,10 +33,16 @@ class AlignmentPassive(PassiveParty):
         Names the table.
     table : OwnTable
         As it was read.
+
+    Attributes
+    ----------
+    kept : Alignment
+        The outcome, once there is one.
     """
 
     components = (Aligner,)
     aligner: Aligner
+    kept: Alignment
 
     def __init__(self, member: Party, cfg: RunConfig, table: OwnTable) -> None:
         super().__init__(member)
@@ -67,8 +73,9 @@ class AlignmentPassive(PassiveParty):
         if not known or not len(rows) or told[0] != self.cfg.parties:
             raise ProtocolError("an alignment is to be kept that was not come to")
         parties, classes, task = told
-        table = self.table.digest
-        Alignment(rows, parties, classes, TASKS[task], hex_of(nonce), table).save(_folder(self))
+        task_name, table = TASKS[task], self.table.digest
+        self.kept = Alignment(rows, parties, classes, task_name, hex_of(nonce), table)
+        self.kept.save(_folder(self))
         party_log(self.index + 1).info("alignment: %d rows in common", len(rows))
 
 

@@ -150,12 +150,15 @@ def _loaded(source: NusWide | ModelNet40, folder: Path) -> tuple[Features, Label
     return source.load(folder)
 
 
+OWN_TABLES_ONLY = (
+    "with dataset own, columns and labels are in the parties' own tables, and nobody has them all; "
+    "this needs another data set"
+)
+
+
 def _nobodys(*_: object) -> NoReturn:
     """Refuse to read everybody's columns where each party has a table of its own."""
-    raise DataError(
-        "with dataset own, columns and labels are in the parties' own tables, and nobody has them "
-        "all; this needs another data set"
-    )
+    raise DataError(OWN_TABLES_ONLY)
 
 
 DATASETS = {

@@ -1,24 +1,30 @@
-"""Tables of the parties' own: rows in the alignment's order, columns as networks get them."""
+"""Tables of the parties' own: rows in the order of the alignment, columns encoded."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ConfigError, DataError
 from vfl_flower.common.layout import ENCODER, TARGET, model_of
 from vfl_flower.common.names import party_log, party_name
+from vfl_flower.config.choices import REGRESSION
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.validation.rules import check_task
 from vfl_flower.data.alignment_record import ALIGNMENT, Alignment
+from vfl_flower.data.party_data import PartyData, Rows
 from vfl_flower.data.preprocessing.encoder import Encoder
+from vfl_flower.data.preprocessing.scaling import noised
 from vfl_flower.data.preprocessing.target import Target
+from vfl_flower.data.splits import rows_of
 from vfl_flower.data.tables.description import Description, read_description
 from vfl_flower.data.tables.reader import OwnTable, read_table
-from vfl_flower.data.tables.row_ids import Ids
 
 
 def described(cfg: RunConfig, rank: int) -> Description:
@@ -52,12 +58,12 @@ def _described(path: Path, rank: int) -> Description:
 
 
 def _stamp(*paths: Path | None) -> tuple[int, ...]:
-    """Return what changes when somebody writes to one of some files."""
+    """Fingerprint files, for cache invalidation."""
     there = [path.stat() for path in paths if path and path.is_file()]
     return tuple(part for each in there for part in (each.st_ino, each.st_size, each.st_mtime_ns))
 
 
-@lru_cache(maxsize=1)  # columns and labels are asked for one after the other
+@lru_cache(maxsize=1)  # a party that aligns its table needs it again at once
 def _read(path: Path, rank: int, trained: Path | None, stamp: tuple[int, ...]) -> OwnTable:
     encoder = None if trained is None else Encoder.load(trained)
     return read_table(_described(path, rank), party_name(rank), encoder)
@@ -99,13 +105,75 @@ def table_of(cfg: RunConfig, rank: int) -> OwnTable:
     return table
 
 
-@lru_cache(maxsize=32)
-def _kept(folder: Path, written: int) -> Alignment:
-    return Alignment.load(folder)
+class OwnTables:
+    """Tables of the parties' own, of which a process reads those that it may.
+
+    Parameters
+    ----------
+    cfg : RunConfig
+        Names the tables and the alignment.
+    alignments : mapping of int to Alignment
+        By rank; those of other parties are read from their files.
+    """
+
+    def __init__(self, cfg: RunConfig, alignments: Mapping[int, Alignment]) -> None:
+        self.cfg, self.alignments = cfg, alignments
+
+    def party(self, rank: int, *, labelled: bool = True) -> PartyData:
+        """Load the data of one party.
+
+        Raises
+        ------
+        ConfigError
+            If the description of the table cannot be used, or the run cannot learn such labels.
+        DataError
+            If the table cannot be read, has changed since the alignment, or a column has no value
+            to be fitted on.
+        RunError
+            If the alignment is missing or damaged.
+        """
+        made = self._party(rank, labelled)
+        x = noised(made.x, self.cfg.noises().get(rank, 0.0), self.cfg.seed, rank)
+        return replace(made, x=x)
+
+    def pooled(self, *, labelled: bool = True) -> PartyData:
+        """Load the columns of all parties side by side, for the central baseline."""
+        first = self.cfg.parties - self.cfg.holders
+        active = self._party(0, labelled)
+        others = [self._party(rank, labelled).x for rank in range(1, self.cfg.parties)]
+        return replace(active, x=torch.cat([active.x, *others][first:], dim=1))
+
+    def _party(self, rank: int, labelled: bool) -> PartyData:
+        """Load the data of one party, without noise."""
+        cfg, party = self.cfg, party_name(rank)
+        kept = self.alignments.get(rank) or alignment_of(cfg, rank)
+        check_task(cfg, kept.task)
+        table = table_of(cfg, rank)
+        if table.digest != kept.table:
+            raise DataError(
+                f"{party}: {described(cfg, rank).file.name}, or what is said of its ids, has "
+                "changed since the tables were aligned; put it back, or align again"
+            )
+        rows = rows_of(cfg, len(kept.index))
+        encoder = _encoder(cfg, rank, table, kept.index[rows["train"]])
+        made = PartyData(
+            rank=rank,
+            x=_columns(cfg, rank, table.features[kept.index], table, encoder),
+            rows=rows,
+            classes=kept.classes,
+            alignment=kept.nonce,
+            encoder=encoder,
+        )
+        if rank:
+            return made
+        target = _target(cfg, table, kept.index[rows["train"]])
+        if not labelled:
+            return replace(made, target=target, ids=table.ids, index=kept.index)
+        return replace(made, target=target, y=_labels(table, kept.index, target, rows))
 
 
 def alignment_of(cfg: RunConfig, rank: int) -> Alignment:
-    """Return what a party keeps of the alignment that the run names.
+    """Read a party's part of the alignment that the run names.
 
     Raises
     ------
@@ -119,52 +187,40 @@ def alignment_of(cfg: RunConfig, rank: int) -> Alignment:
     if not cfg.alignment:
         raise ConfigError("alignment is empty; name the folder that task = align has filled")
     folder = Path(cfg.alignment) / party_name(rank)
-    path = folder / ALIGNMENT
-    kept = _kept(folder, path.stat().st_mtime_ns if path.is_file() else 0)
+    kept = Alignment.load(folder)
     if kept.parties != cfg.parties:
         raise DataError(
-            f"{party_name(rank)}: {path} is an alignment of {kept.parties} parties, and the run "
-            f"has {cfg.parties}; align again, or name another alignment"
+            f"{party_name(rank)}: {folder / ALIGNMENT} is an alignment of {kept.parties} parties, "
+            f"and the run has {cfg.parties}; align again, or name another alignment"
         )
     return kept
 
 
-def _aligned(cfg: RunConfig, rank: int) -> tuple[OwnTable, Array, Array]:
-    """Return a party's table, its rows in the alignment's order, and which of these train."""
-    from vfl_flower.data.splits import rows_of  # it builds on this module
-
-    kept, table = alignment_of(cfg, rank), table_of(cfg, rank)
-    if table.digest != kept.table:
-        raise DataError(
-            f"{party_name(rank)}: {described(cfg, rank).file.name}, or what is said of its ids, "
-            "has changed since the tables were aligned; put it back, or align again"
-        )
-    return table, kept.index, rows_of(cfg, len(kept.index))["train"]
+def stamp_of(cfg: RunConfig, rank: int) -> tuple[int, ...]:
+    """Fingerprint the files of a party's table and alignment, for cache invalidation."""
+    path, folder = Path(cfg.table_of(rank)), Path(cfg.alignment) / party_name(rank)
+    trained = kept_at(cfg, rank, ENCODER) if cfg.task == "predict" else None
+    return _stamp(path, described(cfg, rank).file, trained, folder / ALIGNMENT)
 
 
-@lru_cache(maxsize=128)  # as columns are, which are made with it
-def encoder_of(cfg: RunConfig, rank: int) -> Encoder:
-    """Return what makes a party's columns of its table: fitted on the training rows, or kept.
+def trained_target(cfg: RunConfig) -> Target:
+    """Read the target of the model that a prediction uses: the active party's."""
+    return Target.load(kept_at(cfg, 0, TARGET))
 
-    Raises
-    ------
-    DataError
-        If the table has changed since the alignment, or a column has no value to be fitted on.
-    """
+
+def _encoder(cfg: RunConfig, rank: int, table: OwnTable, train: Array) -> Encoder:
+    """Fit an encoder on the training rows, or load that of the model that predicts."""
     if cfg.task == "predict":
         return Encoder.load(kept_at(cfg, rank, ENCODER))
-    table, index, train = _aligned(cfg, rank)
-    party = party_name(rank)
-    return Encoder.fit(table.features, table.columns, index[train], party, table.ignored)
+    return Encoder.fit(table.features, table.columns, train, party_name(rank), table.ignored)
 
 
-def columns_of(cfg: RunConfig, rank: int) -> Tensor:
-    """Return a party's columns as its network gets them, (n, m) float32; see `encoder_of`."""
-    table, index, _ = _aligned(cfg, rank)
+def _columns(
+    cfg: RunConfig, rank: int, features: NDArray[np.float32], table: OwnTable, encoder: Encoder
+) -> Tensor:
+    """Encode the rows of the run: (n, columns) -> (n, m) float32."""
     if cfg.active_columns == "none" and rank == 0:
-        return torch.empty(len(index), 0)
-    encoder = encoder_of(cfg, rank)
-    features = table.features[index]
+        return torch.empty(len(features), 0)
     for name, count in encoder.unseen(features, table.columns).items():
         party_log(rank).info(
             "column %s has a value that no training row had in %d of %d rows; it counts as none of "
@@ -174,45 +230,21 @@ def columns_of(cfg: RunConfig, rank: int) -> Tensor:
     return torch.from_numpy(encoder.apply(features, table.columns))
 
 
-def all_columns(cfg: RunConfig) -> Tensor:
-    """Return all parties' columns side by side: for the central bound only."""
-    places = range(cfg.parties - cfg.holders, cfg.parties)
-    return torch.cat([columns_of(cfg, rank) for rank in places], dim=1)
-
-
-def ids_of(cfg: RunConfig) -> Ids:
-    """Return the ids of the active party's rows, in the alignment's order."""
-    table, index, _ = _aligned(cfg, 0)
-    return table.ids.take(index)
-
-
-def target_of(cfg: RunConfig) -> Target:
-    """Return what the labels of the training rows are, or were: the active party's alone.
-
-    Raises
-    ------
-    DataError
-        If a class has no training row, or of numbers there are parts of the rows where all are
-        alike.
-    """
+def _target(cfg: RunConfig, table: OwnTable, train: Array) -> Target:
+    """Fit the target on the labels of the training rows, or load that of the model."""
     if cfg.task == "predict":
-        return Target.load(kept_at(cfg, 0, TARGET))
-    table, index, train = _aligned(cfg, 0)
+        return trained_target(cfg)
     if table.labels is None or table.label is None:
         raise DataError("active: its table has no labels")
-    return Target.fit(table.labels, table.label, index[train], "active")
+    return Target.fit(table.labels, table.label, train, "active")
 
 
-def labels_of(cfg: RunConfig) -> Tensor:
-    """Return the labels: (n,) int64, or of a regression float32, standardised; see `target_of`."""
-    from vfl_flower.data.splits import rows_of  # it builds on this module
-
-    target = target_of(cfg)
-    table, index, _ = _aligned(cfg, 0)
+def _labels(table: OwnTable, index: Array, target: Target, rows: Rows) -> Tensor:
+    """Return the labels of the run's rows: (n,) int64, or of a regression float32."""
     assert table.labels is not None and table.label is not None  # noqa: S101  a target is made of them
     y = target.apply(table.labels[index], table.label, "active")
-    for part, rows in rows_of(cfg, len(y)).items() if target.task == "regression" else ():
-        if np.ptp(y[rows]) == 0:
+    for part, each in rows.items() if target.task == REGRESSION else ():
+        if np.ptp(y[each]) == 0:
             raise DataError(
                 f"active: all {part} rows have the same {table.label.name}, so that no prediction "
                 "can be judged; take another seed, or more rows"

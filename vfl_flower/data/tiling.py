@@ -9,7 +9,6 @@ from torch import Tensor
 from vfl_flower.common.errors import DataError
 from vfl_flower.common.text import written
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.party_data import features_of
 
 
 @dataclass(frozen=True)
@@ -28,8 +27,15 @@ class Tiling:
     places: tuple[tuple[int, int], ...]
 
     @classmethod
-    def of(cls, cfg: RunConfig) -> "Tiling":
-        """Return how a run's images are tiled.
+    def of(cls, cfg: RunConfig, whole: Sequence[int]) -> "Tiling":
+        """Work out the tiling of a run's images.
+
+        Parameters
+        ----------
+        cfg : RunConfig
+            Its partition and number of parties.
+        whole : sequence of int
+            Shape of a row with the columns of all parties.
 
         Raises
         ------
@@ -39,10 +45,9 @@ class Tiling:
         deal = cfg.deal()
         rows, columns = deal.argument
         order = deal.kept or range(cfg.parties)
-        features = features_of(cfg)
-        if features.ndim != 4:
+        if len(whole) != 3:
             raise DataError(f"{cfg.method} puts tiles of images together; {cfg.dataset} has none")
-        height, width = features.shape[2:]
+        _, height, width = whole
         if height % rows or width % columns:
             raise DataError(
                 f"{cfg.method} needs tiles that are all alike, and grid:{rows}x{columns} does not "

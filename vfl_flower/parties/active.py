@@ -21,7 +21,6 @@ from vfl_flower.common.json_schema import fits
 from vfl_flower.common.nonce import NONCE
 from vfl_flower.common.worker import Worker
 from vfl_flower.config.choices import REGRESSION
-from vfl_flower.data.party_data import classes_of, target_of
 from vfl_flower.learning.losses import loss_of
 from vfl_flower.learning.schedule import steps_per_epoch
 from vfl_flower.parties.party import Party
@@ -95,13 +94,14 @@ class ActiveParty(Party, Strategy):
     def __init__(self, member: Party, y: Tensor, rows: dict[str, Array]) -> None:
         super().__init__(**vars(member))
         self.y, self.rows = y, rows
-        self.target = target_of(self.cfg)
+        assert self.data.target is not None  # noqa: S101  an active party's data have one
+        self.target = self.data.target
         weighted = y[torch.from_numpy(rows["train"])] if self.cfg.class_weights != "none" else None
-        classes = classes_of(self.cfg, self.rank)
+        classes = self.data.classes
         loss = loss_of(self.loss_name, classes, weighted)
         self.training_labels = TrainingLabels(self.cfg, y, classes, loss)
         self.loss = self.training_labels.loss
-        self.budget, self.uploaded = budget_of(self.cfg, len(self.x)), dict[str, Counts]()
+        self.budget, self.uploaded = budget_of(self.cfg, self.data.rows), dict[str, Counts]()
         self.ledger = Ledger()
         self.observer = Observer()
         self.progress = Progress()

@@ -14,7 +14,7 @@ from vfl_flower.common.versions import PROTOCOL_VERSION, ROOT, code_digest
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.hashed_ids import Ids
 from vfl_flower.crypto.identity import Identity
-from vfl_flower.data.preprocessing.encoder import Encoder
+from vfl_flower.data.party_data import PartyData
 from vfl_flower.learning.optimizer import ScheduledOptimizer
 from vfl_flower.learning.randomness import Randomness
 from vfl_flower.privacy.client_dp.budget import Noise
@@ -31,10 +31,8 @@ class Party:
     ----------
     cfg : RunConfig
         The run's configuration.
-    rank : int
-        0 is the active party, k the k-th passive one.
-    x : Tensor
-        Its columns, (N, ...), float32, scaled, on the device where it computes.
+    data : PartyData
+        Its data, with the columns on the device where it computes.
     net : nn.Module
         Has `embed`, (B, ...) -> (B, D), and `decide`, (B, D) -> (B, C).
     optimizer : Descent
@@ -47,10 +45,6 @@ class Party:
         A passive party's long-term key and those that it pins, if it has some.
     ids : Ids or None
         Its rows' ids, where it has yet to find out which rows the others have, too.
-    alignment : str
-        What tells the alignment of its table's rows from all others; empty without a table.
-    encoder : Encoder or None
-        What made its columns of its table; None without one.
     nonce : str
         What tells its run from all others: random hex digits, the same in every sitting; of a
         passive party only where its model has been loaded.
@@ -59,22 +53,29 @@ class Party:
     """
 
     cfg: RunConfig
-    rank: int
-    x: Tensor
+    data: PartyData
     net: nn.Module
     optimizer: ScheduledOptimizer
     randomness: Randomness
     folder: Path | None
     identity: Identity | None = None
     ids: Ids | None = None
-    alignment: str = ""
-    encoder: Encoder | None = None
     nonce: str = ""
     best: dict[str, Tensor] = field(default_factory=dict)
 
     remembers: ClassVar[tuple[str, ...]] = ("net", "optimizer", "randomness", "best")
     predicts_with: ClassVar[tuple[str, ...]] = ()
     """Tensors that it predicts with beside its network, by their attributes' names."""
+
+    @property
+    def rank(self) -> int:
+        """0 for the active party, k for the k-th passive one."""
+        return self.data.rank
+
+    @property
+    def x(self) -> Tensor:
+        """Its columns, (N, ...)."""
+        return self.data.x
 
     @property
     def parties(self) -> int:
@@ -119,7 +120,7 @@ class Party:
         """Return what all parties must hold equal, and where this one's code lies."""
         return {
             "rows": len(self.x),
-            **({"alignment": self.alignment} if self.alignment else {}),
+            **({"alignment": self.data.alignment} if self.data.alignment else {}),
             **({"model": self.nonce} if self.cfg.task == "predict" else {}),
             "embedding_dim": self.cfg.embedding_dim,
             "protocol_version": PROTOCOL_VERSION,

@@ -80,8 +80,6 @@ class Owner(Protocol):
     ----------
     cfg : RunConfig
         The run's configuration.
-    rank : int
-        1 to K.
     folder : Path or None
         Where the party writes.
     identity : Identity or None
@@ -89,9 +87,12 @@ class Owner(Protocol):
     """
 
     cfg: RunConfig
-    rank: int
     folder: Path | None
     identity: Identity | None
+
+    @property
+    def rank(self) -> int:
+        """1 to K."""
 
 
 class Answerer(Owner, Protocol):

@@ -15,8 +15,7 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.columns import Column, Features
 from vfl_flower.data.datasets import DATASETS
 from vfl_flower.data.partition.shares import NOTHING, Mask, mask_of
-from vfl_flower.data.party_data import described_of, features_of, shares_of
-from vfl_flower.data.splits import rows_of
+from vfl_flower.data.published_data import PublishedData
 
 CELL, GAP, LABEL = 128, 8, 96  # pixels: a small picture's side, space around it, text beside it
 SAMPLES = 6  # images a party
@@ -31,10 +30,9 @@ def lines_of(cfg: RunConfig) -> list[str]:
     DataError
         If the data cannot be had or dealt out.
     """
-    features, shares = features_of(cfg), shares_of(cfg)
-    total = features[0].size
-    train = rows_of(replace(cfg, batch_size=1), len(features))["train"]  # nothing is trained
-    described = described_of(cfg)
+    data = PublishedData(replace(cfg, batch_size=1))  # nothing is trained
+    features, shares, described = data.features, data.shares, data.described
+    total, train = features[0].size, data.rows["train"]
     lines = []
     for rank, share in enumerate(shares):
         held = int(mask_of(share, features.shape[1:]).sum())
@@ -76,7 +74,8 @@ def draw(cfg: RunConfig, path: Path) -> None:
     RunError
         If the picture cannot be written.
     """
-    features, shares = features_of(cfg), shares_of(cfg)
+    data = PublishedData(cfg)
+    features, shares = data.features, data.shares
     masks = {
         party_name(rank): mask_of(share, features.shape[1:])
         for rank, share in enumerate(shares)

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from vfl_flower.alignment.active import AlignmentActive
 from vfl_flower.alignment.build import build_alignment_active, build_alignment_passive
 from vfl_flower.alignment.psi import Common
 from vfl_flower.common.errors import DataError
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data import table_data as own
-from vfl_flower.data.party_data import columns_of
+from vfl_flower.data.alignment_record import Alignment
 from vfl_flower.data.splits import rows_of
 from vfl_flower.protocol.observer import Observer
 from vfl_flower.transport.local import run_local
@@ -17,7 +17,22 @@ from vfl_flower.transport.local import run_local
 Carry = Callable[[AlignmentActive], object]
 
 
-def align_here(cfg: RunConfig, folder: Path, observer: Observer | None = None) -> Common:
+class Aligned(NamedTuple):
+    """Outcome of an alignment.
+
+    Attributes
+    ----------
+    common : Common
+        Which rows all parties have, as the active party knows.
+    alignments : dict of int to Alignment
+        By rank, of the parties in this process.
+    """
+
+    common: Common
+    alignments: dict[int, Alignment]
+
+
+def align_here(cfg: RunConfig, folder: Path, observer: Observer | None = None) -> Aligned:
     """Align the tables of all parties, which keep the outcome in their folders.
 
     Parameters
@@ -31,8 +46,8 @@ def align_here(cfg: RunConfig, folder: Path, observer: Observer | None = None) -
 
     Returns
     -------
-    Common
-        What the active party knows of its rows now.
+    Aligned
+        With the alignments of all parties.
 
     Raises
     ------
@@ -41,20 +56,20 @@ def align_here(cfg: RunConfig, folder: Path, observer: Observer | None = None) -
     """
     passive = [build_alignment_passive(cfg, index, folder) for index in range(cfg.parties - 1)]
     active = build_alignment_active(cfg, folder, lambda rows: check_enough(cfg, rows))
-    return carried_out(active, lambda active: run_local(active, passive), observer)
+    made = carried_out(active, lambda active: run_local(active, passive), observer)
+    others = {party.rank: party.kept for party in passive}
+    return made._replace(alignments=made.alignments | others)
 
 
-def carried_out(active: AlignmentActive, carry: Carry, observer: Observer | None = None) -> Common:
-    """Run an alignment over some carrier, and return what the active party knows then."""
+def carried_out(active: AlignmentActive, carry: Carry, observer: Observer | None = None) -> Aligned:
+    """Run an alignment over some carrier; return what the active party knows then."""
     active.observer = observer or active.observer
     try:
         carry(active)
     finally:
         active.observer.on_end()
         active.close()
-    columns_of.cache_clear()  # of an earlier alignment in the same folder, perhaps
-    own.encoder_of.cache_clear()
-    return active.common
+    return Aligned(active.common, {active.rank: active.kept})
 
 
 def check_enough(cfg: RunConfig, rows: int) -> None:

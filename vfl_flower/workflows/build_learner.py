@@ -1,17 +1,16 @@
-"""From a configuration to the parties: data, network, optimiser, and the method's class."""
+"""Networks and optimizers of parties, from configuration and data."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from vfl_flower.common.errors import NetworkError, VflError, last_line
 from vfl_flower.common.names import party_name
 from vfl_flower.config.choices import BACKBONES
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.config.validation.rules import check_task
-from vfl_flower.data.party_data import classes_of
-from vfl_flower.data.splits import rows_of
+from vfl_flower.data.party_data import PartyData
 from vfl_flower.learning.device import device_of
 from vfl_flower.learning.networks.base import blank, head
 from vfl_flower.learning.networks.factory import check_halves, network
@@ -23,23 +22,20 @@ from vfl_flower.parties.party import Party
 
 def build_learner(
     cfg: RunConfig,
-    rank: int,
-    x: Tensor,
+    data: PartyData,
     folder: Path | None = None,
     *,
     top: str = "",
     layers: int = 1,
 ) -> Party:
-    """Give a party its network and optimiser for the columns that it holds.
+    """Build the network and optimizer of a party for its columns.
 
     Parameters
     ----------
     cfg : RunConfig
         The run's configuration.
-    rank : int
-        0 for the active party, k for the k-th passive one.
-    x : Tensor
-        Its columns, (N, ...).
+    data : PartyData
+        The party's.
     folder : Path, optional
         Where it writes.
     top : str
@@ -52,11 +48,11 @@ def build_learner(
     NetworkError
         If the network cannot take the columns; the text names the party.
     """
-    private = cfg.party_randomness == "private"
+    rank, private = data.rank, cfg.party_randomness == "private"
     randomness = Randomness(None if private else public_origin(cfg.seed, rank))
     try:
         with randomness.building():
-            net = _network(cfg, rank, x, cfg.embedding_dim, top)
+            net = _network(cfg, data, cfg.embedding_dim, top)
         width = cfg.embedding_dim * (cfg.holders if top == "joined" else 1)
         own = ":" in cfg.model_of(rank) and not cfg.cut_at
         if top == "joined" and not isinstance(net.decide, nn.Module):
@@ -70,64 +66,50 @@ def build_learner(
             # The active party can work the decision net out. Where it is private it must not tell
             # of the embedding net, so the two come from different states of the generator.
             with randomness.building():
-                net.decide = _decision(cfg, rank, x, width, layers if deep else 1)
+                net.decide = _decision(cfg, data, width, layers if deep else 1)
         _take_weights(cfg, rank, net)
         device = device_of(cfg.device)
         net.to(device)
-        x = x.to(device)
+        data = replace(data, x=data.x.to(device))
         if own:
             with randomness.building():  # what the trial draws is nobody's
-                _try(cfg, rank, net, x, width)
+                _try(cfg, data, net, width)
     except VflError as error:
         raise NetworkError(f"{party_name(rank)}: {error}", error.detail) from error
     except Exception as error:  # a user's class may raise anything, torch has no memory left, ...
         text = f"{party_name(rank)}: network '{cfg.model_of(rank)}' cannot be built"
         raise NetworkError(f"{text} ({type(error).__name__})", last_line(error)) from error
     randomness.attach(net)
-    steps = cfg.epochs * steps_per_epoch(cfg, len(rows_of(cfg, len(x))["train"]))
+    steps = cfg.epochs * steps_per_epoch(cfg, len(data.rows["train"]))
     rates = {net: cfg.rate_of(rank)}
     optimizer = ScheduledOptimizer(rates, cfg.optimizer_of(rank), cfg.schedule, steps)
-    made = Party(cfg, rank, x, net, optimizer, randomness, folder)
-    if cfg.own_tables:
-        _of_own_table(cfg, rank, made)
-    return made
+    return Party(cfg, data, net, optimizer, randomness, folder)
 
 
-def _of_own_table(cfg: RunConfig, rank: int, made: Party) -> None:
-    """Add what comes of a party's own table; refuse what its labels cannot teach."""
-    from vfl_flower.data.table_data import alignment_of, encoder_of  # pyarrow is slow to import
-
-    kept = alignment_of(cfg, rank)
-    check_task(cfg, kept.task)
-    made.alignment, made.encoder = kept.nonce, encoder_of(cfg, rank)
-
-
-def _network(cfg: RunConfig, rank: int, x: Tensor, width: int, top: str = "") -> nn.Module:
+def _network(cfg: RunConfig, data: PartyData, width: int, top: str = "") -> nn.Module:
     """Build a party's network."""
-    classes = classes_of(cfg, rank)
     if cfg.cut_at:
         from vfl_flower.learning.networks.cut_network import (
             cut_network,  # it builds on torchvision, which is slow
         )
 
-        return cut_network(cfg, tuple(x.shape[1:]), top)
-    if cfg.blank(rank):
-        return blank(classes)
-    return network(cfg.model_of(rank))(tuple(x.shape[1:]), width, classes)
+        return cut_network(cfg, data, top)
+    if cfg.blank(data.rank):
+        return blank(data.classes)
+    return network(cfg.model_of(data.rank))(tuple(data.x.shape[1:]), width, data.classes)
 
 
-def _decision(cfg: RunConfig, rank: int, x: Tensor, width: int, layers: int) -> nn.Module:
+def _decision(cfg: RunConfig, data: PartyData, width: int, layers: int) -> nn.Module:
     """Build a party's decision net once more, wider or deeper or from another state."""
-    if layers > 1 or cfg.blank(rank):
-        return head(width, classes_of(cfg, rank), layers)
-    return _network(cfg, rank, x, width).decide  # type: ignore[return-value]
+    if layers > 1 or cfg.blank(data.rank):
+        return head(width, data.classes, layers)
+    return _network(cfg, data, width).decide  # type: ignore[return-value]
 
 
-def _try(cfg: RunConfig, rank: int, net: nn.Module, x: Tensor, width: int) -> None:
+def _try(cfg: RunConfig, data: PartyData, net: nn.Module, width: int) -> None:
     """Try a user's own network on two made rows, where it will compute."""
-    classes = classes_of(cfg, rank)
-    rows = torch.randn_like(x[:2])
-    check_halves(net, cfg.model_of(rank), rows, cfg.embedding_dim, width, classes)
+    rows, name = torch.randn_like(data.x[:2]), cfg.model_of(data.rank)
+    check_halves(net, name, rows, cfg.embedding_dim, width, data.classes)
 
 
 def _take_weights(cfg: RunConfig, rank: int, net: nn.Module) -> None:

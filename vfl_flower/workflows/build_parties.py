@@ -4,7 +4,6 @@ from functools import partial
 from pathlib import Path
 
 import torch
-from torch import Tensor
 
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ConfigError, DataError
@@ -12,9 +11,9 @@ from vfl_flower.common.names import party_name
 from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.identity import Identity
-from vfl_flower.data.party_data import all_columns, classes_of, columns_of, labels_of
+from vfl_flower.data.loading import Alignments, RunData, load_party, run_data
+from vfl_flower.data.party_data import PartyData
 from vfl_flower.data.preprocessing.long_tail import long_tailed
-from vfl_flower.data.splits import rows_of
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.runs.tensorboard_log import require_tensorboard
@@ -25,33 +24,67 @@ UNKNOWN = -1
 """In the place of every label of a party that has none: no class, so that none can be learnt."""
 
 
+def build_parties(
+    cfg: RunConfig,
+    folder: Path | None = None,
+    alignments: Alignments | None = None,
+    *,
+    labelled: bool = True,
+) -> tuple[ActiveParty, list[PassiveParty]]:
+    """Build all parties of a run, whose data are read once.
+
+    Parameters
+    ----------
+    cfg : RunConfig
+        The run's configuration.
+    folder : Path, optional
+        Of the run; each party has a folder in it.
+    alignments : mapping of int to Alignment, optional
+        See `run_data`.
+    labelled : bool
+        Whether the active party has labels.
+
+    Raises
+    ------
+    VflError
+        As `build_active` and `build_passive` do.
+    """
+    data = run_data(cfg, alignments)
+    passive = [
+        build_passive(cfg, rank - 1, folder, data=data.party(rank))
+        for rank in range(1, cfg.parties)
+    ]
+    return build_active(cfg, folder, labelled=labelled, source=data), passive
+
+
 def build_active(
-    cfg: RunConfig, folder: Path | None = None, *, labelled: bool = True
+    cfg: RunConfig,
+    folder: Path | None = None,
+    *,
+    labelled: bool = True,
+    source: RunData | None = None,
 ) -> ActiveParty:
     """Build the active party of a run, or one without labels; errors as in `build_learner`."""
     if cfg.tensorboard:
         require_tensorboard()
     strategy, _ = METHODS[cfg.method].load()
-    x = all_columns(cfg) if METHODS[cfg.method].pools else columns_of(cfg, 0)
-    rows = rows_of(cfg, len(x))
+    source = source or run_data(cfg)
+    pools = METHODS[cfg.method].pools
+    data = source.pooled(labelled=labelled) if pools else source.party(0, labelled=labelled)
     folder = folder and folder / party_name(0)
     layers = cfg.top_layers or strategy.layers
-    member = build_learner(cfg, 0, x, folder, top=strategy.top, layers=layers)
-    labels = labels_of(cfg) if labelled else torch.full((len(x),), UNKNOWN)
-    if len(labels) != len(x):
-        raise DataError(f"active: {len(labels)} labels for {len(x)} rows of columns")
-    if labelled:
-        rows["train"] = _thinned(cfg, rows["train"], labels)
-    party: ActiveParty = strategy(member, labels, rows)
+    member = build_learner(cfg, data, folder, top=strategy.top, layers=layers)
+    y = torch.full((len(data.x),), UNKNOWN) if data.y is None else data.y
+    party: ActiveParty = strategy(member, y, data.rows | {"train": _training_rows(cfg, data)})
     party.task = partial(attempt, party)
     return party
 
 
-def _thinned(cfg: RunConfig, train: Array, labels: Tensor) -> Array:
+def _training_rows(cfg: RunConfig, data: PartyData) -> Array:
     """Return the training rows that `long_tailed` leaves; enough for a batch."""
-    if cfg.long_tail == 1:
-        return train
-    kept = long_tailed(train, labels.numpy(), classes_of(cfg, 0), cfg.long_tail, cfg.seed)
+    if cfg.long_tail == 1 or data.y is None:
+        return data.rows["train"]
+    kept = long_tailed(data.rows["train"], data.y.numpy(), data.classes, cfg.long_tail, cfg.seed)
     if cfg.batch_size > len(kept):
         raise DataError(
             f"active: batch-size {cfg.batch_size} is more than the {len(kept)} training rows that "
@@ -61,15 +94,40 @@ def _thinned(cfg: RunConfig, train: Array, labels: Tensor) -> Array:
 
 
 def build_passive(
-    cfg: RunConfig, index: int, folder: Path | None = None, identity: Identity | None = None
+    cfg: RunConfig,
+    index: int,
+    folder: Path | None = None,
+    identity: Identity | None = None,
+    data: PartyData | None = None,
 ) -> PassiveParty:
-    """Build the passive party with one roster index; see `build_learner` for the errors."""
+    """Build the passive party with one roster index.
+
+    Parameters
+    ----------
+    cfg : RunConfig
+        The run's configuration.
+    index : int
+        From 0.
+    folder : Path, optional
+        Of the run; the party has a folder in it.
+    identity : Identity, optional
+        The party's long-term key, and the keys that it pins.
+    data : PartyData, optional
+        The party's, if they are loaded already.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such party.
+    VflError
+        As `load_party` and `build_learner` do.
+    """
     _, client = METHODS[cfg.method].load()
     rank = index + 1
     if rank >= cfg.parties:
         raise ConfigError(f"there is no {party_name(rank)} in a run with parties = {cfg.parties}")
-    x, folder = columns_of(cfg, rank), folder and folder / party_name(rank)
-    member = build_learner(cfg, rank, x, folder, top="mirror" if client.mirrors else "")
+    data, folder = data or load_party(cfg, rank), folder and folder / party_name(rank)
+    member = build_learner(cfg, data, folder, top="mirror" if client.mirrors else "")
     member.identity = identity
     party: PassiveParty = client(member)
     return party

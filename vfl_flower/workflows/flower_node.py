@@ -18,12 +18,16 @@ from vfl_flower.config.node_config import at_home, home, own_config, simulated
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.identity import Identity, read_private, read_roster
 from vfl_flower.data.alignment_record import is_aligned
+from vfl_flower.data.loading import PartyCache
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.privacy.guarantees import column_protections
 from vfl_flower.transport.endpoint import OK, Endpoint, RebuiltEndpoint, failed
 from vfl_flower.transport.stream.client import StreamClient
 from vfl_flower.transport.stream.invitation import invitation_in
 from vfl_flower.workflows.build_parties import build_passive
+
+_CACHE = PartyCache()
+"""Of this process, in which Flower builds a party anew for every message."""
 
 
 class Node(Client):
@@ -72,7 +76,7 @@ class Node(Client):
         rank, folder = self.index + 1, state_folder(cfg, self.context)
         cfg = at_home(cfg, state_root(self.context), folder)
         if cfg.task == "predict":
-            from vfl_flower.workflows.predicting_parties import (
+            from vfl_flower.workflows.trained_parties import (
                 prediction_of,  # slow to import, as below
             )
 
@@ -82,11 +86,12 @@ class Node(Client):
 
             return build_alignment_passive(cfg, self.index, folder)
         identity = identity_of(cfg, self.context, self.index)
+        data = _CACHE.load(cfg, rank)
         if cfg.task == "predict":
-            from vfl_flower.workflows.predicting_parties import predicting_passive
+            from vfl_flower.workflows.trained_parties import predicting_passive
 
-            return predicting_passive(cfg, self.index, identity)
-        return build_passive(cfg, self.index, folder, identity)
+            return predicting_passive(cfg, self.index, identity, data)
+        return build_passive(cfg, self.index, folder, identity, data)
 
 
 def _aligns(cfg: RunConfig, folder: Path | None, rank: int) -> bool:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,25 +12,24 @@ from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import near
 from vfl_flower.config.validation.rules import check_tables_here
-from vfl_flower.data import table_data as own
+from vfl_flower.data.loading import run_data
+from vfl_flower.data.table_data import described
 from vfl_flower.learning.schedule import chunks
 from vfl_flower.parties.active import ActiveParty
-from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.protocol.observer import Observer
 from vfl_flower.reporting.console.lines import voices
 from vfl_flower.runs.party_logs import party_logs
-from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.runs.seeds import first_run
 from vfl_flower.transport.local import run_local
 from vfl_flower.workflows.align import align_here
-from vfl_flower.workflows.build_parties import build_active, build_passive
-from vfl_flower.workflows.completed_run import check_models, load_models
-from vfl_flower.workflows.predicting_parties import (
+from vfl_flower.workflows.completed_run import check_models
+from vfl_flower.workflows.prediction import asked, check_out, ids_of, write, write_missing
+from vfl_flower.workflows.trained_parties import (
     predicting_active,
+    predicting_parties,
     predicting_passive,
     prediction_of,
 )
-from vfl_flower.workflows.prediction import asked, check_out, write, write_missing
 
 ROWS = ("test", "validation", "all")
 
@@ -84,32 +83,14 @@ def predict_rows(run: Path, rows: str, out: Path) -> Prediction:
     folder = first_run(run)
     check_out(out, _inputs(folder.cfg))
     check_models(folder)
-    active, passive = rebuild(folder)
+    active, passive = predicting_parties(folder)
     numbers = numbers_of(active, rows)
     for party in passive:
         party.privacy.afford(chunks(active.cfg, numbers))
     with party_logs(folder, len(passive)):
         said = asked(active, numbers, lambda active: run_local(active, passive))
-    write(out, active, _ids(folder.cfg, numbers), said)
+    write(out, active, ids_of(active, numbers), said)
     return Prediction(len(numbers), _epsilon(active))
-
-
-def rebuild(folder: RunFolder) -> tuple[ActiveParty, list[PassiveParty]]:
-    """Build the parties of a run as prediction needs them, and give them their model folders.
-
-    The active party has no labels, and writes nothing; the passive ones have their folders, where
-    they count their uploads under client-level privacy.
-
-    Raises
-    ------
-    RunError
-        If a model folder is missing or damaged, or not of this run and this party.
-    """
-    cfg = replace(folder.cfg, tensorboard=False, class_weights="none")
-    active = build_active(cfg, labelled=False)
-    passive = [build_passive(cfg, index, folder.path) for index in range(cfg.parties - 1)]
-    load_models(folder, (active, *passive))
-    return active, passive
 
 
 def numbers_of(active: ActiveParty, rows: str) -> Array:
@@ -152,29 +133,25 @@ def predict_tables(run: Path, tables: str, out: Path, observer: Observer) -> Pre
             replace(prediction_of(now, rank, folder.path), alignment=temporary)
             for rank in range(now.parties)
         ]
-        check_out(out, [own.described(cfg, rank).file for rank, cfg in enumerate(cfgs)])
-        common = align_here(cfgs[0], Path(temporary), observer)
-        active = predicting_active(cfgs[0])
-        passive = [predicting_passive(cfg, index) for index, cfg in enumerate(cfgs[1:])]
+        check_out(out, [described(cfg, rank).file for rank, cfg in enumerate(cfgs)])
+        common, alignments = align_here(cfgs[0], Path(temporary), observer)
+        active = predicting_active(cfgs[0], run_data(cfgs[0], alignments))
+        passive = [
+            predicting_passive(cfg, index, data=run_data(cfg, alignments).party(index + 1))
+            for index, cfg in enumerate(cfgs[1:])
+        ]
         for party in passive:
             party.privacy.afford()
         said = asked(active, active.rows["test"], lambda active: run_local(active, passive))
-        write(out, active, own.ids_of(cfgs[0]), said)
-        write_missing(out, own.table_of(cfgs[0], 0).ids, common)
+        write(out, active, ids_of(active, active.rows["test"]), said)
+        write_missing(out, active.data.ids, common)
     return Prediction(len(common.rows), _epsilon(active), len(common.missing))
 
 
 def _inputs(cfg: RunConfig) -> list[Path]:
     """Return the files of all parties' own tables."""
-    return [own.described(cfg, k).file for k in range(cfg.parties)] if cfg.own_tables else []
+    return [described(cfg, k).file for k in range(cfg.parties)] if cfg.own_tables else []
 
 
 def _epsilon(active: ActiveParty) -> float | None:
     return active.budget.worst(active.uploaded) if active.budget else None
-
-
-def _ids(cfg: RunConfig, numbers: Array) -> Any:  # noqa: ANN401
-    """Return the ids of some rows: the active party's table's, or the rows' numbers."""
-    if not cfg.own_tables:
-        return numbers
-    return own.ids_of(cfg).take(numbers)

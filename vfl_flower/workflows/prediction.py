@@ -69,6 +69,14 @@ def protocol(active: ActiveParty, rows: Array, outputs: list[Tensor]) -> Protoco
     outputs.append(inferred[0])
 
 
+def ids_of(active: ActiveParty, rows: Array) -> Any:  # noqa: ANN401
+    """Return the ids of some rows: of the active party's own table, or else their numbers."""
+    data = active.data
+    if data.ids is None or data.index is None:
+        return rows
+    return data.ids.take(data.index[rows])
+
+
 def write(path: Path, active: ActiveParty, ids: Any, said: Tensor) -> None:  # noqa: ANN401
     """Write what is predicted for some rows; see `tables.write_predictions`, and `check_out`.
 

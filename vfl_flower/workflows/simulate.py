@@ -6,13 +6,13 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.common.signals import stopped_by
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.validation.rules import check_tables_here
-from vfl_flower.data.party_data import columns_of
+from vfl_flower.data.loading import Alignments
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.reporting.console.lines import complain, say, voices
@@ -25,8 +25,11 @@ from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.runs.seed_summary import summary_of
 from vfl_flower.runs.seeds import begin_seeds, seeds_in
 from vfl_flower.transport.local import run_local
-from vfl_flower.workflows.build_parties import build_active, build_passive
+from vfl_flower.workflows.build_parties import build_parties
 from vfl_flower.workflows.run import conduct
+
+if TYPE_CHECKING:
+    from vfl_flower.workflows.align import Aligned
 
 
 def start(cfg: RunConfig) -> dict[str, Any]:
@@ -51,7 +54,7 @@ def align(cfg: RunConfig) -> dict[str, Any]:
     if not folder.aligns:
         raise ConfigError("alignment names one that is there; leave it empty to align anew")
     with _prepared(folder):
-        rows = _align(folder)
+        rows = len(_align(folder).common.rows)
     folder.end()
     say(f"{rows} rows are common to all parties; aligned in {folder.path}")
     return {"alignment": str(folder.path), "rows": rows}
@@ -83,8 +86,8 @@ def repeat(cfg: RunConfig, seeds: int) -> dict[str, Any]:
     if seeds < 2:
         raise ConfigError(f"--seeds must be at least 2, not {seeds}")
     folder = RunFolder(_out(cfg), cfg)
-    with _prepared(folder):
-        _build(folder.cfg, folder.path)  # whatever is wrong shows before more is written
+    with _prepared(folder) as alignments:
+        _build(folder, alignments)  # whatever is wrong shows before more is written
         folder.take()
         begin_seeds(folder.path, cfg, list(range(cfg.seed, cfg.seed + seeds)))
     folder.end()
@@ -136,10 +139,7 @@ def _out(cfg: RunConfig) -> Path:
 
 def _all_of(folders: list[RunFolder], out: Path) -> dict[str, Any]:
     """Finish the runs of several seeds, and sum up."""
-    results = []
-    for folder in folders:
-        results.append(_rest_of(folder))
-        columns_of.cache_clear()  # the next seed scales them anew
+    results = [_rest_of(folder) for folder in folders]
     summary = summary_of(results)
     write_result(out, summary)
     print_summary(summary)
@@ -158,32 +158,30 @@ def _rest_of(folder: RunFolder) -> dict[str, Any]:
 
 
 @contextmanager
-def _prepared(folder: RunFolder) -> Iterator[None]:
+def _prepared(folder: RunFolder) -> Iterator[Alignments]:
     """Align what a new run has to; if it does not get to begin after all, leave nothing behind."""
     try:
-        if folder.cfg.task == "train" and folder.is_to_align:
-            _align(folder)
-        yield
+        aligns = folder.cfg.task == "train" and folder.is_to_align
+        yield _align(folder).alignments if aligns else {}
     except BaseException:
         folder.give_up()
         raise
 
 
-def _align(folder: RunFolder) -> int:
-    """Align the parties' own tables, and return how many rows they have in common."""
+def _align(folder: RunFolder) -> "Aligned":
+    """Align the parties' own tables."""
     from vfl_flower.workflows.align import align_here  # pyarrow is slow to import
 
     cfg = folder.cfg
     check_tables_here(cfg)
     folder.take()
     with party_logs(folder, cfg.parties - 1), voices(cfg.parties - 1):
-        return len(align_here(cfg, folder.path, watcher("alignment")).rows)
+        return align_here(cfg, folder.path, watcher("alignment"))
 
 
-def _build(cfg: RunConfig, out: Path) -> tuple[ActiveParty, list[PassiveParty]]:
-    check_tables_here(cfg)
-    passive = [build_passive(cfg, index, out) for index in range(cfg.parties - 1)]
-    return build_active(cfg, out), passive
+def _build(folder: RunFolder, alignments: Alignments) -> tuple[ActiveParty, list[PassiveParty]]:
+    check_tables_here(folder.cfg)
+    return build_parties(folder.cfg, folder.path, alignments)
 
 
 def simulate(folder: RunFolder) -> dict[str, Any]:
@@ -191,8 +189,8 @@ def simulate(folder: RunFolder) -> dict[str, Any]:
     cfg = folder.cfg
     if cfg.carrier not in ("auto", "local"):
         raise ConfigError(f"carrier is {cfg.carrier}, which needs flwr run; use auto or local here")
-    with _prepared(folder):
-        active, passive = _build(cfg, folder.path)
+    with _prepared(folder) as alignments:
+        active, passive = _build(folder, alignments)
         return _simulated(folder, active, passive)
 
 

@@ -36,8 +36,7 @@ from vfl_flower.common.names import party_name
 from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.partition.shares import take
-from vfl_flower.data.party_data import features_of, shares_of
-from vfl_flower.data.splits import rows_of
+from vfl_flower.data.published_data import PublishedData
 from vfl_flower.learning.batching import batches
 from vfl_flower.learning.networks.base import Shape
 from vfl_flower.learning.networks.cut_network import halves
@@ -48,7 +47,8 @@ from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.party import Party
 from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.runs.seeds import first_run
-from vfl_flower.workflows.completed_run import parties_of, result_of
+from vfl_flower.workflows.completed_run import result_of
+from vfl_flower.workflows.trained_parties import parties_of
 
 MOST_LEARNT, MOST_MEASURED = 10_000, 2_000  # training and test rows
 SHOWN = 8  # tiles of a party in a picture
@@ -189,7 +189,8 @@ class Tiles:
     """
 
     def __init__(self, cfg: RunConfig) -> None:
-        self.features, self.shares = features_of(cfg), shares_of(cfg)
+        data = PublishedData(cfg)
+        self.features, self.shares = data.features, data.shares
         self.least, self.largest = self.features.min(), self.features.max()
 
     def of(self, rank: int, rows: Array) -> Tensor:
@@ -220,7 +221,7 @@ class Attacker:
 
     def __init__(self, active: ActiveParty, wire: Wire, tiles: Tiles) -> None:
         self.active, self.wire, self.tiles, self.cfg = active, wire, tiles, active.cfg
-        test = rows_of(self.cfg, len(active.x))["test"]
+        test = active.data.rows["test"]
         self.length = min(self.cfg.eval_batch_size, len(test))  # of a message
         messages = batches(self.cfg.seed, 0, test, self.length)
         self.messages = messages[: ceil(MOST_MEASURED / self.length)]

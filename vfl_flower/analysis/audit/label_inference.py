@@ -26,7 +26,6 @@ from vfl_flower.analysis.audit.recorder import Recorder, Table
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.common.names import party_name
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.party_data import classes_of
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.privacy.label_dp.training_labels import epsilon_of
 from vfl_flower.runs.seeds import first_run
@@ -129,7 +128,7 @@ class Stage:
     def __init__(self, cfg: RunConfig, known: int) -> None:
         active = build_active(cfg)
         random = np.random.default_rng(cfg.seed)
-        self.classes = classes_of(cfg, 0)
+        self.classes = active.data.classes
         self.rows: Array = random.permutation(active.rows["train"])[:MOST_ROWS]
         self.y: Labels = active.y.numpy()[self.rows]
         order = np.argsort(self.y, kind="stable")

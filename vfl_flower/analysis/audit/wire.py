@@ -34,7 +34,7 @@ class Wire:
         one = maps_of(active, 0, torch.tensor([0]))
         self.shape = tuple(one.shape[1:])
         self.compression = compression_of(cfg.compressed, one.numel())
-        budget = budget_of(cfg, len(active.x))
+        budget = budget_of(cfg, active.data.rows)
         self.mechanism = budget.mechanism if budget and budget.noises("evaluation") else None
         self.sigma = self.mechanism.sigma if self.mechanism else 0.0
         self.generator = torch.Generator().manual_seed(cfg.seed)

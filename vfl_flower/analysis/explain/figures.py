@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from vfl_flower.analysis.explain.importance import Findings
 from vfl_flower.analysis.explain.trained import Holder, Trained
 from vfl_flower.common.files import write_atomically
-from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.columns import Features
 from vfl_flower.data.datasets import DATASETS
 from vfl_flower.data.partition.shares import mask_of
-from vfl_flower.data.party_data import features_of, shares_of, target_of
-from vfl_flower.data.splits import rows_of
+from vfl_flower.data.party_data import PartyData
+from vfl_flower.data.published_data import PublishedData
 from vfl_flower.reporting.console.lines import say
 from vfl_flower.reporting.figure_style import COLOURS, bare, drawing, name_bars
 
@@ -48,7 +47,7 @@ def draw(run: Trained, findings: Findings, names: Sequence[str], out: Path) -> N
     """
     images = {"importance.png": bars(findings)}
     if DATASETS[run.cfg.dataset].images:
-        images["pixels.png"] = heat(run.cfg, findings)
+        images["pixels.png"] = heat(run, findings)
     if names:
         images["embeddings.png"] = clouds(run, names)
     for name, image in images.items():
@@ -74,33 +73,31 @@ def bars(findings: Findings) -> bytes:
     return image.getvalue()
 
 
-def importance_of_pixels(cfg: RunConfig, norms: Sequence[float]) -> NDArray[np.float64]:
+def importance_of_pixels(data: Sequence[PartyData], norms: Sequence[float]) -> NDArray[np.float64]:
     """Return the importance of the party that holds each pixel, (height, width).
 
     Where several hold it, it is their mean; NaN where nobody does.
 
     Parameters
     ----------
-    cfg : RunConfig
-        Of a run on images.
+    data : sequence of PartyData
+        Of the parties that hold columns, of images.
     norms : sequence of float
-        Of the heads of the parties that hold columns.
+        Of their heads.
     """
-    shape = features_of(cfg).shape[1:]
-    shares = shares_of(cfg)[-cfg.holders :]
-    held = np.array([mask_of(share, shape).any(0) for share in shares])
-    total = np.tensordot(np.array(norms), held, 1)
-    holders = held.sum(0)
-    mean: NDArray[np.float64] = np.where(holders, total / np.maximum(holders, 1), np.nan)
+    held = np.array([mask_of(each.share, each.whole).any(0) for each in data])
+    total, count = np.tensordot(np.array(norms), held, 1), held.sum(0)
+    mean: NDArray[np.float64] = np.where(count, total / np.maximum(count, 1), np.nan)
     return mean
 
 
-def heat(cfg: RunConfig, findings: Findings) -> bytes:
+def heat(run: Trained, findings: Findings) -> bytes:
     """Draw how important each pixel's party is, beside the first test image."""
-    sample = features_of(cfg)[rows_of(cfg, len(features_of(cfg)))["test"][0]]
+    sample = PublishedData(run.cfg).features[run.active.data.rows["test"][0]]
     with drawing(2, 3.1, format="png", dpi=DPI) as ((left, right), image):
         norms = [each.norm for each in findings.parties]
-        painted = left.imshow(importance_of_pixels(cfg, norms), cmap="viridis", vmin=0)
+        held = [holder.member.data for holder in run.holders]
+        painted = left.imshow(importance_of_pixels(held, norms), cmap="viridis", vmin=0)
         left.figure.colorbar(painted, ax=left)
         left.set_title("norm of the head of the pixel's party")
         right.imshow(visible(sample), cmap="gray")
@@ -121,7 +118,7 @@ def clouds(run: Trained, names: Sequence[str]) -> bytes:
     """Draw some parties' embeddings of up to `MOST_ROWS` test rows by t-SNE, coloured by class."""
     rows = torch.from_numpy(np.random.default_rng(run.cfg.seed).permutation(len(run.y)))[:MOST_ROWS]
     holders = [holder for holder in run.holders if holder.name in names]
-    y, classes = run.y[rows].numpy(), target_of(run.cfg).classes
+    y, classes = run.y[rows].numpy(), run.active.target.classes
     colours = mpl.colormaps["tab10" if len(classes) <= MOST_NAMES else "hsv"]
     with drawing(len(holders), 3.5, format="png", dpi=DPI) as (panels, image):
         for panel, holder in zip(panels, holders, strict=True):

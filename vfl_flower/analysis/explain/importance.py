@@ -21,7 +21,6 @@ from vfl_flower.algorithms.admm_heads import norms
 from vfl_flower.analysis.explain.trained import Trained
 from vfl_flower.data.datasets import DATASETS
 from vfl_flower.data.partition.shares import Share
-from vfl_flower.data.party_data import shares_of
 from vfl_flower.data.preprocessing.scaling import noised
 
 MOST_RUNS = 3  # of columns that are told
@@ -103,7 +102,7 @@ def explain(run: Trained, sigma: float) -> Findings:
         parties.append(
             Finding(
                 party=holder.name,
-                holds=told(shares_of(cfg)[rank], DATASETS[cfg.dataset].images),
+                holds=told(holder.member.data.share, DATASETS[cfg.dataset].images),
                 trained_noise=cfg.noises().get(rank, 0.0),
                 norm=sizes[k],
                 relative=sizes[k] / (max(sizes) or 1.0),

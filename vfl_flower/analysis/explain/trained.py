@@ -8,15 +8,17 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from vfl_flower.common.errors import ConfigError, NetworkError
+from vfl_flower.common.errors import ConfigError, DataError, NetworkError
 from vfl_flower.common.names import party_name
 from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import RunConfig
+from vfl_flower.data.datasets import OWN_TABLES_ONLY
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.party import Party
 from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.runs.seeds import first_run
-from vfl_flower.workflows.completed_run import parties_of, result_of
+from vfl_flower.workflows.completed_run import result_of
+from vfl_flower.workflows.trained_parties import parties_of
 
 Decide = Callable[[Tensor], Tensor]
 """From embeddings (N, D) to shares of the prediction, (N, C)."""
@@ -38,6 +40,8 @@ def complete_run(path: Path) -> tuple[RunFolder, float]:
         If there is none, it is not complete, or weights of a party are not there.
     ConfigError
         If its method's prediction is no sum of what each party says.
+    DataError
+        If the parties have tables of their own.
     """
     folder = first_run(path)
     cfg = folder.cfg
@@ -47,6 +51,8 @@ def complete_run(path: Path) -> tuple[RunFolder, float]:
             f"the prediction of {cfg.method} is no sum of what each party's head says; methods "
             f"that can be explained are {able}"
         )
+    if cfg.own_tables:
+        raise DataError(OWN_TABLES_ONLY)
     return folder, result_of(folder)["test_accuracy"]["active"]
 
 
@@ -98,12 +104,15 @@ class Trained:
         The run's configuration.
     holders : list of Holder
         The parties that have columns, by place.
+    active : ActiveParty
+        The active party.
     y : Tensor
         The labels of the test rows, (N,), which the active party alone has in a deployment.
     """
 
     cfg: RunConfig
     holders: list[Holder]
+    active: ActiveParty
     y: Tensor
 
 
@@ -126,7 +135,7 @@ def trained(folder: RunFolder) -> Trained:
         Holder(member, head, decide, member.x[rows.to(member.x.device)])
         for member, (head, decide) in zip(members, heads, strict=True)
     ]
-    return Trained(cfg, holders, active.y[rows])
+    return Trained(cfg, holders, active, active.y[rows])
 
 
 def _heads(active: ActiveParty, members: list[Party]) -> list[tuple[nn.Module, Decide]]:

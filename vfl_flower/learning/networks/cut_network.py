@@ -5,7 +5,7 @@ from torch import nn
 from vfl_flower.common.errors import NetworkError
 from vfl_flower.common.text import written
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.party_data import classes_of
+from vfl_flower.data.party_data import PartyData
 from vfl_flower.data.tiling import Tiling
 from vfl_flower.learning.networks.base import Shape, SplitNet
 from vfl_flower.learning.networks.decoder import mirror
@@ -13,15 +13,15 @@ from vfl_flower.learning.networks.split_factory import chain, padded
 from vfl_flower.learning.networks.splittable import Chain, shapes_through
 
 
-def cut_network(cfg: RunConfig, shape: Shape, top: str = "") -> SplitNet:
+def cut_network(cfg: RunConfig, data: PartyData, top: str = "") -> SplitNet:
     """Build the network of a party, cut where the run says.
 
     Parameters
     ----------
     cfg : RunConfig
         The run's configuration.
-    shape : tuple of int
-        Of what the party holds of an image: channels, height, width.
+    data : PartyData
+        The party's, whose columns are a part of each image: (N, channels, height, width).
     top : str
         What `decide` is: empty for the layers behind the cut; "tiled" for those of the whole image;
         "mirror" for the decoder of the extractor.
@@ -36,17 +36,18 @@ def cut_network(cfg: RunConfig, shape: Shape, top: str = "") -> SplitNet:
     NetworkError
         If the network cannot be cut there, or not for such tiles.
     """
-    tiling = Tiling.of(cfg) if top else None  # its errors come first
-    whole = _chain(cfg, shape)
+    tiling = Tiling.of(cfg, data.whole) if top else None  # its errors come first
+    shape, classes = tuple(data.x.shape[1:]), data.classes
+    whole = _chain(cfg, shape, classes)
     extractor, classifier = whole.halves(cfg.cut_at)
     padded(extractor, cfg.padding)
     decide: nn.Module = classifier
     if top == "mirror":
         decide = mirror(extractor, shape)
     elif top == "tiled" and tiling:
-        decide = _tiled(cfg, tiling, shape, extractor)
+        decide = _tiled(cfg, tiling, shape, extractor, classes)
     else:
-        _try(cfg, classifier, shapes_through(extractor, shape)[-1])
+        _try(cfg, classifier, classes, shapes_through(extractor, shape)[-1])
     net = SplitNet(extractor, decide)
     net.own_randomness = whole.own_randomness
     return net
@@ -57,13 +58,15 @@ def halves(net: nn.Module) -> tuple[nn.Module, nn.Module]:
     return net.embed, net.decide  # type: ignore[return-value]
 
 
-def _chain(cfg: RunConfig, shape: Shape) -> Chain:
-    return chain(cfg.listed_model(0), shape, classes_of(cfg, 0), cfg.width)
+def _chain(cfg: RunConfig, shape: Shape, classes: int) -> Chain:
+    return chain(cfg.listed_model(0), shape, classes, cfg.width)
 
 
-def _tiled(cfg: RunConfig, tiling: Tiling, shape: Shape, extractor: nn.Sequential) -> nn.Module:
+def _tiled(
+    cfg: RunConfig, tiling: Tiling, shape: Shape, extractor: nn.Sequential, classes: int
+) -> nn.Module:
     """Return the classifier of maps of tiles put together, if they can be."""
-    whole, classifier = _chain(cfg, tiling.whole(shape)).halves(cfg.cut_at)
+    whole, classifier = _chain(cfg, tiling.whole(shape), classes).halves(cfg.cut_at)
     tile = shapes_through(extractor, shape)[-1]
     image = shapes_through(whole, tiling.whole(shape))[-1]
     if len(tile) != 3 or tiling.whole(tile) != image:
@@ -73,15 +76,14 @@ def _tiled(cfg: RunConfig, tiling: Tiling, shape: Shape, extractor: nn.Sequentia
             "the whole image gives; cut before poolings that do not divide a tile, or take a "
             "coarser grid"
         )
-    _try(cfg, classifier, image)
+    _try(cfg, classifier, classes, image)
     return classifier
 
 
-def _try(cfg: RunConfig, classifier: nn.Sequential, shape: Shape) -> None:
+def _try(cfg: RunConfig, classifier: nn.Sequential, classes: int, shape: Shape) -> None:
     """Try what stands behind the cut on maps of zeros, if it is a user's own."""
     if ":" not in cfg.listed_model(0):
         return
-    classes = classes_of(cfg, 0)
     logits = shapes_through(classifier, shape)[-1]
     if logits != (classes,):
         raise NetworkError(

@@ -47,8 +47,8 @@ def write_checkpoint(member: Party, step: int, state: State) -> None:
         "party": party_name(member.rank),
         "step": step,
         "run": member.cfg.identity(),
-        **({"alignment": member.alignment} if member.alignment else {}),
-        **({"encoder": _digest(member.encoder)} if member.encoder else {}),
+        **({"alignment": member.data.alignment} if member.data.alignment else {}),
+        **({"encoder": _digest(member.data.encoder)} if member.data.encoder else {}),
     }
     write_state(checkpoint_path(folder, step), {"header": header, "state": state})
     for old in [kept for kept in steps_kept(folder) if kept <= step][:-KEPT]:
@@ -77,12 +77,12 @@ def read_checkpoint(member: Party, step: int) -> State:
         raise RunError(f"{path} is damaged: its header cannot be read; {way_out}") from error
     if origin != (party_name(member.rank), step):
         raise RunError(f"{path} was written by {origin[0]} at step {origin[1]}; {way_out}")
-    if alignment != member.alignment:
+    if alignment != member.data.alignment:
         raise RunError(
             f"{path} was written with another alignment of the tables, so that its rows were "
             "others; name that alignment"
         )
-    if member.encoder and header.get("encoder") != _digest(member.encoder):
+    if member.data.encoder and header.get("encoder") != _digest(member.data.encoder):
         raise RunError(
             f"{path} was written with other columns of the table of {party_name(member.rank)}, "
             "or with something else said of them; put its description back"

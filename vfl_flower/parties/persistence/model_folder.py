@@ -27,7 +27,6 @@ from vfl_flower.common.layout import CARD, CONFIG, ENCODER, NETWORK, TARGET, WEI
 from vfl_flower.common.names import party_name
 from vfl_flower.common.state import weights_from_bytes, weights_to_bytes
 from vfl_flower.config.run_config import RunConfig, differences
-from vfl_flower.data.party_data import classes_of
 from vfl_flower.data.preprocessing.target import Target
 from vfl_flower.parties.party import Party
 from vfl_flower.parties.persistence.model_card import card_of
@@ -45,7 +44,7 @@ def described(member: Party) -> dict[str, Any]:
         "name": member.cfg.model_of(member.rank),
         "row": list(member.x.shape[1:]),
         "embedding_dim": member.cfg.embedding_dim,
-        "classes": classes_of(member.cfg, member.rank),
+        "classes": member.data.classes,
         "decide": member.takes,
     }
 
@@ -86,8 +85,8 @@ def write_model(
         WEIGHTS: weights_to_bytes(tensors),
         CONFIG: tomli_w.dumps(member.cfg.identity()).encode(),
     }
-    if member.encoder:
-        contents[ENCODER] = member.encoder.to_json()
+    if member.data.encoder:
+        contents[ENCODER] = member.data.encoder.to_json()
         if target:
             contents[TARGET] = target.to_json()
     network, where = described(member), model_of(folder)
@@ -130,7 +129,7 @@ def load_model(folder: Path, member: Party, cfg: RunConfig | None = None) -> Non
     for key, value in described(member).items():
         if about["network"].get(key) != value:
             raise RunError(f"{misfit}: its {key} is {about['network'].get(key)}, not {value}")
-    if member.encoder and contents.get(ENCODER) != member.encoder.to_json():
+    if member.data.encoder and contents.get(ENCODER) != member.data.encoder.to_json():
         raise RunError(
             f"{party}: its table is not the one of training, or something else is said of it; put "
             f"back what {where / ENCODER} is of"

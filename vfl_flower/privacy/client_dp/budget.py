@@ -11,7 +11,7 @@ from vfl_flower.common.json_schema import written
 from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.fixed_point import LIMIT
-from vfl_flower.data.splits import rows_of
+from vfl_flower.data.party_data import Rows
 from vfl_flower.learning.schedule import due, planned_uploads
 from vfl_flower.privacy.client_dp.accounting import epsilon_of, least_sigma, most_uploads
 from vfl_flower.privacy.client_dp.gaussian import LEAST_SIGMA, MOST_SIGMA, Gaussian
@@ -107,8 +107,15 @@ class Budget:
         }
 
 
-def budget_of(cfg: RunConfig, total: int) -> Budget | None:
-    """Return the budget of a run on so many rows; None without noise.
+def budget_of(cfg: RunConfig, rows: Rows) -> Budget | None:
+    """Work out the budget of a run; None without noise.
+
+    Parameters
+    ----------
+    cfg : RunConfig
+        The run's configuration.
+    rows : dict of str to ndarray
+        The split of all rows.
 
     Raises
     ------
@@ -117,7 +124,6 @@ def budget_of(cfg: RunConfig, total: int) -> Budget | None:
     """
     if not cfg.noised:
         return None
-    rows = rows_of(cfg, total)
     planned = planned_uploads(cfg, rows)
     budget = Budget(cfg, cfg.dp_sigma, planned)
     if not cfg.dp_sigma:

@@ -9,6 +9,7 @@ from torch import Tensor
 from vfl_flower.common.errors import PrivacyError
 from vfl_flower.common.names import party_name
 from vfl_flower.common.state import State, read_state, write_state
+from vfl_flower.data.party_data import PartyData
 from vfl_flower.privacy.client_dp.budget import Noise, budget_of
 from vfl_flower.privacy.client_dp.upload_log import Counts, Uploads
 from vfl_flower.protocol.components import Answerer, Component, Received
@@ -22,11 +23,11 @@ class Holder(Answerer, Protocol):
 
     Attributes
     ----------
-    x : Tensor
-        (N, ...), float32.
+    data : PartyData
+        Columns and split of the rows.
     """
 
-    x: Tensor
+    data: PartyData
 
 
 class ClientPrivacy(Component):
@@ -48,7 +49,7 @@ class ClientPrivacy(Component):
 
     def __init__(self, party: Holder) -> None:
         super().__init__(party)
-        self.budget = budget_of(party.cfg, len(party.x))
+        self.budget = budget_of(party.cfg, party.data.rows)
         self._answered: Received | None = None
         self._sent: Tensor | None = None
         if self.budget and party.folder is None:

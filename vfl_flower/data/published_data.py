@@ -1,0 +1,131 @@
+"""Published data sets: read once, split over the parties of a run, and scaled."""
+
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from vfl_flower.common.errors import DataError
+from vfl_flower.common.names import party_name
+from vfl_flower.config.choices import BINARY, MULTI_CLASS
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.data.columns import Columns, Features
+from vfl_flower.data.datasets import DATASETS
+from vfl_flower.data.partition.schemes import shares_by
+from vfl_flower.data.partition.shares import NOTHING, Share, mask_of, take, union
+from vfl_flower.data.party_data import PartyData, Rows
+from vfl_flower.data.preprocessing.scaling import check_finite, encoded, noised, scaled
+from vfl_flower.data.preprocessing.target import Target
+from vfl_flower.data.splits import rows_of
+
+
+class PublishedData:
+    """A data set of which each party of a run gets a share of the columns.
+
+    Parameters
+    ----------
+    cfg : RunConfig
+        Names the data set, the parties and the partition.
+
+    Attributes
+    ----------
+    features : ndarray
+        All rows with the columns of all parties, unscaled: (N, ...), shared and not to be changed.
+
+    Raises
+    ------
+    DataError
+        If the data set cannot be read.
+    """
+
+    def __init__(self, cfg: RunConfig) -> None:
+        self.cfg, self.entry = cfg, DATASETS[cfg.dataset]
+        self.features: Features = _features(cfg.dataset, cfg.data_dir, cfg.download)
+
+    @cached_property
+    def described(self) -> Columns:
+        """Columns of a table; nothing for images."""
+        columns = self.entry.columns
+        return columns(Path(self.cfg.data_dir), self.cfg.download) if columns else ()
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The split of all rows."""
+        return rows_of(self.cfg, len(self.features))
+
+    @cached_property
+    def shares(self) -> list[Share]:
+        """The columns of each party; a correlation split looks at training rows only."""
+        cfg, spec, sample = self.cfg, self.cfg.deal(), self.features
+        if spec.name == "correlation":
+            sample = sample[self.rows["train"]]
+        shares = shares_by(spec, sample, cfg.holders, cfg.seed)
+        return [NOTHING] * (cfg.parties - cfg.holders) + shares
+
+    def party(self, rank: int, *, labelled: bool = True) -> PartyData:
+        """Prepare the data of one party; see `load_party`."""
+        share = self.shares[rank]
+        x = self._prepared(share, party_name(rank))
+        x = noised(x, self.cfg.noises().get(rank, 0.0), self.cfg.seed, rank)
+        return self._data(rank, x, share, labelled)
+
+    def pooled(self, *, labelled: bool = True) -> PartyData:
+        """Prepare the columns of all parties as one; pixels that nobody holds are zeros."""
+        share = union(self.shares)
+        x = self._prepared(share, "all parties")
+        if x.ndim == 4:
+            held = np.any([mask_of(each, x.shape[1:]) for each in self.shares], axis=0)
+            x[:, ~torch.from_numpy(held)] = 0
+        return self._data(0, x, share, labelled)
+
+    def _data(self, rank: int, x: Tensor, share: Share, labelled: bool) -> PartyData:
+        return PartyData(
+            rank=rank,
+            x=x,
+            rows=self.rows,
+            classes=self.entry.classes,
+            target=None if rank else self._target(),
+            y=None if rank or not labelled else self._labels(),
+            whole=self.features.shape[1:],
+            share=share,
+        )
+
+    def _prepared(self, share: Share, party: str) -> Tensor:
+        """Scale or encode one share of all rows by its own training rows."""
+        if share is NOTHING:
+            return torch.empty(len(self.features), 0)
+        own, train = take(self.features, share), self.rows["train"]
+        if self.described and not isinstance(share, tuple):
+            return encoded(own, [self.described[column] for column in share], train, party)
+        check_finite(own, party)
+        return scaled(own, train)
+
+    def _target(self) -> Target:
+        names = self.entry.names()
+        return Target(BINARY if len(names) == 2 else MULTI_CLASS, names)
+
+    def _labels(self) -> Tensor:
+        """Read the labels, (N,) int64: known classes, each with a training row."""
+        entry = self.entry
+        labels = entry.labels(Path(self.cfg.data_dir), self.cfg.download)
+        if len(labels) != len(self.features):
+            raise DataError(
+                f"active: {len(labels)} labels for {len(self.features)} rows of columns"
+            )
+        if strange := sorted({*labels.tolist()} - {*range(entry.classes)}):
+            raise DataError(
+                f"active: a label is {strange[0]}, and classes are 0 to {entry.classes - 1}"
+            )
+        if absent := sorted({*range(entry.classes)} - {*labels[self.rows["train"]].tolist()}):
+            raise DataError(
+                f"active: no training row is of class {entry.names()[absent[0]]}, so that it "
+                "cannot be learnt; take another seed, or more rows"
+            )
+        return torch.from_numpy(labels)
+
+
+@lru_cache(maxsize=1)  # parties, baselines and further seeds share the rows that were read
+def _features(dataset: str, data_dir: str, download: bool) -> Features:
+    return DATASETS[dataset].features(Path(data_dir), download)

@@ -1,0 +1,133 @@
+"""Parties with the model that a run left: of a complete run, or for a prediction.
+
+A prediction's parties are built for its rows. What they are, methods, networks, protections, is
+what the model folders say, each party's own; the command says only where things are now. They learn
+nothing: the active party has no labels, and the passive ones have no phases of training.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from vfl_flower.common.names import party_name
+from vfl_flower.config.run_config import UNNOISED, RunConfig
+from vfl_flower.crypto.identity import Identity
+from vfl_flower.data.loading import RunData, run_data
+from vfl_flower.data.party_data import PartyData
+from vfl_flower.parties.active import ActiveParty
+from vfl_flower.parties.party import Party
+from vfl_flower.parties.passive import PassiveParty
+from vfl_flower.parties.persistence.model_folder import load_model, trained_with
+from vfl_flower.runs.run_folder import RunFolder
+from vfl_flower.workflows.build_parties import build_active, build_passive
+
+P = TypeVar("P", bound=Party)
+
+
+def parties_of(folder: RunFolder) -> tuple[ActiveParty, list[PassiveParty]]:
+    """Build the parties of a complete run, with labels and without noise on what they send.
+
+    Raises
+    ------
+    RunError
+        If a model folder is missing or damaged, or not of this run and this party.
+    """
+    unnoised: dict[str, Any] = UNNOISED  # nothing is sent
+    cfg = replace(folder.cfg, tensorboard=False, **unnoised)
+    active, passive = _of_run(folder, cfg, labelled=True)
+    active.use_threads()
+    return active, passive
+
+
+def predicting_parties(folder: RunFolder) -> tuple[ActiveParty, list[PassiveParty]]:
+    """Build the parties of a complete run for predictions of its own rows.
+
+    The active party has no labels, and writes nothing; the passive ones have their folders, where
+    they count their uploads under client-level privacy.
+
+    Raises
+    ------
+    RunError
+        See `parties_of`.
+    """
+    cfg = replace(folder.cfg, tensorboard=False, class_weights="none")
+    return _of_run(folder, cfg, labelled=False, counted=folder.path)
+
+
+def _of_run(
+    folder: RunFolder, cfg: RunConfig, *, labelled: bool, counted: Path | None = None
+) -> tuple[ActiveParty, list[PassiveParty]]:
+    kept = RunFolder.reopen(folder.path, {}).cfg  # what the run was; an audit may ask otherwise
+    data = run_data(cfg)
+    active = build_active(cfg, labelled=labelled, source=data)
+    passive = [
+        build_passive(cfg, rank - 1, counted, data=data.party(rank))
+        for rank in range(1, cfg.parties)
+    ]
+    for party in (active, *passive):
+        _with_model(party, folder.path, kept)
+    return active, passive
+
+
+def prediction_of(cfg: RunConfig, rank: int, model: Path) -> RunConfig:
+    """Return the configuration of a prediction of new rows, as one party sees it.
+
+    Parameters
+    ----------
+    cfg : RunConfig
+        Where things are now: tables, alignment, carrier.
+    rank : int
+        The party's, 0 for the active one.
+    model : Path
+        The folder of the run whose model predicts, with this party's folder in it.
+
+    Raises
+    ------
+    RunError
+        If the party's model folder is missing or damaged.
+    """
+    trained, sigma = trained_with(model / party_name(rank), cfg)
+    return replace(
+        trained,
+        task="predict",
+        model=str(model),
+        epochs=0,
+        train_rows=0,
+        class_weights="none",
+        dp_sigma=sigma,  # the noise that training had, whatever other rows would need
+        tensorboard=False,
+    )
+
+
+def predicting_active(cfg: RunConfig, source: RunData | None = None) -> ActiveParty:
+    """Build the active party of a prediction of new rows; it writes nothing.
+
+    Parameters
+    ----------
+    cfg : RunConfig
+        See `prediction_of`.
+    source : RunData, optional
+        The data, where there is more to them than their files.
+    """
+    return _with_model(build_active(cfg, labelled=False, source=source), Path(cfg.model))
+
+
+def predicting_passive(
+    cfg: RunConfig,
+    index: int,
+    identity: Identity | None = None,
+    data: PartyData | None = None,
+) -> PassiveParty:
+    """Build a passive party of a prediction of new rows; see `predicting_active`.
+
+    It counts its uploads where training has counted them, and says at the roll call whether its
+    privacy budget lasts for these rows.
+    """
+    return _with_model(build_passive(cfg, index, Path(cfg.model), identity, data), Path(cfg.model))
+
+
+def _with_model(party: P, run: Path, kept: RunConfig | None = None) -> P:
+    """Give a party the model of its folder, in evaluation mode."""
+    load_model(run / party_name(party.rank), party, kept)
+    party.net.eval()
+    return party
