@@ -1,0 +1,39 @@
+"""Paths and imports that the documentation names exist."""
+
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/*/*.md")})
+FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+PATH = re.compile(r"`((?:[a-z_0-9]+/)+(?:[a-z_0-9]+\.py)?)`")
+IMPORT = re.compile(r"^from (vfl_flower[\w.]*) import (.+)$", re.MULTILINE)
+FOLDERS = ("vfl_flower/", "strategies/", "clients/", "tests/", "deploy/", "benchmarks/", "conf/")
+ARCHITECTURE = ROOT / "docs" / "architecture.md"  # its paths are also those within vfl_flower
+
+
+def paths_in(page: Path) -> list[str]:
+    """List the paths of this project that a page names in inline code."""
+    named = PATH.findall(FENCE.sub("", page.read_text()))
+    return [each for each in named if page == ARCHITECTURE or each.startswith(FOLDERS)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_named_paths_exist(page: Path) -> None:
+    bases = [ROOT, ROOT / "vfl_flower"] if page == ARCHITECTURE else [ROOT]
+    missing = [each for each in paths_in(page) if not any((base / each).exists() for base in bases)]
+    assert not missing
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_shown_imports_work(page: Path) -> None:
+    for module, names in IMPORT.findall(page.read_text()):
+        for name in names.split(","):
+            assert hasattr(import_module(module), name.strip()), f"{module}.{name}"
+
+
+def test_the_architecture_page_names_many_paths() -> None:
+    assert len(paths_in(ARCHITECTURE)) > 40
