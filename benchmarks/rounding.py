@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.table import Table
 
 from tests.helpers.reference import joint_easter
+from vfl_flower.config.catalog import OPTIMIZERS
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.learning.losses import LOSSES
-from vfl_flower.learning.optimizer import OPTIMIZERS
+from vfl_flower.learning.losses import loss_of
 
 
 def distance(optimizer: str, steps: int) -> tuple[float, float]:
@@ -22,7 +22,7 @@ def distance(optimizer: str, steps: int) -> tuple[float, float]:
     Over all parties.
     """
     cfg = RunConfig(device="cpu", optimizers=optimizer, epochs=1 + steps // 11)
-    loss = LOSSES["binary-cross-entropy"]
+    loss = loss_of("binary-cross-entropy")
     runs = [joint_easter(cfg, loss, steps, rounded=rounded) for rounded in (True, False)]
     pairs = [
         (p, q)

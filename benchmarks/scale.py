@@ -21,9 +21,10 @@ from rich.console import Console
 from rich.table import Table
 
 from vfl_flower.common.errors import Interrupted
+from vfl_flower.config.dataset_specs import DATASETS, DataSetSpec
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.columns import Features, Labels
-from vfl_flower.data.datasets import DATASETS, DataSet
+from vfl_flower.data.datasets import DataSet
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.protocol.observer import Evaluation, Observer
 from vfl_flower.transport.local import run_local
@@ -43,7 +44,7 @@ def made(passive: int, rows: int) -> DataSet:
         positive: Labels = (features(folder, download).sum(1) > 0).astype(np.int64)
         return positive
 
-    return DataSet(2, 0, True, features, labels, images=False)
+    return DataSet(2, 0, features, labels)
 
 
 class Watch(Observer):
@@ -64,7 +65,8 @@ class Watch(Observer):
 
 def measure(passive: int, rows: int) -> dict[str, float]:
     """Train for some steps in this process."""
-    with patch.dict(DATASETS, {"made": made(passive, rows)}):
+    spec = DataSetSpec(f"{__name__}:MADE")
+    with patch.dict(DATASETS, made=spec), patch.dict(globals(), MADE=made(passive, rows)):
         started = time.perf_counter()
         cfg = RunConfig(
             dataset="made", parties=passive + 1, eval_every=10**6, bounds="off", device="cpu"

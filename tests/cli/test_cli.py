@@ -19,10 +19,10 @@ from tests.helpers.commands import train as run
 from vfl_flower.cli.main import COMPLETION, PROGRAM, program
 from vfl_flower.cli.options import IMPLIED
 from vfl_flower.common.errors import ConfigError
+from vfl_flower.config.catalog import NETWORKS
 from vfl_flower.config.choices import VALUES
 from vfl_flower.config.run_config import RunConfig, read_toml
 from vfl_flower.config.schema import kebab
-from vfl_flower.learning.networks.factory import NETWORKS
 from vfl_flower.privacy.guarantees import CLEAR, MASKS, PRIVATE, PUBLIC, READABLE
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from tests.helpers.commands import train as run
+from tests.helpers.datasets import add_dataset
 from vfl_flower.cli.main import run as program
 from vfl_flower.config.run_config import RunConfig, read_toml
 from vfl_flower.data.columns import Features
-from vfl_flower.data.datasets import DATASETS, DataSet
+from vfl_flower.data.datasets import DataSet
 
 ROOT = Path(__file__).resolve().parents[2]
 TINY = ["--epochs", "1", "--batch-size", "300", "--embedding-dim", "8", "--bounds", "off"]
@@ -172,8 +173,8 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Features:
     """Give a data set of 60 rows and 8 columns a name; the test may spoil it."""
     features = np.random.default_rng(0).normal(size=(60, 8)).astype(np.float32)
     labels = (np.arange(60) % 3).astype(np.int64)
-    data = DataSet(3, 0, False, lambda folder, may: features, lambda folder, may: labels)
-    monkeypatch.setitem(DATASETS, "made", data)
+    data = DataSet(3, 0, lambda folder, may: features, lambda folder, may: labels)
+    add_dataset(monkeypatch, "made", data, images=True)
     return features
 
 

@@ -19,7 +19,8 @@ from torch import Tensor, nn
 from vfl_flower.common.errors import RunError
 from vfl_flower.common.files import write_atomically
 from vfl_flower.common.state import State, pack, read_state, unpack, weights_to_bytes, write_state
-from vfl_flower.learning.optimizer import OPTIMIZERS
+from vfl_flower.config.catalog import OPTIMIZERS
+from vfl_flower.learning.optimizer import optimizer_of
 
 FEWER = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 DTYPES = [np.dtype(d) for d in ("<f2", "<f4", "<f8", "<i4", "<i8", "<u4", "|u1", "|b1")]
@@ -71,7 +72,7 @@ def stepped(optimizer: str, steps: int) -> tuple[nn.Linear, torch.optim.Optimize
     net = nn.Linear(3, 2)
     nn.init.ones_(net.weight)
     nn.init.zeros_(net.bias)
-    made = OPTIMIZERS[optimizer]([{"params": [*net.parameters()]}], 0.1)
+    made = optimizer_of(optimizer, [{"params": [*net.parameters()]}], 0.1)
     descend(net, made, range(steps))
     return net, made
 

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vfl_flower.common.errors import ConfigError
-from vfl_flower.config.choices import DEFAULT_RATES
+from vfl_flower.config.catalog import OPTIMIZERS
+from vfl_flower.config.dataset_specs import DATASETS
 from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import UNNOISED, RunConfig, read_toml
 from vfl_flower.config.schema import kebab, split_list
-from vfl_flower.data.datasets import DATASETS
 
 FEWER = settings(max_examples=50)
 ROOT = Path(__file__).resolve().parents[2]
@@ -425,8 +425,8 @@ def test_each_party_gets_its_entry() -> None:
     assert [cfg.model_of(rank) for rank in range(4)] == ["mlp", "cnn", "lenet", "mlp"]
     assert [cfg.optimizer_of(rank) for rank in range(4)] == split_list(cfg.optimizers)
     assert [cfg.rate_of(rank) for rank in range(4)] == [
-        *(0.5, DEFAULT_RATES["adam"]),
-        *(0.25, DEFAULT_RATES["momentum"]),
+        *(0.5, OPTIMIZERS["adam"].rate),
+        *(0.25, OPTIMIZERS["momentum"].rate),
     ]
 
 

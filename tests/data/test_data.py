@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from tests.helpers.data import all_columns, columns_of, labels_of
+from tests.helpers.datasets import add_dataset
 from vfl_flower.common.errors import DataError
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.datasets import DATASETS, DataSet
+from vfl_flower.data.datasets import DataSet
 from vfl_flower.data.splits import rows_of
 
 FEWER = settings(max_examples=50)
@@ -35,9 +36,8 @@ def make(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Make:
         made += 1  # loaded features are cached by folder
         rows = features.astype(np.float32)
         labels = np.arange(len(rows)) % 2
-        monkeypatch.setitem(
-            DATASETS, "made", DataSet(2, test_rows, True, lambda *_: rows, lambda *_: labels)
-        )
+        data = DataSet(2, test_rows, lambda *_: rows, lambda *_: labels)
+        add_dataset(monkeypatch, "made", data, images=True)
         given = {"dataset": "made", "data-dir": str(tmp_path / str(made)), "batch-size": 1}
         return RunConfig.from_mapping({**given, "models": "mlp", "partition": "columns", **options})
 

@@ -17,7 +17,7 @@ from PIL import Image
 from tests.helpers.data import columns_of, labels_of
 from vfl_flower.common.errors import DataError
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.datasets import DATASETS
+from vfl_flower.data.datasets import dataset_of
 from vfl_flower.data.sources.cinic10 import Cinic10
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def test_digits() -> None:
     cfg = RunConfig()
     shares = [columns_of(cfg, rank) for rank in range(4)]
     assert [tuple(share.shape) for share in shares] == [(1797, 1, 8, 2)] * 4
-    assert sorted(labels_of(cfg).unique().tolist()) == list(range(DATASETS["digits"].classes))
+    assert sorted(labels_of(cfg).unique().tolist()) == list(range(dataset_of("digits").classes))
 
 
 @pytest.mark.parametrize(
@@ -69,10 +69,10 @@ def test_mnist_files_are_read_with_the_test_rows_last(
     made_mnist: tuple[Path, NDArray[np.uint8], NDArray[np.uint8]],
 ) -> None:
     folder, pixels, labels = made_mnist
-    features = DATASETS["mnist"].features(folder, False)
+    features = dataset_of("mnist").features(folder, False)
     assert features.dtype == np.float32
     assert np.array_equal(features, pixels[:, None] / np.float32(255))
-    assert DATASETS["mnist"].labels(folder, False).tolist() == labels.tolist()
+    assert dataset_of("mnist").labels(folder, False).tolist() == labels.tolist()
 
 
 def test_data_that_is_missing_says_what_to_do(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_damaged_data_files_are_a_data_error(
         shutil.copytree(folder / "MNIST", copy / "MNIST")
         damage(copy / "MNIST" / "raw")
         with pytest.raises(DataError, match=r"MNIST in .*raw is damaged or not whole") as refusal:
-            DATASETS["mnist"].features(copy, download)
+            dataset_of("mnist").features(copy, download)
         assert "delete that folder" in str(refusal.value), damage
         shutil.rmtree(copy)
 
@@ -174,7 +174,7 @@ def test_a_label_that_is_no_class_is_a_data_error(
     ],
 )
 def test_the_real_files(name: str, subfolder: str, shape: tuple[int, ...]) -> None:
-    folder, entry = Path(os.environ["VFL_FLOWER_DATA"]), DATASETS[name]
+    folder, entry = Path(os.environ["VFL_FLOWER_DATA"]), dataset_of(name)
     if not (folder / subfolder).is_dir():
         pytest.skip(f"VFL_FLOWER_DATA holds no {subfolder}")
     features: Features = entry.features(folder, False)

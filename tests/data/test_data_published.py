@@ -12,7 +12,8 @@ from PIL import Image
 from tests.helpers.data import columns_of, labels_of
 from vfl_flower.common.errors import DataError
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.datasets import DATASETS
+from vfl_flower.data import datasets
+from vfl_flower.data.datasets import dataset_of
 from vfl_flower.data.sources.modelnet40 import VIEWS, ModelNet40
 from vfl_flower.data.sources.nus_wide import BLOCKS, TAGS, NusWide
 
@@ -89,9 +90,9 @@ def test_nus_wide_takes_rows_with_one_of_the_five_concepts(nus_wide: Path) -> No
 def test_nus_wide_is_dealt_to_four_parties_by_lists(
     nus_wide: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    entry = DATASETS["nus-wide"]
+    entry = dataset_of("nus-wide")
     assert (entry.classes, entry.test_rows) == (5, 10_000)
-    monkeypatch.setitem(DATASETS, "nus-wide", replace(entry, test_rows=60))
+    monkeypatch.setattr(datasets, "NUS_WIDE", replace(entry, test_rows=60))
     cfg = RunConfig(
         method="splitnn",
         dataset="nus-wide",
@@ -191,9 +192,9 @@ def test_modelnet_puts_four_views_side_by_side(modelnet: Path) -> None:
 
 
 def test_strips_deal_out_modelnets_views(modelnet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = DATASETS["modelnet40"]
+    entry = dataset_of("modelnet40")
     assert (entry.classes, entry.test_rows) == (40, 2468)
-    monkeypatch.setitem(DATASETS, "modelnet40", replace(entry, test_rows=80))
+    monkeypatch.setattr(datasets, "MODELNET40", replace(entry, test_rows=80))
     cfg = RunConfig(
         method="splitnn",
         dataset="modelnet40",

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from tests.helpers.commands import data
 from tests.helpers.data import all_columns, columns_of
+from tests.helpers.datasets import add_dataset
 from tests.helpers.tables import adult_row, write_adult
 from vfl_flower.common.errors import DataError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.columns import Column
-from vfl_flower.data.datasets import DATASETS, DataSet
+from vfl_flower.data.datasets import DataSet
 from vfl_flower.data.partition.correlation import spearman
 from vfl_flower.data.preprocessing.scaling import encoded
 from vfl_flower.data.splits import rows_of
@@ -101,13 +102,11 @@ def make(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Make:
         entry = DataSet(
             2,
             0,
-            True,
             lambda *_: features.astype(np.float32),
             lambda *_: np.arange(len(features)) % 2,
-            images=False,
             columns=lambda *_: COLUMNS,
         )
-        monkeypatch.setitem(DATASETS, "made", entry)
+        add_dataset(monkeypatch, "made", entry)
         folder = str(tmp_path / str(made))
         return RunConfig(dataset="made", data_dir=folder, parties=3, batch_size=8)
 

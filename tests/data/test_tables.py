@@ -20,7 +20,7 @@ from tests.helpers.tables import (
 from vfl_flower.common.errors import DataError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.columns import Column
-from vfl_flower.data.datasets import DATASETS
+from vfl_flower.data.datasets import dataset_of
 from vfl_flower.data.sources.csv_catalog import (
     ADULT,
     BREAST_CANCER_ORIGINAL,
@@ -66,7 +66,7 @@ def test_breast_cancer_has_no_ids_and_labels_2_and_4(tmp_path: Path) -> None:
     expected = [[5, 1, 1, 1, 2, 1, 3, 1, 1], [8, 4, 5, 1, 2, NAN, 7, 3, 1]]
     np.testing.assert_array_equal(table.features, expected)
     assert "Sample code number" not in [column.name for column in table.columns]
-    assert DATASETS["breast-cancer-original"].names() == ("2", "4")
+    assert dataset_of("breast-cancer-original").names() == ("2", "4")
 
 
 def test_zeros_of_pima_are_gaps_where_there_is_no_zero(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_a_class_without_training_rows_is_an_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", SOURCES)
 def test_a_missing_file_says_where_it_belongs_and_is_published(name: str, tmp_path: Path) -> None:
     source = SOURCES[name]
-    for load in (DATASETS[name].features, DATASETS[name].labels, DATASETS[name].columns):
+    for load in (dataset_of(name).features, dataset_of(name).labels, dataset_of(name).columns):
         assert load
         with pytest.raises(DataError, match="is not in") as refusal:
             load(tmp_path, True)

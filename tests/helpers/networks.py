@@ -5,9 +5,9 @@ import math
 import pytest
 from torch import nn
 
+from vfl_flower.config.catalog import NETWORKS, NetworkSpec
 from vfl_flower.learning.dropout import Dropout
 from vfl_flower.learning.networks.base import Shape, SplitNet
-from vfl_flower.learning.networks.factory import NETWORKS
 
 
 class GlobalNet(nn.Module):
@@ -115,5 +115,5 @@ class DroppingChain(TinyChain):
 
 def register(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make both known to the configuration for one test."""
-    monkeypatch.setitem(NETWORKS, "own-dropout", own_dropout)
-    monkeypatch.setitem(NETWORKS, "global-dropout", global_dropout)
+    monkeypatch.setitem(NETWORKS, "own-dropout", NetworkSpec(f"{__name__}:own_dropout"))
+    monkeypatch.setitem(NETWORKS, "global-dropout", NetworkSpec(f"{__name__}:global_dropout"))

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from vfl_flower.common.errors import DataError
+from vfl_flower.config.catalog import LOSSES
 from vfl_flower.learning.losses import (
-    LOSSES,
-    REGRESSION_LOSSES,
     Loss,
     balanced_weights,
     binary_cross_entropy,
+    loss_of,
     residuals,
     weighted_cross_entropy,
 )
@@ -63,7 +63,7 @@ def test_cross_entropy_is_the_mean_of_minus_log_softmax(batch: tuple[Tensor, Ten
     logits, y = batch
     z = logits.double().numpy()
     logs = np.log(np.exp(z).sum(1)) - z[np.arange(len(z)), y.numpy()]
-    assert LOSSES["cross-entropy"](logits, y).item() == pytest.approx(
+    assert loss_of("cross-entropy")(logits, y).item() == pytest.approx(
         logs.mean(), rel=1e-4, abs=1e-5
     )
 
@@ -75,9 +75,9 @@ def test_residual_is_autograds_gradient_and_the_loss(
 ) -> None:
     logits, y = batch
     leaf = logits.clone().requires_grad_()
-    loss = LOSSES[name](leaf, y)
+    loss = loss_of(name)(leaf, y)
     loss.backward()
-    gradient, value = residual(LOSSES[name], logits, y)
+    gradient, value = residual(loss_of(name), logits, y)
     assert leaf.grad is not None
     assert torch.equal(gradient, leaf.grad)
     assert value == loss.item()
@@ -90,10 +90,10 @@ def test_residuals_of_several_parties_are_those_of_each_alone(
 ) -> None:
     logits, y = batch
     outputs = [logits * (k + 1) / parties for k in range(parties)]
-    gradients, values = residuals(LOSSES[name], outputs, y)
+    gradients, values = residuals(loss_of(name), outputs, y)
     assert len(gradients) == len(values) == parties
     for output, gradient, value in zip(outputs, gradients, values, strict=True):
-        alone, loss = residual(LOSSES[name], output, y)
+        alone, loss = residual(loss_of(name), output, y)
         assert torch.equal(gradient, alone)
         assert value == loss
 
@@ -108,7 +108,7 @@ def test_residuals_in_closed_form(batch: tuple[Tensor, Tensor]) -> None:
         ("cross-entropy", z.softmax(1) - onehot),
         ("binary-cross-entropy", (z.sigmoid() - onehot) / np.log(2)),
     ):
-        gradient, _ = residual(LOSSES[name], logits, y)
+        gradient, _ = residual(loss_of(name), logits, y)
         assert (gradient.double() - expected / len(y)).abs().max().item() < 1e-6
 
 
@@ -119,7 +119,7 @@ def test_each_row_of_a_residual_is_negative_at_the_label_only(
 ) -> None:
     """What `strategies.easter` says that a passive party learns: the labels of the batch."""
     logits, y = batch
-    gradient, _ = residual(LOSSES[name], logits, y)
+    gradient, _ = residual(loss_of(name), logits, y)
     assert (gradient < 0).nonzero()[:, 1].tolist() == y.tolist()
 
 
@@ -127,7 +127,7 @@ def test_each_row_of_a_residual_is_negative_at_the_label_only(
 def test_residual_leaves_its_input_and_graph_alone(name: str) -> None:
     weight = torch.ones(2, 3, requires_grad=True)
     output = weight * 2
-    gradient, _ = residual(LOSSES[name], output, torch.tensor([0, 2]))
+    gradient, _ = residual(loss_of(name), output, torch.tensor([0, 2]))
     assert not gradient.requires_grad
     assert weight.grad is None
     assert output.grad_fn is not None
@@ -136,7 +136,7 @@ def test_residual_leaves_its_input_and_graph_alone(name: str) -> None:
 @pytest.mark.parametrize("name", LOSSES)
 @pytest.mark.parametrize("size", [1e4, -1e4])
 def test_large_logits_stay_finite(name: str, size: float) -> None:
-    gradient, value = residual(LOSSES[name], torch.tensor([[size, -size, 0.0]]), torch.tensor([0]))
+    gradient, value = residual(loss_of(name), torch.tensor([[size, -size, 0.0]]), torch.tensor([0]))
     assert np.isfinite(value)
     assert gradient.isfinite().all()
 
@@ -185,7 +185,7 @@ def test_weighted_cross_entropy_is_the_mean_of_weighted_rows(
 def test_mean_squared_error_in_closed_form(pairs: NDArray[np.float32]) -> None:
     """Its residual is 2 (output - y) / B, row by row: no row meets another's label."""
     output, y = torch.from_numpy(pairs[:, :1].copy()), torch.from_numpy(pairs[:, 1].copy())
-    gradient, value = residual(REGRESSION_LOSSES["mean-squared-error"], output, y)
+    gradient, value = residual(loss_of("mean-squared-error"), output, y)
     apart = pairs[:, 0].astype(np.float64) - pairs[:, 1]
     assert gradient.shape == output.shape
     assert value == pytest.approx(np.mean(apart**2), rel=1e-5, abs=1e-6)

@@ -16,10 +16,10 @@ from tests.helpers.commands import train as run
 from tests.helpers.data import columns_of
 from tests.helpers.reference import joint_easter
 from vfl_flower.common.errors import ConfigError, NetworkError
-from vfl_flower.config.choices import BACKBONES
+from vfl_flower.config.catalog import NETWORKS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.loading import load_party
-from vfl_flower.learning.losses import LOSSES
+from vfl_flower.learning.losses import loss_of
 from vfl_flower.learning.networks.factory import network
 from vfl_flower.learning.networks.torchvision_models import load_weights
 from vfl_flower.transport.endpoint import RebuiltEndpoint
@@ -79,7 +79,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 # Backbones --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", BACKBONES)
+@pytest.mark.parametrize("name", [name for name, spec in NETWORKS.items() if spec.published])
 @pytest.mark.parametrize("shape", [(3, 32, 8), (1, 28, 7), (1, 8, 2), (3, 64, 64)])
 def test_backbones_take_tiles_of_any_size(name: str, shape: tuple[int, ...]) -> None:
     if name in ("resnet101", "resnet152") and shape != (1, 8, 2):
@@ -120,7 +120,7 @@ def test_resnet_is_exact_live_rebuilt_and_joint() -> None:
     live.run()
     active = build_active(cfg)
     states = run_amnesiac(active, lambda k: build_passive(cfg, k))
-    joint = joint_easter(cfg, LOSSES["binary-cross-entropy"], 3, rounded=True)
+    joint = joint_easter(cfg, loss_of("binary-cross-entropy"), 3, rounded=True)
     rebuilt = build_passive(cfg, 0)
     rebuilt.recall(RebuiltEndpoint(lambda: rebuilt, 0, states[0])._read())
     expected = joint[1].net.state_dict()

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from vfl_flower.common.state import read_state, write_state
-from vfl_flower.config.choices import DEFAULT_RATES
-from vfl_flower.learning.optimizer import OPTIMIZERS, SCHEDULES, ScheduledOptimizer
+from vfl_flower.config.catalog import OPTIMIZERS, SCHEDULES
+from vfl_flower.learning.optimizer import ScheduledOptimizer, cosine
 
 STEPS = 8
 
@@ -57,17 +57,13 @@ def test_cosine_starts_at_the_rate_and_ends_near_zero() -> None:
 
 
 def test_cosine_never_rises_again_nor_turns_negative() -> None:
-    factors = [SCHEDULES["cosine"](done) for done in (0.0, 1.0, 1.5, 100.0)]
+    factors = [cosine(done) for done in (0.0, 1.0, 1.5, 100.0)]
     assert factors == [1.0, 0.0, 0.0, 0.0]
 
 
 def test_a_run_of_one_or_no_step_works() -> None:
     assert rates("cosine", 1) == [0.2]
     ScheduledOptimizer({small_net(): 0.2}, "sgd", "cosine", 0)
-
-
-def test_every_optimizer_has_a_default_rate() -> None:
-    assert set(DEFAULT_RATES) == set(OPTIMIZERS)
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)

@@ -12,7 +12,7 @@ from tests.helpers.contract import CARRIERS, CASES, EPOCHS, IN_TURNS, Run, finis
 from tests.helpers.data import all_columns, columns_of, labels_of
 from vfl_flower.common.codec import Array, from_parameters
 from vfl_flower.crypto.fixed_point import encode_ring
-from vfl_flower.data.datasets import DATASETS
+from vfl_flower.data.datasets import dataset_of
 from vfl_flower.data.partition.shares import take
 from vfl_flower.data.published_data import PublishedData
 
@@ -241,5 +241,5 @@ def test_columns_differ_between_parties(method: str) -> None:
     holding = [rank for rank in range(cfg.parties) if not cfg.blank(rank)]
     strips = [columns_of(cfg, rank).shape for rank in holding]
     assert sum(math.prod(shape[1:]) for shape in strips) == all_columns(cfg)[0].numel()
-    assert len(labels_of(cfg)) == strips[0][0] == DATASETS["digits"].features(None, True).shape[0]  # type: ignore[arg-type]
+    assert len(labels_of(cfg)) == strips[0][0] == dataset_of("digits").features(None, True).shape[0]  # type: ignore[arg-type]
     assert not torch.equal(columns_of(cfg, holding[0]), columns_of(cfg, holding[1]))

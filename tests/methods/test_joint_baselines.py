@@ -18,7 +18,7 @@ from tests.helpers.reference_split import (
 from tests.methods.test_joint_reference import FIFTY, STEPS, assert_equal, distributed
 from vfl_flower.algorithms.compression import compression_of
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.learning.losses import LOSSES
+from vfl_flower.learning.losses import loss_of
 
 Knobs = dict[str, str | int | bool]
 
@@ -90,7 +90,7 @@ def configured(case: str, **changes: str | int) -> RunConfig:
 
 
 def assert_joint(cfg: RunConfig) -> None:
-    theirs = joint(cfg, LOSSES[cfg.loss or "cross-entropy"], STEPS, step_of(cfg))
+    theirs = joint(cfg, loss_of(cfg.loss or "cross-entropy"), STEPS, step_of(cfg))
     assert_equal(distributed(cfg), theirs)
 
 

@@ -7,7 +7,7 @@ import torch
 
 from tests.helpers.reference import joint_easter
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.learning.losses import LOSSES
+from vfl_flower.learning.losses import loss_of
 from vfl_flower.parties.party import Party
 from vfl_flower.transport.local import run_local
 from vfl_flower.workflows.build_parties import build_active, build_passive
@@ -38,7 +38,7 @@ def assert_equal(ours: list[Party], theirs: list[Party]) -> None:
 @pytest.mark.parametrize("optimizer", ["sgd", "momentum", "adagrad", "adam"])
 def test_optimizers(optimizer: str, blinding: str) -> None:
     cfg = replace(FIFTY, optimizers=optimizer, blinding=blinding)
-    loss = LOSSES["binary-cross-entropy"]
+    loss = loss_of("binary-cross-entropy")
     theirs = joint_easter(cfg, loss, STEPS, rounded=blinding == "pairwise")
     assert_equal(distributed(cfg), theirs)
 
@@ -47,19 +47,19 @@ def test_optimizers(optimizer: str, blinding: str) -> None:
 @pytest.mark.parametrize("models", ["cnn", "lenet", "mlp", "mixed"])
 def test_networks(models: str, blinding: str) -> None:
     cfg = replace(FIFTY, models=models, blinding=blinding, schedule="cosine")
-    loss = LOSSES["binary-cross-entropy"]
+    loss = loss_of("binary-cross-entropy")
     theirs = joint_easter(cfg, loss, STEPS, rounded=blinding == "pairwise")
     assert_equal(distributed(cfg), theirs)
 
 
 def test_vfedmh_is_easter_with_cross_entropy() -> None:
     cfg = replace(FIFTY, method="vfedmh", models="mixed")
-    assert_equal(distributed(cfg), joint_easter(cfg, LOSSES["cross-entropy"], STEPS))
+    assert_equal(distributed(cfg), joint_easter(cfg, loss_of("cross-entropy"), STEPS))
 
 
 def test_reference_can_fail() -> None:
     """Another seed gives other weights: the comparison above is not vacuous."""
     ours = distributed(FIFTY)
-    theirs = joint_easter(replace(FIFTY, seed=1), LOSSES["binary-cross-entropy"], STEPS)
+    theirs = joint_easter(replace(FIFTY, seed=1), loss_of("binary-cross-entropy"), STEPS)
     with pytest.raises(AssertionError):
         assert_equal(ours, theirs)

@@ -17,7 +17,7 @@ from vfl_flower.common.errors import ConfigError, NetworkError
 from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.batching import asked, drawn
-from vfl_flower.learning.losses import LOSSES
+from vfl_flower.learning.losses import loss_of
 from vfl_flower.transport.local import run_local
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
@@ -30,7 +30,7 @@ both = pytest.mark.parametrize("cfg", [VIM, VIM_J], ids=["vimadmm", "vimadmm_j"]
 
 def assert_joint(cfg: RunConfig) -> None:
     step: Vim = VimAdmmJ(rounded=cfg.blinded) if cfg.method == "vimadmm_j" else VimAdmm()
-    assert_equal(distributed(cfg), joint(cfg, LOSSES["cross-entropy"], STEPS, step))  # type: ignore[arg-type]
+    assert_equal(distributed(cfg), joint(cfg, loss_of("cross-entropy"), STEPS, step))  # type: ignore[arg-type]
 
 
 @both
@@ -153,10 +153,10 @@ def test_the_short_form_is_the_paper_s(cfg: RunConfig) -> None:
     cfg = replace(cfg, blinding="none" if cfg.method == "vimadmm_j" else "auto", optimizers="sgd")
     program = VimAdmmJ if cfg.method == "vimadmm_j" else VimAdmm
     ours, theirs = (
-        joint(cfg, LOSSES["cross-entropy"], 10, program(paper=paper, rounded=False))
+        joint(cfg, loss_of("cross-entropy"), 10, program(paper=paper, rounded=False))
         for paper in (False, True)
     )
-    start = joint(cfg, LOSSES["cross-entropy"], 0, program())
+    start = joint(cfg, loss_of("cross-entropy"), 0, program())
     for a, b, c in zip(ours, theirs, start, strict=True):
         p, q, r = (nn_vector(each.net.embed) for each in (a, b, c))  # type: ignore[arg-type]
         assert torch.allclose(p, q, rtol=0, atol=1e-5)

@@ -13,10 +13,11 @@ from tests.helpers.attempts import Sitting
 from tests.helpers.commands import data
 from tests.helpers.commands import train as run
 from tests.helpers.data import all_columns, columns_of
+from tests.helpers.datasets import add_dataset
 from vfl_flower.common.errors import ConfigError, DataError, NetworkError
 from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.datasets import DATASETS
+from vfl_flower.data.datasets import DIGITS
 from vfl_flower.workflows.build_parties import build_active
 
 LABELS = RunConfig(method="splitnn", active_columns="none", models="mlp", epochs=1)
@@ -64,8 +65,8 @@ def test_many_parties_of_mnists_size(
 ) -> None:
     """Two rows of pixels for each of 14, a window of 14 pixels for each of 99."""
     pixels = np.random.default_rng(0).random((50, 1, 28, 28), np.float32)
-    made = replace(DATASETS["digits"], features=lambda *_: pixels)
-    monkeypatch.setitem(DATASETS, "made", made)
+    made = replace(DIGITS, features=lambda *_: pixels)
+    add_dataset(monkeypatch, "made", made, images=True)
     own = {"dataset": "made", "batch_size": 10, "partition": partition, "parties": parties + 1}
     cfg = replace(LABELS, **own)  # type: ignore[arg-type]
     held = [columns_of(cfg, rank) for rank in range(1, parties + 1)]

@@ -16,7 +16,7 @@ from tests.helpers.reference import joint_easter
 from vfl_flower.common.codec import decode
 from vfl_flower.common.layout import MODEL, WEIGHTS
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.learning.losses import LOSSES
+from vfl_flower.learning.losses import loss_of
 from vfl_flower.parties.party import Party
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.transport.endpoint import ARRAYS, Endpoint
@@ -80,7 +80,7 @@ def test_rebuilt_live_and_joint_are_equal(nets: str, optimizer: str) -> None:
     cfg = configured(nets, optimizers=optimizer)
     ours = live(cfg)
     assert differing(ours, rebuilt(cfg)) == []
-    joint = joint_easter(cfg, LOSSES["binary-cross-entropy"], STEPS)
+    joint = joint_easter(cfg, loss_of("binary-cross-entropy"), STEPS)
     assert differing(ours, weights_of(joint)) == []
 
 
@@ -90,7 +90,7 @@ def test_mixed_networks_and_optimizers() -> None:
     cfg = configured(NETS[2], optimizers=optimizers, schedule="cosine", eval_every=4)
     ours = live(cfg)
     assert differing(ours, rebuilt(cfg)) == []
-    joint = joint_easter(cfg, LOSSES["binary-cross-entropy"], STEPS)
+    joint = joint_easter(cfg, loss_of("binary-cross-entropy"), STEPS)
     assert differing(ours, weights_of(joint)) == []
 
 

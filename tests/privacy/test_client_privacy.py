@@ -18,13 +18,13 @@ from scipy.stats import kstest, norm
 from torch import Tensor
 
 from vfl_flower.common.errors import ConfigError, PrivacyError, RunError
+from vfl_flower.config.catalog import ACCOUNTANTS
 from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.splits import rows_of
 from vfl_flower.learning.batching import drawn
 from vfl_flower.learning.schedule import planned_uploads, steps_per_epoch
 from vfl_flower.privacy.client_dp.accounting import (
-    ACCOUNTANTS,
     ORDERS,
     epsilon_of,
     least_sigma,

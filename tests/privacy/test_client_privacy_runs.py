@@ -26,7 +26,7 @@ from vfl_flower.common.errors import ConfigError, Interrupted, PartyError, Priva
 from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.fixed_point import SCALE, decode_ring
-from vfl_flower.learning.losses import LOSSES, Loss
+from vfl_flower.learning.losses import Loss, loss_of
 from vfl_flower.parties.party import Party
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.privacy.client_dp.accounting import epsilon_of
@@ -576,7 +576,7 @@ def test_a_noised_run_equals_its_joint_program(
 
     run = Sitting(cfg, tmp_path / "run")
     run.run()
-    loss = LOSSES["cross-entropy"]
+    loss = loss_of("cross-entropy")
     assert_equal([run.active, *run.passive], joint(cfg, loss, STEPS_OF_FIFTY, step))
     with pytest.raises(AssertionError):
         assert_equal([run.active, *run.passive], joint(cfg, loss, STEPS_OF_FIFTY, plain))

@@ -18,10 +18,12 @@ from tests.helpers.attempts import Sitting
 from tests.helpers.commands import train as run
 from tests.helpers.contract import CASES, Tap, method_of
 from vfl_flower.common.errors import ConfigError, Interrupted, RunError
+from vfl_flower.common.names import load_object
+from vfl_flower.config.catalog import LABEL_MECHANISMS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.privacy.label_dp.mechanisms import (
-    MECHANISMS,
     Alibi,
+    LabelNoise,
     Laplace,
     RandomizedResponse,
     compact,
@@ -37,7 +39,14 @@ from vfl_flower.transport.endpoint import Endpoint
 from vfl_flower.transport.local import serve
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
-ALL = sorted(MECHANISMS)
+ALL = sorted(LABEL_MECHANISMS)
+
+
+def made(mechanism: str, classes: int, epsilon: float, sensitivity: float) -> LabelNoise:
+    noise: LabelNoise = load_object(LABEL_MECHANISMS[mechanism])(classes, epsilon, sensitivity)
+    return noise
+
+
 TEACHING = [case for case in CASES if method_of(case).teaches]
 epsilons = st.floats(0.001, 20)
 
@@ -79,7 +88,7 @@ def test_laplace_is_as_private_as_it_says_and_hardly_more(
 def test_no_release_is_more_than_e_times_as_likely(
     mechanism: str, epsilon: float, seed: int
 ) -> None:
-    noise = MECHANISMS[mechanism](5, epsilon, 2.0)
+    noise = made(mechanism, 5, epsilon, 2.0)
     likelihood = noise.log_likelihood(noise.release(labels(20, 5), entropy(seed).randbytes))
     spread = likelihood.amax(1) - likelihood.amin(1)
     assert (spread <= epsilon * (1 + 1e-5) + 1e-4).all()
@@ -89,7 +98,7 @@ def test_no_release_is_more_than_e_times_as_likely(
 @pytest.mark.parametrize("classes", [2, 10])
 def test_likelihood_is_that_of_the_release(mechanism: str, classes: int) -> None:
     """Bayes' rule counted out: among equal beliefs, the believed class comes out as often."""
-    noise = MECHANISMS[mechanism](classes, 1.0, 2.0)
+    noise = made(mechanism, classes, 1.0, 2.0)
     y = labels(100_000, classes)
     released = noise.release(y, entropy().randbytes)
     belief = noise.posterior(released, torch.zeros(len(y), classes))
@@ -103,7 +112,7 @@ def test_likelihood_is_that_of_the_release(mechanism: str, classes: int) -> None
 @pytest.mark.parametrize("mechanism", ALL)
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
 def test_release_has_no_bias(mechanism: str, epsilon: float) -> None:
-    noise, y = MECHANISMS[mechanism](4, epsilon, 2.0), torch.full((100_000,), 2)
+    noise, y = made(mechanism, 4, epsilon, 2.0), torch.full((100_000,), 2)
     released = noise.release(y, entropy().randbytes)
     assert (released.dtype, released.shape) == (torch.float32, (100_000, 4))
     error = (released.double().mean(0) - torch.tensor([0.0, 0.0, 1.0, 0.0])).abs()
@@ -128,7 +137,7 @@ def test_alibi_believes_its_prediction_too() -> None:
 @pytest.mark.parametrize("mechanism", ALL)
 @pytest.mark.parametrize("classes", [2, 300])
 def test_what_travels_comes_back(mechanism: str, classes: int) -> None:
-    noise = MECHANISMS[mechanism](classes, 1.0, 2.0)
+    noise = made(mechanism, classes, 1.0, 2.0)
     released = noise.release(labels(600, classes))
     assert torch.equal(received(noise.publish(released), noise), released)
 

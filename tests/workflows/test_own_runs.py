@@ -15,6 +15,7 @@ from tests.helpers.commands import align as align_tables
 from tests.helpers.commands import train as run
 from tests.helpers.contract import carry, passive_parties
 from tests.helpers.data import columns_of, labels_of
+from tests.helpers.datasets import add_dataset
 from tests.helpers.own import (
     NAMES,
     ROWS,
@@ -37,7 +38,7 @@ from vfl_flower.common.names import party_name
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.alignment_record import ALIGNMENT, Alignment
 from vfl_flower.data.columns import Column
-from vfl_flower.data.datasets import DATASETS, DataSet
+from vfl_flower.data.datasets import DataSet
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.workflows import align as here
 from vfl_flower.workflows.align import carried_out
@@ -91,11 +92,10 @@ def test_a_run_equals_one_on_data_that_are_aligned_already(
     rows = np.array([int(each[3:]) for each in ids_of(tables, 0)])[index]
     y = 1 - Y[rows]  # benign, malignant: in the order of their names
     made = DataSet(
-        *(2, 0, False, lambda *_: X[rows].astype(np.float32), lambda *_: y.astype(np.int64)),
-        images=False,
+        *(2, 0, lambda *_: X[rows].astype(np.float32), lambda *_: y.astype(np.int64)),
         columns=lambda *_: tuple(map(Column, NAMES)),
     )
-    monkeypatch.setitem(DATASETS, f"made of {tmp_path}", made)
+    add_dataset(monkeypatch, f"made of {tmp_path}", made)
     named = replace(own, dataset=f"made of {tmp_path}", tables="", alignment="")
     assert named.party_randomness == "public"
     for ours, theirs in zip(trained(own, carrier), trained(named, "local"), strict=True):

@@ -24,7 +24,7 @@ from vfl_flower.common.errors import Interrupted, PartyError, PrivacyError, Prot
 from vfl_flower.common.layout import CARD, CONFIG, MODEL, NETWORK, WEIGHTS
 from vfl_flower.common.nonce import nonce_of
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.datasets import DATASETS
+from vfl_flower.data import datasets
 from vfl_flower.learning.metrics import metrics_of
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.passive import PassiveParty
@@ -106,7 +106,7 @@ def test_predictions_of_the_test_rows_are_those_of_the_run(
     folder, out = finished(case), tmp_path / "new" / "said.csv"
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
     with monkeypatch.context() as patch:
-        patch.setitem(DATASETS, "digits", replace(DATASETS["digits"], labels=no_labels))
+        patch.setattr(datasets, "DIGITS", replace(datasets.DIGITS, labels=no_labels))
         patch.setattr(here, "run_local", tapped)
         assert predict(folder, "test", out) == (359, None, 0)
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before

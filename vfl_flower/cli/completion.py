@@ -1,9 +1,4 @@
-"""What a shell offers as a knob's value.
-
-The names stand here once more because the modules that have them import torch, which takes longer
-than a person waits for a shell. Nothing but the shell reads them; a test compares each with what is
-accepted.
-"""
+"""Values that a shell offers for an option."""
 
 import click
 from click.shell_completion import CompletionItem

@@ -1,33 +1,37 @@
 """Values that options may take, by option."""
 
+from collections.abc import Collection
+
+from vfl_flower.config.catalog import (
+    ACCOUNTANTS,
+    LABEL_MECHANISMS,
+    LOSSES,
+    NETWORKS,
+    OPTIMIZERS,
+    REGRESSION_LOSSES,
+    SCHEDULES,
+)
+from vfl_flower.config.dataset_specs import DATASETS
+from vfl_flower.config.partition_spec import SCHEMES
 from vfl_flower.config.registry import METHODS
 
-VALUES: dict[str, tuple[str, ...]] = {
-    "method": tuple(METHODS),
-    "dataset": (
-        *("digits", "breast-cancer", "wine", "adult", "breast-cancer-original", "pima"),
-        *("credit-default", "credit-card-fraud", "nus-wide", "mnist", "fashion-mnist"),
-        *("cifar10", "cifar100", "cinic10", "modelnet40", "own"),
-    ),
-    "partition": (
-        *("strips", "grid", "columns", "overlapping", "listed", "importance", "correlation"),
-    ),
+VALUES: dict[str, Collection[str]] = {
+    "method": METHODS,
+    "dataset": DATASETS,
+    "partition": SCHEMES,
     "active_columns": ("own", "none"),
-    "models": (
-        *("mlp", "cnn", "lenet", "linear", "vim-mlp", "vim-cnn"),
-        *("resnet18", "resnet34", "resnet50", "resnet101", "resnet152", "vgg16_bn"),
-    ),
-    "optimizers": ("sgd", "momentum", "adagrad", "adam"),
-    "schedule": ("constant", "cosine"),
+    "models": NETWORKS,
+    "optimizers": OPTIMIZERS,
+    "schedule": SCHEDULES,
     "keep": ("last", "best"),
-    "loss": ("cross-entropy", "binary-cross-entropy", "mean-squared-error"),
+    "loss": (*LOSSES, *REGRESSION_LOSSES),
     "class_weights": ("none", "balanced"),
     "bounds": ("auto", "on", "off"),
     "blinding": ("auto", "pairwise", "none"),
     "party_randomness": ("auto", "public", "private"),
-    "label_privacy": ("auto", "none", "laplace", "alibi", "randomized-response"),
+    "label_privacy": ("auto", "none", *LABEL_MECHANISMS),
     "dp_eval": ("noised", "clear"),
-    "dp_accountant": ("rdp", "pld"),
+    "dp_accountant": ACCOUNTANTS,
     "local_output": ("raw", "softmax"),
     "aggregation": ("weighted", "average"),
     "padding": ("replicate", "zeros"),
@@ -43,6 +47,4 @@ VALUES: dict[str, tuple[str, ...]] = {
 
 BINARY, MULTI_CLASS, REGRESSION = TASKS = "binary", "multi-class", "regression"
 DEVICES = ("auto", "cpu", "cuda")
-BACKBONES = ("resnet18", "resnet34", "resnet50", "resnet101", "resnet152", "vgg16_bn")
-DEFAULT_RATES = {"sgd": 0.05, "momentum": 0.01, "adagrad": 0.02, "adam": 0.003}
 PARTY_RANDOMNESS = ("auto", "public", "private")

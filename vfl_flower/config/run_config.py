@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from vfl_flower.common.errors import ConfigError
-from vfl_flower.config.choices import DEFAULT_RATES
+from vfl_flower.config.catalog import OPTIMIZERS
+from vfl_flower.config.dataset_specs import DATASETS
 from vfl_flower.config.partition_spec import SCHEMES, PartitionSpec, grid_for
 from vfl_flower.config.registry import ALIASES, METHODS
 from vfl_flower.config.schema import FLOAT32_MAX, Scalar, kebab, near, option, split_list
@@ -445,14 +446,12 @@ class RunConfig:
             return self.decoder_rate
         text = self._listed("learning_rates", rank)
         if text == "auto":
-            return DEFAULT_RATES[self.optimizer_of(rank)]
+            return OPTIMIZERS[self.optimizer_of(rank)].rate
         return float(text)
 
     @property
     def dealt(self) -> str:
         """How columns are dealt out: what `partition` says, with the usual way in place of auto."""
-        from vfl_flower.data.datasets import DATASETS
-
         usual = "strips" if DATASETS[self.dataset].images else "columns"
         if METHODS[self.method].maps:
             usual = grid_for(self.parties)
@@ -478,8 +477,6 @@ class RunConfig:
 
     def _images(self) -> bool:
         """Tell whether the parties hold images."""
-        from vfl_flower.data.datasets import DATASETS
-
         return DATASETS[self.dataset].images and self.deal().images
 
     def _listed(self, name: str, rank: int) -> str:

@@ -9,25 +9,15 @@ from typing import Any, NoReturn
 import numpy as np
 
 from vfl_flower.common.errors import DataError
+from vfl_flower.common.names import load_object
+from vfl_flower.config.dataset_specs import DATASETS
 from vfl_flower.data.columns import Column, Columns, Features, Labels, Pixels
+from vfl_flower.data.sources import csv_catalog, torchvision_images
 from vfl_flower.data.sources.cinic10 import Cinic10
-from vfl_flower.data.sources.csv_catalog import (
-    ADULT,
-    BREAST_CANCER_ORIGINAL,
-    CREDIT_CARD_FRAUD,
-    CREDIT_DEFAULT,
-    PIMA,
-)
 from vfl_flower.data.sources.csv_tables import Source, read
 from vfl_flower.data.sources.modelnet40 import ModelNet40
 from vfl_flower.data.sources.nus_wide import CONCEPTS, NusWide
-from vfl_flower.data.sources.torchvision_images import (
-    CIFAR10,
-    CIFAR100,
-    FASHION_MNIST,
-    MNIST,
-    Published,
-)
+from vfl_flower.data.sources.torchvision_images import Published
 
 
 @dataclass(frozen=True)
@@ -41,12 +31,8 @@ class DataSet:
     test_rows : int
         How many rows at the end are the published test part; 0 if there is none, and a share of
         all rows is drawn by seed.
-    small : bool
-        Whether training the two bounds too is a matter of seconds.
     features, labels : callable
         From (folder, may download) to all rows.
-    images : bool
-        Whether a row is an image, and not a row of a table.
     columns : callable, optional
         From (folder, may download) to what a table's columns are.
     class_names : tuple of str
@@ -55,10 +41,8 @@ class DataSet:
 
     classes: int
     test_rows: int
-    small: bool
     features: Callable[[Path, bool], Features]
     labels: Callable[[Path, bool], Labels]
-    images: bool = True
     columns: Callable[[Path, bool], Columns] | None = None
     class_names: tuple[str, ...] = ()
 
@@ -74,7 +58,7 @@ def _digits() -> DataSet:
         bunch = _bunch("digits")
         return bunch.images[:, None].astype(np.float32), bunch.target.astype(np.int64)
 
-    return DataSet(10, 0, True, lambda *_: load()[0], lambda *_: load()[1])
+    return DataSet(10, 0, lambda *_: load()[0], lambda *_: load()[1])
 
 
 def _bundled(name: str, *class_names: str) -> DataSet:
@@ -82,10 +66,8 @@ def _bundled(name: str, *class_names: str) -> DataSet:
     return DataSet(
         len(class_names),
         0,
-        True,
         lambda *_: _bunch(name).data.astype(np.float32),
         lambda *_: _bunch(name).target.astype(np.int64),
-        images=False,
         columns=lambda *_: tuple(Column(str(each)) for each in _bunch(name).feature_names),
         class_names=class_names,
     )
@@ -97,15 +79,13 @@ def _bunch(name: str) -> Any:  # noqa: ANN401
     return getattr(datasets, f"load_{name}")()
 
 
-def _table(source: Source, small: bool) -> DataSet:
+def _table(source: Source) -> DataSet:
     """Describe a table in local files."""
     return DataSet(
         len(source.classes),
         0,
-        small,
         lambda folder, _: read(source, folder).features,
         lambda folder, _: read(source, folder).labels,
-        images=False,
         columns=lambda folder, _: read(source, folder).columns,
         class_names=source.classes,
     )
@@ -113,7 +93,7 @@ def _table(source: Source, small: bool) -> DataSet:
 
 def _published(source: Published | Cinic10, classes: int) -> DataSet:
     return DataSet(
-        classes, source.rows[1], False, partial(_pixels_of, source), partial(_labels_of, source)
+        classes, source.rows[1], partial(_pixels_of, source), partial(_labels_of, source)
     )
 
 
@@ -133,15 +113,13 @@ def _labels_of(source: Published | Cinic10, folder: Path, download: bool) -> Lab
     return np.concatenate([labels for _, labels in _parts(source, folder, download)])
 
 
-def _whole(source: NusWide | ModelNet40, classes: int, images: bool) -> DataSet:
+def _whole(source: NusWide | ModelNet40, classes: int) -> DataSet:
     """Describe a data set whose source reads features and labels of all rows in one go."""
     return DataSet(
         classes,
         source.rows[1],
-        False,
         lambda folder, _: _loaded(source, folder)[0],
         lambda folder, _: _loaded(source, folder)[1],
-        images=images,
     )
 
 
@@ -161,21 +139,25 @@ def _nobodys(*_: object) -> NoReturn:
     raise DataError(OWN_TABLES_ONLY)
 
 
-DATASETS = {
-    "own": DataSet(0, 0, small=False, features=_nobodys, labels=_nobodys, images=False),
-    "digits": _digits(),
-    "breast-cancer": _bundled("breast_cancer", "malignant", "benign"),
-    "wine": _bundled("wine", "class_0", "class_1", "class_2"),
-    "adult": _table(ADULT, small=False),
-    "breast-cancer-original": _table(BREAST_CANCER_ORIGINAL, small=True),
-    "pima": _table(PIMA, small=True),
-    "credit-default": _table(CREDIT_DEFAULT, small=False),
-    "credit-card-fraud": _table(CREDIT_CARD_FRAUD, small=False),
-    "nus-wide": _whole(NusWide(), CONCEPTS, images=False),
-    "mnist": _published(MNIST, 10),
-    "fashion-mnist": _published(FASHION_MNIST, 10),
-    "cifar10": _published(CIFAR10, 10),
-    "cifar100": _published(CIFAR100, 100),
-    "cinic10": _published(Cinic10(), 10),
-    "modelnet40": _whole(ModelNet40(), len(ModelNet40.classes), images=True),
-}
+def dataset_of(name: str) -> DataSet:
+    """Import a data set by its name in `vfl_flower.config.dataset_specs`."""
+    made: DataSet = load_object(DATASETS[name].source)
+    return made
+
+
+OWN = DataSet(0, 0, _nobodys, _nobodys)
+DIGITS = _digits()
+BREAST_CANCER = _bundled("breast_cancer", "malignant", "benign")
+WINE = _bundled("wine", "class_0", "class_1", "class_2")
+ADULT = _table(csv_catalog.ADULT)
+BREAST_CANCER_ORIGINAL = _table(csv_catalog.BREAST_CANCER_ORIGINAL)
+PIMA = _table(csv_catalog.PIMA)
+CREDIT_DEFAULT = _table(csv_catalog.CREDIT_DEFAULT)
+CREDIT_CARD_FRAUD = _table(csv_catalog.CREDIT_CARD_FRAUD)
+NUS_WIDE = _whole(NusWide(), CONCEPTS)
+MNIST = _published(torchvision_images.MNIST, 10)
+FASHION_MNIST = _published(torchvision_images.FASHION_MNIST, 10)
+CIFAR10 = _published(torchvision_images.CIFAR10, 10)
+CIFAR100 = _published(torchvision_images.CIFAR100, 100)
+CINIC10 = _published(Cinic10(), 10)
+MODELNET40 = _whole(ModelNet40(), len(ModelNet40.classes))

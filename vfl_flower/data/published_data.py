@@ -12,7 +12,7 @@ from vfl_flower.common.names import party_name
 from vfl_flower.config.choices import BINARY, MULTI_CLASS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.columns import Columns, Features
-from vfl_flower.data.datasets import DATASETS
+from vfl_flower.data.datasets import dataset_of
 from vfl_flower.data.partition.schemes import shares_by
 from vfl_flower.data.partition.shares import NOTHING, Share, mask_of, take, union
 from vfl_flower.data.party_data import PartyData, Rows
@@ -41,7 +41,7 @@ class PublishedData:
     """
 
     def __init__(self, cfg: RunConfig) -> None:
-        self.cfg, self.entry = cfg, DATASETS[cfg.dataset]
+        self.cfg, self.entry = cfg, dataset_of(cfg.dataset)
         self.features: Features = _features(cfg.dataset, cfg.data_dir, cfg.download)
 
     @cached_property
@@ -128,4 +128,4 @@ class PublishedData:
 
 @lru_cache(maxsize=1)  # parties, baselines and further seeds share the rows that were read
 def _features(dataset: str, data_dir: str, download: bool) -> Features:
-    return DATASETS[dataset].features(Path(data_dir), download)
+    return dataset_of(dataset).features(Path(data_dir), download)

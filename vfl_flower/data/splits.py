@@ -5,7 +5,7 @@ import numpy as np
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import DataError
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.datasets import DATASETS
+from vfl_flower.data.datasets import dataset_of
 
 TEST_SHARE = 0.2
 """Of the rows of a data set without a published test part."""
@@ -36,7 +36,7 @@ def rows_of(cfg: RunConfig, total: int) -> dict[str, Array]:
     if cfg.task == "predict":
         none = np.empty(0, np.int32)
         return {"train": none, "validation": none, "test": np.arange(total, dtype=np.int32)}
-    fixed = DATASETS[cfg.dataset].test_rows
+    fixed = dataset_of(cfg.dataset).test_rows
     order = np.random.default_rng([cfg.seed, total]).permutation(total - fixed).astype(np.int32)
     drawn = 0 if fixed else round(TEST_SHARE * total)
     validation = round(cfg.validation * (len(order) - drawn))

@@ -12,6 +12,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from vfl_flower.common.errors import DataError
+from vfl_flower.common.names import load_object
+from vfl_flower.config.catalog import LOSSES, REGRESSION_LOSSES
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 
@@ -19,6 +21,11 @@ Loss = Callable[[Tensor, Tensor], Tensor]
 def onehot(y: Tensor, classes: int, dtype: torch.dtype) -> Tensor:
     """Return labels (B,) as rows of zeros and a one, (B, C); rows stay rows."""
     return (F.one_hot(y, classes) if y.dim() == 1 else y).to(dtype)
+
+
+def cross_entropy(output: Tensor, y: Tensor) -> Tensor:
+    """Return the mean cross-entropy in nats."""
+    return F.cross_entropy(output, y)
 
 
 def binary_cross_entropy(output: Tensor, y: Tensor) -> Tensor:
@@ -78,36 +85,19 @@ def mean_squared_error(output: Tensor, y: Tensor) -> Tensor:
     return F.mse_loss(output.squeeze(1), y)
 
 
-LOSSES: dict[str, Loss] = {
-    "cross-entropy": F.cross_entropy,
-    "binary-cross-entropy": binary_cross_entropy,
-}
-
-WEIGHTED: dict[str, Callable[[Tensor], Loss]] = {
-    "cross-entropy": weighted_cross_entropy,
-    "binary-cross-entropy": weighted_binary_cross_entropy,
-}
-"""The same, from a weight for each class."""
-
-REGRESSION_LOSSES: dict[str, Loss] = {"mean-squared-error": mean_squared_error}
-"""Of labels that are numbers."""
-
-
-def loss_of(name: str, classes: int, balanced: Tensor | None = None) -> Loss:
-    """Return a loss by its name.
+def loss_of(name: str, weights: Tensor | None = None) -> Loss:
+    """Import a loss by name, with a weight for each class, (C,), if there are some.
 
     Parameters
     ----------
     name : str
-        A key of `LOSSES` or `REGRESSION_LOSSES`.
-    classes : int
-        C.
-    balanced : Tensor, optional
-        Labels, (N,), int64: their classes are to weigh alike in it, however many rows they have.
+        A key of `LOSSES` or `REGRESSION_LOSSES` in `vfl_flower.config.catalog`.
+    weights : Tensor, optional
+        As `balanced_weights` returns them.
     """
-    if balanced is not None:
-        return WEIGHTED[name](balanced_weights(balanced, classes))
-    return (LOSSES | REGRESSION_LOSSES)[name]
+    spec = (LOSSES | REGRESSION_LOSSES)[name]
+    loss: Loss = load_object(spec.loss) if weights is None else load_object(spec.weighted)(weights)
+    return loss
 
 
 def residuals(
@@ -118,7 +108,7 @@ def residuals(
     Parameters
     ----------
     loss : callable
-        One of `LOSSES` or `REGRESSION_LOSSES`, or a weighted one.
+        As `loss_of` returns it.
     outputs : sequence of Tensor
         Of one or more parties, each (B, C), or (B, 1) of a regression.
     y : Tensor

@@ -1,28 +1,46 @@
-"""How a party goes downhill: its optimiser, its learning rate and how that decays."""
+"""Optimizers and learning-rate schedules."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from torch import Tensor, nn
 from torch.optim import SGD, Adagrad, Adam, Optimizer
 
+from vfl_flower.common.names import load_object
+from vfl_flower.config.catalog import OPTIMIZERS, SCHEDULES
+
 Groups = Iterable[dict[str, Any]]
+Build = Callable[[Groups, float], Optimizer]
 INITIAL = "initial_lr"  # as torch's own schedules call it
 
-OPTIMIZERS: dict[str, Callable[[Groups, float], Optimizer]] = {
-    "sgd": lambda parameters, lr: SGD(parameters, lr),
-    "momentum": lambda parameters, lr: SGD(parameters, lr, momentum=0.9),
-    "adagrad": lambda parameters, lr: Adagrad(parameters, lr),
-    "adam": lambda parameters, lr: Adam(parameters, lr),
-}
+sgd: Build = SGD
+momentum: Build = partial(SGD, momentum=0.9)
+adagrad: Build = Adagrad
+adam: Build = Adam
 
 
-SCHEDULES: dict[str, Callable[[float], float]] = {
-    "constant": lambda done: 1.0,
-    "cosine": lambda done: 0.5 * (1 + math.cos(math.pi * min(done, 1.0))),
-}
-"""Factor of the learning rate by the share of the run's steps that is done."""
+def optimizer_of(name: str, groups: Groups, rate: float) -> Optimizer:
+    """Build an optimizer by name for groups of parameters."""
+    build: Build = load_object(OPTIMIZERS[name].build)
+    return build(groups, rate)
+
+
+def constant(done: float) -> float:
+    """Leave the learning rate as it is."""
+    return 1.0
+
+
+def cosine(done: float) -> float:
+    """Lower the learning rate to 0 along half a cosine."""
+    return 0.5 * (1 + math.cos(math.pi * min(done, 1.0)))
+
+
+def schedule_of(name: str) -> Callable[[float], float]:
+    """Import a schedule: from the share of steps that is done to the learning rate's factor."""
+    schedule: Callable[[float], float] = load_object(SCHEDULES[name])
+    return schedule
 
 
 class ScheduledOptimizer:
@@ -33,9 +51,9 @@ class ScheduledOptimizer:
     rates : mapping of nn.Module to float
         The networks whose parameters it changes, and the initial learning rate of each.
     optimizer : str
-        A key of `OPTIMIZERS`.
+        A key of `vfl_flower.config.catalog.OPTIMIZERS`.
     schedule : str
-        A key of `SCHEDULES`.
+        A key of `vfl_flower.config.catalog.SCHEDULES`.
     steps : int
         How many steps the whole run takes.
     """
@@ -45,8 +63,8 @@ class ScheduledOptimizer:
     ) -> None:
         groups = [{"params": [*net.parameters()], INITIAL: rate} for net, rate in rates.items()]
         self.rate = next(iter(rates.values()))
-        self.optimizer = OPTIMIZERS[optimizer](groups, self.rate)
-        self.schedule, self.steps = SCHEDULES[schedule], max(steps, 1)
+        self.optimizer = optimizer_of(optimizer, groups, self.rate)
+        self.schedule, self.steps = schedule_of(schedule), max(steps, 1)
         self.taken = 0.0
 
     def add(self, parameter: nn.Parameter) -> None:

@@ -21,7 +21,7 @@ from vfl_flower.common.json_schema import fits
 from vfl_flower.common.nonce import NONCE
 from vfl_flower.common.worker import Worker
 from vfl_flower.config.choices import REGRESSION
-from vfl_flower.learning.losses import loss_of
+from vfl_flower.learning.losses import balanced_weights, loss_of
 from vfl_flower.learning.schedule import steps_per_epoch
 from vfl_flower.parties.party import Party
 from vfl_flower.parties.progress import Progress
@@ -98,7 +98,8 @@ class ActiveParty(Party, Strategy):
         self.target = self.data.target
         weighted = y[torch.from_numpy(rows["train"])] if self.cfg.class_weights != "none" else None
         classes = self.data.classes
-        loss = loss_of(self.loss_name, classes, weighted)
+        weights = None if weighted is None else balanced_weights(weighted, classes)
+        loss = loss_of(self.loss_name, weights)
         self.training_labels = TrainingLabels(self.cfg, y, classes, loss)
         self.loss = self.training_labels.loss
         self.budget, self.uploaded = budget_of(self.cfg, self.data.rows), dict[str, Counts]()

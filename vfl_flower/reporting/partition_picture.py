@@ -11,9 +11,9 @@ from PIL import Image, ImageDraw
 from vfl_flower.common.codec import Array
 from vfl_flower.common.files import write_atomically
 from vfl_flower.common.names import party_name
+from vfl_flower.config.dataset_specs import DATASETS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.columns import Column, Features
-from vfl_flower.data.datasets import DATASETS
 from vfl_flower.data.partition.shares import NOTHING, Mask, mask_of
 from vfl_flower.data.published_data import PublishedData
 

@@ -10,9 +10,9 @@ from dataclasses import replace
 import torch
 
 from vfl_flower.common.errors import ProtocolError, TrainingError
+from vfl_flower.config.dataset_specs import DATASETS
 from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import UNNOISED, RunConfig
-from vfl_flower.data.datasets import DATASETS
 from vfl_flower.learning.metrics import guess
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.protocol.exchange import Protocol

@@ -8,7 +8,7 @@ from torch import nn
 
 from vfl_flower.common.errors import NetworkError, VflError, last_line
 from vfl_flower.common.names import party_name
-from vfl_flower.config.choices import BACKBONES
+from vfl_flower.config.catalog import NETWORKS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.party_data import PartyData
 from vfl_flower.learning.device import device_of
@@ -115,7 +115,7 @@ def _try(cfg: RunConfig, data: PartyData, net: nn.Module, width: int) -> None:
 def _take_weights(cfg: RunConfig, rank: int, net: nn.Module) -> None:
     """Start a party's embedding net from published weights, if it has some."""
     name, weights = cfg.model_of(rank), cfg.weights_of(rank)
-    if weights and name not in BACKBONES:
+    if weights and not (name in NETWORKS and NETWORKS[name].published):
         raise NetworkError(f"there are no weights for {name}; leave this party's entry empty")
     if weights:
         from vfl_flower.learning.networks.torchvision_models import (

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from vfl_flower.analysis.explain.importance import Findings
 from vfl_flower.analysis.explain.trained import Holder, Trained
 from vfl_flower.common.files import write_atomically
+from vfl_flower.config.dataset_specs import DATASETS
 from vfl_flower.data.columns import Features
-from vfl_flower.data.datasets import DATASETS
 from vfl_flower.data.partition.shares import mask_of
 from vfl_flower.data.party_data import PartyData
 from vfl_flower.data.published_data import PublishedData

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from vfl_flower.algorithms.admm_heads import norms
 from vfl_flower.analysis.explain.trained import Trained
-from vfl_flower.data.datasets import DATASETS
+from vfl_flower.config.dataset_specs import DATASETS
 from vfl_flower.data.partition.shares import Share
 from vfl_flower.data.preprocessing.scaling import noised
 

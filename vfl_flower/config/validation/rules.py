@@ -4,6 +4,25 @@ import re
 from collections.abc import Callable, Mapping
 
 from vfl_flower.common.errors import ConfigError
+from vfl_flower.config.catalog import (
+    ACCOUNTANTS,
+    LABEL_MECHANISMS,
+    LOSSES,
+    NETWORKS,
+    OPTIMIZERS,
+    REGRESSION_LOSSES,
+    SCHEDULES,
+)
+from vfl_flower.config.choices import DEVICES, PARTY_RANDOMNESS
+from vfl_flower.config.dataset_specs import DATASETS
+from vfl_flower.config.limits import (
+    LEAST_EPSILON,
+    LEAST_SIGMA,
+    MOST_EPSILON,
+    MOST_SIGMA,
+    TRUE_SENSITIVITY,
+)
+from vfl_flower.config.partition_spec import grid_for
 from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import UNNOISED, RunConfig
 from vfl_flower.config.schema import FLOAT32_MAX, kebab, near, split_list
@@ -26,11 +45,6 @@ COMPRESSION = re.compile(
 
 def check(cfg: RunConfig) -> None:
     """Refuse values that cannot work, before anything is started."""
-    from vfl_flower.config.choices import DEVICES, PARTY_RANDOMNESS
-    from vfl_flower.data.datasets import DATASETS
-    from vfl_flower.learning.losses import LOSSES, REGRESSION_LOSSES
-    from vfl_flower.learning.optimizer import OPTIMIZERS, SCHEDULES
-
     _one_of(cfg, "method", METHODS)
     _one_of(cfg, "dataset", DATASETS)
     _partition(cfg)
@@ -155,8 +169,6 @@ def check_task(cfg: RunConfig, task: str) -> None:
         If the run asks for what there is of classes only and the labels are numbers, or the other
         way round.
     """
-    from vfl_flower.learning.losses import REGRESSION_LOSSES
-
     if task != "regression":
         if cfg.loss in REGRESSION_LOSSES:
             raise ConfigError(f"loss is {cfg.loss}, and the labels are classes; leave loss empty")
@@ -250,8 +262,6 @@ def _maps(cfg: RunConfig) -> None:
 
 def _tiles(cfg: RunConfig) -> None:
     """Refuse columns that are no tiles of a grid, one of each party."""
-    from vfl_flower.config.partition_spec import grid_for
-
     deal = cfg.deal()
     if deal.name != "grid":
         raise ConfigError(
@@ -366,14 +376,7 @@ def _blinding(cfg: RunConfig) -> None:
 
 def _label_privacy(cfg: RunConfig) -> None:
     """Refuse label privacy that cannot act, or would not be what it says."""
-    from vfl_flower.privacy.label_dp.mechanisms import (
-        LEAST_EPSILON,
-        MECHANISMS,
-        MOST_EPSILON,
-        TRUE_SENSITIVITY,
-    )
-
-    _one_of(cfg, "label_privacy", ("auto", "none", *MECHANISMS))
+    _one_of(cfg, "label_privacy", ("auto", "none", *LABEL_MECHANISMS))
     if not LEAST_EPSILON <= cfg.label_epsilon <= MOST_EPSILON:
         raise ConfigError(
             f"label-epsilon must lie between {LEAST_EPSILON} and {MOST_EPSILON:g}, not "
@@ -406,9 +409,6 @@ def _label_privacy(cfg: RunConfig) -> None:
 
 def _client_privacy(cfg: RunConfig) -> None:
     """Refuse noise on uploads that cannot act, or would not be what it says."""
-    from vfl_flower.privacy.client_dp.accounting import ACCOUNTANTS
-    from vfl_flower.privacy.client_dp.gaussian import LEAST_SIGMA, MOST_SIGMA
-
     _one_of(cfg, "dp_eval", ("noised", "clear"))
     _one_of(cfg, "dp_accountant", ACCOUNTANTS)
     _between(cfg, 1e-6, 1e6, "dp_clip")
@@ -484,8 +484,6 @@ def _named(entry: str) -> None:
 
 
 def _model(entry: str) -> None:
-    from vfl_flower.learning.networks.factory import NETWORKS
-
     if not OWN_NETWORK.fullmatch(entry):
         _name("models", entry, NETWORKS)
 

@@ -5,7 +5,6 @@ shape of columns that leaves something to convolve; the decision net starts with
 the global embedding, a mean of linear outputs, meets a non-linearity.
 """
 
-from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -13,29 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from vfl_flower.common.errors import NetworkError, last_line
-from vfl_flower.config.choices import BACKBONES
-from vfl_flower.learning.networks.base import Build, Shape
-from vfl_flower.learning.networks.small import cnn, lenet, linear, mlp, vim_cnn, vim_mlp
-
-
-def _backbone(name: str, shape: Shape, width: int, classes: int) -> nn.Module:
-    from vfl_flower.learning.networks import (
-        torchvision_models as backbones,  # torchvision is slow to import
-    )
-
-    return backbones.build(name, shape, width, classes)
-
-
-NETWORKS: dict[str, Build] = {
-    "mlp": mlp,
-    "cnn": cnn,
-    "lenet": lenet,
-    "linear": linear,
-    "vim-mlp": vim_mlp,
-    "vim-cnn": vim_cnn,
-    **{name: partial(_backbone, name) for name in BACKBONES},
-}
-"""Networks by name."""
+from vfl_flower.common.names import load_object
+from vfl_flower.config.catalog import NETWORKS
+from vfl_flower.learning.networks.base import Build
 
 
 def network(name: str) -> Build:
@@ -46,7 +25,11 @@ def network(name: str) -> Build:
     NetworkError
         If the user's own cannot be imported.
     """
-    return imported(name) if ":" in name else NETWORKS[name]
+    if ":" in name:
+        own: Build = imported(name)
+        return own
+    build: Build = load_object(NETWORKS[name].build)
+    return build
 
 
 def imported(name: str) -> Any:  # noqa: ANN401

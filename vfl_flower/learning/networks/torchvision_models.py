@@ -1,6 +1,7 @@
 """Torchvision's large networks as embedding nets, with a stem that fits small tiles."""
 
 from collections import OrderedDict
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -8,7 +9,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from vfl_flower.common.errors import NetworkError, last_line
-from vfl_flower.learning.networks.base import Shape, SplitNet, head, image_of
+from vfl_flower.learning.networks.base import Build, Shape, SplitNet, head, image_of
 
 SMALL = 64
 """Images with a shorter side than this, in pixels, get the small stem."""
@@ -17,14 +18,7 @@ FITTED = ("conv1.weight", "fc.weight", "fc.bias", "features.0.weight", "features
 """Layers that may keep their initial weights, for they depend on tile, channels and width."""
 
 
-def build(name: str, shape: Shape, width: int, classes: int) -> SplitNet:
-    """Build a network of `nets.BACKBONES`."""
-    if name == "vgg16_bn":
-        return vgg16_bn(shape, width, classes)
-    return resnet(name, shape, width, classes)
-
-
-def resnet(name: str, shape: Shape, width: int, classes: int) -> SplitNet:
+def _resnet(name: str, shape: Shape, width: int, classes: int) -> SplitNet:
     """Build one of torchvision's ResNets; its last layer gives the embedding.
 
     Small images meet a 3 x 3 convolution of stride 1 and no pooling, as is usual for CIFAR, in the
@@ -41,6 +35,13 @@ def resnet(name: str, shape: Shape, width: int, classes: int) -> SplitNet:
         net.conv1 = nn.Conv2d(channels, 64, 7, stride=2, padding=3, bias=False)
     nn.init.kaiming_normal_(net.conv1.weight, mode="fan_out", nonlinearity="relu")
     return SplitNet(net, head(width, classes))
+
+
+resnet18: Build = partial(_resnet, "resnet18")
+resnet34: Build = partial(_resnet, "resnet34")
+resnet50: Build = partial(_resnet, "resnet50")
+resnet101: Build = partial(_resnet, "resnet101")
+resnet152: Build = partial(_resnet, "resnet152")
 
 
 def vgg16_bn(shape: Shape, width: int, classes: int) -> SplitNet:

@@ -19,6 +19,9 @@ from functools import cache
 
 import numpy as np
 
+from vfl_flower.common.names import load_object
+from vfl_flower.config.catalog import ACCOUNTANTS
+
 ORDERS: tuple[float, ...] = tuple((1 + np.geomspace(0.0101, 1e5, 1000)).tolist())
 """Renyi orders alpha; their grid costs less than a ten-thousandth of epsilon."""
 
@@ -48,11 +51,10 @@ def pld_epsilon(ratio: float, delta: float) -> float:
     return float(accountant.compose(GaussianDpEvent(ratio)).get_epsilon(delta))
 
 
-ACCOUNTANTS: dict[str, Callable[[float, float], float]] = {
-    "rdp": rdp_epsilon,
-    "pld": pld_epsilon,
-}
-"""From ratio and delta to epsilon."""
+def _accountant_of(name: str) -> Callable[[float, float], float]:
+    """Import an accountant: from ratio and delta to epsilon."""
+    accountant: Callable[[float, float], float] = load_object(ACCOUNTANTS[name])
+    return accountant
 
 
 @cache
@@ -70,13 +72,13 @@ def epsilon_of(sigma: float, uploads: int, delta: float, accountant: str) -> flo
     """
     if not uploads:
         return 0.0
-    return ACCOUNTANTS[accountant](sigma / math.sqrt(uploads), delta)
+    return _accountant_of(accountant)(sigma / math.sqrt(uploads), delta)
 
 
 @cache
 def least_ratio(epsilon: float, delta: float, accountant: str) -> float:
     """Return the smallest sigma / sqrt(uploads) that keeps within an epsilon, by bisection."""
-    spent = ACCOUNTANTS[accountant]
+    spent = _accountant_of(accountant)
     low = high = 1.0
     while spent(high, delta) > epsilon:
         low, high = high, 2 * high

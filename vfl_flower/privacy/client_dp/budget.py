@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.common.json_schema import written
+from vfl_flower.config.limits import LEAST_SIGMA, MOST_SIGMA
 from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.fixed_point import LIMIT
 from vfl_flower.data.party_data import Rows
 from vfl_flower.learning.schedule import due, planned_uploads
 from vfl_flower.privacy.client_dp.accounting import epsilon_of, least_sigma, most_uploads
-from vfl_flower.privacy.client_dp.gaussian import LEAST_SIGMA, MOST_SIGMA, Gaussian
+from vfl_flower.privacy.client_dp.gaussian import Gaussian
 from vfl_flower.privacy.client_dp.upload_log import Counts
 
 DEVIATIONS = 8  # that blinding has room for; beyond that noise comes once in 10**15 numbers

@@ -29,9 +29,6 @@ from vfl_flower.crypto.discrete_sampling import Entropy, Integers, discrete_gaus
 FINENESS = 20
 """The deviation is at least 2**FINENESS steps, and at most twice that."""
 
-LEAST_SIGMA, MOST_SIGMA = 0.1, 1000.0
-"""Less noise protects nothing; under more, clipped numbers are but a few steps."""
-
 LESS = 1 - 2.0**-FINENESS
 """What a scale is multiplied by that rounding has made too large: one step, if not less."""
 

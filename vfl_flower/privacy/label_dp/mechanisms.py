@@ -15,7 +15,6 @@ One-hot rows of two labels differ by 2 in the L1 norm: the sensitivity that make
 
 import math
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -25,13 +24,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from vfl_flower.config.limits import TRUE_SENSITIVITY
 from vfl_flower.crypto.discrete_sampling import Entropy, below, discrete_laplace
 
 GRANULES = 1 << 10
 """Laplace noise is a multiple of 1 / GRANULES."""
 
-TRUE_SENSITIVITY = 2.0
-LEAST_EPSILON, MOST_EPSILON = 0.001, 20.0
 DECIMALS = 10**4  # epsilon is cut, and the sensitivity raised, to a fourth decimal
 
 
@@ -138,10 +136,3 @@ class RandomizedResponse(LabelNoise):
 def compact(labels: Tensor, classes: int) -> Tensor:
     """Return labels in the smallest type that holds them."""
     return labels.to(torch.uint8 if classes <= 256 else torch.int32)
-
-
-MECHANISMS: dict[str, Callable[[int, float, float], LabelNoise]] = {
-    "laplace": Laplace,
-    "alibi": Alibi,
-    "randomized-response": RandomizedResponse,
-}

@@ -7,10 +7,13 @@ from typing import Any
 from torch import Tensor
 
 from vfl_flower.common.errors import RunError
+from vfl_flower.common.names import load_object
 from vfl_flower.common.state import read_state, write_state
+from vfl_flower.config.catalog import LABEL_MECHANISMS
+from vfl_flower.config.limits import TRUE_SENSITIVITY
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.learning.losses import LOSSES, Loss
-from vfl_flower.privacy.label_dp.mechanisms import MECHANISMS, TRUE_SENSITIVITY, LabelNoise, compact
+from vfl_flower.learning.losses import Loss, loss_of
+from vfl_flower.privacy.label_dp.mechanisms import LabelNoise, compact
 
 NOISED = "noised-labels.safetensors"
 COVERS = (
@@ -28,7 +31,8 @@ def noise_of(cfg: RunConfig, classes: int) -> LabelNoise | None:
     """Return the mechanism of a run, as every party knows it; None if labels teach as they are."""
     if not cfg.label_noise:
         return None
-    return MECHANISMS[cfg.label_noise](classes, cfg.label_epsilon, cfg.label_sensitivity)
+    mechanism: type[LabelNoise] = load_object(LABEL_MECHANISMS[cfg.label_noise])
+    return mechanism(classes, cfg.label_epsilon, cfg.label_sensitivity)
 
 
 def matched(loss: Loss, noise: LabelNoise | None) -> Loss:
@@ -86,7 +90,7 @@ class Lessons:
 
     def __init__(self, cfg: RunConfig, classes: int) -> None:
         self.noise = noise_of(cfg, classes)
-        self.loss = matched(LOSSES[cfg.loss or "cross-entropy"], self.noise)
+        self.loss = matched(loss_of(cfg.loss or "cross-entropy"), self.noise)
 
     def read(self, published: Tensor) -> Tensor:
         """Return labels (B,), or noised rows (B, C), of what travelled."""
@@ -105,7 +109,7 @@ class TrainingLabels:
     classes : int
         C.
     loss : callable
-        One of `LOSSES`.
+        As `loss_of` returns it.
     """
 
     def __init__(self, cfg: RunConfig, y: Tensor, classes: int, loss: Loss) -> None:

@@ -29,7 +29,7 @@ MOST_CLASSES = 10
 
 def print_result(result: Mapping[str, Any], cfg: RunConfig) -> None:
     """Print what each party reached, what travelled, and what was protected."""
-    from vfl_flower.data.datasets import DATASETS
+    from vfl_flower.config.dataset_specs import DATASETS
     from vfl_flower.learning.metrics import score_name, shown
     from vfl_flower.reporting.console.tables import bound_rows  # torch is heavy, and --help is not
     from vfl_flower.runs.results import warnings_of

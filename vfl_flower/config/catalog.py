@@ -1,0 +1,110 @@
+"""Networks, losses, optimizers, schedules and mechanisms by name, with their implementations.
+
+A value is ``module:name``, imported where it is used: names are known without importing torch. One
+line here makes an implementation known everywhere.
+"""
+
+from typing import NamedTuple
+
+
+class NetworkSpec(NamedTuple):
+    """A network's builder.
+
+    Attributes
+    ----------
+    build : str
+        ``module:function`` from (shape, embedding width, classes) to a network.
+    published : bool
+        Whether it can start from published weights (``weights``).
+    """
+
+    build: str
+    published: bool = False
+
+
+class OptimizerSpec(NamedTuple):
+    """An optimizer's builder.
+
+    Attributes
+    ----------
+    build : str
+        ``module:function`` from (parameter groups, learning rate) to a torch optimizer.
+    rate : float
+        Learning rate for ``learning-rates = auto``.
+    """
+
+    build: str
+    rate: float
+
+
+class LossSpec(NamedTuple):
+    """A loss.
+
+    Attributes
+    ----------
+    loss : str
+        ``module:function`` from (outputs, labels) to the mean over the batch.
+    weighted : str
+        ``module:function`` from a weight for each class to such a loss; empty if there is none.
+    """
+
+    loss: str
+    weighted: str = ""
+
+
+_SMALL = "vfl_flower.learning.networks.small"
+_TORCHVISION = "vfl_flower.learning.networks.torchvision_models"
+NETWORKS = {
+    "mlp": NetworkSpec(f"{_SMALL}:mlp"),
+    "cnn": NetworkSpec(f"{_SMALL}:cnn"),
+    "lenet": NetworkSpec(f"{_SMALL}:lenet"),
+    "linear": NetworkSpec(f"{_SMALL}:linear"),
+    "vim-mlp": NetworkSpec(f"{_SMALL}:vim_mlp"),
+    "vim-cnn": NetworkSpec(f"{_SMALL}:vim_cnn"),
+    "resnet18": NetworkSpec(f"{_TORCHVISION}:resnet18", published=True),
+    "resnet34": NetworkSpec(f"{_TORCHVISION}:resnet34", published=True),
+    "resnet50": NetworkSpec(f"{_TORCHVISION}:resnet50", published=True),
+    "resnet101": NetworkSpec(f"{_TORCHVISION}:resnet101", published=True),
+    "resnet152": NetworkSpec(f"{_TORCHVISION}:resnet152", published=True),
+    "vgg16_bn": NetworkSpec(f"{_TORCHVISION}:vgg16_bn", published=True),
+}
+"""Networks by name."""
+
+_OPTIMIZER = "vfl_flower.learning.optimizer"
+OPTIMIZERS = {
+    "sgd": OptimizerSpec(f"{_OPTIMIZER}:sgd", 0.05),
+    "momentum": OptimizerSpec(f"{_OPTIMIZER}:momentum", 0.01),
+    "adagrad": OptimizerSpec(f"{_OPTIMIZER}:adagrad", 0.02),
+    "adam": OptimizerSpec(f"{_OPTIMIZER}:adam", 0.003),
+}
+"""Optimizers by name."""
+
+SCHEDULES = {
+    "constant": f"{_OPTIMIZER}:constant",
+    "cosine": f"{_OPTIMIZER}:cosine",
+}
+"""Learning-rate factors by the share of the run's steps that is done."""
+
+_LOSSES = "vfl_flower.learning.losses"
+LOSSES = {
+    "cross-entropy": LossSpec(f"{_LOSSES}:cross_entropy", f"{_LOSSES}:weighted_cross_entropy"),
+    "binary-cross-entropy": LossSpec(
+        f"{_LOSSES}:binary_cross_entropy", f"{_LOSSES}:weighted_binary_cross_entropy"
+    ),
+}
+"""Losses of classes by name."""
+
+REGRESSION_LOSSES = {"mean-squared-error": LossSpec(f"{_LOSSES}:mean_squared_error")}
+"""Losses of labels that are numbers, by name."""
+
+_LABEL_DP = "vfl_flower.privacy.label_dp.mechanisms"
+LABEL_MECHANISMS = {
+    "laplace": f"{_LABEL_DP}:Laplace",
+    "alibi": f"{_LABEL_DP}:Alibi",
+    "randomized-response": f"{_LABEL_DP}:RandomizedResponse",
+}
+"""Mechanisms of label differential privacy, each a `LabelNoise`."""
+
+_ACCOUNTING = "vfl_flower.privacy.client_dp.accounting"
+ACCOUNTANTS = {"rdp": f"{_ACCOUNTING}:rdp_epsilon", "pld": f"{_ACCOUNTING}:pld_epsilon"}
+"""Privacy accountants: from noise ratio and delta to epsilon."""
