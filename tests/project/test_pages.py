@@ -1,0 +1,112 @@
+"""Flags, keys, methods and links that the documentation names exist."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import click
+import pytest
+
+from tests.helpers.pages import (
+    DEPLOYMENT,
+    DESCRIBED,
+    FENCE,
+    PAGES,
+    README,
+    ROOT,
+    blocks,
+    commands,
+    spans,
+)
+from vfl_flower.cli.main import program
+from vfl_flower.config.node_config import OTHER, OWN
+from vfl_flower.config.registry import METHODS
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.config.schema import kebab
+from vfl_flower.data.tables.description import Description
+
+TABLES = ROOT / "docs" / "tables.md"  # whose toml describes a table, and no run
+OTHERS_COMMANDS = ("flwr ", "flower-", "ssh-keygen ", "openssl ")
+
+
+def flags_of(command: click.Command) -> set[str]:
+    """Return the flags of a command, or of all below it."""
+    context = click.Context(command)
+    if isinstance(command, click.Group):
+        found = [command.get_command(context, name) for name in command.list_commands(context)]
+        return {flag for each in found if each for flag in flags_of(each)}
+    return {flag for each in command.params for flag in (*each.opts, *each.secondary_opts)}
+
+
+FLAGS = flags_of(program) | {"--help"}
+KEYS = frozenset(map(kebab, RunConfig.__dataclass_fields__))
+TABLE_KEYS = frozenset(map(kebab, Description.__dataclass_fields__))
+
+
+def flags_named(page: Path) -> set[str]:
+    """Return the flags that a page calls ours, in running text and in our commands."""
+    text = page.read_text()
+    shown = [c for c in [*spans(text), *commands(text)] if not c.startswith(OTHERS_COMMANDS)]
+    ours = [c for c in shown if "flwr run" not in c]
+    return {flag for c in ours for flag in re.findall(r"(?<!\S)--[a-z][a-z-]*", c)}
+
+
+@pytest.mark.parametrize("page", DESCRIBED, ids=lambda p: p.name)
+def test_flags_exist(page: Path) -> None:
+    others = {
+        "--run-config",
+        "--federation-config",
+    }
+    assert flags_named(page) - others <= FLAGS
+
+
+def test_flags_are_found() -> None:
+    """The search above is not vacuous."""
+    found = flags_named(ROOT / "README.md")
+    assert {"--resume", "--seeds", "--eval-every", "--blinding", "--parties"} <= found
+
+
+@pytest.mark.parametrize("page", DESCRIBED, ids=lambda p: p.name)
+def test_keys_exist(page: Path) -> None:
+    text = page.read_text()
+    tables = [tomllib.loads(block) for block in blocks(text, "toml")]
+    quoted = [re.fullmatch(r"([a-z][a-z-]*) = .*", span) for span in spans(text)]
+    keys = {key for table in tables for key in table} | {m[1] for m in quoted if m}
+    given = [span for span in spans(text) if span.startswith("--run-config ")]
+    keys |= {key for span in given for key in re.findall(r"([a-z][a-z-]*)=", span)}
+    assert keys <= (TABLE_KEYS if page == TABLES else KEYS | {"resume"})
+
+
+def test_keys_of_a_deployment_exist() -> None:
+    text = DEPLOYMENT.read_text()
+    found = {flag: re.findall(rf"--{flag}-config '([^']*)'", text) for flag in ("run", "node")}
+    keys = {
+        flag: {key for shown in given for key in re.findall(r"([a-z][a-z-]*)=", shown)}
+        for flag, given in found.items()
+    }
+    assert {"stream-listen", "resume", "run-name"} <= keys["run"] <= KEYS | {"resume"}
+    assert {"partition-id", "data-dir"} <= keys["node"] <= {*OWN, *OTHER}
+    table = set(re.findall(r"^\| ((?:`[a-z-]+`(?:, )?)+) \|", text, re.MULTILINE))
+    named = {key for cell in table for key in re.findall(r"`([a-z-]+)`", cell)}
+    assert {*OWN, *OTHER} - {"num-partitions"} <= named
+
+
+def test_every_method_has_a_row() -> None:
+    rows = re.findall(r"^\| \[`([\w-]+)`\]", README, re.MULTILINE)
+    assert set(rows) == set(METHODS)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_has_a_page(name: str) -> None:
+    text = (ROOT / "docs" / "methods" / f"{name}.md").read_text()
+    for heading in ("Learns", "Assumes", "Deviates", "Costs", "Messages of"):
+        assert f"\n## {heading}" in text
+    assert f"\nmethods/{name}\n" in (ROOT / "docs" / "index.md").read_text()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_relative_links_resolve(page: Path) -> None:
+    targets = re.findall(r"\]\(([^)\s]+)\)", FENCE.sub("", page.read_text()))
+    relative = [t.split("#")[0] for t in targets if not re.match(r"[a-z]+:", t)]
+    missing = [t for t in relative if t and not (page.parent / t).exists()]
+    assert missing == []
