@@ -8,15 +8,14 @@ and 8 epochs: what two cores can do in minutes. The table says how many test row
 well the passive parties' decoders make tiles of their maps, and how much they send.
 """
 
-import argparse
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
-from benchmarks.experiments import Flags, complete, given
+from benchmarks.experiments import Flags, fill
+from benchmarks.harness import DATA_DIR, OUT, Arguments, Benchmark
+from benchmarks.report import Cell, Report
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.runs.run_folder import RunFolder
 
@@ -58,29 +57,44 @@ EXPERIMENTS: dict[str, Flags] = {
 }
 
 
-def row(name: str, folder: Path) -> list[str]:
-    """Return an experiment's row of the table."""
+TINY = {"dataset": "digits", "width": "0.05", "train-rows": "256", "epochs": "1"}
+TINY_STAGES = {"pretrain-epochs": "1", "local-epochs": "1"}
+
+
+def tiny(flags: Flags) -> Flags:
+    """Shorten an experiment."""
+    return {**flags, **TINY, **{key: one for key, one in TINY_STAGES.items() if key in flags}}
+
+
+def row(folder: Path) -> list[Cell]:
+    """Return the cells of a run."""
     result: dict[str, Any] = RunFolder(folder, RunConfig(), fresh=False).result() or {}
     errors = list(result["figures"].values())
     return [
-        name,
-        f"{100 * result['test_accuracy']['active']:.2f}",
-        f"{np.mean(errors):.4f}" if errors else "",
-        f"{result['bytes_up'] / MIB:.1f}",
-        f"{result['evaluation']['bytes_up'] / MIB:.1f}",
-        f"{result['bytes_down'] / MIB:.1f}",
-        f"{result['seconds']:.0f}",
+        100 * result["test_accuracy"]["active"],
+        float(np.mean(errors)) if errors else None,
+        result["bytes_up"] / MIB,
+        result["evaluation"]["bytes_up"] / MIB,
+        result["bytes_down"] / MIB,
+        result["seconds"],
     ]
 
 
-def main() -> None:
-    """Run the named experiments and print the table."""
-    args = given(argparse.ArgumentParser(description=__doc__.splitlines()[0]), EXPERIMENTS)
-    table = Table("experiment", "test %", "error", "MiB up", "of held-out", "MiB down", "s")
-    for name, folder in complete(args, EXPERIMENTS):
-        table.add_row(*row(name, folder))
-    Console().print(table)
+def measure(given: Arguments, report: Report) -> None:
+    """Run the experiments."""
+    columns = {"experiment": "", "test %": ".2f", "error": ".4f", "MiB up": ".1f"}
+    columns |= {"of held-out": ".1f", "MiB down": ".1f", "s": ".0f"}
+    table = report.table("AdptVFedConv", columns)
+    shorten = tiny if given.tiny else lambda flags: flags
+    fill(table, given, lambda name: shorten(EXPERIMENTS[name]), row)
 
+
+BENCHMARK = Benchmark(
+    measure,
+    {"data_dir": DATA_DIR, "out": OUT},
+    known=list(EXPERIMENTS),
+    few=["ours", "central"],
+)
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.run()

@@ -1,13 +1,12 @@
 """Communication until a target accuracy, and each party's peak memory.
 
-    python -m benchmarks.communication --data-dir DIR [--dataset mnist] [--target 0.85]
+    python -m benchmarks.communication --data-dir DIR [--dataset mnist] [--target 0.85] [METHOD ...]
 
 Every party is a process of its own on this machine. A method is evaluated on the validation rows
 every few steps and stopped when the active party has reached the target; what was sent for training
 by then counts, in 2**20 bytes and in 2**20 bits, evaluations do not.
 """
 
-import argparse
 import contextlib
 import multiprocessing
 import resource
@@ -17,9 +16,9 @@ from typing import Any
 
 from flwr.client import Client
 from flwr.common import FitIns, FitRes, GetPropertiesIns, GetPropertiesRes
-from rich.console import Console
-from rich.table import Table
 
+from benchmarks.harness import DATA_DIR, Arguments, Benchmark, Option
+from benchmarks.report import Report
 from vfl_flower.common.errors import Interrupted
 from vfl_flower.common.names import party_name
 from vfl_flower.config.run_config import RunConfig
@@ -114,7 +113,7 @@ def be_active(cfg: RunConfig, target: float, pipes: Sequence[Connection], out: C
     )
 
 
-def measure(cfg: RunConfig, target: float) -> dict[str, Any]:
+def train(cfg: RunConfig, target: float) -> dict[str, Any]:
     """Run one method, a process for each party."""
     pipes = [spawn.Pipe() for _ in range(cfg.parties - 1)]
     result, out = spawn.Pipe()
@@ -140,37 +139,38 @@ def measure(cfg: RunConfig, target: float) -> dict[str, Any]:
     return measured
 
 
-def main() -> None:
-    """Measure all contenders side by side and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data-dir", default="data")
-    parser.add_argument("--dataset", default="mnist")
-    parser.add_argument("--models", default="mixed")
-    parser.add_argument("--target", type=float, default=0.85)
-    parser.add_argument("--eval-every", type=int, default=10)
-    parser.add_argument("--only", default=",".join(CONTENDERS), help="some contenders")
-    given = parser.parse_args()
-    table = Table(title=f"to {given.target:.0%} of {given.dataset}'s validation rows")
-    for column in ("method", "steps", "reached", "exchanges", "MiB", "Mibit", "peak MiB by party"):
-        table.add_column(column, justify="left" if column == "method" else "right")
-    for name, options in CONTENDERS.items():
-        if name not in given.only.split(","):
-            continue
-        common = ("data_dir", "dataset", "models", "eval_every")
-        shared = {key.replace("_", "-"): getattr(given, key) for key in common}
-        cfg = RunConfig.from_mapping({"bounds": "off", "device": "cpu"} | shared | options)
-        measured = measure(cfg, given.target)
-        steps, accuracy = measured["reached"] or ("never", float("nan"))
+def measure(given: Arguments, report: Report) -> None:
+    """Measure contenders one after the other."""
+    columns = {"method": "", "steps": "", "reached %": ".2f", "exchanges": "", "MiB": ".2f"}
+    columns |= {"Mibit": ".2f", "peak MiB by party": ""}
+    table = report.table(f"to {given.target:.0%} of {given.dataset}'s validation rows", columns)
+    common = ("data_dir", "dataset", "models", "parties", "eval_every")
+    shared = {key.replace("_", "-"): getattr(given, key) for key in common}
+    for name in given.names:
+        options = {"bounds": "off", "device": "cpu"} | shared | CONTENDERS[name]
+        measured = train(RunConfig.from_mapping(options), given.target)
+        steps, accuracy = measured["reached"] or ("never", None)
         sent = measured["bytes"] / MIB
         peaks = "  ".join(
             f"{party_name(rank)} {peak / MIB:.0f}" for rank, peak in enumerate(measured["peaks"])
         )
-        table.add_row(
-            *(name, str(steps), f"{accuracy:.2%}", str(measured["exchanges"])),
-            *(f"{sent:.2f}", f"{8 * sent:.2f}", peaks),
-        )
-    Console(width=140).print(table)
+        percent = None if accuracy is None else 100 * accuracy
+        table.add(name, steps, percent, measured["exchanges"], sent, 8 * sent, peaks)
 
+
+BENCHMARK = Benchmark(
+    measure,
+    {
+        "data_dir": DATA_DIR,
+        "dataset": Option("mnist", tiny="digits"),
+        "models": Option("mixed", tiny="mlp", help="the parties' networks"),
+        "parties": Option(4, tiny=2, help="number of parties"),
+        "target": Option(0.85, tiny=0.1, help="accuracy to reach"),
+        "eval_every": Option(10, tiny=2, help="steps between evaluations"),
+    },
+    known=list(CONTENDERS),
+    few=["splitnn"],
+)
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.run()

@@ -10,7 +10,6 @@ intersection for one of two parties, on one core. Ratios are of one repetition; 
 shown.
 """
 
-import argparse
 import math
 import os
 import secrets
@@ -22,9 +21,9 @@ from typing import Any
 
 import numpy as np
 from nacl.bindings import crypto_scalarmult, crypto_scalarmult_base
-from rich.console import Console
-from rich.table import Table
 
+from benchmarks.harness import Arguments, Benchmark, Option
+from benchmarks.report import Report
 from tests.helpers.alignment import run
 from vfl_flower.crypto.hashed_ids import normalised
 
@@ -51,14 +50,13 @@ def bare(count: int) -> None:
         list(pool.map(share, [count // CORES] * CORES))
 
 
-def ours(first: list[str], second: list[str]) -> list[int]:
-    """Align two tables; return the rows of the first."""
+def ours(first: list[str], second: list[str]) -> tuple[list[int], float]:
+    """Align two tables; return the first's rows, and bytes per id."""
     _, rows, taps = run([normalised(first), normalised(second)])
     sent = sum(
         len(t) for ins, res in taps[0].sent for p in (ins, res) for t in p.parameters.tensors
     )
-    Console().print(f"{len(first)} ids: {sent / len(first):.1f} bytes an id of one table")
-    return [int(row) for row in rows[0]]
+    return [int(row) for row in rows[0]], sent / len(first)
 
 
 def peer() -> Any:  # noqa: ANN401
@@ -83,37 +81,43 @@ def theirs(library: Any, first: list[str], second: list[str]) -> list[int]:  # n
 def measured(size: int, library: Any) -> list[float]:  # noqa: ANN401
     """Measure sets, the curve, ours and the peer; check their agreement.
 
-    Returns seconds.
+    Returns seconds, and the bytes sent for an id.
     """
     first = [f"customer {i:09d}" for i in range(size)]
     second = [f"customer {i:09d}" for i in range(size // 2, size // 2 + size)]
-    found: list[list[int]] = []
+    found: list[tuple[list[int], float]] = []
+    others: list[list[int]] = []
     sets = seconds(lambda: set(first) & set(second))
     before = seconds(lambda: bare(2 * size))
     mine = seconds(lambda: found.append(ours(first, second)))
     after = seconds(lambda: bare(2 * size))
-    other = seconds(lambda: found.append(theirs(library, first, second))) if library else math.nan
-    assert all(sorted(rows) == list(range(size // 2, size)) for rows in found)  # noqa: S101
-    return [sets, before + after, mine, other]
+    other = seconds(lambda: others.append(theirs(library, first, second))) if library else math.nan
+    for rows in (found[0][0], *others):
+        if sorted(rows) != list(range(size // 2, size)):
+            raise ValueError(f"an intersection of {size} ids is wrong")
+    return [sets, before + after, mine, other, found[0][1]]
 
 
-def main() -> None:
-    """Measure and print."""
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--sizes", default="1000,100000")
-    options.add_argument("--repeats", type=int, default=3)
-    given = options.parse_args()
+def measure(given: Arguments, report: Report) -> None:
+    """Measure every size."""
     library = peer()
-    table = Table(title=f"seconds to intersect n ids with n, {CORES} cores")
-    for column in ("n", "sets", "curve", "ours", "peer", "curve/ours", "peer/ours"):
-        table.add_column(column, justify="right")
+    columns = {"n": ",", "sets": ".3g", "curve": ".3g", "ours": ".3g", "peer": ".3g"}
+    columns |= {"curve/ours": ".2f", "peer/ours": ".2f", "bytes an id": ".1f"}
+    table = report.table(f"seconds to intersect n ids with n, {CORES} cores", columns)
     for size in map(int, given.sizes.split(",")):
-        runs = np.array([measured(size, library) for _ in range(given.repeats)])  # (R, 4)
+        runs = np.array([measured(size, library) for _ in range(given.repeats)])  # (R, 5)
         ratios = np.median(runs / runs[:, 2:3], axis=0)
-        cells = [f"{each:.3g}" for each in np.median(runs, axis=0)]
-        table.add_row(str(size), *cells, f"{ratios[1]:.2f}", f"{ratios[3]:.2f}")
-    Console().print(table)
+        *spent, sent = np.median(runs, axis=0)
+        table.add(size, *spent, ratios[1], ratios[3], sent)
 
+
+BENCHMARK = Benchmark(
+    measure,
+    {
+        "sizes": Option("1000,100000", tiny="100", help="numbers of ids"),
+        "repeats": Option(3, tiny=1, help="repetitions of each size"),
+    },
+)
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.run()

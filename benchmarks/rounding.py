@@ -5,11 +5,8 @@
 Both are trained by the joint program, which the protocol equals bit for bit, on digits.
 """
 
-import argparse
-
-from rich.console import Console
-from rich.table import Table
-
+from benchmarks.harness import Arguments, Benchmark, Option
+from benchmarks.report import Report
 from tests.helpers.reference import joint_easter
 from vfl_flower.config.catalog import OPTIMIZERS
 from vfl_flower.config.run_config import RunConfig
@@ -33,19 +30,17 @@ def distance(optimizer: str, steps: int) -> tuple[float, float]:
     return max((p - q).abs().max().item() for p, q in pairs), largest
 
 
-def main() -> None:
-    """Measure and print."""
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--steps", type=int, default=50)
-    steps = options.parse_args().steps
-    table = Table(title=f"distance of blinded to unblinded weights after {steps} steps, digits")
-    for column in ("optimiser", "largest difference", "largest weight"):
-        table.add_column(column, justify="right")
+def measure(given: Arguments, report: Report) -> None:
+    """Measure every optimizer."""
+    table = report.table(
+        f"distance of masked to unmasked weights after {given.steps} steps, digits",
+        {"optimizer": "", "largest difference": ".1e", "largest weight": ".2f"},
+    )
     for optimizer in OPTIMIZERS:
-        difference, largest = distance(optimizer, steps)
-        table.add_row(optimizer, f"{difference:.1e}", f"{largest:.2f}")
-    Console().print(table)
+        table.add(optimizer, *distance(optimizer, given.steps))
 
+
+BENCHMARK = Benchmark(measure, {"steps": Option(50, tiny=2, help="training steps")})
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.run()

@@ -6,20 +6,18 @@ Every party holds four columns and an MLP. Each measurement is a process of its 
 memory is that run's.
 """
 
-import argparse
 import contextlib
-import json
+import multiprocessing
 import resource
-import subprocess
-import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
+from benchmarks.harness import Arguments, Benchmark, Option
+from benchmarks.report import Report
 from vfl_flower.common.errors import Interrupted
 from vfl_flower.config.dataset_specs import DATASETS, DataSetSpec
 from vfl_flower.config.run_config import RunConfig
@@ -63,7 +61,7 @@ class Watch(Observer):
         self.active.stop = step >= STEPS + WARM_UP
 
 
-def measure(passive: int, rows: int) -> dict[str, float]:
+def train(passive: int, rows: int) -> dict[str, float]:
     """Train for some steps in this process."""
     spec = DataSetSpec(f"{__name__}:MADE")
     with patch.dict(DATASETS, made=spec), patch.dict(globals(), MADE=made(passive, rows)):
@@ -84,36 +82,31 @@ def measure(passive: int, rows: int) -> dict[str, float]:
 
 
 def apart(passive: int, rows: int) -> dict[str, float]:
-    """Measure in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.scale", "--one", f"{passive},{rows}"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
+    """Train in a process of its own."""
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=spawn) as pool:
+        return pool.submit(train, passive, rows).result()
 
 
-def main() -> None:
-    """Measure and print."""
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--parties", default="3,10,30,100")
-    options.add_argument("--rows", default="10000,100000,1000000")
-    options.add_argument("--one", help=argparse.SUPPRESS)
-    given = options.parse_args()
-    if given.one:
-        print(json.dumps(measure(*map(int, given.one.split(",")))))
-        return
+def measure(given: Arguments, report: Report) -> None:
+    """Measure many parties with few rows, then 10 with more."""
     many, long = ([int(n) for n in text.split(",")] for text in (given.parties, given.rows))
-    table = Table(title="EASTER, blinded, B = 128, D = 64; local carrier")
-    for column in ("passive parties", "rows", "start s", "step ms", "a party ms", "peak MiB"):
-        table.add_column(column, justify="right")
+    columns = {"passive parties": "", "rows": ",", "start s": ".1f", "step ms": ".1f"}
+    columns |= {"a party ms": ".2f", "peak MiB": ".0f"}
+    table = report.table("EASTER, masked, B = 128, D = 64; local transport", columns)
     for passive, rows in [(k, long[0]) for k in many] + [(10, n) for n in long[1:]]:
         found = apart(passive, rows)
         step = found["step"] * 1e3
-        table.add_row(
-            *(str(passive), f"{rows:,}", f"{found['start']:.1f}"),
-            *(f"{step:.1f}", f"{step / passive:.2f}", f"{found['memory']:.0f}"),
-        )
-    Console().print(table)
+        table.add(passive, rows, found["start"], step, step / passive, found["memory"])
 
+
+BENCHMARK = Benchmark(
+    measure,
+    {
+        "parties": Option("3,10,30,100", tiny="2", help="numbers of passive parties"),
+        "rows": Option("10000,100000,1000000", tiny="10000", help="numbers of rows"),
+    },
+)
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.run()

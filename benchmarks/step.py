@@ -2,20 +2,17 @@
 
     python -m benchmarks.step --data-dir DIR [--models cnn,lenet,mlp,mlp] [--pairs 300]
 
-Steps of the local carrier alternate with steps of the joint program (the same mathematics in one
+Steps of the local transport alternate with steps of the joint program (the same mathematics in one
 autograd graph) in one process, and the ratio is the median over pairs. Both run on copies of the
 same networks and batches.
 """
 
-import argparse
 import contextlib
 import os
 import statistics
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
-from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
@@ -23,30 +20,27 @@ import numpy as np
 os.environ["OMP_WAIT_POLICY"] = "PASSIVE"  # read when torch starts: idle threads must not spin
 
 import torch
-from rich.console import Console
-from rich.table import Table
 from torch import Tensor
 
+from benchmarks.echo import Caller, echo
+from benchmarks.harness import DATA_DIR, Arguments, Benchmark, Option
+from benchmarks.report import Report
 from tests.helpers.data import labels_of
 from tests.helpers.reference import easter_step, members_of
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import Interrupted
-from vfl_flower.common.worker import Job
+from vfl_flower.common.worker import Job, Worker
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.loading import load_parties
 from vfl_flower.data.splits import rows_of
 from vfl_flower.learning.batching import batches
 from vfl_flower.parties.active import ActiveParty
-from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.privacy.secure_aggregation import Masker
-from vfl_flower.protocol.components import phase
-from vfl_flower.protocol.exchange import Protocol, ask
 from vfl_flower.protocol.observer import Evaluation, Observer
 from vfl_flower.transport.local import run_local
-from vfl_flower.workflows.build_learner import build_learner
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
 WARM_UP = 20  # pairs
+WARM_EXCHANGES = 200
 
 
 class Pairs(Observer):
@@ -88,7 +82,7 @@ class Pairs(Observer):
 
 
 @contextmanager
-def blinding_timed(spent: list[float]) -> Iterator[None]:
+def masking_timed(spent: list[float]) -> Iterator[None]:
     """Append how long every call of `Masker.blind` takes."""
     plain = Masker.blind
 
@@ -108,89 +102,54 @@ def steps(cfg: RunConfig, watch: Pairs) -> float:
     passive = [build_passive(cfg, k) for k in range(cfg.parties - 1)]
     active.observer = watch
     spent: list[float] = []
-    with contextlib.suppress(Interrupted), blinding_timed(spent):  # it is told to stop
+    with contextlib.suppress(Interrupted), masking_timed(spent):  # it is told to stop
         run_local(active, passive)
     return statistics.median(spent) / statistics.median(watch.ours)
 
 
-class Inline:
-    """A worker without a thread: everything happens one after the other."""
-
-    def __init__(self) -> None:
-        self.job: Job
-
-    def submit(self, job: Job) -> None:
-        """Keep the job."""
-        self.job = job
-
-    def result(self) -> object:
-        """Do it now."""
-        return self.job()
-
-    def close(self) -> None:
-        """Do nothing."""
+def at_once(self: Worker, job: Job) -> None:
+    """Do a worker's job in the calling thread; `Worker.result` has its end."""
+    try:
+        self._done.put((job(), None))
+    except BaseException as error:
+        self._done.put((None, error))
 
 
-@contextmanager
-def one_by_one() -> Iterator[None]:
+def one_by_one() -> contextlib.AbstractContextManager[object]:
     """Let all parties work in the calling thread, in turn."""
-    with (
-        patch("vfl_flower.common.worker.Worker", Inline),
-        patch("vfl_flower.common.worker.Worker", Inline),
-    ):
-        yield
+    return patch.object(Worker, "submit", at_once)
 
 
-class Echo(PassiveParty):
-    """Returns every array unchanged."""
-
-    @phase
-    def echo(self, x: Tensor) -> Tensor:
-        """Return the array."""
-        return x
-
-
-class Caller(ActiveParty):
-    """Exchanges a small array many times."""
-
-    def protocol(self) -> Protocol:
-        """Time each exchange."""
-        self.times: list[float] = []
-        x = np.zeros(16, np.float32)
-        for _ in range(2000):
-            started = time.perf_counter()
-            yield ask("echo", x)
-            self.times.append(time.perf_counter() - started)
-
-
-def latency() -> list[float]:
+def latency(exchanges: int) -> list[float]:
     """Return seconds per exchange of (16,) float32 with three parties."""
     cfg = RunConfig(models="mlp", device="cpu")
-    active, *passive = load_parties(cfg)
-    caller = Caller(build_learner(cfg, active), labels_of(cfg), active.rows)
-    run_local(caller, [Echo(build_learner(cfg, data)) for data in passive])
-    return caller.times[200:]
+    caller = Caller.of(cfg, np.zeros(16, np.float32), WARM_EXCHANGES + exchanges)
+    run_local(caller, [echo(cfg, k) for k in range(cfg.parties - 1)])
+    return caller.spent[WARM_EXCHANGES:]
 
 
-def main() -> None:
-    """Measure and print."""
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--data-dir", type=Path, required=True)
-    options.add_argument("--models", default="cnn,lenet,mlp,mlp")
-    options.add_argument("--pairs", type=int, default=300)
-    given = options.parse_args()
+def measure(given: Arguments, report: Report) -> None:
+    """Measure steps, masking and latency."""
     cfg = RunConfig(
         device="cpu",
-        dataset="mnist",
-        data_dir=str(given.data_dir),
+        dataset=given.dataset,
+        data_dir=given.data_dir,
         download=False,
         models=given.models,
         optimizers="sgd",
+        epochs=given.pairs + WARM_UP,  # it is told to stop before
+        eval_every=10**6,
     )
-    cfg = replace(cfg, epochs=1 + given.pairs // 400, eval_every=10**6)
-    table = Table(title=f"a step of EASTER on MNIST, 4 parties: {given.models}")
-    for column in ("parties run", "ours ms", "joint ms", "joint's threads", "ratio"):
-        table.add_column(column, justify="right")
+    table = report.table(
+        f"a step of EASTER on {given.dataset}, 4 parties: {given.models}",
+        {
+            "parties run": "",
+            "ours ms": ".2f",
+            "joint ms": ".2f",
+            "joint's threads": "",
+            "ratio": ".3f",
+        },
+    )
     shares = []
     # The joint program's second thread spins for a while after each step: it comes last.
     for how, threads in (("side by side", 1), ("one by one", 1), ("side by side", 2)):
@@ -198,15 +157,24 @@ def main() -> None:
         with one_by_one() if how == "one by one" else contextlib.nullcontext():
             shares.append(steps(cfg, watch))
         ours, theirs, ratio = watch.summary()
-        table.add_row(how, f"{ours:.2f}", f"{theirs:.2f}", str(threads), f"{ratio:.3f}")
-    times = latency()
-    out = Console()
-    out.print(table)
-    out.print(f"{given.pairs} pairs; {cfg.threads} torch thread a party; {os.cpu_count()} cores")
-    out.print(f"blinding takes one party {shares[0]:.2%} of a step")
-    p50, p99 = np.quantile(times, (0.5, 0.99)) * 1e3
-    out.print(f"exchange of (16,) float32 with 3 parties: median {p50:.3f} ms, p99 {p99:.3f} ms")
+        table.add(how, ours, theirs, threads, ratio)
+    p50, p99 = np.quantile(latency(given.exchanges), (0.5, 0.99)) * 1e3
+    report.fact("torch threads a party", cfg.threads)
+    report.fact("share of a step that one party spends on masking", shares[0])
+    report.fact("exchange of (16,) float32 with 3 parties, median ms", p50)
+    report.fact("exchange of (16,) float32 with 3 parties, p99 ms", p99)
 
+
+BENCHMARK = Benchmark(
+    measure,
+    {
+        "data_dir": DATA_DIR,
+        "dataset": Option("mnist", tiny="digits"),
+        "models": Option("cnn,lenet,mlp,mlp", help="networks of the four parties"),
+        "pairs": Option(300, tiny=2, help="pairs of steps"),
+        "exchanges": Option(1800, tiny=20, help="exchanges of a small array"),
+    },
+)
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.run()

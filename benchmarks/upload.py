@@ -7,8 +7,8 @@ this one process. The maps' file is mapped: what the operating system keeps of i
 as resident, although it gives that back when others need it. Anonymous memory is what it cannot.
 """
 
-import argparse
 import resource
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -17,9 +17,8 @@ from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
-from rich.console import Console
-from rich.table import Table
-
+from benchmarks.harness import DATA_DIR, OUT, Arguments, Benchmark, Option
+from benchmarks.report import Report
 from strategies.adptvfedconv import AdptVFedConv
 from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import RunConfig
@@ -66,38 +65,51 @@ def watched() -> Iterator[list[int]]:
         watcher.join()
 
 
-def main() -> None:
-    """Build the parties, let them upload, and print."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data-dir", default="data")
-    parser.add_argument("--out", type=Path, required=True)
-    args = parser.parse_args()
+def measure(given: Arguments, report: Report) -> None:
+    """Build the parties and let them upload."""
     cfg = RunConfig(
         method="adptvfedconv",
-        dataset="cifar10",
-        data_dir=args.data_dir,
+        dataset=given.dataset,
+        data_dir=given.data_dir,
         partition="grid:2x2",
+        width=given.width,
         validation=0.02,
         batch_size=64,
         bounds="off",
         device="cpu",
     )
-    alone = replace(METHODS[cfg.method], strategy="benchmarks.upload:UploadAlone")
-    with patch.dict(METHODS, {cfg.method: alone}):
-        passive = [build_passive(cfg, index, args.out) for index in range(cfg.parties - 1)]
-        active = build_active(cfg, args.out)
-    before, started = anonymous(), time.perf_counter()
-    with watched() as most:
-        run_local(active, passive)
-    table = Table("GiB before", "most GiB", "with mapped pages", "of disk", "s")
-    resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * KIB
-    assert isinstance(active, AdptVFedConv) and active.maps.path  # noqa: S101  it was built so
-    disk = active.maps.path.stat().st_blocks * BLOCK
-    active.maps.delete()
-    sizes = (f"{size / GIB:.2f}" for size in (before, most[0], resident, disk))
-    table.add_row(*sizes, f"{time.perf_counter() - started:.0f}")
-    Console().print(table)
+    with tempfile.TemporaryDirectory() as temporary:
+        out = Path(given.out or temporary)
+        alone = replace(METHODS[cfg.method], strategy="benchmarks.upload:UploadAlone")
+        with patch.dict(METHODS, {cfg.method: alone}):
+            passive = [build_passive(cfg, index, out) for index in range(cfg.parties - 1)]
+            active = build_active(cfg, out)
+        before, started = anonymous(), time.perf_counter()
+        with watched() as most:
+            run_local(active, passive)
+        spent = time.perf_counter() - started
+        resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * KIB
+        assert isinstance(active, AdptVFedConv) and active.maps.path  # noqa: S101  it was built so
+        disk = active.maps.path.stat().st_blocks * BLOCK
+        active.maps.delete()
+    names = ("GiB before", "most GiB", "with mapped pages", "of disk")
+    table = report.table(
+        f"upload of {given.dataset}'s feature maps, width {given.width:g}",
+        dict.fromkeys(names, ".2f") | {"s": ".0f"},
+    )
+    sizes = (size / GIB for size in (before, most[0], resident, disk))
+    table.add(*sizes, spent)
 
+
+BENCHMARK = Benchmark(
+    measure,
+    {
+        "data_dir": DATA_DIR,
+        "out": OUT,
+        "dataset": Option("cifar10", tiny="digits"),
+        "width": Option(1.0, tiny=0.05, help="width of VGG-16"),
+    },
+)
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.run()

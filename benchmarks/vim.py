@@ -7,14 +7,12 @@ says what counts: accuracies, the standard deviation over classes of the accurac
 privacy, and what had travelled for training when the validation accuracy reached the target.
 """
 
-import argparse
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-
-from benchmarks.experiments import Flags, complete, given
+from benchmarks.experiments import Flags, fill
+from benchmarks.harness import DATA_DIR, OUT, Arguments, Benchmark, Option
+from benchmarks.report import Cell, Report
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.runs.metrics_file import read_metrics
 from vfl_flower.runs.run_folder import RunFolder
@@ -95,34 +93,51 @@ EXPERIMENTS: dict[str, Flags] = {
 }
 
 
-def row(name: str, folder: Path, target: float) -> list[str]:
-    """Return an experiment's row of the table."""
+TINY = {"dataset": "digits", "parties": "9", "batch-size": "256", "epochs": "1"}
+"""Eight passive parties with one row of pixels each."""
+
+
+def row(folder: Path, target: float) -> list[Cell]:
+    """Return the cells of a run."""
     result: dict[str, Any] = RunFolder(folder, RunConfig(), fresh=False).result() or {}
     reached = next(
         (m for m in read_metrics(folder) if m.validation_accuracy["active"] >= target), None
     )
-    private = result["client_privacy"] or {}
+    private = result["client_privacy"]
     return [
-        name,
-        f"{100 * result['test_accuracy']['active']:.2f}",
-        f"{100 * result['metrics']['active']['class_accuracy_std']:.2f}",
-        f"{private['epsilon_training']:.3g}" if private else "",
-        f"{(reached.bytes_up + reached.bytes_down) / MIB:.1f}" if reached else "",
-        f"{result['exchanges']}",
-        f"{result['seconds']:.0f}",
+        100 * result["test_accuracy"]["active"],
+        100 * result["metrics"]["active"]["class_accuracy_std"],
+        private["epsilon_training"] if private else None,
+        (reached.bytes_up + reached.bytes_down) / MIB if reached else None,
+        result["exchanges"],
+        result["seconds"],
     ]
 
 
-def main() -> None:
-    """Run the named experiments, and print the table as it grows."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--target", type=float, default=0.96)
-    args = given(parser, EXPERIMENTS)
-    table = Table("experiment", "test %", "class std", "epsilon", "MiB to target", "rounds", "s")
-    for name, folder in complete(args, EXPERIMENTS):
-        table.add_row(*row(name, folder, args.target))
-    Console().print(table)
+def measure(given: Arguments, report: Report) -> None:
+    """Run the experiments."""
+    columns = {"experiment": "", "test %": ".2f", "class std": ".2f", "epsilon": ".3g"}
+    columns |= {"MiB to target": ".1f", "rounds": "", "s": ".0f"}
+    table = report.table(f"VIM, target {given.target:.0%}", columns)
+    changed = TINY if given.tiny else {}
+    fill(
+        table,
+        given,
+        lambda name: {**EXPERIMENTS[name], **changed},
+        lambda folder: row(folder, given.target),
+    )
 
+
+BENCHMARK = Benchmark(
+    measure,
+    {
+        "data_dir": DATA_DIR,
+        "out": OUT,
+        "target": Option(0.96, tiny=0.3, help="validation accuracy whose bytes are shown"),
+    },
+    known=list(EXPERIMENTS),
+    few=["vimadmm", "fedbcd"],
+)
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.run()

@@ -9,19 +9,18 @@ earlier update leaves, rho = 1. The reference solves one row after the other: on
 rows, and its time is scaled to all of them.
 """
 
-import argparse
 import statistics
 import time
 from collections.abc import Callable
 
 import numpy as np
 import torch
-from rich.console import Console
-from rich.table import Table
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 from torch import Tensor
 
+from benchmarks.harness import Arguments, Benchmark, Option
+from benchmarks.report import Report
 from vfl_flower.algorithms.admm import z_update
 from vfl_flower.common.codec import Array
 from vfl_flower.learning.losses import onehot
@@ -69,35 +68,30 @@ def ours(a: Tensor, dual: Tensor, y: Tensor) -> tuple[float, float, int]:
     return statistics.median(times), solved.residual, solved.steps
 
 
-def main() -> None:
-    """Measure and print."""
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--rows", type=int, default=1024)
-    options.add_argument("--sample", type=int, default=32)
-    given = options.parse_args()
+def measure(given: Arguments, report: Report) -> None:
+    """Measure both solvers for several numbers of classes."""
     torch.set_num_threads(1)
-    table = Table(
-        title=f"the z update, {given.rows} rows, rho = {RHO:g}; reference x {given.sample}"
+    columns = {"C": "", "ours ms": ".2f", "steps": "", "residual": ".0e"}
+    columns |= {"L-BFGS-B ms": ",.0f", "its residual": ".0e", "ratio": ",.0f"}
+    table = report.table(
+        f"the z update, {given.rows} rows, rho = {RHO:g}; reference x {given.sample}", columns
     )
-    for column in ("C", "ours ms", "steps", "residual", "L-BFGS-B ms", "residual", "ratio"):
-        table.add_column(column, justify="right")
     for classes in (10, 40, 1000):
         a, dual, y = problem(given.rows, classes)
         sample = slice(given.sample)
         spent, theirs = reference(a[sample], dual[sample], y[sample])
         spent *= given.rows / given.sample
         seconds, residual, steps = ours(a, dual, y)
-        table.add_row(
-            str(classes),
-            f"{seconds * 1e3:.2f}",
-            str(steps),
-            f"{residual:.0e}",
-            f"{spent * 1e3:,.0f}",
-            f"{theirs:.0e}",
-            f"{spent / seconds:,.0f}",
-        )
-    Console().print(table)
+        table.add(classes, seconds * 1e3, steps, residual, spent * 1e3, theirs, spent / seconds)
 
+
+BENCHMARK = Benchmark(
+    measure,
+    {
+        "rows": Option(1024, tiny=8, help="rows of the batch"),
+        "sample": Option(32, tiny=1, help="rows that the reference solves"),
+    },
+)
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.run()

@@ -1,0 +1,47 @@
+"""Tables in Markdown from results that benchmarks wrote.
+
+    python -m benchmarks.tables [FILE ...]
+
+Without files, from all in ``benchmarks/results``.
+"""
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.report import Report, Table
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def shown(result: dict[str, Any]) -> str:
+    """Return a result in Markdown, with command, date and machine."""
+    options = " ".join(
+        f"--{name.replace('_', '-')} {value}"
+        for name, value in result["options"].items()
+        if name not in {"tiny", "names", "out", "data_dir"} and not isinstance(value, bool)
+    )
+    machine, versions = result["machine"], result["versions"]
+    report = Report([Table(**table) for table in result["tables"]], result["facts"])
+    return "\n".join(
+        [
+            f"## {result['benchmark']}\n",
+            f"`python -m benchmarks.{result['benchmark']} {options}`\n".replace(" `", "`"),
+            f"{result['date'][:10]}, {machine['processor']}, {machine['cores']} cores, "
+            f"Python {versions['python']}, torch {versions['torch']}, code {versions['code']}.\n",
+            *(table.markdown() for table in report.tables),
+            *(f"* {line}" for line in report.lines()),
+        ]
+    )
+
+
+def main(files: Sequence[str]) -> None:
+    """Print the tables of some files."""
+    paths = [Path(file) for file in files] or sorted(RESULTS.glob("*.json"))
+    print("\n".join(shown(json.loads(path.read_text())) for path in paths))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,136 @@
+"""Every benchmark that is found runs at its tiny size, and leaves its results as data."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import all as every
+from benchmarks import tables
+from benchmarks.adptvfedconv import EXPERIMENTS as CONV
+from benchmarks.communication import CONTENDERS
+from benchmarks.experiments import Flags, as_words
+from benchmarks.harness import Arguments, Benchmark, Option
+from benchmarks.report import Report
+from benchmarks.vim import EXPERIMENTS as VIM
+from tests.helpers.pages import parsed_words
+from vfl_flower.cli.options import given
+from vfl_flower.config.run_config import RunConfig
+
+ROOT = Path(every.__file__).parent
+NO_BENCHMARKS = {"all", "tables"}
+"""Programs that measure nothing themselves."""
+
+
+def measure(given: Arguments, report: Report) -> None:
+    table = report.table("rows", {"name": "", "n": ",", "ms": ".1f", "none": ""})
+    table.add("first", given.rows, 1.26, None)
+    table.add("second", 10 * given.rows, float("nan"), float("inf"))
+    report.fact("share", 0.5)
+
+
+EXAMPLE = Benchmark(
+    measure,
+    {"rows": Option(1000, tiny=1), "data_dir": Option("data"), "loud": Option(False)},
+    known=["a", "b"],
+    few=["b"],
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", every.names())
+def test_tiny_benchmark_runs(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)  # where there are no data sets
+    path = tmp_path / "result.json"
+    every.benchmark(name).run(["--tiny", "--json", str(path)])
+    result = json.loads(path.read_text())
+    assert result["benchmark"] == name
+    assert result["versions"]["code"] and result["machine"]["cores"]
+    assert result["tables"]
+    for table in result["tables"]:
+        assert table["rows"]
+        assert table["title"].split("\n")[0][:20] in capsys.readouterr().out
+    assert f"## {name}" in tables.shown(result)
+    assert [each.name for each in tmp_path.iterdir()] == ["result.json"]
+
+
+def test_every_program_is_a_benchmark() -> None:
+    programs = {p.stem for p in ROOT.glob("*.py") if '__name__ == "__main__"' in p.read_text()}
+    assert programs - NO_BENCHMARKS == set(every.names())
+    assert programs >= NO_BENCHMARKS
+
+
+@pytest.mark.parametrize("flags", [*VIM.values(), *CONV.values()], ids=[*VIM, *CONV])
+def test_experiment_is_understood(flags: Flags) -> None:
+    values = parsed_words(["train", *as_words(flags)])
+    for name in ("config", "resume", "seeds", "as_json"):
+        values.pop(name)
+    RunConfig.from_mapping(given(values))
+
+
+@pytest.mark.parametrize("options", CONTENDERS.values(), ids=CONTENDERS)
+def test_contender_is_understood(options: dict[str, object]) -> None:
+    RunConfig.from_mapping(options)
+
+
+def test_tiny_changes_defaults_only() -> None:
+    full, tiny = EXAMPLE.parsed([]), EXAMPLE.parsed(["--tiny"])
+    assert (full.rows, full.names, full.loud) == (1000, ["a", "b"], False)
+    assert (tiny.rows, tiny.names, tiny.data_dir) == (1, ["b"], "data")
+    asked = EXAMPLE.parsed(["--tiny", "--rows", "7", "--loud", "a"])
+    assert (asked.rows, asked.names, asked.loud) == (7, ["a"], True)
+
+
+def test_unknown_experiment_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        EXAMPLE.parsed(["c"])
+    assert "no experiment is called c" in capsys.readouterr().err
+
+
+def test_results_are_data_from_which_tables_are_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "made" / "result.json"
+    EXAMPLE.run(["--rows", "1000", "--json", str(path)])
+    result: dict[str, Any] = json.loads(path.read_text())
+    assert result["options"] | {"rows": 1000, "names": ["a", "b"]} == result["options"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", result["date"])
+    assert result["tables"][0]["rows"] == [
+        ["first", 1000, 1.26, None],
+        ["second", 10000, None, None],
+    ]
+    assert set(result["machine"]) == {"processor", "cores", "memory_gib", "system", "load_before"}
+    assert {"code", "python", "torch", "numpy"} <= set(result["versions"])
+    capsys.readouterr()
+    tables.main([str(path)])
+    out = capsys.readouterr().out
+    assert "| first | 1,000 | 1.3 |  |" in out
+    assert "| second | 10,000 |  |  |" in out
+    assert "* share: 0.5" in out
+    assert result["date"][:10] in out
+
+
+def test_committed_results_make_tables(capsys: pytest.CaptureFixture[str]) -> None:
+    tables.main([])
+    assert capsys.readouterr().out.count("## ") == len(list(tables.RESULTS.glob("*.json")))
+
+
+def test_one_failure_does_not_stop_the_others(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(given: Arguments, report: Report) -> None:
+        raise ValueError("no measurement")
+
+    found = {"broken": Benchmark(fail, {}), "whole": EXAMPLE}
+    monkeypatch.setattr(every, "names", lambda: list(found))
+    monkeypatch.setattr(every, "benchmark", found.__getitem__)
+    monkeypatch.setattr("sys.argv", ["all", "--tiny"])
+    with pytest.raises(SystemExit, match="failed: broken"):
+        every.main()
+    shown = capsys.readouterr()
+    assert "no measurement" in shown.err
+    assert "second" in shown.out
