@@ -8,27 +8,25 @@ from functools import partial
 from pathlib import Path
 from threading import current_thread, main_thread
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flwr.app import Context
-from flwr.server import Grid, ServerConfig, SimpleClientManager
-from flwr.server.compat import start_grid
+from flwr.server import Grid
 from flwr.serverapp import ServerApp
 from flwr.superlink.grid import InMemoryGrid
 
-from vfl_flower.common.errors import ConfigError, VflError
+from vfl_flower.common.errors import VflError
 from vfl_flower.common.signals import stopped_by
 from vfl_flower.config.node_config import at_home, home, run_config, told_of
-from vfl_flower.config.run_config import RunConfig
+from vfl_flower.config.transports import Runtime, chosen_transport
 from vfl_flower.data.loading import Alignments, run_data
 from vfl_flower.parties.active import ActiveParty
+from vfl_flower.protocol.transport import Transport
 from vfl_flower.reporting.console.progress import LineLog
 from vfl_flower.reporting.console.tables import print_result
 from vfl_flower.runs.run_folder import RunFolder
-from vfl_flower.transport.protocol_server import ProtocolServer
-from vfl_flower.transport.stream.run import run_stream
 from vfl_flower.workflows.build_parties import build_active
-from vfl_flower.workflows.run import Carry, conduct
+from vfl_flower.workflows.run import conduct
 
 if TYPE_CHECKING:
     from vfl_flower.workflows.align import Aligned
@@ -54,36 +52,26 @@ def main(grid: Grid, context: Context) -> None:
 
 
 def _run(grid: Grid, context: Context) -> None:
-    """Run the active party over the carrier that the configuration names."""
+    """Run the active party over the transport that the configuration names."""
     simulated = isinstance(grid, InMemoryGrid)
     folder = _folder(grid, context, simulated)
     cfg = folder.cfg if folder else run_config(context.run_config, simulated)
-    if cfg.carrier == "local":
-        raise ConfigError("carrier is local, which is run_simulation.py's; use auto or stream here")
-    name = "messages" if cfg.carrier == "messages" else "stream"
-    listen = _listen(cfg, simulated)
     told = told_of(cfg, simulated, folder.path if folder else None)
-
-    def carry(active: ActiveParty) -> dict[str, Any] | None:
-        if name == "stream":
-            return run_stream(active, grid, listen, told)
-        protocol = ProtocolServer(client_manager=SimpleClientManager(), strategy=active)
-        start_grid(grid=grid, server=protocol, config=ServerConfig(num_rounds=1))
-        return None
-
+    entry = chosen_transport(cfg.carrier, Runtime.FLOWER)
+    transport: Transport = entry.load()(grid, cfg, told, simulated)
     with _given_up(folder):
         if folder and cfg.task == "predict":
-            _predict(folder, carry)
+            _predict(folder, transport)
             return
         alignments: Alignments = {}
         if folder and folder.is_to_align:
-            alignments = _align(folder, carry).alignments
+            alignments = _align(folder, transport).alignments
             if cfg.task == "align":
                 return
         source = run_data(cfg, alignments)
         active = build_active(cfg, folder.path if folder else None, source=source)
         with _stoppable(active):
-            result = conduct(active, name, carry, folder, LineLog())
+            result = conduct(active, transport, folder, LineLog())
     print_result(result, cfg)
     if folder:
         log.info("saved in %s", folder.path)
@@ -102,7 +90,7 @@ def _given_up(folder: RunFolder | None) -> Iterator[None]:
         folder.end()
 
 
-def _align(folder: RunFolder, carry: Carry) -> "Aligned":
+def _align(folder: RunFolder, transport: Transport) -> "Aligned":
     """Align the parties' own tables: the new ones, where new rows are to be predicted."""
     from vfl_flower.alignment.build import build_alignment_active
     from vfl_flower.workflows.align import carried_out, check_enough  # slow to import
@@ -110,12 +98,12 @@ def _align(folder: RunFolder, carry: Carry) -> "Aligned":
     cfg = folder.cfg
     active = build_alignment_active(cfg, folder.path, partial(check_enough, cfg))
     folder.take()
-    aligned, name = carried_out(active, carry, LineLog()), folder.path.name
+    aligned, name = carried_out(active, transport, LineLog()), folder.path.name
     log.info("%d rows are common to all parties; aligned as %s", len(aligned.common.rows), name)
     return aligned
 
 
-def _predict(folder: RunFolder, carry: Carry) -> None:
+def _predict(folder: RunFolder, transport: Transport) -> None:
     """Predict the new rows that all parties have, and list the others."""
     from vfl_flower.workflows.prediction import (  # slow to import, as is the other
         asked,
@@ -127,9 +115,9 @@ def _predict(folder: RunFolder, carry: Carry) -> None:
     from vfl_flower.workflows.trained_parties import predicting_active, prediction_of
 
     folder.cfg = prediction_of(folder.cfg, 0, Path(folder.cfg.model))
-    (common, alignments), path = _align(folder, carry), folder.path / PREDICTIONS
+    (common, alignments), path = _align(folder, transport), folder.path / PREDICTIONS
     active = predicting_active(folder.cfg, run_data(folder.cfg, alignments))
-    said = asked(active, active.rows["test"], carry)
+    said = asked(active, active.rows["test"], transport)
     write(path, active, ids_of(active, active.rows["test"]), said)
     write_missing(path, active.data.ids, common)
     folder.keep()
@@ -171,19 +159,3 @@ def _folder(grid: Grid, context: Context, simulated: bool) -> RunFolder | None:
     name = cfg.run_name or f"run-{context.run_id}"
     cfg = at_home(cfg, home(), home() / name)
     return RunFolder(home() / name, replace(cfg, run_name=name))
-
-
-def _listen(cfg: RunConfig, simulated: bool) -> str:
-    """Return where parties dial in.
-
-    Raises
-    ------
-    ConfigError
-        If parties may be on other machines, and nobody has said where they are to dial.
-    """
-    if cfg.stream_listen or simulated or cfg.carrier == "messages":
-        return cfg.stream_listen or "127.0.0.1:0"
-    raise ConfigError(
-        "stream-listen is not set: on a SuperLink, say at which host:port the parties dial in "
-        "(127.0.0.1:0 if all are on this machine), or use carrier = messages"
-    )

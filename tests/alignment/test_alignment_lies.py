@@ -13,7 +13,7 @@ from flwr.common import FitIns, FitRes, GetPropertiesIns, GetPropertiesRes
 
 from tests.helpers.alignment import ANNOUNCED, POINTS, Holder, member, numbers, seeker
 from tests.helpers.blinding import send
-from tests.helpers.contract import carry, passive_parties
+from tests.helpers.contract import ClientTransport, carry, passive_parties
 from tests.helpers.own import TINY, make
 from vfl_flower.alignment.build import build_alignment_active, build_alignment_passive
 from vfl_flower.common.codec import Array, from_parameters, to_parameters
@@ -213,5 +213,5 @@ def test_an_alignment_of_another_number_of_parties_is_not_kept(
     active = build_alignment_active(cfg, tmp_path)
     active.kept = replace(active.kept, parties=told)
     with pytest.raises(PartyError, match=r"party-1 .*to be kept that was not come to"):
-        carried_out(active, lambda active: carry(carrier, active, parties.clients))
+        carried_out(active, ClientTransport(carrier, parties.clients))
     assert not list(tmp_path.rglob(ALIGNMENT))

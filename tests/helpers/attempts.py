@@ -6,7 +6,7 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.protocol.observer import Observer, Stage
 from vfl_flower.runs.run_folder import RunFolder
-from vfl_flower.transport.local import run_local
+from vfl_flower.transport.local import LocalTransport
 from vfl_flower.workflows.build_parties import build_active, build_passive
 from vfl_flower.workflows.run import conduct
 
@@ -37,4 +37,4 @@ class Sitting:
     def run(self, stop_at: int = -1, stage: str = "", done: int = 0) -> None:
         """Run; raises `Interrupted` if it is stopped."""
         stop = StopAt(self.active, stop_at, stage, done)
-        conduct(self.active, "local", lambda a: run_local(a, self.passive), self.folder, stop)
+        conduct(self.active, LocalTransport(self.passive), self.folder, stop)

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from flwr.app import RecordDict
@@ -20,6 +20,7 @@ from vfl_flower.config.registry import METHODS, Method
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.passive import PassiveParty
+from vfl_flower.protocol.transport import Carried, Transport
 from vfl_flower.transport.endpoint import ARRAYS, Endpoint, RebuiltEndpoint
 from vfl_flower.transport.local import serve
 from vfl_flower.workflows.build_parties import build_active, build_passive
@@ -167,9 +168,23 @@ def passive_parties(carrier: str, build: Build, count: int = 3) -> Parties:
     return Parties([endpoint(k) for k in range(count)], lambda: [*map(weights, range(count))])
 
 
+@dataclass
+class ClientTransport(Transport):
+    """A transport between parties of this process, by its name in `CARRIERS`."""
+
+    carrier: str
+    clients: Sequence[Client]
+
+    def run(self, active: Carried) -> dict[str, Any]:
+        if self.carrier == "stream":
+            return run_streamed(cast("ActiveParty", active), self.clients)
+        serve(active, self.clients)
+        return {}
+
+
 def carry(carrier: str, active: ActiveParty, clients: Sequence[Client]) -> None:
-    """Run a protocol over a carrier."""
-    (run_streamed if carrier == "stream" else serve)(active, clients)
+    """Run a protocol over a transport."""
+    ClientTransport(carrier, clients).run(active)
 
 
 def weights_in(state: RecordDict) -> dict[str, Tensor]:

@@ -1,8 +1,8 @@
-"""The stream carrier without Flower's processes: a grid whose nodes are threads of this one."""
+"""Stream transport without Flower's processes: a grid whose nodes are threads of this one."""
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,7 +18,7 @@ from vfl_flower.parties.active import ActiveParty
 from vfl_flower.transport.endpoint import OK
 from vfl_flower.transport.stream.client import StreamClient
 from vfl_flower.transport.stream.invitation import invitation_in
-from vfl_flower.transport.stream.run import run_stream
+from vfl_flower.transport.stream.run import LOOPBACK, StreamTransport
 from vfl_flower.workflows.flower_node import Node
 
 RUN = 13_357_087_272_547_581_208  # more than 63 bits, as Flower's ids are
@@ -91,7 +91,23 @@ def visit(client: Client, ins: FitIns) -> FitRes:
     return FitRes(OK, Parameters([], "numpy.ndarray"), 0, {})
 
 
+def grid_of(clients: Sequence[Client]) -> FakeGrid:
+    """Return a grid whose nodes are clients of this process."""
+    return FakeGrid({100 + k: partial(visit, client) for k, client in enumerate(clients)})
+
+
+def run_stream(
+    active: ActiveParty,
+    grid: FakeGrid,
+    listen: str = LOOPBACK,
+    options: Mapping[str, object] | None = None,
+) -> dict[str, Any]:
+    """Run a protocol with the nodes of a grid, each in a session over TLS."""
+    cfg = replace(active.cfg, stream_listen=listen)
+    transport = StreamTransport(grid, cfg, options or {}, simulated=False)  # type: ignore[arg-type]
+    return transport.run(active)
+
+
 def run_streamed(active: ActiveParty, clients: Sequence[Client]) -> dict[str, Any]:
     """Run a protocol with clients of this process, each in a session over TLS on loopback."""
-    grid = FakeGrid({100 + k: partial(visit, client) for k, client in enumerate(clients)})
-    return run_stream(active, grid, "127.0.0.1:0", {})  # type: ignore[arg-type]
+    return run_stream(active, grid_of(clients))

@@ -22,9 +22,9 @@ from vfl_flower.common.layout import checkpoint_path, steps_kept
 from vfl_flower.common.state import read_state
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.loading import load_party
-from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.persistence.checkpoints import read_checkpoint, write_checkpoint
 from vfl_flower.runs.run_folder import RunFolder
+from vfl_flower.transport.local import LocalTransport
 from vfl_flower.workflows.build_learner import build_learner
 from vfl_flower.workflows.run import conduct
 
@@ -404,9 +404,7 @@ def test_several_seeds_are_resumed_as_a_whole(
 def test_a_run_that_never_began_leaves_no_folder(tmp_path: Path) -> None:
     attempt = Sitting(TINY, tmp_path / "run")
 
-    def carry(active: ActiveParty) -> None:
-        raise RosterError("party-3 is missing")
-
-    with pytest.raises(RosterError):
-        conduct(attempt.active, "messages", carry, attempt.folder)
+    attempt.active.patience = 0.1
+    with pytest.raises(RosterError, match="missing"):
+        conduct(attempt.active, LocalTransport(attempt.passive[:2]), attempt.folder)
     assert not (tmp_path / "run").exists()

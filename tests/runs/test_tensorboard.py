@@ -10,6 +10,7 @@ from tests.helpers.commands import train as run
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.runs import tensorboard_log as tensorboard
+from vfl_flower.transport.local import LocalTransport
 from vfl_flower.workflows.build_parties import build_active
 from vfl_flower.workflows.run import conduct
 
@@ -95,4 +96,4 @@ def test_a_missing_package_is_told_before_anything_is_written(
 def test_without_a_folder_there_is_nowhere_to_write() -> None:
     active = build_active(RunConfig(tensorboard=True))
     with pytest.raises(ConfigError, match="no folder"):
-        conduct(active, "local", lambda active: None)
+        conduct(active, LocalTransport([]))

@@ -16,7 +16,7 @@ from tests.helpers.attempts import Sitting
 from tests.helpers.commands import report
 from tests.helpers.commands import train as run
 from tests.helpers.contract import CARRIERS, Weights, carry, differing, passive_parties
-from tests.helpers.streams import FakeGrid
+from tests.helpers.streams import FakeGrid, run_stream
 from tests.transport.test_stream import kill, nodes
 from vfl_flower.common.errors import Interrupted
 from vfl_flower.config.run_config import RunConfig
@@ -26,7 +26,6 @@ from vfl_flower.parties.progress import Progress
 from vfl_flower.protocol.observer import Evaluation, Observer
 from vfl_flower.transport.local import run_local
 from vfl_flower.transport.stream import session_opener as opening
-from vfl_flower.transport.stream.run import run_stream
 from vfl_flower.workflows.baselines import bounds_of
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
@@ -205,7 +204,7 @@ def test_a_killed_party_has_its_best_weights_again(
     cfg = configured("splitnn", keep="best", run_name="one", party_randomness="public")
     left = kill(monkeypatch, moments, lambda: None)
     active, grid = build_active(cfg, tmp_path), FakeGrid(nodes(tmp_path, cfg))
-    facts = run_stream(active, grid, "127.0.0.1:0", cfg.to_mapping())  # type: ignore[arg-type]
+    facts = run_stream(active, grid, "127.0.0.1:0", cfg.to_mapping())
     assert left == []
     assert facts["returns_to_a_checkpoint"] == len(moments)
     folders = [tmp_path / "active", *(tmp_path / f"node{k}/one/party-{k + 1}" for k in range(3))]

@@ -17,7 +17,7 @@ from flwr.common import FitIns, FitRes, GetPropertiesIns, GetPropertiesRes
 from deploy.local import free_port
 from tests.helpers.chaos import Proxy
 from tests.helpers.contract import Tap
-from tests.helpers.streams import FakeGrid, node, run_streamed, visit
+from tests.helpers.streams import FakeGrid, grid_of, node, run_stream, run_streamed, visit
 from vfl_flower.common.codec import encode
 from vfl_flower.common.errors import (
     ConfigError,
@@ -37,7 +37,6 @@ from vfl_flower.transport.local import run_local
 from vfl_flower.transport.stream import session_opener as opening
 from vfl_flower.transport.stream.client import StreamClient
 from vfl_flower.transport.stream.frames import Frame
-from vfl_flower.transport.stream.run import run_stream
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
 CFG = RunConfig(models="mlp", epochs=3, batch_size=200, embedding_dim=16, stream_grace=5.0)
@@ -101,8 +100,7 @@ def proxied() -> Iterator[tuple[Proxy, RunConfig, str]]:
 
 def run_through(cfg: RunConfig, listen: str, clients: list[Tap]) -> tuple[ActiveParty, Any]:
     active = build_active(cfg)
-    grid = FakeGrid({100 + k: partial(visit, client) for k, client in enumerate(clients)})
-    return active, run_stream(active, grid, listen, {})  # type: ignore[arg-type]
+    return active, run_stream(active, grid_of(clients), listen)
 
 
 def test_cut_connections_change_nothing(
@@ -194,7 +192,7 @@ def test_an_invitation_that_fails_is_sent_again(undisturbed: dict[str, torch.Ten
 
     grid = Unreliable({100 + k: partial(visit, tap) for k, tap in enumerate(taps())})
     active = build_active(CFG)
-    run_stream(active, grid, "127.0.0.1:0", {})  # type: ignore[arg-type]
+    run_stream(active, grid)
     assert_equal(active, undisturbed)
     assert troubles == []
 
@@ -216,7 +214,7 @@ def test_a_run_name_that_another_run_has_is_refused(tmp_path: Path) -> None:
         cfg = replace(CFG, epochs=epochs, run_name="one", bounds="off")
         run_stream(
             build_active(cfg, tmp_path / f"active-{epochs}"),
-            FakeGrid(nodes(tmp_path, cfg)),  # type: ignore[arg-type]
+            FakeGrid(nodes(tmp_path, cfg)),
             "127.0.0.1:0",
             cfg.to_mapping(),
         )
@@ -285,7 +283,7 @@ def test_a_killed_party_comes_back_and_the_weights_are_the_same(
     left = kill(monkeypatch, moments, lambda: None)
     active = build_active(cfg, tmp_path)
     grid = FakeGrid(nodes(tmp_path, cfg))
-    facts = run_stream(active, grid, "127.0.0.1:0", cfg.to_mapping())  # type: ignore[arg-type]
+    facts = run_stream(active, grid, "127.0.0.1:0", cfg.to_mapping())
     assert left == []
     assert_equal(active, undisturbed)
     assert facts["returns_to_a_checkpoint"] == len(moments)
@@ -300,7 +298,7 @@ def test_a_party_that_stays_away_is_named_and_checkpoints_stay(
     with pytest.raises(RosterError, match="missing after 2 s: party-2"):
         run_stream(
             build_active(cfg, tmp_path),
-            grid,  # type: ignore[arg-type]
+            grid,
             "127.0.0.1:0",
             cfg.to_mapping(),
         )
@@ -316,7 +314,7 @@ def test_a_party_that_dies_again_and_again_ends_the_run(
     with pytest.raises(PartyAway, match="killed"):
         run_stream(
             build_active(cfg, tmp_path),
-            FakeGrid(nodes(tmp_path, cfg)),  # type: ignore[arg-type]
+            FakeGrid(nodes(tmp_path, cfg)),
             "127.0.0.1:0",
             cfg.to_mapping(),
         )
@@ -379,7 +377,7 @@ def test_a_party_that_cannot_be_built_says_why(tmp_path: Path) -> None:
         }
     )
     with pytest.raises(RosterError, match=r"party-[123]: models: unknown 'cnn7'"):
-        run_stream(build_active(CFG), grid, "127.0.0.1:0", options)  # type: ignore[arg-type]
+        run_stream(build_active(CFG), grid, "127.0.0.1:0", options)
 
 
 def test_no_secret_is_logged(

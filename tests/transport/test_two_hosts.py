@@ -14,12 +14,11 @@ import pytest
 import torch
 from flwr.common import FitIns, FitRes, Parameters
 
-from tests.helpers.streams import FakeGrid
+from tests.helpers.streams import FakeGrid, run_stream
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.transport.endpoint import OK
 from vfl_flower.transport.local import run_local
 from vfl_flower.transport.stream.invitation import invitation_in
-from vfl_flower.transport.stream.run import run_stream
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
 pytestmark = [
@@ -90,7 +89,7 @@ def test_parties_of_another_host_come_to_the_same_weights(trouble: tuple[str, ..
             pytest.skip("this kernel has no netem")
     grid = FakeGrid({100 + k: partial(visit_from_there, k) for k in range(3)})
     active, expected = build_active(CFG), build_active(CFG)
-    facts = run_stream(active, grid, f"{HERE}:0", {})  # type: ignore[arg-type]
+    facts = run_stream(active, grid, f"{HERE}:0", {})
     run_local(expected, [build_passive(CFG, k) for k in range(3)])
     for ours, theirs in zip(active.net.parameters(), expected.net.parameters(), strict=True):
         assert torch.equal(ours, theirs)

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from tests.helpers.commands import predict as run
 from tests.helpers.commands import train
-from tests.helpers.contract import carry, passive_parties
+from tests.helpers.contract import ClientTransport, passive_parties
 from tests.helpers.own import NAMES, ROWS, SHARE, X, flags, header, held, make, result_of, write
 from vfl_flower.common.errors import PrivacyError
 from vfl_flower.common.layout import ENCODER, TARGET
@@ -145,9 +145,7 @@ def test_a_prediction_is_the_joint_model_s(
     align_here(cfgs[0], tmp_path)
     active = predicting_active(cfgs[0])
     parties = passive_parties(carrier, lambda k: predicting_passive(cfgs[k + 1], k), 2)
-    said = asked(
-        active, active.rows["test"], lambda active: carry(carrier, active, parties.clients)
-    )
+    said = asked(active, active.rows["test"], ClientTransport(carrier, parties.clients))
     x = []
     for rank in range(3):
         fitted = json.loads((folder / party_name(rank) / "model" / ENCODER).read_text())

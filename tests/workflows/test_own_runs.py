@@ -13,7 +13,7 @@ from sklearn.datasets import load_diabetes
 
 from tests.helpers.commands import align as align_tables
 from tests.helpers.commands import train as run
-from tests.helpers.contract import carry, passive_parties
+from tests.helpers.contract import ClientTransport, carry, passive_parties
 from tests.helpers.data import columns_of, labels_of
 from tests.helpers.datasets import add_dataset
 from tests.helpers.own import (
@@ -55,7 +55,7 @@ def align(cfg: RunConfig, carrier: str, folder: Path) -> None:
     """Align over a carrier."""
     parties = passive_parties(carrier, lambda k: build_alignment_passive(cfg, k, folder), 2)
     active = build_alignment_active(cfg, folder)
-    carried_out(active, lambda active: carry(carrier, active, parties.clients))
+    carried_out(active, ClientTransport(carrier, parties.clients))
 
 
 def trained(cfg: RunConfig, carrier: str) -> list[dict[str, torch.Tensor]]:
@@ -264,7 +264,7 @@ def test_a_table_that_changes_during_the_alignment_is_noticed(carrier: str, tmp_
     parties = passive_parties(carrier, shuffled, 2)
     active = build_alignment_active(cfg, tmp_path)
     with pytest.raises((DataError, PartyError), match=r"has changed since|was changed"):
-        carried_out(active, lambda active: carry(carrier, active, parties.clients))
+        carried_out(active, ClientTransport(carrier, parties.clients))
         build_passive(cfg, 0)
 
 

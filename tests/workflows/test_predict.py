@@ -3,7 +3,7 @@
 import csv
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -26,14 +26,14 @@ from vfl_flower.common.nonce import nonce_of
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data import datasets
 from vfl_flower.learning.metrics import metrics_of
-from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.parties.persistence.checkpoints import read_checkpoint
 from vfl_flower.parties.persistence.model_folder import load_model
 from vfl_flower.privacy.client_dp.upload_log import Counts, Uploads
+from vfl_flower.protocol.transport import Carried
 from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.transport.endpoint import Endpoint, RebuiltEndpoint
-from vfl_flower.transport.local import serve
+from vfl_flower.transport.local import LocalTransport, serve
 from vfl_flower.workflows import predict_locally as here
 from vfl_flower.workflows.build_parties import build_active, build_passive
 from vfl_flower.workflows.predict_locally import ROWS, numbers_of
@@ -99,15 +99,17 @@ def test_predictions_of_the_test_rows_are_those_of_the_run(
     """To the last of them; without a look at labels, and nothing else is asked or written."""
     taps: list[Tap] = []
 
-    def tapped(active: ActiveParty, passive: Sequence[PassiveParty]) -> None:
-        taps.extend(Tap(Endpoint(party)) for party in passive)
-        serve(active, taps)
+    class Tapped(LocalTransport):
+        def run(self, active: Carried) -> dict[str, Any]:
+            taps.extend(Tap(Endpoint(party)) for party in self.passive)
+            serve(active, taps)
+            return {}
 
     folder, out = finished(case), tmp_path / "new" / "said.csv"
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
     with monkeypatch.context() as patch:
         patch.setattr(datasets, "DIGITS", replace(datasets.DIGITS, labels=no_labels))
-        patch.setattr(here, "run_local", tapped)
+        patch.setattr(here, "LocalTransport", Tapped)
         assert predict(folder, "test", out) == (359, None, 0)
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
 

@@ -14,6 +14,7 @@ from vfl_flower.config.catalog import (
 from vfl_flower.config.dataset_specs import DATASETS
 from vfl_flower.config.partition_spec import SCHEMES
 from vfl_flower.config.registry import METHODS
+from vfl_flower.config.transports import TRANSPORTS
 
 VALUES: dict[str, Collection[str]] = {
     "method": METHODS,
@@ -40,7 +41,7 @@ VALUES: dict[str, Collection[str]] = {
     "vafl_mode": ("synchronous", "asynchronous"),
     "heads": ("sgd", "ridge"),
     "device": ("auto", "cpu", "cuda"),
-    "carrier": ("auto", "local", "messages", "stream"),
+    "carrier": ("auto", *TRANSPORTS),
 }
 """By the name of a knob's field."""
 

@@ -1,18 +1,19 @@
-"""The local carrier: every party in this process, each exchange through the wire's codec."""
+"""Local transport: all parties in one process, each exchange through the wire's codec."""
 
 import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from threading import Semaphore
+from typing import Any
 
 from flwr.app import RecordDict
 from flwr.client import Client
 from flwr.common import FitIns, FitRes, GetPropertiesIns, GetPropertiesRes
 from flwr.server import SimpleClientManager
 
-from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.passive import PassiveParty
+from vfl_flower.protocol.transport import Carried, Transport
 from vfl_flower.transport.endpoint import Endpoint, RebuiltEndpoint
 from vfl_flower.transport.protocol_server import ProtocolServer
 from vfl_flower.transport.proxy import PartyProxy
@@ -49,17 +50,37 @@ class LocalProxy(PartyProxy):
             return self.client.fit(ins)
 
 
-def run_local(active: ActiveParty, passive: Sequence[PassiveParty]) -> None:
-    """Run a protocol with live parties, side by side in threads."""
-    serve(active, [Endpoint(party) for party in passive])
+class LocalTransport(Transport):
+    """Runs protocols with parties of this process, side by side in threads.
+
+    Parameters
+    ----------
+    passive : sequence of PassiveParty
+        In roster order.
+    """
+
+    name = "local"
+
+    def __init__(self, passive: Sequence[PassiveParty]) -> None:
+        self.passive = passive
+
+    def run(self, active: Carried) -> dict[str, Any]:
+        """Run the protocol with the live parties."""
+        serve(active, [Endpoint(party) for party in self.passive])
+        return {}
 
 
-def run_amnesiac(active: ActiveParty, build: Callable[[int], PassiveParty]) -> list[RecordDict]:
+def run_local(active: Carried, passive: Sequence[PassiveParty]) -> None:
+    """Run a protocol with live parties."""
+    LocalTransport(passive).run(active)
+
+
+def run_amnesiac(active: Carried, build: Callable[[int], PassiveParty]) -> list[RecordDict]:
     """Run a protocol with parties that are rebuilt for every message, as Flower does it.
 
     Parameters
     ----------
-    active : ActiveParty
+    active : Carried
         The active party.
     build : callable
         From roster index to a new passive party.
@@ -75,7 +96,7 @@ def run_amnesiac(active: ActiveParty, build: Callable[[int], PassiveParty]) -> l
     return states
 
 
-def serve(active: ActiveParty, clients: Sequence[Client]) -> None:
+def serve(active: Carried, clients: Sequence[Client]) -> None:
     """Let a protocol server drive the active party over clients of this process."""
     manager, turns = SimpleClientManager(), _turns(len(clients))
     for number, client in enumerate(clients):

@@ -5,30 +5,39 @@ from collections import defaultdict
 from collections.abc import Mapping
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from flwr.common import Code, FitIns, FitRes
-from flwr.server import Server
+from flwr.server import ClientManager, Server
 from flwr.server.client_proxy import ClientProxy
 from flwr.server.history import History
+from flwr.server.strategy import Strategy
 
 from vfl_flower.common.worker import Worker
+from vfl_flower.protocol.transport import Carried
 
-if TYPE_CHECKING:
-    from vfl_flower.parties.active import ActiveParty
-
-
-SLOW = 5.0  # seconds after which it is told whom an exchange waits for
+SLOW = 5.0  # seconds of an exchange after which the parties that it waits for are named
 
 Fit = tuple[ClientProxy, FitRes]
 
 
 class ProtocolServer(Server):
-    """Drives an `ActiveParty` until its protocol ends.
+    """Drives an active party until its protocol ends.
 
     It differs from `flwr.server.Server` in three ways: no number of rounds, no log lines and no
     new threads for every exchange.
+
+    Parameters
+    ----------
+    client_manager : ClientManager
+        Knows the passive parties' proxies.
+    strategy : Carried
+        The active party.
     """
+
+    def __init__(self, *, client_manager: ClientManager, strategy: Carried) -> None:
+        super().__init__(client_manager=client_manager, strategy=cast("Strategy", strategy))
+        self.active = strategy
 
     def fit(self, num_rounds: int, timeout: float | None) -> tuple[History, float]:
         """Run the protocol.
@@ -70,12 +79,12 @@ class ProtocolServer(Server):
     def _notice(
         self, instructions: list[tuple[ClientProxy, FitIns]], workers: Mapping[str, Worker]
     ) -> None:
-        """Tell the strategy whom an exchange waits for, if it takes long."""
+        """Report the parties that a long exchange waits for."""
         deadline = time.monotonic() + SLOW
         for proxy, _ in instructions:
             if not workers[proxy.cid].wait(deadline - time.monotonic()):
                 late = {each.cid for each, _ in instructions if not workers[each.cid].wait(0)}
-                cast("ActiveParty", self.strategy).waits_for(late)
+                self.active.waits_for(late)
                 return
 
 

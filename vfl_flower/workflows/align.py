@@ -1,6 +1,5 @@
 """Alignment with all parties on this machine."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,9 +11,8 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.alignment_record import Alignment
 from vfl_flower.data.splits import rows_of
 from vfl_flower.protocol.observer import Observer
-from vfl_flower.transport.local import run_local
-
-Carry = Callable[[AlignmentActive], object]
+from vfl_flower.protocol.transport import Transport
+from vfl_flower.transport.local import LocalTransport
 
 
 class Aligned(NamedTuple):
@@ -56,16 +54,18 @@ def align_here(cfg: RunConfig, folder: Path, observer: Observer | None = None) -
     """
     passive = [build_alignment_passive(cfg, index, folder) for index in range(cfg.parties - 1)]
     active = build_alignment_active(cfg, folder, lambda rows: check_enough(cfg, rows))
-    made = carried_out(active, lambda active: run_local(active, passive), observer)
+    made = carried_out(active, LocalTransport(passive), observer)
     others = {party.rank: party.kept for party in passive}
     return made._replace(alignments=made.alignments | others)
 
 
-def carried_out(active: AlignmentActive, carry: Carry, observer: Observer | None = None) -> Aligned:
-    """Run an alignment over some carrier; return what the active party knows then."""
+def carried_out(
+    active: AlignmentActive, transport: Transport, observer: Observer | None = None
+) -> Aligned:
+    """Run an alignment, and return its outcome at the active party."""
     active.observer = observer or active.observer
     try:
-        carry(active)
+        transport.run(active)
     finally:
         active.observer.on_end()
         active.close()

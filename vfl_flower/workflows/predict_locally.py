@@ -20,7 +20,7 @@ from vfl_flower.protocol.observer import Observer
 from vfl_flower.reporting.console.lines import voices
 from vfl_flower.runs.party_logs import party_logs
 from vfl_flower.runs.seeds import first_run
-from vfl_flower.transport.local import run_local
+from vfl_flower.transport.local import LocalTransport
 from vfl_flower.workflows.align import align_here
 from vfl_flower.workflows.completed_run import check_models
 from vfl_flower.workflows.prediction import asked, check_out, ids_of, write, write_missing
@@ -88,7 +88,7 @@ def predict_rows(run: Path, rows: str, out: Path) -> Prediction:
     for party in passive:
         party.privacy.afford(chunks(active.cfg, numbers))
     with party_logs(folder, len(passive)):
-        said = asked(active, numbers, lambda active: run_local(active, passive))
+        said = asked(active, numbers, LocalTransport(passive))
     write(out, active, ids_of(active, numbers), said)
     return Prediction(len(numbers), _epsilon(active))
 
@@ -142,7 +142,7 @@ def predict_tables(run: Path, tables: str, out: Path, observer: Observer) -> Pre
         ]
         for party in passive:
             party.privacy.afford()
-        said = asked(active, active.rows["test"], lambda active: run_local(active, passive))
+        said = asked(active, active.rows["test"], LocalTransport(passive))
         write(out, active, ids_of(active, active.rows["test"]), said)
         write_missing(out, active.data.ids, common)
     return Prediction(len(common.rows), _epsilon(active), len(common.missing))

@@ -4,7 +4,7 @@ Keys, where the method blinds, and then what an evaluation asks, in messages of 
 rows. Nothing is trained, and no checkpoint is written.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +21,11 @@ from vfl_flower.data.tables.prediction_file import check_path, write_columns, wr
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.privacy.secure_aggregation import agree_keys
 from vfl_flower.protocol.exchange import Protocol
+from vfl_flower.protocol.transport import Transport
 from vfl_flower.training.evaluation import infer
 
-Carry = Callable[[ActiveParty], object]
 
-
-def asked(active: ActiveParty, rows: Array, carry: Carry) -> Tensor:
+def asked(active: ActiveParty, rows: Array, transport: Transport) -> Tensor:
     """Ask the parties what the active party's model says of some rows.
 
     Parameters
@@ -35,8 +34,8 @@ def asked(active: ActiveParty, rows: Array, carry: Carry) -> Tensor:
         With its model, not yet started.
     rows : ndarray of int32
         (N,).
-    carry : callable
-        Runs a protocol to its end over some carrier.
+    transport : Transport
+        Reaches the passive parties.
 
     Returns
     -------
@@ -53,7 +52,7 @@ def asked(active: ActiveParty, rows: Array, carry: Carry) -> Tensor:
     outputs: list[Tensor] = []
     active.task = lambda: protocol(active, rows, outputs)
     try:
-        carry(active)
+        transport.run(active)
     finally:
         active.close()
     (said,) = outputs

@@ -18,7 +18,7 @@ from vfl_flower.protocol.ledger import DOWN, UP
 from vfl_flower.training.stopping import end_of
 
 
-def result_of(active: ActiveParty, carrier: str) -> dict[str, Any]:
+def result_of(active: ActiveParty, transport: str) -> dict[str, Any]:
     """Gather what a finished protocol came to; the bounds are added when they are trained."""
     cfg, ledger, progress = active.cfg, active.ledger, active.progress
     protected, unprotected = protections(cfg, active.target.task == REGRESSION)
@@ -28,7 +28,7 @@ def result_of(active: ActiveParty, carrier: str) -> dict[str, Any]:
         "method": cfg.method,
         "dataset": cfg.dataset,
         "task": active.target.task,
-        "carrier": carrier,
+        "carrier": transport,
         "seed": cfg.seed,
         "epochs": cfg.epochs,
         "stages": [stage.as_dict() for stage in progress.stages],

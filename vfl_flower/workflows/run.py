@@ -1,27 +1,25 @@
-"""One run from configuration to result, whatever carries it."""
+"""One run from configuration to result, over any transport."""
 
-from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.protocol.observer import Observer, Observers
+from vfl_flower.protocol.transport import Transport
 from vfl_flower.runs.metrics_file import MetricsFile
 from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.runs.tensorboard_log import TensorBoard
 from vfl_flower.workflows.baselines import bounds_of, wanted
 from vfl_flower.workflows.result import result_of
 
-Carry = Callable[[ActiveParty], dict[str, Any] | None]
-"""Runs the active party's protocol to its end over some carrier, of which it may return facts."""
-
 
 def conduct(
     active: ActiveParty,
-    carrier: str,
-    carry: Carry,
+    transport: Transport,
     folder: RunFolder | None = None,
     observer: Observer | None = None,
+    during: AbstractContextManager[object] | None = None,
 ) -> dict[str, Any]:
     """Train, evaluate and write the result.
 
@@ -29,15 +27,15 @@ def conduct(
     ----------
     active : ActiveParty
         Built, not yet started.
-    carrier : str
-        The carrier's name, for the result.
-    carry : callable
-        The carrier.
+    transport : Transport
+        Reaches the passive parties.
     folder : RunFolder, optional
         Where checkpoints, metrics, weights and the result go. If it holds a checkpoint, the run
         goes on from there.
     observer : Observer, optional
         Is told of everything.
+    during : context manager, optional
+        Is entered while the protocol runs: signal handlers and logs.
 
     Returns
     -------
@@ -68,8 +66,9 @@ def conduct(
                 folder.begin()  # a new one begins once all parties are there
                 active.patience = active.cfg.return_timeout  # some may still be in its last sitting
         active.observer = Observers(*watching)
-        facts = _carry_out(active, carry)
-        result = result_of(active, carrier) | {"carriage": facts or {}}
+        with during or nullcontext():
+            facts = _carried_out(active, transport)
+        result = result_of(active, transport.name) | {"carriage": facts}
         if wanted(active.cfg):
             active.observer.on_bounds()
             result["bounds"] = bounds_of(active)
@@ -81,10 +80,10 @@ def conduct(
     return result
 
 
-def _carry_out(active: ActiveParty, carry: Carry) -> dict[str, Any] | None:
+def _carried_out(active: ActiveParty, transport: Transport) -> dict[str, Any]:
     """Run the protocol; whatever happens, the observers and the active party hear of its end."""
     try:
-        return carry(active)
+        return transport.run(active)
     finally:
         active.observer.on_end()
         active.close()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.common.signals import stopped_by
 from vfl_flower.config.run_config import RunConfig
+from vfl_flower.config.transports import Runtime, chosen_transport
 from vfl_flower.config.validation.rules import check_tables_here
 from vfl_flower.data.loading import Alignments
 from vfl_flower.parties.active import ActiveParty
@@ -24,7 +25,6 @@ from vfl_flower.runs.results import write_result
 from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.runs.seed_summary import summary_of
 from vfl_flower.runs.seeds import begin_seeds, seeds_in
-from vfl_flower.transport.local import run_local
 from vfl_flower.workflows.build_parties import build_parties
 from vfl_flower.workflows.run import conduct
 
@@ -185,30 +185,24 @@ def _build(folder: RunFolder, alignments: Alignments) -> tuple[ActiveParty, list
 
 
 def simulate(folder: RunFolder) -> dict[str, Any]:
-    """Train on the local carrier, show the result and return it."""
+    """Train with all parties in this process, show the result and return it."""
     cfg = folder.cfg
-    if cfg.carrier not in ("auto", "local"):
-        raise ConfigError(f"carrier is {cfg.carrier}, which needs flwr run; use auto or local here")
+    entry = chosen_transport(cfg.carrier, Runtime.ONE_PROCESS)
     with _prepared(folder) as alignments:
         active, passive = _build(folder, alignments)
-        return _simulated(folder, active, passive)
+        title = f"{cfg.method} on {cfg.dataset}, seed {cfg.seed}"
+        during = _watched(folder, active, len(passive))
+        result = conduct(active, entry.load()(passive), folder, watcher(title), during)
+        print_result(result, cfg)
+        say(f"saved in {folder.path}")
+        return result
 
 
-def _simulated(
-    folder: RunFolder, active: ActiveParty, passive: list[PassiveParty]
-) -> dict[str, Any]:
-    """Train with parties that are built."""
-    cfg = folder.cfg
-
-    def carry(active: ActiveParty) -> None:
-        with _graceful(active), party_logs(folder, len(passive)), voices(len(passive)):
-            run_local(active, passive)
-
-    title = f"{cfg.method} on {cfg.dataset}, seed {cfg.seed}"
-    result = conduct(active, "local", carry, folder, watcher(title))
-    print_result(result, cfg)
-    say(f"saved in {folder.path}")
-    return result
+@contextmanager
+def _watched(folder: RunFolder, active: ActiveParty, others: int) -> Iterator[None]:
+    """Let the parties of this process log and speak, and signals end the run in order."""
+    with _graceful(active), party_logs(folder, others), voices(others):
+        yield
 
 
 @contextmanager

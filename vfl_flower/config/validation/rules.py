@@ -26,11 +26,11 @@ from vfl_flower.config.partition_spec import grid_for
 from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import UNNOISED, RunConfig
 from vfl_flower.config.schema import FLOAT32_MAX, kebab, near, split_list
+from vfl_flower.config.transports import TRANSPORTS
 
 OWN_NETWORK = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 """A user's network: ``package.module:Class``."""
 
-CARRIERS = ("auto", "local", "messages", "stream")
 NAME = re.compile(r"([A-Za-z0-9_][\w.-]{0,99})?", re.ASCII)
 """A run's name becomes a folder's at every party."""
 
@@ -56,7 +56,7 @@ def check(cfg: RunConfig) -> None:
         raise ConfigError(f"stop-drop must lie between 0 and 100 points, not {cfg.stop_drop}")
     _one_of(cfg, "bounds", ("auto", "on", "off"))
     _one_of(cfg, "device", DEVICES)
-    _one_of(cfg, "carrier", CARRIERS)
+    _one_of(cfg, "carrier", ("auto", *TRANSPORTS))
     if not NAME.fullmatch(cfg.run_name):
         raise ConfigError(f"run-name must be letters, digits, . - and _, not '{cfg.run_name}'")
     for key, address in (("listen", cfg.stream_listen), ("advertise", cfg.stream_advertise)):

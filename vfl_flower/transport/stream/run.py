@@ -1,4 +1,4 @@
-"""Runs a protocol over sessions, and goes back to a checkpoint when a party had to start again."""
+"""Stream transport: a gRPC session with every party, and recovery from a checkpoint."""
 
 import logging
 from collections.abc import Mapping
@@ -6,9 +6,11 @@ from typing import Any
 
 from flwr.serverapp import Grid
 
-from vfl_flower.common.errors import PartyAway
+from vfl_flower.common.errors import ConfigError, PartyAway
 from vfl_flower.common.layout import steps_kept
-from vfl_flower.parties.active import ActiveParty
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.protocol.transport import Carried
+from vfl_flower.transport.flower_transport import FlowerTransport
 from vfl_flower.transport.protocol_server import ProtocolServer
 from vfl_flower.transport.stream.server import StreamServer
 from vfl_flower.transport.stream.session_opener import SessionOpener
@@ -16,63 +18,60 @@ from vfl_flower.transport.stream.session_opener import SessionOpener
 log = logging.getLogger("vfl_flower.transport.stream")
 
 TRIES = 5
-"""How often in a row a run goes back to the same checkpoint before it gives up."""
+"""Recoveries in a row from the same checkpoint before a run gives up."""
+
+LOOPBACK = "127.0.0.1:0"
 
 
-def run_stream(
-    active: ActiveParty, grid: Grid, listen: str, options: Mapping[str, object]
-) -> dict[str, Any]:
-    """Open a session with every node, run the protocol, and end the sessions.
+class StreamTransport(FlowerTransport):
+    """Opens a session with every node through Flower, and sends all exchanges inside it.
 
-    Parameters
-    ----------
-    active : ActiveParty
-        Built, not yet started.
-    grid : Grid
-        Flower's, of the run.
-    listen : str
-        Address and port for the parties to dial.
-    options : mapping
-        What the parties are told of the run.
-
-    Returns
-    -------
-    dict
-        What the result says of the sessions.
-
-    Raises
-    ------
-    VflError
-        Whatever went wrong. A party that stays away is named; checkpoints stay.
+    For the parameters, see `FlowerTransport`.
     """
-    cfg, run = active.cfg, grid.run.run_id
-    opening = SessionOpener(grid, options, active.request_stop)
-    hub = StreamServer(
-        listen,
-        cfg.stream_advertise,
-        run,
-        cfg.parties - 1,
-        cfg.stream_grace,
-        cfg.answer_timeout,
-        opening.joined,
-        opening.ended,
-    )
-    log.info("parties dial %s, over TLS", hub.address)
-    opening.start(hub)
-    try:
-        returns = _through(active, opening)
-        return {"tls": True, "returns_to_a_checkpoint": returns} | opening.facts(active.roster)
-    finally:
-        opening.stop()
-        hub.close()
+
+    name = "stream"
+
+    def __init__(
+        self, grid: Grid, cfg: RunConfig, options: Mapping[str, object], simulated: bool
+    ) -> None:
+        super().__init__(grid, cfg, options, simulated)
+        self.listen = cfg.stream_listen or (LOOPBACK if simulated else "")
+        if not self.listen:
+            raise ConfigError(
+                "stream-listen is not set: on a SuperLink, say at which host:port the parties dial "
+                f"in ({LOOPBACK} if all are on this machine), or use carrier = messages"
+            )
+
+    def run(self, active: Carried) -> dict[str, Any]:
+        """Open the sessions, run the protocol, and end the sessions."""
+        cfg = active.cfg
+        opener = SessionOpener(self.grid, self.options, active.request_stop)
+        server = StreamServer(
+            self.listen,
+            cfg.stream_advertise,
+            self.grid.run.run_id,
+            cfg.parties - 1,
+            cfg.stream_grace,
+            cfg.answer_timeout,
+            opener.joined,
+            opener.ended,
+        )
+        log.info("parties dial %s, over TLS", server.address)
+        opener.start(server)
+        try:
+            returns = _through(active, opener)
+            return {"tls": True, "returns_to_a_checkpoint": returns} | opener.facts(active.roster)
+        finally:
+            opener.stop()
+            server.close()
 
 
-def _through(active: ActiveParty, opening: SessionOpener) -> int:
-    """Run the protocol to its end; tell how often it had to go back."""
+def _through(active: Carried, opener: SessionOpener) -> int:
+    """Run the protocol to its end; return the number of recoveries."""
     returns, tried, latest = 0, 0, None
     while True:
         try:
-            ProtocolServer(client_manager=opening.manager, strategy=active).fit(0, None)
+            ProtocolServer(client_manager=opener.manager, strategy=active).fit(0, None)
         except PartyAway as away:
             if active.folder is None or active.stop:
                 raise

@@ -1,0 +1,22 @@
+"""Transport of Flower messages: each exchange is one message to every party."""
+
+from typing import Any
+
+from flwr.server import ServerConfig, SimpleClientManager
+from flwr.server.compat import start_grid
+
+from vfl_flower.protocol.transport import Carried
+from vfl_flower.transport.flower_transport import FlowerTransport
+from vfl_flower.transport.protocol_server import ProtocolServer
+
+
+class MessageTransport(FlowerTransport):
+    """Sends each exchange through Flower, which rebuilds the passive parties for it."""
+
+    name = "messages"
+
+    def run(self, active: Carried) -> dict[str, Any]:
+        """Run the protocol in one call of Flower's grid."""
+        server = ProtocolServer(client_manager=SimpleClientManager(), strategy=active)
+        start_grid(grid=self.grid, server=server, config=ServerConfig(num_rounds=1))
+        return {}
