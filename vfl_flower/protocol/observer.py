@@ -80,9 +80,6 @@ class Stage:
 class Observer:
     """Watches a run; each method may be overridden."""
 
-    def on_ready(self) -> None:
-        """Hear that all parties are there, and the protocol begins."""
-
     def on_stage(self, stage: Stage) -> None:
         """Hear how far a stage before the training in steps is; it begins without figures."""
 
@@ -110,11 +107,6 @@ class Observers(Observer):
 
     def __init__(self, *observers: Observer) -> None:
         self.observers = observers
-
-    def on_ready(self) -> None:
-        """Tell all."""
-        for observer in self.observers:
-            observer.on_ready()
 
     def on_stage(self, stage: Stage) -> None:
         """Tell all."""

@@ -1,4 +1,4 @@
-"""The file of a run's evaluations, a line each, as it is written and read."""
+"""Metrics file of a run: one JSON line for each evaluation."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,6 @@ from vfl_flower.common.errors import RunError
 from vfl_flower.common.files import refused, write_atomically
 from vfl_flower.common.json_schema import Named, fits
 from vfl_flower.protocol.observer import Evaluation, Observer
-from vfl_flower.runs.run_folder import RunFolder
 
 METRICS = "metrics.jsonl"
 METRICS_SHAPE = {
@@ -19,7 +18,7 @@ METRICS_SHAPE = {
     **{name: Named(float) for name in ("train_loss", "validation_loss", "validation_accuracy")},
     "seconds": float,
 }
-"""What a line of metrics has."""
+"""Fields of one line and their types."""
 
 
 class MetricsFile(Observer):
@@ -27,19 +26,15 @@ class MetricsFile(Observer):
 
     Parameters
     ----------
-    folder : RunFolder
-        Whose file.
+    run : Path
+        The run's folder.
     """
 
-    def __init__(self, folder: RunFolder) -> None:
-        self.folder, self.path = folder, folder.path / METRICS
-
-    def on_ready(self) -> None:
-        """Begin the run."""
-        self.folder.begin()
+    def __init__(self, run: Path) -> None:
+        self.path = run / METRICS
 
     def on_start(self, step: int, steps: int, records: list[Evaluation]) -> None:
-        """Begin with the evaluations that the checkpoint holds; later ones come again."""
+        """Write the evaluations of the checkpoint; later ones come again."""
         write_atomically(self.path, "".join(map(_line, records)).encode())
 
     def on_evaluation(self, evaluation: Evaluation) -> None:
@@ -49,7 +44,7 @@ class MetricsFile(Observer):
 
 
 def read_metrics(path: Path) -> list[Evaluation]:
-    """Read what `MetricsFile` wrote into a run's folder; nothing, if it is not there yet.
+    """Read the evaluations of a run; without a file, none.
 
     Raises
     ------
@@ -64,7 +59,7 @@ def read_metrics(path: Path) -> list[Evaluation]:
         if fits(lines, [METRICS_SHAPE]):
             return [Evaluation(**line) for line in lines]
     except (ValueError, TypeError, RecursionError):
-        pass  # it is told below
+        pass  # refused below
     raise RunError(f"{file} is damaged; a resume of the run writes it anew")
 
 

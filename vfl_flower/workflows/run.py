@@ -1,10 +1,13 @@
 """One run from configuration to result, over any transport."""
 
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any
 
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.parties.active import ActiveParty
+from vfl_flower.protocol.exchange import Protocol
 from vfl_flower.protocol.observer import Observer, Observers
 from vfl_flower.protocol.transport import Transport
 from vfl_flower.runs.metrics_file import MetricsFile
@@ -47,27 +50,14 @@ def conduct(
     VflError
         Whatever went wrong; checkpoints written so far stay.
     """
-    watching = [observer or Observer()]
-    if active.cfg.tensorboard and not folder:
-        raise ConfigError("tensorboard is on, but the run has no folder to write to; set out")
-    if active.budget and not folder:
-        raise ConfigError(
-            "passive parties are to noise and count what they send, and the run has no folder to "
-            "count in; set out"
-        )
+    if folder is None:
+        _check_needs_no_folder(active)
     try:
         if folder:
-            watching.append(MetricsFile(folder))
-            if active.cfg.tensorboard:
-                watching.append(TensorBoard(folder.path))
-            active.resume_from = folder.last_checkpoint()
-            active.begun = not folder.fresh
-            if active.begun:
-                folder.begin()  # a new one begins once all parties are there
-                active.patience = active.cfg.return_timeout  # some may still be in its last sitting
-        active.observer = Observers(*watching)
+            _prepare(active, folder)
+        active.observer = Observers(observer or Observer(), *_written(active, folder))
         with during or nullcontext():
-            facts = _carried_out(active, transport)
+            facts = _run_protocol(active, transport)
         result = result_of(active, transport.name) | {"carriage": facts}
         if wanted(active.cfg):
             active.observer.on_bounds()
@@ -80,8 +70,43 @@ def conduct(
     return result
 
 
-def _carried_out(active: ActiveParty, transport: Transport) -> dict[str, Any]:
-    """Run the protocol; whatever happens, the observers and the active party hear of its end."""
+def _check_needs_no_folder(active: ActiveParty) -> None:
+    """Refuse a run without a folder that has something to write."""
+    if active.cfg.tensorboard:
+        raise ConfigError("tensorboard is on, but the run has no folder to write to; set out")
+    if active.budget:
+        raise ConfigError(
+            "passive parties are to noise and count what they send, and the run has no folder to "
+            "count in; set out"
+        )
+
+
+def _prepare(active: ActiveParty, folder: RunFolder) -> None:
+    """Go on from the folder's checkpoint; begin a new folder once all parties are there."""
+    active.resume_from = folder.last_checkpoint()
+    active.begun = not folder.fresh
+    active.task = partial(_begun, folder, active.task)
+    if active.begun:
+        folder.begin()
+        active.patience = active.cfg.return_timeout  # some may still be in its last attempt
+
+
+def _begun(folder: RunFolder, task: Callable[[], Protocol]) -> Protocol:
+    """Begin the run's folder, and run the protocol."""
+    folder.begin()
+    yield from task()
+
+
+def _written(active: ActiveParty, folder: RunFolder | None) -> Iterator[Observer]:
+    """Yield the observers that write into the run's folder."""
+    if folder:
+        yield MetricsFile(folder.path)
+        if active.cfg.tensorboard:
+            yield TensorBoard(folder.path)
+
+
+def _run_protocol(active: ActiveParty, transport: Transport) -> dict[str, Any]:
+    """Run the protocol; however it ends, report its end and end its threads."""
     try:
         return transport.run(active)
     finally:
