@@ -48,7 +48,7 @@ def local(x: Array, parties: int, times: int) -> list[float]:
     cfg = config(parties)
     active = Caller.of(cfg, x, times)
     run_local(active, [echo(cfg, k) for k in range(parties)])
-    return list(active.latencies)
+    return list(active.strategy.latencies)
 
 
 def visit(k: int, parties: int, invitation: Invitation) -> None:
@@ -80,9 +80,9 @@ def stream(x: Array, parties: int, times: int) -> list[float]:
     ]
     with started(clients):
         active = Caller.of(config(parties), x, times)
-        ProtocolServer(client_manager=manager, strategy=active).fit(0, None)
+        ProtocolServer(client_manager=manager, strategy=active.strategy).fit(0, None)
         server.close()
-    return list(active.latencies)
+    return list(active.strategy.latencies)
 
 
 def answer(address: str, certificate: bytes) -> None:

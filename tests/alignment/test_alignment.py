@@ -17,12 +17,11 @@ from tests.helpers.alignment import (
     ANNOUNCED,
     POINTS,
     Holder,
+    Seeker,
     aligned,
     mapped,
-    member,
     numbers,
     run,
-    seeker,
 )
 from tests.helpers.blinding import send
 from tests.helpers.contract import Tap, carry
@@ -149,8 +148,8 @@ def test_ids_of_two_kinds_are_an_error_that_names_both(swapped: bool) -> None:
 
 
 def test_a_party_without_ids_says_so() -> None:
-    active = seeker(numbers(3), 2)
-    party = Holder(member(numbers(3), 1, 2))
+    active = Seeker(numbers(3), 2)
+    party = Holder(numbers(3), 1, 2)
     party.ids = None
     with pytest.raises(PartyError, match=r"party-1 .*not told which column"):
         carry("local", active, [Endpoint(party)])
@@ -228,7 +227,7 @@ def test_a_passive_party_is_told_nothing_of_pairwise_intersections() -> None:
 
 def test_a_repeated_request_is_answered_alike_and_once() -> None:
     """A lost connection costs nothing: the same bytes come back."""
-    party = Holder(member(numbers(9), 1, 2))
+    party = Holder(numbers(9), 1, 2)
     send(party, 1, "announce_ids", ANNOUNCED)
     first, _ = send(party, 2, "blind_ids", np.asarray(0), POINTS)
     second, metrics = send(party, 2, "blind_ids", np.asarray(0), POINTS)
@@ -237,7 +236,7 @@ def test_a_repeated_request_is_answered_alike_and_once() -> None:
 
 
 def test_the_secret_is_fresh_in_no_checkpoint_and_forgotten() -> None:
-    party = Holder(member(numbers(9), 1, 2))
+    party = Holder(numbers(9), 1, 2)
     secrets = set()
     for exchange in (1, 2):
         send(party, exchange, "announce_ids", ANNOUNCED)

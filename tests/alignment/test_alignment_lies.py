@@ -11,7 +11,7 @@ from flwr.app import RecordDict
 from flwr.client import Client
 from flwr.common import FitIns, FitRes, GetPropertiesIns, GetPropertiesRes
 
-from tests.helpers.alignment import ANNOUNCED, POINTS, Holder, member, numbers, seeker
+from tests.helpers.alignment import ANNOUNCED, POINTS, Holder, Seeker, numbers
 from tests.helpers.blinding import send
 from tests.helpers.contract import ClientTransport, carry, passive_parties
 from tests.helpers.own import TINY, make
@@ -21,7 +21,7 @@ from vfl_flower.common.errors import PartyError, ProtocolError, VflError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.curve25519 import tags
 from vfl_flower.data.alignment_record import ALIGNMENT
-from vfl_flower.parties.passive import PassiveParty
+from vfl_flower.protocol.client import ProtocolClient
 from vfl_flower.transport.endpoint import Endpoint, RebuiltEndpoint
 from vfl_flower.workflows.align import carried_out
 
@@ -81,8 +81,8 @@ LIES: dict[str, tuple[str, Edit, str]] = {
 @pytest.mark.parametrize("lie", LIES)
 def test_a_lying_party_is_named(lie: str) -> None:
     phase, edit, words = LIES[lie]
-    active, table = seeker(numbers(8), 3), numbers(9, start=4)
-    clients: list[Client] = [Endpoint(Holder(member(table, k, 3))) for k in (1, 2)]
+    active, table = Seeker(numbers(8), 3), numbers(9, start=4)
+    clients: list[Client] = [Endpoint(Holder(table, k, 3)) for k in (1, 2)]
     clients[1] = Liar(clients[1], phase, edit)
     with pytest.raises(VflError) as error:
         carry("local", active, clients)
@@ -95,13 +95,13 @@ class Asked:
     """A passive party with nine ids behind its wire, live or rebuilt for every request."""
 
     def __init__(self, live: bool) -> None:
-        self.party = Holder(member(numbers(9), 1, 2))
+        self.party = Holder(numbers(9), 1, 2)
         endpoint = RebuiltEndpoint(self._anew, 0, RecordDict())
         self.door: Any = self.party if live else self
         self.endpoint, self.exchange = endpoint, 0
 
-    def _anew(self) -> PassiveParty:
-        self.party = Holder(member(numbers(9), 1, 2))
+    def _anew(self) -> ProtocolClient:
+        self.party = Holder(numbers(9), 1, 2)
         return self.party
 
     def fit(self, parameters: list[Array], config: Any) -> Any:

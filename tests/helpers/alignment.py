@@ -5,23 +5,20 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from flwr.common import Scalar
 
 from tests.helpers.contract import Tap, carry, passive_parties
-from tests.helpers.data import labels_of
 from vfl_flower.alignment.component import Aligner
+from vfl_flower.alignment.messages import alignment_facts
 from vfl_flower.alignment.psi import Common, align
 from vfl_flower.common.codec import Array, decode
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.curve25519 import hash_to_field, to_curve
 from vfl_flower.crypto.hashed_ids import Ids, normalised
-from vfl_flower.data.loading import load_party
-from vfl_flower.data.splits import rows_of
-from vfl_flower.parties.active import ActiveParty
-from vfl_flower.parties.party import Party
-from vfl_flower.parties.passive import PassiveParty
+from vfl_flower.protocol.client import ProtocolClient
 from vfl_flower.protocol.exchange import Protocol
+from vfl_flower.protocol.strategy import Coordinator
 from vfl_flower.transport.endpoint import ARRAYS, RebuiltEndpoint
-from vfl_flower.workflows.build_learner import build_learner
 
 
 def mapped(numbers: Array) -> Array:
@@ -36,46 +33,47 @@ ANNOUNCED = np.array([1, 5])
 """What an active party with five numbers may send."""
 
 
-class Seeker(ActiveParty):
+class Seeker(Coordinator):
     """Aligns, and nothing else."""
 
     found: Common
 
+    def __init__(self, ids: Ids, parties: int) -> None:
+        self.cfg, self.folder, self.ids = replace(CFG, parties=parties), None, ids
+        super().__init__()
+
+    def facts(self) -> dict[str, Scalar]:
+        return alignment_facts()
+
     def protocol(self) -> Protocol:
         """Keep the rows, and what was told on the way."""
-        assert self.ids
         self.told: list[tuple[int, int]] = []
         self.found = yield from align(
-            self.ids, len(self.roster), lambda *progress: self.told.append(progress)
+            self.ids, len(self.strategy.roster), lambda *progress: self.told.append(progress)
         )
 
 
-class Holder(PassiveParty):
+class Holder(ProtocolClient):
     """Has ids."""
 
     components = (Aligner,)
     aligner: Aligner
+    rank = 0
 
+    def __init__(self, ids: Ids | None, rank: int, parties: int) -> None:
+        self.cfg, self.rank, self.folder = replace(CFG, parties=parties), rank, None
+        self.ids = ids
+        super().__init__()
 
-def member(ids: Ids, rank: int, parties: int) -> Party:
-    """Return a party with ids; its columns are of no interest."""
-    cfg = replace(CFG, parties=parties)
-    built = build_learner(cfg, load_party(cfg, rank))
-    built.ids = ids
-    return built
-
-
-def seeker(ids: Ids, parties: int) -> Seeker:
-    """Return the active party of so many in all."""
-    built = member(ids, 0, parties)
-    return Seeker(built, labels_of(built.cfg), rows_of(built.cfg, len(built.x)))
+    def facts(self) -> dict[str, Scalar]:
+        return alignment_facts()
 
 
 def run(tables: Sequence[Ids], carrier: str = "local") -> tuple[Seeker, list[Array], list[Tap]]:
     """Align tables, the active party's first; return it, all parties' rows, and the wire."""
-    active = seeker(tables[0], len(tables))
+    active = Seeker(tables[0], len(tables))
     parties = passive_parties(
-        carrier, lambda k: Holder(member(tables[k + 1], k + 1, len(tables))), len(tables) - 1
+        carrier, lambda k: Holder(tables[k + 1], k + 1, len(tables)), len(tables) - 1
     )
     taps = [Tap(client) for client in parties.clients]
     carry(carrier, active, taps)

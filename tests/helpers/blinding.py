@@ -15,6 +15,7 @@ from vfl_flower.common.codec import Array, from_parameters, to_parameters
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.fixed_point import Words
 from vfl_flower.parties.passive import PassiveParty
+from vfl_flower.protocol.client import ProtocolClient
 from vfl_flower.protocol.components import Received
 from vfl_flower.transport.endpoint import RebuiltEndpoint
 from vfl_flower.workflows.build_parties import build_passive
@@ -44,7 +45,7 @@ class Rebuilt:
         return from_parameters(res.parameters), res.num_examples, res.metrics
 
 
-Party = PassiveParty | Rebuilt
+Party = ProtocolClient | Rebuilt
 
 
 def rebuilt(count: int) -> list[Rebuilt]:

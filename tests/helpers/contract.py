@@ -5,13 +5,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from flwr.app import RecordDict
 from flwr.client import Client
 from flwr.common import FitIns, FitRes, GetPropertiesIns, GetPropertiesRes
-from torch import Tensor
+from torch import Tensor, nn
 
 from tests.helpers.streams import run_streamed
 from vfl_flower.common.codec import Array, decode, from_parameters, to_tensor
@@ -20,7 +20,9 @@ from vfl_flower.config.registry import METHODS, Method
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.passive import PassiveParty
-from vfl_flower.protocol.transport import Carried, Transport
+from vfl_flower.protocol.client import ProtocolClient
+from vfl_flower.protocol.strategy import Coordinator
+from vfl_flower.protocol.transport import Transport
 from vfl_flower.transport.endpoint import ARRAYS, Endpoint, RebuiltEndpoint
 from vfl_flower.transport.local import serve
 from vfl_flower.workflows.build_parties import build_active, build_passive
@@ -138,7 +140,7 @@ class Forgetful(Client):
 
 
 Weights = list[dict[str, Tensor]]
-Build = Callable[[int], PassiveParty]
+Build = Callable[[int], ProtocolClient]
 
 
 @dataclass
@@ -149,12 +151,18 @@ class Parties:
     weights: Callable[[], Weights]
 
 
+def net_of(party: ProtocolClient) -> nn.Module:
+    """Return a trained party's network."""
+    assert isinstance(party, PassiveParty)
+    return party.net
+
+
 def passive_parties(carrier: str, build: Build, count: int = 3) -> Parties:
     """Put the passive parties on a carrier."""
     if carrier != "amnesia":
         live = [build(k) for k in range(count)]
         return Parties(
-            [Endpoint(party) for party in live], lambda: [p.net.state_dict() for p in live]
+            [Endpoint(party) for party in live], lambda: [net_of(p).state_dict() for p in live]
         )
     states = [RecordDict() for _ in range(count)]
 
@@ -163,7 +171,7 @@ def passive_parties(carrier: str, build: Build, count: int = 3) -> Parties:
 
     def weights(k: int) -> dict[str, Tensor]:
         never_asked = ARRAYS not in states[k].array_records
-        return build(k).net.state_dict() if never_asked else weights_in(states[k])
+        return net_of(build(k)).state_dict() if never_asked else weights_in(states[k])
 
     return Parties([endpoint(k) for k in range(count)], lambda: [*map(weights, range(count))])
 
@@ -175,14 +183,14 @@ class ClientTransport(Transport):
     carrier: str
     clients: Sequence[Client]
 
-    def run(self, active: Carried) -> dict[str, Any]:
+    def run(self, active: Coordinator) -> dict[str, Any]:
         if self.carrier == "stream":
-            return run_streamed(cast("ActiveParty", active), self.clients)
+            return run_streamed(active, self.clients)
         serve(active, self.clients)
         return {}
 
 
-def carry(carrier: str, active: ActiveParty, clients: Sequence[Client]) -> None:
+def carry(carrier: str, active: Coordinator, clients: Sequence[Client]) -> None:
     """Run a protocol over a transport."""
     ClientTransport(carrier, clients).run(active)
 

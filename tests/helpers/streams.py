@@ -14,7 +14,7 @@ from flwr.common import FitIns, FitRes, Parameters
 from flwr.compat.common import recorddict_compat as compat
 from flwr.supercore.task_identity import TaskIdentity
 
-from vfl_flower.parties.active import ActiveParty
+from vfl_flower.protocol.strategy import Coordinator
 from vfl_flower.transport.endpoint import OK
 from vfl_flower.transport.stream.client import StreamClient
 from vfl_flower.transport.stream.invitation import invitation_in
@@ -97,7 +97,7 @@ def grid_of(clients: Sequence[Client]) -> FakeGrid:
 
 
 def run_stream(
-    active: ActiveParty,
+    active: Coordinator,
     grid: FakeGrid,
     listen: str = LOOPBACK,
     options: Mapping[str, object] | None = None,
@@ -108,6 +108,6 @@ def run_stream(
     return transport.run(active)
 
 
-def run_streamed(active: ActiveParty, clients: Sequence[Client]) -> dict[str, Any]:
+def run_streamed(active: Coordinator, clients: Sequence[Client]) -> dict[str, Any]:
     """Run a protocol with clients of this process, each in a session over TLS on loopback."""
     return run_stream(active, grid_of(clients))

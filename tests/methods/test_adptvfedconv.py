@@ -416,13 +416,13 @@ UNFIT: dict[str, tuple[dict[str, Any], str]] = {
 def lying(phase: str, lie: Callable[[Any], Any]) -> None:
     """Run with a second party that answers otherwise in one phase."""
     active, passive = build_active(CFG), [build_passive(CFG, k) for k in range(3)]
-    true = passive[1]._phases[phase]
+    true = passive[1].phases[phase]
 
     @wraps(true)
     def answer(*arrays: Tensor) -> Any:
         return lie(true(*arrays))
 
-    passive[1]._phases[phase] = answer
+    passive[1].phases[phase] = answer
     run_local(active, passive)
 
 

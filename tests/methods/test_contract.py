@@ -131,7 +131,8 @@ def test_stock_server_drives_it(method: str, carrier: str) -> None:
     for k, tap in enumerate(taps):
         manager.register(LocalProxy(f"client-{k}", tap))
     run = finished(method, "local")
-    Server(client_manager=manager, strategy=active).fit(run.active.exchange + 5, None)
+    rounds = run.active.strategy.exchange + 5
+    Server(client_manager=manager, strategy=active.strategy).fit(rounds, None)
     ours = [active.net.state_dict(), *parties.weights()]
     assert differing(ours, run.weights) == []
     assert [len(tap.sent) for tap in taps] == [len(tap.sent) for tap in run.taps]
@@ -147,7 +148,7 @@ def failing(cfg_method: str, broken: str, error: Exception) -> Callable[[int], P
     def build(k: int) -> PassiveParty:
         party = build_passive(cfg, k)
         if k == 1:
-            party._phases[broken] = raising(party._phases[broken], error)
+            party.phases[broken] = raising(party.phases[broken], error)
         return party
 
     return build
@@ -235,7 +236,7 @@ def test_undeclared_phase_is_refused(method: str) -> None:
 
 def test_phase_out_of_order_is_refused(method: str) -> None:
     party = build_passive(configured(method), 0)
-    later = [name for name, run in party._phases.items() if run.phase.after]  # type: ignore[attr-defined]
+    later = [name for name, run in party.phases.items() if run.phase.after]  # type: ignore[attr-defined]
     assert later or method_of(method).alone or method_of(method).maps  # see its own tests
     for name in later:
         before = [p.clone() for p in party.net.parameters()]
@@ -249,7 +250,7 @@ def test_exchange_counter_must_grow(method: str, tmp_path: Path) -> None:
     party = build_passive(configured(method), 0, tmp_path)
     config: dict[str, Scalar] = {"exchange": 5, "phases": "public_key", "arrays": "0"}
     rows: list[Array] = []
-    if "public_key" not in party._phases:  # it answers anew each time it is asked
+    if "public_key" not in party.phases:  # it answers anew each time it is asked
         phase, rows = "save", [NONCE]
         if method_of(method).maps:
             phase, rows = "embed_only", [np.arange(5, dtype=np.int32)]

@@ -221,8 +221,8 @@ def test_exchanges_are_counted_without_gaps(method: str) -> None:
         assert all(each == sorted(each) for each in numbers)
         numbers = [sorted(set().union(*numbers))]  # of all parties together
     for each in numbers:
-        assert each == list(range(1, run.active.exchange + 1))
-    assert run.active.ledger.exchanges.total() == run.active.exchange
+        assert each == list(range(1, run.active.strategy.exchange + 1))
+    assert run.active.ledger.exchanges.total() == run.active.strategy.exchange
     training, evaluation = EXCHANGES.get(method, (1, 1))
     assert run.active.ledger.exchanges["training"] == training * len(run.batches())
     assert run.active.ledger.exchanges["evaluation"] == evaluation * len(parts_shown(method))

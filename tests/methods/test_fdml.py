@@ -56,8 +56,8 @@ def test_a_run_that_broke_in_its_first_epoch_hands_labels_out_again(tmp_path: Pa
     def fail(R: torch.Tensor) -> None:
         raise DataError("row 7 is gone")
 
-    fail.phase = broken.passive[1]._phases["update"].phase  # type: ignore[attr-defined]
-    broken.passive[1]._phases["update"] = fail
+    fail.phase = broken.passive[1].phases["update"].phase  # type: ignore[attr-defined]
+    broken.passive[1].phases["update"] = fail
     with pytest.raises(PartyError, match="row 7 is gone"):
         broken.run()
     Sitting(CFG, tmp_path / "broken").run()

@@ -112,13 +112,14 @@ class Watching(Endpoint):
 
     def __init__(self, party: PassiveParty) -> None:
         super().__init__(party)
+        self.member = party
         self.moved: dict[str, bool] = {}
 
     def fit(self, ins: FitIns) -> FitRes:
-        before = [b.clone() for b in self.party.net.buffers()]
+        before = [b.clone() for b in self.member.net.buffers()]
         res = super().fit(ins)
         phases = str(ins.config["phases"])
-        after = list(self.party.net.buffers())
+        after = list(self.member.net.buffers())
         pairs = zip(before, after, strict=True)
         moved = any(not torch.equal(b, a) for b, a in pairs)
         self.moved[phases] = self.moved.get(phases, False) or moved
@@ -138,7 +139,7 @@ def test_evaluation_leaves_batchnorm_untouched(nets: str) -> None:
         assert moved["predict"]
         assert not any(did for phases, did in moved.items() if phases.endswith("_only"))
         assert {"update,embed_only", "predict_only"} <= set(moved)
-    often = weights_of([active, *(w.party for w in watching)])
+    often = weights_of([active, *(w.member for w in watching)])
     assert differing(often, live(replace(cfg, eval_every=0))) == []
 
 

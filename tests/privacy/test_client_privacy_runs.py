@@ -395,7 +395,7 @@ def asked(party: PassiveParty, exchange: int, name: str, *arrays: Array) -> tupl
 def asks(party: PassiveParty) -> list[str]:
     """Return the phases that send something of columns: in training, and in evaluation."""
     names: list[str] = [
-        n for n in ("embed", "predict", "embed_only", "predict_only") if n in party._phases
+        n for n in ("embed", "predict", "embed_only", "predict_only") if n in party.phases
     ]
     assert len(names) == 2
     return names

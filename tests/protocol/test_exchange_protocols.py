@@ -137,7 +137,7 @@ def test_tells_ride_in_order_on_the_next_exchange(carrier: str) -> None:
     active, taps = conversation(carrier, script)
     assert notes == [[1.0, 2.0], [1.0, 3.0], [1.0, 4.0]]
     assert [ins.config["phases"] for ins, _ in taps[0].sent] == ["note,note,noted"]
-    assert active.exchange == 1
+    assert active.strategy.exchange == 1
 
 
 @on_each_carrier
@@ -152,7 +152,7 @@ def test_last_tell_is_delivered(carrier: str) -> None:
     for tap in taps:
         assert [phase for phase, _ in tap.requests()] == ["noted", "note"]
         assert tap.requests()[-1][1][0] == 7
-    assert active.exchange == 2
+    assert active.strategy.exchange == 2
     assert active.ledger.exchanges["training"] == 2
 
 
@@ -225,7 +225,7 @@ def test_own_failure_surfaces_at_the_yield() -> None:
         assert len(replies.arrays) == 3
 
     active, _ = conversation("local", script)
-    assert active.exchange == 2
+    assert active.strategy.exchange == 2
 
 
 @pytest.mark.parametrize(
@@ -276,7 +276,7 @@ def test_a_status_that_is_not_ok_is_an_error(server: type[Server]) -> None:
     for k, kind in enumerate((Endpoint, Refuser, Endpoint)):
         manager.register(LocalProxy(str(k), kind(build(k))))
     with pytest.raises(PartyError, match=r"party-2 did not answer 'echo'.*no such method") as error:
-        server(client_manager=manager, strategy=prober(script)).fit(3, None)
+        server(client_manager=manager, strategy=prober(script).strategy).fit(3, None)
     assert "secret" not in str(error.value)
 
 

@@ -126,7 +126,7 @@ def test_cut_connections_change_nothing(
     active, facts = run_through(cfg, listen, clients)
     assert_equal(active, undisturbed)
     assert all(count >= 2 for count in facts["reconnects"].values())
-    assert [len(tap.sent) for tap in clients] == [active.exchange] * K
+    assert [len(tap.sent) for tap in clients] == [active.strategy.exchange] * K
     assert len(masks) == 2 * len(set(masks))  # each pair's two ends, and never again
 
 
@@ -140,7 +140,7 @@ def test_truncated_and_doubled_bytes_change_nothing(
     active, facts = run_through(cfg, listen, clients)
     assert_equal(active, undisturbed)
     assert sum(facts["reconnects"].values()) >= 1
-    assert [len(tap.sent) for tap in clients] == [active.exchange] * K
+    assert [len(tap.sent) for tap in clients] == [active.strategy.exchange] * K
 
 
 @pytest.mark.parametrize(("delay", "epochs"), [(0.01, 3), (0.2, 0)])

@@ -39,7 +39,7 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.alignment_record import ALIGNMENT, Alignment
 from vfl_flower.data.columns import Column
 from vfl_flower.data.datasets import DataSet
-from vfl_flower.parties.passive import PassiveParty
+from vfl_flower.protocol.client import ProtocolClient
 from vfl_flower.workflows import align as here
 from vfl_flower.workflows.align import carried_out
 from vfl_flower.workflows.baselines import bounds_of
@@ -254,7 +254,7 @@ def test_a_table_that_changes_during_the_alignment_is_noticed(carrier: str, tmp_
     cfg = RunConfig(**TINY, tables=tables, alignment=str(tmp_path))
     rows = held(1, np.arange(ROWS))
 
-    def shuffled(k: int) -> PassiveParty:
+    def shuffled(k: int) -> ProtocolClient:
         party = build_alignment_passive(cfg, k, tmp_path)
         if k == 0:
             rows.reverse()

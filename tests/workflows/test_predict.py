@@ -30,7 +30,7 @@ from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.parties.persistence.checkpoints import read_checkpoint
 from vfl_flower.parties.persistence.model_folder import load_model
 from vfl_flower.privacy.client_dp.upload_log import Counts, Uploads
-from vfl_flower.protocol.transport import Carried
+from vfl_flower.protocol.strategy import Coordinator
 from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.transport.endpoint import Endpoint, RebuiltEndpoint
 from vfl_flower.transport.local import LocalTransport, serve
@@ -100,7 +100,7 @@ def test_predictions_of_the_test_rows_are_those_of_the_run(
     taps: list[Tap] = []
 
     class Tapped(LocalTransport):
-        def run(self, active: Carried) -> dict[str, Any]:
+        def run(self, active: Coordinator) -> dict[str, Any]:
             taps.extend(Tap(Endpoint(party)) for party in self.passive)
             serve(active, taps)
             return {}

@@ -1,31 +1,34 @@
 """Active party of an alignment."""
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import torch
 from flwr.common import Scalar
 
 from vfl_flower.alignment.messages import alignment_facts, name_digest
 from vfl_flower.alignment.psi import Common, align
 from vfl_flower.common.nonce import bytes_of
 from vfl_flower.config.choices import TASKS
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.crypto.hashed_ids import Ids
 from vfl_flower.data.alignment_record import Alignment
-from vfl_flower.parties.active import ActiveParty
-from vfl_flower.parties.party import Party
 from vfl_flower.protocol.exchange import Protocol, ask
 from vfl_flower.protocol.observer import Stage
+from vfl_flower.protocol.strategy import Coordinator
 
 
-class AlignmentActive(ActiveParty):
+class AlignmentActive(Coordinator):
     """The active party of an alignment.
 
     Parameters
     ----------
-    member : Member
-        With the table's ids.
+    cfg : RunConfig
+        The run's configuration.
+    ids : Ids
+        Of the rows of its table.
     kept : Alignment
         What it is to keep, but for the rows.
     label : str
@@ -44,24 +47,31 @@ class AlignmentActive(ActiveParty):
     common: Common
 
     def __init__(
-        self, member: Party, kept: Alignment, label: str, out: Path, enough: Callable[[int], None]
+        self,
+        cfg: RunConfig,
+        ids: Ids,
+        kept: Alignment,
+        label: str,
+        out: Path,
+        enough: Callable[[int], None],
     ) -> None:
-        super().__init__(member, torch.empty(0, dtype=torch.int64), {})
+        self.cfg, self.ids, self.folder = cfg, ids, None  # it keeps no checkpoints
+        super().__init__()
+        self._started = time.monotonic()
         self.kept, self.label, self.out, self.enough = kept, label, out, enough
 
     def facts(self) -> dict[str, Scalar]:
         """Return what all parties must hold equal: not the rows."""
-        return alignment_facts(super().facts())
+        return alignment_facts()
 
     def protocol(self) -> Protocol:
         """Align, and let everybody keep the outcome; the active party's makes it valid."""
-        assert self.ids is not None  # noqa: S101  it was built for them
         nonce = bytes_of(self.kept.nonce)
         yield ask(
             "begin_alignment", nonce, name_digest(self.kept.nonce, self.label), purpose="upkeep"
         )
         self._show(0, len(self.ids))
-        self.common = yield from align(self.ids, len(self.roster), self._show)
+        self.common = yield from align(self.ids, len(self.strategy.roster), self._show)
         self.enough(len(self.common.rows))
         facts = np.array([self.kept.parties, self.kept.classes, TASKS.index(self.kept.task)])
         yield ask("keep_alignment", nonce, facts, purpose="upkeep")
@@ -69,4 +79,5 @@ class AlignmentActive(ActiveParty):
         self.kept.save(self.out)
 
     def _show(self, done: int, total: int) -> None:
-        self.observer.on_stage(Stage("alignment", done, total, seconds=self.progress.elapsed()))
+        seconds = time.monotonic() - self._started
+        self.observer.on_stage(Stage("alignment", done, total, seconds=seconds))

@@ -7,6 +7,7 @@ from flwr.common import Scalar
 
 from vfl_flower.common.codec import Array
 from vfl_flower.common.names import party_log
+from vfl_flower.common.versions import code_facts
 from vfl_flower.crypto.hashed_ids import Ids
 from vfl_flower.data.tables.reader import OwnTable
 from vfl_flower.data.tables.summary import lines_of
@@ -21,10 +22,9 @@ def alignment_log(rank: int, table: OwnTable, ids: Ids | None) -> None:
         party_log(rank).info("%d rows are left out: they have the id of an earlier one", twice)
 
 
-def alignment_facts(facts: dict[str, Scalar]) -> dict[str, Scalar]:
-    """Keep those facts of a party that an alignment compares."""
-    kept = {key: facts[key] for key in ("protocol_version", "code", "folder")}
-    return kept | {"task": "align"}
+def alignment_facts() -> dict[str, Scalar]:
+    """Return what all parties of an alignment must hold equal: not the rows."""
+    return {**code_facts(), "task": "align"}
 
 
 def name_digest(nonce: str, name: str) -> Array:

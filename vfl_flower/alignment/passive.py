@@ -14,25 +14,29 @@ from vfl_flower.common.names import party_log, party_name
 from vfl_flower.common.nonce import hex_of
 from vfl_flower.config.choices import TASKS
 from vfl_flower.config.run_config import RunConfig
+from vfl_flower.crypto.hashed_ids import Ids
 from vfl_flower.data.alignment_record import ALIGNMENT, Alignment
 from vfl_flower.data.tables.column_profile import MOST_CATEGORIES
 from vfl_flower.data.tables.reader import OwnTable, refuse_label
-from vfl_flower.parties.party import Party
-from vfl_flower.parties.passive import PassiveParty
+from vfl_flower.protocol.client import ProtocolClient
 from vfl_flower.protocol.components import phase
 
 
-class AlignmentPassive(PassiveParty):
+class AlignmentPassive(ProtocolClient):
     """A passive party of an alignment.
 
     Parameters
     ----------
-    member : Member
-        With the table's ids, and the party's own folder.
     cfg : RunConfig
-        Names the table.
+        The run's configuration.
+    rank : int
+        1 to K.
     table : OwnTable
         As it was read.
+    ids : Ids
+        Of the rows of its table.
+    folder : Path or None
+        Its own.
 
     Attributes
     ----------
@@ -43,14 +47,18 @@ class AlignmentPassive(PassiveParty):
     components = (Aligner,)
     aligner: Aligner
     kept: Alignment
+    rank = 0  # of the class; each party has its own
 
-    def __init__(self, member: Party, cfg: RunConfig, table: OwnTable) -> None:
-        super().__init__(member)
-        self.of_run, self.table = cfg, table
+    def __init__(
+        self, cfg: RunConfig, rank: int, table: OwnTable, ids: Ids, folder: Path | None
+    ) -> None:
+        self.cfg, self.rank, self.folder = cfg, rank, folder
+        self.table, self.ids = table, ids
+        super().__init__()
 
     def facts(self) -> dict[str, Scalar]:
         """Return what all parties must hold equal: not the rows."""
-        return alignment_facts(super().facts())
+        return alignment_facts()
 
     @phase(training=False)
     def begin_alignment(self, nonce: Tensor, label: Tensor) -> None:
@@ -79,7 +87,7 @@ class AlignmentPassive(PassiveParty):
         party_log(self.index + 1).info("alignment: %d rows in common", len(rows))
 
 
-def _folder(party: PassiveParty) -> Path:
+def _folder(party: ProtocolClient) -> Path:
     if party.folder is None:
         raise RunError(f"{party_name(party.rank)} has no folder to keep an alignment in; set out")
     return party.folder

@@ -34,3 +34,8 @@ def code_digest() -> str:
         for path in sorted((ROOT / package).rglob("*.py")):
             digest.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def code_facts() -> dict[str, str | int]:
+    """Return what the code of all parties must have in common, and where this one lies."""
+    return {"protocol_version": PROTOCOL_VERSION, "code": code_digest(), "folder": str(ROOT)}

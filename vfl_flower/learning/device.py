@@ -43,3 +43,9 @@ def described(device: torch.device) -> str:
     if device.type == "cuda":
         return f"cuda ({torch.cuda.get_device_name(device)})"
     return device.type
+
+
+def use_threads(count: int) -> None:
+    """Set the calling thread's torch threads; float sums depend on their number."""
+    if torch.get_num_threads() != count:
+        torch.set_num_threads(count)

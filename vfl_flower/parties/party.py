@@ -10,11 +10,11 @@ from torch import Tensor, nn
 
 from vfl_flower.common.codec import Array
 from vfl_flower.common.state import State, restore, state_of
-from vfl_flower.common.versions import PROTOCOL_VERSION, ROOT, code_digest
+from vfl_flower.common.versions import code_facts
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.crypto.hashed_ids import Ids
 from vfl_flower.crypto.identity import Identity
 from vfl_flower.data.party_data import PartyData
+from vfl_flower.learning.device import use_threads
 from vfl_flower.learning.optimizer import ScheduledOptimizer
 from vfl_flower.learning.randomness import Randomness
 from vfl_flower.privacy.client_dp.budget import Noise
@@ -43,8 +43,6 @@ class Party:
         Where it writes weights and checkpoints; None writes nothing.
     identity : Identity or None
         A passive party's long-term key and those that it pins, if it has some.
-    ids : Ids or None
-        Its rows' ids, where it has yet to find out which rows the others have, too.
     nonce : str
         What tells its run from all others: random hex digits, the same in every sitting; of a
         passive party only where its model has been loaded.
@@ -59,7 +57,6 @@ class Party:
     randomness: Randomness
     folder: Path | None
     identity: Identity | None = None
-    ids: Ids | None = None
     nonce: str = ""
     best: dict[str, Tensor] = field(default_factory=dict)
 
@@ -123,9 +120,7 @@ class Party:
             **({"alignment": self.data.alignment} if self.data.alignment else {}),
             **({"model": self.nonce} if self.cfg.task == "predict" else {}),
             "embedding_dim": self.cfg.embedding_dim,
-            "protocol_version": PROTOCOL_VERSION,
-            "code": code_digest(),
-            "folder": str(ROOT),
+            **code_facts(),
         }
 
     def embed_rows(self, rows: Tensor | Array) -> Tensor:
@@ -149,6 +144,5 @@ class Party:
         return logits.cpu()
 
     def use_threads(self) -> None:
-        """Set the calling thread's torch threads; float sums depend on their number."""
-        if torch.get_num_threads() != self.cfg.threads:
-            torch.set_num_threads(self.cfg.threads)
+        """Set the calling thread's torch threads to the run's."""
+        use_threads(self.cfg.threads)

@@ -132,8 +132,14 @@ class Component:
         """Take back what `state_dict` gave."""
 
 
+def phases_of(owner: object) -> dict[str, PhaseMethod]:
+    """Collect the bound phase methods of a party or component."""
+    names = [n for n in dir(type(owner)) if hasattr(getattr(type(owner), n), "phase")]
+    return {name: getattr(owner, name) for name in names}
+
+
 def report(error: Exception, index: int) -> dict[str, Scalar]:
-    """Turn an error into what the active party is told of it; see `PassiveParty.fit`."""
+    """Turn an error into what the active party is told of it; see `ProtocolClient.fit`."""
     log, kind = party_log(index + 1), type(error).__name__
     if isinstance(error, VflError):
         log.error("%s: %s", kind, error.in_full())

@@ -21,7 +21,7 @@ def checkpoint(party: ActiveParty) -> Protocol:
         yield ask("checkpoint", np.array(progress.mark), purpose="upkeep")
         progress.parties_mark, progress.parties_exchanges = progress.mark, exchanges
     state = party.checkpointed() | {
-        "exchange": party.exchange,
+        "exchange": party.strategy.exchange,
         "nonce": party.nonce,
         "ledger": party.ledger.state_dict(),
         "step": progress.step,
@@ -49,7 +49,8 @@ def restore(party: ActiveParty, mark: int) -> Protocol:
     books = state.pop("ledger")
     if not party.ledger.exchanges:  # of another process; a run that went back has all it sent
         party.ledger.carry_over(books)
-    party.exchange = max(party.exchange, state.pop("exchange"))  # it never goes back
+    strategy = party.strategy
+    strategy.exchange = max(strategy.exchange, state.pop("exchange"))  # it never goes back
     party.progress.parties_mark = state.pop("parties_mark")
     party.progress.parties_exchanges = party.ledger.exchanges["training"]
     party.go_back(state)

@@ -9,7 +9,7 @@ from flwr.common import Code, FitIns, FitRes, GetPropertiesIns, GetPropertiesRes
 
 from vfl_flower.common.codec import decode, encode, from_parameters, to_parameters
 from vfl_flower.common.state import State, pack, unpack
-from vfl_flower.parties.passive import PassiveParty
+from vfl_flower.protocol.client import ProtocolClient
 from vfl_flower.protocol.components import report
 
 OK = Status(Code.OK, "")
@@ -19,7 +19,7 @@ ARRAYS, SKELETON = "vfl-flower.arrays", "vfl-flower.skeleton"  # records of cont
 class Endpoint(Client):
     """Serves a live party, with this package's codec in the place of Flower's slower one."""
 
-    def __init__(self, party: PassiveParty) -> None:
+    def __init__(self, party: ProtocolClient) -> None:
         self.party = party
 
     def get_properties(self, ins: GetPropertiesIns) -> GetPropertiesRes:
@@ -50,7 +50,7 @@ class RebuiltEndpoint(Client):
         ``context.state``.
     """
 
-    def __init__(self, build: Callable[[], PassiveParty], index: int, state: RecordDict) -> None:
+    def __init__(self, build: Callable[[], ProtocolClient], index: int, state: RecordDict) -> None:
         self.build, self.index, self.state = build, index, state
 
     def get_properties(self, ins: GetPropertiesIns) -> GetPropertiesRes:

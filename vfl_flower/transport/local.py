@@ -12,8 +12,9 @@ from flwr.client import Client
 from flwr.common import FitIns, FitRes, GetPropertiesIns, GetPropertiesRes
 from flwr.server import SimpleClientManager
 
-from vfl_flower.parties.passive import PassiveParty
-from vfl_flower.protocol.transport import Carried, Transport
+from vfl_flower.protocol.client import ProtocolClient
+from vfl_flower.protocol.strategy import Coordinator
+from vfl_flower.protocol.transport import Transport
 from vfl_flower.transport.endpoint import Endpoint, RebuiltEndpoint
 from vfl_flower.transport.protocol_server import ProtocolServer
 from vfl_flower.transport.proxy import PartyProxy
@@ -55,32 +56,32 @@ class LocalTransport(Transport):
 
     Parameters
     ----------
-    passive : sequence of PassiveParty
+    passive : sequence of ProtocolClient
         In roster order.
     """
 
     name = "local"
 
-    def __init__(self, passive: Sequence[PassiveParty]) -> None:
+    def __init__(self, passive: Sequence[ProtocolClient]) -> None:
         self.passive = passive
 
-    def run(self, active: Carried) -> dict[str, Any]:
+    def run(self, active: Coordinator) -> dict[str, Any]:
         """Run the protocol with the live parties."""
         serve(active, [Endpoint(party) for party in self.passive])
         return {}
 
 
-def run_local(active: Carried, passive: Sequence[PassiveParty]) -> None:
+def run_local(active: Coordinator, passive: Sequence[ProtocolClient]) -> None:
     """Run a protocol with live parties."""
     LocalTransport(passive).run(active)
 
 
-def run_amnesiac(active: Carried, build: Callable[[int], PassiveParty]) -> list[RecordDict]:
+def run_amnesiac(active: Coordinator, build: Callable[[int], ProtocolClient]) -> list[RecordDict]:
     """Run a protocol with parties that are rebuilt for every message, as Flower does it.
 
     Parameters
     ----------
-    active : Carried
+    active : Coordinator
         The active party.
     build : callable
         From roster index to a new passive party.
@@ -96,12 +97,12 @@ def run_amnesiac(active: Carried, build: Callable[[int], PassiveParty]) -> list[
     return states
 
 
-def serve(active: Carried, clients: Sequence[Client]) -> None:
+def serve(active: Coordinator, clients: Sequence[Client]) -> None:
     """Let a protocol server drive the active party over clients of this process."""
     manager, turns = SimpleClientManager(), _turns(len(clients))
     for number, client in enumerate(clients):
         manager.register(LocalProxy(f"client-{number}", client, turns))
-    ProtocolServer(client_manager=manager, strategy=active).fit(0, None)
+    ProtocolServer(client_manager=manager, strategy=active.strategy).fit(0, None)
 
 
 def _turns(parties: int) -> AbstractContextManager[object]:

@@ -5,7 +5,7 @@ from typing import Any
 from flwr.server import ServerConfig, SimpleClientManager
 from flwr.server.compat import start_grid
 
-from vfl_flower.protocol.transport import Carried
+from vfl_flower.protocol.strategy import Coordinator
 from vfl_flower.transport.flower_transport import FlowerTransport
 from vfl_flower.transport.protocol_server import ProtocolServer
 
@@ -15,8 +15,8 @@ class MessageTransport(FlowerTransport):
 
     name = "messages"
 
-    def run(self, active: Carried) -> dict[str, Any]:
+    def run(self, active: Coordinator) -> dict[str, Any]:
         """Run the protocol in one call of Flower's grid."""
-        server = ProtocolServer(client_manager=SimpleClientManager(), strategy=active)
+        server = ProtocolServer(client_manager=SimpleClientManager(), strategy=active.strategy)
         start_grid(grid=self.grid, server=server, config=ServerConfig(num_rounds=1))
         return {}

@@ -5,16 +5,14 @@ from collections import defaultdict
 from collections.abc import Mapping
 from functools import partial
 from itertools import count
-from typing import cast
 
 from flwr.common import Code, FitIns, FitRes
 from flwr.server import ClientManager, Server
 from flwr.server.client_proxy import ClientProxy
 from flwr.server.history import History
-from flwr.server.strategy import Strategy
 
 from vfl_flower.common.worker import Worker
-from vfl_flower.protocol.transport import Carried
+from vfl_flower.protocol.strategy import ProtocolStrategy
 
 SLOW = 5.0  # seconds of an exchange after which the parties that it waits for are named
 
@@ -22,7 +20,7 @@ Fit = tuple[ClientProxy, FitRes]
 
 
 class ProtocolServer(Server):
-    """Drives an active party until its protocol ends.
+    """Drives a `ProtocolStrategy` until its protocol ends.
 
     It differs from `flwr.server.Server` in three ways: no number of rounds, no log lines and no
     new threads for every exchange.
@@ -31,13 +29,14 @@ class ProtocolServer(Server):
     ----------
     client_manager : ClientManager
         Knows the passive parties' proxies.
-    strategy : Carried
-        The active party.
+    strategy : ProtocolStrategy
+        The active party's.
     """
 
-    def __init__(self, *, client_manager: ClientManager, strategy: Carried) -> None:
-        super().__init__(client_manager=client_manager, strategy=cast("Strategy", strategy))
-        self.active = strategy
+    strategy: ProtocolStrategy
+
+    def __init__(self, *, client_manager: ClientManager, strategy: ProtocolStrategy) -> None:
+        super().__init__(client_manager=client_manager, strategy=strategy)
 
     def fit(self, num_rounds: int, timeout: float | None) -> tuple[History, float]:
         """Run the protocol.
@@ -84,7 +83,7 @@ class ProtocolServer(Server):
         for proxy, _ in instructions:
             if not workers[proxy.cid].wait(deadline - time.monotonic()):
                 late = {each.cid for each, _ in instructions if not workers[each.cid].wait(0)}
-                self.active.waits_for(late)
+                self.strategy.waits_for(late)
                 return
 
 

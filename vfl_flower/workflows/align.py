@@ -69,7 +69,7 @@ def carried_out(
     finally:
         active.observer.on_end()
         active.close()
-    return Aligned(active.common, {active.rank: active.kept})
+    return Aligned(active.common, {0: active.kept})
 
 
 def check_enough(cfg: RunConfig, rows: int) -> None:

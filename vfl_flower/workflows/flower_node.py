@@ -19,8 +19,8 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.identity import Identity, read_private, read_roster
 from vfl_flower.data.alignment_record import is_aligned
 from vfl_flower.data.loading import PartyCache
-from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.privacy.guarantees import column_protections
+from vfl_flower.protocol.client import ProtocolClient
 from vfl_flower.transport.endpoint import OK, Endpoint, RebuiltEndpoint, failed
 from vfl_flower.transport.stream.client import StreamClient
 from vfl_flower.transport.stream.invitation import invitation_in
@@ -69,7 +69,7 @@ class Node(Client):
         except Exception:  # it comes again, where it is reported
             return self._rebuilt(options)
 
-    def _build(self, options: Mapping[str, Any]) -> PassiveParty:
+    def _build(self, options: Mapping[str, Any]) -> ProtocolClient:
         if self.index < 0:
             raise ConfigError("the node configuration lacks partition-id, from 0")
         cfg = own_config(options, self.context.node_config)

@@ -74,7 +74,7 @@ def result_of(active: ActiveParty, transport: str) -> dict[str, Any]:
 
 def _milliseconds(active: ActiveParty) -> dict[str, float]:
     """Return how long the exchanges of this sitting took, work at the parties included."""
-    times = 1e3 * np.array(active.latencies or [0.0])
+    times = 1e3 * np.array(active.strategy.latencies or [0.0])
     return {"median": float(np.median(times)), "p99": float(np.quantile(times, 0.99))}
 
 

@@ -72,7 +72,7 @@ class Recorder(Client):
         arrays = from_parameters(ins.parameters)
         counts = [int(count) for count in str(ins.config["arrays"]).split(",")]
         for phase, count in zip(str(ins.config["phases"]).split(","), counts, strict=True):
-            method = self.party._phases.get(phase)  # noqa: SLF001  it is its owner's recorder
+            method = self.party.phases.get(phase)
             if method is not None and method.phase.training:  # type: ignore[attr-defined]
                 self._keep(phase, arrays[:count])
             arrays = arrays[count:]

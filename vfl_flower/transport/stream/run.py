@@ -9,7 +9,7 @@ from flwr.serverapp import Grid
 from vfl_flower.common.errors import ConfigError, PartyAway
 from vfl_flower.common.layout import steps_kept
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.protocol.transport import Carried
+from vfl_flower.protocol.strategy import Coordinator
 from vfl_flower.transport.flower_transport import FlowerTransport
 from vfl_flower.transport.protocol_server import ProtocolServer
 from vfl_flower.transport.stream.server import StreamServer
@@ -42,7 +42,7 @@ class StreamTransport(FlowerTransport):
                 f"in ({LOOPBACK} if all are on this machine), or use carrier = messages"
             )
 
-    def run(self, active: Carried) -> dict[str, Any]:
+    def run(self, active: Coordinator) -> dict[str, Any]:
         """Open the sessions, run the protocol, and end the sessions."""
         cfg = active.cfg
         opener = SessionOpener(self.grid, self.options, active.request_stop)
@@ -60,18 +60,19 @@ class StreamTransport(FlowerTransport):
         opener.start(server)
         try:
             returns = _through(active, opener)
-            return {"tls": True, "returns_to_a_checkpoint": returns} | opener.facts(active.roster)
+            facts = opener.facts(active.strategy.roster)
+            return {"tls": True, "returns_to_a_checkpoint": returns} | facts
         finally:
             opener.stop()
             server.close()
 
 
-def _through(active: Carried, opener: SessionOpener) -> int:
+def _through(active: Coordinator, opener: SessionOpener) -> int:
     """Run the protocol to its end; return the number of recoveries."""
     returns, tried, latest = 0, 0, None
     while True:
         try:
-            ProtocolServer(client_manager=opener.manager, strategy=active).fit(0, None)
+            ProtocolServer(client_manager=opener.manager, strategy=active.strategy).fit(0, None)
         except PartyAway as away:
             if active.folder is None or active.stop:
                 raise

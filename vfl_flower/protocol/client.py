@@ -1,0 +1,212 @@
+"""The passive end of a protocol: a `NumPyClient` with one method for each phase."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import ClassVar
+
+from flwr.client import NumPyClient
+from flwr.common import NDArrays, Scalar
+
+from vfl_flower.common.codec import Array, to_array, to_tensor
+from vfl_flower.common.errors import ProtocolError, VflError
+from vfl_flower.common.state import State, restore
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.crypto.identity import Identity
+from vfl_flower.learning.device import use_threads
+from vfl_flower.protocol.components import (
+    Answer,
+    Component,
+    Phase,
+    PhaseMethod,
+    Received,
+    phases_of,
+    report,
+)
+
+Reply = tuple[NDArrays, int, dict[str, Scalar]]
+
+
+class ProtocolClient(NumPyClient):
+    """Dispatches each request to the phase that it names, and refuses what it does not declare.
+
+    Attributes
+    ----------
+    cfg : RunConfig
+        The run's configuration.
+    rank : int
+        1 to K.
+    folder : Path or None
+        Where it writes.
+    identity : Identity or None
+        Its long-term key and those that it pins.
+    received : Received
+        The request in hand.
+    phases : dict of str to callable
+        Its own phases and its components', by name.
+    """
+
+    cfg: RunConfig
+    folder: Path | None
+    identity: Identity | None = None
+
+    components: ClassVar[tuple[type[Component], ...]] = ()
+
+    def __init__(self) -> None:
+        self.exchange, self.last = 0, ""
+        self.received = Received(0, "", [])
+        self._answered: tuple[dict[str, Scalar], NDArrays, NDArrays] = ({}, [], [])
+        self.phases: dict[str, PhaseMethod] = phases_of(self)
+        self._components: dict[str, Component] = {}
+        for kind in self.all_components():
+            self._components[kind.name] = kind(self)
+            setattr(self, kind.name, self._components[kind.name])
+            self.phases |= phases_of(self._components[kind.name])
+
+    @classmethod
+    def all_components(cls) -> tuple[type[Component], ...]:
+        """Return the components of this kind of party."""
+        return cls.components
+
+    @property
+    @abstractmethod
+    def rank(self) -> int:
+        """Its place among the parties: 1 to K."""
+
+    @property
+    def index(self) -> int:
+        """The roster index, from 0."""
+        return self.rank - 1
+
+    @abstractmethod
+    def facts(self) -> dict[str, Scalar]:
+        """Return what all parties must hold equal."""
+
+    # Hooks of trained parties ----------------------------------------------------------------
+
+    def check_in(self) -> None:
+        """Refuse a run in which this party could not go to the end."""
+
+    def metrics(self) -> Mapping[str, Scalar]:
+        """Return what goes with each reply beside the arrays."""
+        return {}
+
+    def mode(self, declared: Phase) -> AbstractContextManager[object]:
+        """Enter the mode that a phase declares."""
+        return nullcontext()
+
+    def check_reply(self, name: str, *, sends: bool) -> None:
+        """Refuse a phase's reply that must not leave."""
+
+    # Flower's side ---------------------------------------------------------------------------
+
+    def get_properties(self, config: dict[str, Scalar]) -> dict[str, Scalar]:
+        """Answer the roll call; a party that cannot take part says why."""
+        try:
+            self.check_in()
+            return {"index": self.index, **self.facts()}
+        except VflError as error:
+            return {"index": self.index, **report(error, self.index)}
+
+    def fit(self, parameters: NDArrays, config: dict[str, Scalar]) -> Reply:
+        """Answer one exchange; a failure is an answer too.
+
+        Only our own errors' texts leave the party. What anything else says may quote its data, so
+        it stays in the party's own log.
+        """
+        try:
+            reply = self._answer(parameters, config)
+            return reply, 1, dict(self.metrics())
+        except Exception as error:
+            return [], 0, {**report(error, self.index), "phase": self.received.phase}
+
+    # Dispatch --------------------------------------------------------------------------------
+
+    def _answer(self, parameters: NDArrays, config: dict[str, Scalar]) -> NDArrays:
+        """Run the phases of one request in order; the last one's result is the reply."""
+        self.received = Received(0, "", [])
+        exchange, phases, counts = _parse(config)
+        if sum(counts) != len(parameters) or len(counts) != len(phases):
+            raise ProtocolError("a request's arrays do not fit its phases")
+        if self._repeats(config, parameters):
+            return self._answered[2]
+        if exchange <= self.exchange:
+            raise ProtocolError(f"exchange {exchange} comes after exchange {self.exchange}")
+        self.exchange = exchange  # used up, whatever happens next
+        use_threads(self.cfg.threads)
+        reply: NDArrays = []
+        taken = 0
+        for name, count in zip(phases, counts, strict=True):
+            arrays = parameters[taken : taken + count]
+            taken += count
+            reply = self._run(Received(exchange, name, arrays))
+        self._answered = config, parameters, reply
+        return reply
+
+    def _repeats(self, config: dict[str, Scalar], parameters: NDArrays) -> bool:
+        """Tell whether this request is the last one once more."""
+        earlier_config, earlier, _ = self._answered
+        return config == earlier_config and all(map(_identical, parameters, earlier))
+
+    def _run(self, received: Received) -> NDArrays:
+        """Run one phase in the mode that it declares."""
+        method = self.phases.get(received.phase)
+        if method is None:
+            raise ProtocolError(
+                f"{type(self).__name__} has no phase '{received.phase}', only "
+                f"{', '.join(sorted(self.phases))}"
+            )
+        declared: Phase = method.phase  # type: ignore[attr-defined]
+        if declared.after and self.last != declared.after:
+            raise ProtocolError(
+                f"phase '{received.phase}' must follow '{declared.after}', not "
+                f"'{self.last or 'nothing'}'"
+            )
+        self.received = received
+        with self.mode(declared):
+            result = method(*map(to_tensor, received.arrays))
+        if declared.training:
+            self.last = received.phase
+        answers: tuple[Answer, ...]
+        answers = () if result is None else result if isinstance(result, tuple) else (result,)
+        self.check_reply(received.phase, sends=bool(answers))
+        return [to_array(answer) for answer in answers]
+
+    # Memory ----------------------------------------------------------------------------------
+
+    def durable(self) -> State:
+        """Return what a checkpoint holds: nothing."""
+        return {}
+
+    def recall(self, state: State) -> None:
+        """Take a state back, attribute by attribute."""
+        restore(self, state)
+
+    def memory(self) -> State:
+        """Return all that this party must have again to answer the next message."""
+        components = {name: part.state_dict() for name, part in self._components.items()}
+        return {"exchange": self.exchange, "last": self.last, **self.durable(), **components}
+
+    def renew_components(self) -> None:
+        """Give all components the state of new ones, for no checkpoint holds theirs."""
+        self.last = ""
+        for each in self._components.values():
+            each.load_state_dict(type(each)(self).state_dict())
+
+
+def _identical(a: Array, b: Array) -> bool:
+    return (a.dtype, a.shape) == (b.dtype, b.shape) and a.tobytes() == b.tobytes()
+
+
+def _parse(config: dict[str, Scalar]) -> tuple[int, list[str], list[int]]:
+    """Read a request's config record."""
+    exchange, phases, arrays = (config.get(key) for key in ("exchange", "phases", "arrays"))
+    if type(exchange) is not int or not 0 < exchange < 2**63:
+        raise ProtocolError(f"a request's exchange is {exchange!r}, no counter")
+    if not isinstance(phases, str) or not isinstance(arrays, str):
+        raise ProtocolError("a request without phases or arrays")
+    counts = arrays.split(",")
+    if not all(count.isdecimal() and len(count) < 6 for count in counts):
+        raise ProtocolError(f"a request's arrays are counted as '{arrays}'")
+    return exchange, phases.split(","), [int(count) for count in counts]

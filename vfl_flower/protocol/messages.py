@@ -1,0 +1,82 @@
+"""Messages of one exchange: requests to a party, and its reply."""
+
+from collections.abc import Sequence
+
+from flwr.common import FitIns, FitRes, Parameters, Scalar
+from flwr.server.client_proxy import ClientProxy
+
+from vfl_flower.common.codec import Array, from_parameters
+from vfl_flower.common.errors import PartyAway, PartyError, ProtocolError, last_line, printable
+from vfl_flower.protocol.exchange import Request
+from vfl_flower.protocol.ledger import Ledger
+
+Failures = Sequence[tuple[ClientProxy, FitRes] | BaseException]
+
+
+def message_of(
+    requests: Sequence[Request], tensors: Sequence[Sequence[bytes]], exchange: int
+) -> FitIns:
+    """Put the pending tells and the ask to one party into one message.
+
+    Parameters
+    ----------
+    requests : sequence of Request
+        The tells in order, and then the ask, if there is one.
+    tensors : sequence of sequence of bytes
+        The npy bytes of each of them, as they are for this party.
+    exchange : int
+        The run's counter of exchanges.
+    """
+    config: dict[str, Scalar] = {
+        "exchange": exchange,
+        "phases": ",".join(request.phase for request in requests),
+        "arrays": ",".join(str(len(each)) for each in tensors),
+    }
+    return FitIns(Parameters([t for each in tensors for t in each], "numpy.ndarray"), config)
+
+
+def arrays_of(res: FitRes | None, name: str, where: str, failures: Failures) -> list[Array]:
+    """Unpack the reply of one party.
+
+    Parameters
+    ----------
+    res : FitRes or None
+        The reply; None where none came.
+    name : str
+        The party's.
+    where : str
+        Exchange and yield that asked.
+    failures : sequence
+        Flower's, which name no party.
+
+    Raises
+    ------
+    PartyAway
+        If the party may come back.
+    PartyError
+        If it failed, did not answer, or its reply cannot be read.
+    """
+    if res is None:
+        reasons = {
+            last_line(f if isinstance(f, BaseException) else f[1].status.message) for f in failures
+        }
+        away = any(isinstance(failure, PartyAway) for failure in failures)
+        kind = PartyAway if away else PartyError
+        raise kind(f"{name} did not answer {where}: {'; '.join(reasons)}")
+    if "error" in res.metrics:
+        error, message = (printable(res.metrics.get(key, "")) for key in ("error", "message"))
+        raise PartyError(f"{name} failed in {where}: {error}: {message}")
+    try:
+        return from_parameters(res.parameters)
+    except ProtocolError as error:
+        raise PartyError(f"{name} garbled {where}: {error}") from error
+
+
+def booked(
+    ledger: Ledger, name: str, requests: Sequence[Request], rank: int, parties: int, exchange: int
+) -> FitIns:
+    """Make the message to one party, and enter it in the books."""
+    tensors = [request.tensors_for(rank, parties) for request in requests]
+    message = message_of(requests, tensors, exchange)
+    ledger.book_request(name, requests, tensors, message.config)
+    return message

@@ -1,0 +1,235 @@
+"""Adapter from protocol generators to Flower's `Strategy`, and whom it works for."""
+
+import time
+from abc import ABC, abstractmethod
+from array import array
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from flwr.common import EvaluateIns, EvaluateRes, FitIns, FitRes, Parameters, Scalar
+from flwr.server.client_manager import ClientManager
+from flwr.server.client_proxy import ClientProxy
+from flwr.server.strategy import Strategy
+
+from vfl_flower.common.codec import Array
+from vfl_flower.common.errors import printable
+from vfl_flower.common.worker import Worker
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.learning.device import use_threads
+from vfl_flower.protocol.exchange import Ask, Protocol, Replies, Request
+from vfl_flower.protocol.ledger import Ledger
+from vfl_flower.protocol.messages import Failures, arrays_of, booked
+from vfl_flower.protocol.observer import Observer
+from vfl_flower.protocol.roster import Roster, roll_call
+from vfl_flower.protocol.runner import ProtocolRunner
+
+NO_PARAMETERS = Parameters(tensors=[], tensor_type="numpy.ndarray")
+
+
+class Coordinator(ABC):
+    """Base of whatever runs a protocol: the active party of a training or an alignment.
+
+    Attributes
+    ----------
+    cfg : RunConfig
+        The run's configuration.
+    folder : Path or None
+        Where its checkpoints are; without one a protocol that breaks off cannot go back.
+    strategy : ProtocolStrategy
+        Its adapter to Flower: what transports drive.
+    ledger : Ledger
+        Exchanges and bytes so far.
+    observer : Observer
+        Is told of steps and evaluations.
+    task : callable
+        The protocol that begins when the roll is called: `protocol`, unless it is set.
+    patience : float
+        Seconds to wait for the parties at the next roll call.
+    stop : bool
+        Whether to end after the step in hand, with a checkpoint.
+    """
+
+    cfg: RunConfig
+    folder: Path | None
+
+    def __init__(self) -> None:
+        self.strategy = ProtocolStrategy(self)
+        self.ledger = self.strategy.ledger
+        self.observer = Observer()
+        self.task: Callable[[], Protocol] = self.protocol
+        self.patience = self.cfg.party_timeout
+        self.stop = False
+
+    @abstractmethod
+    def protocol(self) -> Protocol:
+        """Write the protocol as if every party answered in line."""
+
+    @abstractmethod
+    def facts(self) -> dict[str, Scalar]:
+        """Return what all parties must hold equal."""
+
+    def compute(self, work: Callable[[], Any], training: bool = True) -> Any:  # noqa: ANN401
+        """Do some work, as a training or as an evaluation."""
+        return work()
+
+    def hear(self, name: str, metrics: Mapping[str, Scalar]) -> None:  # noqa: B027  nothing is due
+        """Take note of what came with a party's reply beside the arrays."""
+
+    def request_stop(self) -> None:
+        """End after the step in hand, with a checkpoint."""
+        self.stop = True
+
+    def restart_from(self, step: int | None) -> None:
+        """Prepare another roll call, and the protocol from a checkpoint or the start on."""
+        self.strategy.forget()
+        self.patience = self.cfg.return_timeout
+
+    def close(self) -> None:
+        """End the thread of its own work."""
+        self.strategy.close()
+
+
+class ProtocolStrategy(Strategy):
+    """Turns each exchange of a protocol into one `configure_fit` / `aggregate_fit` pair.
+
+    A stock `flwr.server.Server` can drive it: rounds after the protocol's end send nothing.
+
+    Attributes
+    ----------
+    roster : Roster
+        The passive parties, once the roll call is done.
+    ledger : Ledger
+        What travelled.
+    exchange : int
+        The run's counter; it never goes back.
+    latencies : array of float
+        Seconds of each exchange of this attempt, the parties' and the own work included.
+    """
+
+    def __init__(self, party: Coordinator) -> None:
+        self.party = party
+        self.ledger = Ledger()
+        self.exchange = 0
+        self.latencies = array("f")
+        self._worker, self._busy = Worker(), False
+        self._runner: ProtocolRunner | None = None
+        self._outcome: Replies | Exception | None = None
+        self._open: Ask | None = None
+        self._asked_at = 0.0
+
+    def initialize_parameters(self, client_manager: ClientManager) -> Parameters:
+        """Call the roll and begin the protocol."""
+        party = self.party
+        use_threads(party.cfg.threads)
+        self.roster: Roster = roll_call(
+            client_manager, party.cfg.parties - 1, party.facts(), party.patience
+        )
+        self._runner = ProtocolRunner(party.task(), len(self.roster))
+        return NO_PARAMETERS
+
+    def configure_fit(
+        self, server_round: int, parameters: Parameters, client_manager: ClientManager
+    ) -> list[tuple[ClientProxy, FitIns]]:
+        """Advance the protocol to its next exchange; an empty list says that it has ended."""
+        asked = self._runner.advance(self._outcome) if self._runner else None
+        if asked is None or self._runner is None:
+            self.close()
+            return []
+        self._open, self._outcome = asked, None
+        self._asked_at = time.perf_counter()
+        self.exchange += 1
+        self.ledger.exchanges[asked.purpose] += 1
+        messages, own = self._runner.due(asked)
+        instructions = [
+            (proxy, booked(self.ledger, name, messages[k], k, len(self.roster), self.exchange))
+            for k, name, proxy in self.roster
+            if k in messages
+        ]
+        self._busy = any(request.own for request in own)
+        if self._busy:
+            self._worker.submit(partial(self._work, own))
+        return instructions
+
+    def aggregate_fit(
+        self,
+        server_round: int,
+        results: list[tuple[ClientProxy, FitRes]],
+        failures: list[tuple[ClientProxy, FitRes] | BaseException],
+    ) -> tuple[None, dict[str, Scalar]]:
+        """Gather the replies in roster order; what failed surfaces at the yield that asked."""
+        asked = self._open
+        assert asked is not None  # noqa: S101  Flower pairs the two hooks
+        by_cid = {proxy.cid: res for proxy, res in results}
+        try:
+            computed = self._worker.result() if self._busy else None
+            arrays = [
+                self._reply(asked, name, by_cid.get(proxy.cid), failures)
+                for k, name, proxy in self.roster
+                if k in asked.targets(len(self.roster))
+            ]
+            self._outcome = Replies(arrays, computed, whole=len(arrays) == len(self.roster))
+        except Exception as error:
+            self._outcome = error
+        self.latencies.append(time.perf_counter() - self._asked_at)
+        return None, {}
+
+    def configure_evaluate(
+        self, server_round: int, parameters: Parameters, client_manager: ClientManager
+    ) -> list[tuple[ClientProxy, EvaluateIns]]:
+        """Return nothing: evaluation is part of the protocol."""
+        return []
+
+    def aggregate_evaluate(
+        self,
+        server_round: int,
+        results: list[tuple[ClientProxy, EvaluateRes]],
+        failures: list[tuple[ClientProxy, EvaluateRes] | BaseException],
+    ) -> tuple[None, dict[str, Scalar]]:
+        """Return nothing; see `configure_evaluate`."""
+        return None, {}
+
+    def evaluate(self, server_round: int, parameters: Parameters) -> None:
+        """Return nothing; see `configure_evaluate`."""
+        return
+
+    def waits_for(self, cids: Collection[str]) -> None:
+        """Hear from the server which proxies an exchange has waited for already for a while."""
+        self.party.observer.on_wait([name for _, name, proxy in self.roster if proxy.cid in cids])
+
+    def forget(self) -> None:
+        """Drop the exchange that broke off, before another roll call."""
+        self._outcome, self._open = None, None
+
+    def close(self) -> None:
+        """End the thread of the party's own work."""
+        self._worker.close()
+
+    def _work(self, requests: Sequence[Request]) -> Any:  # noqa: ANN401
+        """Do the party's own share of an exchange, each in its purpose's mode."""
+        use_threads(self.party.cfg.threads)
+        result = None
+        for request in requests:
+            training = request.purpose == "training"
+            result = self.party.compute(request.own or _nothing, training)
+        return result
+
+    def _reply(self, asked: Ask, name: str, res: FitRes | None, failures: Failures) -> list[Array]:
+        """Unpack and book one party's reply; raise what went wrong there."""
+        arrays = arrays_of(res, name, self._where(asked, res), failures)
+        assert res is not None  # noqa: S101  there would have been no arrays
+        self.ledger.book_reply(name, asked, res.parameters.tensors, res.metrics)
+        self.party.hear(name, res.metrics)
+        return arrays
+
+    def _where(self, asked: Ask, res: FitRes | None) -> str:
+        """Name the phase, the exchange and the yield that asked."""
+        place = self._runner.place() if self._runner else "the end"
+        failed = printable(res.metrics.get("phase", "")) if res and "error" in res.metrics else ""
+        phase = failed or asked.phase or "the last tell"
+        return f"'{phase}' (exchange {self.exchange}, asked at {place})"
+
+
+def _nothing() -> None:
+    """Do no work of one's own."""
