@@ -37,5 +37,5 @@ def code_digest() -> str:
 
 
 def code_facts() -> dict[str, str | int]:
-    """Return the facts about its code that a party states at the roll call."""
+    """Return the facts about its code for the roll call."""
     return {"protocol_version": PROTOCOL_VERSION, "code": code_digest(), "folder": str(ROOT)}
