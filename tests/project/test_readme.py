@@ -14,7 +14,6 @@ from vfl_flower.config.run_config import RunConfig, read_toml
 from vfl_flower.config.schema import kebab
 
 KEYS = frozenset(map(kebab, RunConfig.__dataclass_fields__))
-SETUP = [command for command in commands(README) if command.startswith("python3 -m venv")]
 EXAMPLES = sorted((ROOT / "examples").rglob("README.md"))
 OURS = [
     command
@@ -22,23 +21,6 @@ OURS = [
     for command in commands(page.read_text())
     if "run_simulation.py" in command or "-m vfl_flower " in command
 ]
-
-
-def test_two_commands_do_the_setup() -> None:
-    ends = [command.split(" && ")[-1] for command in SETUP]
-    assert ends == [".venv/bin/python run_simulation.py", ".venv/bin/python -m pytest"]
-
-
-@pytest.mark.parametrize("command", SETUP)
-def test_ci_runs_the_setup(command: str) -> None:
-    lines = (ROOT / ".ci/run").read_text().replace('"', "").splitlines()
-    steps = [line.removeprefix("step ") for line in lines if line.startswith("step ")]
-    for part in command.replace(".venv", "$venv").split(" && "):
-        assert part in steps or f"{part} --out $work/run" in steps
-
-
-def test_ci_script_is_executable() -> None:
-    assert (ROOT / ".ci/run").stat().st_mode & 0o111
 
 
 def test_help_works() -> None:
