@@ -1,0 +1,97 @@
+"""Reports of damaged runs, refused in one line or shown."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers.commands import report
+from tests.helpers.report_pages import result_of
+
+
+def test_wrong_runs_are_refused_and_nothing_is_written(
+    copied: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page.html"
+
+    def refused(*paths: Path) -> str:
+        assert report([*map(str, paths), "--page", str(page)]) == 2
+        assert not page.exists()
+        return capsys.readouterr().err
+
+    assert "holds no run" in refused(tmp_path / "nothing")
+    assert "named twice" in refused(copied, copied / ".." / "run")
+    (copied / "metrics.jsonl").write_text('{"step": 1}\n')
+    assert "metrics.jsonl is damaged" in refused(copied)
+    (copied / "result.json").write_text("{}")
+    assert "result.json is damaged" in refused(copied)
+    (copied / "config.toml").write_text("epochs = 'many'")
+    assert "epochs must be" in refused(copied)
+
+
+def damages(good: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return copies of a record with each entry missing or of another type."""
+    others: list[object] = ["x", [], {"a": "b"}, -1]
+    missing = [{k: v for k, v in good.items() if k != key} for key in good]
+    return missing + [good | {key: wrong} for key in good for wrong in others]
+
+
+def test_damaged_results_and_metrics_are_told_or_shown(
+    copied: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever is wrong in them, there is a page or one line of error, never a traceback."""
+    result, told = result_of(copied), 0
+    line = json.loads((copied / "metrics.jsonl").read_text().splitlines()[0])
+    for wrong in damages(result)[::5]:
+        (copied / "result.json").write_text(json.dumps(wrong))
+        told += _told_or_shown(copied, capsys)
+    (copied / "result.json").write_text(json.dumps(result))
+    for wrong in damages(line):
+        (copied / "metrics.jsonl").write_text(json.dumps(wrong) + "\n")
+        told += _told_or_shown(copied, capsys)
+    (copied / "metrics.jsonl").write_text("[" * 100_000 + "\n")
+    assert _told_or_shown(copied, capsys)
+    assert told > 40
+
+
+def _told_or_shown(run: Path, capsys: pytest.CaptureFixture[str]) -> bool:
+    code, lines = report([str(run)]), capsys.readouterr().err.splitlines()
+    assert (code, len(lines)) in ((0, 0), (2, 1))
+    return code == 2
+
+
+@pytest.mark.parametrize("seeds", ["x", [], [0.5], [1e400], [-1], None])
+def test_damaged_seeds_are_told(
+    seeds: object, runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    some = Path(shutil.copytree(runs / "seeds", tmp_path / "seeds"))
+    content = json.loads((some / "seeds.json").read_text())
+    (some / "seeds.json").write_text(json.dumps(content | {"seeds": seeds}))
+    assert report([str(some)]) == 2
+    assert "seeds.json is damaged" in capsys.readouterr().err
+
+
+def test_a_page_takes_no_other_files_place(
+    copied: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = (copied / "config.toml").read_bytes()
+    assert report([str(copied), "--page", str(copied / "config.toml")]) == 2
+    assert "must name an .html file" in capsys.readouterr().err
+    assert (copied / "config.toml").read_bytes() == before
+
+
+def test_a_loop_of_links_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    assert report([str(tmp_path / "loop")]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_a_page_that_cannot_be_written_is_an_error(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    page = tmp_path / "file" / "page.html"
+    assert report([str(runs / "easter"), "--page", str(page)]) == 2
+    assert "cannot be written" in capsys.readouterr().err

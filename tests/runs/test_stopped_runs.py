@@ -1,0 +1,85 @@
+"""Runs of this process, stopped at a chosen step, and resumed."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flwr.common import NDArrays, Scalar
+
+from tests.helpers.attempts import Sitting
+from tests.helpers.run_folders import NAMES, TINY, lines_of
+from vfl_flower.common.errors import Interrupted, RosterError
+from vfl_flower.common.layout import steps_kept
+from vfl_flower.data.loading import load_party
+from vfl_flower.parties.persistence.checkpoints import read_checkpoint, write_checkpoint
+from vfl_flower.transport.local import LocalTransport
+from vfl_flower.workflows.build_learner import build_learner
+from vfl_flower.workflows.run import conduct
+
+
+@pytest.mark.parametrize(("stops", "every"), [([3], 1), ([7], 1), ([2, 3, 11], 1), ([9, 16], 3)])
+def test_stopped_runs_equal_an_unbroken_one(stops: list[int], every: int, tmp_path: Path) -> None:
+    """Once or often, within and at the end of epochs, with seven steps an epoch."""
+    cfg = replace(TINY, checkpoint_every=every)
+    Sitting(cfg, tmp_path / "unbroken").run()
+    for step in stops:
+        with pytest.raises(Interrupted, match=f"step {step};"):
+            Sitting(cfg, tmp_path / "broken").run(step)
+        assert steps_kept(tmp_path / "broken" / "active")[-1] == step
+    Sitting(cfg, tmp_path / "broken").run()
+    for name in NAMES:
+        paths = [
+            tmp_path / out / name / "model/weights.safetensors" for out in ("unbroken", "broken")
+        ]
+        assert paths[0].read_bytes() == paths[1].read_bytes(), name
+    lines = [lines_of(tmp_path / out) for out in ("unbroken", "broken")]
+    for line in [*lines[0], *lines[1]]:
+        del line["bytes_down"]  # see the next test
+    assert lines[0] == lines[1]
+
+
+def test_exchange_numbers_grow_over_all_attempts(tmp_path: Path) -> None:
+    """The second attempt goes on where the checkpoint's ended: no number ever comes back."""
+    with pytest.raises(Interrupted):
+        Sitting(TINY, tmp_path / "run").run(3)
+    again = Sitting(TINY, tmp_path / "run")
+    earlier = read_checkpoint(again.active, 3)["exchange"]
+    numbers: list[int] = []
+    party = again.passive[0]
+    fit = party.fit
+
+    def noted(parameters: NDArrays, config: dict[str, Scalar]) -> Any:
+        numbers.append(int(config["exchange"]))
+        return fit(parameters, config)
+
+    party.fit = noted  # type: ignore[method-assign]
+    again.run()
+    assert earlier > 6
+    assert numbers == list(range(earlier + 1, earlier + 1 + len(numbers)))
+
+
+def test_checkpoints_of_later_steps_do_not_push_out_a_new_one(tmp_path: Path) -> None:
+    """A folder may hold later steps, of an attempt that was taken back."""
+    member = build_learner(TINY, load_party(TINY, 1), tmp_path)
+    for step in (2000, 2200, 11, 12, 13):
+        write_checkpoint(member, step, {})
+    assert steps_kept(tmp_path) == [12, 13, 2000, 2200]
+
+
+def test_stop_within_an_epoch_does_not_change_the_books(tmp_path: Path) -> None:
+    """A tell that rides on the checkpoint costs training as much as one that rides on a step."""
+    Sitting(TINY, tmp_path / "unbroken").run()
+    with pytest.raises(Interrupted):
+        Sitting(TINY, tmp_path / "broken").run(3)
+    Sitting(TINY, tmp_path / "broken").run()
+    ours, theirs = (lines_of(tmp_path / out) for out in ("broken", "unbroken"))
+    assert [line["bytes_down"] for line in ours] == [line["bytes_down"] for line in theirs]
+
+
+def test_a_run_that_never_began_leaves_no_folder(tmp_path: Path) -> None:
+    attempt = Sitting(TINY, tmp_path / "run")
+    attempt.active.patience = 0.1
+    with pytest.raises(RosterError, match="missing"):
+        conduct(attempt.active, LocalTransport(attempt.passive[:2]), attempt.folder)
+    assert not (tmp_path / "run").exists()
