@@ -142,7 +142,7 @@ def test_noise_is_on_the_test_columns_of_one_party_at_a_time(runs: Path) -> None
         for rank, holder in enumerate(parties.holders):
             x = columns_of(cfg, rank)[rows]
             x = noised(x, 3.0, cfg.seed, rank) if rank == noisy else x
-            total += holder.head(holder.member.net.embed(x))  # type: ignore[operator]
+            total += holder.head(holder.party.net.embed(x))  # type: ignore[operator]
         return total
 
     found = explain(parties, 3.0)

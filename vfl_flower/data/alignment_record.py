@@ -1,4 +1,4 @@
-"""What an alignment leaves at each party: which of its rows are the run's, and of which task."""
+"""Record of an alignment at each party: its rows and the task."""
 
 import secrets
 from dataclasses import asdict, dataclass
@@ -50,7 +50,7 @@ class Alignment:
 
     @classmethod
     def load(cls, folder: Path) -> "Alignment":
-        """Read what `save` wrote.
+        """Read the record in a party's folder.
 
         Raises
         ------
@@ -73,5 +73,5 @@ def is_aligned(folder: Path) -> bool:
 
 
 def drawn_nonce() -> str:
-    """Draw what tells an alignment from all others."""
+    """Draw the nonce of an alignment."""
     return secrets.token_hex(NONCE)

@@ -1,4 +1,4 @@
-"""Loading of the data of one party, of all parties, or of all parties pooled."""
+"""Loading of one party's data, or of all parties' data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class RunData(Protocol):
 
 
 def run_data(cfg: RunConfig, alignments: Alignments | None = None) -> RunData:
-    """Open the data of a run, to be read when a party is loaded.
+    """Open the data of a run, to be loaded party by party.
 
     Parameters
     ----------
@@ -68,7 +68,10 @@ def load_party(cfg: RunConfig, rank: int, *, labelled: bool = True) -> PartyData
 
 
 def load_parties(cfg: RunConfig, alignments: Alignments | None = None) -> list[PartyData]:
-    """Load the data of all parties, the active one first; see `load_party` and `run_data`."""
+    """Load the data of all parties, the active one first.
+
+    See `load_party` and `run_data`.
+    """
     data = run_data(cfg, alignments)
     return [data.party(rank) for rank in range(cfg.parties)]
 
@@ -91,7 +94,7 @@ class PartyCache:
         self._source: tuple[RunConfig, RunData] | None = None
 
     def load(self, cfg: RunConfig, rank: int) -> PartyData:
-        """Load the data of one passive party, unless they are here; see `load_party`."""
+        """Load one passive party's data, unless they are here; see `load_party`."""
         stamp = _stamp(cfg, rank)
         kept = self._kept.pop(rank, None)
         if kept is None or (kept.cfg, kept.stamp) != (cfg, stamp):
@@ -102,7 +105,7 @@ class PartyCache:
         return kept.data
 
     def _run_data(self, cfg: RunConfig) -> RunData:
-        """Open the data of a run once for all parties that are served here."""
+        """Open the data of a run once for all parties here."""
         if self._source is None or self._source[0] != cfg:
             self._source = cfg, run_data(cfg)
         return self._source[1]

@@ -1,4 +1,4 @@
-"""Published data sets: read once, split over the parties of a run, and scaled."""
+"""Published data sets, split over parties and preprocessed."""
 
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -22,7 +22,7 @@ from vfl_flower.data.splits import rows_of
 
 
 class PublishedData:
-    """A data set of which each party of a run gets a share of the columns.
+    """Data set of which each party holds a share of the columns.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class PublishedData:
 
     @cached_property
     def shares(self) -> list[Share]:
-        """The columns of each party; a correlation split looks at training rows only."""
+        """Columns of each party; a correlation split uses training rows only."""
         cfg, spec, sample = self.cfg, self.cfg.deal(), self.features
         if spec.name == "correlation":
             sample = sample[self.rows["train"]]
@@ -72,7 +72,7 @@ class PublishedData:
         return self._data(rank, x, share, labelled)
 
     def pooled(self, *, labelled: bool = True) -> PartyData:
-        """Prepare the columns of all parties as one; pixels that nobody holds are zeros."""
+        """Prepare all parties' columns as one; pixels that nobody holds are zeros."""
         share = union(self.shares)
         x = self._prepared(share, "all parties")
         if x.ndim == 4:
@@ -93,7 +93,7 @@ class PublishedData:
         )
 
     def _prepared(self, share: Share, party: str) -> Tensor:
-        """Scale or encode one share of all rows by its own training rows."""
+        """Scale or encode one share by its training rows."""
         if share is NOTHING:
             return torch.empty(len(self.features), 0)
         own, train = take(self.features, share), self.rows["train"]

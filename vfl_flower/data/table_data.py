@@ -1,4 +1,4 @@
-"""Tables of the parties' own: rows in the order of the alignment, columns encoded."""
+"""Aligned rows of the parties' own tables, with encoded columns."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -28,7 +28,7 @@ from vfl_flower.data.tables.reader import OwnTable, read_table
 
 
 def described(cfg: RunConfig, rank: int) -> Description:
-    """Read what a party says of its table; 0 is the active party.
+    """Read the description of a party's table.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def _described(path: Path, rank: int) -> Description:
     if rank and description.label:
         raise ConfigError(
             f"{party_name(rank)}: {path.name} names a label, and labels are the active party's; "
-            "leave it away, and if it is the same label, say that the column is ignored"
+            "remove it, and if it is the same label, say that the column is ignored"
         )
     return description
 
@@ -106,7 +106,7 @@ def table_of(cfg: RunConfig, rank: int) -> OwnTable:
 
 
 class OwnTables:
-    """Tables of the parties' own, of which a process reads those that it may.
+    """Own tables of the parties of a run.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ class OwnTables:
         return replace(made, x=x)
 
     def pooled(self, *, labelled: bool = True) -> PartyData:
-        """Load the columns of all parties side by side, for the central baseline."""
+        """Load all parties' columns side by side, for the central baseline."""
         first = self.cfg.parties - self.cfg.holders
         active = self._party(0, labelled)
         others = [self._party(rank, labelled).x for rank in range(1, self.cfg.parties)]
@@ -204,12 +204,12 @@ def stamp_of(cfg: RunConfig, rank: int) -> tuple[int, ...]:
 
 
 def trained_target(cfg: RunConfig) -> Target:
-    """Read the target of the model that a prediction uses: the active party's."""
+    """Read the target of the model of a prediction."""
     return Target.load(kept_at(cfg, 0, TARGET))
 
 
 def _encoder(cfg: RunConfig, rank: int, table: OwnTable, train: Array) -> Encoder:
-    """Fit an encoder on the training rows, or load that of the model that predicts."""
+    """Fit an encoder on the training rows, or load the model's."""
     if cfg.task == "predict":
         return Encoder.load(kept_at(cfg, rank, ENCODER))
     return Encoder.fit(table.features, table.columns, train, party_name(rank), table.ignored)
@@ -231,7 +231,7 @@ def _columns(
 
 
 def _target(cfg: RunConfig, table: OwnTable, train: Array) -> Target:
-    """Fit the target on the labels of the training rows, or load that of the model."""
+    """Fit the target on the training labels, or load the model's."""
     if cfg.task == "predict":
         return trained_target(cfg)
     if table.labels is None or table.label is None:
@@ -240,7 +240,10 @@ def _target(cfg: RunConfig, table: OwnTable, train: Array) -> Target:
 
 
 def _labels(table: OwnTable, index: Array, target: Target, rows: Rows) -> Tensor:
-    """Return the labels of the run's rows: (n,) int64, or of a regression float32."""
+    """Encode the labels of the run's rows, (n,).
+
+    int64, or of a regression float32.
+    """
     assert table.labels is not None and table.label is not None  # noqa: S101  a target is made of them
     y = target.apply(table.labels[index], table.label, "active")
     for part, each in rows.items() if target.task == REGRESSION else ():

@@ -1,4 +1,4 @@
-"""Whole images out of tiles: where each party's lies, and how maps of tiles are put together."""
+"""Tilings of images: the place of each party's tile, and joining."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -87,5 +87,5 @@ class Tiling:
 
 
 def tile_fact(x: Tensor) -> dict[str, Scalar]:
-    """Return what a party says of its tiles at the roll call: all must be alike."""
+    """Return the tile's shape for the roll call, where all must match."""
     return {"tiles of": written(tuple(x.shape[1:]))}

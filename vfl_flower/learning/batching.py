@@ -30,7 +30,9 @@ def batches(seed: int, epoch: int, rows: Array, size: int) -> list[Array]:
 
 
 def turn(seed: int, step: int, parties: int) -> int:
-    """Say which passive party's turn a step is, a pure function of its arguments.
+    """Return the passive party whose turn a step is.
+
+    It is a pure function of its arguments.
 
     Parameters
     ----------
@@ -49,7 +51,9 @@ def turn(seed: int, step: int, parties: int) -> int:
 
 
 def drawn(cfg: RunConfig, step: int) -> Sequence[int]:
-    """Say which passive parties a round asks, a pure function of the seed and its arguments.
+    """Draw the passive parties that a round asks.
+
+    It is a pure function of the seed and its arguments.
 
     Parameters
     ----------
@@ -71,7 +75,9 @@ def drawn(cfg: RunConfig, step: int) -> Sequence[int]:
 
 
 def asked(cfg: RunConfig, step: int) -> Sequence[int]:
-    """Say which passive parties a step of training asks, a pure function of its arguments.
+    """Return the passive parties that a training step asks.
+
+    It is a pure function of its arguments.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Where a party's network computes: on the processor, or on an NVIDIA GPU.
+"""Device of a party's network: the processor, or an NVIDIA GPU.
 
 Columns and networks live on the device. What enters and leaves them (embeddings, logits, gradients)
 lies in ordinary memory, where it travels anyway, so no method ever meets a device.
@@ -39,7 +39,7 @@ def device_of(name: str) -> torch.device:
 
 
 def described(device: torch.device) -> str:
-    """Return what a report calls a device."""
+    """Return the name of a device for reports."""
     if device.type == "cuda":
         return f"cuda ({torch.cuda.get_device_name(device)})"
     return device.type

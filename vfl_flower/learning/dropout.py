@@ -27,7 +27,7 @@ class Dropout(nn.Module):
         self.p = p
 
     def forward(self, x: Tensor) -> Tensor:
-        """Zero entries with probability p while training, and scale the others by 1 / (1 - p)."""
+        """Drop entries in training with probability p; scale the others up."""
         if not self.training:
             return x
         kept = torch.rand(x.shape, generator=self.generator) >= self.p

@@ -19,7 +19,7 @@ Loss = Callable[[Tensor, Tensor], Tensor]
 
 
 def onehot(y: Tensor, classes: int, dtype: torch.dtype) -> Tensor:
-    """Return labels (B,) as rows of zeros and a one, (B, C); rows stay rows."""
+    """One-hot encode labels: (B,) -> (B, C); rows stay as they are."""
     return (F.one_hot(y, classes) if y.dim() == 1 else y).to(dtype)
 
 
@@ -36,7 +36,7 @@ def binary_cross_entropy(output: Tensor, y: Tensor) -> Tensor:
 
 
 def balanced_weights(y: Tensor, classes: int) -> Tensor:
-    """Return a weight for each class, (C,) float32, inverse to how many labels, (N,), are of it.
+    """Compute class weights inverse to the counts of labels: (N,) -> (C,).
 
     They are N / (C N_c): the mean over all labels of the weights of their classes is 1.
 
@@ -81,12 +81,12 @@ def weighted_cross_entropy(weights: Tensor) -> Loss:
 
 
 def mean_squared_error(output: Tensor, y: Tensor) -> Tensor:
-    """Return the mean of (output - y)^2; output is (B, 1), y (B,)."""
+    """Compute the mean squared error: (B, 1), (B,)."""
     return F.mse_loss(output.squeeze(1), y)
 
 
 def loss_of(name: str, weights: Tensor | None = None) -> Loss:
-    """Import a loss by name, with a weight for each class, (C,), if there are some.
+    """Import a loss by name, with optional class weights, (C,).
 
     Parameters
     ----------
@@ -103,7 +103,9 @@ def loss_of(name: str, weights: Tensor | None = None) -> Loss:
 def residuals(
     loss: Loss, outputs: Sequence[Tensor], y: Tensor
 ) -> tuple[tuple[Tensor, ...], list[float]]:
-    """Return dL/doutput, what a party without labels needs in order to learn, and L itself.
+    """Compute losses and their gradients at the outputs.
+
+    The gradients are all that a party without labels needs to learn.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What predictions are worth beside their accuracy: AUC, F1, fairness, confusion; errors."""
+"""Metrics of predictions: AUC, F1, fairness, confusion, regression errors."""
 
 from typing import Any
 
@@ -68,7 +68,7 @@ def _spread(confusion: NDArray[np.int64]) -> float | None:
 
 
 def _auc(logits: Tensor, truth: NDArray[np.int64]) -> float | None:
-    """Return the area under the curve; from what orders rows as probabilities do, without ties."""
+    """Compute the area under the ROC curve of tie-free ranking scores."""
     classes = logits.shape[1]
     counts = np.bincount(truth, minlength=classes)
     if not logits.isfinite().all() or 0 in counts:
@@ -126,19 +126,22 @@ def regression_metrics_of(output: Tensor, y: Tensor, deviation: float = 1.0) -> 
 
 
 def score_name(task: str) -> str:
-    """Return what `score_of` is called; of a task that is not known yet, what it always is."""
+    """Display name of the primary metric.
+
+    Of a task that is not known yet, the name that all tasks share.
+    """
     if not task:
         return "score"
     return "R²" if task == REGRESSION else "accuracy"
 
 
 def shown(task: str) -> dict[str, str]:
-    """Return what else is shown of a party's predictions: titles, and keys of its metrics."""
+    """Titles and keys of the secondary metrics."""
     return {"MSE": "mse", "MAE": "mae"} if task == REGRESSION else {"AUC": "auc", "F1": "f1"}
 
 
 def score_of(output: Tensor, y: Tensor) -> float:
-    """Return what a party's predictions are compared by: larger is better, and 1 the most.
+    """Primary metric of a party's predictions: larger is better, at most 1.
 
     Parameters
     ----------
@@ -166,7 +169,10 @@ def score_of(output: Tensor, y: Tensor) -> float:
 
 
 def guess(y: Tensor) -> float:
-    """Return the score of always saying the same, (N,): the most frequent class, or the mean."""
+    """Primary metric of the best constant prediction for labels (N,).
+
+    It predicts the most frequent class, or the mean.
+    """
     return 0.0 if y.is_floating_point() else majority_share(y)
 
 

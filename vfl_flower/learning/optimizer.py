@@ -38,7 +38,10 @@ def cosine(done: float) -> float:
 
 
 def schedule_of(name: str) -> Callable[[float], float]:
-    """Import a schedule: from the share of steps that is done to the learning rate's factor."""
+    """Import a learning-rate schedule.
+
+    It maps the share of steps that is done to a factor of the rate.
+    """
     schedule: Callable[[float], float] = load_object(SCHEDULES[name])
     return schedule
 
@@ -100,6 +103,6 @@ class ScheduledOptimizer:
         return {"optimizer": self.optimizer.state_dict(), "taken": self.taken}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take back what `state_dict` gave."""
+        """Restore the state of `state_dict`."""
         self.optimizer.load_state_dict(state["optimizer"])
         self.taken = state["taken"]

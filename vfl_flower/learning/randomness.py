@@ -1,4 +1,4 @@
-"""Batches, initial weights and dropout: what is random in training.
+"""Randomness of training: batches, initial weights and dropout.
 
 Batches derive from ``seed``, which every party knows. A party's initial weights and dropout do too,
 so that a run can be repeated, unless ``party-randomness`` is private: whoever knows a network's
@@ -23,7 +23,7 @@ WORDS, WORDS_AT = 624, 24  # of the Mersenne Twister, in a state of torch's gene
 
 
 def public_origin(seed: int, rank: int) -> int:
-    """Return a number that everybody can compute for a party; place 0 is the active one."""
+    """Derive a party's public seed, which everybody can compute."""
     return int(np.random.SeedSequence([seed, rank]).generate_state(1, np.uint64)[0] >> 1)
 
 
@@ -98,7 +98,7 @@ class Randomness:
         return {"generator": self.generator.get_state(), "global_state": self.global_state.clone()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take back what `state_dict` gave."""
+        """Restore the state of `state_dict`."""
         self.generator.set_state(state["generator"])
         self.global_state = state["global_state"]
 

@@ -22,12 +22,12 @@ def chunks(cfg: RunConfig, rows: Array) -> int:
 
 
 def evaluates(cfg: RunConfig, step: int, per_epoch: int) -> bool:
-    """Tell whether the validation rows are evaluated after a step, counted from 1."""
+    """Tell whether validation follows a step, counted from 1."""
     return step % (cfg.eval_every or per_epoch) == 0 or step % per_epoch == 0
 
 
 def planned_uploads(cfg: RunConfig, rows: Mapping[str, Array]) -> Counter[str]:
-    """Return how often the busiest party sends something in a whole run, without repeats.
+    """Count the busiest party's uploads in a whole run, without repeats.
 
     Parameters
     ----------
@@ -55,13 +55,13 @@ def planned_uploads(cfg: RunConfig, rows: Mapping[str, Array]) -> Counter[str]:
 
 @cache
 def _busiest(cfg: RunConfig, steps: int) -> int:
-    """Return how many of the first steps ask the party that most of them ask."""
+    """Count the first steps that ask the busiest party."""
     times = Counter(k for step in range(steps) for k in asked(cfg, step))
     return max(times.values(), default=0)
 
 
 def due(cfg: RunConfig, rows: Mapping[str, Array], step: int) -> Counter[str]:
-    """Return what a party sends that this step asks, and after which the run could end.
+    """Count uploads of this step, and of evaluations if training ends.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ class Aligned(NamedTuple):
 
 
 def align_here(cfg: RunConfig, folder: Path, observer: Observer | None = None) -> Aligned:
-    """Align the tables of all parties, which keep the outcome in their folders.
+    """Align all parties' tables; each keeps the outcome in its folder.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def align_here(cfg: RunConfig, folder: Path, observer: Observer | None = None) -
 def carried_out(
     active: AlignmentActive, transport: Transport, observer: Observer | None = None
 ) -> Aligned:
-    """Run an alignment, and return its outcome at the active party."""
+    """Run an alignment over some transport."""
     active.observer = observer or active.observer
     try:
         transport.run(active)
@@ -73,7 +73,7 @@ def carried_out(
 
 
 def check_enough(cfg: RunConfig, rows: int) -> None:
-    """Refuse so few common rows that a run cannot be made of them.
+    """Refuse an alignment with too few common rows for the run.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The two bounds that every result stands between: alone, and all columns in one place.
+"""Baselines of a result: local and central training.
 
 Both are methods of their own, `strategies.local` and `strategies.central`, run here with the active
 party's network, optimiser, loss and batches, on the true labels. `central` needs everybody's
@@ -29,7 +29,7 @@ def wanted(cfg: RunConfig) -> bool:
 
 
 def bounds_of(active: ActiveParty) -> dict[str, float]:
-    """Train both bounds of a run.
+    """Train both baselines of a run.
 
     Returns
     -------
@@ -43,7 +43,10 @@ def bounds_of(active: ActiveParty) -> dict[str, float]:
 
 
 def configurations(active: ActiveParty) -> dict[str, RunConfig]:
-    """Return the configurations of a run's bounds, but of `local` where there are no columns."""
+    """Return the configurations of a run's baselines.
+
+    There is no `local` where the active party has no columns.
+    """
     cfg = active.cfg
     return {
         method: replace(

@@ -100,14 +100,14 @@ def _network(cfg: RunConfig, data: PartyData, width: int, top: str = "") -> nn.M
 
 
 def _decision(cfg: RunConfig, data: PartyData, width: int, layers: int) -> nn.Module:
-    """Build a party's decision net once more, wider or deeper or from another state."""
+    """Rebuild a party's top model: wider, deeper, or from other randomness."""
     if layers > 1 or cfg.blank(data.rank):
         return head(width, data.classes, layers)
     return _network(cfg, data, width).decide  # type: ignore[return-value]
 
 
 def _try(cfg: RunConfig, data: PartyData, net: nn.Module, width: int) -> None:
-    """Try a user's own network on two made rows, where it will compute."""
+    """Try a user's own network on two random rows, on its device."""
     rows, name = torch.randn_like(data.x[:2]), cfg.model_of(data.rank)
     check_halves(net, name, rows, cfg.embedding_dim, width, data.classes)
 

@@ -64,7 +64,10 @@ def build_active(
     labelled: bool = True,
     source: RunData | None = None,
 ) -> ActiveParty:
-    """Build the active party of a run, or one without labels; errors as in `build_learner`."""
+    """Build the active party of a run, with or without labels.
+
+    Errors are those of `load_party` and `build_learner`.
+    """
     if cfg.tensorboard:
         require_tensorboard()
     strategy, _ = METHODS[cfg.method].load()
@@ -73,9 +76,9 @@ def build_active(
     data = source.pooled(labelled=labelled) if pools else source.party(0, labelled=labelled)
     folder = folder and folder / party_name(0)
     layers = cfg.top_layers or strategy.layers
-    member = build_learner(cfg, data, folder, top=strategy.top, layers=layers)
+    made = build_learner(cfg, data, folder, top=strategy.top, layers=layers)
     y = torch.full((len(data.x),), UNKNOWN) if data.y is None else data.y
-    party: ActiveParty = strategy(member, y, data.rows | {"train": _training_rows(cfg, data)})
+    party: ActiveParty = strategy(made, y, data.rows | {"train": _training_rows(cfg, data)})
     party.task = partial(attempt, party)
     return party
 
@@ -127,7 +130,7 @@ def build_passive(
     if rank >= cfg.parties:
         raise ConfigError(f"there is no {party_name(rank)} in a run with parties = {cfg.parties}")
     data, folder = data or load_party(cfg, rank), folder and folder / party_name(rank)
-    member = build_learner(cfg, data, folder, top="mirror" if client.mirrors else "")
-    member.identity = identity
-    party: PassiveParty = client(member)
+    made = build_learner(cfg, data, folder, top="mirror" if client.mirrors else "")
+    made.identity = identity
+    party: PassiveParty = client(made)
     return party

@@ -1,4 +1,4 @@
-"""Results of complete runs, and whether the models of all parties are there.
+"""Results of complete runs, with the models of all parties.
 
 The folders of all parties must be in one place, as a simulation has them.
 """
@@ -13,7 +13,7 @@ from vfl_flower.runs.run_folder import RunFolder
 
 
 def result_of(folder: RunFolder) -> dict[str, Any]:
-    """Return the result of a run that is complete and has the weights of all parties.
+    """Return the result of a complete run with all parties' weights.
 
     Raises
     ------
@@ -28,7 +28,7 @@ def result_of(folder: RunFolder) -> dict[str, Any]:
 
 
 def check_models(folder: RunFolder) -> None:
-    """Refuse a run of which a party's model folder is not there, or is another run's.
+    """Refuse a run that lacks a party's model folder, or has another's.
 
     Raises
     ------

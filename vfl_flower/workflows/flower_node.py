@@ -1,4 +1,4 @@
-"""A passive party on a Flower node: what its own node configuration says, and how it answers.
+"""Passive party of a Flower node: its own configuration, and its answers.
 
 Node configuration is the party's own and always beats the run's: its columns' folder, network,
 optimiser, learning rate, device, state folder and identity are nobody else's business.
@@ -63,7 +63,7 @@ class Node(Client):
         return RebuiltEndpoint(lambda: self._build(options), self.index, self.context.state)
 
     def _live(self, options: Mapping[str, Any]) -> Client:
-        """Return a party that stays; one that cannot be built says so at the roll call."""
+        """Return a live party; one that fails reports at the roll call."""
         try:
             return Endpoint(self._build(options))
         except Exception:  # it comes again, where it is reported
@@ -95,13 +95,13 @@ class Node(Client):
 
 
 def _aligns(cfg: RunConfig, folder: Path | None, rank: int) -> bool:
-    """Tell whether a party has yet to align its table, in the run's own folder, before the rest."""
+    """Tell whether a party has to align its table first."""
     here = cfg.own_tables and folder is not None and cfg.alignment == str(folder)
     return here and not is_aligned(Path(cfg.alignment) / party_name(rank))
 
 
 def identity_of(cfg: RunConfig, context: Context, index: int) -> Identity | None:
-    """Read this node's identity and those that it pins, from its own node configuration.
+    """Read this node's identity and pinned peers from its node configuration.
 
     Raises
     ------
@@ -122,7 +122,7 @@ def identity_of(cfg: RunConfig, context: Context, index: int) -> Identity | None
 
 
 def state_folder(cfg: RunConfig, context: Context) -> Path | None:
-    """Return the run's folder at this party, of which it makes its own part.
+    """Return the run's folder at this party; None writes nothing.
 
     In a simulation all parties share the run folder that `out` names, if it names one. Elsewhere
     the active party names no path on another's machine: the folder bears the run's name and lies in

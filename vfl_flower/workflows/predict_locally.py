@@ -1,4 +1,4 @@
-"""Predictions of a run whose parties are all on this machine, from their model folders."""
+"""Predictions with the models of parties that are all on this machine."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -35,7 +35,7 @@ ROWS = ("test", "validation", "all")
 
 
 class Prediction(NamedTuple):
-    """What came of a prediction.
+    """Outcome of a prediction.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Prediction(NamedTuple):
 
 
 def predict_rows(run: Path, rows: str, out: Path) -> Prediction:
-    """Predict rows of a run's own data and write what the active party's model says.
+    """Predict rows of a run's own data, and write the predictions.
 
     Parameters
     ----------
@@ -94,14 +94,14 @@ def predict_rows(run: Path, rows: str, out: Path) -> Prediction:
 
 
 def numbers_of(active: ActiveParty, rows: str) -> Array:
-    """Return the numbers of a part of the rows, (N,) int32, in the order of an evaluation."""
+    """Return the numbers of a part of the rows, (N,) int32."""
     if rows == "all":
         return np.arange(len(active.x), dtype=np.int32)
     return active.rows[rows]
 
 
 def predict_tables(run: Path, tables: str, out: Path, observer: Observer) -> Prediction:
-    """Align new tables by id, and predict the rows that they have in common.
+    """Align new tables by id, and predict their common rows.
 
     Parameters
     ----------

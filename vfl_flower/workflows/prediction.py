@@ -1,4 +1,4 @@
-"""What a prediction asks, and what comes of it.
+"""Prediction protocol, and files with predictions.
 
 Keys, where the method blinds, and then what an evaluation asks, in messages of `eval-batch-size`
 rows. Nothing is trained, and no checkpoint is written.
@@ -26,7 +26,7 @@ from vfl_flower.training.evaluation import infer
 
 
 def asked(active: ActiveParty, rows: Array, transport: Transport) -> Tensor:
-    """Ask the parties what the active party's model says of some rows.
+    """Predict rows with the active party's model over some transport.
 
     Parameters
     ----------
@@ -62,14 +62,14 @@ def asked(active: ActiveParty, rows: Array, transport: Transport) -> Tensor:
 
 
 def protocol(active: ActiveParty, rows: Array, outputs: list[Tensor]) -> Protocol:
-    """Infer some rows, (N,), and append what the active party's model says of them, (N, C)."""
+    """Infer rows, (N,), and append the active party's predictions, (N, C)."""
     yield from agree_keys(active.cfg)
     inferred = yield from infer(active, rows)
     outputs.append(inferred[0])
 
 
 def ids_of(active: ActiveParty, rows: Array) -> Any:  # noqa: ANN401
-    """Return the ids of some rows: of the active party's own table, or else their numbers."""
+    """Return rows' ids in the active party's table, or their numbers."""
     data = active.data
     if data.ids is None or data.index is None:
         return rows
@@ -77,7 +77,7 @@ def ids_of(active: ActiveParty, rows: Array) -> Any:  # noqa: ANN401
 
 
 def write(path: Path, active: ActiveParty, ids: Any, said: Tensor) -> None:  # noqa: ANN401
-    """Write what is predicted for some rows; see `tables.write_predictions`, and `check_out`.
+    """Write the predictions of rows; see `write_predictions` and `check_out`.
 
     Parameters
     ----------
@@ -123,12 +123,12 @@ def write_missing(path: Path, ids: Any, common: Common) -> None:  # noqa: ANN401
 
 
 def missing_of(path: Path) -> Path:
-    """Return the file with the rows that could not be predicted: beside the predictions."""
+    """Return the file of rows without prediction, beside the predictions."""
     return path.with_name(f"{path.stem}.missing{path.suffix}")
 
 
 def check_out(path: Path, inputs: Sequence[Path]) -> None:
-    """Refuse a file for predictions, or the other one beside it, before any work is done for it.
+    """Refuse an output file that cannot be written, before any work.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ from vfl_flower.training.stopping import end_of
 
 
 def result_of(active: ActiveParty, transport: str) -> dict[str, Any]:
-    """Gather what a finished protocol came to; the bounds are added when they are trained."""
+    """Assemble the result of a finished protocol, without baselines."""
     cfg, ledger, progress = active.cfg, active.ledger, active.progress
     protected, unprotected = protections(cfg, active.target.task == REGRESSION)
     counting = progress.counting(cfg.keep)
@@ -73,13 +73,13 @@ def result_of(active: ActiveParty, transport: str) -> dict[str, Any]:
 
 
 def _milliseconds(active: ActiveParty) -> dict[str, float]:
-    """Return how long the exchanges of this sitting took, work at the parties included."""
+    """Return latencies of this attempt's exchanges, the parties' work included."""
     times = 1e3 * np.array(active.strategy.latencies or [0.0])
     return {"median": float(np.median(times)), "p99": float(np.quantile(times, 0.99))}
 
 
 def _apart(active: ActiveParty, purpose: str) -> dict[str, Any]:
-    """Return the books of what was not training."""
+    """Return the traffic of a purpose other than training."""
     ledger = active.ledger
     return {
         "exchanges": ledger.exchanges[purpose],

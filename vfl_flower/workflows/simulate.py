@@ -1,4 +1,4 @@
-"""Runs with all parties on this machine: a new one, one with several seeds, or the rest of one."""
+"""Runs with all parties on this machine: new, resumed, or repeated."""
 
 import signal
 from collections.abc import Iterator
@@ -33,12 +33,15 @@ if TYPE_CHECKING:
 
 
 def start(cfg: RunConfig) -> dict[str, Any]:
-    """Run one configuration in a new folder, which is made only when all parties are built."""
+    """Run one configuration in a new folder.
+
+    The folder is made only when all parties are built.
+    """
     return simulate(RunFolder(_out(cfg), cfg))
 
 
 def align(cfg: RunConfig) -> dict[str, Any]:
-    """Align the parties' own tables in a new folder, for runs to come.
+    """Align the parties' own tables in a new folder, for later runs.
 
     Returns
     -------
@@ -61,7 +64,7 @@ def align(cfg: RunConfig) -> dict[str, Any]:
 
 
 def resumed(path: Path, changes: dict[str, object]) -> dict[str, Any]:
-    """Go on with an earlier run, or with several seeds; show what is complete.
+    """Resume a run, or one with several seeds.
 
     Parameters
     ----------
@@ -95,7 +98,7 @@ def repeat(cfg: RunConfig, seeds: int) -> dict[str, Any]:
 
 
 def predict(run: Path, out: Path, tables: str | None, rows: str | None) -> dict[str, Any]:
-    """Predict rows with the model that a run left, and say what came of it.
+    """Predict rows with a run's model, and report the outcome.
 
     Parameters
     ----------
@@ -148,7 +151,7 @@ def _all_of(folders: list[RunFolder], out: Path) -> dict[str, Any]:
 
 
 def _rest_of(folder: RunFolder) -> dict[str, Any]:
-    """Finish one run that has begun, or show its result if it is complete."""
+    """Resume one run, or show its result if it is complete."""
     result = folder.result()
     if result is None:
         return simulate(folder)
@@ -159,7 +162,10 @@ def _rest_of(folder: RunFolder) -> dict[str, Any]:
 
 @contextmanager
 def _prepared(folder: RunFolder) -> Iterator[Alignments]:
-    """Align what a new run has to; if it does not get to begin after all, leave nothing behind."""
+    """Align the tables of a new run.
+
+    A run that does not begin after all leaves nothing behind.
+    """
     try:
         aligns = folder.cfg.task == "train" and folder.is_to_align
         yield _align(folder).alignments if aligns else {}
@@ -185,7 +191,7 @@ def _build(folder: RunFolder, alignments: Alignments) -> tuple[ActiveParty, list
 
 
 def simulate(folder: RunFolder) -> dict[str, Any]:
-    """Train with all parties in this process, show the result and return it."""
+    """Train with all parties in this process, and show the result."""
     cfg = folder.cfg
     entry = chosen_transport(cfg.carrier, Runtime.ONE_PROCESS)
     with _prepared(folder) as alignments:
@@ -200,14 +206,14 @@ def simulate(folder: RunFolder) -> dict[str, Any]:
 
 @contextmanager
 def _watched(folder: RunFolder, active: ActiveParty, others: int) -> Iterator[None]:
-    """Let the parties of this process log and speak, and signals end the run in order."""
+    """Set up party logs, console and signals for this process."""
     with _graceful(active), party_logs(folder, others), voices(others):
         yield
 
 
 @contextmanager
 def _graceful(active: ActiveParty) -> Iterator[None]:
-    """Let the first Ctrl-C end the run after the step in hand, and the second one at once."""
+    """End the run after the current step at Ctrl-C; another aborts."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         complain("stopping", "after the step in hand; once more stops at once")

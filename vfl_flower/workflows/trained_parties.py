@@ -1,4 +1,4 @@
-"""Parties with the model that a run left: of a complete run, or for a prediction.
+"""Parties with trained models, of a complete run or for a prediction.
 
 A prediction's parties are built for its rows. What they are, methods, networks, protections, is
 what the model folders say, each party's own; the command says only where things are now. They learn
@@ -25,7 +25,7 @@ P = TypeVar("P", bound=Party)
 
 
 def parties_of(folder: RunFolder) -> tuple[ActiveParty, list[PassiveParty]]:
-    """Build the parties of a complete run, with labels and without noise on what they send.
+    """Build the parties of a complete run, with labels, without noise.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def parties_of(folder: RunFolder) -> tuple[ActiveParty, list[PassiveParty]]:
 
 
 def predicting_parties(folder: RunFolder) -> tuple[ActiveParty, list[PassiveParty]]:
-    """Build the parties of a complete run for predictions of its own rows.
+    """Build the parties of a complete run to predict its own rows.
 
     The active party has no labels, and writes nothing; the passive ones have their folders, where
     they count their uploads under client-level privacy.
@@ -70,7 +70,7 @@ def _of_run(
 
 
 def prediction_of(cfg: RunConfig, rank: int, model: Path) -> RunConfig:
-    """Return the configuration of a prediction of new rows, as one party sees it.
+    """Return one party's configuration of a prediction of new rows.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def prediction_of(cfg: RunConfig, rank: int, model: Path) -> RunConfig:
 
 
 def predicting_active(cfg: RunConfig, source: RunData | None = None) -> ActiveParty:
-    """Build the active party of a prediction of new rows; it writes nothing.
+    """Build the active party of a prediction of new rows.
 
     Parameters
     ----------

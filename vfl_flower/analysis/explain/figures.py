@@ -58,7 +58,7 @@ def draw(run: Trained, findings: Findings, names: Sequence[str], out: Path) -> N
 
 
 def bars(findings: Findings) -> bytes:
-    """Draw every party's head norm, and the accuracy that noise on its columns costs."""
+    """Draw each party's head norm, and its loss of accuracy under noise."""
     names = [each.party for each in findings.parties]
     with drawing(2, 3.1, format="png", dpi=DPI) as ((left, right), image):
         for panel, colour, heights in (
@@ -96,7 +96,7 @@ def heat(run: Trained, findings: Findings) -> bytes:
     sample = PublishedData(run.cfg).features[run.active.data.rows["test"][0]]
     with drawing(2, 3.1, format="png", dpi=DPI) as ((left, right), image):
         norms = [each.norm for each in findings.parties]
-        held = [holder.member.data for holder in run.holders]
+        held = [holder.party.data for holder in run.holders]
         painted = left.imshow(importance_of_pixels(held, norms), cmap="viridis", vmin=0)
         left.figure.colorbar(painted, ax=left)
         left.set_title("norm of the head of the pixel's party")
@@ -108,14 +108,14 @@ def heat(run: Trained, findings: Findings) -> bytes:
 
 
 def visible(sample: Features) -> NDArray[np.float64]:
-    """Return an image (channels, height, width) as a figure takes it, from 0 to 1."""
+    """Scale an image (channels, height, width) to 0 to 1 for figures."""
     values: NDArray[np.float64] = sample.astype(np.float64) - sample.min()
     values /= max(values.max(), 1e-12)
     return values.transpose(1, 2, 0) if len(values) == 3 else values[0]
 
 
 def clouds(run: Trained, names: Sequence[str]) -> bytes:
-    """Draw some parties' embeddings of up to `MOST_ROWS` test rows by t-SNE, coloured by class."""
+    """Draw parties' embeddings of test rows by t-SNE, coloured by class."""
     rows = torch.from_numpy(np.random.default_rng(run.cfg.seed).permutation(len(run.y)))[:MOST_ROWS]
     holders = [holder for holder in run.holders if holder.name in names]
     y, classes = run.y[rows].numpy(), run.active.target.classes
@@ -135,14 +135,17 @@ def clouds(run: Trained, names: Sequence[str]) -> bytes:
 
 
 def name_classes(panel: Axes) -> None:
-    """Name what is drawn in a panel below its figure."""
+    """Draw the legend of a panel below its figure."""
     figure = panel.get_figure(root=True)
     if figure:
         figure.legend(*panel.get_legend_handles_labels(), loc="outside lower center", ncols=5)
 
 
 def planar(holder: Holder, rows: torch.Tensor, seed: int) -> NDArray[np.float32]:
-    """Return a party's embeddings of some test rows in the plane: (n,) -> (n, 2)."""
+    """Embed a party's test rows in the plane by t-SNE.
+
+    (n,) -> (n, 2).
+    """
     from sklearn.manifold import TSNE  # a second's import
 
     embeddings = holder.embed(holder.x)[rows].numpy()

@@ -1,4 +1,4 @@
-"""How important each party is: by the norm of its head, and by what noise on its columns does.
+"""Importance of parties: norm of the head, and sensitivity to noise.
 
 Xie et al. 2022, arXiv:2207.10226, section VI-C. The head W_k of party k maps its embedding to its
 share of the prediction: the larger its norm, the more the party counts. To validate that, the
@@ -53,7 +53,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Findings:
-    """What an explanation came to.
+    """Outcome of an explanation.
 
     Attributes
     ----------
@@ -96,13 +96,13 @@ def explain(run: Trained, sigma: float) -> Findings:
     sizes = norms(holder.head for holder in run.holders)
     parties = []
     for k, holder in enumerate(run.holders):
-        rank = holder.member.rank
+        rank = holder.party.rank
         noisy = holder.share(noised(holder.x.cpu(), sigma, cfg.seed, rank).to(holder.x.device))
         reached = accuracy([*shares[:k], noisy, *shares[k + 1 :]], run.y)
         parties.append(
             Finding(
                 party=holder.name,
-                holds=told(holder.member.data.share, DATASETS[cfg.dataset].images),
+                holds=told(holder.party.data.share, DATASETS[cfg.dataset].images),
                 trained_noise=cfg.noises().get(rank, 0.0),
                 norm=sizes[k],
                 relative=sizes[k] / (max(sizes) or 1.0),
@@ -117,7 +117,7 @@ def explain(run: Trained, sigma: float) -> Findings:
 
 
 def accuracy(shares: list[Tensor], y: Tensor) -> float:
-    """Return the accuracy of the sum of shares, (N, C) each, on labels (N,)."""
+    """Compute the accuracy of summed shares, (N, C) each, on labels (N,)."""
     return (torch.stack(shares).sum(0).argmax(1) == y).double().mean().item()
 
 
@@ -129,7 +129,7 @@ def correlation(a: list[float], b: list[float]) -> float | None:
 
 
 def told(share: Share, images: bool) -> str:
-    """Say in a few words what a share holds."""
+    """Describe a share in a few words."""
     if isinstance(share, tuple):
         _, *sides = share
         parts = zip(("rows", "columns"), sides, strict=True)

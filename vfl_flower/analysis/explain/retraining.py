@@ -1,4 +1,4 @@
-"""A run once more, with the most or the least important of its passive parties only."""
+"""Retraining with the most or the least important passive parties only."""
 
 import math
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.workflows.simulate import simulate
 
 LISTS = ("models", "weights", "optimizers", "learning_rates")
-"""Knobs that may have an entry for each party."""
+"""Options that may have an entry for each party."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Summary:
-    """What some parties reach alone.
+    """Result of a reduced set of parties.
 
     Attributes
     ----------
@@ -133,7 +133,7 @@ def reduced(cfg: RunConfig, passive: Sequence[int]) -> RunConfig:
 
 
 def _lists(cfg: RunConfig, places: Sequence[int]) -> dict[str, str]:
-    """Return the knobs that list entries by party, for some places."""
+    """Return the options that list entries by party, for some places."""
     lists = {key: split_list(getattr(cfg, key)) for key in LISTS}
     if cfg.models == "mixed" and not METHODS[cfg.method].network:
         lists["models"] = [cfg.listed_model(rank) for rank in range(cfg.parties)]
@@ -177,7 +177,7 @@ def plan(cfg: RunConfig, findings: Findings, choice: Choice) -> Plan:
 
 
 def retrain(plan: Plan, out: Path) -> Summary:
-    """Train a reduced run in a folder of its own within `out`, as ``run_simulation.py`` does."""
+    """Train a reduced run in a folder within `out`."""
     result = simulate(RunFolder(out / str(plan.choice), plan.cfg))
     kind = "most" if plan.choice.end == "top" else "least"
     return Summary(kind, plan.parties, result["test_accuracy"]["active"])

@@ -8,7 +8,7 @@ from vfl_flower.reporting.console.lines import out, say
 
 
 def print_findings(findings: Findings, recorded: float) -> None:
-    """Print how much each party counts, beside what the run's result recorded."""
+    """Print each party's importance, beside the run's recorded result."""
     noise = any(each.trained_noise for each in findings.parties)
     table = Table(title=f"parties of {findings.method} on {findings.dataset}", title_justify="left")
     for column in ("party", "holds"):
@@ -34,7 +34,7 @@ def print_findings(findings: Findings, recorded: float) -> None:
 
 
 def print_summary(summary: Summary, recorded: float, parties: int) -> None:
-    """Print what the chosen parties reach alone, beside all of them."""
+    """Print the accuracy of the chosen parties, beside that of all."""
     say(
         f"with the {summary.kind} important passive parties, {', '.join(summary.parties)}: test "
         f"accuracy {summary.accuracy:.2%}; with all {parties}: {recorded:.2%}"

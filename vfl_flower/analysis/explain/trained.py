@@ -1,4 +1,4 @@
-"""The parties of a complete run as it left them, and what each says of the test rows."""
+"""Trained parties of a complete run, and their shares of predictions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ class Holder:
 
     Attributes
     ----------
-    member : Member
+    party : Party
         With the networks that the run came to, in evaluation mode.
     head : nn.Module
         From its embedding, (N, D), to its share of the prediction, (N, C).
@@ -72,21 +72,21 @@ class Holder:
         Its columns of the test rows, (N, ...).
     """
 
-    member: Party
+    party: Party
     head: nn.Module
     decide: Decide
     x: Tensor
 
     @property
     def name(self) -> str:
-        """What it is called."""
-        return party_name(self.member.rank)
+        """Name of the party."""
+        return party_name(self.party.rank)
 
     @torch.no_grad()
     def embed(self, x: Tensor) -> Tensor:  # (N, ...) -> (N, D)
         """Embed columns of its own."""
-        embed = cast("Decide", self.member.net.embed)
-        return torch.cat([embed(part).cpu() for part in x.split(self.member.cfg.eval_batch_size)])
+        embed = cast("Decide", self.party.net.embed)
+        return torch.cat([embed(part).cpu() for part in x.split(self.party.cfg.eval_batch_size)])
 
     @torch.no_grad()
     def share(self, x: Tensor) -> Tensor:  # (N, ...) -> (N, C)
@@ -117,7 +117,7 @@ class Trained:
 
 
 def trained(folder: RunFolder) -> Trained:
-    """Build the parties of a complete run, and give them the weights that it left.
+    """Build the parties of a complete run with their trained weights.
 
     Raises
     ------
@@ -129,23 +129,23 @@ def trained(folder: RunFolder) -> Trained:
     active, passive = parties_of(folder)
     cfg = active.cfg
     rows = torch.from_numpy(active.rows["test"])
-    members = [active, *passive][-cfg.holders :]
-    heads = _heads(active, members)
+    parties = [active, *passive][-cfg.holders :]
+    heads = _heads(active, parties)
     holders = [
-        Holder(member, head, decide, member.x[rows.to(member.x.device)])
-        for member, (head, decide) in zip(members, heads, strict=True)
+        Holder(party, head, decide, party.x[rows.to(party.x.device)])
+        for party, (head, decide) in zip(parties, heads, strict=True)
     ]
     return Trained(cfg, holders, active, active.y[rows])
 
 
-def _heads(active: ActiveParty, members: list[Party]) -> list[tuple[nn.Module, Decide]]:
-    """Return the head of each party, and what runs it where it is."""
+def _heads(active: ActiveParty, parties: list[Party]) -> list[tuple[nn.Module, Decide]]:
+    """Return each party's head, and a function that runs it."""
     if METHODS[active.cfg.method].heads:
         return [(head, head) for head in cast("nn.ModuleList", active.net.heads)]
     heads: list[tuple[nn.Module, Decide]] = []
-    for member in members:
-        head = cast("nn.Module", member.net.decide)
+    for party in parties:
+        head = cast("nn.Module", party.net.decide)
         if not any(each.numel() for each in head.parameters()):
-            raise NetworkError(f"{party_name(member.rank)}: its head has no weights, and no norm")
-        heads.append((head, member.decide))
+            raise NetworkError(f"{party_name(party.rank)}: its head has no weights, and no norm")
+        heads.append((head, party.decide))
     return heads

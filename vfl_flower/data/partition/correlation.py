@@ -1,4 +1,4 @@
-"""Columns dealt out by how much they are correlated, within parties and between them.
+"""Partition of columns by their correlation within and between parties.
 
 VertiBench (Wu et al. 2024, arXiv:2307.02040) measures a deal of columns X_1..X_K by
 
@@ -26,7 +26,9 @@ EXCHANGES = 300  # tried in each of the three searches
 
 
 def spearman(table: Features) -> Matrix:
-    """Return Spearman's correlation of all columns, (m, m); 0 where a column does not vary.
+    """Compute Spearman's correlation of all columns: (n, m) -> (m, m).
+
+    It is 0 where a column does not vary.
 
     A gap, NaN, has the mean rank of its column. Categories rank in the order of their codes, which
     says little where they have none.
@@ -41,7 +43,7 @@ def spearman(table: Features) -> Matrix:
 
 
 def pcor(cor: Matrix) -> float:
-    """Return how strongly two parties' columns are correlated, from their (m_i, m_j) block."""
+    """Compute the correlation of two parties' columns from their (m_i, m_j) block."""
     d = min(cor.shape)
     if d < 2:
         return 0.0
@@ -56,7 +58,7 @@ def icor(cor: Matrix, deal: Deal) -> float:
 
 
 def correlated(table: Features, parties: int, beta: float, seed: int) -> Deal:
-    """Deal columns so that Icor is at a share `beta` between its extremes.
+    """Split columns so that Icor lies at `beta` between its extremes.
 
     Parameters
     ----------

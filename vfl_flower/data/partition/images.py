@@ -10,7 +10,9 @@ from vfl_flower.data.partition.shares import Share
 
 
 def strips(features: Features, parties: int, axis: str, seed: int) -> list[Share]:
-    """Cut images into upright (``columns``) or level (``rows``) strips, as even as possible.
+    """Split images into upright (``columns``) or level (``rows``) strips.
+
+    Their widths differ by one pixel at most.
 
     Raises
     ------
@@ -29,7 +31,9 @@ def strips(features: Features, parties: int, axis: str, seed: int) -> list[Share
 
 
 def grid(features: Features, parties: int, shape: tuple[int, int], seed: int) -> list[Share]:
-    """Cut images into r x c tiles, in reading order; what does not divide goes to the last ones.
+    """Split images into r x c tiles, in reading order.
+
+    Pixels that remain go to the last tiles.
 
     Raises
     ------

@@ -15,21 +15,24 @@ NOTHING: Columns = np.arange(0)
 
 
 def take(features: Features, share: Share) -> Features:
-    """Return one share of all rows; a list of columns counts an image's pixels in reading order."""
+    """Take one share of all rows.
+
+    A list of columns counts an image's pixels in reading order.
+    """
     if isinstance(share, tuple):
         return features[:, *share]
     return features.reshape(len(features), -1)[:, share]
 
 
 def union(shares: list[Share]) -> Share:
-    """Return what all parties hold together; of parts of images, the whole image."""
+    """Return the union of all shares; of image parts, the whole image."""
     if isinstance(shares[-1], tuple):
         return slice(None), slice(None), slice(None)
     return np.unique(np.concatenate([share for share in shares if not isinstance(share, tuple)]))
 
 
 def mask_of(share: Share, shape: tuple[int, ...]) -> Mask:
-    """Mark what a share holds of one row of features, in the row's own shape."""
+    """Mark the features of a share, in the shape of a row."""
     held = np.zeros(shape, bool)
     if isinstance(share, tuple):
         held[share] = True

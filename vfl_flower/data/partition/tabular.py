@@ -1,4 +1,4 @@
-"""How the columns of a data set are dealt out to the parties: the first share is the active's."""
+"""Partitions of columns over parties; the first share is the active party's."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ TRIES = 1000
 
 
 def columns(features: Features, parties: int, argument: None, seed: int) -> list[Share]:
-    """Deal out the columns of a table (or an image's pixels, in reading order) in equal runs.
+    """Split columns, or pixels in reading order, into equal contiguous runs.
 
     Raises
     ------
@@ -22,7 +22,9 @@ def columns(features: Features, parties: int, argument: None, seed: int) -> list
 
 
 def overlapping(features: Features, parties: int, size: int, seed: int) -> list[Share]:
-    """Give each party `size` pixels (all channels) or columns in a row, so that windows overlap.
+    """Give each party a window of `size` columns or pixels; windows overlap.
+
+    A pixel has all its channels.
 
     The windows' starts are evenly spaced, from the first pixel to the last window's.
 
@@ -82,7 +84,7 @@ def importance(features: Features, parties: int, alpha: float, seed: int) -> lis
 
 
 def correlation(features: Features, parties: int, beta: float, seed: int) -> list[Share]:
-    """Deal out equal numbers of columns by how much they are correlated; see `correlated`.
+    """Split columns evenly by their correlation; see `correlated`.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What a table's columns become, fitted once on the training rows, kept as JSON, applied to any.
+"""Encoder of a table's columns: fitted on training rows, kept as JSON.
 
 Where a number is missing, the column's median stands, and numbers are then standardised. A category
 becomes a column of zeros and ones; so does a gap, if a training row has one. A category, or a gap,
@@ -98,16 +98,16 @@ class Encoder:
 
     @property
     def uses(self) -> dict[str, str]:
-        """What the columns are used for, by name."""
+        """Use of each column, by name: numeric or categorical."""
         uses = {each.name: "numeric" for each in self.numeric}
         return uses | {each.name: "categorical" for each in self.categorical}
 
     def category(self, name: str) -> Categorical:
-        """Return what there is of a column of categories."""
+        """Return a column of categories by its name."""
         return next(each for each in self.categorical if each.name == name)
 
     def check(self, types: Mapping[str, str], party: str) -> None:
-        """See that a file has the columns that the encoder was fitted on.
+        """Refuse a file that lacks columns of the encoder, or has others.
 
         Parameters
         ----------
@@ -169,7 +169,7 @@ class Encoder:
         return encoded
 
     def unseen(self, table: Matrix, columns: Sequence[Column]) -> dict[str, int]:
-        """Count the rows, by column, whose category, or gap, no training row had."""
+        """Count rows with a category or gap unseen in training, by column."""
         place = {column.name: number for number, column in enumerate(columns)}
         counts = {}
         for each in self.categorical:
@@ -197,7 +197,7 @@ class Encoder:
 
     @classmethod
     def load(cls, path: Path) -> "Encoder":
-        """Read what `to_json` gave from a file.
+        """Read an encoder from its JSON file.
 
         Raises
         ------
@@ -216,7 +216,10 @@ class Encoder:
 
 
 def _scaling(name: str, sample: Matrix) -> Numeric:
-    """Fit a column of numbers, (n,) with NaN for gaps; what does not vary is centred only."""
+    """Fit a column of numbers, (n,) with NaN for gaps.
+
+    A column that does not vary is centred only.
+    """
     median = np.nanmedian(sample)
     filled = np.where(np.isnan(sample), median, sample)
     mean = filled.mean(dtype=np.float64)

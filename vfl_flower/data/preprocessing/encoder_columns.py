@@ -14,7 +14,7 @@ NUMERIC = {"name": str, "median": float, "mean": float, "deviation": float}
 
 @dataclass(frozen=True)
 class Numeric:
-    """A column of numbers: x becomes (x - mean) / deviation, and a gap the median's."""
+    """Numeric column: (x - mean) / deviation, with the median in gaps."""
 
     name: str
     median: float
@@ -24,7 +24,7 @@ class Numeric:
 
 @dataclass(frozen=True)
 class Categorical:
-    """A column of categories: those of the training rows, in order, and then perhaps a gap."""
+    """Categorical column: the training rows' categories in order, perhaps a gap."""
 
     name: str
     values: tuple[str, ...]
@@ -37,7 +37,7 @@ class Categorical:
         return len(self.values) + self.gap
 
     def places(self, column: Column, codes: Matrix) -> NDArray[np.intp]:
-        """Return which of its columns is 1, (N,); `width` for none of them."""
+        """Return the one-hot place of each row, (N,); `width` for none."""
         place = {value: number for number, value in enumerate(self.values)}
         of_codes = [place.get(value, self.width) for value in column.values or ()]
         of_gap = len(self.values) if self.gap else self.width

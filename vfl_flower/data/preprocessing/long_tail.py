@@ -1,4 +1,4 @@
-"""Training rows thinned so that the classes follow a long tail, for studies of rare classes."""
+"""Long-tailed subsets of training rows, for studies of rare classes."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +9,9 @@ from vfl_flower.common.codec import Array
 def long_tailed(
     train: Array, labels: NDArray[np.int64], classes: int, factor: float, seed: int
 ) -> Array:
-    """Keep of the n_c rows of class c, drawn by the seed, min(n_c, n_max factor^(-c / (C - 1))).
+    """Draw a long-tailed subset of the training rows.
+
+    It keeps min(n_c, n_max factor^(-c / (C - 1))) of the n_c rows of class c.
 
     n_max is the count of the most frequent class, so that the first class keeps the most and the
     last one `factor` times less, and at least one row.

@@ -1,4 +1,4 @@
-"""What networks get of a party's columns: categories one-hot, gaps filled, numbers scaled.
+"""Preprocessing of columns: one-hot categories, imputed gaps, scaled numbers.
 
 Everything is fitted on the party's own columns, in the training rows only; a table's, as `encoder`
 says.
@@ -63,7 +63,7 @@ def scaled(features: Features, train: Array) -> Tensor:
 
 
 def noised(x: Tensor, deviation: float, seed: int, place: int) -> Tensor:
-    """Add Gaussian noise of some standard deviation to a party's columns, a function of the seed.
+    """Add Gaussian noise to a party's columns, drawn by seed and rank.
 
     It is of use in studies only, and protects nothing: everybody can compute it.
     """

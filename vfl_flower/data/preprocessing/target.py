@@ -1,4 +1,4 @@
-"""The task that labels set, and what a network learns from them."""
+"""Learning task of the labels, and targets of networks."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -29,7 +29,7 @@ def task_of(label: Column | None) -> str:
 
 @dataclass(frozen=True)
 class Target:
-    """What the labels of training rows were, to turn those of any rows into what is learnt.
+    """Task and classes of the training labels, to encode any labels.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class Target:
         return cls(task_of(label), label.values)
 
     def apply(self, labels: NDArray[np.float64], label: Column, party: str) -> Outcome:
-        """Return what is learnt.
+        """Encode labels as targets of a network.
 
         Parameters
         ----------
@@ -125,7 +125,7 @@ class Target:
 
     @classmethod
     def load(cls, path: Path) -> "Target":
-        """Read what `to_json` gave from a file.
+        """Read a target from its JSON file.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""The tables that are read from local files, in the forms in which they are published."""
+"""Catalogue of published tables that are read from local files."""
 
 from vfl_flower.data.sources.csv_tables import Source
 

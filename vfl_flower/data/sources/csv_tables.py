@@ -1,4 +1,4 @@
-"""Tables read from local files, each as it is published: categories become codes, gaps NaN."""
+"""Published tables in local CSV files: categories become codes, gaps NaN."""
 
 import csv
 from collections.abc import Iterator
@@ -107,7 +107,7 @@ def _read(source: Source, folder: Path) -> Table:
 
 
 def _lines(path: Path, source: Source) -> Iterator[tuple[int, list[str]]]:
-    """Give the rows of a file with the lines that they begin in, the header checked."""
+    """Yield the rows of a file with their line numbers, header checked."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader, line, header = csv.reader(file), 1, source.header
         for row in reader:
@@ -124,7 +124,7 @@ def _lines(path: Path, source: Source) -> Iterator[tuple[int, list[str]]]:
 
 @dataclass
 class _Reading:
-    """What has been read of a table; categories are numbered as they come until it is whole."""
+    """Rows read so far; categories are numbered as they come."""
 
     source: Source
     rows: list[NDArray[np.float32]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""ModelNet40: shaded pictures of objects from twelve views, of which four are taken."""
+"""ModelNet40: shaded pictures of objects, four of twelve views."""
 
 import re
 from pathlib import Path
@@ -19,7 +19,7 @@ Views = list[Path]
 
 
 class ModelNet40:
-    """Four views of an object side by side as one grey image, so that strips deal out views.
+    """Four views of an object side by side; strips split them.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class ModelNet40:
     )
 
     def load(self, folder: Path) -> tuple[Pixels, NDArray[np.int64]]:
-        """Return pixels (N, 1, 224, 4 * 224) and labels (N,), the test rows last.
+        """Load pixels (N, 1, 224, 896) and labels (N,), test rows last.
 
         Pixels stay bytes, 2.5 GB of them; the shades are grey, and so are the pixels. A party's
         own, scaled, are another 2.5 GB of floats for each view.
@@ -65,7 +65,7 @@ class ModelNet40:
         return pixels, np.array(labels, np.int64)
 
     def _part(self, root: Path, part: str, rows: int) -> list[list[Views]]:
-        """Return the objects of each class in one part, which must have so many."""
+        """List the objects of each class in one part; check their number."""
         found = [_objects(root / name / part) for name in self.classes]
         if (count := sum(map(len, found))) != rows:
             raise DataError(f"{root} has {count} {part} objects where {rows} are published")
@@ -89,7 +89,7 @@ class ModelNet40:
 
 
 def _objects(folder: Path) -> list[Views]:
-    """Return the pictures of each object's views that are taken, the objects by name."""
+    """List the pictures of each object's chosen views, objects by name."""
     found: dict[str, dict[int, Path]] = {}
     for path in sorted(folder.glob("*.png")):
         named = NAME.fullmatch(path.name)

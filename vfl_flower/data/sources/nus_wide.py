@@ -1,4 +1,4 @@
-"""NUS-WIDE: features of pictures and the words that people tagged them with, in published form."""
+"""NUS-WIDE: features of pictures, and the tags that people gave them."""
 
 from itertools import compress
 from pathlib import Path
@@ -57,7 +57,7 @@ class NusWide:
 
 
 def _most_frequent(root: Path, train: dict[str, Bits], test: dict[str, Bits]) -> list[str]:
-    """Return the names of the concepts that most pictures show, from the most frequent on."""
+    """List the most frequent concepts, in falling order."""
     if list(train) != list(test) or len(train) < CONCEPTS:
         raise DataError(
             f"{root}/Groundtruth/TrainTestLabels must have the same concepts for Train and Test, "
@@ -67,7 +67,7 @@ def _most_frequent(root: Path, train: dict[str, Bits], test: dict[str, Bits]) ->
 
 
 def _taken(usable: Bits, most: int) -> Bits:
-    """Mark the rows that are taken: all that are usable, or so many of them, evenly spaced."""
+    """Mark the usable rows, or `most` of them, evenly spaced."""
     rows = np.flatnonzero(usable)
     if len(rows) > most:
         rows = rows[np.linspace(0, len(rows) - 1, most).round().astype(np.intp)]
@@ -98,7 +98,7 @@ def _column(path: Path) -> Bits:
 
 
 def _features(root: Path, part: str, taken: Bits) -> NDArray[np.float32]:
-    """Read the rows that are taken from the files of features and of tags, side by side."""
+    """Read chosen rows of features and tags, side by side."""
     files = {
         root / "Low_Level_Features" / f"{part}_Normalized_{kind}.dat": width
         for kind, width in BLOCKS.items()
@@ -107,7 +107,7 @@ def _features(root: Path, part: str, taken: Bits) -> NDArray[np.float32]:
 
 
 def _rows(path: Path, taken: Bits, width: int) -> NDArray[np.float32]:
-    """Read the lines of a file that are taken, each so many numbers."""
+    """Read the chosen lines of a file, each of `width` numbers."""
     if not path.is_file():
         raise _missing(path.parent, path.name)
     try:

@@ -38,7 +38,7 @@ class Published:
         return str(Path(self.files[0]).parent)
 
     def parts(self, folder: Path, download: bool) -> list[tuple[Pixels, Labels]]:
-        """Return the training and the test part: local files first, then a download.
+        """Load the training and test parts: local files first, then a download.
 
         Raises
         ------
@@ -70,7 +70,7 @@ class Published:
         return parts
 
     def _fetch(self, kind: Any, folder: Path, allowed: bool) -> None:  # noqa: ANN401
-        """Download what is not there."""
+        """Download missing files."""
         place = f"{self.kind} is not in {folder} (torchvision's layout: {self.place}/...)"
         if not allowed:
             raise DataError(f"{place}; set data-dir, or allow download")

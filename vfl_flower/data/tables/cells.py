@@ -1,4 +1,4 @@
-"""The cells of one column as text, as numbers, or as places in a list of categories."""
+"""Cells of a column as text, numbers, or codes of categories."""
 
 import math
 import re
@@ -18,7 +18,7 @@ WRITTEN_NUMBER = r"(?i)^([+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(nan|inf|infini
 
 
 def type_name(declared: pa.DataType) -> str:
-    """Return the type of a column of a file that says so: one of the three above, or its own."""
+    """Return the type of a typed column, if known by name."""
     if pa.types.is_boolean(declared):
         return BOOLEAN
     for of_numbers in (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal):
@@ -32,7 +32,7 @@ def type_name(declared: pa.DataType) -> str:
 
 
 def as_text(cells: pa.Array) -> pa.Array:
-    """Return cells as text without space around it, in Unicode's composed form; null where empty.
+    """Return cells as stripped NFC text; null where empty.
 
     Whole numbers are written without a decimal mark, whatever they are stored as.
     """
@@ -83,7 +83,10 @@ def _parsed(cells: pa.Array, missing: tuple[str, ...], decimal: str) -> pa.Array
 
 
 def _pointed(text: pa.Array, decimal: str) -> pa.Array:
-    """Write numbers with a decimal point; a point is no number's where the mark is a comma."""
+    """Write numbers with a decimal point.
+
+    Where the decimal mark is a comma, text with a point is no number.
+    """
     if decimal == ".":
         return text
     return pc.replace_substring(pc.replace_substring(text, ".", "?"), ",", ".")
@@ -98,7 +101,10 @@ def first_text(cells: pa.Array, missing: tuple[str, ...], decimal: str) -> tuple
 
 
 def as_codes(cells: pa.Array, missing: tuple[str, ...], values: pa.Array) -> NDArray[np.float64]:
-    """Return cells as places in `values`, NaN for no value, ``len(values)`` for any other one."""
+    """Encode cells as places in `values`.
+
+    NaN stands for no value, ``len(values)`` for any other one.
+    """
     text = known(cells, missing)
     codes = pc.fill_null(pc.index_in(text, values), len(values))
     found: NDArray[np.float64] = pc.cast(

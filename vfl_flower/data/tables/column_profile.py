@@ -1,4 +1,4 @@
-"""What a column looks like, seen batch by batch, and what it is therefore used for."""
+"""Profile of a column, gathered batch by batch, and its use."""
 
 import re
 from dataclasses import dataclass, field
@@ -60,7 +60,7 @@ class Profile:
 
     @property
     def type(self) -> str:
-        """What the cells are: `NUMBER`, `BOOLEAN`, `TEXT`, or a type that cannot be used."""
+        """Type of the cells: `NUMBER`, `BOOLEAN`, `TEXT`, or an unusable one."""
         if self.declared is not None:
             return type_name(self.declared)
         return TEXT if self.text or self.coded else NUMBER
@@ -106,7 +106,7 @@ class Profile:
 
 
 def use_of(profile: Profile, stated: str) -> tuple[str, str]:
-    """Decide what a column is used for.
+    """Decide on the use of a column.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def _check(profile: Profile, use: str) -> None:
 
 
 def check_numbers(profile: Profile) -> None:
-    """Refuse what cannot be a column of numbers.
+    """Refuse a column that is not numeric.
 
     Raises
     ------

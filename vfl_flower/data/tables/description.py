@@ -1,4 +1,4 @@
-"""What a party says of its table, in a toml file of its own: the file, and what its columns are."""
+"""Description of a party's table: a toml file with file and columns."""
 
 import tomllib
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""CSV and Parquet files, read in record batches: their columns' names and types, then their rows.
+"""CSV and Parquet files, read in record batches.
 
 A CSV file's cells all come as text, since a guess from its first rows may be wrong further down; a
 Parquet file says what its columns are.
@@ -54,7 +54,7 @@ class TableFile:
         raise NotImplementedError
 
     def type_of(self, name: str) -> pa.DataType | None:
-        """Return what a column is declared to be, or None if the file does not say."""
+        """Return the declared type of a column, None if there is none."""
         raise NotImplementedError
 
     def batches(self, wanted: Sequence[str]) -> Iterator[dict[str, pa.Array]]:
@@ -86,7 +86,7 @@ class ParquetFile(TableFile):
         return list(self._schema.names)
 
     def type_of(self, name: str) -> pa.DataType | None:
-        """Return what a column is declared to be."""
+        """Return the declared type of a column."""
         declared = self._schema.field(self.names.index(name)).type
         return declared.value_type if pa.types.is_dictionary(declared) else declared
 
@@ -105,7 +105,10 @@ class ParquetFile(TableFile):
 
 
 class CsvFile(TableFile):
-    """A CSV file in UTF-8, separated by commas, semicolons or tabs, with a line of names."""
+    """CSV file in UTF-8 with a header.
+
+    Commas, semicolons or tabs separate fields.
+    """
 
     def _names(self) -> list[str]:
         try:
@@ -124,7 +127,7 @@ class CsvFile(TableFile):
         return None
 
     def batches(self, wanted: Sequence[str]) -> Iterator[dict[str, pa.Array]]:
-        """Give the wanted columns of about a mebibyte of rows after the other, as text."""
+        """Yield batches of about a mebibyte of the wanted columns, as text."""
         written = self._as_written(wanted)
         ragged: list[Any] = []
         try:
@@ -160,7 +163,10 @@ class CsvFile(TableFile):
         )
 
     def _check_text(self) -> None:
-        """Refuse what pyarrow would take: binary files, and a text that ends within quotes."""
+        """Refuse binary files, and text that ends within quotes.
+
+        pyarrow would take both.
+        """
         quotes = 0
         with self.path.open("rb") as file:
             while block := file.read(1 << 20):
@@ -179,7 +185,10 @@ def _head(file: TextIO, separator: str) -> list[list[str]]:
 
 
 def _fields(rows: list[list[str]]) -> tuple[int, int]:
-    """Return into how many fields a separator cuts all rows (0: not all alike), and the first."""
+    """Count the fields of all rows, and of the first.
+
+    0 stands for rows that differ.
+    """
     counts = [len(row) for row in rows] or [0]
     alike = counts[0] > 1 and len(set(counts)) == 1
     return counts[0] if alike else 0, counts[0]
@@ -214,7 +223,7 @@ def opened(path: Path, party: str) -> Iterator[TableFile]:
 
 
 def _stamp(path: Path, party: str) -> tuple[int, ...]:
-    """Return what changes when somebody writes to a file, or puts another in its place."""
+    """Fingerprint a file, to notice that it changes."""
     try:
         with path.open("rb") as file:
             status = os.fstat(file.fileno())
@@ -233,5 +242,5 @@ def _check_unchanged(
 
 
 def plain(text: str) -> str:
-    """Return a name as one line without space around it, in Unicode's composed form (NFC)."""
+    """Return a name as one stripped line of NFC text."""
     return unicodedata.normalize("NFC", " ".join(text.split()))

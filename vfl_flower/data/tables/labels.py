@@ -15,7 +15,7 @@ WHOLE = r"[+-]?\d+([.,]0*)?"
 
 
 def label_of(profile: Profile, learnt: bool = False) -> Column:
-    """Return what the labels are: classes with their values in order, or numbers.
+    """Describe the labels: classes with sorted values, or numbers.
 
     Those of a task that was `learnt` already may be alike, or of some of its classes only.
 

@@ -26,7 +26,7 @@ def write_predictions(
     probabilities: NDArray[np.float32] | None = None,
     classes: Sequence[str] = (),
 ) -> None:
-    """Write what is predicted for some rows; the file is whole, or it is not there.
+    """Write predictions of rows atomically.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def write_predictions(
 
 
 def check_path(path: Path, inputs: Sequence[Path]) -> None:
-    """Refuse a file that cannot be written, or is an input; before any work is done for it.
+    """Refuse an output file that cannot be written, or is an input.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def check_path(path: Path, inputs: Sequence[Path]) -> None:
 
 
 def write_columns(path: Path, columns: Mapping[str, Any]) -> None:
-    """Write columns by name, each an array of (N,), as CSV or Parquet; see `write_predictions`."""
+    """Write columns by name, (N,) each, as CSV or Parquet."""
     table, buffer = pa.table(dict(columns)), io.BytesIO()
     if path.suffix.lower() == ".parquet":
         pa.parquet.write_table(table, buffer)

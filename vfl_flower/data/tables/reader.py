@@ -1,4 +1,4 @@
-"""A party's own table, read from its file: ids, columns, and the active party's labels.
+"""Reader of a party's own table: ids, columns, and labels.
 
 The file is read twice in record batches, wanted columns only: first to see what the columns hold,
 then to keep it. What is kept is 4 bytes a row and column, 8 bytes a row with labels, and the ids.
@@ -28,7 +28,7 @@ from vfl_flower.data.tables.row_ids import Ids, as_ids, ids_of
 
 @dataclass(frozen=True)
 class Looked:
-    """What was found out of one column, to be printed.
+    """Findings about one column, to be printed.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ def read_table(description: Description, party: str, trained: Encoder | None = N
 
 
 def refuse_label(table: OwnTable, label: str, party: str) -> None:
-    """Refuse a passive party's table that uses a column with the name of the labels.
+    """Refuse a passive party's column with the name of the labels.
 
     Parameters
     ----------
@@ -175,7 +175,10 @@ def _digest(description: Description) -> str:
 
 
 def _uses(description: Description, file: TableFile, trained: Encoder | None) -> dict[str, str]:
-    """Return what is said of each column that is no id or label; empty: nothing."""
+    """Return the stated use of each column but ids and labels.
+
+    It is empty where nothing is said.
+    """
     named = [plain(description.id), plain(description.label)]
     stated = {plain(name): use for name, use in description.columns.items()}
     needed = named[:1] if trained is not None else [*filter(None, named), *stated]
@@ -203,7 +206,7 @@ def _seen(
 
 
 def _type(profile: Profile, use: str | None) -> str:
-    """Return what a column holds, for a fitted encoder's use of it."""
+    """Return the type of a column as a fitted encoder reads it."""
     if use == "numeric" and profile.usable and profile.text is None:
         return NUMBER
     return TEXT if use == "categorical" and profile.declared is None else profile.type
@@ -229,7 +232,7 @@ def _column(profile: Profile, use: str, trained: Encoder | None) -> Column:
 
 
 def _label(profile: Profile, trained: Encoder | None) -> Column | None:
-    """Return what the labels are, or nothing where a table to be predicted has none."""
+    """Describe the labels; None where a table to be predicted has none."""
     if trained is not None and not profile.values:
         return None
     return label_of(profile, learnt=trained is not None)
@@ -265,7 +268,7 @@ def _kept(
 
 
 def _cells(column: Column, description: Description) -> Callable[[pa.Array], NDArray[np.float64]]:
-    """Return what turns a column's cells into numbers, or places in its values."""
+    """Return a function that encodes a column's cells."""
     if column.values is None:
         return partial(as_numbers, missing=description.missing, decimal=description.decimal)
     values = pa.array(column.values, pa.string())

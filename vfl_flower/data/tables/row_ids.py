@@ -1,4 +1,4 @@
-"""The ids of a table's rows: whole numbers or text, none missing and none twice."""
+"""Ids of a table's rows: integers or text, complete and distinct."""
 
 from collections.abc import Sequence
 from typing import TypeAlias
@@ -18,7 +18,7 @@ WHOLE = r"^(0|-?[1-9]\d{0,17})$"
 
 
 def as_ids(cells: pa.Array) -> pa.Array:
-    """Return some rows' ids as text, or as the numbers that they are stored as."""
+    """Return ids as text, or as stored numbers."""
     text = type_name(cells.type) == TEXT or pa.types.is_dictionary(cells.type)
     return pc.cast(as_text(cells), pa.large_string()) if text else cells
 

@@ -1,11 +1,11 @@
-"""What was made of a table's columns, printed, or a line each for a log."""
+"""Summary of a table's columns, for the console or a log."""
 
 from vfl_flower.data.tables.description import USES
 from vfl_flower.data.tables.reader import OwnTable
 
 
 def lines_of(table: OwnTable) -> list[str]:
-    """Say the same shorter: how many rows there are, and which columns are used for what.
+    """Summarise the rows and the uses of columns in few lines.
 
     Parameters
     ----------

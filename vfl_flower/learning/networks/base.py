@@ -32,7 +32,9 @@ class SplitNet(nn.Module):
 
 
 class Blank(nn.Module):
-    """A linear map of nothing to zeros, (B, 0) -> (B, n), with a parameter that has no entries.
+    """Linear map of empty rows to zeros: (B, 0) -> (B, n).
+
+    Its parameter has no entries.
 
     Through it, what is computed from its output can go backward like from any other network's.
     """
@@ -47,7 +49,10 @@ class Blank(nn.Module):
 
 
 def blank(classes: int) -> SplitNet:
-    """Return the network of a party without columns: its embedding is (B, 0), its logits are 0."""
+    """Build the network of a party without columns.
+
+    Its embedding is (B, 0), and its logits are 0.
+    """
     return SplitNet(Blank(0), Blank(classes))
 
 
@@ -68,7 +73,7 @@ def head(width: int, classes: int, layers: int = 1) -> nn.Module:
 
 
 def image_of(name: str, shape: Shape, least: int) -> Shape:
-    """Check that a row is an image of at least `least` by `least` pixels."""
+    """Refuse rows other than images with sides of `least` pixels."""
     if len(shape) != 3:
         raise NetworkError(
             f"{name} takes images, and this party's rows have shape {shape}; use mlp"

@@ -1,4 +1,4 @@
-"""The parties' halves of networks that are cut in two, for the tiles that they hold."""
+"""Bottom and top halves of cut networks, for the parties' tiles."""
 
 from torch import nn
 
@@ -54,7 +54,7 @@ def cut_network(cfg: RunConfig, data: PartyData, top: str = "") -> SplitNet:
 
 
 def halves(net: nn.Module) -> tuple[nn.Module, nn.Module]:
-    """Return a party's extractor, and what stands behind the cut."""
+    """Return a party's extractor, and the layers behind the cut."""
     return net.embed, net.decide  # type: ignore[return-value]
 
 
@@ -65,7 +65,7 @@ def _chain(cfg: RunConfig, shape: Shape, classes: int) -> Chain:
 def _tiled(
     cfg: RunConfig, tiling: Tiling, shape: Shape, extractor: nn.Sequential, classes: int
 ) -> nn.Module:
-    """Return the classifier of maps of tiles put together, if they can be."""
+    """Build the classifier of joined maps of all tiles."""
     whole, classifier = _chain(cfg, tiling.whole(shape), classes).halves(cfg.cut_at)
     tile = shapes_through(extractor, shape)[-1]
     image = shapes_through(whole, tiling.whole(shape))[-1]
@@ -81,7 +81,7 @@ def _tiled(
 
 
 def _try(cfg: RunConfig, classifier: nn.Sequential, classes: int, shape: Shape) -> None:
-    """Try what stands behind the cut on maps of zeros, if it is a user's own."""
+    """Try the layers behind a user's own cut on zeros."""
     if ":" not in cfg.listed_model(0):
         return
     logits = shapes_through(classifier, shape)[-1]

@@ -18,7 +18,7 @@ SILENT = (nn.Identity, nn.Dropout, nn.Dropout2d, Dropout)
 
 
 def mirror(extractor: nn.Sequential, shape: Shape) -> nn.Sequential:
-    """Derive the decoder of an extractor: its layers the other way round and backward.
+    """Derive the decoder of an extractor: its layers mirrored, in reverse order.
 
     A block of convolution, normalisation and activation becomes one of transposed convolution,
     normalisation and activation, but for the last, which is linear: pixels may be negative.
@@ -81,7 +81,7 @@ def _like(block: Sequence[nn.Module], channels: int) -> list[nn.Module]:
 
 
 def _transposed(layer: nn.Conv2d, before: Shape, after: Shape) -> nn.ConvTranspose2d:
-    """Return the transposed convolution that makes maps of the size before of those after it."""
+    """Return the transposed convolution that restores the size before a layer."""
     if isinstance(layer.padding, str):
         raise NetworkError(f"a convolution's padding is '{layer.padding}'; give it in pixels")
     made = nn.ConvTranspose2d(

@@ -1,4 +1,4 @@
-"""The small networks of the papers, each in two halves: `embed` and `decide`.
+"""Networks by name, split into a bottom (`embed`) and a top (`decide`).
 
 `embed` maps a party's columns to the common width D, `decide` maps D to class logits. All take any
 shape of columns that leaves something to convolve; the decision net starts with a ReLU, so that
@@ -18,7 +18,7 @@ from vfl_flower.learning.networks.base import Build
 
 
 def network(name: str) -> Build:
-    """Find what builds a network: one of `NETWORKS`, or a user's own ``package.module:Class``.
+    """Find the constructor of a network: built-in, or a user's ``package.module:Class``.
 
     Raises
     ------

@@ -58,7 +58,7 @@ def linear(shape: Shape, width: int, classes: int) -> SplitNet:
 
 
 def vim_mlp(shape: Shape, width: int, classes: int) -> SplitNet:
-    """VIM's two fully connected layers, with a ReLU after both, and a linear head without bias."""
+    """VIM's MLP: two layers with ReLU, and a bias-free linear head."""
     embed = nn.Sequential(
         nn.Flatten(),
         nn.Linear(math.prod(shape), 120),

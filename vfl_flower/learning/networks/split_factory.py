@@ -1,4 +1,4 @@
-"""Convolutional networks as one chain of layers, cut in two at a named place.
+"""Convolutional networks as layer chains, cut in two by name.
 
 The layers before the cut are the extractor, those behind it the classifier. An extractor that
 convolves and pools within small windows can work on tiles: side by side, its maps of the tiles are
@@ -16,7 +16,10 @@ from vfl_flower.learning.networks.vgg import vgg16_bn
 
 
 def _own(name: str, shape: Shape, classes: int) -> Chain:
-    """Build a user's own: a class that takes shape and classes, with `layers` and `cuts`."""
+    """Build a user's own chain from a class with `layers` and `cuts`.
+
+    The class takes shape and classes.
+    """
     made = imported(name)
     try:
         net = made(shape, classes)
@@ -46,7 +49,7 @@ def chain(name: str, shape: Shape, classes: int, width: float) -> Chain:
 
 
 def padded(extractor: nn.Sequential, padding: str) -> nn.Sequential:
-    """Let the convolutions of an extractor pad by the nearest pixels, unless they pad otherwise."""
+    """Let zero-padding convolutions of an extractor pad by the nearest pixels."""
     for layer in extractor.modules():
         if isinstance(layer, nn.Conv2d) and layer.padding_mode == "zeros":
             layer.padding_mode = padding  # type: ignore[assignment]  # any of torch's

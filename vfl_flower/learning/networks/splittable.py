@@ -50,7 +50,7 @@ class Chain:
 
 
 def shapes_through(layers: nn.Sequential, shape: Shape) -> list[Shape]:
-    """Return the shape of a row before each layer, and behind the last.
+    """Return a row's shape before each layer and at the end.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Torchvision's large networks as embedding nets, with a stem that fits small tiles."""
+"""Torchvision's networks as bottom models, with a stem for small tiles."""
 
 from collections import OrderedDict
 from functools import partial

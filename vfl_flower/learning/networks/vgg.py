@@ -13,7 +13,9 @@ HIDDEN = 4096  # width of the classifier's two hidden layers
 
 
 def vgg16_bn(shape: Shape, classes: int, width: float) -> Chain:
-    """Build VGG-16 with batch normalisation; its cuts are ``1C``, ``2C``, ``2C+1M`` and so on.
+    """Build VGG-16 with batch normalisation.
+
+    Its cuts are ``1C``, ``2C``, ``2C+1M`` and so on.
 
     Its last poolings are left out where they would leave nothing of the image, and what is left of
     larger images behind all five is averaged.
@@ -54,7 +56,7 @@ def _scaled(channels: int, width: float) -> int:
 
 
 def _fitting(features: nn.Sequential, side: int) -> Iterator[nn.Module]:
-    """Yield the layers but for poolings of a map whose shorter side is one pixel."""
+    """Yield layers, without poolings of maps one pixel wide or high."""
     for layer in features:
         if isinstance(layer, nn.MaxPool2d):
             if side < 2:
@@ -64,7 +66,7 @@ def _fitting(features: nn.Sequential, side: int) -> Iterator[nn.Module]:
 
 
 def _named(layers: Sequence[nn.Module]) -> dict[str, int]:
-    """Name the cut behind each block of convolution, normalisation and ReLU, and each pooling."""
+    """Name the cuts: behind each convolution block, and each pooling."""
     blocks = list(accumulate(isinstance(layer, nn.ReLU) for layer in layers))
     pools = list(accumulate(isinstance(layer, nn.MaxPool2d) for layer in layers))
     ends = [n for n, layer in enumerate(layers) if isinstance(layer, nn.ReLU | nn.MaxPool2d)]

@@ -12,7 +12,7 @@ from vfl_flower.protocol.components import Component, phase
 
 
 class CheckpointComponent(Component):
-    """A passive party's end of checkpoints, of the best weights and of the model folder."""
+    """Passive party's part in checkpoints, best weights and model folder."""
 
     name = "checkpoints"
     party: Party
@@ -31,7 +31,10 @@ class CheckpointComponent(Component):
 
     @phase(training=False)
     def restore(self, step: Tensor) -> None:
-        """Go back to a checkpoint, and forget keys and the step in hand: () int64 ->."""
+        """Return to a checkpoint, and drop keys and the current step.
+
+        () int64 ->.
+        """
         folder = folder_of(self.party)
         self.party.go_back(read_checkpoint(self.party, int(step)))
         for later in [kept for kept in steps_kept(folder) if kept > int(step)]:

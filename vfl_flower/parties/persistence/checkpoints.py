@@ -1,4 +1,4 @@
-"""Checkpoints: every party keeps its own, the active party's makes a set of them valid.
+"""Checkpoints of each party; the active party's makes a set valid.
 
 A checkpoint is named by its mark, `Progress.mark`. The passive parties write theirs first; the
 active party's file comes last and holds what only it knows (where the run is, the ledger). Two are
@@ -20,7 +20,7 @@ from vfl_flower.parties.party import Party
 KEPT = 2
 
 
-def folder_of(member: Party) -> Path:
+def folder_of(party: Party) -> Path:
     """Return where a party writes.
 
     Raises
@@ -28,27 +28,27 @@ def folder_of(member: Party) -> Path:
     RunError
         If it may not write anywhere.
     """
-    if member.folder is None:
+    if party.folder is None:
         raise RunError(
-            f"{party_name(member.rank)} has no folder to write to: only the parties of a "
+            f"{party_name(party.rank)} has no folder to write to: only the parties of a "
             "simulation have one"
         )
-    return member.folder
+    return party.folder
 
 
 def _digest(encoder: Encoder) -> str:
     return sha256(encoder.to_json()).hexdigest()
 
 
-def write_checkpoint(member: Party, step: int, state: State) -> None:
-    """Write one checkpoint whole, then drop the earlier ones that are too old."""
-    folder = folder_of(member)
+def write_checkpoint(party: Party, step: int, state: State) -> None:
+    """Write one checkpoint atomically, then remove outdated ones."""
+    folder = folder_of(party)
     header = {
-        "party": party_name(member.rank),
+        "party": party_name(party.rank),
         "step": step,
-        "run": member.cfg.identity(),
-        **({"alignment": member.data.alignment} if member.data.alignment else {}),
-        **({"encoder": _digest(member.data.encoder)} if member.data.encoder else {}),
+        "run": party.cfg.identity(),
+        **({"alignment": party.data.alignment} if party.data.alignment else {}),
+        **({"encoder": _digest(party.data.encoder)} if party.data.encoder else {}),
     }
     write_state(checkpoint_path(folder, step), {"header": header, "state": state})
     for old in [kept for kept in steps_kept(folder) if kept <= step][:-KEPT]:
@@ -56,37 +56,37 @@ def write_checkpoint(member: Party, step: int, state: State) -> None:
             checkpoint_path(folder, old).unlink()
 
 
-def read_checkpoint(member: Party, step: int) -> State:
-    """Read the checkpoint that this party wrote at this step of this run.
+def read_checkpoint(party: Party, step: int) -> State:
+    """Read a party's checkpoint of a step of this run.
 
     Raises
     ------
     RunError
         If it is missing or damaged, or another party's, step's or run's.
     """
-    path = checkpoint_path(folder_of(member), step)
+    path = checkpoint_path(folder_of(party), step)
     way_out = f"to go on from an earlier set, delete every party's checkpoint of step {step}"
     try:
         content = read_state(path)
         header, state = content["header"], content["state"]
-        written = RunConfig.from_mapping(member.cfg.to_mapping() | header["run"])
+        written = RunConfig.from_mapping(party.cfg.to_mapping() | header["run"])
         origin, alignment = (header["party"], header["step"]), header.get("alignment", "")
     except RunError as error:
         raise RunError(f"{error}; {way_out}") from error
     except (ConfigError, KeyError, TypeError) as error:
         raise RunError(f"{path} is damaged: its header cannot be read; {way_out}") from error
-    if origin != (party_name(member.rank), step):
+    if origin != (party_name(party.rank), step):
         raise RunError(f"{path} was written by {origin[0]} at step {origin[1]}; {way_out}")
-    if alignment != member.data.alignment:
+    if alignment != party.data.alignment:
         raise RunError(
             f"{path} was written with another alignment of the tables, so that its rows were "
             "others; name that alignment"
         )
-    if member.data.encoder and header.get("encoder") != _digest(member.data.encoder):
+    if party.data.encoder and header.get("encoder") != _digest(party.data.encoder):
         raise RunError(
-            f"{path} was written with other columns of the table of {party_name(member.rank)}, "
+            f"{path} was written with other columns of the table of {party_name(party.rank)}, "
             "or with something else said of them; put its description back"
         )
-    if told := differences(written, member.cfg):
+    if told := differences(written, party.cfg):
         raise RunError(f"{path} was written with another configuration: {told}; put that back")
     return state  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""The card of a model folder: what the model is, how good, and who learns what. For people.
+"""Model card: the model, its metrics, and its privacy, for people.
 
 It holds what its own party may know. Metrics come from labels, and are the active party's.
 """
@@ -24,7 +24,7 @@ tags:
 
 
 def card_of(
-    member: Party,
+    party: Party,
     network: Mapping[str, Any],
     nonce: str,
     epsilon: float | None,
@@ -35,7 +35,7 @@ def card_of(
 
     Parameters
     ----------
-    member : Member
+    party : Party
         The party whose model folder it is for.
     network : mapping
         What its network takes and gives.
@@ -44,13 +44,13 @@ def card_of(
     nonce, metrics, target
         As for `model.write_model`.
     """
-    cfg, name = member.cfg, party_name(member.rank)
+    cfg, name = party.cfg, party_name(party.rank)
     protected, unprotected = protections(cfg, numbers=network["classes"] == 1)
-    weights = sum(each.numel() for each in member.net.parameters())
+    weights = sum(each.numel() for each in party.net.parameters())
     facts = {
         "run": nonce,
         "method": cfg.method,
-        "data": f"{cfg.dataset}, {len(member.x):,} rows, dealt out by {cfg.dealt}",
+        "data": f"{cfg.dataset}, {len(party.x):,} rows, split by {cfg.dealt}",
         "parties": f"{cfg.parties}, the active one included; {cfg.holders} hold columns",
         "a row of this party": " x ".join(map(str, network["row"])) or "1",
         "network": f"{network['name']}, {weights:,} weights",
@@ -66,7 +66,7 @@ def card_of(
         *_results(metrics, target),
         "## Privacy\n\nProtected:\n\n" + _listed(protected),
         "Not protected:\n\n" + _listed(unprotected),
-        "Guaranteed:\n\n" + _listed(_epsilons(member, epsilon)),
+        "Guaranteed:\n\n" + _listed(_epsilons(party, epsilon)),
         "## Versions\n\n" + _table(("", ""), versions().items()),
     ]
     return "\n\n".join(sections) + "\n"
@@ -85,12 +85,12 @@ def _rounded(number: float | None) -> str:
     return "-" if number is None else f"{number:.4f}"
 
 
-def _epsilons(member: Party, epsilon: float | None) -> list[str]:
-    """Say what has been guaranteed, and what predictions add to it."""
-    said, labels = [], label_report(member.cfg)
+def _epsilons(party: Party, epsilon: float | None) -> list[str]:
+    """List the guarantees, and the privacy cost of predictions."""
+    said, labels = [], label_report(party.cfg)
     if epsilon is not None:
         said.append(
-            f"client-level epsilon {epsilon:.4g} at delta {member.cfg.dp_delta:g} when training "
+            f"client-level epsilon {epsilon:.4g} at delta {party.cfg.dp_delta:g} when training "
             "ended; each prediction adds to it"
         )
     if labels:

@@ -1,4 +1,4 @@
-"""A party's model folder: what it needs to predict, and a card that says what it is.
+"""Model folder of a party: files for predictions, and a model card.
 
 | file | what it holds |
 |---|---|
@@ -38,20 +38,20 @@ EXTRA = "predicts_with."
 _SHAPE = {"run": str, "party": str, "network": dict, "sigma": float, "files": Named(str)}
 
 
-def described(member: Party) -> dict[str, Any]:
-    """Return what a party's network is called, takes and gives."""
+def described(party: Party) -> dict[str, Any]:
+    """Describe a party's network: name, inputs and outputs."""
     return {
-        "name": member.cfg.model_of(member.rank),
-        "row": list(member.x.shape[1:]),
-        "embedding_dim": member.cfg.embedding_dim,
-        "classes": member.data.classes,
-        "decide": member.takes,
+        "name": party.cfg.model_of(party.rank),
+        "row": list(party.x.shape[1:]),
+        "embedding_dim": party.cfg.embedding_dim,
+        "classes": party.data.classes,
+        "decide": party.takes,
     }
 
 
 def write_model(
     folder: Path,
-    member: Party,
+    party: Party,
     nonce: str,
     noise: Noise | None,
     metrics: Mapping[str, Mapping[str, Any]] | None = None,
@@ -63,7 +63,7 @@ def write_model(
     ----------
     folder : Path
         The party's own.
-    member : Member
+    party : Party
         The party, with the weights that count.
     nonce : str
         What tells the run from all others.
@@ -79,38 +79,38 @@ def write_model(
     RunError
         If the file system refuses.
     """
-    tensors = dict(member.net.state_dict())
-    tensors |= {EXTRA + name: getattr(member, name) for name in member.predicts_with}
+    tensors = dict(party.net.state_dict())
+    tensors |= {EXTRA + name: getattr(party, name) for name in party.predicts_with}
     contents = {
         WEIGHTS: weights_to_bytes(tensors),
-        CONFIG: tomli_w.dumps(member.cfg.identity()).encode(),
+        CONFIG: tomli_w.dumps(party.cfg.identity()).encode(),
     }
-    if member.data.encoder:
-        contents[ENCODER] = member.data.encoder.to_json()
+    if party.data.encoder:
+        contents[ENCODER] = party.data.encoder.to_json()
         if target:
             contents[TARGET] = target.to_json()
-    network, where = described(member), model_of(folder)
+    network, where = described(party), model_of(folder)
     for name, content in contents.items():
         write_atomically(where / name, content)
-    card = card_of(member, network, nonce, noise and noise.epsilon, metrics or {}, target)
+    card = card_of(party, network, nonce, noise and noise.epsilon, metrics or {}, target)
     write_atomically(where / CARD, card.encode())
-    about: dict[str, Any] = {"run": nonce, "party": party_name(member.rank), "network": network}
+    about: dict[str, Any] = {"run": nonce, "party": party_name(party.rank), "network": network}
     about["sigma"] = noise.sigma if noise else 0.0
     about["files"] = {name: sha256(content).hexdigest() for name, content in contents.items()}
     write_atomically(where / NETWORK, json_bytes(about))
 
 
-def load_model(folder: Path, member: Party, cfg: RunConfig | None = None) -> None:
-    """Give a party the weights of its model folder, what else it predicts with, and its nonce.
+def load_model(folder: Path, party: Party, cfg: RunConfig | None = None) -> None:
+    """Load a party's model folder: weights, further tensors, and the run's nonce.
 
     Parameters
     ----------
     folder : Path
         The party's own, with a model folder in it.
-    member : Member
+    party : Party
         The party, built as it was for the run.
     cfg : RunConfig, optional
-        The run's configuration, where there is more of it than the model folder; that of `member`
+        The run's configuration, where there is more of it than the model folder; that of `party`
         may differ in how it is protected.
 
     Raises
@@ -119,33 +119,33 @@ def load_model(folder: Path, member: Party, cfg: RunConfig | None = None) -> Non
         If a file is missing or damaged, is not of this folder's run, this party or this
         configuration, or does not fit the party's network; the text says which.
     """
-    where, party = model_of(folder), party_name(member.rank)
+    where, name = model_of(folder), party_name(party.rank)
     about, contents = _contents(where)
-    if about["party"] != party:
-        raise RunError(f"{where} is of {about['party']}, not of {party}; put {party}'s there")
+    if about["party"] != name:
+        raise RunError(f"{where} is of {about['party']}, not of {name}; put {name}'s there")
     if cfg and (told := differences(_written(where / CONFIG, contents[CONFIG], cfg), cfg)):
         raise RunError(f"{where} is of a run with another configuration: {told}")
-    misfit = f"{where} does not fit the network of {party}"
-    for key, value in described(member).items():
+    misfit = f"{where} does not fit the network of {name}"
+    for key, value in described(party).items():
         if about["network"].get(key) != value:
             raise RunError(f"{misfit}: its {key} is {about['network'].get(key)}, not {value}")
-    if member.data.encoder and contents.get(ENCODER) != member.data.encoder.to_json():
+    if party.data.encoder and contents.get(ENCODER) != party.data.encoder.to_json():
         raise RunError(
-            f"{party}: its table is not the one of training, or something else is said of it; put "
+            f"{name}: its table is not the one of training, or something else is said of it; put "
             f"back what {where / ENCODER} is of"
         )
     tensors = weights_from_bytes(contents[WEIGHTS])
     try:
-        for name in member.predicts_with:
-            setattr(member, name, tensors.pop(EXTRA + name))
-        member.net.load_state_dict(tensors)
+        for each in party.predicts_with:
+            setattr(party, each, tensors.pop(EXTRA + each))
+        party.net.load_state_dict(tensors)
     except (KeyError, RuntimeError) as error:
         raise RunError(f"{misfit}: {WEIGHTS} is of another one") from error
-    member.nonce = about["run"]
+    party.nonce = about["run"]
 
 
 def trained_with(folder: Path, cfg: RunConfig) -> tuple[RunConfig, float]:
-    """Return the configuration of the run that a party's model folder is of, and its noise.
+    """Return configuration and noise of the run of a model folder.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def trained_with(folder: Path, cfg: RunConfig) -> tuple[RunConfig, float]:
 
 
 def run_of(folder: Path) -> str:
-    """Return the nonce of the run that a party's model folder is of.
+    """Return the nonce of the run of a model folder.
 
     Raises
     ------
@@ -182,14 +182,14 @@ def run_of(folder: Path) -> str:
 
 
 def _contents(where: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """Read a model folder's files, all of which must have been written together."""
+    """Read a model folder's files, which must have been written together."""
     about = read_json(where / NETWORK, _SHAPE)
     names = {WEIGHTS, CONFIG, *about["files"]} & {WEIGHTS, CONFIG, ENCODER, TARGET}
     return about, {name: _read(where / name, about["files"].get(name)) for name in names}
 
 
 def _read(path: Path, digest: str | None) -> bytes:
-    """Read a file, which must be the one that was written with the others."""
+    """Read a file, and check its digest."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -203,7 +203,7 @@ def _read(path: Path, digest: str | None) -> bytes:
 
 
 def _written(path: Path, content: bytes, cfg: RunConfig) -> RunConfig:
-    """Return the configuration of the run that a file is of, where things are now."""
+    """Return the configuration in a file, with today's paths."""
     try:
         now = cfg.to_mapping() | {"model": ""}  # which is a prediction's
         return RunConfig.from_mapping(now | tomllib.loads(content.decode()))
