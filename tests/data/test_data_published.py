@@ -11,8 +11,8 @@ from PIL import Image
 
 from tests.helpers.data import columns_of, labels_of
 from vfl_flower.common.errors import DataError
+from vfl_flower.config.dataset_specs import SOURCES
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data import datasets
 from vfl_flower.data.datasets import dataset_of
 from vfl_flower.data.sources.modelnet40 import VIEWS, ModelNet40
 from vfl_flower.data.sources.nus_wide import BLOCKS, TAGS, NusWide
@@ -92,7 +92,7 @@ def test_nus_wide_is_dealt_to_four_parties_by_lists(
 ) -> None:
     entry = dataset_of("nus-wide")
     assert (entry.classes, entry.test_rows) == (5, 10_000)
-    monkeypatch.setattr(datasets, "NUS_WIDE", replace(entry, test_rows=60))
+    monkeypatch.setattr(f"{SOURCES}.nus_wide.NUS_WIDE", replace(entry, test_rows=60))
     cfg = RunConfig(
         method="splitnn",
         dataset="nus-wide",
@@ -194,7 +194,7 @@ def test_modelnet_puts_four_views_side_by_side(modelnet: Path) -> None:
 def test_strips_deal_out_modelnets_views(modelnet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     entry = dataset_of("modelnet40")
     assert (entry.classes, entry.test_rows) == (40, 2468)
-    monkeypatch.setattr(datasets, "MODELNET40", replace(entry, test_rows=80))
+    monkeypatch.setattr(f"{SOURCES}.modelnet40.MODELNET40", replace(entry, test_rows=80))
     cfg = RunConfig(
         method="splitnn",
         dataset="modelnet40",

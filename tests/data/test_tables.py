@@ -22,20 +22,20 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.columns import Column
 from vfl_flower.data.datasets import dataset_of
 from vfl_flower.data.sources.csv_catalog import (
-    ADULT,
-    BREAST_CANCER_ORIGINAL,
-    CREDIT_CARD_FRAUD,
-    CREDIT_DEFAULT,
-    PIMA,
+    ADULT_TABLE,
+    BREAST_CANCER_ORIGINAL_TABLE,
+    CREDIT_CARD_FRAUD_TABLE,
+    CREDIT_DEFAULT_TABLE,
+    PIMA_TABLE,
 )
 from vfl_flower.data.sources.csv_tables import Source, read
 
 SOURCES = {
-    "adult": ADULT,
-    "breast-cancer-original": BREAST_CANCER_ORIGINAL,
-    "pima": PIMA,
-    "credit-default": CREDIT_DEFAULT,
-    "credit-card-fraud": CREDIT_CARD_FRAUD,
+    "adult": ADULT_TABLE,
+    "breast-cancer-original": BREAST_CANCER_ORIGINAL_TABLE,
+    "pima": PIMA_TABLE,
+    "credit-default": CREDIT_DEFAULT_TABLE,
+    "credit-card-fraud": CREDIT_CARD_FRAUD_TABLE,
 }
 NAN = float("nan")
 
@@ -46,7 +46,7 @@ NAN = float("nan")
 def test_adult_pools_both_files(tmp_path: Path) -> None:
     """The second has a comment at its start and dots behind labels; a ? is a gap."""
     write_adult(tmp_path, [adult_row(n) for n in range(3)], [adult_row(n) for n in range(3, 5)])
-    table = read(ADULT, tmp_path)
+    table = read(ADULT_TABLE, tmp_path)
     assert table.labels.tolist() == [1, 0, 0, 1, 0]
     assert table.features.shape == (5, 14)
     assert table.features.dtype == np.float32
@@ -61,7 +61,7 @@ def test_adult_pools_both_files(tmp_path: Path) -> None:
 
 def test_breast_cancer_has_no_ids_and_labels_2_and_4(tmp_path: Path) -> None:
     text = "1000025,5,1,1,1,2,1,3,1,1,2\n1057013,8,4,5,1,2,?,7,3,1,4\n"
-    table = read(BREAST_CANCER_ORIGINAL, write(BREAST_CANCER_ORIGINAL, tmp_path, text))
+    table = read(BREAST_CANCER_ORIGINAL_TABLE, write(BREAST_CANCER_ORIGINAL_TABLE, tmp_path, text))
     assert table.labels.tolist() == [0, 1]
     expected = [[5, 1, 1, 1, 2, 1, 3, 1, 1], [8, 4, 5, 1, 2, NAN, 7, 3, 1]]
     np.testing.assert_array_equal(table.features, expected)
@@ -72,7 +72,7 @@ def test_breast_cancer_has_no_ids_and_labels_2_and_4(tmp_path: Path) -> None:
 def test_zeros_of_pima_are_gaps_where_there_is_no_zero(tmp_path: Path) -> None:
     """No pregnancies are a number; no glucose, pressure, skin, insulin or mass are not."""
     text = "6,148,72,35,0,33.6,0.627,50,1\n0,0,0,0,94,0.0,0,0,0"
-    table = read(PIMA, write(PIMA, tmp_path, text))
+    table = read(PIMA_TABLE, write(PIMA_TABLE, tmp_path, text))
     expected = [[6, 148, 72, 35, NAN, 33.6, 0.627, 50], [0, NAN, NAN, NAN, 94, NAN, 0, 0]]
     np.testing.assert_allclose(table.features, expected, rtol=1e-6)
     assert [column.gaps for column in table.columns] == [False, *[True] * 5, False, False]
@@ -80,7 +80,7 @@ def test_zeros_of_pima_are_gaps_where_there_is_no_zero(tmp_path: Path) -> None:
 
 
 def test_credit_default_has_categories_that_look_like_numbers(tmp_path: Path) -> None:
-    table = read(CREDIT_DEFAULT, write_credit(tmp_path, 4))
+    table = read(CREDIT_DEFAULT_TABLE, write_credit(tmp_path, 4))
     assert table.features.shape == (4, 23)
     by_name = {column.name: column for column in table.columns}
     assert "ID" not in by_name
@@ -93,7 +93,7 @@ def test_credit_default_has_categories_that_look_like_numbers(tmp_path: Path) ->
 
 
 def test_credit_card_fraud_has_a_header_in_quotes(tmp_path: Path) -> None:
-    table = read(CREDIT_CARD_FRAUD, write_fraud(tmp_path, 12))
+    table = read(CREDIT_CARD_FRAUD_TABLE, write_fraud(tmp_path, 12))
     assert table.features.shape == (12, 30)
     assert [table.columns[k].name for k in (0, 1, 28, 29)] == ["Time", "V1", "V28", "Amount"]
     assert table.labels.tolist() == [int(n % 5 == 0) for n in range(12)]
@@ -102,10 +102,12 @@ def test_credit_card_fraud_has_a_header_in_quotes(tmp_path: Path) -> None:
 
 
 def test_a_mark_before_the_text_and_other_line_ends_do_no_harm(tmp_path: Path) -> None:
-    folder = write(CREDIT_CARD_FRAUD, tmp_path, quoted(CREDIT_CARD_FRAUD) + fraud_row(0))
+    folder = write(
+        CREDIT_CARD_FRAUD_TABLE, tmp_path, quoted(CREDIT_CARD_FRAUD_TABLE) + fraud_row(0)
+    )
     file = folder / "credit-card-fraud" / "creditcard.csv"
     file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes().replace(b"\n", b"\r\n"))
-    assert read(CREDIT_CARD_FRAUD, folder).labels.tolist() == [1]
+    assert read(CREDIT_CARD_FRAUD_TABLE, folder).labels.tolist() == [1]
 
 
 @pytest.mark.parametrize("name", SOURCES)
@@ -158,16 +160,16 @@ def test_one_of_two_files_is_not_enough(tmp_path: Path) -> None:
     write_adult(tmp_path, [adult_row(0)], [adult_row(1)])
     (tmp_path / "adult" / "adult.test").unlink()
     with pytest.raises(DataError, match=r"^adult\.test is not in"):
-        read(ADULT, tmp_path)
+        read(ADULT_TABLE, tmp_path)
 
 
 def test_a_file_without_rows_is_an_error(tmp_path: Path) -> None:
     write_adult(tmp_path, [adult_row(0)], [])
     with pytest.raises(DataError, match=r"adult\.test holds no rows"):
-        read(ADULT, tmp_path)
-    write(CREDIT_DEFAULT, tmp_path, quoted(CREDIT_DEFAULT))
+        read(ADULT_TABLE, tmp_path)
+    write(CREDIT_DEFAULT_TABLE, tmp_path, quoted(CREDIT_DEFAULT_TABLE))
     with pytest.raises(DataError, match=r"UCI_Credit_Card\.csv holds no rows"):
-        read(CREDIT_DEFAULT, tmp_path)
+        read(CREDIT_DEFAULT_TABLE, tmp_path)
 
 
 GOOD = "6,148,72,35,0,33.6,0.627,50,1\n"
@@ -190,44 +192,44 @@ GOOD = "6,148,72,35,0,33.6,0.627,50,1\n"
     ],
 )
 def test_a_damaged_row_is_named_by_file_and_line(line: str, part: str, tmp_path: Path) -> None:
-    folder = write(PIMA, tmp_path, f"{GOOD}\n{line}\n{GOOD}")
+    folder = write(PIMA_TABLE, tmp_path, f"{GOOD}\n{line}\n{GOOD}")
     with pytest.raises(DataError, match=rf"pima/pima-indians-diabetes\.csv, line 3: {part}"):
-        read(PIMA, folder)
+        read(PIMA_TABLE, folder)
 
 
 def test_a_row_over_two_lines_counts_as_two(tmp_path: Path) -> None:
-    folder = write(PIMA, tmp_path, GOOD.replace("148", '"148\n"') + "6\n")
+    folder = write(PIMA_TABLE, tmp_path, GOOD.replace("148", '"148\n"') + "6\n")
     with pytest.raises(DataError, match="line 3: 1 fields"):
-        read(PIMA, folder)
+        read(PIMA_TABLE, folder)
 
 
 def test_an_empty_category_is_none(tmp_path: Path) -> None:
     write_adult(tmp_path, [adult_row(0).replace("State-gov", "")], [adult_row(1)])
     with pytest.raises(DataError, match=r"adult\.data, line 1: workclass is empty"):
-        read(ADULT, tmp_path)
+        read(ADULT_TABLE, tmp_path)
 
 
 def test_another_header_is_an_error(tmp_path: Path) -> None:
-    text = quoted(CREDIT_DEFAULT).replace("PAY_0", "PAY_1") + credit_row(0)
+    text = quoted(CREDIT_DEFAULT_TABLE).replace("PAY_0", "PAY_1") + credit_row(0)
     with pytest.raises(DataError, match=r"UCI_Credit_Card\.csv, line 1: the fields must be"):
-        read(CREDIT_DEFAULT, write(CREDIT_DEFAULT, tmp_path, text))
+        read(CREDIT_DEFAULT_TABLE, write(CREDIT_DEFAULT_TABLE, tmp_path, text))
     with pytest.raises(DataError, match=r"UCI_Credit_Card\.csv, line 1: the fields must be"):
-        read(CREDIT_DEFAULT, write(CREDIT_DEFAULT, tmp_path / "other", credit_row(0)))
+        read(CREDIT_DEFAULT_TABLE, write(CREDIT_DEFAULT_TABLE, tmp_path / "other", credit_row(0)))
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe6,148", b'"' + b"x" * 200_000 + b'"'])
 def test_what_is_no_text_or_table_is_an_error(content: bytes, tmp_path: Path) -> None:
-    folder = write(PIMA, tmp_path, "")
-    (folder / "pima" / PIMA.files[0]).write_bytes(content)
+    folder = write(PIMA_TABLE, tmp_path, "")
+    (folder / "pima" / PIMA_TABLE.files[0]).write_bytes(content)
     with pytest.raises(DataError, match=r"pima-indians-diabetes\.csv cannot be read"):
-        read(PIMA, folder)
+        read(PIMA_TABLE, folder)
 
 
 def test_a_data_folder_that_cannot_be_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     for folder in (tmp_path / "loop", Path("\0")):
         with pytest.raises(DataError, match=r"is not in|cannot be used"):
-            read(PIMA, folder)
+            read(PIMA_TABLE, folder)
 
 
 # The real files -----------------------------------------------------------------------------------
@@ -237,11 +239,11 @@ def test_a_data_folder_that_cannot_be_is_an_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "shape", "ones", "gaps", "categorical"),
     [
-        (ADULT, (48842, 14), 11687, 2799 + 2809 + 857, 8),
-        (BREAST_CANCER_ORIGINAL, (699, 9), 241, 16, 0),
-        (PIMA, (768, 8), 268, 5 + 35 + 227 + 374 + 11, 0),
-        (CREDIT_DEFAULT, (30000, 23), 6636, 0, 3),
-        (CREDIT_CARD_FRAUD, (284807, 30), 492, 0, 0),
+        (ADULT_TABLE, (48842, 14), 11687, 2799 + 2809 + 857, 8),
+        (BREAST_CANCER_ORIGINAL_TABLE, (699, 9), 241, 16, 0),
+        (PIMA_TABLE, (768, 8), 268, 5 + 35 + 227 + 374 + 11, 0),
+        (CREDIT_DEFAULT_TABLE, (30000, 23), 6636, 0, 3),
+        (CREDIT_CARD_FRAUD_TABLE, (284807, 30), 492, 0, 0),
     ],
     ids=SOURCES,
 )

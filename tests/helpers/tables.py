@@ -2,7 +2,11 @@
 
 from pathlib import Path
 
-from vfl_flower.data.sources.csv_catalog import ADULT, CREDIT_CARD_FRAUD, CREDIT_DEFAULT
+from vfl_flower.data.sources.csv_catalog import (
+    ADULT_TABLE,
+    CREDIT_CARD_FRAUD_TABLE,
+    CREDIT_DEFAULT_TABLE,
+)
 from vfl_flower.data.sources.csv_tables import Source
 
 JOBS = ("State-gov", "Private", "?", "Private", "Local-gov")
@@ -29,7 +33,7 @@ def write_adult(folder: Path, train: list[str], test: list[str]) -> Path:
     """Write both files, with what only the second has: a comment, and dots behind labels."""
     last = "".join(f"{row}.\n" for row in test)
     first = "".join(f"{row}\n" for row in train)
-    return write(ADULT, folder, f"{first}\n", f"|1x3 Cross validator\n{last}\n")
+    return write(ADULT_TABLE, folder, f"{first}\n", f"|1x3 Cross validator\n{last}\n")
 
 
 def quoted(source: Source) -> str:
@@ -46,7 +50,7 @@ def fraud_row(n: int) -> str:
 def write_fraud(folder: Path, rows: int) -> Path:
     """Write so many rows."""
     body = "".join(f"{fraud_row(n)}\n" for n in range(rows))
-    return write(CREDIT_CARD_FRAUD, folder, quoted(CREDIT_CARD_FRAUD) + body)
+    return write(CREDIT_CARD_FRAUD_TABLE, folder, quoted(CREDIT_CARD_FRAUD_TABLE) + body)
 
 
 def credit_row(n: int) -> str:
@@ -58,4 +62,4 @@ def credit_row(n: int) -> str:
 def write_credit(folder: Path, rows: int) -> Path:
     """Write so many rows."""
     body = "".join(f"{credit_row(n)}\n" for n in range(rows))
-    return write(CREDIT_DEFAULT, folder, quoted(CREDIT_DEFAULT) + body)
+    return write(CREDIT_DEFAULT_TABLE, folder, quoted(CREDIT_DEFAULT_TABLE) + body)

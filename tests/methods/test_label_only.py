@@ -17,7 +17,7 @@ from tests.helpers.datasets import add_dataset
 from vfl_flower.common.errors import ConfigError, DataError, NetworkError
 from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.datasets import DIGITS
+from vfl_flower.data.sources.scikit_learn import DIGITS
 from vfl_flower.workflows.build_parties import build_active
 
 LABELS = RunConfig(method="splitnn", active_columns="none", models="mlp", epochs=1)

@@ -15,8 +15,13 @@ SUMMARIES = [
     "benchmarks",
     "deploy",
     "vfl_flower/analysis/audit",
+    "vfl_flower/analysis/explain",
     "vfl_flower/common",
     "vfl_flower/crypto",
+    "vfl_flower/data",
+    "vfl_flower/learning",
+    "vfl_flower/parties/persistence",
+    "vfl_flower/workflows",
 ]
 WORDS = [
     "CHANGELOG.md",
@@ -26,7 +31,11 @@ WORDS = [
     "docs",
     "pyproject.toml",
     "run_simulation.py",
+    "vfl_flower/analysis/explain",
     "vfl_flower/common",
+    "vfl_flower/data",
+    "vfl_flower/learning",
+    "vfl_flower/parties/persistence",
 ]
 
 # Unwanted words, and the field's words for them. Identifiers are read as the words they hold.

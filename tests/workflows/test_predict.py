@@ -24,7 +24,7 @@ from vfl_flower.common.errors import Interrupted, PartyError, PrivacyError, Prot
 from vfl_flower.common.layout import CARD, CONFIG, MODEL, NETWORK, WEIGHTS
 from vfl_flower.common.nonce import nonce_of
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data import datasets
+from vfl_flower.data.sources import scikit_learn
 from vfl_flower.learning.metrics import metrics_of
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.parties.persistence.checkpoints import read_checkpoint
@@ -108,7 +108,7 @@ def test_predictions_of_the_test_rows_are_those_of_the_run(
     folder, out = finished(case), tmp_path / "new" / "said.csv"
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
     with monkeypatch.context() as patch:
-        patch.setattr(datasets, "DIGITS", replace(datasets.DIGITS, labels=no_labels))
+        patch.setattr(scikit_learn, "DIGITS", replace(scikit_learn.DIGITS, labels=no_labels))
         patch.setattr(here, "LocalTransport", Tapped)
         assert predict(folder, "test", out) == (359, None, 0)
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before

@@ -22,23 +22,24 @@ class DataSetSpec:
     small: bool = False
 
 
-HERE = "vfl_flower.data.datasets"
+SOURCES = "vfl_flower.data.sources"
+CSV, TORCHVISION = f"{SOURCES}.csv_catalog", f"{SOURCES}.torchvision_images"
 DATASETS = {
-    "digits": DataSetSpec(f"{HERE}:DIGITS", images=True, small=True),
-    "breast-cancer": DataSetSpec(f"{HERE}:BREAST_CANCER", small=True),
-    "wine": DataSetSpec(f"{HERE}:WINE", small=True),
-    "adult": DataSetSpec(f"{HERE}:ADULT"),
-    "breast-cancer-original": DataSetSpec(f"{HERE}:BREAST_CANCER_ORIGINAL", small=True),
-    "pima": DataSetSpec(f"{HERE}:PIMA", small=True),
-    "credit-default": DataSetSpec(f"{HERE}:CREDIT_DEFAULT"),
-    "credit-card-fraud": DataSetSpec(f"{HERE}:CREDIT_CARD_FRAUD"),
-    "nus-wide": DataSetSpec(f"{HERE}:NUS_WIDE"),
-    "mnist": DataSetSpec(f"{HERE}:MNIST", images=True),
-    "fashion-mnist": DataSetSpec(f"{HERE}:FASHION_MNIST", images=True),
-    "cifar10": DataSetSpec(f"{HERE}:CIFAR10", images=True),
-    "cifar100": DataSetSpec(f"{HERE}:CIFAR100", images=True),
-    "cinic10": DataSetSpec(f"{HERE}:CINIC10", images=True),
-    "modelnet40": DataSetSpec(f"{HERE}:MODELNET40", images=True),
-    "own": DataSetSpec(f"{HERE}:OWN"),
+    "digits": DataSetSpec(f"{SOURCES}.scikit_learn:DIGITS", images=True, small=True),
+    "breast-cancer": DataSetSpec(f"{SOURCES}.scikit_learn:BREAST_CANCER", small=True),
+    "wine": DataSetSpec(f"{SOURCES}.scikit_learn:WINE", small=True),
+    "adult": DataSetSpec(f"{CSV}:ADULT"),
+    "breast-cancer-original": DataSetSpec(f"{CSV}:BREAST_CANCER_ORIGINAL", small=True),
+    "pima": DataSetSpec(f"{CSV}:PIMA", small=True),
+    "credit-default": DataSetSpec(f"{CSV}:CREDIT_DEFAULT"),
+    "credit-card-fraud": DataSetSpec(f"{CSV}:CREDIT_CARD_FRAUD"),
+    "nus-wide": DataSetSpec(f"{SOURCES}.nus_wide:NUS_WIDE"),
+    "mnist": DataSetSpec(f"{TORCHVISION}:MNIST", images=True),
+    "fashion-mnist": DataSetSpec(f"{TORCHVISION}:FASHION_MNIST", images=True),
+    "cifar10": DataSetSpec(f"{TORCHVISION}:CIFAR10", images=True),
+    "cifar100": DataSetSpec(f"{TORCHVISION}:CIFAR100", images=True),
+    "cinic10": DataSetSpec(f"{SOURCES}.cinic10:CINIC10", images=True),
+    "modelnet40": DataSetSpec(f"{SOURCES}.modelnet40:MODELNET40", images=True),
+    "own": DataSetSpec(f"{SOURCES}.own_tables:OWN"),
 }
 """Data sets by name. One line here makes a data set known everywhere."""

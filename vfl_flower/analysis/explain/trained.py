@@ -12,7 +12,7 @@ from vfl_flower.common.errors import ConfigError, DataError, NetworkError
 from vfl_flower.common.names import party_name
 from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.datasets import OWN_TABLES_ONLY
+from vfl_flower.data.sources.own_tables import OWN_TABLES_ONLY
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.party import Party
 from vfl_flower.runs.run_folder import RunFolder

@@ -6,6 +6,7 @@ import numpy as np
 
 from vfl_flower.common.errors import DataError, last_line
 from vfl_flower.data.columns import Labels, Pixels
+from vfl_flower.data.datasets import of_parts
 
 
 class Cinic10:
@@ -57,3 +58,6 @@ def _picture(path: Path) -> Pixels:
     if picture.shape != (32, 32, 3):
         raise DataError(f"{path} has {picture.shape[1]} x {picture.shape[0]} pixels, not 32 x 32")
     return picture.transpose(2, 0, 1)
+
+
+CINIC10 = of_parts(len(Cinic10.classes), Cinic10.rows[1], Cinic10().parts)

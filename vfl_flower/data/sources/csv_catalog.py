@@ -1,13 +1,13 @@
 """Catalogue of published tables that are read from local files."""
 
-from vfl_flower.data.sources.csv_tables import Source
+from vfl_flower.data.sources.csv_tables import Source, data_set
 
 
 def _names(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-ADULT = Source(
+ADULT_TABLE = Source(
     folder="adult",
     files=("adult.data", "adult.test"),
     published="https://archive.ics.uci.edu/dataset/2/adult",
@@ -24,8 +24,9 @@ ADULT = Source(
     label_end=".",  # in adult.test only
     comment="|",
 )
+ADULT = data_set(ADULT_TABLE)
 
-BREAST_CANCER_ORIGINAL = Source(
+BREAST_CANCER_ORIGINAL_TABLE = Source(
     folder="breast-cancer-wisconsin",
     files=("breast-cancer-wisconsin.data",),
     published="https://archive.ics.uci.edu/dataset/15/breast+cancer+wisconsin+original",
@@ -39,8 +40,9 @@ BREAST_CANCER_ORIGINAL = Source(
     ids=frozenset({"Sample code number"}),
     gap="?",
 )
+BREAST_CANCER_ORIGINAL = data_set(BREAST_CANCER_ORIGINAL_TABLE)
 
-PIMA = Source(
+PIMA_TABLE = Source(
     folder="pima",
     files=("pima-indians-diabetes.csv",),
     published="https://github.com/jbrownlee/Datasets",
@@ -49,8 +51,9 @@ PIMA = Source(
     classes=("0", "1"),
     zero_gaps=frozenset(_names("glucose pressure skin insulin bmi")),  # nobody alive has 0
 )
+PIMA = data_set(PIMA_TABLE)
 
-CREDIT_DEFAULT = Source(
+CREDIT_DEFAULT_TABLE = Source(
     folder="uci-default-credit",
     files=("UCI_Credit_Card.csv",),
     published="https://www.kaggle.com/datasets/uciml/default-of-credit-card-clients-dataset",
@@ -67,8 +70,9 @@ CREDIT_DEFAULT = Source(
     ids=frozenset({"ID"}),
     categorical=frozenset(_names("SEX EDUCATION MARRIAGE")),
 )
+CREDIT_DEFAULT = data_set(CREDIT_DEFAULT_TABLE)
 
-CREDIT_CARD_FRAUD = Source(
+CREDIT_CARD_FRAUD_TABLE = Source(
     folder="credit-card-fraud",
     files=("creditcard.csv",),
     published="https://www.kaggle.com/datasets/mlg-ulb/creditcardfraud",
@@ -77,3 +81,4 @@ CREDIT_CARD_FRAUD = Source(
     classes=("0", "1"),
     header=True,
 )
+CREDIT_CARD_FRAUD = data_set(CREDIT_CARD_FRAUD_TABLE)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from vfl_flower.common.errors import DataError
 from vfl_flower.data.columns import LARGEST, Column, Table
+from vfl_flower.data.datasets import DataSet
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,18 @@ class Source:
     zero_gaps: frozenset[str] = frozenset()
     label_end: str = ""
     comment: str = ""
+
+
+def data_set(source: Source) -> DataSet:
+    """Describe a table in local files."""
+    return DataSet(
+        len(source.classes),
+        0,
+        lambda folder, _: read(source, folder).features,
+        lambda folder, _: read(source, folder).labels,
+        columns=lambda folder, _: read(source, folder).columns,
+        class_names=source.classes,
+    )
 
 
 def read(source: Source, folder: Path) -> Table:

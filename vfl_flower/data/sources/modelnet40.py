@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vfl_flower.common.errors import DataError, last_line
+from vfl_flower.data.datasets import of_whole
 
 PUBLISHED = "http://supermoe.cs.umass.edu/shape_recog/shaded_images.tar.gz"
 FOLDER = "modelnet40_images_new_12x"
@@ -38,7 +39,7 @@ class ModelNet40:
         *("toilet", "tv_stand", "vase", "wardrobe", "xbox"),
     )
 
-    def load(self, folder: Path) -> tuple[Pixels, NDArray[np.int64]]:
+    def load(self, folder: Path, download: bool = False) -> tuple[Pixels, NDArray[np.int64]]:
         """Load pixels (N, 1, 224, 896) and labels (N,), test rows last.
 
         Pixels stay bytes, 2.5 GB of them; the shades are grey, and so are the pixels. A party's
@@ -100,3 +101,6 @@ def _objects(folder: Path) -> list[Views]:
         if lacking := [view for view in VIEWS if view not in views]:
             raise DataError(f"{folder} has no view {lacking[0]} of {name}")
     return [[views[view] for view in VIEWS] for _, views in sorted(found.items())]
+
+
+MODELNET40 = of_whole(len(ModelNet40.classes), ModelNet40.rows[1], ModelNet40().load)

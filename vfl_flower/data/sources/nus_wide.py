@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vfl_flower.common.errors import DataError, last_line
+from vfl_flower.data.datasets import of_whole
 
 PUBLISHED = "https://lms.comp.nus.edu.sg/wp-content/uploads/2019/research/nuswide/NUS-WIDE.html"
 BLOCKS = {"CH": 64, "CM55": 225, "CORR": 144, "EDH": 73, "WT": 128}
@@ -33,7 +34,9 @@ class NusWide:
 
     rows = (60_000, 10_000)
 
-    def load(self, folder: Path) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    def load(
+        self, folder: Path, download: bool = False
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
         """Return features (N, 1634) and labels (N,), the test rows last.
 
         Only the rows that are taken are read into memory, 460 MB of them.
@@ -129,3 +132,6 @@ def _missing(folder: Path, name: str) -> DataError:
         "Low_Level_Features, NUS_WID_Tags and Groundtruth/TrainTestLabels into NUS-WIDE, or set "
         "data-dir (this data set is not downloaded)"
     )
+
+
+NUS_WIDE = of_whole(CONCEPTS, NusWide.rows[1], NusWide().load)

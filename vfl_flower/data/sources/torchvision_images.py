@@ -1,4 +1,4 @@
-"""Image data sets: torchvision's, and CINIC-10's folders of pictures."""
+"""Image data sets of torchvision."""
 
 import contextlib
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ import numpy as np
 
 from vfl_flower.common.errors import DataError, last_line
 from vfl_flower.data.columns import Labels, Pixels
+from vfl_flower.data.datasets import DataSet, of_parts
 
 DAMAGED = (RuntimeError, ValueError, AssertionError, EOFError, IndexError, OSError)
 """What torchvision raises for files that it cannot read."""
@@ -105,14 +106,22 @@ def _batches(folder: str, *names: str) -> tuple[str, ...]:
     return tuple(f"{folder}/{name}" for name in names)
 
 
+def _data_set(classes: int, source: Published) -> DataSet:
+    return of_parts(classes, source.rows[1], source.parts)
+
+
 FIVE = [f"data_batch_{n}" for n in range(1, 6)]
-MNIST = Published("MNIST", _idx("MNIST"), (60_000, 10_000))
-FASHION_MNIST = Published("FashionMNIST", _idx("FashionMNIST"), (60_000, 10_000))
-CIFAR10 = Published(
-    "CIFAR10",
-    _batches("cifar-10-batches-py", *FIVE, "test_batch", "batches.meta"),
-    (50_000, 10_000),
+MNIST = _data_set(10, Published("MNIST", _idx("MNIST"), (60_000, 10_000)))
+FASHION_MNIST = _data_set(10, Published("FashionMNIST", _idx("FashionMNIST"), (60_000, 10_000)))
+CIFAR10 = _data_set(
+    10,
+    Published(
+        "CIFAR10",
+        _batches("cifar-10-batches-py", *FIVE, "test_batch", "batches.meta"),
+        (50_000, 10_000),
+    ),
 )
-CIFAR100 = Published(
-    "CIFAR100", _batches("cifar-100-python", "train", "test", "meta"), (50_000, 10_000)
+CIFAR100 = _data_set(
+    100,
+    Published("CIFAR100", _batches("cifar-100-python", "train", "test", "meta"), (50_000, 10_000)),
 )
