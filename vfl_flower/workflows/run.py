@@ -82,7 +82,10 @@ def _check_needs_no_folder(active: ActiveParty) -> None:
 
 
 def _prepare(active: ActiveParty, folder: RunFolder) -> None:
-    """Go on from the folder's checkpoint; begin a new folder once all parties are there."""
+    """Resume from the folder's checkpoint, or begin a new folder.
+
+    A new folder begins once all parties are there.
+    """
     active.resume_from = folder.last_checkpoint()
     active.begun = not folder.fresh
     active.task = partial(_begun, folder, active.task)
@@ -106,7 +109,7 @@ def _written(active: ActiveParty, folder: RunFolder | None) -> Iterator[Observer
 
 
 def _run_protocol(active: ActiveParty, transport: Transport) -> dict[str, Any]:
-    """Run the protocol; however it ends, report its end and end its threads."""
+    """Run the protocol, and end observers and threads afterwards."""
     try:
         return transport.run(active)
     finally:
