@@ -17,7 +17,7 @@ from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import UNNOISED, RunConfig, read_toml
 from vfl_flower.config.schema import kebab, split_list
 
-FEWER = settings(max_examples=50)
+FEWER = settings(max_examples=15)
 ROOT = Path(__file__).resolve().parents[2]
 KNOBS = {kebab(each.name): each for each in fields(RunConfig)}
 

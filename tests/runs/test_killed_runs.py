@@ -64,7 +64,10 @@ def lines_written(out: Path, count: int) -> Callable[[], bool]:
 
 @pytest.mark.parametrize(
     "lines",
-    [1, PER_EPOCH + 4, pytest.param(2 * PER_EPOCH + 1, marks=pytest.mark.slow)],
+    [
+        PER_EPOCH + 4,
+        *(pytest.param(lines, marks=pytest.mark.slow) for lines in (1, 2 * PER_EPOCH + 1)),
+    ],
 )
 def test_killed_run_resumes_bit_for_bit(lines: int, whole: Path, tmp_path: Path) -> None:
     """Killed before the first checkpoint, within an epoch, and about when a checkpoint is due."""
@@ -76,6 +79,7 @@ def test_killed_run_resumes_bit_for_bit(lines: int, whole: Path, tmp_path: Path)
     assert_same_run(out, whole)
 
 
+@pytest.mark.slow
 def test_a_second_interrupt_ends_at_once_and_in_order(tmp_path: Path) -> None:
     """While parties compute: the process must not abort on their threads."""
     for number in range(2):
