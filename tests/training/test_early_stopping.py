@@ -16,8 +16,8 @@ from tests.helpers.attempts import Sitting
 from tests.helpers.commands import report
 from tests.helpers.commands import train as run
 from tests.helpers.contract import CARRIERS, Weights, carry, differing, passive_parties
+from tests.helpers.sessions import kill, nodes
 from tests.helpers.streams import FakeGrid, run_stream
-from tests.transport.test_stream import kill, nodes
 from vfl_flower.common.errors import Interrupted
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.parties.active import ActiveParty

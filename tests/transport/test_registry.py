@@ -2,9 +2,12 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from flwr.common import FitIns, Parameters
 
+from tests.helpers.streams import node
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.transports import TRANSPORTS, Runtime, chosen_transport
 from vfl_flower.protocol.transport import Transport
@@ -54,3 +57,9 @@ def test_a_choice_loads_no_transport() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_a_message_of_no_transport_is_refused(tmp_path: Path) -> None:
+    answer = node(0, tmp_path, {}).fit(FitIns(Parameters([], ""), {"phase": "embed"}))
+    assert answer.metrics["error"] == "ProtocolError"
+    assert "no transport" in str(answer.metrics["message"])

@@ -1,0 +1,113 @@
+"""Parties that answer badly, late or never are named."""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from flwr.client import Client
+from flwr.common import FitRes
+
+from deploy.local import free_port
+from tests.helpers.sessions import CFG, Changed, K, taps
+from tests.helpers.streams import FakeGrid, node, run_stream, run_streamed
+from vfl_flower.common.codec import encode
+from vfl_flower.common.errors import PartyAway, PartyError, RosterError, TrainingError, VflError
+from vfl_flower.protocol.observer import Observer
+from vfl_flower.transport.endpoint import Endpoint
+from vfl_flower.workflows.build_parties import build_active, build_passive
+
+pytestmark = pytest.mark.usefixtures("soon")
+
+
+def test_a_party_that_never_answers_is_away() -> None:
+    clients: list[Client] = list(taps())
+    clients[1] = Changed(clients[1], before=lambda n: time.sleep(3) if n == 9 else None)
+    with pytest.raises(PartyAway, match=r"party-2 .* did not answer for more than 0\.5 s"):
+        run_streamed(build_active(replace(CFG, answer_timeout=0.5)), clients)
+
+
+def test_a_party_that_cannot_reach_the_address_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    cfg = replace(
+        CFG, stream_advertise=f"127.0.0.1:{free_port()}", stream_grace=0.5, party_timeout=3.0
+    )
+    with pytest.raises(RosterError, match="missing after 3 s: party-1, party-2, party-3"):
+        run_streamed(build_active(cfg), taps())
+    assert "was not heard for more than 0.5 s" in caplog.text
+
+
+def sending(*tensors: bytes) -> Callable[[FitRes], FitRes]:
+    return lambda res: replace(res, parameters=replace(res.parameters, tensors=list(tensors)))
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (sending(b"x"), "party-2 garbled"),
+        (sending(), "not all did"),
+        (sending(encode(np.zeros((3, 4), np.uint32))), "do not fit together"),
+        (sending(encode(np.zeros((200, 16), np.float32))), "do not fit together"),
+        (sending(encode(np.zeros((200, 16), np.float32)), b"more"), "party-2 garbled"),
+        (lambda res: replace(res, metrics={"error": "Odd", "message": "no"}), "party-2 .* Odd: no"),
+        (lambda res: replace(res, metrics={"error": "a\x1b[2Jb\nc"}), r"party-2 .* a \[2Jb c: $"),
+    ],
+)
+def test_a_party_that_answers_badly_is_told(change: Callable[[FitRes], FitRes], says: str) -> None:
+    clients: list[Client] = list(taps())
+    clients[1] = Changed(clients[1], after=lambda n, res: change(res) if n == 9 else res)
+    with pytest.raises(VflError, match=says):
+        run_streamed(build_active(CFG), clients)
+
+
+def test_predictions_that_are_not_numbers_end_the_run() -> None:
+    def change(n: int, res: FitRes) -> FitRes:
+        if n != 10:  # the prediction after the embedding of the exchange before
+            return res
+        return sending(encode(np.full((200, 10), np.nan, np.float32)))(res)
+
+    clients: list[Client] = list(taps())
+    clients[1] = Changed(clients[1], after=change)
+    with pytest.raises(TrainingError, match="the loss of party-2 is not finite"):
+        run_streamed(build_active(CFG), clients)
+
+
+def test_an_answer_that_no_session_carries_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vfl_flower.transport.stream.frames.LARGEST", 20_000)
+    with pytest.raises(PartyError, match=r"a message of .* MiB is more than"):
+        run_streamed(build_active(CFG), taps())
+
+
+def test_two_nodes_with_one_index_are_refused() -> None:
+    clients = [Endpoint(build_passive(CFG, k)) for k in (0, 1, 1)]
+    with pytest.raises(RosterError, match="two parties say that they are party-2"):
+        run_streamed(build_active(CFG), clients)
+
+
+def test_a_party_that_cannot_be_built_says_why(tmp_path: Path) -> None:
+    options = CFG.to_mapping()
+    grid = FakeGrid(
+        {
+            100 + k: node(k, tmp_path, options, **({"model": "cnn7"} if k else {})).fit
+            for k in range(K)
+        }
+    )
+    with pytest.raises(RosterError, match=r"party-[123]: models: unknown 'cnn7'"):
+        run_stream(build_active(CFG), grid, "127.0.0.1:0", options)
+
+
+def test_a_slow_party_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vfl_flower.transport.protocol_server.SLOW", 0.2)
+    waited: list[list[str]] = []
+
+    class Watch(Observer):
+        def on_wait(self, names: list[str]) -> None:
+            waited.append(names)
+
+    clients: list[Client] = list(taps())
+    clients[1] = Changed(clients[1], before=lambda n: time.sleep(0.6) if n == 9 else None)
+    active = build_active(CFG)
+    active.observer = Watch()
+    run_streamed(active, clients)
+    assert waited == [["party-2"]]
