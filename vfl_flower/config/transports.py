@@ -44,6 +44,11 @@ TRANSPORTS = {
 """The first of a runtime is what ``auto`` means there."""
 
 
+def transports_of(runtime: Runtime) -> dict[str, TransportEntry]:
+    """Return the transports of a runtime by name, the default first."""
+    return {name: entry for name, entry in TRANSPORTS.items() if entry.runtime == runtime}
+
+
 def chosen_transport(name: str, runtime: Runtime) -> TransportEntry:
     """Find a transport of a runtime by name, or the one that ``auto`` means there.
 
@@ -52,7 +57,7 @@ def chosen_transport(name: str, runtime: Runtime) -> TransportEntry:
     ConfigError
         If it works in another runtime only.
     """
-    here = {key: entry for key, entry in TRANSPORTS.items() if entry.runtime == runtime}
+    here = transports_of(runtime)
     default = next(iter(here))
     chosen = here.get(default if name == "auto" else name)
     if chosen is None:

@@ -1,11 +1,25 @@
 """Common part of the transports that Flower's runtimes offer."""
 
+from abc import abstractmethod
 from collections.abc import Mapping
+from typing import Any, Protocol
 
+from flwr.client import Client
+from flwr.common import FitIns, FitRes
 from flwr.serverapp import Grid
 
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.protocol.transport import Transport
+
+
+class Host(Protocol):
+    """Interface of a passive party's node that transports see."""
+
+    def live(self, options: Mapping[str, Any]) -> Client:
+        """Return the party for all messages of a run with these options."""
+
+    def rebuilt(self, options: Mapping[str, Any] | None = None) -> Client:
+        """Return the party for one message; without options, for the run that Flower names."""
 
 
 class FlowerTransport(Transport):
@@ -32,3 +46,21 @@ class FlowerTransport(Transport):
         self, grid: Grid, cfg: RunConfig, options: Mapping[str, object], simulated: bool
     ) -> None:
         self.grid, self.options = grid, options
+
+    @staticmethod
+    @abstractmethod
+    def answer(ins: FitIns, host: Host) -> FitRes | None:
+        """Answer a message at a passive party's node.
+
+        Parameters
+        ----------
+        ins : FitIns
+            The message.
+        host : Host
+            The node.
+
+        Returns
+        -------
+        FitRes or None
+            None if the message is of another transport.
+        """

@@ -2,11 +2,12 @@
 
 from typing import Any
 
+from flwr.common import FitIns, FitRes
 from flwr.server import ServerConfig, SimpleClientManager
 from flwr.server.compat import start_grid
 
 from vfl_flower.protocol.strategy import Coordinator
-from vfl_flower.transport.flower_transport import FlowerTransport
+from vfl_flower.transport.flower_transport import FlowerTransport, Host
 from vfl_flower.transport.protocol_server import ProtocolServer
 
 
@@ -20,3 +21,8 @@ class MessageTransport(FlowerTransport):
         server = ProtocolServer(client_manager=SimpleClientManager(), strategy=active.strategy)
         start_grid(grid=self.grid, server=server, config=ServerConfig(num_rounds=1))
         return {}
+
+    @staticmethod
+    def answer(ins: FitIns, host: Host) -> FitRes | None:
+        """Answer one exchange."""
+        return host.rebuilt().fit(ins) if "exchange" in ins.config else None

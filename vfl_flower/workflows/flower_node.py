@@ -10,20 +10,19 @@ from typing import Any
 
 from flwr.app import Context
 from flwr.client import Client
-from flwr.common import FitIns, FitRes, GetPropertiesIns, GetPropertiesRes, Parameters
+from flwr.common import FitIns, FitRes, GetPropertiesIns, GetPropertiesRes
 
-from vfl_flower.common.errors import ConfigError
+from vfl_flower.common.errors import ConfigError, ProtocolError
 from vfl_flower.common.names import party_name
 from vfl_flower.config.node_config import at_home, home, own_config, simulated
 from vfl_flower.config.run_config import RunConfig
+from vfl_flower.config.transports import Runtime, transports_of
 from vfl_flower.crypto.identity import Identity, read_private, read_roster
 from vfl_flower.data.alignment_record import is_aligned
 from vfl_flower.data.loading import PartyCache
 from vfl_flower.privacy.guarantees import column_protections
 from vfl_flower.protocol.client import ProtocolClient
-from vfl_flower.transport.endpoint import OK, Endpoint, RebuiltEndpoint, failed
-from vfl_flower.transport.stream.client import StreamClient
-from vfl_flower.transport.stream.invitation import invitation_in
+from vfl_flower.transport.endpoint import Endpoint, RebuiltEndpoint, failed
 from vfl_flower.workflows.build_parties import build_passive
 
 _CACHE = PartyCache()
@@ -45,29 +44,30 @@ class Node(Client):
 
     def get_properties(self, ins: GetPropertiesIns) -> GetPropertiesRes:
         """Answer the roll call."""
-        return self._rebuilt(self.context.run_config).get_properties(ins)
+        return self.rebuilt().get_properties(ins)
 
     def fit(self, ins: FitIns) -> FitRes:
-        """Answer one exchange, or all of a session."""
+        """Answer a message by the transport that sent it."""
         try:
-            opened = invitation_in(ins.config)
-            if opened is None:
-                return self._rebuilt(self.context.run_config).fit(ins)
-            invitation, options = opened
-            StreamClient(invitation, self._live(options)).serve()
+            for entry in transports_of(Runtime.FLOWER).values():
+                res: FitRes | None = entry.load().answer(ins, self)
+                if res is not None:
+                    return res
+            raise ProtocolError("a message arrived that no transport sends")
         except Exception as error:
             return failed(error, self.index)
-        return FitRes(OK, Parameters([], "numpy.ndarray"), 0, {})
 
-    def _rebuilt(self, options: Mapping[str, Any]) -> RebuiltEndpoint:
-        return RebuiltEndpoint(lambda: self._build(options), self.index, self.context.state)
+    def rebuilt(self, options: Mapping[str, Any] | None = None) -> RebuiltEndpoint:
+        """Return the party for one message; without options, for the run that Flower names."""
+        told = self.context.run_config if options is None else options
+        return RebuiltEndpoint(lambda: self._build(told), self.index, self.context.state)
 
-    def _live(self, options: Mapping[str, Any]) -> Client:
+    def live(self, options: Mapping[str, Any]) -> Client:
         """Return a live party; one that fails reports at the roll call."""
         try:
             return Endpoint(self._build(options))
         except Exception:  # it comes again, where it is reported
-            return self._rebuilt(options)
+            return self.rebuilt(options)
 
     def _build(self, options: Mapping[str, Any]) -> ProtocolClient:
         if self.index < 0:

@@ -4,14 +4,18 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
+from flwr.common import FitIns, FitRes, Parameters
 from flwr.serverapp import Grid
 
 from vfl_flower.common.errors import ConfigError, PartyAway
 from vfl_flower.common.layout import steps_kept
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.protocol.strategy import Coordinator
-from vfl_flower.transport.flower_transport import FlowerTransport
+from vfl_flower.transport.endpoint import OK
+from vfl_flower.transport.flower_transport import FlowerTransport, Host
 from vfl_flower.transport.protocol_server import ProtocolServer
+from vfl_flower.transport.stream.client import StreamClient
+from vfl_flower.transport.stream.invitation import invitation_in
 from vfl_flower.transport.stream.server import StreamServer
 from vfl_flower.transport.stream.session_opener import SessionOpener
 
@@ -65,6 +69,16 @@ class StreamTransport(FlowerTransport):
         finally:
             opener.stop()
             server.close()
+
+    @staticmethod
+    def answer(ins: FitIns, host: Host) -> FitRes | None:
+        """Answer all exchanges of the session that a message invites to."""
+        opened = invitation_in(ins.config)
+        if opened is None:
+            return None
+        invitation, options = opened
+        StreamClient(invitation, host.live(options)).serve()
+        return FitRes(OK, Parameters([], "numpy.ndarray"), 0, {})
 
 
 def _through(active: Coordinator, opener: SessionOpener) -> int:
