@@ -19,7 +19,10 @@ class Host(Protocol):
         """Return the party for all messages of a run with these options."""
 
     def rebuilt(self, options: Mapping[str, Any] | None = None) -> Client:
-        """Return the party for one message; without options, for the run that Flower names."""
+        """Return a node's party for one message.
+
+        Without options, it is the party of the run that Flower names.
+        """
 
 
 class FlowerTransport(Transport):

@@ -58,7 +58,10 @@ class Node(Client):
             return failed(error, self.index)
 
     def rebuilt(self, options: Mapping[str, Any] | None = None) -> RebuiltEndpoint:
-        """Return the party for one message; without options, for the run that Flower names."""
+        """Return a node's party for one message.
+
+        Without options, it is the party of the run that Flower names.
+        """
         told = self.context.run_config if options is None else options
         return RebuiltEndpoint(lambda: self._build(told), self.index, self.context.state)
 
