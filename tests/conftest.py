@@ -15,7 +15,10 @@ os.environ["CUDA_VISIBLE_DEVICES"] = ""
 # A busy machine is no failure; and the examples are the same every time, so that a test that fails
 # fails because of a change.
 settings.register_profile("steady", deadline=None, derandomize=True)
-settings.load_profile("steady")
+# .ci/long takes new examples every time: very many, or a sample.
+settings.register_profile("long", deadline=None, max_examples=100_000, print_blob=True)
+settings.register_profile("sample", settings.get_profile("long"), max_examples=20)
+settings.load_profile(os.environ.get("VFL_HYPOTHESIS", "steady"))
 
 LONGEST = (
     "test_deployment.py",

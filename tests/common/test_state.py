@@ -9,20 +9,21 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from safetensors.numpy import save_file
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
+from tests.helpers.examples import examples
 from vfl_flower.common.errors import RunError
 from vfl_flower.common.files import write_atomically
 from vfl_flower.common.state import State, pack, read_state, unpack, weights_to_bytes, write_state
 from vfl_flower.config.catalog import OPTIMIZERS
 from vfl_flower.learning.optimizer import optimizer_of
 
-FEWER = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+FEWER = examples(60, suppress_health_check=[HealthCheck.too_slow])
 DTYPES = [np.dtype(d) for d in ("<f2", "<f4", "<f8", "<i4", "<i8", "<u4", "|u1", "|b1")]
 SHAPES = hnp.array_shapes(min_dims=0, max_dims=2, min_side=0, max_side=2)
 ARRAYS = st.sampled_from(DTYPES).flatmap(lambda dtype: hnp.arrays(dtype, SHAPES))

@@ -5,17 +5,18 @@ import secrets
 import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from nacl.bindings import crypto_core_ed25519_from_uniform
 
 from tests.helpers.alignment import mapped
+from tests.helpers.examples import examples
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ProtocolError
 from vfl_flower.crypto.curve25519 import hash_to_field, map_and_multiply, multiply, tags
 
 P, J = 2**255 - 19, 486662
-FEWER = settings(max_examples=50)
+FEWER = examples(50)
 NUMBERS = st.lists(st.integers(0, P - 1), min_size=1, max_size=20)
 SECRETS = st.binary(min_size=32, max_size=32)
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.helpers.pages import README, ROOT, commands
 
-SCRIPTS = [ROOT / ".ci" / name for name in ("run",)]
+SCRIPTS = [ROOT / ".ci" / name for name in ("run", "long")]
 SETUP = [command for command in commands(README) if command.startswith("python3 -m venv")]
 
 

@@ -1,0 +1,1 @@
+"""Checks for releases that take hours, with their results as data."""

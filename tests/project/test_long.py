@@ -1,0 +1,138 @@
+"""The checks for releases notice what they are there for, and keep their results."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+from tests.helpers.examples import examples
+from tests.long import __main__ as program
+from tests.long import kills, soak
+from tests.long.check import ROOT, Failed, Job, command, run
+from tests.long.lowest import lowest_versions
+
+STEADY = {"weights": "a", "seconds": 1.0, "resident": 1 << 28, "files": 5, "threads": 1}
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Job:
+    return Job(tiny=True, work=tmp_path, out=tmp_path / "out", data_dir="data")
+
+
+def result_of(job: Job, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((job.out / f"{name}.json").read_text())
+    return found
+
+
+def test_results_are_data_whether_a_check_passes_or_not(job: Job) -> None:
+    def fails(job: Job) -> dict[str, Any]:
+        raise Failed("it differs", {"points": 3})
+
+    def breaks(job: Job) -> dict[str, Any]:
+        raise KeyError("none")
+
+    assert run("good", lambda job: {"runs": 2}, job)
+    assert not run("bad", fails, job)
+    assert not run("broken", breaks, job)
+    good, bad, broken = (result_of(job, name) for name in ("good", "bad", "broken"))
+    assert (good["passed"], good["found"], good["error"]) == (True, {"runs": 2}, "")
+    assert (bad["passed"], bad["found"], bad["error"]) == (
+        False,
+        {"points": 3},
+        "Failed: it differs",
+    )
+    assert broken["error"].startswith("KeyError")
+    assert {"date", "seconds", "machine", "versions", "tiny"} <= set(good)
+
+
+def test_a_failed_check_is_an_exit_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fails(job: Job) -> dict[str, Any]:
+        raise Failed("no")
+
+    monkeypatch.setattr(program, "CHECKS", {"a": lambda job: {}, "b": fails})
+    monkeypatch.setattr("sys.argv", ["long", "--out", str(tmp_path), "a"])
+    program.main()
+    assert f"results are in {tmp_path}" in capsys.readouterr().out
+    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
+    monkeypatch.setattr("sys.argv", ["long", "--tiny", "--out", str(tmp_path)])
+    with pytest.raises(SystemExit, match="failed: b"):
+        program.main()
+    monkeypatch.setattr("sys.argv", ["long", "c"])
+    with pytest.raises(SystemExit):
+        program.main()
+    assert "no check is called c; there are a, b" in capsys.readouterr().err
+
+
+def test_a_command_that_fails_has_its_output() -> None:
+    assert command(["echo", "one"]) == "one\n"
+    with pytest.raises(Failed, match="exit code 3") as failed:
+        command(["sh", "-c", "echo reason; exit 3"])
+    assert failed.value.found == {"output": "reason\n"}
+
+
+@pytest.mark.parametrize(
+    ("last", "says"),
+    [
+        ({}, ""),
+        ({"weights": "b"}, "weights differ"),
+        ({"files": 6}, "files grow from 5 to 6"),
+        ({"threads": 2}, "threads grow"),
+        ({"resident": (1 << 28) + 1 + soak.MOST_GROWTH}, "memory grows"),
+    ],
+)
+def test_what_piles_up_is_noticed(
+    last: dict[str, Any], says: str, job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = iter([*[STEADY] * 5, STEADY | last])
+    monkeypatch.setattr(soak, "one", lambda folder: next(runs))
+    if not says:
+        assert len(soak.soak(job)["runs"]) == 6
+        return
+    with pytest.raises(Failed, match=says):
+        soak.soak(job)
+
+
+def test_a_resumed_run_that_differs_is_noticed(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    def forked(arguments: list[str], folder: Path, last: int, counts: Path) -> int:
+        folder.mkdir(exist_ok=True)
+        counts.write_text("8")
+        return kills.KILLED if last > 0 else 0
+
+    def state_of(folder: Path) -> dict[str, Any]:
+        return {"weights": "other" if folder.name == "easter-5" else "same"}
+
+    monkeypatch.setattr(kills, "forked", forked)
+    monkeypatch.setattr(kills, "state_of", state_of)
+    with pytest.raises(Failed, match="differs") as failed:
+        kills.kills(job)
+    assert failed.value.found == {"easter": {"points": 8, "killed": 4, "different": [5]}}
+    monkeypatch.setattr(kills, "forked", lambda *arguments: forked(*arguments) and 0)
+    with pytest.raises(Failed, match="change 1: exit code 0, not killed"):
+        kills.kills(job)
+
+
+def test_lowest_versions_are_those_of_the_bounds() -> None:
+    text = """
+    [project]
+    dependencies = ["a[x]>=1.41,<1.42", "b-c==2.13.0", "d>=2,<3", "e>=1.2.3"]
+    optional-dependencies.tensorboard = ["f>=2.21,<3"]
+    """
+    expected = ["a==1.41.*", "b-c==2.13.0", "d==2.0.*", "e==1.2.3", "f==2.21.*"]
+    assert lowest_versions(text) == expected
+    assert "numpy==2.0.*" in lowest_versions((ROOT / "pyproject.toml").read_text())
+    with pytest.raises(Failed, match="no lower bound in a"):
+        lowest_versions(text.replace("a[x]>=1.41,<1.42", "a"))
+
+
+def test_examples_grow_with_the_profile() -> None:
+    usual = settings.get_current_profile_name()
+    try:
+        for profile, most in (("steady", 50), ("long", 50_000), ("sample", 10)):
+            settings.load_profile(profile)
+            assert examples(50).max_examples == most
+    finally:
+        settings.load_profile(usual)
