@@ -52,7 +52,7 @@ def local(x: Array, parties: int, times: int) -> list[float]:
 
 
 def visit(k: int, parties: int, invitation: Invitation) -> None:
-    """Be a passive party in a process of its own."""
+    """Run a passive party in a separate process."""
     StreamClient(invitation, Endpoint(echo(config(parties), k))).serve()
 
 

@@ -1,1 +1,1 @@
-"""The passive parties: one file per method, named like its twin in `strategies`."""
+"""Passive parties: one file per method, with a counterpart in `strategies`."""

@@ -1,4 +1,4 @@
-"""FDML, passive party.  Notation, and what it learns, as in `strategies.fdml`.
+"""FDML, passive party; notation and header in `strategies.fdml`.
 
 *It is given the labels of all training rows.*
 """
@@ -15,7 +15,7 @@ from vfl_flower.protocol.components import phase
 
 
 class FDMLClient(AggVFLClient):
-    """Predicts from its own columns, and learns from everybody's mean and the labels."""
+    """Predicts from its own columns, learns from mean and labels."""
 
     remembers = (*AggVFLClient.remembers, "labels")
 

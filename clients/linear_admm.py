@@ -1,4 +1,4 @@
-"""Linear-ADMM, passive party.  Notation, and what it learns, as in `strategies.linear_admm`."""
+"""Linear-ADMM, passive party; notation and header in `strategies.linear_admm`."""
 
 from clients.vimadmm_j import VIMADMMJClient
 

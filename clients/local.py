@@ -4,4 +4,4 @@ from vfl_flower.parties.passive import PassiveParty
 
 
 class LocalClient(PassiveParty):
-    """Answers the roll call, and writes what it is told to write; its network stays as it is."""
+    """Answers the roll call and writes checkpoints; its network never trains."""

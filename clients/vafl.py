@@ -1,4 +1,4 @@
-"""VAFL, passive party.  Notation, and what it learns, as in `strategies.vafl`.
+"""VAFL, passive party; notation and header in `strategies.vafl`.
 
 Its network's decision net is not used.
 """
@@ -7,4 +7,4 @@ from clients.splitnn import SplitNNClient
 
 
 class VAFLClient(SplitNNClient):
-    """Embeds its columns, and learns from the gradient of its embedding, which has its weight."""
+    """Embeds its columns, and learns from its weighted embedding's gradient."""

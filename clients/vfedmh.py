@@ -1,4 +1,4 @@
-"""VFedMH, passive party: it cannot tell VFedMH from EASTER, for the loss is the active party's."""
+"""VFedMH, passive party: EASTER's, since only the active party's loss differs."""
 
 from clients.easter import EasterClient
 

@@ -1,1 +1,1 @@
-"""The active parties: one file per method, named like its twin in `clients`."""
+"""Active parties: one file per method, with a counterpart in `clients`."""

@@ -18,7 +18,7 @@ Learns
     the prediction R* up to a constant a row (softmax(R) = B g + onehot(y)). With
     ``active-columns = none`` R_0 is 0, and *with K = 2 that is the other party's R_k*.
 Assumes
-    Honest but curious parties; the active party does not collude with all passive parties but
+    Semi-honest parties; the active party does not collude with all passive parties but
     one; K >= 2 where logits are blinded.
 Deviates
     The paper adapts how often each party computes to how many columns it holds; here all compute

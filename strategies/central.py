@@ -1,6 +1,6 @@
-"""Central training: one network on everybody's columns, the bound that methods strive for.
+"""Central training: one network on all columns, the upper baseline.
 
-    R = p(h(x)),   x all columns of all parties, as they lay before they were dealt out
+    R = p(h(x)),   x all columns of all parties, before they were split
     p and h descend loss(R, y)
 
 It is `Local` at an active party that holds everything. Only a simulation can do that; between

@@ -18,12 +18,12 @@ Learns
     parties together learn E_0, which nothing hides from them. *Who knows the initial weights, as
     all do if they are public, can solve E for everybody's columns.*
 Assumes
-    Honest but curious parties; the active party does not collude with all passive parties but
+    Semi-honest parties; the active party does not collude with all passive parties but
     one; K >= 2 where embeddings are blinded; private initial weights where columns are to stay
     hidden.
 Deviates
     The paper sends the scalar loss down. A party without labels cannot differentiate it, so the
-    residual goes down. Eq. 8 takes a probability per class: here the logistic function of each
+    residual is sent. Eq. 8 takes a probability per class: here the logistic function of each
     logit. Gradients reach a party's own h_k through its own share of E only, dE/dE_k = 1/(K + 1),
     as Algorithm 1 has it. Embeddings are rounded to multiples of 2**-16 when blinded.
 Costs

@@ -46,7 +46,7 @@ class FDML(AggVFL):
     """One prediction, the mean of everybody's, and labels that everybody holds."""
 
     def protocol(self) -> Protocol:
-        """Agree on keys, hand out the labels, and train."""
+        """Agree on keys, send the labels, and train."""
         yield from agree_keys(self.cfg)
         if not self.progress.step:  # after that, checkpoints have them
             rows = self.rows["train"]

@@ -13,7 +13,7 @@ Notation as in `strategies.splitnn`:
 
 With ``vafl-mode = synchronous`` every party takes part in every step. With ``asynchronous`` one
 passive party does, chosen by the seed so that each does once in K steps; the others' E_j are the
-last known of those rows, zero before the first.
+latest of those rows, zero before the first.
 
 Learns
     Active: *every embedding E_k, in the clear*; dL/dalpha_k needs each.
@@ -59,7 +59,7 @@ class VAFL(SplitNN):
         self.optimizer.add(self.alpha)
 
     def step(self, rows: Array, y: Tensor) -> Protocol:
-        """Train those whose step it is on one batch; return the one loss."""
+        """Train the parties of this step on one batch; return the loss."""
         to = asked(self.cfg, self.progress.step)
         replies = yield ask("embed", rows, own=lambda: self.embed_rows(rows), to=to)
         E = [replies.own, *self.known.latest(replies, to, rows)]

@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""Fixtures and collection order of all tests."""
 
 import os
 
@@ -32,7 +32,7 @@ LONGEST = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest files, so that the workers end at the same time.
+    """Begin with the longest files, so that workers end together.
 
     The two that start many processes are apart.
     """

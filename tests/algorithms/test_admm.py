@@ -18,7 +18,7 @@ Problem = tuple[Tensor, Tensor, Tensor]
 
 
 def problem(C: int, scale: float, seed: int, soft: bool, rows: int = 7) -> Problem:
-    """Draw predictions, duals as they come about, and what teaches."""
+    """Draw predictions, duals as they arise, and training labels."""
     g = torch.Generator().manual_seed(seed)
     a = torch.randn(rows, C, generator=g) * scale
     y = torch.randint(C, (rows,), generator=g)
@@ -38,7 +38,7 @@ def gradient(z: Tensor, a: Tensor, dual: Tensor, t: Tensor, rho: float) -> Tenso
 
 
 def rounding(a: Tensor, dual: Tensor, rho: float) -> float:
-    """Return what float64 can hold of a gradient at such numbers."""
+    """Return the float64 rounding error of a gradient at such numbers."""
     largest = a.abs().max().item() + (2 + dual.abs().max().item()) / rho
     return 8 * EPS * largest * (1 + rho)
 
@@ -113,7 +113,10 @@ def test_the_dual_is_eq_6_and_lemma_1(rho: float, C: int, seed: int, soft: bool)
 
 @given(rho=rates, seed=st.integers(0, 10**6))
 def test_two_classes_are_one_number(rho: float, seed: int) -> None:
-    """tanh(d/2) + rho d = c for d = z_0 - z_1, by bisection."""
+    """Bisection for d = z_0 - z_1 of two classes.
+
+    tanh(d/2) + rho d = c.
+    """
     a, dual, t = problem(2, 10.0, seed, soft=True)
     c = (rho * a.double() + dual + t) @ torch.tensor([1.0, -1.0], dtype=torch.float64)
     low, high = -(c.abs() + 1) / rho, (c.abs() + 1) / rho
@@ -143,7 +146,7 @@ def test_rows_do_not_depend_on_each_other() -> None:
 
 @pytest.mark.parametrize("entry", [float("nan"), float("inf"), -float("inf")])
 def test_what_is_no_number_stays_none(entry: float) -> None:
-    """Training says that the loss is not finite; the z update does not stop it before."""
+    """Training reports a loss that is not finite; the update does not."""
     a, dual, t = problem(3, 1.0, 0, soft=False)
     spoilt = a.clone()
     spoilt[2, 1] = entry
@@ -166,7 +169,7 @@ def test_the_closed_form_solves_the_hessian(rho: float, C: int, seed: int) -> No
 
 @given(C=classes, scale=scales, seed=st.integers(0, 10**6))
 def test_the_nearest_distribution(C: int, scale: float, seed: int) -> None:
-    """What is kept lies above one threshold, what is not below, and all sum to 1."""
+    """Kept entries exceed one threshold, others do not; the sum is 1."""
     g = torch.Generator().manual_seed(seed)
     v = scale * torch.randn(5, C, generator=g, dtype=torch.float64)
     w = nearest_distribution(v)

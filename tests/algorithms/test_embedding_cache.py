@@ -1,4 +1,4 @@
-"""What is remembered of each row is what its party sent last."""
+"""Embedding cache: the latest value of each row and party."""
 
 from pathlib import Path
 

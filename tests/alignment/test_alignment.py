@@ -1,4 +1,4 @@
-"""Alignment: all parties end with the rows that sets would give, and show each other no id."""
+"""Alignment equals set intersection, and shows no id to others."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -57,7 +57,7 @@ def small_messages(chunk: int = 7, span: int = 5) -> Iterator[None]:
 
 
 def checked(tables: Sequence[Sequence[str]], rows: Sequence[Array]) -> None:
-    """Every party has the intersection, each id at the same place, and each id's first row."""
+    """Every party has the intersection in one order, and first rows."""
     common = set.intersection(*({same(each) for each in table} for table in tables))
     names = [[same(table[row]) for row in own] for table, own in zip(tables, rows, strict=True)]
     assert all(each == names[0] for each in names)
@@ -73,7 +73,7 @@ def checked(tables: Sequence[Sequence[str]], rows: Sequence[Array]) -> None:
 @settings(max_examples=15, deadline=None)
 @given(st.data())
 def test_rows_are_those_of_set_intersection(carrier: str, data: st.DataObject) -> None:
-    """For two to four parties, any text in any form and order, with repeats, in many messages."""
+    """Two to four parties, any text, order and repeats, many messages."""
     common = data.draw(st.lists(WORDS, min_size=1, max_size=12))
     tables = []
     for _ in range(data.draw(st.integers(2, 4))):
@@ -104,7 +104,7 @@ def test_duplicates_are_refused_before_anything_is_sent(carrier: str) -> None:
 
 
 def test_the_order_is_nobodys() -> None:
-    """It is the same whatever the order of the tables, in every run, and not sorted by id."""
+    """The same for every order of the tables, and unsorted by id."""
     ids = [f"{i:02d}" for i in range(40)]
     orders = []
     for seed in range(3):
@@ -159,7 +159,7 @@ def test_a_party_without_ids_says_so() -> None:
 
 
 def points_sent(taps: Sequence[Tap]) -> list[bytes]:
-    """Return every point that any party sent or got, and every half of one."""
+    """Return every point that any party sent or received, and every half."""
     arrays = [array for tap in taps for _, each in tap.requests() for array in each]
     arrays += [array for tap in taps for array in tap.replies()]
     return [row.tobytes() for a in arrays if a.dtype == np.uint8 for row in a]
@@ -183,7 +183,7 @@ def test_nothing_on_the_wire_is_an_id_or_its_hash_or_repeats(carrier: str) -> No
 
 
 def test_points_travel_in_an_order_of_their_own() -> None:
-    """Two runs of one table agree in the order of the common ones by chance only."""
+    """Runs of one table agree in the common ones' order by chance."""
     orders = []
     for _ in range(2):
         _, _, taps = run([numbers(40), numbers(40)])
@@ -211,7 +211,7 @@ def test_exchanges_and_bytes_are_what_the_header_says(carrier: str) -> None:
 
 
 def test_a_passive_party_is_told_nothing_of_pairwise_intersections() -> None:
-    """What it is asked is the same in kind and number, whatever else it shares with the others."""
+    """Its requests stay the same in kind and number."""
     asked = []
     for other in (["a", "b", "c"], ["a", "x", "y"]):
         taps = run([normalised(["a", "b", "c"]), normalised(["a", "b", "z"]), normalised(other)])[2]

@@ -1,4 +1,4 @@
-"""Alignment with parties that do not keep to it: each is refused, and named."""
+"""Alignment with parties that deviate: each is refused and named."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -92,7 +92,7 @@ def test_a_lying_party_is_named(lie: str) -> None:
 
 
 class Asked:
-    """A passive party with nine ids behind its wire, live or rebuilt for every request."""
+    """A passive party with nine ids, live or rebuilt for every request."""
 
     def __init__(self, live: bool) -> None:
         self.party = Holder(numbers(9), 1, 2)
@@ -109,7 +109,7 @@ class Asked:
         return from_parameters(res.parameters), res.num_examples, res.metrics
 
     def __call__(self, phase: str, *arrays: Any) -> Any:
-        """Return the arrays of an answer, or what the party refuses it with."""
+        """Return the arrays of an answer, or the party's refusal."""
         self.exchange += 1
         reply, metrics = send(self.door, self.exchange, phase, *map(np.asarray, arrays))
         if metrics:
@@ -207,7 +207,7 @@ def test_common_ids_that_cannot_be_are_refused(live: bool) -> None:
 def test_an_alignment_of_another_number_of_parties_is_not_kept(
     told: int, carrier: str, tmp_path: Path
 ) -> None:
-    """Three parties align, and the active one says that they were fewer or more."""
+    """Three parties align, and the active one states another number."""
     cfg = RunConfig(**TINY, tables=make(tmp_path / "tables"))
     parties = passive_parties(carrier, lambda k: build_alignment_passive(cfg, k, tmp_path), 2)
     active = build_alignment_active(cfg, tmp_path)

@@ -79,7 +79,7 @@ def test_every_dtype_in_the_odd_shapes(dtype: str, shape: tuple[int, ...]) -> No
 
 @given(hnp.arrays(np.int32, hnp.array_shapes(min_dims=1, max_dims=3, max_side=5)), st.data())
 def test_views_travel_in_c_order(array: Array, data: st.DataObject) -> None:
-    """Transposed, strided and reversed views arrive as what they show."""
+    """Transposed, strided and reversed views arrive with their visible values."""
     view = array.transpose(data.draw(st.permutations(range(array.ndim))))
     view = view[:: data.draw(st.sampled_from((1, 2, -1, -2)))]
     straight = np.array(view, order="C")
@@ -140,7 +140,7 @@ def test_a_wrong_magic_is_refused(position: int) -> None:
 
 
 def test_fortran_order_is_refused() -> None:
-    """NumPy would read these bytes transposed; a reader that ignored the flag, wrongly."""
+    """NumPy would read these bytes transposed."""
     fortran = saved(np.asfortranarray(SAMPLE))
     assert b"'fortran_order': True" in fortran
     with pytest.raises(ProtocolError):
@@ -224,7 +224,7 @@ def test_one_bad_tensor_spoils_the_parameters() -> None:
 
 
 def test_to_tensor_copies() -> None:
-    """Writing into a received tensor must not reach the message, nor another reader of it."""
+    """Writing into a received tensor changes neither the message nor other copies."""
     message = encode(SAMPLE)
     first, second = to_tensor(decode(message)), to_tensor(decode(message))
     first.zero_()

@@ -153,7 +153,7 @@ def test_files_are_their_owners_only(umask: int, tmp_path: Path) -> None:
 
 
 def test_files_hold_json_and_raw_numbers_only(tmp_path: Path) -> None:
-    """Every byte is accounted for by the safetensors layout: no room for a pickle."""
+    """The safetensors layout explains every byte: no room for a pickle."""
     write_state(tmp_path / "state", sample())
     raw = (tmp_path / "state").read_bytes()
     start = 8 + int.from_bytes(raw[:8], "little")

@@ -1,4 +1,4 @@
-"""Ids as points: the published vectors, and two other implementations that come to the same."""
+"""Ids as points: published vectors and two other implementations."""
 
 import secrets
 
@@ -78,7 +78,7 @@ def test_the_map_is_that_of_rfc_9380(message: bytes, u: int, q: int, cleared: in
 @FEWER
 @given(NUMBERS)
 def test_mapped_numbers_are_on_the_curve_where_libsodium_puts_them(numbers: list[int]) -> None:
-    """Never on the twist; libsodium's Elligator gives the same point on the Edwards curve."""
+    """Never on the twist; libsodium's Elligator gives the same Edwards point."""
     for number, x in zip(numbers, integers(mapped(points(*numbers))), strict=True):
         assert x == 0 or pow(x**3 + J * x**2 + x, (P - 1) // 2, P) == 1
         edwards = crypto_core_ed25519_from_uniform(number.to_bytes(32, "little"))
@@ -90,7 +90,7 @@ def test_mapped_numbers_are_on_the_curve_where_libsodium_puts_them(numbers: list
 @FEWER
 @given(SECRETS, SECRETS, NUMBERS)
 def test_blinding_commutes(a: bytes, b: bytes, numbers: list[int]) -> None:
-    """And nothing is lost: as many points as numbers, all of which differ."""
+    """No point is lost: as many points as numbers, all different."""
     distinct = points(*{min(n, P - n) for n in numbers} - {0})  # the map takes u and -u alike
     once, other = map_and_multiply(a, distinct), map_and_multiply(b, distinct)
     both = multiply(b, once, "party-1")

@@ -39,7 +39,7 @@ def test_below_is_uniform(bound: int) -> None:
 
 
 def test_below_draws_again_what_would_favour_small_numbers() -> None:
-    """Of 2**63 numbers, the last two do not fit a whole number of threes."""
+    """Of 2**63 numbers, the last two do not fill a triple."""
     words = iter([2**64 - 1, 5 << 1])
     assert below(3, 1, lambda count: next(words).to_bytes(8, "little")).tolist() == [2]
 
@@ -107,7 +107,7 @@ def test_discrete_gaussian_is_normal_where_it_is_wide(sigma: int) -> None:
 
 
 def test_no_square_leaves_64_bits() -> None:
-    """At the widest, a sample a hundred deviations out would still be weighed rightly."""
+    """At the widest, a sample at a hundred deviations is weighed correctly."""
     farthest = 100 * (1 << 24)
     excess = np.array([(farthest - (1 << 24)) ** 2])
     assert excess[0] == (99 << 24) ** 2

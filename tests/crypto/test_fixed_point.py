@@ -72,7 +72,7 @@ def test_a_mask_that_comes_and_goes_changes_nothing(numbers: list[float], mask: 
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("summands", SUMMANDS)
 def test_the_limit(summands: int, sign: int) -> None:
-    """All summands right below the limit add up without a wrap; at the limit it is refused."""
+    """Summands below the limit add up without a wrap; others are refused."""
     edge = sign * below(summands)
     words = encode_ring(torch.full((3,), edge), summands)
     total = decode_ring(added([words] * summands))
@@ -85,7 +85,7 @@ def test_the_limit(summands: int, sign: int) -> None:
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("summands", [255, 256, 1000, 4096])
 def test_rounding_up_does_not_reach_past_the_limit(summands: int, sign: int) -> None:
-    """With so many summands the grid is coarser than float32 there: refused, or added right."""
+    """A grid coarser than float32: refused, or added correctly."""
     edge = np.float32(limit(summands)) + np.float32(2**-15)
     accepted = 0
     while accepted < 5:

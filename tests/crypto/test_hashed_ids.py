@@ -1,4 +1,4 @@
-"""What makes two ids the same, and which columns of ids are refused."""
+"""Equality of ids, and refused columns of ids."""
 
 from typing import Any
 from unicodedata import normalize
@@ -78,7 +78,7 @@ def test_every_container_reads_alike(values: list[Any], kind: str) -> None:
     ],
 )
 def test_unusable_ids_are_refused(column: Any, text: str, detail: str) -> None:
-    """What may be told to others names no row; the detail, for its own party, does."""
+    """Public text names no row; the detail for the own party does."""
     with pytest.raises(DataError, match=text) as refused:
         normalised(column)
     assert refused.value.detail.startswith(detail)

@@ -1,4 +1,4 @@
-"""How rows are split and columns dealt out, and how they are scaled."""
+"""Splitting of rows, partition of columns, and scaling."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -28,7 +28,7 @@ Make = Callable[..., RunConfig]
 
 @pytest.fixture
 def make(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Make:
-    """Return a function that makes a data set of given rows and a configuration that uses it."""
+    """Return a function that makes a data set and its configuration."""
     made = 0
 
     def build(features: NDArray[Any], test_rows: int = 0, **options: Any) -> RunConfig:
@@ -111,7 +111,7 @@ def test_a_batch_larger_than_the_training_rows_is_an_error() -> None:
 
 
 def test_each_party_holds_its_own_share(make: Make) -> None:
-    """The shares side by side are all columns; the first is the active party's."""
+    """Concatenated shares are all columns; the first is the active party's."""
     cfg = make(table(60, 10), parties=4)
     shares = [columns_of(cfg, rank) for rank in range(4)]
     assert [tuple(share.shape) for share in shares] == [(60, 3), (60, 3), (60, 2), (60, 2)]
@@ -135,7 +135,7 @@ def test_a_table_is_standardised_by_column_on_the_training_rows(make: Make) -> N
 
 
 def test_an_image_is_standardised_by_channel(make: Make) -> None:
-    """Pixels of one channel share a scale, so that a picture stays one."""
+    """Pixels of one channel share a scale."""
     cfg = make(image(90, 2, 4, 4) * np.array([1, 9]).reshape(2, 1, 1), partition="strips")
     x = columns_of(cfg, 1)
     sample = x[torch.from_numpy(rows_of(cfg, 90)["train"]).long()].double()
@@ -146,7 +146,7 @@ def test_an_image_is_standardised_by_channel(make: Make) -> None:
 
 @pytest.mark.parametrize("partition", ["columns", "strips"])
 def test_scaling_knows_the_training_rows_only(make: Make, partition: str) -> None:
-    """Other values in all other rows change nothing in the training rows, bit for bit."""
+    """Values in other rows change nothing in the training rows."""
     pixels = image(90, 1, 4, 4)
     cfg = make(pixels, partition=partition)
     rows = rows_of(cfg, 90)
@@ -164,7 +164,7 @@ def test_scaling_knows_the_training_rows_only(make: Make, partition: str) -> Non
 
 @pytest.mark.parametrize("constant", [0.0, 0.1, -7.3, 1e30])
 def test_constant_columns_are_centred_only(make: Make, constant: float) -> None:
-    """A column that varies only outside the training rows is not blown up."""
+    """A column that is constant in training rows is not blown up."""
     rows = table(90, 4)
     rows[:, 2] = constant
     cfg = make(rows)

@@ -37,7 +37,7 @@ def test_digits() -> None:
     ("name", "shape", "classes"), [("breast-cancer", (569, 30), 2), ("wine", (178, 13), 3)]
 )
 def test_bundled_tables(name: str, shape: tuple[int, int], classes: int) -> None:
-    """All defaults fit a table: its columns are dealt out, and every network is an MLP."""
+    """All defaults fit a table: split columns, an MLP at every party."""
     cfg = RunConfig(dataset=name)
     shares = [columns_of(cfg, rank) for rank in range(4)]
     assert sum(share.shape[1] for share in shares) == shape[1]
@@ -141,7 +141,7 @@ DAMAGES = [
 def test_damaged_data_files_are_a_data_error(
     download: bool, made_mnist: tuple[Path, NDArray[np.uint8], NDArray[np.uint8]], tmp_path: Path
 ) -> None:
-    """Named as damaged, never taken for missing, and never mended over what is there."""
+    """Named as damaged, never taken for missing, never overwritten."""
     folder, _, _ = made_mnist
     for number, damage in enumerate(DAMAGES):
         copy = tmp_path / f"copy-{number}"
@@ -189,7 +189,7 @@ def test_the_real_files(name: str, subfolder: str, shape: tuple[int, ...]) -> No
 
 @pytest.fixture
 def made_cinic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Write three pictures a class and part, one of them grey, and let that be all there are."""
+    """Write three pictures a class and part, one of them grey."""
     monkeypatch.setattr(Cinic10, "rows", (30, 30))
     for part, base in (("train", 0), ("test", 100)):
         for label, name in enumerate(Cinic10.classes):

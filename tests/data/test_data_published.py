@@ -24,7 +24,10 @@ LINES, BOTH = 160, 10  # of a part; that show two of the five
 
 
 def shown() -> dict[str, NDArray[np.bool_]]:
-    """Return which lines of a part show each concept: in turn, then some with two."""
+    """Return the lines of a part that show each concept.
+
+    In turn, then some with two.
+    """
     order = np.random.default_rng(0).permutation(LINES)
     found, start = {}, 0
     for name, count in SHOWS.items():
@@ -36,14 +39,14 @@ def shown() -> dict[str, NDArray[np.bool_]]:
 
 
 def value(part: str, kind: str, line: int, column: int) -> float:
-    """Return what stands in a made file; it tells where it is from."""
+    """Return a made file's value, which tells its origin."""
     scale = {"Train": 1, "Test": -1}[part]
     return scale * (list(BLOCKS).index(kind) + 1) * (line + column / 1000)
 
 
 @pytest.fixture
 def nus_wide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Write all files, and let 100 training rows and 60 test rows be taken."""
+    """Write all files of 100 training and 60 test rows."""
     monkeypatch.setattr(NusWide, "rows", (100, 60))
     root = tmp_path / "NUS-WIDE"
     for folder in ("Low_Level_Features", "NUS_WID_Tags", "Groundtruth/TrainTestLabels"):
@@ -66,7 +69,7 @@ def nus_wide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_nus_wide_takes_rows_with_one_of_the_five_concepts(nus_wide: Path) -> None:
-    """Of 130 a part: 100 and 60, evenly spaced, their features and tags side by side."""
+    """Of 130 a part: 100 and 60, evenly spaced, with all columns."""
     features, labels = NusWide().load(nus_wide)
     assert features.shape == (160, sum(BLOCKS.values()) + TAGS) == (160, 1634)
     assert features.dtype == np.float32
@@ -160,7 +163,7 @@ def shade(part: str, label: int, number: int, view: int) -> int:
 
 @pytest.fixture
 def modelnet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Write two objects a class and part, of twelve views each, named either way."""
+    """Write two objects a class and part, of twelve views each."""
     monkeypatch.setattr(ModelNet40, "rows", (80, 80))
     monkeypatch.setattr(ModelNet40, "side", 6)
     for part in ("train", "test"):

@@ -1,4 +1,4 @@
-"""What networks get of a table: one-hot categories, filled gaps, scaled numbers."""
+"""Encoding of tables: one-hot categories, imputed gaps, scaled numbers."""
 
 import warnings
 from collections.abc import Callable
@@ -50,7 +50,7 @@ def test_what_no_training_row_has_is_all_zeros() -> None:
 
 
 def test_gaps_get_the_median_of_the_training_rows() -> None:
-    """Of 0, 2 and 10 it is 2; the filled column is scaled as it is then."""
+    """The median of 0, 2 and 10 is 2; scaling comes afterwards."""
     made = encode((GAPPED, [0, 2, 10, NAN, 900, NAN]))[:, 0]
     filled = np.array([0, 2, 10, 2, 900, 2])
     expected = (filled - 3.5) / np.std([0, 2, 10, 2])
@@ -93,7 +93,10 @@ COLUMNS = tuple(
 
 @pytest.fixture
 def make(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Make:
-    """Return a function that makes a data set of six columns and a run of three parties."""
+    """Return a function that makes a data set and a configuration.
+
+    Six columns, three parties.
+    """
     made = 0
 
     def build(features: NDArray[Any]) -> RunConfig:
@@ -123,7 +126,7 @@ def rows(total: int) -> NDArray[Any]:
 
 
 def test_a_party_knows_its_own_columns_and_the_training_rows_only(make: Make) -> None:
-    """Other values everywhere else change nothing in its training rows, bit for bit."""
+    """Values elsewhere change nothing in its training rows, bit for bit."""
     table = rows(90)
     cfg = make(table)
     train = rows_of(cfg, 90)["train"]
@@ -154,7 +157,7 @@ def test_gaps_are_dealt_out_too(partition: str, make: Make) -> None:
 
 
 def test_a_gap_has_the_mean_rank() -> None:
-    """Without its gaps, the second column ranks 1, 2, 3 beside 1, 2, 4 of 1, 2, 3, 4."""
+    """Ranks 1, 2, 3 beside 1, 2, 4, gaps aside."""
     table = np.array([[1, 10], [2, 20], [3, NAN], [4, 30]], np.float32)
     a, b = np.array([-1.5, -0.5, 0.5, 1.5]), np.array([-1, 0, 0, 1])
     expected = a @ b / np.sqrt((a @ a) * (b @ b))
@@ -168,7 +171,7 @@ def test_a_gap_has_the_mean_rank() -> None:
 def test_show_lists_columns_categories_and_gaps(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Also of a table with fewer rows than a batch: nothing is trained."""
+    """Also of a table smaller than a batch: nothing is trained."""
     given = [adult_row(n) for n in range(50)]
     given[7] = given[7].replace(given[7].split(",")[0], "?", 1)
     write_adult(tmp_path, given, [adult_row(51)])

@@ -1,4 +1,4 @@
-"""Tables in local files: their published forms, what is missing, what is damaged."""
+"""Tables in local files: published forms, missing and damaged files."""
 
 import os
 from pathlib import Path
@@ -44,7 +44,7 @@ NAN = float("nan")
 
 
 def test_adult_pools_both_files(tmp_path: Path) -> None:
-    """The second has a comment at its start and dots behind labels; a ? is a gap."""
+    """The second has a leading comment and dots; ? is missing."""
     write_adult(tmp_path, [adult_row(n) for n in range(3)], [adult_row(n) for n in range(3, 5)])
     table = read(ADULT_TABLE, tmp_path)
     assert table.labels.tolist() == [1, 0, 0, 1, 0]
@@ -70,7 +70,7 @@ def test_breast_cancer_has_no_ids_and_labels_2_and_4(tmp_path: Path) -> None:
 
 
 def test_zeros_of_pima_are_gaps_where_there_is_no_zero(tmp_path: Path) -> None:
-    """No pregnancies are a number; no glucose, pressure, skin, insulin or mass are not."""
+    """Zero pregnancies are a value; zero glucose, pressure or mass are missing."""
     text = "6,148,72,35,0,33.6,0.627,50,1\n0,0,0,0,94,0.0,0,0,0"
     table = read(PIMA_TABLE, write(PIMA_TABLE, tmp_path, text))
     expected = [[6, 148, 72, 35, NAN, 33.6, 0.627, 50], [0, NAN, NAN, NAN, 94, NAN, 0, 0]]

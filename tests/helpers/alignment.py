@@ -1,4 +1,4 @@
-"""What the alignment tests and benchmark share: parties with ids, and runs that align them."""
+"""Helpers of alignment tests and benchmark: parties with ids, and runs."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -46,7 +46,7 @@ class Seeker(Coordinator):
         return alignment_facts()
 
     def protocol(self) -> Protocol:
-        """Keep the rows, and what was told on the way."""
+        """Keep the rows and the messages on the way."""
         self.told: list[tuple[int, int]] = []
         self.found = yield from align(
             self.ids, len(self.strategy.roster), lambda *progress: self.told.append(progress)
@@ -70,7 +70,10 @@ class Holder(ProtocolClient):
 
 
 def run(tables: Sequence[Ids], carrier: str = "local") -> tuple[Seeker, list[Array], list[Tap]]:
-    """Align tables, the active party's first; return it, all parties' rows, and the wire."""
+    """Align tables; return the active party, all rows, and the wire.
+
+    The active party's table comes first.
+    """
     active = Seeker(tables[0], len(tables))
     parties = passive_parties(
         carrier, lambda k: Holder(tables[k + 1], k + 1, len(tables)), len(tables) - 1
@@ -81,7 +84,7 @@ def run(tables: Sequence[Ids], carrier: str = "local") -> tuple[Seeker, list[Arr
 
 
 def rows_of_party(tap: Tap) -> Array:
-    """Return what a passive party knows at the end."""
+    """Return a passive party's rows at the end."""
     client: Any = tap.client
     if isinstance(client, RebuiltEndpoint):
         rows = client.state.array_records[ARRAYS]["state.aligner.rows"]

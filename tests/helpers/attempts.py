@@ -1,4 +1,4 @@
-"""One sitting of a run in this process: to its end, or stopped after some step."""
+"""One attempt at a run in this process, complete or stopped."""
 
 from pathlib import Path
 
@@ -12,7 +12,10 @@ from vfl_flower.workflows.run import conduct
 
 
 class StopAt(Observer):
-    """Asks the run to stop after some step, or some unit of an earlier stage, as a signal would."""
+    """Asks the run to stop after a step, as a signal would.
+
+    Or after a unit of an earlier stage.
+    """
 
     def __init__(self, active: ActiveParty, step: int, stage: str = "", done: int = 0) -> None:
         self.active, self.step, self.unit = active, step, (stage, done)
@@ -25,7 +28,7 @@ class StopAt(Observer):
 
 
 class Sitting:
-    """The parties of a run whose folder is new, or left by an earlier sitting, or None."""
+    """The parties of a run, whose folder is new, used or None."""
 
     def __init__(self, cfg: RunConfig, out: Path | None) -> None:
         self.folder: RunFolder | None = None

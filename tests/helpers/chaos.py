@@ -1,4 +1,4 @@
-"""A TCP proxy that mistreats what passes through it."""
+"""A TCP proxy that disturbs its connections."""
 
 import socket
 import threading

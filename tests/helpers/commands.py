@@ -1,4 +1,4 @@
-"""The commands as a user gives them, in this process: arguments in, exit code out."""
+"""The commands in this process: arguments in, exit code out."""
 
 from collections.abc import Callable, Sequence
 

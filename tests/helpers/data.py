@@ -1,4 +1,4 @@
-"""Columns and labels of the parties of a run, for tests and joint references."""
+"""The parties' columns and labels of a run, for tests and references."""
 
 from torch import Tensor
 

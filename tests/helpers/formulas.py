@@ -1,4 +1,4 @@
-"""What the headers of the methods say that a step costs."""
+"""Bytes and exchanges of a step, as the methods' headers state."""
 
 from collections.abc import Callable
 from functools import partial
@@ -10,7 +10,10 @@ Bytes = Callable[[int], dict[tuple[str, str], list[int]]]
 
 
 def easter_bytes(b: int) -> dict[tuple[str, str], list[int]]:
-    """4BD + 4BC up, 4B + 4BD + 4BC down, as the header says."""
+    """Bytes of a step of EASTER.
+
+    4BD + 4BC up, 4B + 4BD + 4BC down, as the header says.
+    """
     return {
         ("embed", "up"): [4 * b * D],
         ("predict", "up"): [4 * b * C],
@@ -30,12 +33,17 @@ def splitnn_bytes(b: int) -> dict[tuple[str, str], list[int]]:
 
 
 def c_vfl_bytes(b: int) -> dict[tuple[str, str], list[int]]:
-    """8 + BD + 4 up in eight bits a number, 4B + 4BD down."""
+    """Bytes of a step of Compressed-VFL.
+
+    8 + BD + 4 up in eight bits a number, 4B + 4BD down.
+    """
     return splitnn_bytes(b) | {("embed", "up"): [8, b * D, 4]}
 
 
 def published_bytes(b: int, embeddings: int = K + 1) -> dict[tuple[str, str], list[int]]:
-    """|C| + 4 up; 4B, then B of labels, the top model and everybody's embeddings down.
+    """Bytes of a step with shared labels.
+
+    |C| + 4 up; 4B, then B of labels, the top model and everybody's embeddings down.
 
     |C| is that of half of 16 numbers a row: 4 bytes each, and 4 bits for its place.
     """
@@ -67,7 +75,10 @@ def vimadmm_bytes(b: int) -> dict[tuple[str, str], list[int]]:
 
 
 def pravfed_bytes(n: int) -> dict[tuple[str, str], list[int]]:
-    """4 + 4ND up, 4N + N, then 4N + 4K down, once for all N rows."""
+    """Bytes of PraVFed's run.
+
+    4 + 4ND up, 4N + N, then 4N + 4K down, once for all N rows.
+    """
     return {
         ("pretrain", "up"): [4],
         ("pretrain", "down"): [4 * n, n],
@@ -77,7 +88,9 @@ def pravfed_bytes(n: int) -> dict[tuple[str, str], list[int]]:
 
 
 def adptvfedconv_bytes(n: int) -> dict[tuple[str, str], list[int]]:
-    """W_e^0 and 4N + 4V down; 8 down and up for the one epoch; 4N + 8 down, 4N c' h' w' up.
+    """Bytes of transfer, fine-tuning and upload.
+
+    W_e^0 and 4N + 4V down; 8 down and up for the one epoch; 4N + 8 down, 4N c' h' w' up.
 
     V = 144; of tiles of 4 x 4 pixels maps of 4 x 4 x 4 numbers, by a convolution and BatchNorm.
     """

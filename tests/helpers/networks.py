@@ -11,7 +11,7 @@ from vfl_flower.learning.networks.base import Shape, SplitNet
 
 
 class GlobalNet(nn.Module):
-    """A user's network: its dropout draws from torch's global generator, and it does not say so."""
+    """A custom network whose dropout draws from torch's global generator undeclared."""
 
     def __init__(self, embed: nn.Module, decide: nn.Module) -> None:
         super().__init__()
@@ -77,7 +77,7 @@ class TooMany(TinyChain):
 
 
 class TileChain(TinyChain):
-    """The same, but that its last layer fits tiles of 4 x 4 pixels and no whole image."""
+    """The same with a last layer for 4 x 4 tiles only."""
 
     def __init__(self, shape: Shape, classes: int) -> None:
         super().__init__(shape, classes)
@@ -104,7 +104,7 @@ class NoChain(nn.Module):
 
 
 class DroppingChain(TinyChain):
-    """The same with torch's dropout in the extractor, and it does not say so."""
+    """The same with torch's dropout in the extractor, undeclared."""
 
     own_randomness = False
 

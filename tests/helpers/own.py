@@ -38,7 +38,7 @@ def write(
 
 
 def held(rank: int, rows: NDArray[np.int64], y: list[object] | None = None) -> Rows:
-    """Return what a party's file says of some rows; the active one's has labels."""
+    """Return some rows of a party's file, the active one's with labels."""
     mine = slice(rank * SHARE, (rank + 1) * SHARE)
     return [
         [f"id-{row:03d}", *X[row, mine].tolist(), *([] if y is None else [y[row]])] for row in rows

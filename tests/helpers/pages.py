@@ -1,4 +1,4 @@
-"""Pages of the documentation: which there are, and the commands and code that they show."""
+"""Pages of the documentation, with their commands and code."""
 
 import re
 import shlex
@@ -31,7 +31,7 @@ FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def reached(*words: str) -> tuple[click.Command, list[str]]:
-    """Return the command that words call, and those that are left for it."""
+    """Return the command that words call, and the remaining words."""
     command, rest = cast("click.Command", program), list(words)
     while isinstance(command, click.Group) and rest:
         found = command.get_command(click.Context(command), rest.pop(0))
@@ -56,7 +56,10 @@ def commands(text: str) -> list[str]:
 
 
 def arguments_of(command: str) -> list[str]:
-    """Return what a command gives to the program: its own command's name first."""
+    """Return a command's arguments for the program.
+
+    Its own command's name comes first.
+    """
     words = shlex.split(command, comments=True)
     if "run_simulation.py" in words:
         return ["train", *words[words.index("run_simulation.py") + 1 :]]
@@ -64,11 +67,11 @@ def arguments_of(command: str) -> list[str]:
 
 
 def parsed(command: str) -> dict[str, Any]:
-    """Return what a command of the program makes of its arguments."""
+    """Return the program's parsed parameters of a command."""
     return parsed_words(arguments_of(command))
 
 
 def parsed_words(words: Sequence[str]) -> dict[str, Any]:
-    """Return what the program makes of a command's name and its arguments."""
+    """Return the parsed parameters of a command's name and arguments."""
     found, rest = reached(*words)
     return found.make_context(found.name, rest).params

@@ -9,7 +9,7 @@ SHORT = ["--epochs", "2", "--eval-every", "4"]
 
 
 class Reader(HTMLParser):
-    """Collects what a page says and refers to."""
+    """Collects a page's text and references."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -50,7 +50,10 @@ class Changed(Client):
 
 
 def nodes(folder: Path, cfg: RunConfig) -> dict[int, Callable[[FitIns], FitRes]]:
-    """Return real nodes, each built anew for each session, with state folders of their own."""
+    """Return real nodes, each built anew for each session.
+
+    They have state folders of their own.
+    """
     options = cfg.to_mapping()
     return {
         100 + k: lambda ins, k=k: node(k, folder / f"node{k}", options).fit(ins)  # type: ignore[misc]
@@ -59,13 +62,13 @@ def nodes(folder: Path, cfg: RunConfig) -> dict[int, Callable[[FitIns], FitRes]]
 
 
 class Killed(BaseException):
-    """What stands for a process's sudden end."""
+    """Stands for the sudden end of a process."""
 
 
 def kill(
     monkeypatch: pytest.MonkeyPatch, moments: tuple[int, ...], then: Callable[[], None]
 ) -> list[int]:
-    """Let node 101 die before it answers certain requests; return the moments that are left."""
+    """Kill node 101 before it answers certain requests; return remaining moments."""
     left, answered, compute = list(moments), 0, StreamClient._compute
 
     def die(self: StreamClient, frame: Frame) -> bytes:

@@ -1,4 +1,4 @@
-"""Stream transport without Flower's processes: a grid whose nodes are threads of this one."""
+"""Stream transport with nodes that are threads of this process."""
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -84,7 +84,7 @@ def node(k: int, folder: Path, options: Mapping[str, Any], **own: Any) -> Node:
 
 
 def visit(client: Client, ins: FitIns) -> FitRes:
-    """Let a client of this process keep the session that a message opens."""
+    """Keep the session of a message with a client of this process."""
     opened = invitation_in(ins.config)
     assert opened is not None
     StreamClient(opened[0], client).serve()
@@ -102,12 +102,12 @@ def run_stream(
     listen: str = LOOPBACK,
     options: Mapping[str, object] | None = None,
 ) -> dict[str, Any]:
-    """Run a protocol with the nodes of a grid, each in a session over TLS."""
+    """Run a protocol with a grid's nodes in sessions over TLS."""
     cfg = replace(active.cfg, stream_listen=listen)
     transport = StreamTransport(grid, cfg, options or {}, simulated=False)  # type: ignore[arg-type]
     return transport.run(active)
 
 
 def run_streamed(active: Coordinator, clients: Sequence[Client]) -> dict[str, Any]:
-    """Run a protocol with clients of this process, each in a session over TLS on loopback."""
+    """Run a protocol with local clients in sessions over TLS."""
     return run_stream(active, grid_of(clients))

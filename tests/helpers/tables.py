@@ -21,7 +21,7 @@ def write(source: Source, folder: Path, *texts: str) -> Path:
 
 
 def adult_row(n: int) -> str:
-    """Return a row as it stands in adult.data, the n-th of many that differ."""
+    """Return the n-th made row in the format of adult.data."""
     sex, label = (("Female", ">50K"), ("Male", "<=50K"))[n % 3 > 0]
     return (
         f"{20 + n % 50}, {JOBS[n % 5]}, {70000 + n}, Bachelors, {n % 16}, Divorced, Sales, Wife, "
@@ -30,7 +30,7 @@ def adult_row(n: int) -> str:
 
 
 def write_adult(folder: Path, train: list[str], test: list[str]) -> Path:
-    """Write both files, with what only the second has: a comment, and dots behind labels."""
+    """Write both files; the second has a comment and dots behind labels."""
     last = "".join(f"{row}.\n" for row in test)
     first = "".join(f"{row}\n" for row in train)
     return write(ADULT_TABLE, folder, f"{first}\n", f"|1x3 Cross validator\n{last}\n")
@@ -42,7 +42,7 @@ def quoted(source: Source) -> str:
 
 
 def fraud_row(n: int) -> str:
-    """Return a row as it stands in creditcard.csv: plain numbers, the class in quotes."""
+    """Return a row in the format of creditcard.csv."""
     values = [f"{(n * 37 + v * 11) % 200 / 100 - 1:.14f}" for v in range(28)]
     return ",".join([str(n), *values, f"{n % 90 + 0.99:.2f}", f'"{int(n % 5 == 0)}"'])
 

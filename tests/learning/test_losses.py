@@ -27,7 +27,10 @@ LOSS_NAMES = st.sampled_from(sorted(LOSSES))
 
 @st.composite
 def logits_and_labels(draw: st.DrawFn) -> tuple[Tensor, Tensor]:
-    """Draw (B, C) float32 within +-8, where no probability rounds to 0 or 1, and (B,) labels."""
+    """Draw logits (B, C) within +-8, and labels (B,).
+
+    No probability rounds to 0 or 1.
+    """
     rows, classes = draw(st.integers(1, 8)), draw(st.integers(2, 10))
     elements = st.floats(-8, 8, width=32)
     logits = draw(hnp.arrays(np.float32, (rows, classes), elements=elements))
@@ -44,7 +47,7 @@ def residual(loss: Loss, output: Tensor, y: Tensor) -> tuple[Tensor, float]:
 @FEWER
 @given(logits_and_labels())
 def test_binary_cross_entropy_is_the_papers_formula(batch: tuple[Tensor, Tensor]) -> None:
-    """Eq. 8, in bits, with the logistic function of each logit, written out in float64."""
+    """Eq. 8, in bits, with the logistic function, in float64."""
     logits, y = batch
     total = 0.0
     for row, label in zip(logits.double().numpy(), y.tolist(), strict=True):
@@ -101,7 +104,10 @@ def test_residuals_of_several_parties_are_those_of_each_alone(
 @FEWER
 @given(logits_and_labels())
 def test_residuals_in_closed_form(batch: tuple[Tensor, Tensor]) -> None:
-    """(p - onehot) / B, with softmax or, divided by ln 2, the logistic function."""
+    """Softmax, or the logistic function over ln 2.
+
+    (p - onehot) / B.
+    """
     logits, y = batch
     z, onehot = logits.double(), F.one_hot(y, logits.shape[1]).double()
     for name, expected in (
@@ -117,7 +123,7 @@ def test_residuals_in_closed_form(batch: tuple[Tensor, Tensor]) -> None:
 def test_each_row_of_a_residual_is_negative_at_the_label_only(
     name: str, batch: tuple[Tensor, Tensor]
 ) -> None:
-    """What `strategies.easter` says that a passive party learns: the labels of the batch."""
+    """The labels of the batch, as `strategies.easter` states under Learns."""
     logits, y = batch
     gradient, _ = residual(loss_of(name), logits, y)
     assert (gradient < 0).nonzero()[:, 1].tolist() == y.tolist()
@@ -145,7 +151,7 @@ def test_large_logits_stay_finite(name: str, size: float) -> None:
 
 
 def test_balanced_weights_make_classes_count_alike() -> None:
-    """Of labels 0, 0, 0, 1 the one counts for as much as the three; the mean weight is 1."""
+    """Of labels 0, 0, 0, 1 both classes count alike."""
     y = torch.tensor([0, 0, 0, 1])
     weights = balanced_weights(y, 2)
     assert weights.tolist() == pytest.approx([4 / 6, 4 / 2])
@@ -159,7 +165,7 @@ def test_balanced_weights_make_classes_count_alike() -> None:
 def test_weighted_cross_entropy_is_the_mean_of_weighted_rows(
     batch: tuple[Tensor, Tensor], seed: int
 ) -> None:
-    """For labels and for one-hot rows of them; with equal weights it is the plain one."""
+    """For labels and one-hot rows; equal weights give the plain mean."""
     logits, y = batch
     weights = torch.from_numpy(np.random.default_rng(seed).uniform(0.1, 9, logits.shape[1]))
     loss = weighted_cross_entropy(weights)
@@ -183,7 +189,7 @@ def test_weighted_cross_entropy_is_the_mean_of_weighted_rows(
     )
 )
 def test_mean_squared_error_in_closed_form(pairs: NDArray[np.float32]) -> None:
-    """Its residual is 2 (output - y) / B, row by row: no row meets another's label."""
+    """Its residual is 2 (output - y) / B, row by row."""
     output, y = torch.from_numpy(pairs[:, :1].copy()), torch.from_numpy(pairs[:, 1].copy())
     gradient, value = residual(loss_of("mean-squared-error"), output, y)
     apart = pairs[:, 0].astype(np.float64) - pairs[:, 1]

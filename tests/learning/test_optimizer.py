@@ -1,4 +1,4 @@
-"""Learning rates over a run, and an optimiser that continues as if never stopped."""
+"""Learning-rate schedules, and optimizers that resume exactly."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -87,7 +87,7 @@ def test_momentum_is_not_plain_descent() -> None:
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_a_parameter_that_is_added_learns_as_the_others_do(optimizer: str) -> None:
-    """Two halves of one network, the second added: the same as the network whole."""
+    """Two halves of one network, the second added, equal the whole."""
     whole, part = small_net(), small_net()
     bias, part.bias = part.bias, None  # type: ignore[assignment]
     descents = [ScheduledOptimizer({net: 0.1}, optimizer, "cosine", STEPS) for net in (whole, part)]

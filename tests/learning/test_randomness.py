@@ -1,4 +1,4 @@
-"""Public randomness: a function of the seed, for each party alone, whatever others do."""
+"""Public randomness: a function of the seed, for each party alone."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -200,7 +200,7 @@ def test_its_state_round_trips() -> None:
 
 
 def test_a_kept_state_does_not_move_on() -> None:
-    """What was saved stays what it was when the party goes on drawing."""
+    """A saved state stays the same when the party draws again."""
     randomness = Randomness(public_origin(0, 1))
     state = randomness.state_dict()
     kept = {name: value.clone() for name, value in state.items()}

@@ -24,7 +24,7 @@ NARROW = 0.05
 
 
 def test_it_is_torchvisions_network() -> None:
-    """At full width, on whole images: layer for layer, and its weights fit."""
+    """At full width, layer for layer, and its published weights fit."""
     ours = vgg16_bn((3, 32, 32), 10, 1.0).layers
     theirs: nn.Sequential = models.vgg16_bn().features
     ours[: len(theirs)].load_state_dict(theirs.state_dict())

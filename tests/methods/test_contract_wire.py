@@ -1,4 +1,4 @@
-"""What a run's messages hold, and what they never hold: the method's **Learns**."""
+"""Contents of a run's messages, compared with the method's **Learns**."""
 
 import math
 
@@ -48,7 +48,7 @@ def of_labels(array: Array) -> bool:
 
 
 def columns_in(array: Array) -> set[bytes]:
-    """Return each column of an array, as float64 bytes and only where it says something."""
+    """Return each informative column of an array as float64 bytes."""
     if array.ndim == 0 or len(array) < 2:
         return set()
     table = array.reshape(len(array), -1).astype(np.float64)
@@ -56,7 +56,7 @@ def columns_in(array: Array) -> set[bytes]:
 
 
 def secrets_of(run: Run, rank: int, rows: Array) -> set[bytes]:
-    """Return a party's columns of some rows in every form in which they could slip out."""
+    """Return a party's columns in every form that could leak."""
     cfg = run.active.cfg
     if cfg.blank(rank):
         return set()
@@ -67,18 +67,18 @@ def secrets_of(run: Run, rank: int, rows: Array) -> set[bytes]:
 
 
 def batches_asked(run: Run, k: int) -> list[Array]:
-    """Return the rows of every batch and evaluation that a party is asked for, from the wire."""
+    """Return the rows of one party's requested batches and evaluations."""
     return [rows for _, rows in run.asked_rows(k)]
 
 
 def batches_of_all(run: Run) -> list[Array]:
-    """Return the rows of every batch and evaluation that anybody is asked for, each once."""
+    """Return the rows of all requested batches and evaluations, each once."""
     asked = [rows for k in range(len(run.taps)) for rows in batches_asked(run, k)]
     return list({rows.tobytes(): rows for rows in asked}.values())
 
 
 def replies_of(run: Run, k: int) -> list[Array]:
-    """Return what left a party, and what compressed replies are read as."""
+    """Return a party's uploads, decompressed where needed."""
     found = run.taps[k].replies()
     if isinstance(run.active, CVFL):
         asked = (batches_asked(run, k), [r for r in map(arrays_of, run.taps[k].sent) if r])
@@ -135,7 +135,7 @@ def test_the_two_tests_above_can_see(method: str) -> None:
 
 @on_each_carrier
 def test_residuals_tell_the_labels(method: str, carrier: str) -> None:
-    """As the header admits: the residual's smallest entry of a row is at the row's class."""
+    """As Learns states: a residual row's smallest entry is its class's."""
     if method not in READS_LABELS:
         pytest.skip("its residuals are no logits'")
     run = finished(method, carrier)
@@ -148,7 +148,7 @@ def test_residuals_tell_the_labels(method: str, carrier: str) -> None:
 
 
 def test_gradients_of_embeddings_tell_classes_apart(method: str) -> None:
-    """As the header admits: who knows some rows' classes knows those of the rows like them."""
+    """As Learns states: known classes reveal those of similar rows."""
     if method not in TELLS_CLASSES_APART:
         pytest.skip("no gradients of embeddings go down")
     run = finished(method, "local")
@@ -175,7 +175,7 @@ def test_given_labels_are_those_of_the_batch_or_of_all_rows(method: str) -> None
 
 
 def test_embeddings_leave_as_masked_words(method: str) -> None:
-    """Uploads of a blinded run are ring words that look uniform, the sum excepted."""
+    """Uploads of a masked run are ring words that look uniform."""
     if not method_of(method).blinds:
         pytest.skip("the method does not blind")
     run = finished(method, "local")

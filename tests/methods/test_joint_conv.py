@@ -44,7 +44,7 @@ def test_equals_the_joint_program(case: str, carrier: str) -> None:
 
 
 def test_the_reference_can_differ() -> None:
-    """Another rate at one party shows in its weights, and in the classifier of its maps."""
+    """Another rate at one party changes its weights and the classifier."""
     reference = [
         [dict(member.net.state_dict()) for member in joint_adptvfedconv(cfg)]
         for cfg in (RunConfig(**TINY), RunConfig(**TINY, decoder_rate=0.002))

@@ -18,7 +18,7 @@ FIFTY = RunConfig(method="easter", models="mlp", epochs=2, batch_size=50, train_
 
 
 def distributed(cfg: RunConfig) -> list[Party]:
-    """Train through the local carrier and return all parties, the active one first."""
+    """Train in process and return all parties, the active one first."""
     active = build_active(cfg)
     passive = [build_passive(cfg, k) for k in range(cfg.parties - 1)]
     run_local(active, passive)

@@ -1,4 +1,4 @@
-"""Parties rebuilt for every message come to the same bits as live ones, whatever their networks."""
+"""Rebuilt parties come to the same bits as live ones."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -35,7 +35,7 @@ def networks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def configured(nets: str, **changes: str | int) -> RunConfig:
-    """Return a tiny run; made only here, because the names are known in a test only."""
+    """Return a tiny run with names that only tests know."""
     return replace(TINY, models=nets, **changes)  # type: ignore[arg-type]
 
 
@@ -67,7 +67,10 @@ def rebuilt(cfg: RunConfig) -> Weights:
 
 
 def differing(ours: Weights, theirs: Weights) -> list[str]:
-    """Return place and name of every array that differs; both must have the same names."""
+    """Return location and name of every differing array.
+
+    Both must have the same names.
+    """
     assert [set(a) for a in ours] == [set(b) for b in theirs]
     assert all(ours)
     pairs = enumerate(zip(ours, theirs, strict=True))
@@ -85,7 +88,7 @@ def test_rebuilt_live_and_joint_are_equal(nets: str, optimizer: str) -> None:
 
 
 def test_mixed_networks_and_optimizers() -> None:
-    """Each party its own network and optimiser, with a schedule and evaluations inside epochs."""
+    """Each party has its own network and optimizer, with evaluations inside epochs."""
     optimizers = "adam,sgd,momentum,adagrad"
     cfg = configured(NETS[2], optimizers=optimizers, schedule="cosine", eval_every=4)
     ours = live(cfg)
@@ -128,7 +131,7 @@ class Watching(Endpoint):
 
 @pytest.mark.parametrize("nets", NETS[:2])
 def test_evaluation_leaves_batchnorm_untouched(nets: str) -> None:
-    """Training moves the statistics, evaluation never does; nor does how often it happens."""
+    """Training moves the statistics, evaluation never does, however often."""
     cfg = configured(nets, eval_every=3)
     active = build_active(cfg)
     watching = [Watching(build_passive(cfg, k)) for k in range(3)]
@@ -144,7 +147,7 @@ def test_evaluation_leaves_batchnorm_untouched(nets: str) -> None:
 
 
 def test_parallel_runs_do_not_disturb_each_other() -> None:
-    """Two seeds at once in threads come to what each comes to alone, global randomness or not."""
+    """Two seeds in threads give the results of separate runs."""
     cfgs = [configured(NETS[2], seed=seed) for seed in (0, 1, 0)]
     alone = [live(cfg) for cfg in cfgs[:2]]
     with ThreadPoolExecutor(3) as pool:
@@ -179,7 +182,7 @@ def test_checkpoint_and_weights_hold_the_buffers(nets: str, tmp_path: Path) -> N
 
 
 def test_state_survives_packing() -> None:
-    """What Flower keeps of a party is arrays and one text, nothing else."""
+    """Flower keeps arrays and one text of a party, nothing else."""
     cfg = configured("own-dropout")
     active = build_active(cfg)
     state = run_amnesiac(active, lambda k: build_passive(cfg, k))[0]

@@ -1,4 +1,4 @@
-"""Blinding: what the active party is sent is noise, and its sum is exact."""
+"""Pairwise masking: single uploads look like noise, and sums are exact."""
 
 import hmac
 from hashlib import sha256
@@ -63,7 +63,7 @@ def chi_square(data: bytes) -> float:
 def test_masks_are_the_keystream_of_rfc_8439(
     key: bytes, counter: int, stream: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Words are little-endian, the nonce is zero and the block counter starts at zero."""
+    """Words are little-endian; nonce and block counter are zero."""
 
     class Fixed:
         def __init__(self, *_: object) -> None: ...
@@ -78,7 +78,7 @@ def test_masks_are_the_keystream_of_rfc_8439(
 
 
 def test_mask_keys_are_derived_by_hkdf(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The key of ChaCha20 is HKDF-Expand of the pair key, as computed by hand."""
+    """The key of ChaCha20 is HKDF-Expand of the pair key."""
     used: list[bytes] = []
 
     def spy(key: bytes, nonce: bytes) -> ChaCha20:
@@ -137,7 +137,7 @@ def test_one_party_short_is_noise(count: int) -> None:
 
 @pytest.mark.parametrize("index", [0, 1, 2])
 def test_masked_words_are_uniform(index: int) -> None:
-    """A chi-square test of each byte of the words, of an embedding that is far from uniform."""
+    """A chi-square test of each byte of a non-uniform embedding's words."""
     parties = shared_agreed(3)
     x = torch.full((256, 256), 1.5)
     first, second = (

@@ -1,4 +1,4 @@
-"""What an active party may try to unmask: other requests, old counters, repeats."""
+"""Attacks on masks by an active party: other requests, counters, repeats."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -35,7 +35,9 @@ live_and_rebuilt = pytest.mark.parametrize("make", [agreed, rebuilt])
 def difference_attack(
     parties: list[PassiveParty], first: tuple[str, Array], others: tuple[str, Array]
 ) -> float:
-    """Ask all for rows i, then party 1 for something else; return the share of hits.
+    """Ask all for rows i, then party 1 otherwise; return hits.
+
+    The share of hits.
 
     The active party hopes that masks cancel in both sums, so that their difference is that of two
     embeddings of party 1.
@@ -57,7 +59,7 @@ def difference_attack(
 
 @pytest.mark.parametrize("count", [2, 3])
 def test_masks_cancel_between_parties_that_were_asked_alike(count: int) -> None:
-    """The attack's arithmetic is right: it hits where everybody is asked for the same rows."""
+    """The attack succeeds where all parties are asked for the same rows."""
     parties = agreed(count)
     for party in parties[1:]:  # nothing of theirs changes, as the attack needs it
         party.data = replace(party.data, x=party.x.clone())  # the data set itself is shared
@@ -112,7 +114,7 @@ def test_a_repeated_request_gets_the_cached_reply(phase: str) -> None:
 
 @live_and_rebuilt
 def test_one_exchange_has_one_request(make: Make) -> None:
-    """A second question under a used counter would be masked by the same key."""
+    """A second request under a used counter would get the same mask."""
     (party, _) = make(2)
     answer(party, 3, "embed_only", ROWS_I)
     for phase, rows in (
@@ -132,7 +134,7 @@ def test_a_counter_is_used_up_by_a_request_that_fails(make: Make) -> None:
 
 
 def test_a_party_that_goes_back_to_a_checkpoint_forgets_its_keys(tmp_path: Path) -> None:
-    """Else it could be taken back alone, and the masks would cancel in the difference."""
+    """Else masks would cancel after taking one party back alone."""
     parties = [build_passive(TINY, index, tmp_path) for index in range(3)]
     agree(parties)
     answer(parties[0], 3, "embed", ROWS_I)

@@ -1,4 +1,4 @@
-"""How parties agree on the keys of their masks, and which keys they refuse."""
+"""Key agreement of masks, and refused keys."""
 
 import hmac
 from dataclasses import replace
@@ -48,7 +48,7 @@ def hkdf(secret: bytes, salt: bytes, info: bytes) -> bytes:
 
 
 def test_pair_key_is_hkdf_of_the_x25519_secret_of_rfc_7748() -> None:
-    """Both the curve and the derivation are checked: HKDF is computed by hand."""
+    """Curve and derivation are checked: HKDF is computed by hand."""
     info = PROTOCOL + (1).to_bytes(4, "little") + (4).to_bytes(4, "little")
     expected = hkdf(SHARED, bytes(SALT), info)
     alice, bob = map(X25519PrivateKey.from_private_bytes, (ALICE, BOB))
@@ -167,7 +167,7 @@ def test_keys_are_not_agreed_before_a_party_was_asked_for_its_own() -> None:
 
 @pytest.mark.parametrize("live", [True, False])
 def test_a_key_pair_is_agreed_once(live: bool) -> None:
-    """Neither the salt of before nor another brings a second set of keys out of one key pair."""
+    """No salt derives a second set of keys from one key pair."""
     parties: list[Party] = [*passive(2)]
     if not live:
         parties = [Rebuilt(replace(TINY, parties=3), index) for index in range(2)]
@@ -195,7 +195,7 @@ def test_a_lone_passive_party_is_refused_by_the_configuration() -> None:
 
 
 def test_a_lone_passive_party_refuses_by_itself() -> None:
-    """An active party with another version of the configuration does not talk it into it."""
+    """An active party with another configuration cannot persuade it."""
     (party,) = passive(1, blinding="none")
     party.cfg = replace(party.cfg)
     object.__setattr__(party.cfg, "blinding", "pairwise")

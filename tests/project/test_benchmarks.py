@@ -1,4 +1,4 @@
-"""Every benchmark that is found runs at its tiny size, and leaves its results as data."""
+"""Every benchmark runs at its tiny size and writes its data."""
 
 import json
 import re

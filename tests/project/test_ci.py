@@ -1,4 +1,4 @@
-"""The steps of continuous integration: output in one piece, and failures that count."""
+"""Steps of continuous integration: whole output, and failures that count."""
 
 import re
 import subprocess

@@ -16,7 +16,7 @@ ARCHITECTURE = ROOT / "docs" / "architecture.md"  # its paths are also those wit
 
 
 def paths_in(page: Path) -> list[str]:
-    """List the paths of this project that a page names in inline code."""
+    """List the project's paths in a page's inline code."""
     named = PATH.findall(FENCE.sub("", page.read_text()))
     return [each for each in named if page == ARCHITECTURE or each.startswith(FOLDERS)]
 

@@ -1,4 +1,4 @@
-"""Layers of the packages: an import that runs up, or round in a circle, fails."""
+"""Layers of the packages: upward or circular imports fail."""
 
 import shutil
 import subprocess

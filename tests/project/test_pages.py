@@ -44,7 +44,7 @@ TABLE_KEYS = frozenset(map(kebab, Description.__dataclass_fields__))
 
 
 def flags_named(page: Path) -> set[str]:
-    """Return the flags that a page calls ours, in running text and in our commands."""
+    """Return our flags in a page's text and commands."""
     text = page.read_text()
     shown = [c for c in [*spans(text), *commands(text)] if not c.startswith(OTHERS_COMMANDS)]
     ours = [c for c in shown if "flwr run" not in c]

@@ -1,4 +1,4 @@
-"""Words: summaries of docstrings are short, and a private dialect does not come back."""
+"""Words: short summaries of docstrings, and no private dialect."""
 
 import ast
 import re
@@ -75,7 +75,7 @@ def summaries(text: str) -> Iterator[tuple[int, str]]:
 
 
 def wanting(summary: str) -> bool:
-    """Tell whether a summary is longer than twelve words or says "what"."""
+    """Tell whether a summary is too long or too vague."""
     return len(summary.split()) > MOST_WORDS or bool(re.search(r"\bwhat\b", summary, re.I))
 
 
@@ -88,13 +88,16 @@ def unwanted(text: str) -> Iterator[tuple[int, str]]:
 
 
 def files(places: list[str], *endings: str) -> list[Path]:
-    """List single files, and all files of folders that have one of some endings."""
+    """List files, and files of folders, that have given endings."""
     found = {each for place in places for each in [ROOT / place, *(ROOT / place).rglob("*")]}
     return sorted(each for each in found if each.is_file() and each.suffix in endings)
 
 
 def read(path: Path) -> str:
-    """Read a file; of the changelog only unreleased prose, since code may be an old name."""
+    """Read a file; of the changelog only unreleased prose.
+
+    Code in it may be an old name.
+    """
     text = path.read_text()
     if path.name == "CHANGELOG.md":
         text = re.sub(r"`[^`\n]+`", "", text.split("\n## [")[1])

@@ -1,4 +1,4 @@
-"""The roll call: who is missing, who is double, who disagrees, and what the error says."""
+"""The roll call: missing, duplicate and disagreeing parties, and its errors."""
 
 import threading
 import time
@@ -26,7 +26,7 @@ FACTS: dict[str, Scalar] = {
 
 
 class Fake(Client):
-    """Answers the roll call with given properties, or does what `answer` does."""
+    """Answers the roll call with given properties, or with `answer`."""
 
     def __init__(self, answer: Mapping[str, Scalar] | Callable[[], Mapping[str, Scalar]]) -> None:
         self.answer = answer
@@ -81,7 +81,7 @@ def test_nobody_at_all() -> None:
 
 
 def test_slow_but_present_party_is_not_called_missing() -> None:
-    """Waiting for a missing party must not eat the time in which the others may answer."""
+    """Waiting for one party leaves the others their time to answer."""
 
     def slowly(index: int) -> Callable[[], dict[str, Scalar]]:
         def answer() -> dict[str, Scalar]:
@@ -174,7 +174,7 @@ def test_party_that_cannot_be_built_says_why() -> None:
 
 
 def test_party_that_breaks_while_built_keeps_its_data_to_itself() -> None:
-    """What is not one of our own errors may quote data: the name travels, the text does not."""
+    """Foreign errors may quote data: the name travels, the text does not."""
 
     def build() -> NoReturn:
         raise ValueError("could not convert 'secret cell' to float")
@@ -187,7 +187,7 @@ def test_party_that_breaks_while_built_keeps_its_data_to_itself() -> None:
 
 @pytest.mark.parametrize("error", [RuntimeError("connection lost"), RuntimeError(), OSError("\n")])
 def test_proxy_that_raises(error: Exception) -> None:
-    """A carrier's own failure, with or without a text, is a RosterError too."""
+    """A transport's own failure is a RosterError too."""
 
     def fail() -> NoReturn:
         raise error
@@ -198,6 +198,6 @@ def test_proxy_that_raises(error: Exception) -> None:
 
 @pytest.mark.parametrize("answer", [{}, {"index": "first"}])
 def test_stranger_is_refused_in_words(answer: dict[str, Scalar]) -> None:
-    """A client of another app answers the roll call too, but not with an index."""
+    """A client of another app answers the roll call without an index."""
     text = error_of(Fake(properties(0)), Fake(answer), Fake(properties(2)))
     assert "party" in text

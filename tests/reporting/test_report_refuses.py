@@ -32,7 +32,10 @@ def test_wrong_runs_are_refused_and_nothing_is_written(
 
 
 def damages(good: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return copies of a record with each entry missing or of another type."""
+    """Return copies of a record, each with one damaged entry.
+
+    Missing or of another type.
+    """
     others: list[object] = ["x", [], {"a": "b"}, -1]
     missing = [{k: v for k, v in good.items() if k != key} for key in good]
     return missing + [good | {key: wrong} for key in good for wrong in others]
@@ -41,7 +44,7 @@ def damages(good: dict[str, Any]) -> list[dict[str, Any]]:
 def test_damaged_results_and_metrics_are_told_or_shown(
     copied: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whatever is wrong in them, there is a page or one line of error, never a traceback."""
+    """There is a page or one line of error, never a traceback."""
     result, told = result_of(copied), 0
     line = json.loads((copied / "metrics.jsonl").read_text().splitlines()[0])
     for wrong in damages(result)[::5]:

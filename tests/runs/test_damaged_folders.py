@@ -79,7 +79,7 @@ def test_damaged_result_or_config_is_an_error(
 def test_an_edited_configuration_is_an_error(
     old: str, new: str, told: str, whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The checkpoints know what run they are of."""
+    """The checkpoints know their run."""
     out = unfinished(whole, tmp_path / "run")
     text = (out / "config.toml").read_text()
     assert text.count(old) == 1

@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def interrupted(
     out: Path, number: signal.Signals, ready: Callable[[], bool], again: float | None = None
 ) -> int:
-    """Start the run in its own process, signal it when `ready`, return its exit code.
+    """Run in a separate process, signal at `ready`, return the exit code.
 
     With `again`, signal it once more after so many seconds.
     """
@@ -70,7 +70,7 @@ def lines_written(out: Path, count: int) -> Callable[[], bool]:
     ],
 )
 def test_killed_run_resumes_bit_for_bit(lines: int, whole: Path, tmp_path: Path) -> None:
-    """Killed before the first checkpoint, within an epoch, and about when a checkpoint is due."""
+    """Killed before the first checkpoint, within an epoch, and around a checkpoint."""
     out = tmp_path / "run"
     assert interrupted(out, signal.SIGKILL, lines_written(out, lines)) == -signal.SIGKILL
     assert not (out / "result.json").exists()

@@ -20,7 +20,7 @@ from vfl_flower.workflows.run import conduct
 
 @pytest.mark.parametrize(("stops", "every"), [([3], 1), ([7], 1), ([2, 3, 11], 1), ([9, 16], 3)])
 def test_stopped_runs_equal_an_unbroken_one(stops: list[int], every: int, tmp_path: Path) -> None:
-    """Once or often, within and at the end of epochs, with seven steps an epoch."""
+    """Once or often, within and at the end of epochs."""
     cfg = replace(TINY, checkpoint_every=every)
     Sitting(cfg, tmp_path / "unbroken").run()
     for step in stops:
@@ -68,7 +68,7 @@ def test_checkpoints_of_later_steps_do_not_push_out_a_new_one(tmp_path: Path) ->
 
 
 def test_stop_within_an_epoch_does_not_change_the_books(tmp_path: Path) -> None:
-    """A tell that rides on the checkpoint costs training as much as one that rides on a step."""
+    """A tell costs training equally with a checkpoint or a step."""
     Sitting(TINY, tmp_path / "unbroken").run()
     with pytest.raises(Interrupted):
         Sitting(TINY, tmp_path / "broken").run(3)

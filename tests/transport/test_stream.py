@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("soon")
 
 @pytest.fixture
 def proxied() -> Iterator[tuple[Proxy, RunConfig, str]]:
-    """Return a proxy, a configuration whose parties dial it, and where it leads."""
+    """Return a proxy, a configuration that dials it, and its target."""
     port = free_port()
     proxy = Proxy(port)
     cfg = replace(CFG, stream_advertise=f"127.0.0.1:{proxy.port}")
@@ -99,7 +99,7 @@ def test_a_slow_network_changes_nothing(
 def test_a_cut_after_a_long_silence_is_mended(
     proxied: tuple[Proxy, RunConfig, str], undisturbed: dict[str, torch.Tensor]
 ) -> None:
-    """The grace time counts from the loss of the connection, not from the last message."""
+    """The grace time counts from the loss of the connection."""
     proxy, cfg, listen = proxied
     clients = taps()
 
@@ -115,7 +115,7 @@ def test_a_cut_after_a_long_silence_is_mended(
 
 
 def test_an_invitation_that_fails_is_sent_again(undisturbed: dict[str, torch.Tensor]) -> None:
-    """Whether Flower's server is away for a moment, or does not take a message."""
+    """Flower's server is briefly absent, or refuses a message."""
     troubles: list[Any] = [OSError("away"), [None], OSError("away")]
 
     class Unreliable(FakeGrid):

@@ -1,4 +1,4 @@
-"""Frames come out as they went in, and whatever else arrives is refused."""
+"""Frames round-trip, and malformed ones are refused."""
 
 import json
 import struct
@@ -57,7 +57,7 @@ def test_a_frame_cut_short_is_refused(frame: Frame, data: st.DataObject) -> None
 
 
 def test_a_frame_that_claims_more_than_it_holds_is_refused() -> None:
-    """And nothing is set aside for what it claims."""
+    """No memory is allocated for the claimed size."""
     record = b"{}"
     head = HEAD.pack(b"VFS", 1, Kind.REPLY, 1, len(record), 1)
     with pytest.raises(ProtocolError):

@@ -25,7 +25,7 @@ GRACE, PATIENCE = 2.0, 600.0
 
 
 class Listening:
-    """A hub, and what it told."""
+    """A stream server, and its notifications."""
 
     def __init__(self) -> None:
         self.joined: list[Session] = []
@@ -42,7 +42,7 @@ def here() -> Iterator[Listening]:
 
 
 class Caller:
-    """Somebody who dials in and says what the test wants said."""
+    """A client that dials in and sends given data."""
 
     def __init__(self, invitation: Invitation, **said: Any) -> None:
         credentials = grpc.ssl_channel_credentials(invitation.certificate)
@@ -141,7 +141,7 @@ def test_a_node_that_is_invited_again_has_one_session(here: Listening) -> None:
 
 
 def test_a_wrong_certificate_is_not_dialled(here: Listening) -> None:
-    """Somebody in the middle has no key to the pinned certificate, and gets no token."""
+    """An interceptor lacks the pinned certificate's key, and gets no token."""
     invitation, _ = here.hub.invite(1)
     _, other = make_certificate()
     client: Any = None
@@ -216,7 +216,7 @@ def test_an_address_that_is_taken_is_refused(here: Listening) -> None:
 
 
 def test_a_join_that_races_the_end_of_its_session_is_let_go(here: Listening) -> None:
-    """A session that has ended takes no connection and tells nobody of a party."""
+    """An ended session takes no connection and reports no party."""
     invitation, session = here.hub.invite(1)
     assert session.admits(invitation.token, os.urandom(32))
     session.fail(PartyAway("gone"))
@@ -227,7 +227,7 @@ def test_a_join_that_races_the_end_of_its_session_is_let_go(here: Listening) -> 
 
 
 class Gone:
-    """What gRPC hands over of a call that has ended already."""
+    """gRPC's context of a call that has ended."""
 
     def __init__(self, invitation: Invitation) -> None:
         self.invitation = invitation

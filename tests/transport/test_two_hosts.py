@@ -1,4 +1,4 @@
-"""A run between two hosts: network namespaces of this machine, joined by a wire that may be bad."""
+"""A run between two hosts: network namespaces with a bad link."""
 
 import json
 import os
@@ -33,7 +33,7 @@ HERE, THERE = "10.213.77.1", "10.213.77.2"
 
 
 def tool(*words: str, inside: bool = False) -> bool:
-    """Run ip or tc, here or on the other host; tell whether it worked."""
+    """Run ip or tc on a host; tell whether it worked."""
     command = [*(("ip", "netns", "exec", OTHER) if inside else ()), *words]
     return subprocess.run(command, capture_output=True, check=False).returncode == 0  # noqa: S603
 
@@ -81,7 +81,7 @@ def visit_from_there(k: int, ins: FitIns) -> FitRes:
 @pytest.mark.parametrize("trouble", [(), ("delay", "10ms", "loss", "1%")], ids=["good", "bad"])
 @pytest.mark.usefixtures("wire")
 def test_parties_of_another_host_come_to_the_same_weights(trouble: tuple[str, ...]) -> None:
-    """With 20 ms there and back and one packet in a hundred lost, too."""
+    """With 20 ms round trip and one percent packet loss, too."""
     if trouble:
         netem = ("root", "netem", *trouble)
         worked = tool("tc", "qdisc", "add", "dev", NEAR, *netem)

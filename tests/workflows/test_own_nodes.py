@@ -1,4 +1,4 @@
-"""Own tables between nodes, each with its state folder: one app aligns, trains and predicts."""
+"""Own tables between nodes: one app aligns, trains and predicts."""
 
 import csv
 from pathlib import Path
@@ -22,7 +22,7 @@ SETTINGS = {key.replace("_", "-"): value for key, value in TINY.items()} | {"met
 
 
 class World:
-    """Three parties' folders and tables; no two of them have anything in common but messages."""
+    """Three parties' folders and tables, connected by messages only."""
 
     def __init__(self, root: Path) -> None:
         self.root, self.tables = root, make(root / "tables").split(",")
@@ -36,7 +36,7 @@ class World:
         return self.root / party_name(rank)
 
     def run(self, **options: Any) -> None:
-        """Run the app; the nodes are told what the run says, and have the rest themselves."""
+        """Run the app; nodes add their own configuration."""
         given = {key.replace("_", "-"): value for key, value in options.items()}
         own = [{"table": self.tables[rank], "new-table": self.new[rank]} for rank in (1, 2)]
         grid = FakeGrid(
@@ -61,7 +61,7 @@ def read(path: Path) -> dict[str, list[str]]:
 
 
 def test_a_run_aligns_trains_and_another_predicts(world: World, tmp_path: Path) -> None:
-    """To what comes of it on one machine; and each party has its own files alone."""
+    """The results equal those on one machine; files stay separate."""
     world.run(run_name="first", tables=world.tables[0], **SETTINGS)
     for rank in range(3):
         (kept,) = world.state(rank).rglob(ALIGNMENT)

@@ -35,7 +35,7 @@ MOST_HALVINGS = 60
 
 @dataclass(frozen=True)
 class Solution:
-    """What solves Eq. 5, and Eq. 6 with it.
+    """Solution of Eq. 5 and Eq. 6.
 
     Attributes
     ----------
@@ -106,7 +106,10 @@ class Duals:
         self.values, self.rho = torch.zeros(rows, classes), rho
 
     def update(self, rows: Tensor, a: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-        """Solve Eq. 5 for some rows, (B,), and keep lambda by Eq. 6; return z and lambda."""
+        """Solve Eq. 5 for some rows, and update lambda by Eq. 6.
+
+        `rows` is (B,). Returns z and lambda.
+        """
         solved = z_update(a, self.values[rows], target, self.rho)
         self.values[rows] = solved.dual.float()
         return solved.z.float(), self.values[rows]
@@ -116,12 +119,12 @@ class Duals:
         return {"values": self.values}
 
     def load_state_dict(self, state: State) -> None:
-        """Take back what `state_dict` gave."""
+        """Restore the state of `state_dict`."""
         self.values.copy_(state["values"])
 
 
 def newton(q: Tensor, w: Tensor, rho: float) -> tuple[Tensor, float, int]:
-    """Find F(w) = 0; return w, the residual and how many steps it took."""
+    """Solve F(w) = 0; return w, the residual and the step count."""
     p = (q - w / rho).softmax(1)
     for steps in range(MOST_STEPS + 1):
         gradient = p - w
@@ -149,7 +152,7 @@ def descent(p: Tensor, gradient: Tensor, rho: float) -> Tensor:
 def damped(
     q: Tensor, w: Tensor, gradient: Tensor, direction: Tensor, rho: float
 ) -> tuple[Tensor, Tensor]:
-    """Halve each row's step until it shortens the row's gradient; return w and p there."""
+    """Backtrack each row until its gradient shrinks; return w and p."""
     length = gradient.norm(dim=1, keepdim=True)
     share = torch.ones_like(length)
     for _ in range(MOST_HALVINGS):
@@ -165,7 +168,7 @@ def damped(
 
 
 def nearest_distribution(v: Tensor) -> Tensor:
-    """Return the probabilities at the least Euclidean distance from each row, (B, C)."""
+    """Project each row onto the probability simplex, (B, C)."""
     falling = v.sort(1, descending=True).values
     excess = falling.cumsum(1) - 1
     places = torch.arange(1, v.shape[1] + 1, dtype=v.dtype)

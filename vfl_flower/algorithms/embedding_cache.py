@@ -1,4 +1,7 @@
-"""What passive parties last sent of each row, for steps in which not all of them are asked."""
+"""Cache of the passive parties' latest embeddings of each row.
+
+For steps in which not all parties are asked.
+"""
 
 from collections.abc import Sequence
 
@@ -14,7 +17,7 @@ from vfl_flower.protocol.exchange import Replies
 
 
 class EmbeddingCache:
-    """The active party's memory of the passive parties' values, zero before the first.
+    """The active party's cache of received values, zero at first.
 
     An active party that names it in `remembers` has it in its checkpoints.
 
@@ -38,11 +41,14 @@ class EmbeddingCache:
 
     @classmethod
     def of_run(cls, cfg: RunConfig, rows: int, width: int) -> "EmbeddingCache":
-        """Return the memory that a run needs: none, where all are asked and nothing is old."""
+        """Return the cache that a run needs, or None.
+
+        A run in which every step asks all parties needs none.
+        """
         return cls(cfg.parties - 1, 0 if cfg.asks_all else rows, width)
 
     def put(self, party: int, rows: Array, values: Tensor) -> None:
-        """Note what the party with this roster index sent of some rows: (B,), (B, width).
+        """Store one party's values of some rows: (B,), (B, width).
 
         Raises
         ------
@@ -58,11 +64,11 @@ class EmbeddingCache:
         self.values[party, torch.from_numpy(rows)] = values.detach()
 
     def of(self, rows: Array) -> Tensor:
-        """Return what is known of some rows, as it is now: (B,) -> (K, B, width)."""
+        """Return the cached values of some rows: (B,) -> (K, B, width)."""
         return self.values[:, torch.from_numpy(rows)]
 
     def latest(self, replies: Replies, asked: Sequence[int], rows: Array) -> list[Tensor]:
-        """Note what came of some rows, and return every party's values, (B, width) each."""
+        """Store received values, and return every party's, (B, width) each."""
         if replies.whole:
             return replies.tensors
         for k, values in zip(asked, replies.tensors, strict=True):
@@ -74,5 +80,5 @@ class EmbeddingCache:
         return {"values": self.values}
 
     def load_state_dict(self, state: State) -> None:
-        """Take back what `state_dict` gave."""
+        """Restore the state of `state_dict`."""
         self.values.copy_(state["values"])

@@ -1,4 +1,4 @@
-"""Where the active party keeps feature maps of whole images until its classifier has learnt."""
+"""Store of received feature maps until the classifier is trained."""
 
 import os
 from collections.abc import Sequence
@@ -17,7 +17,9 @@ NOTHING = -1  # in the place of the sum of a map that has not come
 
 
 class Maps:
-    """Feature maps of rows in several views, in a file of the active party where it has a folder.
+    """Feature maps of rows in several views, in a mapped file.
+
+    The file lies in the active party's folder, if it has one.
 
     The file is mapped into memory, so that the operating system keeps as much of it there as fits.
     It takes c * H * W numbers of disk for each row of each view, which are reserved at once.
@@ -55,13 +57,15 @@ class Maps:
         self._array: Array | None = None
 
     def lacking(self, rows: Array) -> Array:
-        """Return those of some rows, (B,), that have not come as they are, in view 0."""
+        """Return the rows, (B,), whose view 0 has not arrived."""
         slots = self.slots[0, torch.from_numpy(rows)]
         lacking: Array = rows[((slots < 0) | (self.sums[slots] == NOTHING)).numpy()]
         return lacking
 
     def put(self, view: int, rows: Tensor, maps: Tensor) -> None:
-        """Keep maps of some rows in one view: (B, c, H, W) float32.
+        """Store maps of some rows in one view.
+
+        (B, c, H, W) float32.
 
         Raises
         ------
@@ -83,7 +87,9 @@ class Maps:
         self.sums[slots] = _sums(kept)
 
     def take(self, views: Tensor, rows: Tensor) -> Tensor:
-        """Return maps of some rows, each in a view: (B,), (B,) -> (B, c, H, W) float32.
+        """Return maps of some rows, each in its view.
+
+        (B,), (B,) -> (B, c, H, W) float32.
 
         Raises
         ------
@@ -119,11 +125,14 @@ class Maps:
         return RunError(f"{self.path} is missing or damaged; put it back, or start a new run")
 
     def state_dict(self) -> State:
-        """Return which maps have come, and their sums; they themselves are in the file already."""
+        """Return the maps' arrival flags and checksums.
+
+        The maps themselves are in the file already.
+        """
         return {"sums": self.sums}
 
     def load_state_dict(self, state: State) -> None:
-        """Take back what `state_dict` gave.
+        """Restore the state of `state_dict`.
 
         Raises
         ------
@@ -141,13 +150,13 @@ def _is_long(path: Path | None, size: int) -> bool:
 
 
 def _sums(maps: Array) -> Tensor:
-    """Add up the bits of each map, as a check on what is read back: (B, ...) -> (B,) int64."""
+    """Checksum each map: (B, ...) -> (B,) int64."""
     words = maps.reshape(len(maps), -1).view(f"u{maps.itemsize}")
     return torch.from_numpy(words.sum(1, dtype=np.int64))
 
 
 def _mapped(path: Path, dtype: "np.dtype[np.generic]", shape: tuple[int, ...]) -> Array:
-    """Map a file that its owner alone may read; make it where there is none."""
+    """Map a private file to memory, made if it does not exist."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)

@@ -1,1 +1,1 @@
-"""Which rows of the parties' tables are the same samples, found without showing an id."""
+"""Entity alignment: common rows of all tables by private set intersection."""

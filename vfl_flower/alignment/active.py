@@ -61,11 +61,14 @@ class AlignmentActive(Coordinator):
         self.kept, self.label, self.out, self.enough = kept, label, out, enough
 
     def facts(self) -> dict[str, Scalar]:
-        """Return what all parties must hold equal: not the rows."""
+        """Return facts that must be equal everywhere, without the rows."""
         return alignment_facts()
 
     def protocol(self) -> Protocol:
-        """Align, and let everybody keep the outcome; the active party's makes it valid."""
+        """Align, and store the result at every party.
+
+        The active party's makes it valid.
+        """
         nonce = bytes_of(self.kept.nonce)
         yield ask(
             "begin_alignment", nonce, name_digest(self.kept.nonce, self.label), purpose="upkeep"

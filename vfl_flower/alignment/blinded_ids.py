@@ -1,4 +1,4 @@
-"""One party's ids under its secret, and what both sides of the intersection say of their number."""
+"""One party's blinded ids, and announcements of their kind and number."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ ORDER = b"vfl-flower alignment 1 order"
 
 
 class Blinded:
-    """A party's ids under its secret, in an order that nobody else knows.
+    """A party's ids under its secret, in a secret order.
 
     Parameters
     ----------
@@ -41,17 +41,23 @@ class Blinded:
         self.order = np.argsort(np.frombuffer(stream, "<u8"), kind="stable")
 
     def points(self, start: int) -> Array:
-        """Return the chunk of blinded ids that begins at a position: (up to CHUNK, 32) uint8."""
+        """Return the chunk of blinded ids at a position.
+
+        (up to CHUNK, 32) uint8.
+        """
         return map_and_multiply(self.secret, self.ids.hashed[self.order[start : start + CHUNK]])
 
 
 def announcement(ids: Ids) -> Array:
-    """Return what a party says of its ids, their kind and number: (2,) int64."""
+    """Return a party's announcement of its ids: (2,) int64.
+
+    Their kind and number.
+    """
     return np.array([KINDS.index(ids.kind), len(ids)])
 
 
 def announced(arrays: Sequence[Array], name: str) -> tuple[str, int]:
-    """Read what a party says of its ids."""
+    """Read a party's announcement of its ids."""
     if len(arrays) == 1 and arrays[0].shape == (2,) and arrays[0].dtype == np.int64:
         kind, size = arrays[0].tolist()
         if kind in range(len(KINDS)) and 0 < size <= MOST:
@@ -60,5 +66,5 @@ def announced(arrays: Sequence[Array], name: str) -> tuple[str, int]:
 
 
 def due(start: int, size: int) -> int:
-    """Return how many of so many ids are in the chunk that begins at a position."""
+    """Return the size of the chunk of ids at a position."""
     return min(max(size - start, 0), CHUNK)

@@ -61,7 +61,10 @@ def build_alignment_active(
 
 
 def _target(cfg: RunConfig, table: OwnTable) -> Target:
-    """Return the task, and the classes, of labels: the table's, or those that the model learnt."""
+    """Return the labels' target: the table's, or the model's.
+
+    The task, and the classes.
+    """
     if cfg.task == "predict":
         return trained_target(cfg)
     assert table.label is not None  # noqa: S101  the description names it

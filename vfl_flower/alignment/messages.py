@@ -14,7 +14,7 @@ from vfl_flower.data.tables.summary import lines_of
 
 
 def alignment_log(rank: int, table: OwnTable, ids: Ids | None) -> None:
-    """Tell a party's own log what its table was taken for."""
+    """Log the interpretation of a party's table."""
     for line in lines_of(table):
         party_log(rank).info("%s", line)
     if ids is not None and len(ids) < len(table.ids):
@@ -23,10 +23,13 @@ def alignment_log(rank: int, table: OwnTable, ids: Ids | None) -> None:
 
 
 def alignment_facts() -> dict[str, Scalar]:
-    """Return what all parties of an alignment must hold equal: not the rows."""
+    """Return facts of an alignment that must be equal everywhere.
+
+    The rows are not among them.
+    """
     return {**code_facts(), "task": "align"}
 
 
 def name_digest(nonce: str, name: str) -> Array:
-    """Return what a name can be recognised by, and not read from: (32,) uint8."""
+    """Return a salted digest of a name: (32,) uint8."""
     return np.frombuffer(sha256(f"{nonce}\0{name.casefold()}".encode()).digest(), np.uint8).copy()

@@ -57,12 +57,15 @@ class AlignmentPassive(ProtocolClient):
         super().__init__()
 
     def facts(self) -> dict[str, Scalar]:
-        """Return what all parties must hold equal: not the rows."""
+        """Return facts that must be equal everywhere, without the rows."""
         return alignment_facts()
 
     @phase(training=False)
     def begin_alignment(self, nonce: Tensor, label: Tensor) -> None:
-        """See that the labels are not among the columns: (16,) uint8, (32,) uint8 ->."""
+        """Check that the labels are not among the columns.
+
+        (16,) uint8, (32,) uint8 ->
+        """
         name = party_name(self.rank)
         refuse_label(self.table, "label", name)
         for column in self.table.columns:
@@ -74,7 +77,10 @@ class AlignmentPassive(ProtocolClient):
 
     @phase(training=False)
     def keep_alignment(self, nonce: Tensor, facts: Tensor) -> None:
-        """Write the outcome: (16,) uint8, (3,) int64: K + 1, C, the task's place ->."""
+        """Write the alignment to the party's folder.
+
+        (16,) uint8, (3,) int64: K + 1, C, the task's position ->
+        """
         rows, told = self.aligner.rows, facts.flatten().tolist()
         sized = facts.shape == (3,) and facts.dtype == torch.int64
         known = sized and 0 < told[1] <= MOST_CATEGORIES and 0 <= told[2] < len(TASKS)

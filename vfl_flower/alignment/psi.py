@@ -1,4 +1,4 @@
-"""Private set intersection between the active party and every passive one, and the rows of it.
+"""Private set intersection of the active with every passive party.
 
 Meadows (1986); Huberman, Franklin and Hogg (1999): Diffie-Hellman on hashed ids. H maps an id to a
 point (`crypto.curve25519`), a and b_k are secrets of one run, x the active party's ids, y those of
@@ -55,7 +55,7 @@ SPAN = 2**19  # positions in a message: as many bytes as of points
 def align(
     ids: Ids, parties: int, progress: Callable[[int, int], None] = lambda done, total: None
 ) -> Protocol:
-    """Find the rows that all parties have: a sub-protocol of the active party.
+    """Sub-protocol of the active party: find the rows common to all.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def align(
 
 
 class Common(NamedTuple):
-    """What the active party knows of its rows after an alignment.
+    """The active party's rows after an alignment: common and missing.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class Common(NamedTuple):
 
 
 class Pair:
-    """What the active party gathers with one passive party.
+    """The active party's points of one passive party.
 
     Parameters
     ----------
@@ -148,7 +148,9 @@ class Pair:
         self._theirs.append(tags(multiply(secret, self._waiting, self.name)))
 
     def positions(self) -> Array:
-        """Return where the passive party has the active party's ids: (n,) int64, -1 nowhere.
+        """Return the active ids' positions at the passive party.
+
+        (n,) int64; -1 for ids that it lacks.
 
         Raises
         ------
@@ -181,7 +183,10 @@ def _announce(ids: Ids, parties: int) -> Protocol:
 
 
 def _meet(own: Blinded, pairs: Sequence[Pair], progress: Callable[[int, int], None]) -> Protocol:
-    """Send all points to all parties and gather theirs; the work goes on while they do theirs."""
+    """Exchange points with all parties, chunk by chunk.
+
+    The active party works while the others do.
+    """
 
     def work(start: int) -> Array:
         for pair in pairs:

@@ -1,4 +1,4 @@
-"""The active party of a training: labels, a network, and the protocol of a method."""
+"""The active party of a training: labels, network, and protocol."""
 
 import secrets
 from collections.abc import Callable, Mapping
@@ -41,7 +41,7 @@ class ActiveParty(Party, Coordinator):
         whose outputs and gradients never leave this party; all else learns `training_labels`.
     target : Target
         The task that the labels set, and what they are called.
-    training_labels : Supervision
+    training_labels : TrainingLabels
         The labels that training uses, and `loss` with it.
     net, descent, randomness
         Its network, optimiser and generator; see `Party`.
@@ -87,13 +87,13 @@ class ActiveParty(Party, Coordinator):
 
     @property
     def loss_name(self) -> str:
-        """Which loss it goes down: the run's, or the method's own, or a regression's."""
+        """Name of the loss: the run's, the method's or regression's."""
         usual = "mean-squared-error" if self.target.task == REGRESSION else self.default_loss
         return self.cfg.loss or usual
 
     @property
     def takes(self) -> str:
-        """What its decision net takes: an embedding, or what `top` says."""
+        """Input of the top model: an embedding, or as `top` says."""
         return self.top or "embedding"
 
     @property
@@ -102,14 +102,16 @@ class ActiveParty(Party, Coordinator):
         return self.progress.step // steps_per_epoch(self.cfg, len(self.rows["train"]))
 
     def step(self, rows: Array, y: Tensor) -> Protocol:
-        """Train on one batch, (B,) and what teaches it; return the models' losses, the own first.
+        """Train on one batch; return the models' losses, the own first.
+
+        `rows` is (B,), `y` its training labels.
 
         Only methods whose protocol calls `training.train` have steps.
         """
         raise NotImplementedError
 
     def infer(self, rows: Array) -> Protocol:
-        """Return the logits of every model for some rows, (B, C) each, the own first.
+        """Return every model's logits, (B, C) each, the own first.
 
         Most methods give every party a model. Where there is only one it counts as the active
         party's, and `step` returns one loss too.
@@ -117,15 +119,15 @@ class ActiveParty(Party, Coordinator):
         raise NotImplementedError
 
     def figures(self) -> dict[str, float]:
-        """Return what else the method has measured, for the result."""
+        """Return the method's further measurements, for the result."""
         return {}
 
     def upload_noise(self) -> Noise | None:
-        """Return the noise of the passive parties' uploads, and the largest cost of them all."""
+        """Return the noise of uploads, and the largest epsilon of a party."""
         return Noise(self.budget.sigma, self.budget.worst(self.uploaded)) if self.budget else None
 
     def restart_from(self, step: int | None) -> None:
-        """Prepare another roll call, and the protocol from a checkpoint or the start on."""
+        """Prepare another attempt, from a checkpoint or from the start."""
         super().restart_from(step)
         self.progress = Progress()
         self.resume_from = step
@@ -138,7 +140,7 @@ class ActiveParty(Party, Coordinator):
             return work()
 
     def hear(self, name: str, metrics: Mapping[str, Scalar]) -> None:
-        """Take note of how many uploads a party has counted."""
+        """Record a party's count of uploads."""
         if not self.budget:
             return
         if not fits(metrics, dict.fromkeys(LETTERS, int)):

@@ -11,14 +11,14 @@ ROUNDING = 1e-9  # percentage points
 
 @dataclass
 class Progress:
-    """Where a run is, and how well it does.
+    """Progress of a run: steps, evaluations, stages, test metrics.
 
     Attributes
     ----------
     step : int
         Steps done.
     seconds : float
-        Spent in earlier sittings.
+        Spent in earlier attempts.
     losses : list of list of float
         Of the steps since the last evaluation, a list per step with one loss per party.
     records : list of Evaluation
@@ -30,11 +30,11 @@ class Progress:
     test : dict
         Loss and accuracy on the test rows by party, once they have been evaluated.
     stages : list of Stage
-        What has been done of earlier stages than the training that counts in steps, latest last.
+        Progress of stages before the training in steps, latest last.
     parties_mark, parties_exchanges : int
         Mark of the passive parties' last checkpoint, and exchanges of training until then.
     metrics : dict
-        What else the predictions of the test rows are worth, by party; see `metrics_of`.
+        Further metrics on the test rows, by party; see `metrics_of`.
     """
 
     step: int = 0
@@ -52,16 +52,16 @@ class Progress:
 
     @property
     def mark(self) -> int:
-        """What checkpoints are named by: the steps done, and whatever earlier stages counted."""
+        """Number that names a checkpoint: steps done, plus units of stages."""
         return self.step + len(self.stages)
 
     def judged(self) -> dict[str, dict[str, Any]]:
-        """Return what the predictions of the test rows are worth, by party."""
+        """Return accuracy and metrics on the test rows, by party."""
         accuracies = self.test["accuracy"]
         return {name: {"accuracy": accuracies[name], **self.metrics[name]} for name in accuracies}
 
     def elapsed(self) -> float:
-        """Return the seconds spent so far, earlier sittings included."""
+        """Return the seconds spent so far, earlier attempts included."""
         return self.seconds + time.monotonic() - self.started
 
     def add(self, evaluation: Evaluation) -> bool:
@@ -72,11 +72,14 @@ class Progress:
         return self.best is evaluation
 
     def fallen(self, points: float) -> bool:
-        """Tell whether the last accuracy is more than so many percentage points below the best."""
+        """Tell whether accuracy is more than `points` below the best.
+
+        In percentage points of the last evaluation.
+        """
         if not points or self.best is None:
             return False
         return 100 * (self.best.accuracy - self.records[-1].accuracy) > points + ROUNDING
 
     def counting(self, keep: str) -> Evaluation | None:
-        """Return the evaluation of the weights that count, the last or the best one."""
+        """Return the evaluation of the final weights, last or best."""
         return self.best if keep == "best" or not self.records else self.records[-1]

@@ -1,4 +1,4 @@
-"""A party's forward passes of one step, between the requests that make it up.
+"""Recorded forward passes of one step, kept between its requests.
 
 A live party keeps the autograd graph. A party that was rebuilt meanwhile runs the passes again,
 from the same buffers (BatchNorm statistics) and generator, and comes to the same bits.
@@ -49,7 +49,10 @@ class Tape(Component):
         return self._live[name][1].detach()
 
     def __getitem__(self, name: str) -> tuple[Tensor, Tensor]:
-        """Return a pass's input, a leaf if it is float, and its result with its graph."""
+        """Return a pass's input and its result with the autograd graph.
+
+        A float input is a leaf.
+        """
         if name not in self._live:  # the party was rebuilt since
             self._rewind()
             self._live = {n: self._forward(n, value) for n, value in self._inputs.items()}
@@ -76,9 +79,9 @@ class Tape(Component):
         self.party.randomness.load_state_dict(self._before["randomness"])
 
     def state_dict(self) -> State:
-        """Return what the passes started from and were given."""
+        """Return the inputs and starting states of the passes."""
         return {"before": self._before, "inputs": self._inputs}
 
     def load_state_dict(self, state: State) -> None:
-        """Take back what `state_dict` gave."""
+        """Restore the state of `state_dict`."""
         self._before, self._inputs, self._live = state["before"], state["inputs"], {}

@@ -1,1 +1,1 @@
-"""Protections with a formal guarantee: noise, and what exactly it covers."""
+"""Privacy protections: secure aggregation, label and client-level differential privacy."""

@@ -1,4 +1,4 @@
-"""The words of a protocol: what the active party asks, and what comes back.
+"""Requests and replies of a protocol: `ask`, `tell`, `Replies`.
 
 A protocol is a generator. ``replies = yield ask(...)`` is one exchange, that is one Flower `fit`
 with every party, or those that `to` names; ``yield tell_each(...)`` needs no answer and rides on
@@ -68,12 +68,12 @@ class Ask(Request):
 
 
 class Tell(Request):
-    """A request that needs no answer; it is delivered with the next exchange."""
+    """A request without an answer, delivered with the next exchange."""
 
 
 @dataclass(frozen=True)
 class Replies:
-    """What came back, in roster order.
+    """Replies to one request, in roster order.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class Replies:
         return [to_tensor(array) for array in self.singles]
 
     def sum(self) -> Tensor:
-        """Add up the parties' arrays.
+        """Sum the parties' arrays; pairwise masks cancel.
 
         Returns
         -------
@@ -142,7 +142,10 @@ def ask(
     purpose: Purpose = "training",
     to: Sequence[int] | None = None,
 ) -> Ask:
-    """Ask all in `to` the same; the value of `own` is ``replies.own``. See `Request`."""
+    """Ask all in `to` the same; see `Request`.
+
+    The value of `own` is ``replies.own``.
+    """
     return Ask(phase, _encode(arrays), [], purpose, own, to)
 
 
@@ -153,7 +156,7 @@ def ask_each(
     purpose: Purpose = "training",
     to: Sequence[int] | None = None,
 ) -> Ask:
-    """Ask each party something else: one array for each, in the order of `to`."""
+    """Ask each party with its own array, in the order of `to`."""
     return Ask(phase, None, [_encode([a]) for a in arrays], purpose, own, to)
 
 
@@ -164,7 +167,10 @@ def tell(
     purpose: Purpose = "training",
     to: Sequence[int] | None = None,
 ) -> Tell:
-    """Tell all in `to` the same; see `Request`. Nothing comes back, not even from `own`."""
+    """Tell all in `to` the same; see `Request`.
+
+    Nothing comes back, not even from `own`.
+    """
     return Tell(phase, _encode(arrays), [], purpose, own, to)
 
 
@@ -175,7 +181,10 @@ def tell_each(
     purpose: Purpose = "training",
     to: Sequence[int] | None = None,
 ) -> Tell:
-    """Tell each party something else: an array or a tuple of them each, in the order of `to`."""
+    """Tell each party its own arrays, in the order of `to`.
+
+    One array or a tuple of arrays for each.
+    """
     each = [_encode(a if isinstance(a, tuple) else (a,)) for a in arrays]
     return Tell(phase, None, each, purpose, own, to)
 

@@ -1,4 +1,4 @@
-"""What travelled: exchanges and bytes, by party, purpose, phase and direction.
+"""Ledger of exchanges and bytes by party, purpose, phase and direction.
 
 Counted are the bytes of a message's content. *Payload* is the numbers themselves; *framing* is the
 npy headers and the keys and values of the config record (UTF-8 for text, eight bytes for a
@@ -30,7 +30,7 @@ def framing_of(config: Mapping[str, Scalar]) -> int:
 
 
 class Ledger:
-    """The books of one run, kept by the active party.
+    """Ledger of one run, kept by the active party.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Ledger:
         batches: Sequence[Sequence[bytes]],
         config: Mapping[str, Scalar],
     ) -> None:
-        """Enter one message to a party: the tells that ride along, and the ask that carries them.
+        """Enter one message to a party: pending tells, and the ask.
 
         A riding tell pays for its own mention in the config record, commas included, so that an
         ask costs the same whether or not something rides with it.
@@ -116,7 +116,7 @@ class Ledger:
         return table
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the books as JSON values."""
+        """Return the counts as JSON values."""
         return {
             "payload": [[*entry, n] for entry, n in self.payload.items()],
             "framing": [[*entry, n] for entry, n in self.framing.items()],
@@ -125,7 +125,7 @@ class Ledger:
         }
 
     def carry_over(self, state: dict[str, Any]) -> None:
-        """Add the books of an earlier sitting, as `state_dict` gave them, to these."""
+        """Add the counts of an earlier attempt, as returned by `state_dict`."""
         self.payload.update({tuple(entry): n for *entry, n in state["payload"]})
         self.framing.update({tuple(entry): n for *entry, n in state["framing"]})
         self.exchanges.update(state["exchanges"])

@@ -16,7 +16,7 @@ Failures = Sequence[tuple[ClientProxy, FitRes] | BaseException]
 def message_of(
     requests: Sequence[Request], tensors: Sequence[Sequence[bytes]], exchange: int
 ) -> FitIns:
-    """Put the pending tells and the ask to one party into one message.
+    """Put one party's pending tells and the ask into one message.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def arrays_of(res: FitRes | None, name: str, where: str, failures: Failures) -> 
 def booked(
     ledger: Ledger, name: str, requests: Sequence[Request], rank: int, parties: int, exchange: int
 ) -> FitIns:
-    """Make the message to one party, and enter it in the books."""
+    """Build the message to one party, and enter it in the ledger."""
     tensors = [request.tensors_for(rank, parties) for request in requests]
     message = message_of(requests, tensors, exchange)
     ledger.book_request(name, requests, tensors, message.config)

@@ -1,4 +1,4 @@
-"""Who takes part: the passive parties of a run in a fixed order, found by a roll call."""
+"""The roster of passive parties, found by a roll call."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -21,7 +21,10 @@ POLL = 0.2  # seconds between looks at who is connected
 
 @dataclass(frozen=True)
 class Roster:
-    """The passive parties in the order of the index that each declared, never of arrival."""
+    """The passive parties in the order of their declared indices.
+
+    The order of arrival does not count.
+    """
 
     proxies: tuple[ClientProxy, ...]
 
@@ -33,7 +36,7 @@ class Roster:
 
 
 def roll_call(manager: ClientManager, size: int, facts: Properties, timeout: float) -> Roster:
-    """Find the passive parties and check that they agree with the active party.
+    """Find the passive parties and check their agreement with the active one.
 
     Parameters
     ----------
@@ -95,7 +98,10 @@ def _who(index: int | None) -> str:
 
 
 def _ask_all(proxies: list[ClientProxy], timeout: float) -> list[tuple[ClientProxy, Properties]]:
-    """Ask everybody connected for its properties at once; who is too late is left out."""
+    """Ask all connected clients for their properties at once.
+
+    Late answers are not used.
+    """
     arrived: SimpleQueue[tuple[ClientProxy, Properties | PartyAway]] = SimpleQueue()
 
     def call(proxy: ClientProxy) -> None:

@@ -1,4 +1,4 @@
-"""Runs a protocol: what it tells waits, what it asks goes out, what comes back goes in."""
+"""Runner of a protocol generator: queues tells, sends asks, returns replies."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -62,7 +62,7 @@ class ProtocolRunner:
             return ask("", to=sorted(waiting)) if waiting else None
 
     def due(self, asked: Ask) -> tuple[dict[int, list[Request]], list[Request]]:
-        """Return what goes out now, by roster index, and whose `own` shares are due."""
+        """Return outgoing requests by roster index, and pending `own` work."""
         carried: list[Request] = [asked] if asked.phase else []
         messages = {k: self._waiting.pop(k, []) + carried for k in asked.targets(self.parties)}
         own, self._own = self._own + carried, []

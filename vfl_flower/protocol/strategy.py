@@ -29,7 +29,7 @@ NO_PARAMETERS = Parameters(tensors=[], tensor_type="numpy.ndarray")
 
 
 class Coordinator(ABC):
-    """Base of whatever runs a protocol: the active party of a training or an alignment.
+    """Common base of active parties, in training and in alignment.
 
     Attributes
     ----------
@@ -64,25 +64,25 @@ class Coordinator(ABC):
 
     @abstractmethod
     def protocol(self) -> Protocol:
-        """Write the protocol as if every party answered in line."""
+        """Write the method's exchanges as a generator of requests."""
 
     @abstractmethod
     def facts(self) -> dict[str, Scalar]:
-        """Return what all parties must hold equal."""
+        """Return facts that must be equal at all parties."""
 
     def compute(self, work: Callable[[], Any], training: bool = True) -> Any:  # noqa: ANN401
         """Do some work, as a training or as an evaluation."""
         return work()
 
     def hear(self, name: str, metrics: Mapping[str, Scalar]) -> None:  # noqa: B027  nothing is due
-        """Take note of what came with a party's reply beside the arrays."""
+        """Read the metrics of a party's reply."""
 
     def request_stop(self) -> None:
         """End after the step in hand, with a checkpoint."""
         self.stop = True
 
     def restart_from(self, step: int | None) -> None:
-        """Prepare another roll call, and the protocol from a checkpoint or the start on."""
+        """Prepare another attempt, from a checkpoint or from the start."""
         self.strategy.forget()
         self.patience = self.cfg.return_timeout
 
@@ -132,7 +132,10 @@ class ProtocolStrategy(Strategy):
     def configure_fit(
         self, server_round: int, parameters: Parameters, client_manager: ClientManager
     ) -> list[tuple[ClientProxy, FitIns]]:
-        """Advance the protocol to its next exchange; an empty list says that it has ended."""
+        """Advance the protocol to its next exchange.
+
+        An empty list says that the protocol has ended.
+        """
         asked = self._runner.advance(self._outcome) if self._runner else None
         if asked is None or self._runner is None:
             self.close()
@@ -158,7 +161,10 @@ class ProtocolStrategy(Strategy):
         results: list[tuple[ClientProxy, FitRes]],
         failures: list[tuple[ClientProxy, FitRes] | BaseException],
     ) -> tuple[None, dict[str, Scalar]]:
-        """Gather the replies in roster order; what failed surfaces at the yield that asked."""
+        """Gather the replies in roster order.
+
+        A failure is raised at the yield that asked.
+        """
         asked = self._open
         assert asked is not None  # noqa: S101  Flower pairs the two hooks
         by_cid = {proxy.cid: res for proxy, res in results}
@@ -195,7 +201,7 @@ class ProtocolStrategy(Strategy):
         return
 
     def waits_for(self, cids: Collection[str]) -> None:
-        """Hear from the server which proxies an exchange has waited for already for a while."""
+        """Hear which proxies an exchange still waits for."""
         self.party.observer.on_wait([name for _, name, proxy in self.roster if proxy.cid in cids])
 
     def forget(self) -> None:
@@ -207,7 +213,10 @@ class ProtocolStrategy(Strategy):
         self._worker.close()
 
     def _work(self, requests: Sequence[Request]) -> Any:  # noqa: ANN401
-        """Do the party's own share of an exchange, each in its purpose's mode."""
+        """Do the active party's own work of an exchange.
+
+        The network is in the mode of each request's purpose.
+        """
         use_threads(self.party.cfg.threads)
         result = None
         for request in requests:
@@ -216,7 +225,7 @@ class ProtocolStrategy(Strategy):
         return result
 
     def _reply(self, asked: Ask, name: str, res: FitRes | None, failures: Failures) -> list[Array]:
-        """Unpack and book one party's reply; raise what went wrong there."""
+        """Unpack and book one party's reply, or raise its error."""
         arrays = arrays_of(res, name, self._where(asked, res), failures)
         assert res is not None  # noqa: S101  there would have been no arrays
         self.ledger.book_reply(name, asked, res.parameters.tensors, res.metrics)
@@ -232,4 +241,4 @@ class ProtocolStrategy(Strategy):
 
 
 def _nothing() -> None:
-    """Do no work of one's own."""
+    """Do no work of the active party."""

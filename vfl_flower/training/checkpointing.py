@@ -9,7 +9,9 @@ from vfl_flower.protocol.observer import Evaluation, Stage
 
 
 def checkpoint(party: ActiveParty) -> Protocol:
-    """Let every party write its checkpoint; the active party's makes the set valid.
+    """Write every party's checkpoint, the active party's last.
+
+    The active party's makes the set valid.
 
     Passive parties that were asked nothing since their last one in training are as they were, and
     that one belongs to this set too.

@@ -22,7 +22,7 @@ Value = TypeVar("Value")
 
 
 def finish(party: ActiveParty) -> Protocol:
-    """Evaluate the test rows, once, and let every party write its model folder.
+    """Evaluate the test rows once, then write every party's model folder.
 
     A privacy budget may last for the test rows only once. So what they say is in a checkpoint
     before anything else is done, and a run that goes on from there does not ask them again.
@@ -49,7 +49,7 @@ def _test(party: ActiveParty) -> Protocol:
 
 
 def _judged_in_full(party: ActiveParty, output: Tensor, y: Tensor) -> dict[str, Any]:
-    """Return what else a party's predictions are worth."""
+    """Compute further metrics of a party's predictions."""
     if party.target.task == REGRESSION:
         return regression_metrics_of(output, y, party.target.deviation)
     return metrics_of(output, y)
@@ -80,7 +80,10 @@ def validate(party: ActiveParty, epoch: int) -> Protocol:
 
 
 def keep(party: ActiveParty) -> Protocol:
-    """Let every party keep its weights, the passive ones unless theirs cannot have changed."""
+    """Keep every party's weights as the best so far.
+
+    Passive parties are told only if their weights can have changed.
+    """
     party.keep_weights()
     exchanges = party.ledger.exchanges["training"]
     if party.progress.kept_exchanges != exchanges:
@@ -103,7 +106,10 @@ def predict(party: ActiveParty, rows: Array) -> Protocol:
 
 
 def infer(party: ActiveParty, rows: Array) -> Protocol:
-    """Infer rows, (N,), through the method's own protocol: logits of each model, the own first."""
+    """Infer rows, (N,), by the method's protocol, in chunks.
+
+    Returns the logits of each model, the active party's first.
+    """
     size = party.cfg.eval_batch_size
     chunks: list[list[Tensor]] = []
     for start in range(0, len(rows), size):
@@ -115,7 +121,10 @@ def infer(party: ActiveParty, rows: Array) -> Protocol:
 def judged(
     party: ActiveParty, outputs: list[Tensor], y: Tensor
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Return loss and accuracy, or R^2, by party, of outputs (N, C) each and labels (N,)."""
+    """Return loss and accuracy, or R^2, by party.
+
+    Outputs are (N, C) each, labels (N,).
+    """
     losses = [party.loss(output, y).item() for output in outputs]
     return _by_party(losses), _by_party([score_of(output, y) for output in outputs])
 

@@ -16,7 +16,7 @@ from vfl_flower.training.stopping import check_finite, ended, interrupted
 
 
 def train(party: ActiveParty) -> Protocol:
-    """Train for the configured epochs, less those that an earlier sitting has done.
+    """Train for the configured epochs, minus those of earlier attempts.
 
     Training ends before that where the validation accuracy falls too far (``stop-drop``).
     """
@@ -34,7 +34,7 @@ def train(party: ActiveParty) -> Protocol:
 
 
 def stage(party: ActiveParty, name: str, total: int, unit: Callable[[int], Protocol]) -> Protocol:
-    """Go through a stage before the training in steps, less what an earlier sitting has done.
+    """Run a stage before the steps, minus units of earlier attempts.
 
     Parameters
     ----------
@@ -65,7 +65,10 @@ def stage(party: ActiveParty, name: str, total: int, unit: Callable[[int], Proto
 
 
 def _epoch(party: ActiveParty, per_epoch: int) -> Protocol:
-    """Train to the end of the epoch, or until somebody or the accuracy says stop."""
+    """Train to the end of the epoch, or until a stop.
+
+    A signal or the accuracy may stop it.
+    """
     cfg, progress = party.cfg, party.progress
     for rows in _rest_of_epoch(party, per_epoch):
         labels = party.training_labels.of(torch.from_numpy(rows))

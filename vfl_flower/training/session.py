@@ -8,7 +8,7 @@ from vfl_flower.training.checkpointing import checkpoint, restore
 
 
 def attempt(party: ActiveParty) -> Protocol:
-    """Take all parties back to a checkpoint, or write the first one, and run the protocol."""
+    """Restore or write the first checkpoint, then run the protocol."""
     party.training_labels.keep(party.folder, begun=party.begun)
     party.progress.started = time.monotonic()
     if party.resume_from is not None:

@@ -42,7 +42,7 @@ class CheckpointComponent(Component):
 
     @phase(training=False)
     def keep(self) -> None:
-        """Keep the weights as they are: the best so far."""
+        """Keep the present weights as the best so far."""
         self.party.keep_weights()
 
     @phase(training=False)

@@ -1,4 +1,4 @@
-"""What noised uploads add up to: (epsilon, delta) of many Gaussian mechanisms, and back.
+"""Privacy accounting: composition of Gaussian mechanisms to (epsilon, delta).
 
 An upload has sensitivity C and noise of deviation sigma C. T of them, chosen in the light of those
 before, are as private as a single one with noise multiplier sigma / sqrt(T), so one number, the
@@ -59,7 +59,7 @@ def _accountant_of(name: str) -> Callable[[float, float], float]:
 
 @cache
 def epsilon_of(sigma: float, uploads: int, delta: float, accountant: str) -> float:
-    """Return what so many uploads with one noise multiplier cost.
+    """Return the epsilon of `uploads` uploads with one noise multiplier.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def epsilon_of(sigma: float, uploads: int, delta: float, accountant: str) -> flo
 
 @cache
 def least_ratio(epsilon: float, delta: float, accountant: str) -> float:
-    """Return the smallest sigma / sqrt(uploads) that keeps within an epsilon, by bisection."""
+    """Find the smallest sigma / sqrt(uploads) within an epsilon by bisection."""
     spent = _accountant_of(accountant)
     low = high = 1.0
     while spent(high, delta) > epsilon:
@@ -91,7 +91,7 @@ def least_ratio(epsilon: float, delta: float, accountant: str) -> float:
 
 
 def least_sigma(epsilon: float, uploads: int, delta: float, accountant: str) -> float:
-    """Return the smallest noise multiplier for so many uploads, up to the next thousandth."""
+    """Return the smallest sufficient noise multiplier, rounded up to a thousandth."""
     return math.ceil(1000 * least_ratio(epsilon, delta, accountant) * math.sqrt(uploads)) / 1000
 
 

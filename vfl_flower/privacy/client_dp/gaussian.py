@@ -1,13 +1,16 @@
-"""The Gaussian mechanism for a whole upload: clipped, put on a grid, noised in whole steps.
+"""Discrete Gaussian mechanism for a whole upload, clipped in Frobenius norm.
+
+The clipped upload is put on a grid and noised in whole steps.
 
     X            (B, D)   what a party would send of B rows
     Y = trunc(X min(1, C / |X|) / step)                  (B, D)   whole numbers, |Y| step <= C
     X' = (Y + n) step,  P(n) ~ exp(-n^2 / (2 s^2))       (B, D)   what it sends, float32
 
 |X| is the Frobenius norm, C the clip, s >= sigma C / step a whole number and step a power of two
-that makes s a million or two. Had the party nothing at all, Y would be zero: the two differ by C at
-most, so an upload satisfies Renyi differential privacy of alpha / (2 sigma^2) at every order alpha,
-as with continuous noise (Canonne, Kamath and Steinke 2020, arXiv:2004.00010).
+that makes s a million or two. Adjacency is zero-out: without the party's contribution Y is zero,
+and the two differ by C at most, so an upload satisfies Renyi differential privacy of
+alpha / (2 sigma^2) at every order alpha, as with continuous noise
+(Canonne, Kamath and Steinke 2020, arXiv:2004.00010).
 
 Noise drawn as floating-point numbers could give the clipped values away by its last bits (Mironov
 2012). Whole numbers have no such bits, and the sum is a float32 exactly up to eight deviations;
@@ -35,14 +38,14 @@ LESS = 1 - 2.0**-FINENESS
 
 @dataclass(frozen=True)
 class Gaussian:
-    """Discrete Gaussian noise on what is clipped in norm.
+    """Discrete Gaussian mechanism with clipping in norm.
 
     Attributes
     ----------
     sigma : float
         The noise multiplier: deviation over sensitivity.
     clip : float
-        C, the sensitivity if the whole upload may be zeroed out.
+        C, the sensitivity under zero-out adjacency of the whole upload.
     """
 
     sigma: float
@@ -59,7 +62,10 @@ class Gaussian:
         return math.ceil(Fraction(self.sigma) * Fraction(self.clip) / Fraction(self.step))
 
     def release(self, x: Tensor, entropy: Entropy = os.urandom) -> Tensor:
-        """Clip and noise one upload: finite, of any shape, to float32 of the same shape."""
+        """Clip and noise one finite upload of any shape.
+
+        Returns float32 of the same shape.
+        """
         steps = self.clipped(x)
         noise = discrete_gaussian(self.deviation, steps.size, entropy).reshape(steps.shape)
         return torch.from_numpy((steps + noise) * self.step).float()

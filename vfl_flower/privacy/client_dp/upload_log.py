@@ -1,4 +1,6 @@
-"""A party's count of what it has sent: on disk before each upload, and never taken back.
+"""A party's durable count of uploads, written before each one.
+
+Nothing takes the count back.
 
 The file has a letter for each upload, in order. It is made before the party's first checkpoint. No
 checkpoint holds it and no resume shortens it; a party that is built anew, or twice at once, goes on
@@ -59,7 +61,7 @@ class Uploads:
             self._count(self.path.read_bytes())
 
     def expect(self, counts: Counts) -> None:
-        """Hear that there were at least so many uploads.
+        """Raise the lower limit of the number of uploads.
 
         Raises
         ------
@@ -72,7 +74,7 @@ class Uploads:
         self.counts()
 
     def counts(self) -> Counts:
-        """Return what has been counted so far.
+        """Return the counts so far.
 
         Raises
         ------
@@ -121,7 +123,7 @@ class Uploads:
         return True
 
     def _check_new(self) -> None:
-        """Refuse to do without the file where there must have been one."""
+        """Refuse a missing file where there must have been one."""
         if self.known is not None or steps_kept(self.path.parent):  # step 0 counts too
             raise self._lost()
 
