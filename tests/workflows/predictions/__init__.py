@@ -1,0 +1,1 @@
+"""Tests of predictions of a run's own rows."""

@@ -1,0 +1,29 @@
+"""Tiny runs to predict with."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.attempts import Sitting
+from tests.helpers.predictions import Finished, tiny
+
+
+@pytest.fixture(scope="package")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+    """Return the folder of a tiny run of a case; nobody may change it."""
+    root, made = tmp_path_factory.mktemp("runs"), dict[str, Path]()
+
+    def finish(case: str) -> Path:
+        if case not in made:
+            made[case] = root / case.replace(" ", "-")
+            Sitting(tiny(case), made[case]).run()
+        return made[case]
+
+    return finish
+
+
+@pytest.fixture
+def copied(finished: Finished, tmp_path: Path) -> Path:
+    """Return a run that a test may harm."""
+    return Path(shutil.copytree(finished("splitnn"), tmp_path / "run"))
