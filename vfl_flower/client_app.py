@@ -14,7 +14,7 @@ log = logging.getLogger("flwr")
 
 
 def client_fn(context: Context) -> Client:
-    """Make the passive party of this node; Flower calls this for every message."""
+    """Return the passive party of this node, for every message anew."""
     node = Node(context)
     if not simulated():  # where a party has a log of its own, and says there how far it is
         logging.getLogger("vfl_flower").parent = log

@@ -35,7 +35,7 @@ log = logging.getLogger("flwr")
 
 
 PREDICTIONS = "predictions.csv"
-"""In the run folder of a prediction."""
+"""File in the run folder of a prediction."""
 
 server = ServerApp()
 
@@ -79,7 +79,7 @@ def _run(grid: Grid, context: Context) -> None:
 
 @contextmanager
 def _given_up(folder: RunFolder | None) -> Iterator[None]:
-    """Leave nothing of a run that did not get to begin, and the folder to others in the end."""
+    """Remove the folder of a run that did not begin, and release it."""
     try:
         yield
     except BaseException:
@@ -91,7 +91,7 @@ def _given_up(folder: RunFolder | None) -> Iterator[None]:
 
 
 def _align(folder: RunFolder, transport: Transport) -> "Aligned":
-    """Align the parties' own tables: the new ones, where new rows are to be predicted."""
+    """Align the parties' own tables, or the new ones of a prediction."""
     from vfl_flower.alignment.build import build_alignment_active
     from vfl_flower.workflows.align import carried_out, check_enough  # slow to import
 
@@ -127,7 +127,7 @@ def _predict(folder: RunFolder, transport: Transport) -> None:
 
 @contextmanager
 def _stoppable(active: ActiveParty) -> Iterator[None]:
-    """Let the run end after the step in hand, with a checkpoint, when Flower stops it.
+    """Stop a run after the step in hand, with a checkpoint.
 
     ``flwr stop`` reaches a ServerApp as a signal. In a simulation it is no process of its own.
     """
@@ -143,7 +143,7 @@ def _stoppable(active: ActiveParty) -> Iterator[None]:
 
 
 def _folder(grid: Grid, context: Context, simulated: bool) -> RunFolder | None:
-    """Return the run's folder at the active party: a new one, or one to go on in."""
+    """Return the active party's run folder, new or resumed."""
     if resume := str(context.run_config.get("resume", "")):
         path = Path(str(context.run_config["out"]) or home() / resume)
         given: dict[str, object] = {}

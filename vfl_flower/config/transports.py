@@ -9,7 +9,7 @@ from vfl_flower.common.errors import ConfigError
 
 
 class Runtime(Enum):
-    """Processes that the parties of a run live in; the value is the command that starts them."""
+    """Processes of a run's parties; the value is the command that starts them."""
 
     ONE_PROCESS = "run_simulation.py"
     FLOWER = "flwr run"
@@ -50,7 +50,7 @@ def transports_of(runtime: Runtime) -> dict[str, TransportEntry]:
 
 
 def chosen_transport(name: str, runtime: Runtime) -> TransportEntry:
-    """Find a transport of a runtime by name, or the one that ``auto`` means there.
+    """Find a transport of a runtime by name; ``auto`` is the first.
 
     Raises
     ------

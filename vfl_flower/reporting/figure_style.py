@@ -1,4 +1,4 @@
-"""What all figures have in common: colours, style, panels and the names of bars."""
+"""Colours, style, panels and bar labels of all figures."""
 
 import io
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f4f24", "#000000")
-"""Okabe and Ito's, which people with any colour vision can tell apart."""
+"""Okabe and Ito's palette, for any colour vision."""
 
 STYLE: Any = {
     "axes.axisbelow": True,
@@ -40,7 +40,7 @@ def drawing(
     height: float = 2.9,
     **how: Any,  # noqa: ANN401
 ) -> Iterator[tuple[list[Axes], io.BytesIO]]:
-    """Give panels to draw in side by side, and the file that the finished image goes to.
+    """Yield panels side by side, and write the finished image.
 
     Parameters
     ----------
@@ -59,14 +59,14 @@ def drawing(
 
 
 def bare(panel: Axes) -> None:
-    """Leave out ticks and grid, which would say nothing."""
+    """Remove ticks and grid."""
     panel.grid(visible=False)
     panel.set_xticks([])
     panel.set_yticks([])
 
 
 def name_bars(panel: Axes, names: Sequence[str]) -> None:
-    """Write names under bars; of many, every n-th."""
+    """Label bars with names; of many, every n-th."""
     each = -(-len(names) // 12)
     panel.set_xticks(range(0, len(names), each), names[::each])
     if len(names) > 4:

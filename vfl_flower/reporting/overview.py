@@ -1,4 +1,4 @@
-"""A run at a glance: what it was told to do, how far it is, and what came of it."""
+"""Overview of a run: configuration, progress and result."""
 
 from pathlib import Path
 from typing import Any
@@ -20,16 +20,17 @@ MODELS = "model*"
 
 
 def overview(story: Story) -> dict[str, Any]:
-    """Return a run's configuration, of several seeds the first's, and its result as JSON values.
+    """Return a run's configuration and result as JSON values.
 
-    The result is None as long as the run is not complete.
+    Of several seeds, the configuration is the first's. The result is None as long as the run is not
+    complete.
     """
     whole = summary_of(story.results) if story.asked > 1 and story.complete else story.result
     return {"config": story.cfg.to_mapping(), "result": whole if story.complete else None}
 
 
 def print_overview(story: Story, path: Path) -> None:
-    """Print what there is of a run; of several seeds, their mean, and what the first one sent.
+    """Print a run; of several seeds, means and the first one's traffic.
 
     Raises
     ------
@@ -53,7 +54,7 @@ def print_overview(story: Story, path: Path) -> None:
 
 
 def print_settings(cfg: RunConfig) -> None:
-    """Print the knobs that are not as they are by default."""
+    """Print the options that differ from their defaults."""
     usual, kept = RunConfig().to_mapping(), cfg.to_mapping()
     table = Table(title="settings that are not the default's", title_justify="left")
     for column in ("knob", "value", "default"):
@@ -65,7 +66,7 @@ def print_settings(cfg: RunConfig) -> None:
 
 
 def print_progress(story: Story, path: Path) -> None:
-    """Print how far the seeds are that have begun, and how to go on."""
+    """Print the progress of all seeds, and how to resume."""
     for seed, evaluations in zip(story.seeds, story.metrics, strict=False):
         last = evaluations[-1]
         say(
@@ -90,7 +91,7 @@ def print_stages(result: dict[str, Any]) -> None:
 
 
 def print_models(path: Path) -> None:
-    """Print the parties' networks that a run left in its folder, or in those of its seeds."""
+    """Print the parties' networks from their model folders."""
     table = Table(title="models", title_justify="left")
     table.add_column("in the run's folder")
     table.add_column("size", justify="right")

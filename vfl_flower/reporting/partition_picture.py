@@ -1,4 +1,4 @@
-"""A picture of who holds what: a row of pixels or columns for each party."""
+"""Picture of a partition: a row of pixels or columns per party."""
 
 import io
 from dataclasses import replace
@@ -23,7 +23,7 @@ HELD, OTHERS, PAPER, INK = (36, 99, 168), (226, 229, 234), (255, 255, 255), (20,
 
 
 def lines_of(cfg: RunConfig) -> list[str]:
-    """Say in a line for each party how much it holds, and in one for each column of a table what.
+    """Describe the share of each party, and the columns of a table.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def lines_of(cfg: RunConfig) -> list[str]:
 
 
 def _told(column: Column, values: Features, train: Array) -> str:
-    """Say what one column of a table is, (N,), and what stands in its gaps."""
+    """Describe one column of a table, (N,), and its gaps."""
     kind = f"categories, {len(column.values)}" if column.values is not None else "numbers"
     missing = int(np.isnan(values).sum())
     if not missing:
@@ -92,7 +92,7 @@ def draw(cfg: RunConfig, path: Path) -> None:
 
 
 def _images(samples: NDArray[np.float32], held: Mask) -> Image.Image:
-    """Show some images with what the party does not hold blanked out."""
+    """Show some images, blank outside the party's share."""
     made = Image.new("RGB", (len(samples) * (CELL + GAP), CELL), PAPER)
     low, high = samples.min(), samples.max()
     for number, sample in enumerate(samples):

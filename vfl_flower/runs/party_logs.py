@@ -12,10 +12,10 @@ from vfl_flower.runs.run_folder import RunFolder
 
 
 class PartyLog(logging.FileHandler):
-    """A file that its owner alone may read, made when there is something to write."""
+    """Log file for its owner only, created with its first line."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write; a log that cannot be written is no reason to fail."""
+        """Write a record; a failure to write is ignored."""
         with suppress(OSError):
             super().emit(record)
 
@@ -28,7 +28,7 @@ class PartyLog(logging.FileHandler):
 
 @contextmanager
 def party_logs(folder: RunFolder, parties: int) -> Iterator[None]:
-    """Let each of so many passive parties of this process log to its own folder."""
+    """Log each passive party of this process to its own folder."""
     added = []
     for index in range(parties):
         handler = PartyLog(folder.path / party_name(index + 1) / LOG, delay=True)

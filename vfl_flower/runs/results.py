@@ -1,4 +1,4 @@
-"""What a complete run's result must have, and how it is written."""
+"""Results of complete runs: fields, checks and file format."""
 
 import json
 import re
@@ -73,7 +73,7 @@ RESULT_SHAPE = {
     "threads": int,
     "environment": Named((str, int)),
 }
-"""What a result must have to be shown."""
+"""Fields of a result and their types."""
 
 
 def write_result(path: Path, result: dict[str, Any]) -> None:
@@ -82,13 +82,13 @@ def write_result(path: Path, result: dict[str, Any]) -> None:
 
 
 def json_of(content: object) -> str:
-    """Return JSON over several lines, whole numbers of a list in one."""
+    """Return indented JSON with each list of integers in one line."""
     text = json.dumps(content, indent=2)
     return NUMBERS.sub(lambda row: re.sub(r"\s+", "", row[0]).replace(",", ", "), text) + "\n"
 
 
 def fit_together(result: Mapping[str, Any]) -> bool:
-    """Tell whether a result's metrics are those of its parties and classes."""
+    """Whether a result's metrics match its parties and classes."""
     classes = len(result["classes"])
     square = {"confusion": [[int]]}
     if set(result["metrics"]) != set(result["test_accuracy"]):
@@ -102,7 +102,7 @@ def fit_together(result: Mapping[str, Any]) -> bool:
 
 
 def warnings_of(result: Mapping[str, Any]) -> list[str]:
-    """Name the parties that do hardly better than by always predicting the same."""
+    """Warn of parties that are hardly better than a constant prediction."""
     share = result["majority_share"]
     if result["task"] == REGRESSION:
         return [

@@ -1,4 +1,4 @@
-"""The run folder: what a run leaves behind, and how it is found again."""
+"""Run folder: configuration, metrics and result of a run, and its lock."""
 
 import fcntl
 import json
@@ -22,12 +22,12 @@ from vfl_flower.runs.results import RESULT, RESULT_SHAPE, fit_together, write_re
 
 
 class RunFolder:
-    """One run's folder: ``config.toml``, ``metrics.jsonl``, ``result.json``, a folder per party.
+    """Folder of one run, with a folder for each party.
 
     Parameters
     ----------
     path : Path
-        Where it is, or will be once the run begins.
+        Its path; it is made when the run begins.
     cfg : RunConfig
         The run's configuration.
     fresh : bool
@@ -48,12 +48,12 @@ class RunFolder:
 
     @staticmethod
     def check_free(path: Path) -> None:
-        """Refuse a folder that is there and not empty.
+        """Refuse a folder that exists and is not empty.
 
         Raises
         ------
         RunError
-            Says so, or that one cannot even look.
+            If it is not empty, or cannot be read.
         """
         with refused(path):
             if path.exists() and not path.is_dir():
@@ -63,19 +63,19 @@ class RunFolder:
 
     @classmethod
     def reopen(cls, path: Path, changes: dict[str, object]) -> "RunFolder":
-        """Find an earlier run again.
+        """Open the folder of an earlier run.
 
         Parameters
         ----------
         path : Path
             Its folder.
         changes : dict of str to object
-            Knobs given beside ``--resume``, by their kebab-case names.
+            Options given beside ``--resume``, by their kebab-case names.
 
         Raises
         ------
         RunError
-            If there is no run, or a knob that makes it what it is differs from its own.
+            If there is no run, or an option that identifies it differs from its own.
         """
         with refused(path):
             if not (path / CONFIG).is_file():
@@ -85,16 +85,16 @@ class RunFolder:
 
     @property
     def aligns(self) -> bool:
-        """Whether the alignment of the parties' own tables is, or has yet to come, in here."""
+        """Whether this folder has, or will have, the alignment of own tables."""
         return self.cfg.own_tables and Path(self.cfg.alignment) == self.path.absolute()
 
     @property
     def is_to_align(self) -> bool:
-        """Whether that alignment has yet to come: the active party's part is written last."""
+        """Whether that alignment is missing; the active party writes its part last."""
         return self.aligns and not is_aligned(self.path / party_name(0))
 
     def take(self) -> None:
-        """Take the folder for this process, and make it, if it is new.
+        """Lock the folder for this process; make a new one.
 
         Raises
         ------
@@ -116,7 +116,7 @@ class RunFolder:
             self._provisional = True
 
     def begin(self) -> None:
-        """Take the folder, and write the configuration.
+        """Lock the folder, and write the configuration.
 
         Raises
         ------
@@ -132,17 +132,17 @@ class RunFolder:
         self._begun = True
 
     def keep(self) -> None:
-        """Keep what is in a folder that was taken, though no run has begun in it."""
+        """Keep the content of a locked folder without a run."""
         self._provisional = False
 
     def give_up(self) -> None:
-        """Leave nothing in a folder that was taken, and in which no run has begun."""
+        """Remove a locked folder in which no run has begun."""
         if self._provisional:
             shutil.rmtree(self.path, ignore_errors=True)
         self.end()
 
     def end(self) -> None:
-        """Leave the folder to others."""
+        """Release the lock."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock, self._begun = None, False
@@ -179,7 +179,7 @@ class RunFolder:
 
 
 def changed_from(path: Path, kept: RunConfig, changes: dict[str, object]) -> RunConfig:
-    """Return a run's configuration with the changes of a resume; refuse what makes it another."""
+    """Return a configuration with the changes of a resume; refuse another run's."""
     asked = RunConfig.from_mapping(kept.to_mapping() | changes)
     if told := differences(kept, asked):
         raise RunError(f"{path} was started with another configuration: {told}")
@@ -187,14 +187,14 @@ def changed_from(path: Path, kept: RunConfig, changes: dict[str, object]) -> Run
 
 
 def aligned_in(path: Path, cfg: RunConfig) -> RunConfig:
-    """Let a run of own tables that names no alignment find it in its own folder."""
+    """Set a run's own folder as the alignment, unless another is named."""
     if not cfg.own_tables or cfg.alignment:
         return cfg
     return replace(cfg, alignment=str(path.absolute()))
 
 
 def public_config(cfg: RunConfig) -> dict[str, Any]:
-    """Return what a run folder keeps of a configuration."""
+    """Return the options that a run folder stores, with absolute paths."""
     public = {k: v for k, v in cfg.to_mapping().items() if k != "out"}
     return public | {
         "data-dir": str(Path(cfg.data_dir).absolute()),
@@ -204,5 +204,5 @@ def public_config(cfg: RunConfig) -> dict[str, Any]:
 
 
 def _whole(path: str) -> str:
-    """Return a path that means the same in every folder; nothing stays nothing."""
+    """Return an absolute path; an empty one stays empty."""
     return str(Path(path).absolute()) if path else ""

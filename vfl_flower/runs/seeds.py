@@ -13,7 +13,7 @@ from vfl_flower.runs.run_folder import RunFolder, aligned_in, changed_from, publ
 
 
 def first_run(path: Path) -> RunFolder:
-    """Find an earlier run again; of several seeds, the first.
+    """Open an earlier run; of several seeds, the first.
 
     Raises
     ------
@@ -24,7 +24,7 @@ def first_run(path: Path) -> RunFolder:
 
 
 def begin_seeds(path: Path, cfg: RunConfig, seeds: list[int]) -> None:
-    """Write down which seeds a run has, in its folder.
+    """Write the list of a run's seeds into its folder.
 
     Raises
     ------
@@ -36,7 +36,7 @@ def begin_seeds(path: Path, cfg: RunConfig, seeds: list[int]) -> None:
 
 
 def seeds_in(path: Path, changes: dict[str, object]) -> list[RunFolder]:
-    """Return the runs of a run with several seeds, begun or not; none for a single run.
+    """Return the runs of several seeds, begun or not; none for one.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""TensorBoard's event files, for those who watch runs there."""
+"""TensorBoard event files of a run."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ TRAFFIC = ("exchanges", "bytes_up", "bytes_down")
 
 
 def require_tensorboard() -> None:
-    """Refuse to go on without the package.
+    """Refuse a run without the package.
 
     Raises
     ------
@@ -40,7 +40,7 @@ class TensorBoard(Observer):
         self._writer: Any = None
 
     def on_start(self, step: int, steps: int, records: list[Evaluation]) -> None:
-        """Begin with the evaluations that the checkpoint holds; what was written before is void."""
+        """Write the evaluations of the checkpoint; earlier events become void."""
         from torch.utils.tensorboard import SummaryWriter  # slow to import
 
         self.on_end()
@@ -51,11 +51,11 @@ class TensorBoard(Observer):
             self.on_evaluation(record)
 
     def on_evaluation(self, evaluation: Evaluation) -> None:
-        """Write all of it."""
+        """Write the numbers of one evaluation."""
         with self._refused():
             for name in LOSSES_AND_ACCURACIES:
-                for member, value in getattr(evaluation, name).items():
-                    self._writer.add_scalar(f"{name}/{member}", value, evaluation.step)
+                for party, value in getattr(evaluation, name).items():
+                    self._writer.add_scalar(f"{name}/{party}", value, evaluation.step)
             for name in TRAFFIC:
                 value = getattr(evaluation, name)
                 self._writer.add_scalar(f"traffic/{name}", value, evaluation.step)

@@ -1,4 +1,4 @@
-"""Flower clients that serve a passive party: a live one, or one rebuilt for every message."""
+"""Flower clients of a passive party: live, or rebuilt for every message."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ ARRAYS, SKELETON = "vfl-flower.arrays", "vfl-flower.skeleton"  # records of cont
 
 
 class Endpoint(Client):
-    """Serves a live party, with this package's codec in the place of Flower's slower one."""
+    """Serves a live party through this package's codec, faster than Flower's."""
 
     def __init__(self, party: ProtocolClient) -> None:
         self.party = party
@@ -36,7 +36,7 @@ class Endpoint(Client):
 
 
 class RebuiltEndpoint(Client):
-    """Serves a party that is built anew for every message, as Flower's runtimes do it.
+    """Serves a party that is rebuilt for every message, as in Flower's runtimes.
 
     Between messages the party's memory lives in `state`, the only thing that Flower keeps.
 
@@ -54,9 +54,9 @@ class RebuiltEndpoint(Client):
         self.build, self.index, self.state = build, index, state
 
     def get_properties(self, ins: GetPropertiesIns) -> GetPropertiesRes:
-        """Answer the roll call, and say so if the party cannot be built.
+        """Answer the roll call, or report why the party cannot be built.
 
-        A sitting begins with it, in which nothing of an earlier one is remembered.
+        An attempt begins with it, and remembers nothing of an earlier one.
         """
         self.state.array_records.pop(ARRAYS, None)
         try:
@@ -65,7 +65,7 @@ class RebuiltEndpoint(Client):
             return GetPropertiesRes(OK, {"index": self.index, **report(error, self.index)})
 
     def fit(self, ins: FitIns) -> FitRes:
-        """Rebuild the party, let it remember, answer, and keep its memory."""
+        """Rebuild the party, restore its memory, answer, and save the memory."""
         try:
             party = self.build()
             if ARRAYS in self.state.array_records:
@@ -92,5 +92,5 @@ class RebuiltEndpoint(Client):
 
 
 def failed(error: Exception, index: int) -> FitRes:
-    """Answer an exchange with what went wrong."""
+    """Answer an exchange with an error."""
     return FitRes(OK, to_parameters([]), 0, report(error, index))

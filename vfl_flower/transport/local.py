@@ -1,4 +1,4 @@
-"""Local transport: all parties in one process, each exchange through the wire's codec."""
+"""Local transport: all parties in one process, arrays through the wire codec."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -21,16 +21,16 @@ from vfl_flower.transport.proxy import PartyProxy
 
 
 class LocalProxy(PartyProxy):
-    """A Flower client of this process.
+    """Proxy of a Flower client in this process.
 
     Parameters
     ----------
     cid : str
         Its name.
     client : Client
-        What it stands for.
+        The client.
     turns : context manager
-        Is entered for every exchange.
+        Entered for every exchange.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ def run_local(active: Coordinator, passive: Sequence[ProtocolClient]) -> None:
 
 
 def run_amnesiac(active: Coordinator, build: Callable[[int], ProtocolClient]) -> list[RecordDict]:
-    """Run a protocol with parties that are rebuilt for every message, as Flower does it.
+    """Run a protocol with parties that are rebuilt for every message.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def run_amnesiac(active: Coordinator, build: Callable[[int], ProtocolClient]) ->
     Returns
     -------
     list of RecordDict
-        What each party remembers at the end.
+        Memory of each party at the end.
     """
     states = [RecordDict() for _ in range(active.cfg.parties - 1)]
     clients = [RebuiltEndpoint(partial(build, k), k, state) for k, state in enumerate(states)]
@@ -98,7 +98,7 @@ def run_amnesiac(active: Coordinator, build: Callable[[int], ProtocolClient]) ->
 
 
 def serve(active: Coordinator, clients: Sequence[Client]) -> None:
-    """Let a protocol server drive the active party over clients of this process."""
+    """Drive the active party over clients of this process."""
     manager, turns = SimpleClientManager(), _turns(len(clients))
     for number, client in enumerate(clients):
         manager.register(LocalProxy(f"client-{number}", client, turns))
@@ -106,9 +106,9 @@ def serve(active: Coordinator, clients: Sequence[Client]) -> None:
 
 
 def _turns(parties: int) -> AbstractContextManager[object]:
-    """Let many parties work no more at once than there are cores.
+    """Limit the parties that compute at once to the number of cores.
 
-    Many at once only hinder each other (30 passive parties on two cores took 2.4 times as long a
+    More only hinder each other (30 passive parties on two cores took 2.4 times as long a
     step); a few are better left to the operating system.
     """
     cores = max(os.cpu_count() or 1, 2)

@@ -1,4 +1,4 @@
-"""A Flower server whose length the protocol decides, not a number of rounds."""
+"""Flower server that ends with its protocol, not after some rounds."""
 
 import time
 from collections import defaultdict

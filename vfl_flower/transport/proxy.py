@@ -1,4 +1,4 @@
-"""What all proxies of passive parties have in common: what they refuse."""
+"""Base of all proxies of passive parties."""
 
 from typing import NoReturn
 
@@ -9,7 +9,7 @@ from vfl_flower.common.errors import ProtocolError
 
 
 class PartyProxy(ClientProxy):
-    """A proxy of a passive party, which answers roll calls and exchanges and nothing else."""
+    """Proxy of a passive party, for roll calls and exchanges only."""
 
     def get_parameters(
         self, ins: GetParametersIns, timeout: float | None, group_id: int | None
@@ -22,5 +22,5 @@ class PartyProxy(ClientProxy):
         raise ProtocolError("evaluation is part of the protocol")
 
     def reconnect(self, ins: ReconnectIns, timeout: float | None, group_id: int | None) -> NoReturn:
-        """Refuse: a party reconnects by itself, if it can be cut off at all."""
+        """Refuse: a party reconnects by itself."""
         raise ProtocolError("a passive party is not told to reconnect")

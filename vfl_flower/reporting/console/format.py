@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 LARGE = 10_000
-"""Errors from which on digits after the point say nothing."""
+"""Errors from which on decimals say nothing."""
 
 
 ENDINGS = {
@@ -15,7 +15,7 @@ ENDINGS = {
 
 
 def ending(result: Mapping[str, Any]) -> list[str]:
-    """Say why training ended, and which weights count, where it is not as always."""
+    """Name an unusual end of training, and the weights that count."""
     told = []
     if why := ENDINGS.get(result["ended_by"]):
         told.append(f"training ended at step {result['steps']}: {why}")
@@ -25,7 +25,7 @@ def ending(result: Mapping[str, Any]) -> list[str]:
 
 
 def score(value: float | None) -> str:
-    """Write an AUC, F1 or error, or a dash where there is none."""
+    """Format an AUC, F1 or error; a dash without one."""
     if value is None:
         return "-"
     return f"{value:.4f}" if abs(value) < LARGE else f"{value:,.0f}"

@@ -1,4 +1,4 @@
-"""What a person sees: a progress bar or lines, and the tables at the end."""
+"""Lines on standard output and standard error."""
 
 import logging
 from collections.abc import Iterator
@@ -14,13 +14,13 @@ err = Console(stderr=True, highlight=False)
 
 
 def say(text: str) -> None:
-    """Print one line as it is, brackets and all."""
+    """Print one line verbatim."""
     out.print(text, markup=False, soft_wrap=True)
 
 
 @contextmanager
 def aside() -> Iterator[None]:
-    """Print on standard error for a while, where standard output is a program's."""
+    """Print on standard error, while standard output belongs to a program."""
     out.stderr = True
     try:
         yield
@@ -29,13 +29,13 @@ def aside() -> Iterator[None]:
 
 
 def complain(kind: str, text: str) -> None:
-    """Print one line on standard error: what kind of trouble, and the text as it is."""
+    """Print a kind of trouble and its text on standard error."""
     line = Text.assemble((f"{kind}: ", "bold red"), " ".join(text.split()))
     err.print(line, soft_wrap=True)
 
 
 class Voice(logging.Handler):
-    """Prints what a party says of its progress; its errors go elsewhere."""
+    """Prints a party's progress messages; its errors go elsewhere."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print one line."""
@@ -45,7 +45,7 @@ class Voice(logging.Handler):
 
 @contextmanager
 def voices(parties: int) -> Iterator[None]:
-    """Let the active and so many passive parties of this process be heard."""
+    """Print the progress messages of all parties in this process."""
     logs, voice = [party_log(rank) for rank in range(parties + 1)], Voice()
     for log in logs:
         log.setLevel(logging.INFO)

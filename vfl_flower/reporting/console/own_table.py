@@ -8,7 +8,7 @@ from vfl_flower.reporting.console.lines import out, say
 
 
 def print_columns(table: OwnTable) -> None:
-    """Print what each column is used for, and why; then the labels.
+    """Print each column's use with its reason, then the labels.
 
     Parameters
     ----------

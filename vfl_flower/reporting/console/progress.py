@@ -7,15 +7,15 @@ from vfl_flower.reporting.console.lines import out, say
 
 
 class Terminal(Observer):
-    """What a person is told either way."""
+    """Common part of a progress bar and of log lines."""
 
     def on_bounds(self) -> None:
-        """Say what takes time now."""
+        """Print that the baselines are trained."""
         out.print("training the bounds: local, then central")
 
 
 class Bar(Terminal):
-    """A progress bar with the last training loss and validation accuracy of the active party."""
+    """Progress bar with the active party's last loss and accuracy."""
 
     def __init__(self, title: str) -> None:
         self.bar = Progress(
@@ -51,7 +51,7 @@ class Bar(Terminal):
         self.bar.update(self.task, accuracy=f"{accuracy:.2%}")
 
     def on_wait(self, names: list[str]) -> None:
-        """Show whom the exchange waits for."""
+        """Show the parties that an exchange waits for."""
         self.bar.update(self.task, wait=f"waiting for {', '.join(names)}")
 
     def on_end(self) -> None:
@@ -60,7 +60,7 @@ class Bar(Terminal):
 
 
 class LineLog(Terminal):
-    """A line per evaluation, and per unit of earlier stages, for logs and pipes."""
+    """A line per evaluation and per unit of earlier stages."""
 
     def on_stage(self, stage: Stage) -> None:
         """Print one line."""
@@ -77,7 +77,7 @@ class LineLog(Terminal):
         )
 
     def on_wait(self, names: list[str]) -> None:
-        """Print whom the exchange waits for."""
+        """Print the parties that an exchange waits for."""
         say(f"waiting for {', '.join(names)}")
 
 

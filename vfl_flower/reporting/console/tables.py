@@ -14,7 +14,7 @@ from vfl_flower.reporting.console.lines import out, say
 
 
 def bound_rows(cfg: RunConfig) -> list[tuple[str, str, str]]:
-    """Return a table's rows of the bounds: name, network, and what it is."""
+    """Return the baselines' table rows: name, network and meaning."""
     network = cfg.listed_model(0)
     guessing = cfg.active_columns == "none"
     local = (
@@ -24,11 +24,11 @@ def bound_rows(cfg: RunConfig) -> list[tuple[str, str, str]]:
 
 
 MOST_CLASSES = 10
-"""Of a confusion matrix that is printed."""
+"""Classes of a confusion matrix that is printed."""
 
 
 def print_result(result: Mapping[str, Any], cfg: RunConfig) -> None:
-    """Print what each party reached, what travelled, and what was protected."""
+    """Print a result: scores, traffic and protections."""
     from vfl_flower.config.dataset_specs import DATASETS
     from vfl_flower.learning.metrics import score_name, shown
     from vfl_flower.reporting.console.tables import bound_rows  # torch is heavy, and --help is not
@@ -61,7 +61,7 @@ def print_result(result: Mapping[str, Any], cfg: RunConfig) -> None:
 
 
 def scores_of(result: Mapping[str, Any], name: str) -> list[str]:
-    """Write how well one party predicts; dashes if it has no model that does."""
+    """Format one party's scores; dashes without a model."""
     from vfl_flower.learning.metrics import shown
 
     keys = shown(result["task"]).values()
@@ -72,7 +72,7 @@ def scores_of(result: Mapping[str, Any], name: str) -> list[str]:
 
 
 def print_confusion(result: Mapping[str, Any]) -> None:
-    """Print how the active party's predictions of the test rows fall into classes."""
+    """Print the active party's confusion matrix on the test rows."""
     say("test rows of each class, by the active party's prediction")  # wider than most such tables
     table = Table()
     table.add_column("class")
@@ -107,7 +107,7 @@ def print_bytes(result: Mapping[str, Any]) -> None:
 
 
 def print_protections(result: Mapping[str, Any]) -> None:
-    """Print what hid the parties' columns, and what did not."""
+    """Print the protections of the parties' columns, and their gaps."""
     if result["protections"]:
         say(f"protected by {'; '.join(result['protections'])}")
     if privacy := result["client_privacy"]:
@@ -117,7 +117,7 @@ def print_protections(result: Mapping[str, Any]) -> None:
 
 
 def print_client_privacy(privacy: Mapping[str, Any]) -> None:
-    """Print what each passive party's uploads cost."""
+    """Print the privacy cost of each passive party's uploads."""
     most = max(sum(counts.values()) for counts in privacy["uploads"].values())
     say(
         f"epsilon {float(privacy['epsilon']):.4g} (of training {privacy['epsilon_training']:.4g}), "

@@ -1,1 +1,1 @@
-"""Reports that a person reads: one page about one or several runs."""
+"""HTML report of one or several runs."""

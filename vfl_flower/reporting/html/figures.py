@@ -19,7 +19,7 @@ MIB = 1 << 20
 
 @contextmanager
 def _drawing(panels: int, height: float = 2.9) -> Iterator[tuple[list[Axes], list[str]]]:
-    """Give panels to draw in, and take the finished image through a list."""
+    """Yield panels, and append the finished image to a list."""
     image: list[str] = []
     how: Any = {"format": "svg", "transparent": True, "metadata": {"Date": None}}
     with drawing(panels, height, **how) as (axes, drawn):
@@ -28,7 +28,7 @@ def _drawing(panels: int, height: float = 2.9) -> Iterator[tuple[list[Axes], lis
 
 
 def comparison(stories: Sequence[Story]) -> str:
-    """Draw the active parties' score on validation rows against epochs, traffic and time.
+    """Draw the active parties' validation score against epochs, traffic and time.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def curves(story: Story) -> str:
 
 
 def accuracies(story: Story) -> str:
-    """Draw every party's score on test rows between the bounds."""
+    """Draw every party's test score between the baselines."""
     with _drawing(1, 3.1) as ((panel,), image):
         bars = [story.spread("test_accuracy", member) for member in story.members]
         known = [bar for bar in bars if bar is not None]
@@ -114,12 +114,12 @@ def traffic(story: Story) -> str:
 
 
 def _epochs(story: Story) -> list[float]:
-    """Return the epochs done at each evaluation; those within an epoch are fractions."""
+    """Return the epochs at each evaluation, (E,), with fractions."""
     return [moment.mean / story.per_epoch for moment in story.curve("step")]
 
 
 def _line(panel: Axes, x: Sequence[float], y: Sequence[Spread], **style: Any) -> None:  # noqa: ANN401
-    """Draw means as a line, and a standard deviation to either side as a band."""
+    """Draw means as a line in a band of one standard deviation."""
     means = [spread.mean for spread in y]
     marker = "o" if len(means) == 1 else None
     (line,) = panel.plot(x, means, marker=marker, **style)

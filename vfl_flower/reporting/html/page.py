@@ -1,4 +1,4 @@
-"""From stories to one HTML page that needs nothing else, and asks nobody for anything."""
+"""Self-contained HTML page of several stories."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -56,19 +56,19 @@ def render(stories: Sequence[Story]) -> str:
 
 
 def _trained(story: Story) -> bool:
-    """Tell whether a story has bytes to show; a run of no epochs has none."""
+    """Whether a story has traffic; a run of no epochs has none."""
     return bool(story.result and story.result["bytes_by_phase"])
 
 
 def percent(spread: Spread | None) -> str:
-    """Write an accuracy, with its standard deviation over seeds if there are several."""
+    """Format an accuracy, with its standard deviation over several seeds."""
     if spread is None:
         return BLANK
     return f"{spread.mean:.2%}" + (f" ± {spread.std:.2%}" if spread.std is not None else "")
 
 
 def score(spread: Spread | None) -> str:
-    """Write an AUC or F1, with its standard deviation over seeds if there are several."""
+    """Format an AUC or F1, with its deviation over several seeds."""
     if spread is None:
         return BLANK
     return f"{spread.mean:.4f}" + (f" ± {spread.std:.4f}" if spread.std is not None else "")
@@ -83,7 +83,7 @@ def number(spread: Spread | None, unit: str = "") -> str:
 
 
 def knobs_of(stories: Sequence[Story]) -> list[tuple[str, list[Scalar], bool]]:
-    """Return every setting with its values by story, and whether they differ; those first."""
+    """Return all settings by story, those that differ first."""
     settings = [story.cfg.to_mapping() for story in stories]
     rows = [(key, [setting[key] for setting in settings]) for key in settings[0] if key != "out"]
     marked = [(key, values, len(set(values)) > 1) for key, values in rows]
@@ -91,7 +91,7 @@ def knobs_of(stories: Sequence[Story]) -> list[tuple[str, list[Scalar], bool]]:
 
 
 def environments_of(stories: Sequence[Story]) -> list[tuple[str, list[object]]]:
-    """Return what the runs ran on, a row for each fact."""
+    """Return the environments of the runs, a row for each fact."""
     known = [
         {"device": r["device"], "threads a party": r["threads"], **r["environment"]} if r else {}
         for r in (story.result for story in stories)

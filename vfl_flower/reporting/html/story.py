@@ -1,4 +1,4 @@
-"""What a report tells of a run: read from run folders, one or several seeds as one story."""
+"""Stories of a report: runs of one configuration with one or several seeds."""
 
 import os
 import statistics
@@ -101,7 +101,7 @@ class Story:
 
     @property
     def members(self) -> list[str]:
-        """The names of the parties that have a model of their own, the active one's first."""
+        """Names of the parties with a model, the active one's first."""
         tables = [r["test_accuracy"] for r in self.results]
         tables += [each.train_loss for seed in self.metrics for each in seed]
         named = set(tables[0] if tables else self.parties)
@@ -109,26 +109,26 @@ class Story:
 
     @property
     def result(self) -> dict[str, Any] | None:
-        """The first complete seed's result: what does not differ between seeds is read there."""
+        """Result of the first complete seed, for facts common to all."""
         return self.results[0] if self.results else None
 
     @property
     def task(self) -> str:
-        """The task that the labels set; empty if no result says so yet."""
+        """Task of the labels; empty without a result."""
         return self.result["task"] if self.result else ""
 
     @property
     def score(self) -> str:
-        """What predictions are compared by: accuracy, or R²."""
+        """Primary metric: accuracy, or R²."""
         return score_name(self.task) if self.task or self.cfg.own_tables else "accuracy"
 
     @property
     def shown(self) -> dict[str, str]:
-        """What else is shown of predictions: titles, and keys of metrics."""
+        """Titles and keys of the further metrics."""
         return shown(self.task)
 
     def spread(self, *keys: str) -> Spread | None:
-        """Sum up one number of the results over seeds, or None if there is none yet."""
+        """Return one number's spread over seeds, or None without results."""
         values = []
         for result in self.results:
             value: Any = result
@@ -138,7 +138,7 @@ class Story:
         return Spread.of(values) if values and None not in values else None
 
     def curve(self, field: str, member: str = "") -> list[Spread]:
-        """Return a quantity of the evaluations in order, as far as all seeds have come."""
+        """Return a quantity by evaluation, as far as all seeds are."""
 
         def read(evaluation: Evaluation) -> float:
             value = getattr(evaluation, field)
@@ -148,12 +148,12 @@ class Story:
 
     @property
     def warnings(self) -> list[str]:
-        """Name the parties that may have learnt nothing, seed by seed."""
+        """Warn of parties that may have learnt nothing, by seed."""
         return self._by_seed(warnings_of)
 
     @property
     def endings(self) -> list[str]:
-        """Say why training ended and which weights count, seed by seed; see `ending`."""
+        """Name the end of training and the weights that count, by seed."""
         return self._by_seed(ending)
 
     def _by_seed(self, told: Callable[[dict[str, Any]], list[str]]) -> list[str]:
@@ -166,7 +166,7 @@ class Story:
 
     @property
     def per_epoch(self) -> float:
-        """Steps an epoch; each epoch's end is evaluated, so the least ratio is exact."""
+        """Steps per epoch, from the evaluations at the ends of epochs."""
         whole = [e.step / e.epoch for e in self.metrics[0] if e.epoch] if self.metrics else []
         return min(whole, default=1)
 

@@ -1,5 +1,6 @@
-"""The stream carrier: one Flower message opens a session, exchanges travel inside it over gRPC.
+"""Stream transport: one Flower message opens a gRPC session for all exchanges.
 
-`hub` and `session` are the active party's end, `guest` is the passive party's; `opening` sends the
-invitations through Flower, and `carry` runs a protocol over the sessions. `frame` is what travels.
+`server` and `session` are the active party's end, `client` is the passive party's;
+`session_opener` sends the invitations through Flower, `run` has the transport, and `frames` is the
+wire format.
 """

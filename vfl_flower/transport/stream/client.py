@@ -1,4 +1,4 @@
-"""The passive party's end: dial out, answer each request once, come back when cut off."""
+"""Passive end of a session: dials out, answers once, and reconnects."""
 
 import secrets
 import time
@@ -38,11 +38,11 @@ FINAL = (
     grpc.StatusCode.FAILED_PRECONDITION,
     grpc.StatusCode.UNIMPLEMENTED,
 )
-"""What will not get better; anything else may be the network's doing, and is tried again."""
+"""Status codes that are final; others may come from the network, and are tried again."""
 
 
 class StreamClient:
-    """Serves one session of a passive party.
+    """Stream client: serves one session of a passive party.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class StreamClient:
             If the active party cannot be reached, turns the party away, or is gone for longer than
             the grace time.
         ProtocolError
-            If it sends what no session carries.
+            If it sends a frame that has no place in a session.
         """
         credentials = grpc.ssl_channel_credentials(self.invitation.certificate)
         options = (*OPTIONS, *DIALLING, ("grpc.ssl_target_name_override", NAME))
@@ -78,7 +78,7 @@ class StreamClient:
                 time.sleep(PAUSE)
 
     def _connected(self, join: grpc.StreamStreamMultiCallable) -> bool:
-        """Serve over one connection; tell whether the session is over."""
+        """Serve over one connection; return whether the session is over."""
         out: SimpleQueue[bytes | None] = SimpleQueue()
         welcome = False
         stream = join(iter(out.get, None), metadata=self._metadata())
@@ -121,7 +121,7 @@ class StreamClient:
         )
 
     def _reply(self, frame: Frame) -> bytes:
-        """Answer a request, or the last one once more without computing again."""
+        """Answer a request; a repeated one without computing again."""
         if frame.sequence == self._answered + 1:
             self._answer = self._compute(frame)
             self._answered = frame.sequence

@@ -1,4 +1,4 @@
-"""What travels in a session: numbered frames of a small record and npy arrays, no pickle.
+"""Wire format of a session: numbered frames of a record and npy arrays.
 
 A frame is, in network order: magic ``VFS`` and a version byte, the kind (1 byte), the sequence
 number (8 bytes), the length of the record (4 bytes) and the number of arrays (4 bytes); the record,
@@ -25,7 +25,7 @@ LONGEST_RECORD, MOST_TENSORS = 1 << 20, 4096  # bytes and arrays: both are read 
 
 
 class Kind(IntEnum):
-    """What a frame is for."""
+    """Kinds of frames."""
 
     ROLL_CALL = 1
     EXCHANGE = 2
@@ -113,7 +113,7 @@ def decode_frame(content: bytes) -> Frame:
 
 
 def parameters_of(frame: Frame) -> Parameters:
-    """Return a frame's arrays as Flower's parameters, which our codec reads wherever they lie."""
+    """Return a frame's arrays as Flower's parameters, without a copy."""
     return Parameters(cast("list[bytes]", list(frame.tensors)), "numpy.ndarray")
 
 

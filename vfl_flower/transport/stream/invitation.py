@@ -13,7 +13,7 @@ TOKEN_BYTES = 32
 
 @dataclass(frozen=True)
 class Invitation:
-    """What one node must know to join; the token is a secret between it and the active party."""
+    """Address, certificate and secret token that let one node join."""
 
     address: str
     certificate: bytes
@@ -27,16 +27,16 @@ KEYS = ("address", "certificate", "run", "node", "token", "grace")
 
 
 def invitation_to(invitation: Invitation, options: Mapping[str, object]) -> FitIns:
-    """Write the request that opens a session."""
+    """Build the request that opens a session."""
     config: dict[str, Scalar] = {f"stream-{key}": getattr(invitation, key) for key in KEYS}
     for key in ("run", "node"):  # Flower's ids have 64 bits, its records' numbers have 63
         config[f"stream-{key}"] = str(config[f"stream-{key}"])
-    config["stream-knobs"] = json.dumps(options)
+    config["stream-options"] = json.dumps(options)
     return FitIns(Parameters([], "numpy.ndarray"), config)
 
 
 def invitation_in(config: Mapping[str, Scalar]) -> tuple[Invitation, dict[str, object]] | None:
-    """Read an invitation and the run's knobs, or None where a request is not one.
+    """Read an invitation and the run's options from a request, or None.
 
     Raises
     ------
@@ -55,6 +55,6 @@ def invitation_in(config: Mapping[str, Scalar]) -> tuple[Invitation, dict[str, o
             bytes(values["token"]),  # type: ignore[arg-type]
             float(values["grace"]),
         )
-        return invitation, json.loads(str(config["stream-knobs"]))
+        return invitation, json.loads(str(config["stream-options"]))
     except (KeyError, TypeError, ValueError) as error:
         raise ProtocolError("an invitation to a session cannot be read") from error

@@ -1,4 +1,4 @@
-"""The Flower client proxy of a party in a session."""
+"""Flower client proxy of a party in a session."""
 
 from flwr.common import FitIns, FitRes, GetPropertiesIns, GetPropertiesRes
 
@@ -9,7 +9,7 @@ from vfl_flower.transport.stream.session import Session
 
 
 class StreamProxy(PartyProxy):
-    """Carries each call through a session.
+    """Sends each call through a session.
 
     Parameters
     ----------
@@ -29,6 +29,6 @@ class StreamProxy(PartyProxy):
         return GetPropertiesRes(OK, dict(reply.record))
 
     def fit(self, ins: FitIns, timeout: float | None, group_id: int | None) -> FitRes:
-        """Carry one exchange."""
+        """Send one exchange."""
         reply = self.session.call(Kind.EXCHANGE, ins.config, ins.parameters.tensors)
         return FitRes(OK, parameters_of(reply), 0, dict(reply.record))

@@ -1,4 +1,4 @@
-"""Stream transport: a gRPC session with every party, and recovery from a checkpoint."""
+"""Stream transport: gRPC sessions with all parties, and recovery from checkpoints."""
 
 import logging
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ LOOPBACK = "127.0.0.1:0"
 
 
 class StreamTransport(FlowerTransport):
-    """Opens a session with every node through Flower, and sends all exchanges inside it.
+    """Opens a session with every node, and sends all exchanges inside it.
 
     For the parameters, see `FlowerTransport`.
     """

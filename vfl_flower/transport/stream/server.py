@@ -1,4 +1,4 @@
-"""Where parties dial in: the run's own TLS endpoint, open to those whom it has invited."""
+"""Stream server: TLS endpoint of a run, for invited parties only."""
 
 import logging
 import secrets
@@ -53,17 +53,17 @@ class StreamServer:
     listen : str
         Address and port; port 0 takes a free one.
     advertise : str
-        What parties are told to dial; empty: the address listened on.
+        Address that parties dial; empty: the one listened on.
     run : int
         Flower's run id.
     parties : int
-        How many passive parties the run has.
+        Number of passive parties.
     grace : float
         Seconds that a party may be without a connection.
     patience : float
         Seconds that an answer may take.
     on_join, on_end : callable
-        Are told of sessions.
+        Called when a session is joined, and when it ends.
 
     Raises
     ------
@@ -114,7 +114,7 @@ class StreamServer:
         return grpc.method_handlers_generic_handler(SERVICE, {METHOD: join})
 
     def invite(self, node: int) -> tuple[Invitation, Session]:
-        """Open a session for a node; an earlier one of the same node is over."""
+        """Open a session for a node, and end its earlier one."""
         token = secrets.token_bytes(TOKEN_BYTES)
         session = Session(node, token, self.grace, self.patience, self._on_join, self._on_end)
         with self._lock:
@@ -144,7 +144,7 @@ class StreamServer:
             session.detach(connection)
 
     def _admit(self, context: grpc.ServicerContext) -> Session:
-        """Find the session that somebody may join; turn others away before a frame is read."""
+        """Find the session of a caller, or refuse it before reading a frame."""
         sent = dict(context.invocation_metadata())
         if sent.get(VERSION_KEY) != str(VERSION):
             text = f"sessions of version {VERSION} are spoken here, not {sent.get(VERSION_KEY)}"
@@ -162,7 +162,7 @@ class StreamServer:
         return session
 
     def _refuse(self, context: grpc.ServicerContext) -> NoReturn:
-        """Turn somebody away, without saying which part was wrong."""
+        """Refuse a caller without naming the wrong credential."""
         self._refused += 1
         if self._refused in (1, 10, 100) or self._refused % 1000 == 0:
             log.warning("%d joins refused so far, the last from %s", self._refused, context.peer())
@@ -171,7 +171,7 @@ class StreamServer:
 
 
 def _read(frames: Iterator[bytes], session: Session, connection: Connection) -> None:
-    """Hand a party's frames to its session until the connection ends."""
+    """Pass a party's frames to its session until the connection ends."""
     try:
         for content in frames:
             session.receive(decode_frame(content), connection)

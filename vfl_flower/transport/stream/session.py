@@ -1,4 +1,4 @@
-"""The active party's end of one session: numbered requests, each answered exactly once."""
+"""Active end of one session: numbered requests, each answered exactly once."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,32 +31,32 @@ class Connection:
         self._out.put(content)
 
     def close(self) -> None:
-        """End the stream once what is queued has been sent."""
+        """End the stream once the queue has been sent."""
         self._out.put(None)
 
     def outgoing(self) -> Iterator[bytes]:
-        """Give gRPC what is to be sent."""
+        """Yield the frames for gRPC to send."""
         while (content := self._out.get()) is not None:
             yield content
 
 
 class Session:
-    """One party's session over however many connections it takes.
+    """Session of one party, over any number of connections.
 
     Parameters
     ----------
     node : int
         The Flower node that was invited.
     token : bytes
-        What lets it join, once.
+        Secret that lets it join, once.
     grace : float
         Seconds without a connection after which the party counts as away.
     patience : float
         Seconds that an answer may take.
     on_join : callable
-        Is called when the party joins.
+        Called when the party joins.
     on_end : callable
-        Is called when the session ends, whatever the reason.
+        Called when the session ends, whatever the reason.
     """
 
     def __init__(
@@ -82,10 +82,10 @@ class Session:
         self._reply: Frame | None = None
         self._failure: Exception | None = None
 
-    # The hub's side --------------------------------------------------------------------------
+    # The server's side -----------------------------------------------------------------------
 
     def admits(self, token: bytes, secret: bytes) -> bool:
-        """Tell whether somebody may join: with the token once, and then with the same secret."""
+        """Whether a caller may join: once by token, then by its own secret."""
         with self._changed:
             if self._failure or not compare_digest(sha256(token).digest(), self._token):
                 return False
@@ -95,7 +95,7 @@ class Session:
             return compare_digest(digest, self._secret)
 
     def attach(self, connection: Connection) -> None:
-        """Go on over a new connection; what was asked and not answered is asked again."""
+        """Continue over a new connection, and repeat an open request."""
         with self._changed:
             if self._failure:
                 connection.close()
@@ -112,14 +112,14 @@ class Session:
                 self._on_join(self)
 
     def detach(self, connection: Connection) -> None:
-        """Hear that a connection is gone."""
+        """Note that a connection is lost."""
         with self._changed:
             if self._connection is connection:
                 self._connection, self._lost = None, time.monotonic()
                 self._changed.notify_all()
 
     def receive(self, frame: Frame, connection: Connection) -> None:
-        """Take a reply; one that came before, over an earlier connection, says nothing new."""
+        """Take a reply; ignore one that came over an earlier connection."""
         with self._changed:
             if connection is not self._connection or frame.sequence < self._sequence:
                 return
@@ -130,7 +130,7 @@ class Session:
             self._changed.notify_all()
 
     def fail(self, reason: Exception) -> None:
-        """End the session; whoever waits is told why."""
+        """End the session, and raise the reason in whoever waits."""
         with self._changed:
             self._fail(reason)
 
@@ -146,18 +146,18 @@ class Session:
 
     @property
     def alive(self) -> bool:
-        """Whether it has not ended."""
+        """Whether the session has not ended."""
         return self._failure is None
 
     def call(self, kind: Kind, record: Mapping[str, Scalar], tensors: Sequence[bytes]) -> Frame:
-        """Ask once and wait for the answer, through any number of lost connections.
+        """Send a request and wait for its answer, through lost connections.
 
         Raises
         ------
         PartyAway
             If the party is without a connection for longer than the grace time.
         ProtocolError
-            If it sends what no session carries.
+            If it sends a frame that has no place in a session.
         """
         with self._turn, self._changed:
             content = Frame(kind, self._sequence + 1, record, tensors).encode()
@@ -173,7 +173,7 @@ class Session:
             return self._reply
 
     def _wait(self, deadline: float) -> None:
-        """Wait for a change; not for ever, and not beyond the grace time without a connection."""
+        """Wait for a change, at most the grace time without a connection."""
         now = time.monotonic()
         if now >= deadline:
             self._fail(PartyAway(f"it did not answer for more than {self.patience:g} s"))
@@ -185,7 +185,7 @@ class Session:
             self._changed.wait(min(self._lost + self.grace, deadline) - now)
 
     def end(self) -> None:
-        """Tell the party that the run is over, if it is there, and end the session."""
+        """Send the end of the run to the party, and end the session."""
         with self._changed:
             if self._connection and self._failure is None:
                 self._connection.send(Frame(Kind.END, self._sequence + 1, {}, []).encode())

@@ -1,4 +1,4 @@
-"""Opens sessions: an invitation for every node, through Flower's own authenticated channel."""
+"""Session opener: invites every node through Flower's own authenticated channel."""
 
 import logging
 import time
@@ -28,16 +28,16 @@ LIFE = 30 * 24 * 3600.0  # seconds that an invitation's message lives: longer th
 
 
 class SessionOpener:
-    """Keeps every node of a run in a session, and a client manager told of who is.
+    """Keeps every node of a run in a session.
 
     Parameters
     ----------
     grid : Grid
         Flower's.
     options : mapping
-        What the parties are told of the run.
+        Configuration that the parties are told.
     on_stop : callable
-        Is called when Flower says that the run is over.
+        Called when Flower says that the run is over.
 
     Attributes
     ----------
@@ -57,39 +57,39 @@ class SessionOpener:
         self._thread: Thread | None = None
 
     def joined(self, session: Session) -> None:
-        """Hear from the hub that a party is there."""
+        """Register a party that has joined."""
         log.info("node %d has joined from %s", session.node, session.peer)
         self._proxies[session] = StreamProxy(session)
         self.manager.register(self._proxies[session])
 
     def ended(self, session: Session) -> None:
-        """Hear from the hub that a session is over."""
+        """Unregister a party whose session is over."""
         if proxy := self._proxies.pop(session, None):
             self.manager.unregister(proxy)
 
     def facts(self, roster: Roster) -> dict[str, Any]:
-        """Return what is to be known of the sessions, by party."""
+        """Return addresses and reconnects, by party."""
         sessions = {n: p.session for _, n, p in roster if isinstance(p, StreamProxy)}
         return {
             "addresses": {name: session.peer for name, session in sessions.items()},
             "reconnects": {name: session.reconnects for name, session in sessions.items()},
         }
 
-    def start(self, hub: StreamServer) -> None:
-        """Begin to invite."""
-        self._thread = Thread(target=self._keep, args=(hub,), daemon=True)
+    def start(self, server: StreamServer) -> None:
+        """Begin to invite nodes."""
+        self._thread = Thread(target=self._keep, args=(server,), daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Invite nobody any more."""
+        """End the invitations."""
         self._done.set()
         if self._thread:
             self._thread.join(5)  # Flower may be asked several times before it is given up
 
-    def _keep(self, hub: StreamServer) -> None:
+    def _keep(self, server: StreamServer) -> None:
         while not self._done.is_set():
             try:
-                self._invite(hub)
+                self._invite(server)
                 self._pull()
             except RunNotRunningException:
                 self._on_stop()
@@ -98,13 +98,13 @@ class SessionOpener:
                 log.warning("Flower cannot be asked for nodes and replies: %s", last_line(error))
             self._done.wait(POLL)
 
-    def _invite(self, hub: StreamServer) -> None:
+    def _invite(self, server: StreamServer) -> None:
         """Invite the nodes that have no session."""
         for node in self.grid.get_node_ids():
             session, since = self._sessions.get(node, (None, 0.0))
             if session and (session.alive or time.monotonic() - since < AGAIN):
                 continue
-            invitation, session = hub.invite(node)
+            invitation, session = server.invite(node)
             content = compat.fitins_to_recorddict(
                 invitation_to(invitation, self.options), keep_input=True
             )
@@ -120,7 +120,7 @@ class SessionOpener:
             self._messages.update(dict.fromkeys(sent, session))
 
     def _pull(self) -> None:
-        """Hear of the nodes whose answer to the invitation is there: their session is over."""
+        """End the sessions of nodes that have answered their invitation."""
         if not self._messages:
             return
         for message in self.grid.pull_messages(list(self._messages)):
@@ -132,7 +132,7 @@ class SessionOpener:
 
 
 def _reason(message: Message) -> str:
-    """Return why a node left its session."""
+    """Return the reason why a node left its session."""
     if message.has_error():
         return f"Flower says: {printable(message.error.reason)}"
     try:
