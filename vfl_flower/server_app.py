@@ -79,7 +79,7 @@ def _run(grid: Grid, context: Context) -> None:
 
 @contextmanager
 def _given_up(folder: RunFolder | None) -> Iterator[None]:
-    """Remove the folder of a run that did not begin, and release it."""
+    """Remove the folder of a run that does not begin; release it."""
     try:
         yield
     except BaseException:

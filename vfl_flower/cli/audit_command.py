@@ -1,4 +1,4 @@
-"""``audit``: what parties can find out about each other."""
+"""``audit``: attacks of parties on each other."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -10,7 +10,7 @@ from vfl_flower.cli.options import AS_JSON, FILE, FOLDER, at_least_one, told
 
 @click.group(no_args_is_help=False)
 def audit() -> None:
-    """Measure what parties learn of each other."""
+    """Attack a run, to measure the parties' leakage."""
 
 
 @audit.command()
@@ -33,7 +33,7 @@ def audit() -> None:
 )
 @AS_JSON
 def labels(run: Path, at_most: int, known: int, as_json: bool) -> None:
-    """Attack what passive parties learn of labels.
+    """Attack the labels from the passive parties' side.
 
     A run is repeated with and without label privacy.
     """

@@ -52,7 +52,7 @@ def explain(
 def _explained(
     run: Path, out: Path | None, noise: float, retrain: str | None, names: Sequence[str]
 ) -> dict[str, Any]:
-    """Find out, draw and train what was asked for; return all that was found."""
+    """Compute, draw and retrain as asked; return all numbers."""
     from vfl_flower.analysis.explain.importance import explain as found
     from vfl_flower.analysis.explain.retraining import Choice, plan
     from vfl_flower.analysis.explain.retraining import retrain as retrained

@@ -103,7 +103,7 @@ def _told(kind: str, text: str, code: int) -> int:
 
 
 def main(*command: str) -> None:
-    """Run the command of this process, and end the process with its exit code.
+    """Run this process's command, and exit with its code.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""``predict``: rows, new ones or a run's own, with the model that a run left."""
+"""``predict``: new rows, or a run's own, with its model."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from vfl_flower.cli.options import AS_JSON, FILE, FOLDER, told
 )
 @AS_JSON
 def predict(run: Path, tables: str | None, rows: str | None, out: Path, as_json: bool) -> None:
-    """Predict rows with the model of a run whose parties are all here.
+    """Predict rows with the model of a run on this machine.
 
     Each party uses its own part of the model and its own encoders. New rows that some party lacks
     are not predicted, but listed beside the predictions.

@@ -25,17 +25,17 @@ OWN = {
     "device": "device",
     "threads": "threads",
 }
-"""Keys of a node's configuration, and the run's knobs that they beat."""
+"""Keys of a node's configuration, and the run's options that they override."""
 
 NEW_TABLE = "new-table"
 OTHER = ("partition-id", "num-partitions", "state-dir", "identity", "peers", NEW_TABLE)
 
 
 def run_config(options: Mapping[str, Any], simulation: bool) -> RunConfig:
-    """Read a run's configuration as Flower hands it out, and settle what is left to it.
+    """Read a run's configuration from Flower, and settle open options.
 
     Between machines, a party's randomness is its own unless the run says otherwise, and there
-    are no bounds: nobody has everybody's columns.
+    are no baselines: nobody has everybody's columns.
 
     Raises
     ------
@@ -89,12 +89,12 @@ def _check_own_tables(cfg: RunConfig, simulation: bool) -> None:
 
 
 def _is_name(text: str) -> bool:
-    """Tell whether something can be the name of a run, and no path out of the state folder."""
+    """Whether a text names a run, without a path."""
     return NAME.fullmatch(text) is not None
 
 
 def at_home(cfg: RunConfig, root: Path, folder: Path | None) -> RunConfig:
-    """Let the names of an alignment, and of a model's run, stand for folders of this party.
+    """Resolve the names of an alignment and a model to own folders.
 
     Parameters
     ----------
@@ -113,7 +113,10 @@ def at_home(cfg: RunConfig, root: Path, folder: Path | None) -> RunConfig:
 
 
 def told_of(cfg: RunConfig, simulation: bool, own: Path | None) -> dict[str, Scalar]:
-    """Return what passive parties are told of a run, whose own folder is given: no other's path."""
+    """Return the options for passive parties, without paths of others.
+
+    `own` is the folder of the run.
+    """
     options = cfg.to_mapping()
     if not cfg.own_tables:
         return options

@@ -9,7 +9,7 @@ from vfl_flower.common.errors import ConfigError
 
 
 class Runtime(Enum):
-    """Processes of a run's parties; the value is the command that starts them."""
+    """Processes of a run's parties, by the command that starts them."""
 
     ONE_PROCESS = "run_simulation.py"
     FLOWER = "flwr run"

@@ -57,7 +57,7 @@ def print_settings(cfg: RunConfig) -> None:
     """Print the options that differ from their defaults."""
     usual, kept = RunConfig().to_mapping(), cfg.to_mapping()
     table = Table(title="settings that are not the default's", title_justify="left")
-    for column in ("knob", "value", "default"):
+    for column in ("option", "value", "default"):
         table.add_column(column)
     for key, value in kept.items():
         if value != usual[key]:

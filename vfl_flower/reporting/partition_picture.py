@@ -28,7 +28,7 @@ def lines_of(cfg: RunConfig) -> list[str]:
     Raises
     ------
     DataError
-        If the data cannot be had or dealt out.
+        If the data cannot be had or split.
     """
     data = PublishedData(replace(cfg, batch_size=1))  # nothing is trained
     features, shares, described = data.features, data.shares, data.described
@@ -70,7 +70,7 @@ def draw(cfg: RunConfig, path: Path) -> None:
     Raises
     ------
     DataError
-        If the data cannot be had or dealt out.
+        If the data cannot be had or split.
     RunError
         If the picture cannot be written.
     """

@@ -36,7 +36,7 @@ class Endpoint(Client):
 
 
 class RebuiltEndpoint(Client):
-    """Serves a party that is rebuilt for every message, as in Flower's runtimes.
+    """Serves a party that is rebuilt for every message.
 
     Between messages the party's memory lives in `state`, the only thing that Flower keeps.
 

@@ -11,7 +11,7 @@ class Terminal(Observer):
 
     def on_bounds(self) -> None:
         """Print that the baselines are trained."""
-        out.print("training the bounds: local, then central")
+        out.print("training the baselines: local, then central")
 
 
 class Bar(Terminal):

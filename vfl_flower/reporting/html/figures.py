@@ -60,10 +60,10 @@ def curves(story: Story) -> str:
     with _drawing(3) as (panels, image):
         fields = ("validation_accuracy", "train_loss", "validation_loss")
         for panel, field in zip(panels, fields, strict=True):
-            for place, member in enumerate(story.members):
-                quiet = place and len(story.members) > len(COLOURS)
-                style = QUIET if quiet else {"label": member}
-                _line(panel, _epochs(story), story.curve(field, member), **style)
+            for rank, party in enumerate(story.learners):
+                quiet = rank and len(story.learners) > len(COLOURS)
+                style = QUIET if quiet else {"label": party}
+                _line(panel, _epochs(story), story.curve(field, party), **style)
             panel.set_title(field.replace("_", " ").replace("accuracy", story.score))
             panel.set_xlabel("epoch")
             panel.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -75,7 +75,7 @@ def curves(story: Story) -> str:
 def accuracies(story: Story) -> str:
     """Draw every party's test score between the baselines."""
     with _drawing(1, 3.1) as ((panel,), image):
-        bars = [story.spread("test_accuracy", member) for member in story.members]
+        bars = [story.spread("test_accuracy", party) for party in story.learners]
         known = [bar for bar in bars if bar is not None]
         panel.bar(
             range(len(known)),
@@ -89,7 +89,7 @@ def accuracies(story: Story) -> str:
                 panel.axhline(bound.mean, linestyle=style, color="#333a45", label=name)
         if panel.get_legend_handles_labels()[0]:
             panel.legend(loc="upper right", ncols=2)
-        name_bars(panel, story.members)
+        name_bars(panel, story.learners)
         panel.set_title(f"test {story.score}")
         panel.set_ylim(min(0, *(bar.mean for bar in known)), 1.15)  # room for the legend
         panel.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1])
@@ -105,7 +105,7 @@ def traffic(story: Story) -> str:
             books = result[key]
             for shift, direction, colour in ((-0.2, "up", COLOURS[0]), (0.2, "down", COLOURS[4])):
                 heights = [entry[direction] / MIB for entry in books.values()]
-                at = [place + shift for place in range(len(books))]
+                at = [rank + shift for rank in range(len(books))]
                 panel.bar(at, heights, 0.4, label=direction, color=colour)
             name_bars(panel, list(books))
             panel.set_title("training, " + key.replace("bytes", "MiB").replace("_", " "))

@@ -50,7 +50,7 @@ def render(stories: Sequence[Story]) -> str:
         curves=[curves(story) if story.metrics else "" for story in stories],
         accuracies=[accuracies(story) if story.result else "" for story in stories],
         traffic=[traffic(story) if _trained(story) else "" for story in stories],
-        options=knobs_of(stories),
+        options=settings_of(stories),
         environments=environments_of(stories),
     )
 
@@ -82,7 +82,7 @@ def number(spread: Spread | None, unit: str = "") -> str:
     return (f"{spread.mean:,.0f}" if whole else f"{spread.mean:,.1f}") + unit
 
 
-def knobs_of(stories: Sequence[Story]) -> list[tuple[str, list[Scalar], bool]]:
+def settings_of(stories: Sequence[Story]) -> list[tuple[str, list[Scalar], bool]]:
     """Return all settings by story, those that differ first."""
     settings = [story.cfg.to_mapping() for story in stories]
     rows = [(key, [setting[key] for setting in settings]) for key in settings[0] if key != "out"]

@@ -1,4 +1,4 @@
-"""Stories of a report: runs of one configuration with one or several seeds."""
+"""Stories of a report: one configuration, one or several seeds."""
 
 import os
 import statistics
@@ -77,7 +77,7 @@ class Story:
         tables = [table for table in tables if table]  # of no epochs there is no validation
         for each in (evaluation for seed in self.metrics for evaluation in seed):
             tables += [each.train_loss, each.validation_loss, each.validation_accuracy]
-        if any(not table or set(table) != set(self.members) for table in tables):
+        if any(not table or set(table) != set(self.learners) for table in tables):
             raise RunError(f"{self.name} is damaged: not all parties are in its metrics or result")
 
     @property
@@ -100,7 +100,7 @@ class Story:
         return [party_name(rank) for rank in range(self.cfg.parties)]
 
     @property
-    def members(self) -> list[str]:
+    def learners(self) -> list[str]:
         """Names of the parties with a model, the active one's first."""
         tables = [r["test_accuracy"] for r in self.results]
         tables += [each.train_loss for seed in self.metrics for each in seed]
@@ -137,12 +137,12 @@ class Story:
             values.append(value)
         return Spread.of(values) if values and None not in values else None
 
-    def curve(self, field: str, member: str = "") -> list[Spread]:
+    def curve(self, field: str, party: str = "") -> list[Spread]:
         """Return a quantity by evaluation, as far as all seeds are."""
 
         def read(evaluation: Evaluation) -> float:
             value = getattr(evaluation, field)
-            return float(value[member] if member else value)
+            return float(value[party] if party else value)
 
         return [Spread.of(list(map(read, moment))) for moment in zip(*self.metrics, strict=False)]
 

@@ -1,4 +1,4 @@
-"""Wire format of a session: numbered frames of a record and npy arrays.
+"""Wire format of a session: frames of a record and npy arrays.
 
 A frame is, in network order: magic ``VFS`` and a version byte, the kind (1 byte), the sequence
 number (8 bytes), the length of the record (4 bytes) and the number of arrays (4 bytes); the record,

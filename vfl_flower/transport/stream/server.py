@@ -144,7 +144,7 @@ class StreamServer:
             session.detach(connection)
 
     def _admit(self, context: grpc.ServicerContext) -> Session:
-        """Find the session of a caller, or refuse it before reading a frame."""
+        """Find a caller's session, or refuse it before reading a frame."""
         sent = dict(context.invocation_metadata())
         if sent.get(VERSION_KEY) != str(VERSION):
             text = f"sessions of version {VERSION} are spoken here, not {sent.get(VERSION_KEY)}"

@@ -85,7 +85,7 @@ class Session:
     # The server's side -----------------------------------------------------------------------
 
     def admits(self, token: bytes, secret: bytes) -> bool:
-        """Whether a caller may join: once by token, then by its own secret."""
+        """Check a caller: once by token, then by its own secret."""
         with self._changed:
             if self._failure or not compare_digest(sha256(token).digest(), self._token):
                 return False
@@ -185,7 +185,7 @@ class Session:
             self._changed.wait(min(self._lost + self.grace, deadline) - now)
 
     def end(self) -> None:
-        """Send the end of the run to the party, and end the session."""
+        """Send the run's end to the party, and end the session."""
         with self._changed:
             if self._connection and self._failure is None:
                 self._connection.send(Frame(Kind.END, self._sequence + 1, {}, []).encode())
