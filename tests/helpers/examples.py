@@ -1,4 +1,4 @@
-"""How many examples a property test takes, in proportion to the chosen profile of Hypothesis."""
+"""Number of a property test's examples, scaled by Hypothesis' profile."""
 
 from typing import Any
 

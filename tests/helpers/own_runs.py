@@ -1,4 +1,4 @@
-"""Alignments and runs of own tables over some transport, and runs that stop."""
+"""Alignments and runs of own tables, complete or stopped."""
 
 from pathlib import Path
 
@@ -34,7 +34,7 @@ def trained(cfg: RunConfig, carrier: str) -> list[dict[str, torch.Tensor]]:
 def stopped(
     tables: str, out: Path, capsys: pytest.CaptureFixture[str], told: str, *more: str
 ) -> None:
-    """See that a run ends with an error that says so, and leaves nothing."""
+    """Check that a run fails with an error and leaves nothing."""
     capsys.readouterr()
     assert run(flags(tables, out, *more)) == 2
     err = capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Parts of own tables as text, and helpers to look at those that were read."""
+"""Parts of own tables as text, and helpers for read tables."""
 
 from collections.abc import Callable
 from typing import Any

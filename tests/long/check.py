@@ -1,4 +1,4 @@
-"""A check that takes long: its result as data, whether it passed or not."""
+"""Long checks, with results as data."""
 
 import subprocess
 import time
@@ -17,7 +17,7 @@ TAIL = 4000  # characters of a failed command's output that are kept
 
 
 class Failed(Exception):
-    """What was checked does not hold.
+    """A check failed.
 
     Parameters
     ----------
@@ -86,7 +86,10 @@ def run(name: str, check: Check, job: Job) -> bool:
 
 
 def command(words: Sequence[str | Path], **options: Any) -> str:
-    """Run a command in the project's folder and return its output; it must succeed."""
+    """Run a command in the project's folder; return its output.
+
+    A command that fails is an error.
+    """
     done = subprocess.run(  # noqa: S603
         [str(word) for word in words],
         cwd=ROOT,

@@ -1,4 +1,4 @@
-"""Property tests of what comes from outside, with very many examples that are new every time."""
+"""Property tests of foreign input, with many new examples each time."""
 
 import os
 import sys

@@ -11,7 +11,7 @@ REQUIREMENT = re.compile(r"([A-Za-z0-9_-]+)(?:\[[^]]*\])?[^>=]*(?:>=|==)\s*([0-9
 
 
 def lowest_versions(text: str) -> list[str]:
-    """Return constraints to the lowest minor version of every dependency of a pyproject.toml."""
+    """Return constraints to the lowest minor versions of a pyproject.toml."""
     project = tomllib.loads(text)["project"]
     extras = project["optional-dependencies"]
     found = []
@@ -27,7 +27,10 @@ def lowest_versions(text: str) -> list[str]:
 
 
 def lowest(job: Job) -> dict[str, Any]:
-    """Install them in a fresh environment and run the tests there; tiny: list them."""
+    """Install them in a fresh environment and run the tests.
+
+    The tiny size lists them only.
+    """
     constraints = lowest_versions((ROOT / "pyproject.toml").read_text())
     if job.tiny:
         return {"constraints": constraints}

@@ -1,4 +1,4 @@
-"""Every example that is found does what its page shows, from its files to its predictions."""
+"""Every example works as its page shows."""
 
 import runpy
 import shlex

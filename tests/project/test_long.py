@@ -1,4 +1,4 @@
-"""The checks for releases notice what they are there for, and keep their results."""
+"""The checks for releases notice failures, and keep their results."""
 
 import json
 from pathlib import Path

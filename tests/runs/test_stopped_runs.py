@@ -40,7 +40,7 @@ def test_stopped_runs_equal_an_unbroken_one(stops: list[int], every: int, tmp_pa
 
 
 def test_exchange_numbers_grow_over_all_attempts(tmp_path: Path) -> None:
-    """The second attempt goes on where the checkpoint's ended: no number ever comes back."""
+    """The second attempt continues the numbers of the checkpoint."""
     with pytest.raises(Interrupted):
         Sitting(TINY, tmp_path / "run").run(3)
     again = Sitting(TINY, tmp_path / "run")
@@ -60,7 +60,7 @@ def test_exchange_numbers_grow_over_all_attempts(tmp_path: Path) -> None:
 
 
 def test_checkpoints_of_later_steps_do_not_push_out_a_new_one(tmp_path: Path) -> None:
-    """A folder may hold later steps, of an attempt that was taken back."""
+    """A folder may hold later steps of an abandoned attempt."""
     member = build_learner(TINY, load_party(TINY, 1), tmp_path)
     for step in (2000, 2200, 11, 12, 13):
         write_checkpoint(member, step, {})

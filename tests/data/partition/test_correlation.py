@@ -13,7 +13,7 @@ from vfl_flower.data.partition.shares import Share
 
 
 def blocks() -> Features:
-    """Return four groups of three columns, alike within a group and independent between."""
+    """Return four groups of three columns, correlated within groups only."""
     random = np.random.default_rng(1)
     sources = random.normal(size=(500, 4)).repeat(3, axis=1)
     return (sources + 0.05 * random.normal(size=(500, 12))).astype(np.float32)

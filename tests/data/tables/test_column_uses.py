@@ -62,7 +62,7 @@ def test_what_is_said_counts(table: Read) -> None:
 def test_separators_are_inferred_and_byte_order_marks_and_unicode_read(
     separator: str, table: Read
 ) -> None:
-    """Names and ids that are composed otherwise are the same; a comma may stand in quotes."""
+    """Differently composed names are equal; a comma may stand in quotes."""
     rows = [["id", "gro\u0308ße"], ["e\u0301", "1"], ["日", "2"], ['"a,;\tb"', "3"]]
     text = "\ufeff" + "\r\n".join(separator.join(row) for row in rows)
     read = table(text.encode())

@@ -23,7 +23,7 @@ from vfl_flower.data.tables.reader import read_table
 
 @st.composite
 def raw(draw: st.DrawFn) -> tuple[NDArray[np.float32], tuple[Column, ...], NDArray[Any]]:
-    """Draw a table, what its columns are, and training rows in which no column is empty."""
+    """Draw a table, its column types, and training rows without empty columns."""
     rows, width = draw(st.integers(3, 20)), draw(st.integers(1, 4))
     random = np.random.default_rng(draw(st.integers(0, 99)))
     made = random.normal(draw(st.floats(-99, 99)), 3, (rows, width)).astype(np.float32)
@@ -45,7 +45,7 @@ def test_a_saved_encoder_does_the_same(
     given_: tuple[NDArray[np.float32], tuple[Column, ...], NDArray[Any]],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    """Bit for bit, and what training without a file does."""
+    """Bit for bit, as in training without a file."""
     made, described, train = given_
     encoder = Encoder.fit(made, described, train, "x", ("z",))
     path = tmp_path_factory.mktemp("own") / "encoder.json"

@@ -25,7 +25,7 @@ CELLS = {
 
 @st.composite
 def columns(draw: st.DrawFn) -> pa.Table:
-    """Draw a table of ids and up to three columns, numbers and names, with gaps."""
+    """Draw a table of ids and up to three columns with gaps."""
     rows = draw(st.integers(2, 30))
     whole = draw(st.booleans())
     ids = range(rows) if whole else [f"é{n}" for n in range(rows)]
@@ -60,7 +60,7 @@ def test_csv_and_parquet_say_the_same(
 
 
 def test_types_of_parquet_are_its_own(tmp_path: Path) -> None:
-    """Text stays text, dictionaries are text, and what no network can have is ignored."""
+    """Text stays text, dictionaries are text, unusable types are ignored."""
     path = tmp_path / "a.parquet"
     made = pa.table(
         {

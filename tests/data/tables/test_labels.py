@@ -68,7 +68,7 @@ def test_labels_that_cannot_be_are_refused(
 
 
 def test_a_saved_target_does_the_same_to_another_file(table: Read, tmp_path: Path) -> None:
-    """Also where the file has fewer classes; what was not learnt is refused."""
+    """Also for a file with fewer classes; unknown classes are refused."""
     read = table("id,y\n1,b\n2,a\n3,c\n", label="y")
     assert read.label is not None
     assert read.labels is not None

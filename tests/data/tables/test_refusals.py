@@ -88,7 +88,7 @@ def test_a_parquet_file_with_checksums_and_other_bytes_is_refused(tmp_path: Path
 def test_a_file_that_grows_while_it_is_read_is_refused(
     late: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever is wrong with what came, that it came is told."""
+    """Whatever else is wrong, the growth is reported."""
     path = tmp_path / "a.csv"
     path.write_text("id,a\n1,2\n2,3\n")
     kept = reading_module._kept

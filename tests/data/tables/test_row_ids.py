@@ -40,7 +40,7 @@ def test_ids_are_integers_or_text(
 def test_ids_that_cannot_be_are_refused(
     ids: list[str], said: str, told: str, detail: str, table: Read
 ) -> None:
-    """What the others may hear quotes none."""
+    """Text for other parties quotes no id."""
     with pytest.raises(DataError, match=f"^party-3: own.csv has .*{told}") as refusal:
         table(lines("id,a", lambda n: f"{ids[n]},{n}", len(ids)), id_type=said)
     assert refusal.value.detail == detail

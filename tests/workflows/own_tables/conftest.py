@@ -16,7 +16,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="package")
 def finished(tables: str, tmp_path_factory: pytest.TempPathFactory) -> Finished:
-    """Return the folder of a run of a method; nobody may change it."""
+    """Return the folder of a method's run; nobody may change it."""
     root, made = tmp_path_factory.mktemp("runs"), dict[tuple[str, ...], Path]()
 
     def finish(*more: str) -> Path:

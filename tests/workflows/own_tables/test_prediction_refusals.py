@@ -22,7 +22,7 @@ from vfl_flower.workflows.predict_locally import predict_rows, predict_tables
 def stopped(
     folder: Path, tables: str, out: Path, capsys: pytest.CaptureFixture[str], *more: str
 ) -> str:
-    """See that a prediction ends with an error, and leaves nothing; return what it says."""
+    """Check that a prediction fails and leaves nothing; return its error."""
     capsys.readouterr()
     assert run([str(folder), f"--tables={tables}", f"--out={out / 'said.csv'}", *more]) == 2
     assert not out.exists()
@@ -126,7 +126,7 @@ def test_a_model_s_files_are_checked(
 def test_new_rows_cost_budget_under_the_noise_of_training(
     finished: Finished, tmp_path: Path
 ) -> None:
-    """However many rows there are; a budget that does not last spends nothing."""
+    """However many rows there are; an insufficient budget spends nothing."""
     private = ("--method=splitnn", "--target-epsilon=4", "--dp-sigma=4", "--epochs=1")
     folder, rows = finished(*private), some(12)
     new = new_tables(tmp_path, rows, rows, rows)

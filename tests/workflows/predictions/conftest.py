@@ -11,7 +11,7 @@ from tests.helpers.predictions import Finished, tiny
 
 @pytest.fixture(scope="package")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
-    """Return the folder of a tiny run of a case; nobody may change it."""
+    """Return the folder of a case's tiny run; nobody may change it."""
     root, made = tmp_path_factory.mktemp("runs"), dict[str, Path]()
 
     def finish(case: str) -> Path:
