@@ -19,7 +19,7 @@ from vfl_flower.workflows.build_learner import build_learner
 class Echo(PassiveParty):
     """Returns every array unchanged."""
 
-    @phase
+    @phase(sends="control")
     def echo(self, x: Tensor) -> Tensor:
         """Return the array."""
         return x

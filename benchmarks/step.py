@@ -83,16 +83,16 @@ class Pairs(Observer):
 
 @contextmanager
 def masking_timed(spent: list[float]) -> Iterator[None]:
-    """Append how long every call of `Masker.blind` takes."""
-    plain = Masker.blind
+    """Append how long every call of `Masker.mask` takes."""
+    plain = Masker.mask
 
-    def timed(self: Masker, x: Tensor) -> Array:
+    def timed(self: Masker, x: Tensor, weight: int = 1, total: int | None = None) -> Array:
         started = time.perf_counter()
-        words = plain(self, x)
+        words = plain(self, x, weight, total)
         spent.append(time.perf_counter() - started)
         return words
 
-    with patch.object(Masker, "blind", timed):
+    with patch.object(Masker, "mask", timed):
         yield
 
 

@@ -11,7 +11,6 @@ from flwr.common import Scalar
 from torch import Tensor
 
 from vfl_flower.algorithms.augmentation import augmented, maps_of
-from vfl_flower.algorithms.compression import compression_of
 from vfl_flower.common.errors import ProtocolError, TrainingError
 from vfl_flower.common.names import party_name
 from vfl_flower.data.tiling import tile_fact
@@ -21,7 +20,7 @@ from vfl_flower.learning.optimizer import ScheduledOptimizer
 from vfl_flower.learning.schedule import steps_per_epoch
 from vfl_flower.parties.party import Party
 from vfl_flower.parties.passive import PassiveParty
-from vfl_flower.protocol.components import Answer, phase
+from vfl_flower.protocol.components import phase
 
 
 class AdptVFedConvClient(PassiveParty):
@@ -38,9 +37,6 @@ class AdptVFedConvClient(PassiveParty):
         rates = {self.extractor: slow, self.decoder: cfg.decoder_rate}
         steps = cfg.local_epochs * steps_per_epoch(cfg, len(self.data.rows["train"]))
         self.optimizer = ScheduledOptimizer(rates, cfg.optimizer_of(self.rank), cfg.schedule, steps)
-        self.compression = compression_of(
-            cfg.compressed, maps_of(self, 0, torch.tensor([0])).numel()
-        )
         self.rows: dict[str, Tensor] = {}  # to learn from, and to be judged by
         self.errors: list[float] = []  # of reconstruction, after each epoch
         self.ended = False
@@ -58,8 +54,8 @@ class AdptVFedConvClient(PassiveParty):
         if self.cfg.model_transfer:
             self.take_extractor(W_e)
 
-    @phase
-    def finetune(self, epoch: Tensor) -> Answer:  # () int64 -> (2,)
+    @phase(sends="figure")
+    def finetune(self, epoch: Tensor) -> Tensor | None:  # () int64 -> (2,)
         """Train the autoencoder for one epoch (line 20); return its least error, and if it ends."""
         if not self.rows:
             raise ProtocolError("fine-tuning was asked for before the extractor was sent")
@@ -72,22 +68,21 @@ class AdptVFedConvClient(PassiveParty):
             return None
         return torch.tensor([min(self.errors), self.ended])
 
-    @phase
-    def embed(self, rows: Tensor, view: Tensor) -> Answer:  # (B,), () -> a message of (B, c' h' w')
+    @phase(sends="maps", repeatable=True)
+    def embed(self, rows: Tensor, view: Tensor) -> Tensor:  # (B,), () -> (B, c' h' w')
         """Return H^k of training rows in one view (line 22)."""
-        return self.message(rows, int(view))
+        return self.maps(rows, int(view))
 
-    @phase(training=False)
-    def embed_only(self, rows: Tensor) -> Answer:  # (B,) -> a message of (B, c' h' w')
+    @phase(training=False, sends="maps", repeatable=True)
+    def embed_only(self, rows: Tensor) -> Tensor:  # (B,) -> (B, c' h' w')
         """Return H^k of other rows, as they are."""
-        return self.message(rows, 0)
+        return self.maps(rows, 0)
 
-    def message(self, rows: Tensor, view: int) -> Answer:
-        """Return maps as they travel: noised, if the run says so, and then compressed."""
+    def maps(self, rows: Tensor, view: int) -> Tensor:
+        """Return feature maps, a row each."""
         if not 0 <= view < self.cfg.views or not len(rows):
             raise ProtocolError(f"maps of {len(rows)} rows in view {view} were asked for")
-        H_k = maps_of(self, view, rows).flatten(1)
-        return self.compression.compress(self.privacy.upload(H_k, repeatable=True))
+        return maps_of(self, view, rows).flatten(1)
 
     def take_extractor(self, weights: tuple[Tensor, ...]) -> None:
         """Take the active party's extractor over (Eq. 2)."""

@@ -2,19 +2,16 @@
 
 from torch import Tensor
 
-from vfl_flower.common.codec import Array
 from vfl_flower.parties.party import Party
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.parties.tape import Tape
-from vfl_flower.privacy.secure_aggregation import Masker
 from vfl_flower.protocol.components import phase
 
 
 class AggVFLClient(PassiveParty):
     """Predicts from its own columns, and learns from the residual of everybody's sum."""
 
-    components = (Masker, Tape)
-    masker: Masker
+    components = (Tape,)
     tape: Tape
 
     def __init__(self, member: Party) -> None:
@@ -25,10 +22,10 @@ class AggVFLClient(PassiveParty):
         """Return R_k."""
         return self.decide(self.embed_rows(rows))
 
-    @phase
-    def predict(self, rows: Tensor) -> Array:  # (B,) int32 -> (B, C) uint32, blinded
+    @phase(sends="logits")
+    def predict(self, rows: Tensor) -> Tensor:  # (B,) int32 -> (B, C), masked
         """Begin a step: [R_k]."""
-        return self.masker.blind(self.privacy.upload(self.tape.start("predict", rows)))
+        return self.tape.start("predict", rows)
 
     @phase(after="predict")
     def update(self, g: Tensor) -> None:  # (B, C) ->
@@ -37,7 +34,7 @@ class AggVFLClient(PassiveParty):
         self.tape.backward("predict", g)
         self.optimizer.step()
 
-    @phase(training=False)
-    def predict_only(self, rows: Tensor) -> Array:  # (B,) int32 -> (B, C) uint32, blinded
+    @phase(training=False, sends="logits")
+    def predict_only(self, rows: Tensor) -> Tensor:  # (B,) int32 -> (B, C), masked
         """Predict without learning."""
-        return self.masker.blind(self.privacy.upload(self.logits(rows)))
+        return self.logits(rows)

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from clients.fedbcd import FedBCDClient
-from vfl_flower.algorithms.compression import compression_of, relative_error
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ProtocolError
+from vfl_flower.learning.compression import compression_of, relative_error
 from vfl_flower.learning.networks.base import head
 from vfl_flower.parties.party import Party
 from vfl_flower.privacy.label_dp.training_labels import Lessons
@@ -30,13 +30,12 @@ class CVFLClient(FedBCDClient):
                 self.cfg.holders * self.cfg.embedding_dim, classes, self.cfg.top_layers or 1
             ).requires_grad_(False)
 
-    @phase
-    def embed(self, rows: Tensor) -> tuple[Array, ...]:  # (B,) int32 -> C(E_k), () float32
+    @phase(sends=("embedding", "figure"))
+    def embed(self, rows: Tensor) -> tuple[Tensor, Array]:  # (B,) int32 -> C(E_k), () float32
         """Begin Q steps: C(E_k), and the relative squared error of that."""
         E_k = self.tape.start("embed", rows)
-        message = self.compression.compress(E_k)
-        error = relative_error(E_k, self.compression.restore(message, len(rows)))
-        return *message, np.array(error, np.float32)
+        sent = self.compression.restore(self.compression.compress(E_k), len(rows))
+        return E_k, np.array(relative_error(E_k, sent), np.float32)
 
     @phase(after="embed")
     def descend(self, y: Tensor, *given: Tensor) -> None:
@@ -57,8 +56,3 @@ class CVFLClient(FedBCDClient):
         arrays = [message.numpy() for message in messages]
         parts = [arrays[n : n + each] for n in range(0, len(arrays), each)]
         return [self.compression.restore(part, rows) for part in parts]
-
-    @phase(training=False)
-    def embed_only(self, rows: Tensor) -> tuple[Array, ...]:  # (B,) int32 -> C(E_k)
-        """Embed rows without learning from them."""
-        return self.compression.compress(self.embed_rows(rows))

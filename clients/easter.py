@@ -2,31 +2,28 @@
 
 from torch import Tensor
 
-from vfl_flower.common.codec import Array
 from vfl_flower.parties.party import Party
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.parties.tape import Tape
-from vfl_flower.privacy.secure_aggregation import Masker
 from vfl_flower.protocol.components import phase
 
 
 class EasterClient(PassiveParty):
     """Embeds its columns, predicts from everybody's, and learns from the residual."""
 
-    components = (Masker, Tape)
-    masker: Masker
+    components = (Tape,)
     tape: Tape
 
     def __init__(self, member: Party) -> None:
         super().__init__(member)
         self.tape.passes = {"embed": self.embed_rows, "predict": self.decide}
 
-    @phase
-    def embed(self, rows: Tensor) -> Array:  # (B,) int32 -> (B, D) uint32, blinded
+    @phase(sends="embedding")
+    def embed(self, rows: Tensor) -> Tensor:  # (B,) int32 -> (B, D), masked
         """Begin a step: [E_k]."""
-        return self.masker.blind(self.tape.start("embed", rows))
+        return self.tape.start("embed", rows)
 
-    @phase(after="embed")
+    @phase(after="embed", sends="logits", masked=False)  # each R_k has its own loss
     def predict(self, E: Tensor) -> Tensor:  # (B, D) -> (B, C)
         """Predict from the global embedding: R_k."""
         return self.tape.run("predict", E)
@@ -39,12 +36,12 @@ class EasterClient(PassiveParty):
         self.tape.backward("embed", dE / self.parties)
         self.optimizer.step()
 
-    @phase(training=False)
-    def embed_only(self, rows: Tensor) -> Array:  # (B,) int32 -> (B, D) uint32, blinded
+    @phase(training=False, sends="embedding")
+    def embed_only(self, rows: Tensor) -> Tensor:  # (B,) int32 -> (B, D), masked
         """Embed rows without learning from them."""
-        return self.masker.blind(self.embed_rows(rows))
+        return self.embed_rows(rows)
 
-    @phase(training=False)
+    @phase(training=False, sends="logits", masked=False)
     def predict_only(self, E: Tensor) -> Tensor:  # (B, D) -> (B, C)
         """Predict without learning."""
         return self.decide(E)

@@ -18,8 +18,8 @@ from vfl_flower.learning.schedule import steps_per_epoch
 from vfl_flower.parties.party import Party
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.privacy.label_dp.training_labels import noise_of, received
-from vfl_flower.privacy.secure_aggregation import Masker
 from vfl_flower.protocol.components import phase
+from vfl_flower.protocol.uploads import Upload
 
 if TYPE_CHECKING:
     from vfl_flower.privacy.label_dp.mechanisms import LabelNoise
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 class PraVFedClient(PassiveParty):
     """Learns by itself from noisy labels, and then embeds its columns."""
 
-    components = (Masker,)
-    masker: Masker
     remembers = (*PassiveParty.remembers, "accuracy")
     predicts_with = ("accuracy",)
 
@@ -41,7 +39,7 @@ class PraVFedClient(PassiveParty):
         self.softmax = adaptive or self.cfg.local_output == "softmax"
         self.accuracy = torch.zeros(1)  # ACC_k
 
-    @phase
+    @phase(sends="figure")
     def pretrain(self, rows: Tensor, noisy: Tensor) -> Tensor:  # (N,), (N,) or (N, C) -> (1,)
         """Train on Y' (Algorithm 1); return ACC_k."""
         cfg = self.cfg
@@ -56,24 +54,24 @@ class PraVFedClient(PassiveParty):
         self.accuracy = self.agreement(rows, labels)
         return self.accuracy
 
-    @phase(training=False, after="pretrain")
-    def embed(self, rows: Tensor, accuracies: Tensor) -> Array:  # (N,), (K,) -> (N, D) uint32
+    @phase(training=False, after="pretrain", sends="embedding")
+    def embed(self, rows: Tensor, accuracies: Tensor) -> Upload:  # (N,), (K,) -> (N, D), masked
         """Return [W_k E_k] of the training rows."""
         return self.weighted(rows, accuracies)
 
-    @phase(training=False)
-    def embed_only(self, rows: Tensor, accuracies: Tensor) -> Array:  # (B,), (K,) -> (B, D) uint32
+    @phase(training=False, sends="embedding")
+    def embed_only(self, rows: Tensor, accuracies: Tensor) -> Upload:  # (B,), (K,) -> (B, D)
         """Return [W_k E_k] of other rows."""
         return self.weighted(rows, accuracies)
 
-    def weighted(self, rows: Tensor, accuracies: Tensor) -> Array:
-        """Blind W_k E_k, with the weights that everybody works out from the ACC_k."""
+    def weighted(self, rows: Tensor, accuracies: Tensor) -> Upload:
+        """Weight E_k by W_k, with the weights that everybody works out from the ACC_k."""
         if not torch.equal(accuracies[self.index : self.index + 1], self.accuracy):
             raise ProtocolError("the accuracies that were shared do not hold this party's own")
         weight = weights_of(self.cfg, accuracies)[self.index]
         chunks = rows.split(self.cfg.eval_batch_size)
         E_k = torch.cat([self.embed_rows(chunk) for chunk in chunks])
-        return self.masker.blind(E_k, weight, TOTAL)
+        return Upload(E_k, weight, TOTAL)
 
     def learn(self, rows: Tensor, labels: Tensor) -> float:
         """Descend the squared error on one batch: (B,), (B, C)."""

@@ -21,10 +21,10 @@ class SplitNNClient(PassiveParty):
         super().__init__(member)
         self.tape.passes = {"embed": self.embed_rows}
 
-    @phase
+    @phase(sends="embedding")
     def embed(self, rows: Tensor) -> Answer:  # (B,) int32 -> (B, D)
         """Begin a step: E_k."""
-        return self.privacy.upload(self.tape.start("embed", rows))
+        return self.tape.start("embed", rows)
 
     @phase(after="embed")
     def update(self, g_k: Tensor) -> None:  # (B, D) ->
@@ -33,7 +33,7 @@ class SplitNNClient(PassiveParty):
         self.tape.backward("embed", g_k)
         self.optimizer.step()
 
-    @phase(training=False)
-    def embed_only(self, rows: Tensor) -> Answer:  # (B,) int32 -> (B, D)
+    @phase(training=False, sends="embedding")
+    def embed_only(self, rows: Tensor) -> Tensor:  # (B,) int32 -> (B, D)
         """Embed rows without learning from them."""
-        return self.privacy.upload(self.embed_rows(rows))
+        return self.embed_rows(rows)

@@ -3,19 +3,16 @@
 from torch import Tensor
 
 from vfl_flower.algorithms.admm_heads import check_head, descend_in_turns
-from vfl_flower.common.codec import Array
 from vfl_flower.parties.party import Party
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.parties.tape import Tape
-from vfl_flower.privacy.secure_aggregation import Masker
 from vfl_flower.protocol.components import phase
 
 
 class VIMADMMJClient(PassiveParty):
     """Predicts from its own columns, and takes tau steps on its own part of the Lagrangian."""
 
-    components = (Masker, Tape)
-    masker: Masker
+    components = (Tape,)
     tape: Tape
 
     def __init__(self, member: Party) -> None:
@@ -23,11 +20,11 @@ class VIMADMMJClient(PassiveParty):
         self.tape.passes = {"embed": self.embed_rows, "decide": self.decide}
         check_head(self)
 
-    @phase
-    def predict(self, rows: Tensor) -> Array:  # (B,) int32 -> (B, C) uint32, blinded
+    @phase(sends="logits")
+    def predict(self, rows: Tensor) -> Tensor:  # (B,) int32 -> (B, C), masked
         """Begin a round: o_k."""
         H_k = self.tape.start("embed", rows)
-        return self.masker.blind(self.privacy.upload(self.tape.run("decide", H_k)))
+        return self.tape.run("decide", H_k)
 
     @phase(after="predict")
     def update(self, v: Tensor) -> None:  # (B, C) ->
@@ -35,7 +32,7 @@ class VIMADMMJClient(PassiveParty):
         _, o_k = self.tape["decide"]
         descend_in_turns(self, *self.tape["embed"], self.privacy.sent(o_k.detach()), v)
 
-    @phase(training=False)
-    def predict_only(self, rows: Tensor) -> Array:  # (B,) int32 -> (B, C) uint32, blinded
+    @phase(training=False, sends="logits")
+    def predict_only(self, rows: Tensor) -> Tensor:  # (B,) int32 -> (B, C), masked
         """Predict without learning."""
-        return self.masker.blind(self.privacy.upload(self.decide(self.embed_rows(rows))))
+        return self.decide(self.embed_rows(rows))

@@ -56,13 +56,13 @@ from flwr.common import Scalar
 from torch import Tensor
 
 from vfl_flower.algorithms.augmentation import augmented, chosen, maps_of, view
-from vfl_flower.algorithms.compression import compression_of
 from vfl_flower.algorithms.feature_map_store import Maps
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ProtocolError, TrainingError
 from vfl_flower.common.names import party_name
 from vfl_flower.data.tiling import Tiling, tile_fact
 from vfl_flower.learning.batching import batches
+from vfl_flower.learning.compression import compression_of
 from vfl_flower.learning.networks.cut_network import cut_network, halves
 from vfl_flower.learning.optimizer import ScheduledOptimizer
 from vfl_flower.learning.schedule import steps_per_epoch

@@ -4,7 +4,7 @@ Castiglia et al. 2022, "Compressed-VFL: Communication-Efficient Learning with Ve
 Data", arXiv:2206.08330, Algorithm 1. FedBCD with fewer bytes: all parties take Q steps
 (``local-steps``) between two exchanges, and embeddings travel compressed.
 
-Notation as in `strategies.splitnn`, and C for the compression (`algorithms.compression`):
+Notation as in `strategies.splitnn`, and C for the compression (`learning.compression`):
 
     E_k = h_k(x_k)                          (B, D)   sent as C(E_k), unless k = 0
     L   = loss(p(E_0 | C(E_1) | ... | C(E_K)), y)
@@ -42,9 +42,9 @@ import torch
 from torch import Tensor, nn
 
 from strategies.fedbcd import FedBCD
-from vfl_flower.algorithms.compression import Mean, compression_of
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ConfigError, ProtocolError
+from vfl_flower.learning.compression import Mean, compression_of
 from vfl_flower.parties.party import Party
 from vfl_flower.protocol.exchange import Protocol, Replies, Value, ask, tell, tell_each
 

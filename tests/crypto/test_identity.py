@@ -20,7 +20,7 @@ from tests.helpers.blinding import (
     TINY,
     agree,
     answer,
-    client,
+    masker_of,
     public_keys,
     refusal,
     send,
@@ -163,7 +163,7 @@ def test_pinned_parties_agree_as_others_do() -> None:
     parties = pinned(identities(3))
     agree(parties)
     assert answer(parties[0], 3, "embed", ROWS_I).dtype == np.uint32
-    assert len(client(parties[0]).masker.state_dict()["keys"]) == 2
+    assert len(masker_of(parties[0]).state_dict()["keys"]) == 2
 
 
 # Files ------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from vfl_flower.common.codec import Array, from_parameters, to_parameters
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.fixed_point import Words
 from vfl_flower.parties.passive import PassiveParty
+from vfl_flower.privacy.secure_aggregation import Masker
 from vfl_flower.protocol.client import ProtocolClient
 from vfl_flower.protocol.components import Received
 from vfl_flower.transport.endpoint import RebuiltEndpoint
@@ -103,8 +104,14 @@ def agree(parties: Sequence[Party]) -> None:
 
 @lru_cache
 def shared_agreed(count: int) -> list[PassiveParty]:
-    """Return parties whose `blind` is called directly, without using up a counter."""
+    """Return parties whose `mask` is called directly, without using up a counter."""
     return agreed(count)
+
+
+def masker_of(party: PassiveParty) -> Masker:
+    """Return the component that masks a party's uploads."""
+    masker: Masker = party.masker  # type: ignore[attr-defined]
+    return masker
 
 
 def client(party: PassiveParty) -> EasterClient:
@@ -113,7 +120,7 @@ def client(party: PassiveParty) -> EasterClient:
 
 
 def pair_keys_of(party: PassiveParty) -> dict[int, bytes]:
-    keys: dict[int, bytes] = client(party).masker.state_dict()["keys"]
+    keys: dict[int, bytes] = masker_of(party).state_dict()["keys"]
     assert [len(key) for key in keys.values()] == [32] * (party.cfg.parties - 2)
     return keys
 
@@ -124,7 +131,7 @@ def blinded(
     words = []
     for party, x in zip(parties, xs, strict=True):
         party.received = received
-        words.append(client(party).masker.blind(x))
+        words.append(masker_of(party).mask(x))
     return words
 
 

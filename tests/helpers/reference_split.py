@@ -6,9 +6,9 @@ import torch
 from torch import Tensor
 
 from tests.helpers.reference import total
-from vfl_flower.algorithms.compression import Compression
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.batching import turn
+from vfl_flower.learning.compression import Compression
 from vfl_flower.learning.losses import Loss
 from vfl_flower.parties.party import Party
 

@@ -71,7 +71,7 @@ class LogitSumClient(PassiveParty):
     def answer(self, rows):
         return self.decide(self.embed_rows(rows))
 
-    @phase
+    @phase(sends="logits")
     def logits(self, rows):
         return self.tape.start("logits", rows)
 
@@ -81,7 +81,7 @@ class LogitSumClient(PassiveParty):
         self.tape.backward("logits", g)
         self.optimizer.step()
 
-    @phase(training=False)
+    @phase(training=False, sends="logits")
     def logits_only(self, rows):
         return self.answer(rows)
 '''

@@ -440,7 +440,7 @@ def test_an_answer_of_another_form_is_refused() -> None:
 @pytest.mark.parametrize("phase", ["embed", "embed_only"])
 def test_maps_that_are_not_finite_are_told_with_their_party(phase: str) -> None:
     with pytest.raises(VflError, match="party-2 sent feature maps that are not finite; lower its"):
-        lying(phase, lambda message: (message[0] * np.float32("nan"),))
+        lying(phase, lambda maps: maps * float("nan"))
 
 
 @pytest.mark.parametrize(("rows", "number"), [(5, 1), (5, -1), (0, 0)])

@@ -17,8 +17,8 @@ from tests.helpers.reference_split import (
     splitnn_step_after,
 )
 from tests.methods.test_joint_reference import FIFTY, STEPS, assert_equal, distributed
-from vfl_flower.algorithms.compression import compression_of
 from vfl_flower.config.run_config import RunConfig
+from vfl_flower.learning.compression import compression_of
 from vfl_flower.learning.losses import loss_of
 
 Knobs = dict[str, str | int | bool]

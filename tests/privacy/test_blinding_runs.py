@@ -20,8 +20,8 @@ from tests.helpers.blinding import (
     added,
     agreed,
     answer,
-    client,
     embeddings,
+    masker_of,
     pair_keys_of,
     passive,
     public_keys,
@@ -63,7 +63,7 @@ def test_a_private_key_serves_one_agreement_and_is_forgotten(private_keys: set[b
     for party in parties:
         assert send(party, 2, "agree", keys, SALT) == ([], {})
         assert refusal(party, 3, "agree", keys, SALT)[0] == "BlindingError"
-        assert client(party).masker.state_dict()["secret"] not in private_keys
+        assert masker_of(party).state_dict()["secret"] not in private_keys
     assert len(private_keys) == 2
 
 

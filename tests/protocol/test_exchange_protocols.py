@@ -55,7 +55,7 @@ class Probe(PassiveParty):
 
     remembers = (*PassiveParty.remembers, "notes")
 
-    @phase(training=False)
+    @phase(training=False, sends="control")
     def echo(self, value: Tensor) -> Tensor:
         return value + self.index
 
@@ -63,7 +63,7 @@ class Probe(PassiveParty):
     def note(self, value: Tensor) -> None:
         self.notes.append(float(value))
 
-    @phase(training=False)
+    @phase(training=False, sends="control")
     def noted(self) -> Tensor:
         return torch.tensor(self.notes)
 

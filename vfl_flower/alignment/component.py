@@ -48,7 +48,7 @@ class Aligner(Component):
         self._chosen = self.rows = np.empty(0, np.int64)
         self._blinded: Blinded | None = None
 
-    @phase(training=False)
+    @phase(training=False, sends="control")
     def announce_ids(self, others: Tensor) -> Array:
         """Draw a fresh secret, and say what ids there are: (2,) int64 -> (2,) int64."""
         _, self._asker = announced([to_array(others)], "the active party")
@@ -57,7 +57,7 @@ class Aligner(Component):
         self._chosen = self.rows = np.empty(0, np.int64)
         return announcement(self._ids)
 
-    @phase(training=False)
+    @phase(training=False, sends=("control", "control"))
     def blind_ids(self, start: Tensor, points: Tensor) -> tuple[Array, Array]:
         """Blind a chunk of both: () int64, (c, 32) uint8 -> (c, 16) uint8, (d, 32) uint8."""
         own, owed = self._own(), due(self._next, self._asker)

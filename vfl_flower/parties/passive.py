@@ -1,19 +1,22 @@
 """The passive party of a training: columns and a network, and the phases of a method."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from flwr.common import Scalar
 
+from vfl_flower.common.codec import Array, to_array
 from vfl_flower.common.state import State
 from vfl_flower.parties.party import Party
 from vfl_flower.parties.persistence.checkpoint_component import CheckpointComponent
+from vfl_flower.parties.uploads.registry import MECHANISMS
 from vfl_flower.privacy.client_dp.budget import Noise
 from vfl_flower.privacy.client_dp.component import ClientPrivacy
 from vfl_flower.protocol.client import ProtocolClient
-from vfl_flower.protocol.components import Component, Phase, phases_of
+from vfl_flower.protocol.components import UPLOADS, Component, Kind, Phase, phases_of
+from vfl_flower.protocol.uploads import Upload, UploadMechanism
 
 
 class PassiveParty(Party, ProtocolClient):
@@ -24,7 +27,7 @@ class PassiveParty(Party, ProtocolClient):
     x, net, optimizer, randomness
         Its belongings; see `Party`.
     privacy : ClientPrivacy
-        What all that depends on columns goes through before it is sent.
+        Counts its uploads, and noises them where the run says so.
     """
 
     remembers = (*Party.remembers, "privacy")
@@ -44,10 +47,10 @@ class PassiveParty(Party, ProtocolClient):
                 if not method.phase.training and name not in kept  # type: ignore[attr-defined]
             }
 
-    @classmethod
-    def all_components(cls) -> tuple[type[Component], ...]:
-        """Return the method's components, and those that every trained party has."""
-        return (*cls.components, ClientPrivacy, CheckpointComponent)
+    def composition(self) -> Sequence[type[Component]]:
+        """Return the method's components, the upload mechanisms and the keeping of checkpoints."""
+        mechanisms = [each for each in MECHANISMS if each.wanted(self.cfg)]
+        return (*self.components, *mechanisms, CheckpointComponent)
 
     @property
     def takes(self) -> str:
@@ -71,10 +74,20 @@ class PassiveParty(Party, ProtocolClient):
         with torch.set_grad_enabled(declared.training):
             yield
 
-    def check_reply(self, name: str, *, sends: bool) -> None:
-        """Refuse what did not go through `privacy`; components' phases say nothing of columns."""
-        if hasattr(self, name):
-            self.privacy.check(sends)
+    def released(self, kind: Kind, value: Any, declared: Phase) -> Sequence[Array]:  # noqa: ANN401
+        """Take an upload through all mechanisms; figures and control traffic leave as they are."""
+        mechanisms = [
+            each for each in self._components.values() if isinstance(each, UploadMechanism)
+        ]
+        if kind in UPLOADS:
+            upload = value if isinstance(value, Upload) else Upload(value)
+            for mechanism in mechanisms:
+                upload = mechanism.apply(upload, declared)
+            return upload.arrays()
+        if kind == "figure":
+            for mechanism in mechanisms:
+                mechanism.pass_figure()
+        return [to_array(value)]
 
     def checkpointed(self) -> State:
         """Return the content of a checkpoint; from now on uploads are counted on disk."""

@@ -12,22 +12,24 @@ collude with all passive parties but one. It relays the public keys, each with i
 """
 
 import secrets
+from dataclasses import replace
 
 import numpy as np
 import torch
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from torch import Tensor
 
-from vfl_flower.common.codec import Array, to_array
+from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import BlindingError
 from vfl_flower.common.names import party_log
 from vfl_flower.common.state import State
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.crypto.fixed_point import encode_ring
+from vfl_flower.crypto.fixed_point import Words, encode_ring
 from vfl_flower.crypto.identity import SIGNATURE
 from vfl_flower.crypto.masking import KEY, mask, pair_key
-from vfl_flower.protocol.components import Answerer, Component, phase
+from vfl_flower.protocol.components import Answerer, Phase, phase
 from vfl_flower.protocol.exchange import Protocol, ask
+from vfl_flower.protocol.uploads import Upload, UploadMechanism
 
 
 def agree_keys(cfg: RunConfig) -> Protocol:
@@ -39,7 +41,7 @@ def agree_keys(cfg: RunConfig) -> Protocol:
     yield ask("agree", np.stack(keys.singles), salt, purpose="upkeep")
 
 
-class Masker(Component):
+class Masker(UploadMechanism):
     """A passive party's end of the pairwise masks."""
 
     name = "masker"
@@ -51,7 +53,12 @@ class Masker(Component):
         self._secret = b""
         self._keys: dict[int, bytes] = {}
 
-    @phase(training=False)
+    @classmethod
+    def wanted(cls, cfg: RunConfig) -> bool:
+        """Tell whether the run's uploads travel under masks."""
+        return cfg.blinded
+
+    @phase(training=False, sends="control")
     def public_key(self) -> Array:
         """Draw a fresh key pair; return its public half and the signature: (96,) uint8.
 
@@ -92,8 +99,16 @@ class Masker(Component):
         }
         self._secret = b""  # used up: keys are agreed once for each that was asked for
 
-    def blind(self, x: Tensor, weight: int = 1, total: int | None = None) -> Array:
-        """Hide an answer to the request in hand.
+    def apply(self, upload: Upload, declared: Phase) -> Upload:
+        """Mask an upload that is to be summed."""
+        if not declared.masked:
+            return upload
+        if upload.message is not None:
+            raise BlindingError("a compressed upload cannot be masked: it cannot be summed")
+        return replace(upload, message=(self.mask(upload.values, upload.weight, upload.total),))
+
+    def mask(self, x: Tensor, weight: int = 1, total: int | None = None) -> Words:
+        """Mask an answer to the request in hand.
 
         Parameters
         ----------
@@ -107,15 +122,13 @@ class Masker(Component):
         Returns
         -------
         ndarray
-            ``weight * x``: uint32 of the same shape; without blinding, float32.
+            ``weight * x`` under the masks: uint32 of the same shape.
 
         Raises
         ------
         BlindingError
             If no keys were agreed, or a value is too large for the ring.
         """
-        if not self.party.cfg.blinded:
-            return to_array(x * weight)
         if not self._keys:
             raise BlindingError("blinding is on, but no keys have been agreed since the start")
         received = self.party.received

@@ -1,10 +1,10 @@
 """The passive end of a protocol: a `NumPyClient` with one method for each phase."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from flwr.client import NumPyClient
 from flwr.common import NDArrays, Scalar
@@ -16,8 +16,8 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.identity import Identity
 from vfl_flower.learning.device import use_threads
 from vfl_flower.protocol.components import (
-    Answer,
     Component,
+    Kind,
     Phase,
     PhaseMethod,
     Received,
@@ -59,15 +59,14 @@ class ProtocolClient(NumPyClient):
         self._answered: tuple[dict[str, Scalar], NDArrays, NDArrays] = ({}, [], [])
         self.phases: dict[str, PhaseMethod] = phases_of(self)
         self._components: dict[str, Component] = {}
-        for kind in self.all_components():
+        for kind in self.composition():
             self._components[kind.name] = kind(self)
             setattr(self, kind.name, self._components[kind.name])
             self.phases |= phases_of(self._components[kind.name])
 
-    @classmethod
-    def all_components(cls) -> tuple[type[Component], ...]:
-        """Return the components of this kind of party."""
-        return cls.components
+    def composition(self) -> Sequence[type[Component]]:
+        """Return the kinds of component that this party has."""
+        return self.components
 
     @property
     @abstractmethod
@@ -78,6 +77,11 @@ class ProtocolClient(NumPyClient):
     def index(self) -> int:
         """The roster index, from 0."""
         return self.rank - 1
+
+    def declared(self, name: str) -> Phase | None:
+        """Return the declaration of a phase; None where there is no such phase."""
+        method = self.phases.get(name)
+        return method.phase if method else None  # type: ignore[attr-defined]
 
     @abstractmethod
     def facts(self) -> dict[str, Scalar]:
@@ -96,8 +100,14 @@ class ProtocolClient(NumPyClient):
         """Enter the mode that a phase declares."""
         return nullcontext()
 
-    def check_reply(self, name: str, *, sends: bool) -> None:
-        """Refuse a phase's reply that must not leave."""
+    def released(self, kind: Kind, value: Any, declared: Phase) -> Sequence[Array]:  # noqa: ANN401
+        """Return the arrays that travel for one value; without columns, only control traffic."""
+        if kind != "control":
+            raise ProtocolError(
+                f"{type(self).__name__} has no columns, and phase '{self.received.phase}' would "
+                f"send {kind}; nothing was sent"
+            )
+        return [to_array(value)]
 
     # Flower's side ---------------------------------------------------------------------------
 
@@ -151,13 +161,12 @@ class ProtocolClient(NumPyClient):
 
     def _run(self, received: Received) -> NDArrays:
         """Run one phase in the mode that it declares."""
-        method = self.phases.get(received.phase)
-        if method is None:
+        declared = self.declared(received.phase)
+        if declared is None:
             raise ProtocolError(
                 f"{type(self).__name__} has no phase '{received.phase}', only "
                 f"{', '.join(sorted(self.phases))}"
             )
-        declared: Phase = method.phase  # type: ignore[attr-defined]
         if declared.after and self.last != declared.after:
             raise ProtocolError(
                 f"phase '{received.phase}' must follow '{declared.after}', not "
@@ -165,13 +174,22 @@ class ProtocolClient(NumPyClient):
             )
         self.received = received
         with self.mode(declared):
-            result = method(*map(to_tensor, received.arrays))
+            result = self.phases[received.phase](*map(to_tensor, received.arrays))
+            reply = self._reply(declared, result)
         if declared.training:
             self.last = received.phase
-        answers: tuple[Answer, ...]
-        answers = () if result is None else result if isinstance(result, tuple) else (result,)
-        self.check_reply(received.phase, sends=bool(answers))
-        return [to_array(answer) for answer in answers]
+        return reply
+
+    def _reply(self, declared: Phase, result: object) -> NDArrays:
+        """Let out what a phase returns, if that is what it declares."""
+        values = () if result is None else result if isinstance(result, tuple) else (result,)
+        if values and len(values) != len(declared.sends):
+            raise ProtocolError(
+                f"phase '{self.received.phase}' of {type(self).__name__} returns {len(values)} "
+                f"values and declares {', '.join(declared.sends) or 'none'}; nothing was sent"
+            )
+        pairs = zip(declared.sends, values, strict=False)
+        return [array for kind, value in pairs for array in self.released(kind, value, declared)]
 
     # Memory ----------------------------------------------------------------------------------
 

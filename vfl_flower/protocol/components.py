@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import ClassVar, Protocol, TypeVar, overload
+from typing import Any, ClassVar, Literal, Protocol, TypeVar, overload
 
 from flwr.common import NDArrays, Scalar
 from torch import Tensor
@@ -17,17 +17,43 @@ from vfl_flower.common.state import State
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.identity import Identity
 
-Answer = Tensor | Array | tuple[Tensor | Array, ...] | None
-PhaseMethod = Callable[..., Answer]
+Answer = Tensor | tuple[Tensor | Array, ...] | None
+PhaseMethod = Callable[..., Any]
 M = TypeVar("M", bound=PhaseMethod)
+
+Kind = Literal["embedding", "logits", "maps", "figure", "control"]
+"""Meaning of an array that a passive party sends.
+
+``embedding``, ``logits``, ``maps``
+    Made of the party's columns; goes through all upload mechanisms.
+``figure``
+    A number about its columns, such as an error or an accuracy, which is sent as it is; refused
+    where uploads are noised.
+``control``
+    Says nothing of columns: keys, hashed ids under a secret.
+"""
+UPLOADS: tuple[Kind, ...] = ("embedding", "logits", "maps")
 
 
 @overload
 def phase(method: M) -> M: ...
 @overload
-def phase(*, training: bool = True, after: str = "") -> Callable[[M], M]: ...
 def phase(
-    method: M | None = None, *, training: bool = True, after: str = ""
+    *,
+    training: bool = True,
+    after: str = "",
+    sends: Kind | tuple[Kind, ...] = (),
+    masked: bool = True,
+    repeatable: bool = False,
+) -> Callable[[M], M]: ...
+def phase(
+    method: M | None = None,
+    *,
+    training: bool = True,
+    after: str = "",
+    sends: Kind | tuple[Kind, ...] = (),
+    masked: bool = True,
+    repeatable: bool = False,
 ) -> M | Callable[[M], M]:
     """Mark a method as the answer to the phase of its name.
 
@@ -38,10 +64,19 @@ def phase(
         gradients are kept.
     after : str
         The training phase that must have come right before; empty allows any.
+    sends : Kind, or tuple of them
+        The kind of each value that the method returns. One that returns anything else is an
+        error, and nothing leaves; so by default nothing does.
+    masked : bool
+        Whether its uploads are summed, and so can travel under pairwise masks.
+    repeatable : bool
+        Whether the same request, made once more right away, is answered with the same noise.
     """
+    kinds = (sends,) if isinstance(sends, str) else sends
 
     def mark(method: M) -> M:
-        method.phase = Phase(training, after)  # type: ignore[attr-defined]
+        declared = Phase(training, after, kinds, masked, repeatable)
+        method.phase = declared  # type: ignore[attr-defined]
         return method
 
     return mark(method) if method else mark
@@ -49,10 +84,25 @@ def phase(
 
 @dataclass(frozen=True)
 class Phase:
-    """What `phase` was told."""
+    """Declaration of a phase; see `phase`."""
 
     training: bool
     after: str
+    sends: tuple[Kind, ...] = ()
+    masked: bool = True
+    repeatable: bool = False
+
+
+def declared_by(owner: object) -> dict[str, Phase]:
+    """Return the declarations of a party's or component's own phases, by name.
+
+    Parameters
+    ----------
+    owner : object
+        A party or component, or the class of one.
+    """
+    methods = {name: getattr(owner, name) for name in dir(owner) if not name.startswith("__")}
+    return {name: each.phase for name, each in methods.items() if hasattr(each, "phase")}
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,7 @@ from vfl_flower.learning.optimizer import ScheduledOptimizer
 from vfl_flower.learning.randomness import Randomness, public_origin
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.party import Party
+from vfl_flower.protocol.components import declared_by
 from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.runs.seeds import first_run
 from vfl_flower.workflows.completed_run import result_of
@@ -120,6 +121,12 @@ class Pictures:
     made: Tensor
 
 
+def sends_maps(method: str) -> bool:
+    """Tell whether passive parties of a method declare that they send feature maps."""
+    _, client = METHODS[method].load()
+    return any("maps" in declared.sends for declared in declared_by(client).values())
+
+
 def runs_with_maps(paths: Sequence[Path]) -> list[RunFolder]:
     """Find attackable runs; of several seeds, the first.
 
@@ -132,8 +139,8 @@ def runs_with_maps(paths: Sequence[Path]) -> list[RunFolder]:
     """
     folders = [first_run(path) for path in paths]
     for folder in folders:
-        if not METHODS[folder.cfg.method].maps:
-            able = ", ".join(name for name, method in METHODS.items() if method.maps)
+        if not sends_maps(folder.cfg.method):
+            able = ", ".join(name for name in METHODS if sends_maps(name))
             raise ConfigError(
                 f"{folder.path}: with {folder.cfg.method} no feature maps are sent; they are with "
                 f"{able}"

@@ -72,8 +72,8 @@ class Recorder(Client):
         arrays = from_parameters(ins.parameters)
         counts = [int(count) for count in str(ins.config["arrays"]).split(",")]
         for phase, count in zip(str(ins.config["phases"]).split(","), counts, strict=True):
-            method = self.party.phases.get(phase)
-            if method is not None and method.phase.training:  # type: ignore[attr-defined]
+            declared = self.party.declared(phase)
+            if declared is not None and declared.training:
                 self._keep(phase, arrays[:count])
             arrays = arrays[count:]
         return Endpoint(self.party).fit(ins)

@@ -4,9 +4,9 @@ import torch
 from torch import Tensor
 
 from vfl_flower.algorithms.augmentation import maps_of
-from vfl_flower.algorithms.compression import compression_of
 from vfl_flower.common.codec import Array
 from vfl_flower.config.run_config import RunConfig
+from vfl_flower.learning.compression import compression_of
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.party import Party
 from vfl_flower.privacy.client_dp.budget import budget_of

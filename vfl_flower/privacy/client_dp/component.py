@@ -1,5 +1,6 @@
 """A passive party's end of client-level differential privacy: every upload clipped and noised."""
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Protocol
 
@@ -12,7 +13,8 @@ from vfl_flower.common.state import State, read_state, write_state
 from vfl_flower.data.party_data import PartyData
 from vfl_flower.privacy.client_dp.budget import Noise, budget_of
 from vfl_flower.privacy.client_dp.upload_log import Counts, Uploads
-from vfl_flower.protocol.components import Answerer, Component, Received
+from vfl_flower.protocol.components import Answerer, Phase, Received
+from vfl_flower.protocol.uploads import Upload, UploadMechanism
 
 LAST = "last-upload.safetensors"
 """A repeatable upload, as it was sent."""
@@ -30,8 +32,8 @@ class Holder(Answerer, Protocol):
     data: PartyData
 
 
-class ClientPrivacy(Component):
-    """Takes everything that a party sends of its columns through one door.
+class ClientPrivacy(UploadMechanism):
+    """Clips, noises and counts the uploads of a party.
 
     Attributes
     ----------
@@ -100,6 +102,10 @@ class ClientPrivacy(Component):
         if not self.budget:
             return None
         return Noise(self.budget.sigma, self.budget.epsilon(self.counts()))
+
+    def apply(self, upload: Upload, declared: Phase) -> Upload:
+        """Clip, noise and count an upload."""
+        return replace(upload, values=self.upload(upload.values, declared.repeatable))
 
     def upload(self, x: Tensor, repeatable: bool = False) -> Tensor:
         """Make a reply to the request in hand out of something that depends on columns.
@@ -173,20 +179,15 @@ class ClientPrivacy(Component):
         """
         return x if self._sent is None else self._sent
 
-    def check(self, sends: bool) -> None:
-        """Refuse a reply of the party's own phases that did not come through `upload`.
-
-        Parameters
-        ----------
-        sends : bool
-            Whether the reply has arrays.
+    def pass_figure(self) -> None:
+        """Refuse numbers about columns that are sent without noise.
 
         Raises
         ------
         PrivacyError
-            If it has, and nothing was uploaded for the request in hand.
+            If uploads are noised.
         """
-        if self.budget and sends and self._answered is not self.party.received:
+        if self.budget:
             raise PrivacyError(
                 f"{self._who} would answer '{self.party.received.phase}' without noise; nothing "
                 "was sent"

@@ -9,7 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from vfl_flower.algorithms.compression import (
+from vfl_flower.common.codec import Array
+from vfl_flower.common.errors import ConfigError, ProtocolError
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.learning.compression import (
     Mean,
     TopK,
     compression_of,
@@ -17,9 +20,6 @@ from vfl_flower.algorithms.compression import (
     relative_error,
     unpack_bits,
 )
-from vfl_flower.common.codec import Array
-from vfl_flower.common.errors import ConfigError, ProtocolError
-from vfl_flower.config.run_config import RunConfig
 
 BITS = [1, 2, 3, 4, 5, 6, 7, 8, 16]
 

@@ -1,0 +1,1 @@
+"""Mechanisms that uploads of passive parties go through."""
