@@ -31,7 +31,7 @@ Message = tuple[Array, ...]
 
 
 def pack_bits(codes: Array, bits: int) -> Array:
-    """Write integers from 0 below 2**bits in so many bits each: any shape -> (n,) uint8."""
+    """Pack integers below 2**bits: any shape -> (n,) uint8."""
     shifts = np.arange(bits, dtype=np.uint32)
     planes = codes.reshape(-1, 1).astype(np.uint32) >> shifts & 1
     return np.packbits(planes.astype(np.uint8).ravel(), bitorder="little")
@@ -63,14 +63,14 @@ class Compression(ABC):
 
     @abstractmethod
     def layout(self, rows: int) -> list[tuple[str, tuple[int, ...]]]:
-        """Return dtype and shape of each array of a message of so many rows."""
+        """Return each array's dtype and shape, for B rows."""
 
     @abstractmethod
     def _read(self, message: Sequence[Array], rows: int) -> Array:
         """Read a message of the right layout: (B, D) float32."""
 
     def restore(self, message: Sequence[Array], rows: int) -> Tensor:
-        """Read what `compress` wrote of so many rows: (B, D) float32, not exactly what it was.
+        """Decompress a message of B rows, with its error: (B, D) float32.
 
         Raises
         ------
@@ -101,12 +101,12 @@ class Floats(Compression):
         self.dtype = np.dtype(dtype)
 
     def compress(self, E: Tensor) -> Message:
-        """Write embeddings; what is too large becomes infinity."""
+        """Compress embeddings; numbers that are too large become infinity."""
         with np.errstate(over="ignore"):
             return (to_array(E).astype(self.dtype, copy=False),)
 
     def layout(self, rows: int) -> list[tuple[str, tuple[int, ...]]]:
-        """Return what a message consists of."""
+        """Return each array's dtype and shape, for B rows."""
         return [(self.dtype.str, (rows, self.width))]
 
     def _read(self, message: Sequence[Array], rows: int) -> Array:
@@ -135,7 +135,7 @@ class TopK(Compression):
         return to_array(E.gather(1, places)), pack_bits(to_array(places), self.bits)
 
     def layout(self, rows: int) -> list[tuple[str, tuple[int, ...]]]:
-        """Return what a message consists of."""
+        """Return each array's dtype and shape, for B rows."""
         count = rows * self.kept
         return [("<f4", (rows, self.kept)), ("|u1", (ceil(count * self.bits / 8),))]
 
@@ -175,7 +175,7 @@ class Quantized(Compression):
         return ends, pack_bits(codes, self.bits)
 
     def layout(self, rows: int) -> list[tuple[str, tuple[int, ...]]]:
-        """Return what a message consists of."""
+        """Return each array's dtype and shape, for B rows."""
         return [("<f4", (2,)), ("|u1", (ceil(rows * self.width * self.bits / 8),))]
 
     def _levels(self, ends: Array) -> tuple[float, float]:
@@ -190,7 +190,7 @@ class Quantized(Compression):
 
 
 def compression_of(text: str, width: int) -> Compression:
-    """Return what the knob `compression`, read, names, for embeddings of one width."""
+    """Build the compressor that the option `compression` names, for one width."""
     kind, _, argument = text.partition(":")
     if kind == "topk":
         return TopK(width, Fraction(argument))
@@ -200,7 +200,7 @@ def compression_of(text: str, width: int) -> Compression:
 
 
 def relative_error(E: Tensor, restored: Tensor) -> float:
-    """Return the squared error by the square of what it was; 0 for zeros that stay zeros."""
+    """Return the relative squared error; 0 for zeros that stay zeros."""
     off, whole = ((x.double() ** 2).sum().item() for x in (E - restored, E))
     return off / whole if whole else off
 
@@ -225,5 +225,5 @@ class Mean:
         return {"total": self.total, "count": self.count}
 
     def load_state_dict(self, state: dict[str, float]) -> None:
-        """Take back what `state_dict` gave."""
+        """Load a `state_dict`."""
         self.total, self.count = state["total"], int(state["count"])

@@ -122,7 +122,7 @@ class Pictures:
 
 
 def sends_maps(method: str) -> bool:
-    """Tell whether passive parties of a method declare that they send feature maps."""
+    """Tell whether a method's passive parties declare feature maps."""
     _, client = METHODS[method].load()
     return any("maps" in declared.sends for declared in declared_by(client).values())
 
