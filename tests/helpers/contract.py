@@ -54,6 +54,15 @@ IN_TURNS = {"vafl in turns"}
 """Cases in which a batch is one passive party's, and not everybody's."""
 
 
+ON_CARRIERS = [
+    (case, carrier)
+    for case in CASES
+    for carrier in CARRIERS
+    if carrier != "amnesia" or case in ("easter", "splitnn", "adptvfedconv")
+]
+"""Every case live, here and over a connection; some also rebuilt for each message, as is slower."""
+
+
 def method_of(case: str) -> Method:
     """Return a case's entry in the registry."""
     return METHODS[CASES[case]["method"]]

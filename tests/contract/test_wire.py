@@ -8,7 +8,15 @@ import torch
 from flwr.common import FitIns, FitRes
 
 from strategies.c_vfl import CVFL
-from tests.helpers.contract import CARRIERS, CASES, EPOCHS, IN_TURNS, Run, finished, method_of
+from tests.helpers.contract import (
+    CASES,
+    EPOCHS,
+    IN_TURNS,
+    Run,
+    configured,
+    finished,
+    method_of,
+)
 from tests.helpers.data import all_columns, columns_of, labels_of
 from vfl_flower.common.codec import Array, from_parameters
 from vfl_flower.crypto.fixed_point import encode_ring
@@ -16,8 +24,9 @@ from vfl_flower.data.datasets import dataset_of
 from vfl_flower.data.partition.shares import take
 from vfl_flower.data.published_data import PublishedData
 
-pytestmark = pytest.mark.parametrize("method", [c for c in CASES if not method_of(c).alone])
-on_each_carrier = pytest.mark.parametrize("carrier", CARRIERS)
+EXCHANGING = [case for case in CASES if not method_of(case).alone]
+
+each_case = pytest.mark.parametrize("method", EXCHANGING)
 
 READS_LABELS = dict.fromkeys(("easter", "vfedmh", "agg_vfl"), "update")
 """The phase from whose array a party reads the batch's labels, for methods that admit it."""
@@ -92,9 +101,9 @@ def arrays_of(sent: tuple[FitIns, FitRes]) -> list[Array]:
     return from_parameters(sent[1].parameters)
 
 
-@on_each_carrier
-def test_no_columns_leave_a_party(method: str, carrier: str) -> None:
-    run = finished(method, carrier)
+@each_case
+def test_no_columns_leave_a_party(method: str) -> None:
+    run = finished(method, "local")
     least = 10 / len(run.taps) if method in IN_TURNS else 10
     for rank in range(1, run.active.parties):
         batches = batches_asked(run, rank - 1)
@@ -106,9 +115,9 @@ def test_no_columns_leave_a_party(method: str, carrier: str) -> None:
         assert not secrets & sent
 
 
-@on_each_carrier
-def test_neither_labels_nor_columns_leave_the_active_party(method: str, carrier: str) -> None:
-    run = finished(method, carrier)
+@each_case
+def test_neither_labels_nor_columns_leave_the_active_party(method: str) -> None:
+    run = finished(method, "local")
     y = labels_of(run.active.cfg).numpy()
     secrets: set[bytes] = set()
     for rows in batches_of_all(run):
@@ -123,6 +132,7 @@ def test_neither_labels_nor_columns_leave_the_active_party(method: str, carrier:
         assert bool(secrets & sent) == run.active.cfg.labels_given  # as Learns says
 
 
+@each_case
 def test_the_two_tests_above_can_see(method: str) -> None:
     """A leaked column is found in an array whatever stands beside it."""
     run = finished(method, "local")
@@ -133,12 +143,10 @@ def test_the_two_tests_above_can_see(method: str) -> None:
     assert not columns_in(noise) & secrets_of(run, 1, rows)
 
 
-@on_each_carrier
-def test_residuals_tell_the_labels(method: str, carrier: str) -> None:
+@pytest.mark.parametrize("method", list(READS_LABELS))
+def test_residuals_tell_the_labels(method: str) -> None:
     """As Learns states: a residual row's smallest entry is its class's."""
-    if method not in READS_LABELS:
-        pytest.skip("its residuals are no logits'")
-    run = finished(method, carrier)
+    run = finished(method, "local")
     y = labels_of(run.active.cfg).numpy()
     rows = run.batches()
     for tap in run.taps:
@@ -147,10 +155,9 @@ def test_residuals_tell_the_labels(method: str, carrier: str) -> None:
         assert np.array_equal(np.concatenate(read), y[np.concatenate(rows)])
 
 
+@pytest.mark.parametrize("method", list(TELLS_CLASSES_APART))
 def test_gradients_of_embeddings_tell_classes_apart(method: str) -> None:
     """As Learns states: known classes reveal those of similar rows."""
-    if method not in TELLS_CLASSES_APART:
-        pytest.skip("no gradients of embeddings go down")
     run = finished(method, "local")
     y = labels_of(run.active.cfg).numpy()
     phase = TELLS_CLASSES_APART[method]
@@ -161,11 +168,10 @@ def test_gradients_of_embeddings_tell_classes_apart(method: str) -> None:
         assert (y[rows[alike.argmax(1)]] == y[rows]).mean() > 0.8  # a tenth by chance
 
 
+@pytest.mark.parametrize("method", [c for c in EXCHANGING if configured(c).labels_given])
 def test_given_labels_are_those_of_the_batch_or_of_all_rows(method: str) -> None:
     """As published, and as loudly said."""
     run = finished(method, "local")
-    if not run.active.cfg.labels_given:
-        pytest.skip("no labels are given away")
     y = labels_of(run.active.cfg).numpy()
     rows = [run.active.rows["train"]] if method in GIVES_ONCE else run.batches()
     for tap in run.taps:
@@ -174,10 +180,9 @@ def test_given_labels_are_those_of_the_batch_or_of_all_rows(method: str) -> None
         assert all(map(np.array_equal, given, [y[each] for each in rows]))
 
 
+@pytest.mark.parametrize("method", [c for c in EXCHANGING if method_of(c).blinds])
 def test_embeddings_leave_as_masked_words(method: str) -> None:
     """Uploads of a masked run are ring words that look uniform."""
-    if not method_of(method).blinds:
-        pytest.skip("the method does not blind")
     run = finished(method, "local")
     words = [a for tap in run.taps for a in tap.replies() if a.dtype == np.uint32]
     assert words
@@ -186,6 +191,7 @@ def test_embeddings_leave_as_masked_words(method: str) -> None:
     assert np.abs(counts - 1 / 16).max() < 0.005
 
 
+@each_case
 def test_all_parties_are_asked_the_same_or_each_in_its_turn(method: str) -> None:
     """In turns, every K batches are another party's each."""
     run = finished(method, "local")
@@ -203,6 +209,7 @@ def test_all_parties_are_asked_the_same_or_each_in_its_turn(method: str) -> None
         assert all(map(np.array_equal, first, other))
 
 
+@each_case
 def test_rows_are_each_asked_once_an_epoch(method: str) -> None:
     """Batches travel as int32, and cover the training rows."""
     run = finished(method, "local")
@@ -214,6 +221,7 @@ def test_rows_are_each_asked_once_an_epoch(method: str) -> None:
         assert np.array_equal(np.sort(rows), np.sort(run.active.rows["train"]))
 
 
+@each_case
 def test_exchanges_are_counted_without_gaps(method: str) -> None:
     run = finished(method, "local")
     numbers = [[ins.config["exchange"] for ins, _ in tap.sent] for tap in run.taps]
@@ -228,6 +236,7 @@ def test_exchanges_are_counted_without_gaps(method: str) -> None:
     assert run.active.ledger.exchanges["evaluation"] == evaluation * len(parts_shown(method))
 
 
+@each_case
 def test_evaluation_uses_held_out_rows(method: str) -> None:
     run = finished(method, "local")
     for rows, part in zip(run.evaluations(), parts_shown(method), strict=True):
@@ -235,6 +244,7 @@ def test_evaluation_uses_held_out_rows(method: str) -> None:
         assert not set(rows.tolist()) & set(run.active.rows["train"].tolist())
 
 
+@each_case
 def test_columns_differ_between_parties(method: str) -> None:
     """Together the parties hold all columns, and none holds another's."""
     cfg = finished(method, "local").active.cfg

@@ -1,0 +1,65 @@
+"""The contract of every method: what travels is what its header says, to the byte."""
+
+from collections import Counter
+
+import pytest
+
+from tests.helpers.contract import BATCH, CASES, EPOCHS, IN_TURNS, Run, finished
+from tests.helpers.formulas import BEFORE, FORMULAS, K
+
+TRAIN = 1294  # digits: 1797 rows, a fifth of them test, a tenth of the rest validation
+SIZES = [BATCH] * (TRAIN // BATCH) + [TRAIN % BATCH]
+
+pytestmark = pytest.mark.parametrize("method", list(CASES))
+
+
+def sizes_of(method: str, run: Run, k: int) -> list[int]:
+    """Return the rows of every batch of a party: all training rows, where they are asked once."""
+    if method in IN_TURNS:
+        return [len(rows) for rows in run.batches(k)]
+    return SIZES * EPOCHS if run.active.ledger.exchanges["training"] != 2 else [TRAIN]
+
+
+def formulas_of(method: str, run: Run, k: int) -> list[dict[tuple[str, str], list[int]]]:
+    """Return what the header says of every batch of a party, and of what came before the first."""
+    before = [BEFORE[method](TRAIN)] if method in BEFORE else []
+    return before + [FORMULAS[method](b) for b in sizes_of(method, run, k)]
+
+
+def booked(books: Counter[tuple[str, str, str, str]], k: int) -> dict[tuple[str, str], int]:
+    """Return what training cost a party, by phase and direction."""
+    return {
+        (phase, direction): count
+        for (party, purpose, phase, direction), count in books.items()
+        if (party, purpose) == (f"party-{k + 1}", "training") and count
+    }
+
+
+def test_payload_equals_the_header_formula(method: str) -> None:
+    assert sum(SIZES) == TRAIN
+    run = finished(method, "local")
+    for k in range(K):
+        expected: Counter[tuple[str, str]] = Counter()
+        for formula in formulas_of(method, run, k):
+            expected.update({rank: sum(arrays) for rank, arrays in formula.items()})
+        assert booked(run.active.ledger.payload, k) == expected
+
+
+def test_framing_is_headers_and_config(method: str) -> None:
+    """128 bytes an npy header; a config record's keys and text, and 8 bytes for its number."""
+    run = finished(method, "local")
+    keys = 8 + len("exchange") + len("phases") + len("arrays")
+    _, told = run.phases()
+
+    def framing(phase: str, direction: str, count: int) -> int:
+        if direction == "up":
+            return 128 * count
+        if phase in told:  # it rides along, whatever on
+            return 128 * count + len(f"{phase},{count},")
+        return 128 * count + keys + len(f"{phase}{count}")
+
+    for k in range(K):
+        expected: Counter[tuple[str, str]] = Counter()
+        for formula in formulas_of(method, run, k):
+            expected.update({rank: framing(*rank, len(formula[rank])) for rank in formula})
+        assert booked(run.active.ledger.framing, k) == expected

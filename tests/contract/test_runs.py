@@ -1,0 +1,129 @@
+"""The contract that every method keeps, on every carrier: it learns, and comes to the same."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from flwr.server import Server, SimpleClientManager
+
+from tests.helpers.contract import (
+    CARRIERS,
+    CASES,
+    EPOCHS,
+    ON_CARRIERS,
+    Delayed,
+    Forgetful,
+    Run,
+    Tap,
+    carry,
+    configured,
+    differing,
+    finished,
+    method_of,
+    passive_parties,
+)
+from tests.helpers.formulas import K
+from vfl_flower.common.codec import Array
+from vfl_flower.transport.endpoint import Endpoint
+from vfl_flower.transport.local import LocalProxy, serve
+from vfl_flower.workflows.build_parties import build_active, build_passive
+
+each_case = pytest.mark.parametrize("method", list(CASES))
+
+
+@each_case
+def test_every_party_learns(method: str) -> None:
+    records = finished(method, "local").active.progress.records
+    assert len(records) == EPOCHS
+    for party, loss in records[-1].train_loss.items():
+        assert loss < records[0].train_loss[party], party
+
+
+@each_case
+def test_every_party_generalises(method: str) -> None:
+    """In a somewhat longer run, far above the 10 % of guessing, and not too good to be true."""
+    cfg = replace(configured(method), epochs=5, batch_size=50)
+    active = build_active(cfg)
+    serve(active, [Endpoint(build_passive(cfg, k)) for k in range(K)])
+    registered = method_of(method)
+    least = 0.25 if registered.alone and not registered.pools else 0.6  # a quarter of the columns
+    assert active.progress.test["accuracy"]
+    for party, accuracy in active.progress.test["accuracy"].items():
+        assert least < accuracy < 0.99, party
+
+
+@each_case
+def test_same_seed_same_run(method: str) -> None:
+    first, second = (finished(method, "local", attempt=n) for n in (0, 1))
+    assert differing(first.weights, second.weights) == []
+    assert judged(first) == judged(second)
+
+
+def judged(run: Run) -> tuple[object, ...]:
+    """Return the losses of every epoch, and what the test rows say."""
+    progress = run.active.progress
+    return [record.train_loss for record in progress.records], progress.test
+
+
+@each_case
+def test_other_seed_other_run(method: str) -> None:
+    ours, theirs = finished(method, "local"), finished(method, "local", seed=1)
+    assert {d.split(":")[0] for d in differing(ours.weights, theirs.weights)} == set("0123")
+
+
+@each_case
+def test_carriers_agree(method: str) -> None:
+    """Weights bit for bit, and the ledgers byte for byte: so all else is tested on one of them."""
+    runs = [finished(method, carrier) for carrier in CARRIERS]
+    for run in runs[1:]:
+        assert differing(runs[0].weights, run.weights) == []
+        assert run.active.ledger.state_dict() == runs[0].active.ledger.state_dict()
+        assert judged(run) == judged(runs[0])
+        for k in range(K):
+            ours, theirs = (each.asked_rows(k) for each in (run, runs[0]))
+            assert [phase for phase, _ in ours] == [phase for phase, _ in theirs]
+            assert all(map(np.array_equal, rows_in(ours), rows_in(theirs)))
+
+
+def rows_in(asked: list[tuple[str, Array]]) -> list[Array]:
+    return [rows for _, rows in asked]
+
+
+@each_case
+def test_memory_round_trips(method: str) -> None:
+    """A live party whose memory is taken out and put back at every message goes on unchanged."""
+    cfg = configured(method)
+    active, parties = build_active(cfg), [build_passive(cfg, k) for k in range(K)]
+    serve(active, [Forgetful(party) for party in parties])
+    ours = [active.net.state_dict(), *(party.net.state_dict() for party in parties)]
+    assert differing(ours, finished(method, "local").weights) == []
+
+
+@pytest.mark.parametrize(("method", "carrier"), ON_CARRIERS)
+def test_order_of_arrival_is_irrelevant(method: str, carrier: str) -> None:
+    """Parties connect in reverse and answer when they like."""
+    cfg = configured(method)
+    active, parties = build_active(cfg), passive_parties(carrier, lambda k: build_passive(cfg, k))
+    delayed = [Delayed(client, k) for k, client in enumerate(parties.clients)]
+    carry(carrier, active, delayed[::-1])
+    ours = [active.net.state_dict(), *parties.weights()]
+    assert differing(ours, finished(method, "local").weights) == []
+
+
+@pytest.mark.parametrize(  # the loop and its proxies are stock
+    ("method", "carrier"), [pair for pair in ON_CARRIERS if pair[1] != "stream"]
+)
+def test_stock_server_drives_it(method: str, carrier: str) -> None:
+    """Flower's own loop and more rounds than needed: the same weights, and nothing is sent late."""
+    cfg = configured(method)
+    active, parties = build_active(cfg), passive_parties(carrier, lambda k: build_passive(cfg, k))
+    manager = SimpleClientManager()
+    taps = [Tap(Delayed(client, k)) for k, client in enumerate(parties.clients)]
+    for k, tap in enumerate(taps):
+        manager.register(LocalProxy(f"client-{k}", tap))
+    run = finished(method, "local")
+    rounds = run.active.strategy.exchange + 5
+    Server(client_manager=manager, strategy=active.strategy).fit(rounds, None)
+    ours = [active.net.state_dict(), *parties.weights()]
+    assert differing(ours, run.weights) == []
+    assert [len(tap.sent) for tap in taps] == [len(tap.sent) for tap in run.taps]
