@@ -16,16 +16,28 @@ import flwr.server  # noqa: F401  imported once, before all forks
 import sklearn.datasets  # noqa: F401
 
 from tests.helpers.commands import train
-from tests.long.check import Failed, Job
+from tests.long.check import Failed, Job, command
 from vfl_flower.common.layout import CONFIG
 from vfl_flower.workflows import run as _run  # noqa: F401
 
-COMMON = ("--device", "cpu", "--bounds", "off")
+COMMON = ("--device", "cpu", "--bounds", "off", "--epochs", "2")
+MLP = ("--models", "mlp", "--eval-every", "5")
+TABLES = "TABLES"
+"""Stands for the folder with the example's tables."""
+
 RUNS = {
-    "easter": (*COMMON, "--parties", "3", "--models", "mlp", "--epochs", "2", "--eval-every", "5"),
+    "easter": (*COMMON, *MLP, "--parties", "3"),
+    "vimadmm": (*COMMON, *MLP, "--method", "vimadmm", "--local-steps", "2"),
+    "pravfed": (  # the noise of labels is drawn anew in every run
+        *(*COMMON, *MLP, "--method", "pravfed", "--local-epochs", "1", "--label-privacy", "none"),
+    ),
     "adptvfedconv": (
         *(*COMMON, "--method", "adptvfedconv", "--width", "0.05", "--train-rows", "256"),
-        *("--pretrain-epochs", "2", "--local-epochs", "1", "--epochs", "2"),
+        *("--pretrain-epochs", "2", "--local-epochs", "1"),
+    ),
+    "own": (
+        *(*COMMON, *MLP, "--method", "splitnn", "--parties", "2", "--batch-size", "512"),
+        *("--dataset", "own", "--tables", f"{TABLES}/bank.toml,{TABLES}/shop.toml"),
     ),
 }
 CHANGES = {"os.rename": 0, "os.remove": 0, "os.mkdir": 0, "os.rmdir": 0, "os.truncate": 0}
@@ -104,7 +116,11 @@ def killed_and_resumed(flags: list[str], folder: Path, point: int, counts: Path)
 def kills(job: Job) -> dict[str, Any]:
     """Check all points of every run, or a few of the first."""
     found: dict[str, Any] = {}
-    for name, flags in list(RUNS.items())[: job.size(len(RUNS), 1)]:
+    made = job.work / "tables"
+    if not job.tiny:  # in a process of its own: threads do not survive a fork
+        command([sys.executable, "examples/bank-and-shop/make_tables.py", made])
+    for name, given in list(RUNS.items())[: job.size(len(RUNS), 1)]:
+        flags = [word.replace(TABLES, str(made)) for word in given]
         whole, counts = job.work / f"{name}-whole", job.work / f"{name}-count"
         if forked([*flags, "--out", str(whole)], whole, 0, counts):
             raise Failed(f"{name}: the unbroken run failed", found)
@@ -112,10 +128,10 @@ def kills(job: Job) -> dict[str, Any]:
         chosen = range(1, points + 1, max(1, points // job.size(points, 4)))
         found[name] = {"points": points, "killed": len(chosen), "different": []}
         for point in chosen:
-            folder = job.work / f"{name}-{point}"
-            if killed_and_resumed(list(flags), folder, point, counts) != expected:
+            out = job.work / f"{name}-{point}"
+            if killed_and_resumed(flags, out, point, counts) != expected:
                 found[name]["different"].append(point)
-            shutil.rmtree(folder)
+            shutil.rmtree(out)
     if any(each["different"] for each in found.values()):
         raise Failed("a resumed run differs from the unbroken one", found)
     return found
