@@ -27,6 +27,7 @@ from vfl_flower.reporting.console.tables import print_result
 from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.workflows.build_parties import build_active
 from vfl_flower.workflows.run import conduct
+from vfl_flower.workflows.trained_parties import predicting_active, prediction_of
 
 if TYPE_CHECKING:
     from vfl_flower.workflows.align import Aligned
@@ -105,14 +106,13 @@ def _align(folder: RunFolder, transport: Transport) -> "Aligned":
 
 def _predict(folder: RunFolder, transport: Transport) -> None:
     """Predict the new rows that all parties have, and list the others."""
-    from vfl_flower.workflows.prediction import (  # slow to import, as is the other
+    from vfl_flower.workflows.prediction import (  # slow to import
         asked,
         ids_of,
         missing_of,
         write,
         write_missing,
     )
-    from vfl_flower.workflows.trained_parties import predicting_active, prediction_of
 
     folder.cfg = prediction_of(folder.cfg, 0, Path(folder.cfg.model))
     (common, alignments), path = _align(folder, transport), folder.path / PREDICTIONS

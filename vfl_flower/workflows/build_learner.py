@@ -1,5 +1,7 @@
 """Networks and optimizers of parties, from configuration and data."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -50,16 +52,12 @@ def build_learner(
     """
     rank, private = data.rank, cfg.party_randomness == "private"
     randomness = Randomness(None if private else public_origin(cfg.seed, rank))
-    try:
+    with _naming_the_party(cfg, rank):
         with randomness.building():
             net = _network(cfg, data, cfg.embedding_dim, top)
         width = cfg.embedding_dim * (cfg.holders if top == "joined" else 1)
         own = ":" in cfg.model_of(rank) and not cfg.cut_at
-        if top == "joined" and not isinstance(net.decide, nn.Module):
-            raise NetworkError(
-                f"{cfg.method} builds the active party's `decide` anew, for the embeddings of all "
-                f"parties; that of '{cfg.model_of(rank)}' must be an nn.Module, not a method"
-            )
+        _check_decision(cfg, net, top)
         deep = layers > 1 and not own
         kept = cfg.cut_at or (cfg.blank(rank) and not top)  # whose logits stay as they are
         if (private or top or deep) and not kept and isinstance(net.decide, nn.Module):
@@ -74,16 +72,32 @@ def build_learner(
         if own:
             with randomness.building():  # what the trial draws is nobody's
                 _try(cfg, data, net, width)
-    except VflError as error:
-        raise NetworkError(f"{party_name(rank)}: {error}", error.detail) from error
-    except Exception as error:  # a user's class may raise anything, torch has no memory left, ...
-        text = f"{party_name(rank)}: network '{cfg.model_of(rank)}' cannot be built"
-        raise NetworkError(f"{text} ({type(error).__name__})", last_line(error)) from error
     randomness.attach(net)
     steps = cfg.epochs * steps_per_epoch(cfg, len(data.rows["train"]))
     rates = {net: cfg.rate_of(rank)}
     optimizer = ScheduledOptimizer(rates, cfg.optimizer_of(rank), cfg.schedule, steps)
     return Party(cfg, data, net, optimizer, randomness, folder)
+
+
+@contextmanager
+def _naming_the_party(cfg: RunConfig, rank: int) -> Iterator[None]:
+    """Raise every error as a network error that names the party."""
+    try:
+        yield
+    except VflError as error:
+        raise NetworkError(f"{party_name(rank)}: {error}", error.detail) from error
+    except Exception as error:  # a user's class may raise anything, torch has no memory left, ...
+        text = f"{party_name(rank)}: network '{cfg.model_of(rank)}' cannot be built"
+        raise NetworkError(f"{text} ({type(error).__name__})", last_line(error)) from error
+
+
+def _check_decision(cfg: RunConfig, net: nn.Module, top: str) -> None:
+    """Refuse a top model that cannot be rebuilt for all parties' embeddings."""
+    if top == "joined" and not isinstance(net.decide, nn.Module):
+        raise NetworkError(
+            f"{cfg.method} builds the active party's `decide` anew, for the embeddings of all "
+            f"parties; that of '{cfg.model_of(0)}' must be an nn.Module, not a method"
+        )
 
 
 def _network(cfg: RunConfig, data: PartyData, width: int, top: str = "") -> nn.Module:

@@ -24,6 +24,7 @@ from vfl_flower.privacy.guarantees import column_protections
 from vfl_flower.protocol.client import ProtocolClient
 from vfl_flower.transport.endpoint import Endpoint, RebuiltEndpoint, failed
 from vfl_flower.workflows.build_parties import build_passive
+from vfl_flower.workflows.trained_parties import predicting_passive, prediction_of
 
 _CACHE = PartyCache()
 """Of this process, in which Flower builds a party anew for every message."""
@@ -79,20 +80,16 @@ class Node(Client):
         rank, folder = self.index + 1, state_folder(cfg, self.context)
         cfg = at_home(cfg, state_root(self.context), folder)
         if cfg.task == "predict":
-            from vfl_flower.workflows.trained_parties import (
-                prediction_of,  # slow to import, as below
-            )
-
             cfg = prediction_of(cfg, rank, Path(cfg.model))
         if cfg.task == "align" or _aligns(cfg, folder, rank):
-            from vfl_flower.alignment.build import build_alignment_passive
+            from vfl_flower.alignment.build import (
+                build_alignment_passive,  # pyarrow is slow to import
+            )
 
             return build_alignment_passive(cfg, self.index, folder)
         identity = identity_of(cfg, self.context, self.index)
         data = _CACHE.load(cfg, rank)
         if cfg.task == "predict":
-            from vfl_flower.workflows.trained_parties import predicting_passive
-
             return predicting_passive(cfg, self.index, identity, data)
         return build_passive(cfg, self.index, folder, identity, data)
 

@@ -20,10 +20,25 @@ from vfl_flower.training.stopping import end_of
 
 def result_of(active: ActiveParty, transport: str) -> dict[str, Any]:
     """Assemble the result of a finished protocol, without baselines."""
-    cfg, ledger, progress = active.cfg, active.ledger, active.progress
-    protected, unprotected = protections(cfg, active.target.task == REGRESSION)
+    return {
+        **_setting(active, transport),
+        **_outcome(active),
+        **_traffic(active),
+        **_guarantees(active),
+        "device": described(active.x.device),
+        "threads": active.cfg.threads,
+        "environment": {
+            **versions(),
+            "platform": platform.platform(),
+            "cores": os.cpu_count(),
+        },
+    }
+
+
+def _setting(active: ActiveParty, transport: str) -> dict[str, Any]:
+    """Return the run's settings and the steps that it took."""
+    cfg, progress = active.cfg, active.progress
     counting = progress.counting(cfg.keep)
-    client_privacy = active.budget and active.budget.report(active.uploaded)
     return {
         "method": cfg.method,
         "dataset": cfg.dataset,
@@ -40,35 +55,47 @@ def result_of(active: ActiveParty, transport: str) -> dict[str, Any]:
         "models": [cfg.model_of(rank) for rank in range(cfg.parties)],
         "optimizers": [cfg.optimizer_of(rank) for rank in range(cfg.parties)],
         "learning_rates": [cfg.rate_of(rank) for rank in range(cfg.parties)],
+    }
+
+
+def _outcome(active: ActiveParty) -> dict[str, Any]:
+    """Return the metrics of predictions; baselines come later."""
+    progress = active.progress
+    counting = progress.counting(active.cfg.keep)
+    return {
         "test_accuracy": progress.test["accuracy"],
         "metrics": progress.metrics,
         "majority_share": guess(active.y[torch.from_numpy(active.rows["test"])]),
         "classes": list(active.target.classes),
         "validation_accuracy": counting.validation_accuracy if counting else {},
         "bounds": None,
-        "exchanges": ledger.exchanges["training"],
-        "bytes_up": ledger.total(UP),
-        "bytes_down": ledger.total(DOWN),
-        "bytes_by_phase": ledger.by_phase(),
-        "bytes_by_party": ledger.by_party(),
-        "evaluation": _apart(active, "evaluation"),
-        "upkeep": _apart(active, "upkeep"),
-        "uploads_per_party": dict(ledger.uploads),
-        "seconds": progress.elapsed(),
+    }
+
+
+def _traffic(active: ActiveParty) -> dict[str, Any]:
+    """Return exchanges, bytes and times, those of training first."""
+    return {
+        **_books(active, "training"),
+        "evaluation": _books(active, "evaluation"),
+        "upkeep": _books(active, "upkeep"),
+        "uploads_per_party": dict(active.ledger.uploads),
+        "seconds": active.progress.elapsed(),
         "exchange_ms": _milliseconds(active),
+    }
+
+
+def _guarantees(active: ActiveParty) -> dict[str, Any]:
+    """Return the privacy guarantees, and the method's own figures."""
+    cfg = active.cfg
+    protected, unprotected = protections(cfg, active.target.task == REGRESSION)
+    client_privacy = active.budget and active.budget.report(active.uploaded)
+    return {
         "protections": protected,
         "unprotected": unprotected,
         "figures": active.figures(),
         "epsilon": client_privacy and client_privacy["epsilon"],
         "label_privacy": label_report(cfg),
         "client_privacy": client_privacy,
-        "device": described(active.x.device),
-        "threads": cfg.threads,
-        "environment": {
-            **versions(),
-            "platform": platform.platform(),
-            "cores": os.cpu_count(),
-        },
     }
 
 
@@ -78,8 +105,8 @@ def _milliseconds(active: ActiveParty) -> dict[str, float]:
     return {"median": float(np.median(times)), "p99": float(np.quantile(times, 0.99))}
 
 
-def _apart(active: ActiveParty, purpose: str) -> dict[str, Any]:
-    """Return the traffic of a purpose other than training."""
+def _books(active: ActiveParty, purpose: str) -> dict[str, Any]:
+    """Return the traffic of one purpose."""
     ledger = active.ledger
     return {
         "exchanges": ledger.exchanges[purpose],

@@ -4,7 +4,7 @@ The file is read twice in record batches, wanted columns only: first to see what
 then to keep it. What is kept is 4 bytes a row and column, 8 bytes a row with labels, and the ids.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import file_digest, sha256
@@ -115,9 +115,7 @@ def read_table(description: Description, party: str, trained: Encoder | None = N
         ids, profiles = _seen(file, description, [*wanted, label] if label else wanted)
         labels = _label(profiles.pop(label), trained) if label else None
         if trained is not None:
-            used = trained.uses
-            types = {name: _type(each, used.get(name)) for name, each in profiles.items()}
-            trained.check(types, party)
+            _check_trained(trained, profiles, party)
         looked = [_looked(name, use, profiles.get(name), trained) for name, use in uses.items()]
         columns = [
             _column(profiles[each.name], each.use, trained)
@@ -140,6 +138,13 @@ def read_table(description: Description, party: str, trained: Encoder | None = N
         tuple(looked),
         digest,
     )
+
+
+def _check_trained(trained: Encoder, profiles: Mapping[str, Profile], party: str) -> None:
+    """Refuse columns other than those that the encoder was fitted on."""
+    used = trained.uses
+    types = {name: _type(each, used.get(name)) for name, each in profiles.items()}
+    trained.check(types, party)
 
 
 def refuse_label(table: OwnTable, label: str, party: str) -> None:
