@@ -28,9 +28,9 @@ from vfl_flower.cli.options import FOLDER
 from vfl_flower.common.errors import RunError
 from vfl_flower.common.files import write_atomically
 
-CA_DAYS, SERVER_DAYS = 3650, 365
-DAY = timedelta(days=1)
-SERVER_AUTH = ExtendedKeyUsageOID.SERVER_AUTH
+_CA_DAYS, _SERVER_DAYS = 3650, 365
+_DAY = timedelta(days=1)
+_SERVER_AUTH = ExtendedKeyUsageOID.SERVER_AUTH
 _SIGNS = x509.KeyUsage(
     digital_signature=False,
     content_commitment=False,
@@ -56,7 +56,7 @@ def make_ca(folder: Path) -> None:
     key = ec.generate_private_key(ec.SECP384R1())
     name = _named("vfl-flower CA")
     builder = (
-        _builder(name, name, key.public_key(), key.public_key(), CA_DAYS)
+        _builder(name, name, key.public_key(), key.public_key(), _CA_DAYS)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(_SIGNS, critical=True)
     )
@@ -73,9 +73,9 @@ def make_server(folder: Path, hosts: Sequence[str]) -> None:
     key = ec.generate_private_key(ec.SECP384R1())
     names = x509.SubjectAlternativeName([_general(host) for host in hosts])
     builder = (
-        _builder(_named(hosts[0]), ca.subject, key.public_key(), ca_key.public_key(), SERVER_DAYS)
+        _builder(_named(hosts[0]), ca.subject, key.public_key(), ca_key.public_key(), _SERVER_DAYS)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(x509.ExtendedKeyUsage([SERVER_AUTH]), critical=False)
+        .add_extension(x509.ExtendedKeyUsage([_SERVER_AUTH]), critical=False)
         .add_extension(names, critical=False)
     )
     signed = builder.sign(ca_key, SHA256())
@@ -117,8 +117,8 @@ def _builder(
         .issuer_name(issuer)
         .public_key(key)
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - DAY)
-        .not_valid_after(now + days * DAY)
+        .not_valid_before(now - _DAY)
+        .not_valid_after(now + days * _DAY)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
         .add_extension(
             x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key), critical=False

@@ -33,7 +33,7 @@ QUIET = {
     "FLWR_DISABLE_UPDATE_CHECK": "1",
     "FLWR_TELEMETRY_ENABLED": "0",
 }
-START, ONLINE = 60.0, 60.0  # seconds
+START, _ONLINE = 60.0, 60.0  # seconds
 
 
 class Deployment:
@@ -157,7 +157,7 @@ class Deployment:
         RunError
             If that takes too long.
         """
-        deadline = time.monotonic() + ONLINE
+        deadline = time.monotonic() + _ONLINE
         while self.flwr("supernode", "list", CONNECTION).count("online") < self.nodes:
             if time.monotonic() > deadline:
                 raise RunError(f"the SuperNodes did not come online; see {self.folder}/node*.log")

@@ -15,7 +15,7 @@ from vfl_flower.reporting.console.tables import print_bytes, print_protections, 
 from vfl_flower.reporting.html.story import Story
 from vfl_flower.runs.seed_summary import summary_of
 
-MODELS = "model*"
+_MODELS = "model*"
 """What a party's folder has of its network once training is over."""
 
 
@@ -38,11 +38,11 @@ def print_overview(story: Story, path: Path) -> None:
         If its folder cannot be read.
     """
     say(f"{path}: {story.state}")
-    print_settings(story.cfg)
+    _print_settings(story.cfg)
     if not story.complete:
-        print_progress(story, path)
+        _print_progress(story, path)
     if story.result:
-        print_stages(story.result)
+        _print_stages(story.result)
     if len(story.results) > 1:
         print_summary(summary_of(story.results))
         say(f"seed {story.results[0]['seed']}:")
@@ -50,10 +50,10 @@ def print_overview(story: Story, path: Path) -> None:
         print_protections(story.results[0])
     elif story.result:
         print_result(story.result, story.cfg)
-    print_models(path)
+    _print_models(path)
 
 
-def print_settings(cfg: RunConfig) -> None:
+def _print_settings(cfg: RunConfig) -> None:
     """Print the options that differ from their defaults."""
     usual, kept = RunConfig().to_mapping(), cfg.to_mapping()
     table = Table(title="settings that are not the default's", title_justify="left")
@@ -65,7 +65,7 @@ def print_settings(cfg: RunConfig) -> None:
     out.print(table)
 
 
-def print_progress(story: Story, path: Path) -> None:
+def _print_progress(story: Story, path: Path) -> None:
     """Print the progress of all seeds, and how to resume."""
     for seed, evaluations in zip(story.seeds, story.metrics, strict=False):
         last = evaluations[-1]
@@ -76,7 +76,7 @@ def print_progress(story: Story, path: Path) -> None:
     say(f"train --resume {path} goes on with it")
 
 
-def print_stages(result: dict[str, Any]) -> None:
+def _print_stages(result: dict[str, Any]) -> None:
     """Print the stages before the training in steps, if there were any."""
     if not result["stages"]:
         return
@@ -90,13 +90,13 @@ def print_stages(result: dict[str, Any]) -> None:
     out.print(table)
 
 
-def print_models(path: Path) -> None:
+def _print_models(path: Path) -> None:
     """Print the parties' networks from their model folders."""
     table = Table(title="models", title_justify="left")
     table.add_column("in the run's folder")
     table.add_column("size", justify="right")
     with refused(path):
-        for model in sorted([*path.glob(f"*/{MODELS}"), *path.glob(f"seed-*/*/{MODELS}")]):
+        for model in sorted([*path.glob(f"*/{_MODELS}"), *path.glob(f"seed-*/*/{_MODELS}")]):
             table.add_row(Text(str(model.relative_to(path))), readable(_size(model)))
     if table.row_count:
         out.print(table)

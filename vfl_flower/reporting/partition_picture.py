@@ -17,9 +17,9 @@ from vfl_flower.data.columns import Column, Features
 from vfl_flower.data.partition.shares import NOTHING, Mask, mask_of
 from vfl_flower.data.published_data import PublishedData
 
-CELL, GAP, LABEL = 128, 8, 96  # pixels: a small picture's side, space around it, text beside it
-SAMPLES = 6  # images a party
-HELD, OTHERS, PAPER, INK = (36, 99, 168), (226, 229, 234), (255, 255, 255), (20, 24, 31)
+_CELL, GAP, _LABEL = 128, 8, 96  # pixels: a small picture's side, space around it, text beside it
+_SAMPLES = 6  # images a party
+_HELD, _OTHERS, _PAPER, _INK = (36, 99, 168), (226, 229, 234), (255, 255, 255), (20, 24, 31)
 
 
 def lines_of(cfg: RunConfig) -> list[str]:
@@ -82,7 +82,7 @@ def draw(cfg: RunConfig, path: Path) -> None:
         if share is not NOTHING
     }
     if DATASETS[cfg.dataset].images:
-        samples = features[np.linspace(0, len(features) - 1, SAMPLES).astype(int)]
+        samples = features[np.linspace(0, len(features) - 1, _SAMPLES).astype(int)]
         rows = {name: _images(samples, held) for name, held in masks.items()}
     else:
         rows = {name: _columns(held) for name, held in masks.items()}
@@ -93,25 +93,27 @@ def draw(cfg: RunConfig, path: Path) -> None:
 
 def _images(samples: NDArray[np.float32], held: Mask) -> Image.Image:
     """Show some images, blank outside the party's share."""
-    made = Image.new("RGB", (len(samples) * (CELL + GAP), CELL), PAPER)
+    made = Image.new("RGB", (len(samples) * (_CELL + GAP), _CELL), _PAPER)
     low, high = samples.min(), samples.max()
     for number, sample in enumerate(samples):
         grey = (sample - low) / max(high - low, 1e-12) * 255
-        blank = np.array(OTHERS).reshape(3, 1, 1)
+        blank = np.array(_OTHERS).reshape(3, 1, 1)
         pixels = np.where(held.any(0), np.broadcast_to(grey, (3, *grey.shape[1:])), blank)
         tile = Image.fromarray(pixels.astype(np.uint8).transpose(1, 2, 0))
-        made.paste(tile.resize((CELL, CELL), Image.Resampling.NEAREST), (number * (CELL + GAP), 0))
+        made.paste(
+            tile.resize((_CELL, _CELL), Image.Resampling.NEAREST), (number * (_CELL + GAP), 0)
+        )
     return made
 
 
 def _columns(held: Mask) -> Image.Image:
     """Show a table's columns as cells, filled where the party holds them."""
-    side = max(4, min(CELL // 4, 1200 // len(held)))
-    made = Image.new("RGB", (len(held) * side, side), PAPER)
+    side = max(4, min(_CELL // 4, 1200 // len(held)))
+    made = Image.new("RGB", (len(held) * side, side), _PAPER)
     pen = ImageDraw.Draw(made)
     for column, own in enumerate(held):
         box = (column * side, 0, (column + 1) * side - 2, side - 2)
-        pen.rectangle(box, fill=HELD if own else OTHERS)
+        pen.rectangle(box, fill=_HELD if own else _OTHERS)
     return made
 
 
@@ -119,11 +121,11 @@ def _stacked(rows: dict[str, Image.Image]) -> Image.Image:
     """Put the parties' rows below each other, with their names."""
     first = next(iter(rows.values()))
     height = first.height + GAP
-    size = LABEL + first.width + GAP, height * len(rows) + GAP
-    made = Image.new("RGB", size, PAPER)
+    size = _LABEL + first.width + GAP, height * len(rows) + GAP
+    made = Image.new("RGB", size, _PAPER)
     pen = ImageDraw.Draw(made)
     for rank, (name, row) in enumerate(rows.items()):
         top = GAP + rank * height
-        pen.text((GAP, top + row.height // 2 - 6), name, fill=INK)
-        made.paste(row, (LABEL, top))
+        pen.text((GAP, top + row.height // 2 - 6), name, fill=_INK)
+        made.paste(row, (_LABEL, top))
     return made

@@ -11,7 +11,7 @@ from vfl_flower.common.names import party_log, party_name
 from vfl_flower.runs.run_folder import RunFolder
 
 
-class PartyLog(logging.FileHandler):
+class _PartyLog(logging.FileHandler):
     """Log file for its owner only, created with its first line."""
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -31,7 +31,7 @@ def party_logs(folder: RunFolder, parties: int) -> Iterator[None]:
     """Log each passive party of this process to its own folder."""
     added = []
     for index in range(parties):
-        handler = PartyLog(folder.path / party_name(index + 1) / LOG, delay=True)
+        handler = _PartyLog(folder.path / party_name(index + 1) / LOG, delay=True)
         handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
         party_log(index + 1).addHandler(handler)
         added.append((party_log(index + 1), handler))

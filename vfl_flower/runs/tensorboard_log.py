@@ -9,9 +9,9 @@ from typing import Any
 from vfl_flower.common.errors import ConfigError, RunError
 from vfl_flower.protocol.observer import Evaluation, Observer
 
-EVENTS = "tensorboard"
-LOSSES_AND_ACCURACIES = ("train_loss", "validation_loss", "validation_accuracy")
-TRAFFIC = ("exchanges", "bytes_up", "bytes_down")
+_EVENTS = "tensorboard"
+_LOSSES_AND_ACCURACIES = ("train_loss", "validation_loss", "validation_accuracy")
+_TRAFFIC = ("exchanges", "bytes_up", "bytes_down")
 
 
 def require_tensorboard() -> None:
@@ -36,7 +36,7 @@ class TensorBoard(Observer):
     """
 
     def __init__(self, run: Path) -> None:
-        self._folder = run / EVENTS
+        self._folder = run / _EVENTS
         self._writer: Any = None
 
     def on_start(self, step: int, steps: int, records: list[Evaluation]) -> None:
@@ -53,10 +53,10 @@ class TensorBoard(Observer):
     def on_evaluation(self, evaluation: Evaluation) -> None:
         """Write the numbers of one evaluation."""
         with self._refused():
-            for name in LOSSES_AND_ACCURACIES:
+            for name in _LOSSES_AND_ACCURACIES:
                 for party, value in getattr(evaluation, name).items():
                     self._writer.add_scalar(f"{name}/{party}", value, evaluation.step)
-            for name in TRAFFIC:
+            for name in _TRAFFIC:
                 value = getattr(evaluation, name)
                 self._writer.add_scalar(f"traffic/{name}", value, evaluation.step)
             self._writer.flush()

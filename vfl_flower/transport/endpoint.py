@@ -13,7 +13,7 @@ from vfl_flower.protocol.client import ProtocolClient
 from vfl_flower.protocol.components import report
 
 OK = Status(Code.OK, "")
-ARRAYS, SKELETON = "vfl-flower.arrays", "vfl-flower.skeleton"  # records of context.state
+ARRAYS, _SKELETON = "vfl-flower.arrays", "vfl-flower.skeleton"  # records of context.state
 
 
 class Endpoint(Client):
@@ -78,7 +78,7 @@ class RebuiltEndpoint(Client):
 
     def _read(self) -> State:
         arrays = {n: decode(a.data) for n, a in self.state.array_records[ARRAYS].items()}
-        return unpack(arrays, str(self.state.config_records[SKELETON]["skeleton"]))
+        return unpack(arrays, str(self.state.config_records[_SKELETON]["skeleton"]))
 
     def _write(self, memory: State) -> None:
         arrays, skeleton = pack(memory)
@@ -88,7 +88,7 @@ class RebuiltEndpoint(Client):
                 for name, a in arrays.items()
             }
         )
-        self.state.config_records[SKELETON] = ConfigRecord({"skeleton": skeleton})
+        self.state.config_records[_SKELETON] = ConfigRecord({"skeleton": skeleton})
 
 
 def failed(error: Exception, index: int) -> FitRes:

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-LARGE = 10_000
+_LARGE = 10_000
 """Errors from which on decimals say nothing."""
 
 
-ENDINGS = {
+_ENDINGS = {
     "stop-drop": "the score of the validation rows had fallen",
     "target-epsilon": "one more, with the test rows, would have exceeded target-epsilon",
 }
@@ -17,7 +17,7 @@ ENDINGS = {
 def ending(result: Mapping[str, Any]) -> list[str]:
     """Name an unusual end of training, and the weights that count."""
     told = []
-    if why := ENDINGS.get(result["ended_by"]):
+    if why := _ENDINGS.get(result["ended_by"]):
         told.append(f"training ended at step {result['steps']}: {why}")
     if result["counting_step"] != result["steps"]:
         told.append(f"the weights of step {result['counting_step']} count: the best on validation")
@@ -28,7 +28,7 @@ def score(value: float | None) -> str:
     """Format an AUC, F1 or error; a dash without one."""
     if value is None:
         return "-"
-    return f"{value:.4f}" if abs(value) < LARGE else f"{value:,.0f}"
+    return f"{value:.4f}" if abs(value) < _LARGE else f"{value:,.0f}"
 
 
 def readable(count: int) -> str:

@@ -34,7 +34,7 @@ def complain(kind: str, text: str) -> None:
     err.print(line, soft_wrap=True)
 
 
-class Voice(logging.Handler):
+class _Voice(logging.Handler):
     """Prints a party's progress messages; its errors go elsewhere."""
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -46,7 +46,7 @@ class Voice(logging.Handler):
 @contextmanager
 def voices(parties: int) -> Iterator[None]:
     """Print the progress messages of all parties in this process."""
-    logs, voice = [party_log(rank) for rank in range(parties + 1)], Voice()
+    logs, voice = [party_log(rank) for rank in range(parties + 1)], _Voice()
     for log in logs:
         log.setLevel(logging.INFO)
         log.addHandler(voice)

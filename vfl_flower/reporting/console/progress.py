@@ -6,7 +6,7 @@ from vfl_flower.protocol.observer import Evaluation, Observer, Stage
 from vfl_flower.reporting.console.lines import out, say
 
 
-class Terminal(Observer):
+class _Terminal(Observer):
     """Common part of a progress bar and of log lines."""
 
     def on_bounds(self) -> None:
@@ -14,7 +14,7 @@ class Terminal(Observer):
         out.print("training the baselines: local, then central")
 
 
-class Bar(Terminal):
+class _Bar(_Terminal):
     """Progress bar with the active party's last loss and accuracy."""
 
     def __init__(self, title: str) -> None:
@@ -59,7 +59,7 @@ class Bar(Terminal):
         self.bar.stop()
 
 
-class LineLog(Terminal):
+class LineLog(_Terminal):
     """A line per evaluation and per unit of earlier stages."""
 
     def on_stage(self, stage: Stage) -> None:
@@ -83,4 +83,4 @@ class LineLog(Terminal):
 
 def watcher(title: str) -> Observer:
     """Return a bar on a terminal, lines elsewhere."""
-    return Bar(title) if out.is_terminal else LineLog()
+    return _Bar(title) if out.is_terminal else LineLog()

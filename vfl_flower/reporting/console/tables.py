@@ -42,14 +42,14 @@ def print_result(result: Mapping[str, Any], cfg: RunConfig) -> None:
     for rank in range(1 if METHODS[cfg.method].alone else cfg.parties):
         name = party_name(rank)
         rate = f"{cfg.optimizer_of(rank)} {cfg.rate_of(rank):g}"
-        table.add_row(name, cfg.model_of(rank), rate, *scores_of(result, name))
+        table.add_row(name, cfg.model_of(rank), rate, *_scores_of(result, name))
     if result["bounds"]:
         table.add_section()
         for name, network, what in bound_rows(cfg):
             table.add_row(name, network, what, f"{result['bounds'][name]:.2%}")
     out.print(table)
     if not DATASETS[cfg.dataset].images and 0 < len(result["classes"]) <= MOST_CLASSES:
-        print_confusion(result)
+        _print_confusion(result)
     for text in ending(result):
         say(text)
     for text in warnings_of(result):
@@ -60,7 +60,7 @@ def print_result(result: Mapping[str, Any], cfg: RunConfig) -> None:
     print_protections(result)
 
 
-def scores_of(result: Mapping[str, Any], name: str) -> list[str]:
+def _scores_of(result: Mapping[str, Any], name: str) -> list[str]:
     """Format one party's scores; dashes without a model."""
     from vfl_flower.learning.metrics import shown
 
@@ -71,7 +71,7 @@ def scores_of(result: Mapping[str, Any], name: str) -> list[str]:
     return [f"{result['test_accuracy'][name]:.2%}", *(score(more[key]) for key in keys)]
 
 
-def print_confusion(result: Mapping[str, Any]) -> None:
+def _print_confusion(result: Mapping[str, Any]) -> None:
     """Print the active party's confusion matrix on the test rows."""
     say("test rows of each class, by the active party's prediction")  # wider than most such tables
     table = Table()
@@ -111,12 +111,12 @@ def print_protections(result: Mapping[str, Any]) -> None:
     if result["protections"]:
         say(f"protected by {'; '.join(result['protections'])}")
     if privacy := result["client_privacy"]:
-        print_client_privacy(privacy)
+        _print_client_privacy(privacy)
     for text in result["unprotected"]:
         out.print(Text.assemble(("UNPROTECTED: ", "bold red"), text), soft_wrap=True)
 
 
-def print_client_privacy(privacy: Mapping[str, Any]) -> None:
+def _print_client_privacy(privacy: Mapping[str, Any]) -> None:
     """Print the privacy cost of each passive party's uploads."""
     most = max(sum(counts.values()) for counts in privacy["uploads"].values())
     say(

@@ -50,8 +50,8 @@ def render(stories: Sequence[Story]) -> str:
         curves=[curves(story) if story.metrics else "" for story in stories],
         accuracies=[accuracies(story) if story.result else "" for story in stories],
         traffic=[traffic(story) if _trained(story) else "" for story in stories],
-        options=settings_of(stories),
-        environments=environments_of(stories),
+        options=_settings_of(stories),
+        environments=_environments_of(stories),
     )
 
 
@@ -82,7 +82,7 @@ def number(spread: Spread | None, unit: str = "") -> str:
     return (f"{spread.mean:,.0f}" if whole else f"{spread.mean:,.1f}") + unit
 
 
-def settings_of(stories: Sequence[Story]) -> list[tuple[str, list[Scalar], bool]]:
+def _settings_of(stories: Sequence[Story]) -> list[tuple[str, list[Scalar], bool]]:
     """Return all settings by story, those that differ first."""
     settings = [story.cfg.to_mapping() for story in stories]
     rows = [(key, [setting[key] for setting in settings]) for key in settings[0] if key != "out"]
@@ -90,7 +90,7 @@ def settings_of(stories: Sequence[Story]) -> list[tuple[str, list[Scalar], bool]
     return sorted(marked, key=lambda row: not row[2])
 
 
-def environments_of(stories: Sequence[Story]) -> list[tuple[str, list[object]]]:
+def _environments_of(stories: Sequence[Story]) -> list[tuple[str, list[object]]]:
     """Return the environments of the runs, a row for each fact."""
     known = [
         {"device": r["device"], "threads a party": r["threads"], **r["environment"]} if r else {}

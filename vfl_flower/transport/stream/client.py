@@ -27,13 +27,13 @@ from vfl_flower.transport.stream.frames import (
 from vfl_flower.transport.stream.invitation import TOKEN_BYTES, Invitation
 from vfl_flower.transport.stream.server import OPTIONS
 
-DIALLING = (
+_DIALLING = (
     ("grpc.initial_reconnect_backoff_ms", 500),
     ("grpc.max_reconnect_backoff_ms", 1_000),
     ("grpc.min_reconnect_backoff_ms", 15_000),  # how long one attempt may take, in fact
 )
-PAUSE = 0.5  # seconds between attempts to reconnect
-FINAL = (
+_PAUSE = 0.5  # seconds between attempts to reconnect
+_FINAL = (
     grpc.StatusCode.UNAUTHENTICATED,
     grpc.StatusCode.FAILED_PRECONDITION,
     grpc.StatusCode.UNIMPLEMENTED,
@@ -70,12 +70,12 @@ class StreamClient:
             If it sends a frame that has no place in a session.
         """
         credentials = grpc.ssl_channel_credentials(self.invitation.certificate)
-        options = (*OPTIONS, *DIALLING, ("grpc.ssl_target_name_override", NAME))
+        options = (*OPTIONS, *_DIALLING, ("grpc.ssl_target_name_override", NAME))
         with grpc.secure_channel(self.invitation.address, credentials, options) as channel:
             join = channel.stream_stream(f"/{SERVICE}/{METHOD}")
             while not self._connected(join):
                 self._check_grace()
-                time.sleep(PAUSE)
+                time.sleep(_PAUSE)
 
     def _connected(self, join: grpc.StreamStreamMultiCallable) -> bool:
         """Serve over one connection; return whether the session is over."""
@@ -93,7 +93,7 @@ class StreamClient:
                     out.put(self._reply(frame))
         except grpc.RpcError as error:
             self._trouble = f"{error.code().name}, {error.details()}"
-            if error.code() in FINAL:
+            if error.code() in _FINAL:
                 raise StreamError(
                     f"the active party at {self.invitation.address} refused: {self._trouble}"
                 ) from error

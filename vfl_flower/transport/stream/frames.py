@@ -18,7 +18,7 @@ from vfl_flower.common.errors import ProtocolError
 
 VERSION = 1
 HEAD = struct.Struct("!3sBBQII")
-LENGTH = struct.Struct("!Q")
+_LENGTH = struct.Struct("!Q")
 MAGIC = b"VFS"
 LARGEST = 1 << 28  # bytes of a frame; a larger one is refused before it is read
 LONGEST_RECORD, MOST_TENSORS = 1 << 20, 4096  # bytes and arrays: both are read in Python
@@ -66,7 +66,7 @@ class Frame:
         head = HEAD.pack(MAGIC, VERSION, self.kind, self.sequence, len(record), len(self.tensors))
         parts: list[bytes | memoryview] = [head, record]
         for tensor in self.tensors:
-            parts += (LENGTH.pack(len(tensor)), tensor)
+            parts += (_LENGTH.pack(len(tensor)), tensor)
         size = sum(map(len, parts))
         if len(record) > LONGEST_RECORD or len(self.tensors) > MOST_TENSORS:
             raise ProtocolError(
@@ -101,8 +101,8 @@ def decode_frame(content: bytes) -> Frame:
             raise ValueError("not a record of scalars")
         tensors, view = [], memoryview(content)
         for _ in range(count):
-            (size,) = LENGTH.unpack_from(content, at)
-            at += LENGTH.size
+            (size,) = _LENGTH.unpack_from(content, at)
+            at += _LENGTH.size
             tensors.append(view[at : at + size])  # no copy: arrays may be large
             at += size
         if at != len(content):

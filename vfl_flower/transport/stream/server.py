@@ -42,7 +42,7 @@ OPTIONS = (
 """Both ends: no compression, since masked data does not compress; pings through idle NATs."""
 
 
-EVERYWHERE = ("0.0.0.0", "[::]")  # noqa: S104
+_EVERYWHERE = ("0.0.0.0", "[::]")  # noqa: S104
 
 
 class StreamServer:
@@ -95,19 +95,22 @@ class StreamServer:
             options=OPTIONS,
             maximum_concurrent_rpcs=streams,
         )
-        host = listen.rpartition(":")[0]
-        if not advertise and host in EVERYWHERE:
+        if not advertise and _host(listen) in _EVERYWHERE:
             raise ConfigError(
                 f"stream-listen is {listen}, every address of this machine: say with "
                 "stream-advertise which of them the parties are to dial"
             )
-        try:
-            credentials = grpc.ssl_server_credentials([(key, self.certificate)])
-            port = self._grpc.add_secure_port(listen, credentials)
-        except RuntimeError as error:
-            raise ConfigError(f"stream-listen: {listen} cannot be listened on") from error
-        self.address = advertise or f"{host}:{port}"
+        port = self._listen(listen, key)
+        self.address = advertise or f"{_host(listen)}:{port}"
         self._grpc.start()
+
+    def _listen(self, address: str, key: bytes) -> int:
+        """Listen with TLS, and return the port."""
+        credentials = grpc.ssl_server_credentials([(key, self.certificate)])
+        try:
+            return int(self._grpc.add_secure_port(address, credentials))
+        except RuntimeError as error:
+            raise ConfigError(f"stream-listen: {address} cannot be listened on") from error
 
     def _handler(self) -> grpc.GenericRpcHandler:
         join = grpc.stream_stream_rpc_method_handler(self._join)
@@ -168,6 +171,11 @@ class StreamServer:
             log.warning("%d joins refused so far, the last from %s", self._refused, context.peer())
         context.abort(grpc.StatusCode.UNAUTHENTICATED, "this run has no session for you")
         raise AssertionError  # abort has raised
+
+
+def _host(address: str) -> str:
+    """Return the host of an address with a port."""
+    return address.rpartition(":")[0]
 
 
 def _read(frames: Iterator[bytes], session: Session, connection: Connection) -> None:

@@ -24,7 +24,7 @@ log = logging.getLogger("vfl_flower.transport.stream")
 
 POLL = 1.0  # seconds between looks at nodes and replies
 AGAIN = 5.0  # seconds until a node that did not keep its session is invited again
-LIFE = 30 * 24 * 3600.0  # seconds that an invitation's message lives: longer than any run
+_LIFE = 30 * 24 * 3600.0  # seconds that an invitation's message lives: longer than any run
 
 
 class SessionOpener:
@@ -108,7 +108,7 @@ class SessionOpener:
             content = compat.fitins_to_recorddict(
                 invitation_to(invitation, self.options), keep_input=True
             )
-            message = Message(content, node, MessageType.TRAIN, ttl=LIFE)
+            message = Message(content, node, MessageType.TRAIN, ttl=_LIFE)
             self._sessions[node] = session, time.monotonic()
             try:
                 sent = [name for name in self.grid.push_messages([message]) if name]
