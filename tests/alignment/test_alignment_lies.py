@@ -18,8 +18,10 @@ from tests.helpers.own import TINY, make
 from vfl_flower.alignment.build import build_alignment_active, build_alignment_passive
 from vfl_flower.common.codec import Array, from_parameters, to_parameters
 from vfl_flower.common.errors import PartyError, ProtocolError, VflError
+from vfl_flower.config.choices import TASKS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.curve25519 import tags
+from vfl_flower.crypto.hashed_ids import Ids, normalised
 from vfl_flower.data.alignment_record import ALIGNMENT
 from vfl_flower.protocol.client import ProtocolClient
 from vfl_flower.transport.endpoint import Endpoint, RebuiltEndpoint
@@ -95,13 +97,14 @@ class Asked:
     """A passive party with nine ids, live or rebuilt for every request."""
 
     def __init__(self, live: bool) -> None:
-        self.party = Holder(numbers(9), 1, 2)
+        self.ids = numbers(9)
+        self.party = Holder(self.ids, 1, 2)
         endpoint = RebuiltEndpoint(self._anew, 0, RecordDict())
         self.door: Any = self.party if live else self
         self.endpoint, self.exchange = endpoint, 0
 
     def _anew(self) -> ProtocolClient:
-        self.party = Holder(numbers(9), 1, 2)
+        self.party = Holder(self.ids, 1, 2)
         return self.party
 
     def fit(self, parameters: list[Array], config: Any) -> Any:
@@ -202,6 +205,34 @@ def test_common_ids_that_cannot_be_are_refused(live: bool) -> None:
         assert not len(ask.party.aligner.rows)
 
 
+CHANGED = {
+    "other ids": numbers(9, start=1),
+    "another order": normalised(np.arange(9)[::-1]),
+    "more rows": numbers(10),
+    "another row of an id": normalised([0, 0, *range(1, 9)], "first"),
+}
+
+
+@pytest.mark.parametrize("ids", CHANGED.values(), ids=CHANGED)
+@pytest.mark.parametrize("answered", range(1, 5))
+def test_a_table_that_changes_between_two_requests_is_refused(answered: int, ids: Ids) -> None:
+    """A rebuilt party reads it anew: positions would be those of other rows, or kept as such."""
+    ask = Asked(live=False)
+    assert len(ask("announce_ids", ANNOUNCED)) == 1
+    chosen = in_order(np.array([2, 3, 8]), ask.party).astype(np.int32)
+    requests: list[tuple[Any, ...]] = [
+        ("blind_ids", 0, POINTS),
+        ("common_ids", chosen),
+        ("aligned", 3),
+        ("aligned", 3),
+    ]
+    for request in requests[: answered - 1]:
+        assert not isinstance(ask(*request), str)
+    ask.ids = ids
+    told = "DataError: this party's table was changed during the alignment; align again"
+    assert told in ask(*requests[answered - 1])
+
+
 @pytest.mark.parametrize("carrier", ["local", "amnesia"])
 @pytest.mark.parametrize("told", [2, 4])
 def test_an_alignment_of_another_number_of_parties_is_not_kept(
@@ -214,4 +245,16 @@ def test_an_alignment_of_another_number_of_parties_is_not_kept(
     active.kept = replace(active.kept, parties=told)
     with pytest.raises(PartyError, match=r"party-1 .*to be kept that was not come to"):
         carried_out(active, ClientTransport(carrier, parties.clients))
+    assert not list(tmp_path.rglob(ALIGNMENT))
+
+
+def test_an_alignment_without_rows_is_not_kept(tmp_path: Path) -> None:
+    """An active party asks for it before any id is known to be common."""
+    cfg = RunConfig(**TINY, tables=make(tmp_path / "tables"))
+    party = build_alignment_passive(cfg, 0, tmp_path)
+    facts = np.array([cfg.parties, 2, TASKS.index("binary")])
+    reply, metrics = send(party, 1, "keep_alignment", np.zeros(16, np.uint8), facts)
+    assert reply == []
+    assert metrics["error"] == "ProtocolError"
+    assert "to be kept that was not come to" in str(metrics["message"])
     assert not list(tmp_path.rglob(ALIGNMENT))

@@ -126,7 +126,7 @@ class Aligner(Component):
         """Take back what `state_dict` gave."""
         self._secret, self._asker, self._next = state["secret"], state["asker"], state["next"]
         self._source = state["source"]
-        if self._secret and _digest(self._ids) != self._source:
+        if self._source and _digest(self._ids) != self._source:
             raise DataError("this party's table was changed during the alignment; align again")
         self._chosen, self.rows = to_array(state["chosen"]), to_array(state["rows"])
         self._blinded = None
