@@ -3,12 +3,16 @@
 from collections import Counter
 
 import pytest
+from flwr.common import FitRes
 
-from tests.helpers.contract import BATCH, CASES, EPOCHS, IN_TURNS, Run, finished
+from tests.helpers.contract import BATCH, CASES, EPOCHS, IN_TURNS, Run, finished, method_of
 from tests.helpers.formulas import BEFORE, FORMULAS, K
 
 TRAIN = 1294  # digits: 1797 rows, a fifth of them test, a tenth of the rest validation
 SIZES = [BATCH] * (TRAIN // BATCH) + [TRAIN % BATCH]
+
+CONTROL = {"public_key"}
+"""Phases of control traffic that a party answers with arrays."""
 
 pytestmark = pytest.mark.parametrize("method", list(CASES))
 
@@ -24,6 +28,11 @@ def formulas_of(method: str, run: Run, k: int) -> list[dict[tuple[str, str], lis
     """Return what the header says of every batch of a party, and of what came before the first."""
     before = [BEFORE[method](TRAIN)] if method in BEFORE else []
     return before + [FORMULAS[method](b) for b in sizes_of(method, run, k)]
+
+
+def tensors_of(res: FitRes) -> list[bytes]:
+    """Return what a reply carried, encoded."""
+    return res.parameters.tensors
 
 
 def booked(books: Counter[tuple[str, str, str, str]], k: int) -> dict[tuple[str, str], int]:
@@ -63,3 +72,15 @@ def test_framing_is_headers_and_config(method: str) -> None:
         for formula in formulas_of(method, run, k):
             expected.update({rank: framing(*rank, len(formula[rank])) for rank in formula})
         assert booked(run.active.ledger.framing, k) == expected
+
+
+def test_uploads_are_replies_of_columns_and_not_of_keys(method: str) -> None:
+    """Control traffic is no upload: a public key says nothing of columns."""
+    run = finished(method, "local")
+    sent = [
+        [res for ins, res in tap.sent if ins.config["phases"] not in CONTROL and tensors_of(res)]
+        for tap in run.taps
+    ]
+    uploads = {f"party-{k}": len(each) for k, each in enumerate(sent, 1) if each}
+    assert bool(uploads) == (not method_of(method).alone)
+    assert dict(run.active.ledger.uploads) == uploads

@@ -4,10 +4,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from flwr.common import NDArrays, Scalar
 
 from tests.helpers.attempts import Sitting
+from tests.helpers.blinding import send
 from tests.helpers.run_folders import NAMES, TINY, lines_of
 from vfl_flower.common.errors import Interrupted, RosterError
 from vfl_flower.common.layout import steps_kept
@@ -15,6 +17,7 @@ from vfl_flower.data.loading import load_party
 from vfl_flower.parties.persistence.checkpoints import read_checkpoint, write_checkpoint
 from vfl_flower.transport.local import LocalTransport
 from vfl_flower.workflows.build_learner import build_learner
+from vfl_flower.workflows.build_parties import build_passive
 from vfl_flower.workflows.run import conduct
 
 
@@ -65,6 +68,19 @@ def test_checkpoints_of_later_steps_do_not_push_out_a_new_one(tmp_path: Path) ->
     for step in (2000, 2200, 11, 12, 13):
         write_checkpoint(member, step, {})
     assert steps_kept(tmp_path) == [12, 13, 2000, 2200]
+
+
+def test_a_party_that_goes_back_drops_its_later_checkpoints(tmp_path: Path) -> None:
+    """They are of steps that are taken anew; those at or before the step stay."""
+    party = build_passive(TINY, 0, tmp_path)
+    for exchange, step in enumerate((0, 3, 7), 1):
+        assert send(party, exchange, "checkpoint", np.array(step)) == ([], {})
+    assert steps_kept(tmp_path / "party-1") == [3, 7]
+    again = build_passive(TINY, 0, tmp_path)
+    assert send(again, 1, "restore", np.array(3))[0] == []
+    assert steps_kept(tmp_path / "party-1") == [3]
+    assert "error" not in send(again, 2, "checkpoint", np.array(5))[1]
+    assert steps_kept(tmp_path / "party-1") == [3, 5]
 
 
 def test_stop_within_an_epoch_does_not_change_the_books(tmp_path: Path) -> None:
