@@ -1,4 +1,4 @@
-"""Agg_VFL, passive party.  Notation, and what it learns, as in `strategies.agg_vfl`."""
+"""Agg_VFL, passive party; notation and header in `strategies.agg_vfl`."""
 
 from torch import Tensor
 
@@ -9,7 +9,7 @@ from vfl_flower.protocol.components import phase
 
 
 class AggVFLClient(PassiveParty):
-    """Predicts from its own columns, and learns from the residual of everybody's sum."""
+    """Predicts from its own columns, learns from the sum's residual."""
 
     components = (Tape,)
     tape: Tape

@@ -1,4 +1,4 @@
-"""EASTER, passive party.  Notation, and what it learns, as in `strategies.easter`."""
+"""EASTER, passive party; notation and header in `strategies.easter`."""
 
 from torch import Tensor
 

@@ -1,4 +1,4 @@
-"""SplitNN, passive party.  Notation, and what it learns, as in `strategies.splitnn`.
+"""SplitNN, passive party; notation and header in `strategies.splitnn`.
 
 Its network's decision net is not used.
 """

@@ -1,1 +1,1 @@
-"""Tests of what every method keeps."""
+"""Contract tests of every method."""

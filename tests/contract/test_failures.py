@@ -1,4 +1,4 @@
-"""The contract of every method: a party that fails is named, with its phase and its message."""
+"""Contract of every method: failing parties are named, with their phase."""
 
 import inspect
 import logging
@@ -63,7 +63,7 @@ def fails_with(method: str, carrier: str, broken: str, error: Exception) -> str:
 
 @on_carriers
 def test_failing_party_surfaces_at_its_yield(method: str, carrier: str) -> None:
-    """The text has the party, the phase, the message and the line of the method that asked."""
+    """The text has party, phase, message and the method's line."""
     strategy, _ = method_of(method).load()
     source = Path(str(inspect.getsourcefile(strategy.step)))
     asked, _ = finished(method, "local").phases()
@@ -84,7 +84,7 @@ def test_failing_party_surfaces_at_its_yield(method: str, carrier: str) -> None:
     ("method", "carrier"), [pair for pair in EXCHANGING if pair[0] not in TELLS_NOTHING]
 )
 def test_failing_tell_names_its_own_phase(method: str, carrier: str) -> None:
-    """What was told fails in the next exchange, but is not blamed on that one's phase."""
+    """A failing tell is not blamed on the next exchange's phase."""
     _, told = finished(method, "local").phases()
     assert told
     for phase in told:
@@ -98,7 +98,7 @@ def test_failing_tell_names_its_own_phase(method: str, carrier: str) -> None:
 def test_foreign_error_keeps_its_text_at_home(
     method: str, carrier: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It may quote data: its class travels, its text is in the party's own log."""
+    """Its class travels; its text, which may quote data, stays."""
     with caplog.at_level(logging.ERROR, logger="vfl_flower"):
         phase = min(finished(method, "local").phases()[0])
         text = fails_with(method, carrier, phase, ValueError("age 42 of row 7"))

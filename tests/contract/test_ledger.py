@@ -1,4 +1,4 @@
-"""The contract of every method: what travels is what its header says, to the byte."""
+"""Contract of every method: traffic equals its header, to the byte."""
 
 from collections import Counter
 
@@ -18,14 +18,17 @@ pytestmark = pytest.mark.parametrize("method", list(CASES))
 
 
 def sizes_of(method: str, run: Run, k: int) -> list[int]:
-    """Return the rows of every batch of a party: all training rows, where they are asked once."""
+    """Return the rows of every batch of a party.
+
+    All training rows, where they are asked once.
+    """
     if method in IN_TURNS:
         return [len(rows) for rows in run.batches(k)]
     return SIZES * EPOCHS if run.active.ledger.exchanges["training"] != 2 else [TRAIN]
 
 
 def formulas_of(method: str, run: Run, k: int) -> list[dict[tuple[str, str], list[int]]]:
-    """Return what the header says of every batch of a party, and of what came before the first."""
+    """Return the header's bytes of every batch, and before the first."""
     before = [BEFORE[method](TRAIN)] if method in BEFORE else []
     return before + [FORMULAS[method](b) for b in sizes_of(method, run, k)]
 
@@ -36,7 +39,7 @@ def tensors_of(res: FitRes) -> list[bytes]:
 
 
 def booked(books: Counter[tuple[str, str, str, str]], k: int) -> dict[tuple[str, str], int]:
-    """Return what training cost a party, by phase and direction."""
+    """Return a party's training bytes, by phase and direction."""
     return {
         (phase, direction): count
         for (party, purpose, phase, direction), count in books.items()
@@ -55,7 +58,7 @@ def test_payload_equals_the_header_formula(method: str) -> None:
 
 
 def test_framing_is_headers_and_config(method: str) -> None:
-    """128 bytes an npy header; a config record's keys and text, and 8 bytes for its number."""
+    """128 bytes an npy header; a record's keys, text and numbers."""
     run = finished(method, "local")
     keys = 8 + len("exchange") + len("phases") + len("arrays")
     _, told = run.phases()

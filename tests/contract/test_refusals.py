@@ -1,4 +1,4 @@
-"""The contract of every method: a passive party refuses phases that were not due."""
+"""Contract of every method: passive parties refuse phases out of order."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any

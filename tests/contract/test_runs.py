@@ -1,4 +1,4 @@
-"""The contract that every method keeps, on every carrier: it learns, and comes to the same."""
+"""Contract of every method on every transport: equal results."""
 
 from dataclasses import replace
 
@@ -41,7 +41,7 @@ def test_every_party_learns(method: str) -> None:
 
 @each_case
 def test_every_party_generalises(method: str) -> None:
-    """In a somewhat longer run, far above the 10 % of guessing, and not too good to be true."""
+    """In a longer run: far above guessing, and not suspiciously good."""
     cfg = replace(configured(method), epochs=5, batch_size=50)
     active = build_active(cfg)
     serve(active, [Endpoint(build_passive(cfg, k)) for k in range(K)])
@@ -60,7 +60,7 @@ def test_same_seed_same_run(method: str) -> None:
 
 
 def judged(run: Run) -> tuple[object, ...]:
-    """Return the losses of every epoch, and what the test rows say."""
+    """Return the losses of every epoch, and the test results."""
     progress = run.active.progress
     return [record.train_loss for record in progress.records], progress.test
 
@@ -73,7 +73,10 @@ def test_other_seed_other_run(method: str) -> None:
 
 @each_case
 def test_carriers_agree(method: str) -> None:
-    """Weights bit for bit, and the ledgers byte for byte: so all else is tested on one of them."""
+    """Weights agree bit for bit, and the ledgers byte for byte.
+
+    So all else is tested on one transport.
+    """
     runs = [finished(method, carrier) for carrier in CARRIERS]
     for run in runs[1:]:
         assert differing(runs[0].weights, run.weights) == []
@@ -91,7 +94,7 @@ def rows_in(asked: list[tuple[str, Array]]) -> list[Array]:
 
 @each_case
 def test_memory_round_trips(method: str) -> None:
-    """A live party whose memory is taken out and put back at every message goes on unchanged."""
+    """A live party whose memory round-trips every message continues unchanged."""
     cfg = configured(method)
     active, parties = build_active(cfg), [build_passive(cfg, k) for k in range(K)]
     serve(active, [Forgetful(party) for party in parties])
@@ -114,7 +117,7 @@ def test_order_of_arrival_is_irrelevant(method: str, carrier: str) -> None:
     ("method", "carrier"), [pair for pair in ON_CARRIERS if pair[1] != "stream"]
 )
 def test_stock_server_drives_it(method: str, carrier: str) -> None:
-    """Flower's own loop and more rounds than needed: the same weights, and nothing is sent late."""
+    """Flower's own loop with too many rounds gives the same weights."""
     cfg = configured(method)
     active, parties = build_active(cfg), passive_parties(carrier, lambda k: build_passive(cfg, k))
     manager = SimpleClientManager()

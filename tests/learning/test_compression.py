@@ -1,4 +1,4 @@
-"""Compressed embeddings: what comes back, how far off it is, and how many bytes it takes."""
+"""Compressed embeddings: restored values, error and bytes."""
 
 from math import ceil
 
@@ -26,7 +26,10 @@ BITS = [1, 2, 3, 4, 5, 6, 7, 8, 16]
 
 @st.composite
 def embeddings(draw: st.DrawFn) -> Tensor:
-    """Return (B, D) of any size and scale, constant and zero rows and all."""
+    """Return (B, D) of any size and scale.
+
+    With constant and zero rows.
+    """
     rows, width = draw(st.integers(0, 7)), draw(st.integers(1, 40))
     values = st.floats(-1e6, 1e6, width=32) | st.sampled_from((0.0, 1.0))
     numbers = draw(st.lists(values, min_size=rows * width, max_size=rows * width))

@@ -1,4 +1,4 @@
-"""Blinding in whole runs: where keys stay, what they change, and what travels."""
+"""Pairwise masking in whole runs: keys, effects and messages."""
 
 import base64
 import re
@@ -36,7 +36,7 @@ from vfl_flower.privacy.secure_aggregation import agree_keys
 
 
 class Drawing:
-    """Stands in for the class of private keys, and keeps what it draws."""
+    """Replaces the class of private keys, and records them."""
 
     from_private_bytes = staticmethod(X25519PrivateKey.from_private_bytes)
 
@@ -68,7 +68,7 @@ def test_a_private_key_serves_one_agreement_and_is_forgotten(private_keys: set[b
 
 
 def holding(folder: Path, secrets: Iterable[bytes]) -> list[str]:
-    """Return the files that hold a secret: raw, in hexadecimal or in base64."""
+    """Return the files with a secret: raw, hexadecimal or base64."""
     forms = [
         form
         for secret in secrets
@@ -144,7 +144,7 @@ def test_with_blinding_ring_words_travel_and_the_result_says_by_what() -> None:
 
 
 def test_flowers_own_masks_are_used_nowhere() -> None:
-    """Its generator folds the key to 32 bits and seeds a Mersenne twister."""
+    """Its generator folds the key to 32 bits and seeds MT19937."""
     root = Path(__file__).resolve().parents[2]
     packages = ("vfl_flower", "strategies", "clients")
     sources = [path for package in packages for path in (root / package).rglob("*.py")]

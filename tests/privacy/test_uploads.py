@@ -1,4 +1,4 @@
-"""The one way out of a passive party: what a phase declares, and the mechanisms that apply."""
+"""The upload pipeline: declarations of phases, and mechanisms."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -103,7 +103,7 @@ def with_mechanisms(monkeypatch: pytest.MonkeyPatch, *mechanisms: type[UploadMec
 def test_a_made_mechanism_is_one_line_of_the_registry(
     method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It reaches every upload of every method, before what stands behind it."""
+    """It applies to every upload of every method, in order."""
     name = "predict_only" if method == "agg_vfl" else "embed_only"
     options: dict[str, Any] = {"blinding": "none"} if method == "agg_vfl" else {}
     options |= {"compression": "none"} if method == "c_vfl" else {}
@@ -113,7 +113,7 @@ def test_a_made_mechanism_is_one_line_of_the_registry(
 
 
 def test_mechanisms_apply_in_the_order_of_the_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is doubled before it is masked is doubled in the sum."""
+    """Doubling before masking doubles the sum."""
 
     def total() -> Array:
         words = [answer(party, 3, "embed_only", ROWS_I) for party in agreed(3)]
@@ -146,7 +146,7 @@ def test_a_message_cannot_be_masked() -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_methods_declare_what_they_send(method: str) -> None:
-    """Whoever sends something of columns in training does so in evaluation, in the same kinds."""
+    """Uploads of columns are of equal kinds in training and evaluation."""
     _, client = METHODS[method].load()
     kinds = {True: set[str](), False: set[str]()}
     for declared in declared_by(client).values():

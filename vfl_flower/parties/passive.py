@@ -1,4 +1,4 @@
-"""The passive party of a training: columns and a network, and the phases of a method."""
+"""The passive party of a training: columns, network, and phases."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -54,7 +54,10 @@ class PassiveParty(Party, ProtocolClient):
 
     @property
     def takes(self) -> str:
-        """What its decision net takes: an embedding, or a map to make an image of."""
+        """Input of the top model: an embedding, or a feature map.
+
+        The decoder makes an image of a feature map.
+        """
         return "mirror" if self.mirrors else "embedding"
 
     def check_in(self) -> None:
@@ -75,7 +78,10 @@ class PassiveParty(Party, ProtocolClient):
             yield
 
     def released(self, kind: Kind, value: Any, declared: Phase) -> Sequence[Array]:  # noqa: ANN401
-        """Take an upload through all mechanisms; figures and control traffic leave as they are."""
+        """Apply all mechanisms to an upload.
+
+        Figures and control traffic are not changed.
+        """
         mechanisms = [
             each for each in self._components.values() if isinstance(each, UploadMechanism)
         ]
@@ -90,7 +96,7 @@ class PassiveParty(Party, ProtocolClient):
         return [to_array(value)]
 
     def checkpointed(self) -> State:
-        """Return the content of a checkpoint; from now on uploads are counted on disk."""
+        """Return a checkpoint's content; uploads are counted on disk from now."""
         self.privacy.begin()
         return self.durable()
 

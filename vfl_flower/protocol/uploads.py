@@ -1,4 +1,4 @@
-"""The way out of a passive party, for everything that depends on its columns."""
+"""Upload pipeline of a passive party, for everything that depends on columns."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ class UploadMechanism(Component):
 
     @abstractmethod
     def apply(self, upload: Upload, declared: Phase) -> Upload:
-        """Transform an upload of the phase in hand; raise if it must not leave."""
+        """Transform an upload of the current phase, or refuse it."""
 
     def pass_figure(self) -> None:
-        """Refuse a figure, which leaves as it is, where this mechanism protects everything."""
+        """Refuse a figure, which is not transformed, if everything needs protection."""

@@ -1,4 +1,7 @@
-"""Upload mechanisms in the order in which they apply. One line here adds one to every method."""
+"""Registry of upload mechanisms, in the order of their application.
+
+One line here adds a mechanism to every method.
+"""
 
 from vfl_flower.parties.uploads.compression import Compressor
 from vfl_flower.privacy.client_dp.component import ClientPrivacy

@@ -1,4 +1,4 @@
-"""A passive party's end of client-level differential privacy: every upload clipped and noised."""
+"""Client-level differential privacy at a passive party: clips and noises uploads."""
 
 from dataclasses import replace
 from functools import cached_property
@@ -70,11 +70,11 @@ class ClientPrivacy(UploadMechanism):
         return Uploads(self.party.folder)
 
     def counts(self) -> Counts:
-        """Return how many uploads have been counted so far; nothing if none is noised."""
+        """Return the number of counted uploads, empty without noise."""
         return self._uploads.counts() if self.budget else Counts()
 
     def afford(self, uploads: int | None = None) -> None:
-        """Refuse a prediction that could not be finished; before anything is sent for it.
+        """Refuse a prediction that the budget cannot finish, before any upload.
 
         Parameters
         ----------
@@ -98,7 +98,7 @@ class ClientPrivacy(UploadMechanism):
             )
 
     def noise(self) -> Noise | None:
-        """Return what uploads are noised with, and what all so far have cost; None without."""
+        """Return the noise and epsilon of uploads; None without noise."""
         if not self.budget:
             return None
         return Noise(self.budget.sigma, self.budget.epsilon(self.counts()))
@@ -108,7 +108,7 @@ class ClientPrivacy(UploadMechanism):
         return replace(upload, values=self.upload(upload.values, declared.repeatable))
 
     def upload(self, x: Tensor, repeatable: bool = False) -> Tensor:
-        """Make a reply to the request in hand out of something that depends on columns.
+        """Clip, noise and count one upload that depends on columns.
 
         Parameters
         ----------
@@ -153,7 +153,7 @@ class ClientPrivacy(UploadMechanism):
         return released
 
     def _released(self, x: Tensor, kind: str) -> Tensor:
-        """Clip and noise what is sent, unless it is sent as it is."""
+        """Clip and noise an upload, if its kind is noised."""
         assert self.budget is not None  # noqa: S101  `upload` has looked
         return self.budget.mechanism.release(x) if self.budget.noises(kind) else x
 
@@ -162,7 +162,7 @@ class ClientPrivacy(UploadMechanism):
         return f"{self.party.received.phase} {self.party.received.digest.hex()}"
 
     def _earlier(self) -> State | None:
-        """Return what the last repeatable upload was, if it answered the request in hand."""
+        """Return the last repeatable upload, if it answered this request."""
         path = self._uploads.path.with_name(LAST)
         earlier = read_state(path) if path.exists() else {"request": ""}
         return earlier if earlier["request"] == self._request else None
@@ -173,7 +173,9 @@ class ClientPrivacy(UploadMechanism):
         write_state(self._uploads.path.with_name(LAST), state)
 
     def sent(self, x: Tensor) -> Tensor:
-        """Return what others have in the place of `x`, the last upload in training: `x`, or noised.
+        """Return the last training upload as others received it.
+
+        That is `x` without noise.
 
         Methods whose next step depends on what the active party has got need it.
         """
@@ -199,7 +201,7 @@ class ClientPrivacy(UploadMechanism):
             self._uploads.begin()
 
     def state_dict(self) -> State:
-        """Return what was sent last, and how many uploads there were: a floor, and no more.
+        """Return the last upload, and a lower limit of the count.
 
         The floor is None before the count's file is made.
         """
@@ -207,7 +209,7 @@ class ClientPrivacy(UploadMechanism):
         return {"counts": None if known is None else dict(known), "sent": self._sent}
 
     def load_state_dict(self, state: State) -> None:
-        """Compare; the count itself is never taken back.
+        """Compare the memory with the count, which is never taken back.
 
         Raises
         ------
