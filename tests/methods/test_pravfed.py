@@ -164,7 +164,7 @@ def test_passive_parties_write_no_checkpoint_while_nothing_is_asked(
     """Step 0, keys (2), the end of the first epoch, the weights: however many epochs follow."""
     attempt = Sitting(replace(CFG, epochs=epochs, local_epochs=1), tmp_path / "run")
     attempt.run()
-    assert attempt.active.ledger.exchanges["upkeep"] == 5
+    assert attempt.active.ledger.exchanges["control"] == 5
     assert steps_kept(tmp_path / "run" / "party-1") == [0, 25]
     assert steps_kept(tmp_path / "run" / "active") == [25 * (epochs - 1), 25 * epochs]
 

@@ -80,7 +80,7 @@ def uploads(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Tensor, Tensor]]
 
 
 def of_columns(sent: tuple[FitIns, FitRes]) -> list[Array]:
-    """Return what a party answered, unless that is for upkeep."""
+    """Return what a party answered, unless that is control traffic."""
     last = str(sent[0].config["phases"]).split(",")[-1]
     return [] if last in ("checkpoint", "restore", "save") else from_parameters(sent[1].parameters)
 
@@ -476,7 +476,7 @@ def test_a_reply_leaves_through_the_one_door_or_not_at_all(
 
 
 @each_method
-def test_keys_and_upkeep_need_no_noise(method: str, tmp_path: Path) -> None:
+def test_keys_and_control_traffic_need_no_noise(method: str, tmp_path: Path) -> None:
     party = build_passive(configured(method, blinding="auto"), 0, tmp_path)
     assert "error" not in asked(party, 1, "save", NONCE)[2]
     if METHODS[method].blinds:

@@ -71,13 +71,13 @@ class AlignmentActive(Coordinator):
         """
         nonce = bytes_of(self.kept.nonce)
         yield ask(
-            "begin_alignment", nonce, name_digest(self.kept.nonce, self.label), purpose="upkeep"
+            "begin_alignment", nonce, name_digest(self.kept.nonce, self.label), purpose="control"
         )
         self._show(0, len(self.ids))
         self.common = yield from align(self.ids, len(self.strategy.roster), self._show)
         self.enough(len(self.common.rows))
         facts = np.array([self.kept.parties, self.kept.classes, TASKS.index(self.kept.task)])
-        yield ask("keep_alignment", nonce, facts, purpose="upkeep")
+        yield ask("keep_alignment", nonce, facts, purpose="control")
         self.kept = replace(self.kept, index=self.common.rows)
         self.kept.save(self.out)
 

@@ -88,8 +88,8 @@ def align(
     at = at[np.argsort(tags(ids.hashed[own.order[at]]))]
     for start in range(0, len(at), SPAN):
         span = positions[:, at[start : start + SPAN]].astype(np.int32)
-        yield ask_each("common_ids", list(span), purpose="upkeep")
-    yield ask("aligned", np.array(len(at)), purpose="upkeep")
+        yield ask_each("common_ids", list(span), purpose="control")
+    yield ask("aligned", np.array(len(at)), purpose="control")
     rest = np.flatnonzero((positions < 0).any(axis=0))
     rest = rest[np.argsort(own.order[rest])]
     return Common(ids.rows[own.order[at]], ids.rows[own.order[rest]], positions[:, rest].T < 0)
@@ -169,7 +169,7 @@ class Pair:
 
 def _announce(ids: Ids, parties: int) -> Protocol:
     """Exchange kinds and numbers; return a `Pair` for each passive party."""
-    replies = yield ask("announce_ids", announcement(ids), purpose="upkeep")
+    replies = yield ask("announce_ids", announcement(ids), purpose="control")
     pairs = []
     for name, arrays in zip(map(party_name, range(1, parties + 1)), replies.arrays, strict=True):
         kind, size = announced(arrays, name)
@@ -197,7 +197,7 @@ def _meet(own: Blinded, pairs: Sequence[Pair], progress: Callable[[int, int], No
     points = own.points(0)
     for start in range(0, total, CHUNK):
         ahead = partial(work, start + CHUNK)
-        replies = yield ask("blind_ids", np.array(start), points, own=ahead, purpose="upkeep")
+        replies = yield ask("blind_ids", np.array(start), points, own=ahead, purpose="control")
         points = replies.own
         for pair, arrays in zip(pairs, replies.arrays, strict=True):
             pair.take(start, arrays)

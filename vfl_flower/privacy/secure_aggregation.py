@@ -36,9 +36,9 @@ def agree_keys(cfg: RunConfig) -> Protocol:
     """Let every pair of passive parties agree on a key: a sub-protocol of two exchanges."""
     if not cfg.blinded:
         return
-    keys = yield ask("public_key", purpose="upkeep")
+    keys = yield ask("public_key", purpose="control")
     salt = np.frombuffer(secrets.token_bytes(16), np.uint8)
-    yield ask("agree", np.stack(keys.singles), salt, purpose="upkeep")
+    yield ask("agree", np.stack(keys.singles), salt, purpose="control")
 
 
 class Masker(UploadMechanism):

@@ -17,7 +17,7 @@ from vfl_flower.common.codec import Array, encode, to_array, to_tensor
 from vfl_flower.common.errors import ProtocolError
 from vfl_flower.crypto.fixed_point import decode_ring
 
-Purpose = Literal["training", "evaluation", "upkeep"]
+Purpose = Literal["training", "evaluation", "control"]
 """What an exchange is for. The ledger keeps the three apart."""
 
 Value = Array | Tensor
@@ -36,7 +36,7 @@ class Request:
         What every party gets, as npy bytes; None if each gets something else.
     each : list of list of bytes
         What each party gets, in roster order, where nothing is shared.
-    purpose : {"training", "evaluation", "upkeep"}
+    purpose : {"training", "evaluation", "control"}
         Where the ledger books the bytes.
     own : callable, optional
         The active party's own share. It runs while the exchange is open that carries the request,

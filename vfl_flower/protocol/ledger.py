@@ -2,8 +2,8 @@
 
 Counted are the bytes of a message's content. *Payload* is the numbers themselves; *framing* is the
 npy headers and the keys and values of the config record (UTF-8 for text, eight bytes for a
-number). Flower's own envelope, TLS and TCP add to this and depend on the carrier; they are not
-counted, so the same run has the same ledger on every carrier.
+number). Flower's own envelope, TLS and TCP add to this and depend on the transport; they are
+not counted, so the same run has the same ledger on every transport.
 """
 
 from collections import Counter
@@ -19,6 +19,9 @@ UP, DOWN = "up", "down"
 
 Entry = tuple[str, str, str, str]
 """Party, purpose, phase, direction."""
+
+_FORMER_PURPOSES = {"upkeep": "control"}
+"""Purposes that checkpoints of earlier versions hold under other names."""
 
 
 def framing_of(config: Mapping[str, Scalar]) -> int:
@@ -81,7 +84,7 @@ class Ledger:
         entry = (party, request.purpose, request.phase, UP)
         self._book(entry, tensors)
         self.framing[entry] += framing_of(metrics)
-        if tensors and request.purpose != "upkeep":
+        if tensors and request.purpose != "control":
             self.uploads[party] += 1
 
     def _book(self, entry: Entry, tensors: Sequence[bytes]) -> None:
@@ -126,7 +129,13 @@ class Ledger:
 
     def carry_over(self, state: dict[str, Any]) -> None:
         """Add the counts of an earlier attempt, as returned by `state_dict`."""
-        self.payload.update({tuple(entry): n for *entry, n in state["payload"]})
-        self.framing.update({tuple(entry): n for *entry, n in state["framing"]})
-        self.exchanges.update(state["exchanges"])
+        for books, counts in ((self.payload, state["payload"]), (self.framing, state["framing"])):
+            for party, purpose, phase, direction, n in counts:
+                books[(party, _present(purpose), phase, direction)] += n
+        self.exchanges.update({_present(purpose): n for purpose, n in state["exchanges"].items()})
         self.uploads.update(state["uploads"])
+
+
+def _present(purpose: str) -> str:
+    """Return a purpose under its present name."""
+    return _FORMER_PURPOSES.get(purpose, purpose)

@@ -20,7 +20,7 @@ def checkpoint(party: ActiveParty) -> Protocol:
         return
     progress, exchanges = party.progress, party.ledger.exchanges["training"]
     if progress.parties_exchanges != exchanges:
-        yield ask("checkpoint", np.array(progress.mark), purpose="upkeep")
+        yield ask("checkpoint", np.array(progress.mark), purpose="control")
         progress.parties_mark, progress.parties_exchanges = progress.mark, exchanges
     state = party.checkpointed() | {
         "exchange": party.strategy.exchange,
@@ -56,4 +56,4 @@ def restore(party: ActiveParty, mark: int) -> Protocol:
     party.progress.parties_mark = state.pop("parties_mark")
     party.progress.parties_exchanges = party.ledger.exchanges["training"]
     party.go_back(state)
-    yield ask("restore", np.array(party.progress.parties_mark), purpose="upkeep")
+    yield ask("restore", np.array(party.progress.parties_mark), purpose="control")

@@ -30,12 +30,12 @@ def finish(party: ActiveParty) -> Protocol:
     if party.cfg.keep == "best":
         party.take_best()
         if party.ledger.exchanges["training"]:
-            yield tell("take_best", purpose="upkeep")
+            yield tell("take_best", purpose="control")
     if not party.progress.test:
         yield from _test(party)
         yield from checkpoint(party)
     if party.folder is not None:
-        yield ask("save", nonce_to_array(party.nonce), purpose="upkeep")
+        yield ask("save", nonce_to_array(party.nonce), purpose="control")
         judged = party.progress.judged()
         write_model(party.folder, party, party.nonce, party.upload_noise(), judged, party.target)
 
@@ -87,7 +87,7 @@ def keep(party: ActiveParty) -> Protocol:
     party.keep_weights()
     exchanges = party.ledger.exchanges["training"]
     if party.progress.kept_exchanges != exchanges:
-        yield tell("keep", purpose="upkeep")
+        yield tell("keep", purpose="control")
         party.progress.kept_exchanges = exchanges
 
 

@@ -77,7 +77,7 @@ def _traffic(active: ActiveParty) -> dict[str, Any]:
     return {
         **_books(active, "training"),
         "evaluation": _books(active, "evaluation"),
-        "upkeep": _books(active, "upkeep"),
+        "upkeep": _books(active, "control"),
         "uploads_per_party": dict(active.ledger.uploads),
         "seconds": active.progress.elapsed(),
         "exchange_ms": _milliseconds(active),
