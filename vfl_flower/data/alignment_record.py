@@ -14,7 +14,7 @@ from vfl_flower.common.state import read_state, write_state
 ALIGNMENT = "alignment.safetensors"
 NONCE = 16  # bytes
 
-SHAPE = {"parties": int, "classes": int, "task": str, "nonce": str, "table": str}
+_SHAPE = {"parties": int, "classes": int, "task": str, "nonce": str, "table": str}
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,9 @@ class Alignment:
             raise RunError(f"{path} is missing: align the tables first, or name where they were")
         kept = read_state(path)
         index = to_array(kept.pop("index", np.empty(0)))
-        if not fits(kept, SHAPE) or index.ndim != 1 or index.dtype != np.int64 or not len(index):
+        if not fits(kept, _SHAPE) or index.ndim != 1 or index.dtype != np.int64 or not len(index):
             raise RunError(f"{path} is damaged, or of another version; align the tables again")
-        return cls(index=index, **{key: kept[key] for key in SHAPE})
+        return cls(index=index, **{key: kept[key] for key in _SHAPE})
 
 
 def is_aligned(folder: Path) -> bool:

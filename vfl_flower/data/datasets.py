@@ -13,8 +13,8 @@ from vfl_flower.config.dataset_specs import DATASETS
 from vfl_flower.data.columns import Columns, Features, Labels, Pixels
 
 L = TypeVar("L")
-Parts = Callable[[Path, bool], list[tuple[Pixels, Labels]]]
-Whole = Callable[[Path, bool], tuple[Features, Labels]]
+_Parts = Callable[[Path, bool], list[tuple[Pixels, Labels]]]
+_Whole = Callable[[Path, bool], tuple[Features, Labels]]
 """From (folder, may download) to the training and the test part, or to all rows."""
 
 
@@ -49,7 +49,7 @@ class DataSet:
         return self.class_names or tuple(map(str, range(self.classes)))
 
 
-def of_parts(classes: int, test_rows: int, load: Parts) -> DataSet:
+def of_parts(classes: int, test_rows: int, load: _Parts) -> DataSet:
     """Describe images whose parts are read at once, as bytes."""
     return DataSet(
         classes,
@@ -59,7 +59,7 @@ def of_parts(classes: int, test_rows: int, load: Parts) -> DataSet:
     )
 
 
-def of_whole(classes: int, test_rows: int, load: Whole) -> DataSet:
+def of_whole(classes: int, test_rows: int, load: _Whole) -> DataSet:
     """Describe a data set whose features and labels are read together."""
     return DataSet(
         classes,

@@ -7,7 +7,7 @@ from vfl_flower.common.errors import DataError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.datasets import dataset_of
 
-TEST_SHARE = 0.2
+_TEST_SHARE = 0.2
 """Of the rows of a data set without a published test part."""
 
 
@@ -38,7 +38,7 @@ def rows_of(cfg: RunConfig, total: int) -> dict[str, Array]:
         return {"train": none, "validation": none, "test": np.arange(total, dtype=np.int32)}
     fixed = dataset_of(cfg.dataset).test_rows
     order = np.random.default_rng([cfg.seed, total]).permutation(total - fixed).astype(np.int32)
-    drawn = 0 if fixed else round(TEST_SHARE * total)
+    drawn = 0 if fixed else round(_TEST_SHARE * total)
     validation = round(cfg.validation * (len(order) - drawn))
     test = order[:drawn] if drawn else np.arange(total - fixed, total, dtype=np.int32)
     train = order[drawn + validation :]

@@ -69,7 +69,7 @@ def _read(path: Path, rank: int, trained: Path | None, stamp: tuple[int, ...]) -
     return read_table(_described(path, rank), party_name(rank), encoder)
 
 
-def kept_at(cfg: RunConfig, rank: int, file: str) -> Path:
+def _kept_at(cfg: RunConfig, rank: int, file: str) -> Path:
     """Return a file of the model folder that a party predicts with."""
     return model_of(Path(cfg.model) / party_name(rank)) / file
 
@@ -84,7 +84,7 @@ def table_of(cfg: RunConfig, rank: int) -> OwnTable:
     DataError
         If the table cannot be read.
     """
-    trained = kept_at(cfg, rank, ENCODER) if cfg.task == "predict" else None
+    trained = _kept_at(cfg, rank, ENCODER) if cfg.task == "predict" else None
     path, party = Path(cfg.table_of(rank)), party_name(rank)
     table = _read(path, rank, trained, _stamp(path, described(cfg, rank).file, trained))
     if rank or trained:
@@ -146,7 +146,7 @@ class OwnTables:
     def _party(self, rank: int, labelled: bool) -> PartyData:
         """Load the data of one party, without noise."""
         cfg, party = self.cfg, party_name(rank)
-        kept = self.alignments.get(rank) or alignment_of(cfg, rank)
+        kept = self.alignments.get(rank) or _alignment_of(cfg, rank)
         check_task(cfg, kept.task)
         table = table_of(cfg, rank)
         if table.digest != kept.table:
@@ -172,7 +172,7 @@ class OwnTables:
         return replace(made, target=target, y=_labels(table, kept.index, target, rows))
 
 
-def alignment_of(cfg: RunConfig, rank: int) -> Alignment:
+def _alignment_of(cfg: RunConfig, rank: int) -> Alignment:
     """Read a party's part of the alignment that the run names.
 
     Raises
@@ -199,19 +199,19 @@ def alignment_of(cfg: RunConfig, rank: int) -> Alignment:
 def stamp_of(cfg: RunConfig, rank: int) -> tuple[int, ...]:
     """Fingerprint the files of a party's table and alignment, for cache invalidation."""
     path, folder = Path(cfg.table_of(rank)), Path(cfg.alignment) / party_name(rank)
-    trained = kept_at(cfg, rank, ENCODER) if cfg.task == "predict" else None
+    trained = _kept_at(cfg, rank, ENCODER) if cfg.task == "predict" else None
     return _stamp(path, described(cfg, rank).file, trained, folder / ALIGNMENT)
 
 
 def trained_target(cfg: RunConfig) -> Target:
     """Read the target of the model of a prediction."""
-    return Target.load(kept_at(cfg, 0, TARGET))
+    return Target.load(_kept_at(cfg, 0, TARGET))
 
 
 def _encoder(cfg: RunConfig, rank: int, table: OwnTable, train: Array) -> Encoder:
     """Fit an encoder on the training rows, or load the model's."""
     if cfg.task == "predict":
-        return Encoder.load(kept_at(cfg, rank, ENCODER))
+        return Encoder.load(_kept_at(cfg, rank, ENCODER))
     return Encoder.fit(table.features, table.columns, train, party_name(rank), table.ignored)
 
 

@@ -11,14 +11,14 @@ from vfl_flower.common.errors import TrainingError
 from vfl_flower.common.json_schema import Named
 from vfl_flower.config.choices import REGRESSION
 
-OF_CLASSES = {
+_OF_CLASSES = {
     "auc": (None, float),
     "f1": float,
     "class_accuracy_std": (None, float),
     "confusion": [[int]],
 }
 OF_NUMBERS = {"mse": float, "mae": float, "r2": float}
-BY_PARTY = Named((OF_CLASSES, OF_NUMBERS))
+BY_PARTY = Named((_OF_CLASSES, OF_NUMBERS))
 """The shape of all parties' metrics."""
 
 MARGIN = 0.01

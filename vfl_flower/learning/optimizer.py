@@ -13,7 +13,7 @@ from vfl_flower.config.catalog import OPTIMIZERS, SCHEDULES
 
 Groups = Iterable[dict[str, Any]]
 Build = Callable[[Groups, float], Optimizer]
-INITIAL = "initial_lr"  # as torch's own schedules call it
+_INITIAL = "initial_lr"  # as torch's own schedules call it
 
 sgd: Build = SGD
 momentum: Build = partial(SGD, momentum=0.9)
@@ -64,7 +64,7 @@ class ScheduledOptimizer:
     def __init__(
         self, rates: Mapping[nn.Module, float], optimizer: str, schedule: str, steps: int
     ) -> None:
-        groups = [{"params": [*net.parameters()], INITIAL: rate} for net, rate in rates.items()]
+        groups = [{"params": [*net.parameters()], _INITIAL: rate} for net, rate in rates.items()]
         self.rate = next(iter(rates.values()))
         self.optimizer = optimizer_of(optimizer, groups, self.rate)
         self.schedule, self.steps = schedule_of(schedule), max(steps, 1)
@@ -72,7 +72,7 @@ class ScheduledOptimizer:
 
     def add(self, parameter: nn.Parameter) -> None:
         """Change a parameter that the first network has got since, too."""
-        self.optimizer.add_param_group({"params": [parameter], INITIAL: self.rate})
+        self.optimizer.add_param_group({"params": [parameter], _INITIAL: self.rate})
 
     def down(self, loss: Tensor, of: int = 1) -> None:
         """Take one step down a scalar loss; see `step`."""
@@ -94,7 +94,7 @@ class ScheduledOptimizer:
         """
         factor = self.schedule(self.taken / self.steps)
         for group in self.optimizer.param_groups:
-            group["lr"] = group[INITIAL] * factor
+            group["lr"] = group[_INITIAL] * factor
         self.optimizer.step()
         self.taken += 1 / of
 

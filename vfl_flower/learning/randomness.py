@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from vfl_flower.learning.dropout import Dropout
 
 _GLOBAL_STATE = threading.RLock()
-WORDS, WORDS_AT = 624, 24  # of the Mersenne Twister, in a state of torch's generator
+WORDS, _WORDS_AT = 624, 24  # of the Mersenne Twister, in a state of torch's generator
 
 
 def public_origin(seed: int, rank: int) -> int:
@@ -27,14 +27,14 @@ def public_origin(seed: int, rank: int) -> int:
     return int(np.random.SeedSequence([seed, rank]).generate_state(1, np.uint64)[0] >> 1)
 
 
-def private_state() -> Tensor:
+def _private_state() -> Tensor:
     """Return a generator's state that only its party knows.
 
     A seed would not do: torch's generator takes 32 bits of it, which can be tried one by one. All
     of the Mersenne Twister's 624 words come from the operating system.
     """
     state = torch.Generator().manual_seed(0).get_state()
-    words = state.numpy()[WORDS_AT : WORDS_AT + 8 * WORDS].view(np.uint64)
+    words = state.numpy()[_WORDS_AT : _WORDS_AT + 8 * WORDS].view(np.uint64)
     words[:] = np.frombuffer(secrets.token_bytes(4 * WORDS), np.uint32)
     return state
 
@@ -60,7 +60,7 @@ class Randomness:
 
     def _fresh(self) -> Tensor:
         if self._origin is None:
-            return private_state()
+            return _private_state()
         return torch.Generator().manual_seed(self._origin).get_state()
 
     @contextmanager

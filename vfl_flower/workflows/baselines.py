@@ -20,7 +20,7 @@ from vfl_flower.training.evaluation import finish
 from vfl_flower.training.loop import train
 from vfl_flower.workflows.build_parties import build_active
 
-BOUNDS = ("local", "central")
+_BOUNDS = ("local", "central")
 
 
 def wanted(cfg: RunConfig) -> bool:
@@ -66,7 +66,7 @@ def configurations(active: ActiveParty) -> dict[str, RunConfig]:
             participation=1.0,
             **UNNOISED,
         )
-        for method in BOUNDS
+        for method in _BOUNDS
         if cfg.active_columns == "own" or METHODS[method].pools
     }
 

@@ -77,8 +77,8 @@ class Node(Client):
         if self.index < 0:
             raise ConfigError("the node configuration lacks partition-id, from 0")
         cfg = own_config(options, self.context.node_config)
-        rank, folder = self.index + 1, state_folder(cfg, self.context)
-        cfg = at_home(cfg, state_root(self.context), folder)
+        rank, folder = self.index + 1, _state_folder(cfg, self.context)
+        cfg = at_home(cfg, _state_root(self.context), folder)
         if cfg.task == "predict":
             cfg = prediction_of(cfg, rank, Path(cfg.model))
         if cfg.task == "align" or _aligns(cfg, folder, rank):
@@ -121,7 +121,7 @@ def identity_of(cfg: RunConfig, context: Context, index: int) -> Identity | None
     return Identity(read_private(Path(own)), roster, index, str(context.run_id))
 
 
-def state_folder(cfg: RunConfig, context: Context) -> Path | None:
+def _state_folder(cfg: RunConfig, context: Context) -> Path | None:
     """Return the run's folder at this party; None writes nothing.
 
     In a simulation all parties share the run folder that `out` names, if it names one. Elsewhere
@@ -130,11 +130,11 @@ def state_folder(cfg: RunConfig, context: Context) -> Path | None:
     """
     if simulated():
         return Path(cfg.out) if cfg.out else None
-    return state_root(context) / (cfg.run_name or f"run-{context.run_id}")
+    return _state_root(context) / (cfg.run_name or f"run-{context.run_id}")
 
 
-def state_root(context: Context) -> Path:
-    """Return where this party keeps its runs; see `state_folder`.
+def _state_root(context: Context) -> Path:
+    """Return where this party keeps its runs; see `_state_folder`.
 
     Raises
     ------

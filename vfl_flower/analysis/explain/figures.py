@@ -22,7 +22,7 @@ from vfl_flower.reporting.console.lines import say
 from vfl_flower.reporting.figure_style import COLOURS, bare, drawing, name_bars
 
 MOST_ROWS = 2000  # of a t-SNE
-MOST_NAMES = 10  # of classes in a legend
+_MOST_NAMES = 10  # of classes in a legend
 DPI = 120
 
 
@@ -47,7 +47,7 @@ def draw(run: Trained, findings: Findings, names: Sequence[str], out: Path) -> N
     """
     images = {"importance.png": bars(findings)}
     if DATASETS[run.cfg.dataset].images:
-        images["pixels.png"] = heat(run, findings)
+        images["pixels.png"] = _heat(run, findings)
     if names:
         images["embeddings.png"] = clouds(run, names)
     for name, image in images.items():
@@ -91,7 +91,7 @@ def importance_of_pixels(data: Sequence[PartyData], norms: Sequence[float]) -> N
     return mean
 
 
-def heat(run: Trained, findings: Findings) -> bytes:
+def _heat(run: Trained, findings: Findings) -> bytes:
     """Draw how important each pixel's party is, beside the first test image."""
     sample = PublishedData(run.cfg).features[run.active.data.rows["test"][0]]
     with drawing(2, 3.1, format="png", dpi=DPI) as ((left, right), image):
@@ -119,29 +119,29 @@ def clouds(run: Trained, names: Sequence[str]) -> bytes:
     rows = torch.from_numpy(np.random.default_rng(run.cfg.seed).permutation(len(run.y)))[:MOST_ROWS]
     holders = [holder for holder in run.holders if holder.name in names]
     y, classes = run.y[rows].numpy(), run.active.target.classes
-    colours = mpl.colormaps["tab10" if len(classes) <= MOST_NAMES else "hsv"]
+    colours = mpl.colormaps["tab10" if len(classes) <= _MOST_NAMES else "hsv"]
     with drawing(len(holders), 3.5, format="png", dpi=DPI) as (panels, image):
         for panel, holder in zip(panels, holders, strict=True):
-            points = planar(holder, rows, run.cfg.seed)
+            points = _planar(holder, rows, run.cfg.seed)
             for c, name in enumerate(classes):
-                colour = colours(c / max(len(classes), MOST_NAMES))
+                colour = colours(c / max(len(classes), _MOST_NAMES))
                 own = points[y == c]
                 panel.scatter(own[:, 0], own[:, 1], 4, label=name, color=colour)
             panel.set_title(f"embeddings of {holder.name}")
             bare(panel)
-        if len(classes) <= MOST_NAMES:
-            name_classes(panels[0])
+        if len(classes) <= _MOST_NAMES:
+            _name_classes(panels[0])
     return image.getvalue()
 
 
-def name_classes(panel: Axes) -> None:
+def _name_classes(panel: Axes) -> None:
     """Draw the legend of a panel below its figure."""
     figure = panel.get_figure(root=True)
     if figure:
         figure.legend(*panel.get_legend_handles_labels(), loc="outside lower center", ncols=5)
 
 
-def planar(holder: Holder, rows: torch.Tensor, seed: int) -> NDArray[np.float32]:
+def _planar(holder: Holder, rows: torch.Tensor, seed: int) -> NDArray[np.float32]:
     """Embed a party's test rows in the plane by t-SNE.
 
     (n,) -> (n, 2).

@@ -23,7 +23,7 @@ from vfl_flower.config.dataset_specs import DATASETS
 from vfl_flower.data.partition.shares import Share
 from vfl_flower.data.preprocessing.scaling import noised
 
-MOST_RUNS = 3  # of columns that are told
+_MOST_RUNS = 3  # of columns that are told
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def told(share: Share, images: bool) -> str:
         return ", ".join(cut) or "all"
     what, numbers = "pixels" if images else "columns", np.sort(share)
     runs = np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1)
-    if len(runs) > MOST_RUNS:
+    if len(runs) > _MOST_RUNS:
         return f"{len(share)} {what}"
     return f"{what} {', '.join(_span(run[0], run[-1]) for run in runs)}"
 

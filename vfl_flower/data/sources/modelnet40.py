@@ -16,7 +16,7 @@ NAME = re.compile(r"(.+?)(?:\.|_v)(\d{1,3})\.png")
 """Of a picture: the object, and the number of the view, from 1."""
 
 Pixels = NDArray[np.uint8]
-Views = list[Path]
+_Views = list[Path]
 
 
 class ModelNet40:
@@ -65,7 +65,7 @@ class ModelNet40:
             pixels[row, 0] = np.concatenate([self._picture(path) for path in views], 1)
         return pixels, np.array(labels, np.int64)
 
-    def _part(self, root: Path, part: str, rows: int) -> list[list[Views]]:
+    def _part(self, root: Path, part: str, rows: int) -> list[list[_Views]]:
         """List the objects of each class in one part; check their number."""
         found = [_objects(root / name / part) for name in self.classes]
         if (count := sum(map(len, found))) != rows:
@@ -89,7 +89,7 @@ class ModelNet40:
         return picture
 
 
-def _objects(folder: Path) -> list[Views]:
+def _objects(folder: Path) -> list[_Views]:
     """List the pictures of each object's chosen views, objects by name."""
     found: dict[str, dict[int, Path]] = {}
     for path in sorted(folder.glob("*.png")):

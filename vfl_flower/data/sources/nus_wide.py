@@ -17,7 +17,7 @@ TAGS = 1000
 CONCEPTS = 5
 PARTS = ("Train", "Test")
 
-Bits = NDArray[np.bool_]
+_Bits = NDArray[np.bool_]
 
 
 class NusWide:
@@ -59,7 +59,7 @@ class NusWide:
         return np.concatenate(features), np.concatenate(labels).astype(np.int64)
 
 
-def _most_frequent(root: Path, train: dict[str, Bits], test: dict[str, Bits]) -> list[str]:
+def _most_frequent(root: Path, train: dict[str, _Bits], test: dict[str, _Bits]) -> list[str]:
     """List the most frequent concepts, in falling order."""
     if list(train) != list(test) or len(train) < CONCEPTS:
         raise DataError(
@@ -69,7 +69,7 @@ def _most_frequent(root: Path, train: dict[str, Bits], test: dict[str, Bits]) ->
     return sorted(train, key=lambda name: -(train[name].sum() + test[name].sum()))[:CONCEPTS]
 
 
-def _taken(usable: Bits, most: int) -> Bits:
+def _taken(usable: _Bits, most: int) -> _Bits:
     """Mark the usable rows, or `most` of them, evenly spaced."""
     rows = np.flatnonzero(usable)
     if len(rows) > most:
@@ -79,7 +79,7 @@ def _taken(usable: Bits, most: int) -> Bits:
     return taken
 
 
-def _shown(root: Path, part: str) -> dict[str, Bits]:
+def _shown(root: Path, part: str) -> dict[str, _Bits]:
     """Return, by concept, which pictures of a part show it."""
     folder = root / "Groundtruth" / "TrainTestLabels"
     paths = sorted(folder.glob(f"Labels_*_{part}.txt"))
@@ -91,16 +91,16 @@ def _shown(root: Path, part: str) -> dict[str, Bits]:
     return found
 
 
-def _column(path: Path) -> Bits:
+def _column(path: Path) -> _Bits:
     """Read a file of zeros and ones, one a line."""
     words = np.array(path.read_bytes().split())
     if not np.isin(words, (b"0", b"1")).all():
         raise DataError(f"{path} is damaged: a line must be 0 or 1")
-    shows: Bits = words == b"1"
+    shows: _Bits = words == b"1"
     return shows
 
 
-def _features(root: Path, part: str, taken: Bits) -> NDArray[np.float32]:
+def _features(root: Path, part: str, taken: _Bits) -> NDArray[np.float32]:
     """Read chosen rows of features and tags, side by side."""
     files = {
         root / "Low_Level_Features" / f"{part}_Normalized_{kind}.dat": width
@@ -109,7 +109,7 @@ def _features(root: Path, part: str, taken: Bits) -> NDArray[np.float32]:
     return np.concatenate([_rows(path, taken, width) for path, width in files.items()], 1)
 
 
-def _rows(path: Path, taken: Bits, width: int) -> NDArray[np.float32]:
+def _rows(path: Path, taken: _Bits, width: int) -> NDArray[np.float32]:
     """Read the chosen lines of a file, each of `width` numbers."""
     if not path.is_file():
         raise _missing(path.parent, path.name)

@@ -11,7 +11,7 @@ from vfl_flower.common.errors import DataError, last_line
 from vfl_flower.data.columns import Labels, Pixels
 from vfl_flower.data.datasets import DataSet, of_parts
 
-DAMAGED = (RuntimeError, ValueError, AssertionError, EOFError, IndexError, OSError)
+_DAMAGED = (RuntimeError, ValueError, AssertionError, EOFError, IndexError, OSError)
 """What torchvision raises for files that it cannot read."""
 
 
@@ -63,7 +63,7 @@ class Published:
                         f"{len(pixels)} images and {len(labels)} labels stand where {rows} are "
                         "published"
                     )
-        except DAMAGED as error:
+        except _DAMAGED as error:
             raise DataError(
                 f"{self.kind} in {folder / self.place} is damaged or not whole "
                 f"({last_line(error)}); delete that folder and get the data set again"
@@ -110,14 +110,14 @@ def _data_set(classes: int, source: Published) -> DataSet:
     return of_parts(classes, source.rows[1], source.parts)
 
 
-FIVE = [f"data_batch_{n}" for n in range(1, 6)]
+_FIVE = [f"data_batch_{n}" for n in range(1, 6)]
 MNIST = _data_set(10, Published("MNIST", _idx("MNIST"), (60_000, 10_000)))
 FASHION_MNIST = _data_set(10, Published("FashionMNIST", _idx("FashionMNIST"), (60_000, 10_000)))
 CIFAR10 = _data_set(
     10,
     Published(
         "CIFAR10",
-        _batches("cifar-10-batches-py", *FIVE, "test_batch", "batches.meta"),
+        _batches("cifar-10-batches-py", *_FIVE, "test_batch", "batches.meta"),
         (50_000, 10_000),
     ),
 )

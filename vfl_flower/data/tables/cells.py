@@ -14,7 +14,7 @@ from vfl_flower.data.columns import BOOLEAN, NUMBER, TEXT
 LEADING_ZERO = r"^\s*[+-]?0\d"
 """Digits that are a name and no number: post codes, telephone numbers."""
 
-WRITTEN_NUMBER = r"(?i)^([+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(nan|inf|infinity))$"
+_WRITTEN_NUMBER = r"(?i)^([+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(nan|inf|infinity))$"
 
 
 def type_name(declared: pa.DataType) -> str:
@@ -71,7 +71,7 @@ def as_numbers(cells: pa.Array, missing: tuple[str, ...], decimal: str) -> NDArr
 def _numbers_of(words: tuple[str, ...], decimal: str) -> list[float]:
     """Return those words that are numbers, such as -1 or 999."""
     written = [word.replace(decimal, ".") for word in words]
-    numbers = [float(each) for each in written if re.fullmatch(WRITTEN_NUMBER, each)]
+    numbers = [float(each) for each in written if re.fullmatch(_WRITTEN_NUMBER, each)]
     return [each for each in numbers if not math.isnan(each)]
 
 
@@ -95,7 +95,7 @@ def _pointed(text: pa.Array, decimal: str) -> pa.Array:
 def first_text(cells: pa.Array, missing: tuple[str, ...], decimal: str) -> tuple[int, str]:
     """Return place and text of the first cell that is no number."""
     text = known(cells, missing)
-    right = pc.match_substring_regex(_pointed(text, decimal), WRITTEN_NUMBER)
+    right = pc.match_substring_regex(_pointed(text, decimal), _WRITTEN_NUMBER)
     place = pc.index(right, False).as_py()
     return place, text[place].as_py()
 

@@ -16,10 +16,10 @@ from vfl_flower.data.tables.description import Description
 MOST_CATEGORIES = 1000
 """Of a column that is said to be categorical, and of labels."""
 
-MOST_INFERRED = 100
+_MOST_INFERRED = 100
 """Of a column of text of which nothing is said."""
 
-DECIMAL_COMMA = r"[+-]?\d+(,\d+)?"
+_DECIMAL_COMMA = r"[+-]?\d+(,\d+)?"
 
 
 @dataclass
@@ -140,7 +140,7 @@ def _inferred(profile: Profile) -> tuple[str, str]:
     if profile.type == NUMBER:
         return "numeric", "numbers"
     _check_commas(profile)
-    if profile.many or len(profile.values) > min(MOST_INFERRED, max(2, profile.rows / 2)):
+    if profile.many or len(profile.values) > min(_MOST_INFERRED, max(2, profile.rows / 2)):
         return "ignored", f"{profile.distinct} values in {profile.rows:,} rows"
     return "categorical", f"{profile.distinct} values"
 
@@ -180,7 +180,7 @@ def _check_commas(profile: Profile) -> None:
     """Refuse text that would be numbers with the other decimal mark."""
     if profile.text is None or profile.description.decimal == ",":
         return
-    if all(re.fullmatch(DECIMAL_COMMA, each) for each in [profile.text[1], *profile.values]):
+    if all(re.fullmatch(_DECIMAL_COMMA, each) for each in [profile.text[1], *profile.values]):
         raise DataError(
             f"{profile.party}: column {profile.name} looks like numbers with decimal commas; "
             'set decimal = ",", or say what the column is'

@@ -12,7 +12,7 @@ from vfl_flower.config.schema import near
 USES = ("numeric", "categorical", "ignored")
 """What may be said of a column."""
 
-CHOICES = {
+_CHOICES = {
     "id-type": ("integer", "text"),
     "task": ("binary", "multi-class", "regression"),
     "decimal": (".", ","),
@@ -112,8 +112,8 @@ def _text(values: Mapping[str, object], key: str) -> str:
     value = values[key]
     if not isinstance(value, str) or not value.strip():
         raise ConfigError(f"{key} must be a text, not {value!r}")
-    if key in CHOICES and value not in CHOICES[key]:
-        raise ConfigError(f"{key} must be {' or '.join(CHOICES[key])}, not '{value}'")
+    if key in _CHOICES and value not in _CHOICES[key]:
+        raise ConfigError(f"{key} must be {' or '.join(_CHOICES[key])}, not '{value}'")
     return value
 
 

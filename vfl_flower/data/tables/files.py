@@ -22,9 +22,9 @@ from vfl_flower.common.errors import DataError
 ROWS = 1 << 16
 """Of a Parquet batch; a CSV batch is of about a mebibyte."""
 
-SEPARATORS = ",;\t"
-LOOKED_AT = 20  # rows, to tell the separator
-PARQUET, CSV = (".parquet", ".pq"), (".csv", ".tsv", ".txt")
+_SEPARATORS = ",;\t"
+_LOOKED_AT = 20  # rows, to tell the separator
+_PARQUET, CSV = (".parquet", ".pq"), (".csv", ".tsv", ".txt")
 
 
 class TableFile:
@@ -114,10 +114,10 @@ class CsvFile(TableFile):
         try:
             self._check_text()
             with self.path.open(encoding="utf-8-sig", newline="") as file:
-                heads = {each: _head(file, each) for each in SEPARATORS}
+                heads = {each: _head(file, each) for each in _SEPARATORS}
         except (OSError, UnicodeDecodeError, csv.Error) as error:
             raise self.refused("cannot be read; save it as CSV in UTF-8", error) from error
-        self._separator = max(SEPARATORS, key=lambda each: _fields(heads[each]))
+        self._separator = max(_SEPARATORS, key=lambda each: _fields(heads[each]))
         if not heads[self._separator]:
             raise self.refused("is empty; its first line must name the columns")
         return heads[self._separator][0]
@@ -181,7 +181,7 @@ def _head(file: TextIO, separator: str) -> list[list[str]]:
     """Return the first rows of a CSV file."""
     file.seek(0)
     rows = (row for row in csv.reader(file, delimiter=separator) if row)
-    return list(islice(rows, LOOKED_AT))
+    return list(islice(rows, _LOOKED_AT))
 
 
 def _fields(rows: list[list[str]]) -> tuple[int, int]:
@@ -211,11 +211,11 @@ def opened(path: Path, party: str) -> Iterator[TableFile]:
         If it is missing, no table, damaged, or was changed before the block ended.
     """
     suffix = path.suffix.lower()
-    if suffix not in PARQUET + CSV:
-        raise DataError(f"{party}: {path.name} must end in {', '.join(CSV + PARQUET)}")
+    if suffix not in _PARQUET + CSV:
+        raise DataError(f"{party}: {path.name} must end in {', '.join(CSV + _PARQUET)}")
     before = _stamp(path, party)
     try:
-        yield ParquetFile(path, party) if suffix in PARQUET else CsvFile(path, party)
+        yield ParquetFile(path, party) if suffix in _PARQUET else CsvFile(path, party)
     except Exception as error:  # anything may come of half a file
         _check_unchanged(before, path, party, error)
         raise

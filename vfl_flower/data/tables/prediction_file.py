@@ -16,7 +16,7 @@ from vfl_flower.common.errors import DataError
 from vfl_flower.common.files import write_atomically
 from vfl_flower.data.tables.row_ids import Ids
 
-SUFFIXES = (".csv", ".parquet")
+_SUFFIXES = (".csv", ".parquet")
 
 
 def write_predictions(
@@ -61,8 +61,8 @@ def check_path(path: Path, inputs: Sequence[Path]) -> None:
     DataError
         Says why.
     """
-    if path.suffix.lower() not in SUFFIXES:
-        raise DataError(f"{path} must end in {' or '.join(SUFFIXES)}")
+    if path.suffix.lower() not in _SUFFIXES:
+        raise DataError(f"{path} must end in {' or '.join(_SUFFIXES)}")
     if path.is_dir():
         raise DataError(f"{path} is a folder; name a file")
     above = next(each for each in path.absolute().parents if each.exists())

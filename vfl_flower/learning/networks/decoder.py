@@ -11,9 +11,9 @@ from vfl_flower.learning.dropout import Dropout
 from vfl_flower.learning.networks.base import Shape
 from vfl_flower.learning.networks.splittable import shapes_through
 
-POOLS = (nn.MaxPool2d, nn.AvgPool2d)
-POINTWISE = (nn.ReLU, nn.LeakyReLU, nn.GELU, nn.SiLU, nn.ELU, nn.Tanh, nn.Sigmoid)
-SILENT = (nn.Identity, nn.Dropout, nn.Dropout2d, Dropout)
+_POOLS = (nn.MaxPool2d, nn.AvgPool2d)
+_POINTWISE = (nn.ReLU, nn.LeakyReLU, nn.GELU, nn.SiLU, nn.ELU, nn.Tanh, nn.Sigmoid)
+_SILENT = (nn.Identity, nn.Dropout, nn.Dropout2d, Dropout)
 """Layers that a mirror leaves out."""
 
 
@@ -53,11 +53,11 @@ def mirror(extractor: nn.Sequential, shape: Shape) -> nn.Sequential:
             made.append(_transposed(layer, sizes[n], sizes[n + 1]))
             made += _like(block, layer.in_channels) if n > first else []
             block = []
-        elif isinstance(layer, POOLS):
+        elif isinstance(layer, _POOLS):
             made.append(nn.Upsample(size=sizes[n]))
-        elif isinstance(layer, (nn.BatchNorm2d, *POINTWISE)):
+        elif isinstance(layer, (nn.BatchNorm2d, *_POINTWISE)):
             block.insert(0, layer)
-        elif not isinstance(layer, SILENT):
+        elif not isinstance(layer, _SILENT):
             raise NetworkError(
                 f"there is no mirror of {type(layer).__name__}; cut the network before it"
             )

@@ -14,7 +14,7 @@ from vfl_flower.learning.networks.base import Build, Shape, SplitNet, head, imag
 SMALL = 64
 """Images with a shorter side than this, in pixels, get the small stem."""
 
-FITTED = ("conv1.weight", "fc.weight", "fc.bias", "features.0.weight", "features.0.bias")
+_FITTED = ("conv1.weight", "fc.weight", "fc.bias", "features.0.weight", "features.0.bias")
 """Layers that may keep their initial weights, for they depend on tile, channels and width."""
 
 
@@ -72,7 +72,7 @@ def vgg16_bn(shape: Shape, width: int, classes: int) -> SplitNet:
 
 
 def load_weights(embed: nn.Module, path: Path) -> None:
-    """Start an embedding net from published weights, all layers but `FITTED` ones.
+    """Start an embedding net from published weights, all layers but `_FITTED` ones.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def load_weights(embed: nn.Module, path: Path) -> None:
     """
     given, own = _read(path), embed.state_dict()
     fitting = {name: t for name, t in given.items() if name in own and own[name].shape == t.shape}
-    lacking = [name for name in own if name not in fitting and name not in FITTED]
+    lacking = [name for name in own if name not in fitting and name not in _FITTED]
     if lacking:
         raise NetworkError(
             f"{path} has no fitting '{lacking[0]}' (and {len(lacking) - 1} more): "
