@@ -1,0 +1,1 @@
+"""Tests of deployments on this machine."""
