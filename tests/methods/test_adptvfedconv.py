@@ -1,28 +1,21 @@
-"""AdptVFedConv: its stages, what it sends and keeps, and what it cannot work with."""
+"""AdptVFedConv: stages, model transfer, and uploads."""
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import cache, wraps
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from torch import Tensor
 
 from tests.helpers.attempts import Sitting
 from tests.helpers.contract import Tap
 from tests.methods.test_joint_conv import TINY as TINIER
-from vfl_flower.algorithms.augmentation import Looks, augmented, view
 from vfl_flower.algorithms.feature_map_store import MAPS, Maps
-from vfl_flower.common.errors import ConfigError, Interrupted, RunError, VflError
+from vfl_flower.common.errors import ConfigError, Interrupted, RunError
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.partition.shares import take
-from vfl_flower.data.published_data import PublishedData
-from vfl_flower.data.tiling import Tiling
 from vfl_flower.learning.networks.cut_network import halves
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.privacy.client_dp.component import ClientPrivacy
@@ -40,8 +33,6 @@ def trained(cfg: RunConfig) -> tuple[Any, list[PassiveParty]]:
     run_local(active, passive)
     return active, passive
 
-
-# Stages -----------------------------------------------------------------------------------------
 
 STAGES = {"pre-training": 2, "fine-tuning": 3, "upload": 8}  # 500 rows a message, two views
 
@@ -267,223 +258,3 @@ def test_label_privacy_without_model_transfer_has_nothing_to_hide() -> None:
         ConfigError, match="label-privacy is laplace, and with adptvfedconv nothing"
     ):
         replace(CFG, label_privacy="laplace", model_transfer=False)
-
-
-# Tiles and views --------------------------------------------------------------------------------
-
-
-@settings(max_examples=40, deadline=None)
-@given(
-    grid=st.tuples(st.integers(1, 3), st.integers(1, 3)),
-    flips=st.lists(st.booleans(), min_size=1, max_size=6),
-    order=st.randoms(),
-)
-def test_tiles_of_a_flipped_image_make_the_flipped_image(
-    grid: tuple[int, int], flips: list[bool], order: Any
-) -> None:
-    """Whoever holds which tile."""
-    rows, columns = grid
-    images = torch.randn(len(flips), 2, 4 * rows, 6 * columns)
-    mirrored = torch.tensor(flips)
-    looks = Looks(mirrored, torch.zeros(len(flips), 2, dtype=torch.int64))
-    numbers = list(range(rows * columns))
-    order.shuffle(numbers)
-    tiling = Tiling(grid, tuple(divmod(n, columns) for n in numbers))
-    tiles = [images[:, :, 4 * r : 4 * (r + 1), 6 * c : 6 * (c + 1)] for r, c in tiling.places]
-    joined = tiling.join([looks.seen(tile) for tile in tiles], mirrored)
-    assert joined.equal(looks.seen(images))
-    assert joined[mirrored].equal(images[mirrored].flip(3))
-    assert joined[~mirrored].equal(images[~mirrored])
-
-
-def test_a_tile_is_shifted_within_itself() -> None:
-    x = torch.arange(16.0).reshape(1, 1, 4, 4)
-    looks = Looks(torch.tensor([False]), torch.tensor([[1, -2]]))
-    expected = [[2, 3, 3, 3], [2, 3, 3, 3], [6, 7, 7, 7], [10, 11, 11, 11]]
-    assert looks.seen(x)[0, 0].tolist() == expected
-
-
-def test_all_parties_look_alike_at_a_row_and_differently_at_views() -> None:
-    cfg = replace(CFG, views=3, seed=5)
-    one, other, again = (view(cfg, number, 1000, (16, 16)) for number in (1, 2, 1))
-    assert one.flips.equal(again.flips)
-    assert one.shifts.equal(again.shifts)
-    assert not one.shifts.equal(other.shifts)
-    assert 0.4 < one.flips.float().mean() < 0.6
-    assert one.shifts.abs().max() == 2
-    assert not view(cfg, 0, 1000, (16, 16)).flips.any()
-
-
-@pytest.mark.parametrize(
-    ("augment", "flips", "shifts"), [("flip", True, False), ("crop", False, True)]
-)
-def test_augmentation_can_be_one_of_two(augment: str, flips: bool, shifts: bool) -> None:
-    looks = view(replace(CFG, views=2, augment=augment), 1, 1000, (16, 16))
-    assert bool(looks.flips.any()) == flips
-    assert bool(looks.shifts.any()) == shifts
-
-
-def test_one_view_leaves_images_as_they_are() -> None:
-    x, rows = torch.randn(3, 1, 4, 4), torch.tensor([5, 1, 8])
-    assert augmented(CFG, 0, 10, rows, x) is x
-    assert not augmented(replace(CFG, views=2), 0, 10, rows, x).equal(x)
-
-
-# Maps -------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float16"])
-@pytest.mark.parametrize("kept", ["file", "memory"])
-def test_maps_come_back_as_they_were_put(dtype: str, kept: str, tmp_path: Path) -> None:
-    views = [np.arange(10, dtype=np.int32), np.array([7, 1, 3, 9], np.int32)]
-    maps = Maps(tmp_path if kept == "file" else None, views, 10, (3, 2, 2), dtype)
-    given_maps = torch.randn(4, 3, 2, 2).half().float()
-    rows = torch.tensor([1, 7, 9, 3])
-    maps.put(1, rows, given_maps)
-    maps.put(0, torch.tensor([7]), given_maps[:1])
-    assert maps.take(torch.tensor([1, 0, 1]), torch.tensor([1, 7, 3])).equal(given_maps[[0, 0, 3]])
-    assert maps.lacking(np.array([7, 0])).tolist() == [0]
-    with pytest.raises(RunError, match="missing or damaged"):
-        maps.take(torch.tensor([0]), torch.tensor([1]))
-    maps.delete()
-    assert not list(tmp_path.iterdir())
-
-
-def test_numbers_that_are_too_large_to_be_kept_are_an_error(tmp_path: Path) -> None:
-    maps = Maps(tmp_path, [np.arange(2, dtype=np.int32)], 2, (1, 1, 1), "float16")
-    with pytest.raises(VflError, match="too large for float16; use compression = none"):
-        maps.put(0, torch.tensor([0]), torch.full((1, 1, 1, 1), 1e5))
-
-
-# Bad input --------------------------------------------------------------------------------------
-
-UNFIT: dict[str, tuple[dict[str, Any], str]] = {
-    "no tile": ({"active_columns": "none"}, "active-columns is none, and adptvfedconv needs"),
-    "no grid": ({"partition": "strips"}, "partition is strips.*use grid:2x2"),
-    "a grid of others": ({"partition": "grid:2x3"}, "has 6 tiles, and adptvfedconv needs all"),
-    "a missing tile": ({"partition": "grid:2x3@0-3/6"}, "needs all of them, one from each of 4"),
-    "a grid that does not divide": (
-        {"parties": 5, "models": "vgg16_bn", "cut": "2C+1M"},
-        "grid:1x5 does not divide images of 8 x 8 pixels",
-    ),
-    "a table": ({"dataset": "wine"}, "partition grid cuts images|wine has none"),
-    "nothing left of a tile": (
-        {"models": "vgg16_bn", "cut": "7C+3M", "width": 0.01},
-        r"active: the network has no cut '7C\+3M' for images of 1 x 4 x 4",
-    ),
-    "a pooling that does not divide": (
-        {
-            "parties": 16,
-            "partition": "grid:4x4",
-            "cut": "two",
-            "models": "tests.helpers.networks:Thrice",
-        },
-        "are not the 8 x 3 x 3 that the whole image gives",
-    ),
-    "an unknown cut": ({"cut": "three"}, "no cut 'three'.*cuts are one, two"),
-    "no cut": ({"cut": ""}, "cut is empty"),
-    "another network": ({"models": "cnn"}, "models is cnn, and adptvfedconv needs one network"),
-    "several networks": (
-        {"models": "vgg16_bn,vgg16_bn,vgg16_bn,tests.helpers.networks:TinyChain"},
-        "needs one network for all",
-    ),
-    "a network without layers": (
-        {"models": "tests.helpers.networks:NoChain"},
-        "cannot be built|`layers`",
-    ),
-    "its own width": (
-        {"width": 0.5},
-        "width is 0.5, and the widths of tests.helpers.networks:TinyChain",
-    ),
-    "augmentation of nothing": ({"augment": "flip"}, "augment would change nothing"),
-    "a classifier of other classes": (
-        {"models": "tests.helpers.networks:TooMany"},
-        "make 13 of maps of 8 x 4 x 4, and there are 10 classes",
-    ),
-    "a classifier of tiles alone": (
-        {"models": "tests.helpers.networks:TileChain"},
-        "active: the network cannot take 8 x 4 x 4",
-    ),
-    "a classifier that learns nothing": (
-        {"models": "tests.helpers.networks:Unlearning"},
-        "the layers behind the cut two have nothing to learn",
-    ),
-    "published weights": ({"weights": "a.pth"}, "weights is 'a.pth', which networks that are cut"),
-    "blinding": ({"blinding": "pairwise"}, "blinding is pairwise, and adptvfedconv needs each"),
-}
-
-
-def lying(phase: str, lie: Callable[[Any], Any]) -> None:
-    """Run with a second party that answers otherwise in one phase."""
-    active, passive = build_active(CFG), [build_passive(CFG, k) for k in range(3)]
-    true = passive[1].phases[phase]
-
-    @wraps(true)
-    def answer(*arrays: Tensor) -> Any:
-        return lie(true(*arrays))
-
-    passive[1].phases[phase] = answer
-    run_local(active, passive)
-
-
-@pytest.mark.parametrize("error", [float("nan"), float("inf"), -1.0])
-def test_an_error_that_is_none_is_told_with_its_party(error: float) -> None:
-    with pytest.raises(VflError, match="party-2 says that its error of reconstruction is"):
-        lying("finetune", lambda answer: torch.tensor([error, 0.0]))
-
-
-def test_an_answer_of_another_form_is_refused() -> None:
-    with pytest.raises(VflError, match="do not fit together"):
-        lying("finetune", lambda answer: torch.zeros(3))
-
-
-@pytest.mark.parametrize("phase", ["embed", "embed_only"])
-def test_maps_that_are_not_finite_are_told_with_their_party(phase: str) -> None:
-    with pytest.raises(VflError, match="party-2 sent feature maps that are not finite; lower its"):
-        lying(phase, lambda maps: maps * float("nan"))
-
-
-@pytest.mark.parametrize(("rows", "number"), [(5, 1), (5, -1), (0, 0)])
-def test_maps_of_no_rows_or_views_are_refused(rows: int, number: int) -> None:
-    party = build_passive(CFG, 0)
-    config = {"exchange": 1, "phases": "embed", "arrays": "2"}
-    answer = party.fit([np.arange(rows, dtype=np.int32), np.array(number)], config)[2]  # type: ignore[arg-type]
-    assert answer["error"] == "ProtocolError"
-
-
-@pytest.mark.parametrize("case", UNFIT)
-def test_what_it_cannot_work_with_is_told_before_work_starts(case: str) -> None:
-    changes, told = UNFIT[case]
-    with pytest.raises(VflError, match=told):
-        build_active(RunConfig(**(TINY | changes)))
-
-
-def test_a_cut_of_other_methods_is_refused() -> None:
-    with pytest.raises(ConfigError, match="cut would change nothing: splitnn's networks are not"):
-        RunConfig(method="splitnn", cut="2C")
-
-
-@pytest.mark.parametrize(
-    "change",
-    [lambda x: x[:, :, :, :3], lambda x: x.repeat(1, 3, 1, 1)],
-    ids=["another size", "colour against grey"],
-)
-def test_tiles_that_are_not_alike_are_told_at_the_roll_call(
-    change: Callable[[Tensor], Tensor],
-) -> None:
-    active, passive = build_active(CFG), [build_passive(CFG, k) for k in range(3)]
-    passive[1].data = replace(passive[1].data, x=change(passive[1].x))
-    with pytest.raises(VflError, match=r"party-2 has tiles of = .*, the active party 1 x 4 x 4"):
-        run_local(active, passive)
-
-
-def test_parties_in_another_order_hold_other_tiles_and_the_image_is_whole() -> None:
-    cfg = replace(CFG, partition="grid:2x2@3,0,2,1/4")
-    data = PublishedData(cfg)
-    raw = data.features
-    tiles = [torch.from_numpy(take(raw, share)).float() for share in data.shares]
-    assert (
-        Tiling.of(cfg, raw.shape[1:])
-        .join(tiles, torch.zeros(len(raw), dtype=torch.bool))
-        .equal(torch.from_numpy(np.asarray(raw)).float())
-    )
