@@ -71,7 +71,7 @@ def attacked(path: Path) -> Findings:
 
 
 def sent(path: Path, way: str) -> RunFolder:
-    """Return a run as if its maps had been sent in another way."""
+    """Return a run as if its maps had been sent differently."""
     return RunFolder(path, OTHERWISE[way], fresh=False)
 
 

@@ -21,7 +21,7 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]
 
 @pytest.fixture
 def start(deployment: Deployment, tmp_path: Path) -> Iterator[Start]:
-    """Give what starts a run with a configuration; none outlives its test."""
+    """Yield a function that starts runs; none outlives its test."""
     with contextlib.ExitStack() as runs:
 
         def streamed(config: str) -> Run:

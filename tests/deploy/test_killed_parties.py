@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 
 def supervise(deployment: Deployment, k: int, until: "subprocess.Popen[bytes]") -> None:
-    """Start a SuperNode again until the SuperLink lets it in, as a supervisor does.
+    """Restart a SuperNode until the SuperLink admits it.
 
     It does so once it has missed the heartbeats of the one that was killed.
     """
@@ -33,7 +33,7 @@ def supervise(deployment: Deployment, k: int, until: "subprocess.Popen[bytes]") 
 def test_a_supernode_and_a_clientapp_that_are_killed_come_back(
     deployment: Deployment, start: Start, whole: list[bytes]
 ) -> None:
-    """In the middle of an epoch: a SuperNode with its ClientApp, and another's ClientApp alone.
+    """Within an epoch: a SuperNode with its ClientApp, and a ClientApp alone.
 
     The one is started again by its supervisor, the other by its SuperNode.
     """

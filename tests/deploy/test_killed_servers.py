@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 def test_a_serverapp_that_is_killed_is_resumed(
     deployment: Deployment, start: Start, whole: list[bytes]
 ) -> None:
-    """At once, though Flower takes its run to go on until it has missed some heartbeats."""
+    """At once, though Flower still waits for its heartbeats."""
     run = start(named("server-killed", f"epochs={EPOCHS}"))
     run.wait_for_epoch("server-killed", 5)
     kill(deployment, "flwr-serverapp")
@@ -26,7 +26,7 @@ def test_a_serverapp_that_is_killed_is_resumed(
 def test_a_superlink_that_is_killed_is_started_again_and_the_run_resumed(
     deployment: Deployment, start: Start, whole: list[bytes]
 ) -> None:
-    """Its ServerApp dies with it; the nodes find the new one by themselves."""
+    """Its ServerApp dies with it; the nodes find the new one."""
     run = start(named("link-killed", f"epochs={EPOCHS}"))
     run.wait_for_epoch("link-killed", 5)
     os.killpg(deployment.processes.pop("link").pid, signal.SIGKILL)

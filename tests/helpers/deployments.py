@@ -25,7 +25,7 @@ ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 @dataclass
 class Run:
-    """A run of a deployment: ``flwr run --stream``, its log in a file.
+    """A run of a deployment: ``flwr run --stream``, logged to a file.
 
     A pipe that nobody reads gets full, and shows nothing when a test fails.
     """
@@ -38,7 +38,7 @@ class Run:
         return ANSI.sub("", self.file.read_text(errors="replace"))
 
     def wait_until(self, reached: Callable[[], bool]) -> None:
-        """Wait until the run has got somewhere; tell at once if it has ended before."""
+        """Wait for a state of the run; fail early if it ended."""
         deadline = time.monotonic() + PATIENCE
         while True:
             ended = self.process.poll() is not None
@@ -68,14 +68,14 @@ class Run:
         return str(number)
 
     def told(self) -> str:
-        """Return what the run, the SuperLink and the SuperNodes have said last."""
+        """Return the latest output of run, SuperLink and SuperNodes."""
         logs = [self.file, *sorted(self.deployment.folder.glob("[ln]*.log"))]
         tails = [file.read_text(errors="replace").splitlines()[-30:] for file in logs]
         components = zip(logs, tails, strict=True)
         return ANSI.sub("", "\n".join(f"== {file.name}\n" + "\n".join(t) for file, t in components))
 
     def end(self) -> None:
-        """Leave the nodes to the next run: they serve one after the other."""
+        """Free the nodes for the next run."""
         if self.process.poll() is None:
             for number in re.findall(r"Successfully started run (\d+)", self.log()):
                 self.deployment.flwr("stop", number, CONNECTION)
@@ -92,7 +92,7 @@ def named(name: str, options: str) -> str:
 
 
 def weights(deployment: Deployment, name: str) -> list[bytes]:
-    """Return every party's weights, each from its own state folder; nothing, if it has none."""
+    """Return every party's weights from its state folder, if any."""
     roots = [deployment.folder / root for root in ("active", "party-1", "party-2", "party-3")]
     files = [r / name / party_name(k) / "model/weights.safetensors" for k, r in enumerate(roots)]
     return [file.read_bytes() if file.exists() else b"" for file in files]
@@ -112,7 +112,7 @@ def result(deployment: Deployment, name: str) -> dict[str, Any]:
 
 
 def kill(deployment: Deployment, program: str, within: str = "") -> None:
-    """Kill -9 the deployment's processes of a program, all or those of one process group."""
+    """Kill -9 a program's processes, or those of one process group."""
     group = deployment.processes[within].pid if within else 0
     home = f"FLWR_HOME={deployment.env['FLWR_HOME']}".encode()
     killed = 0

@@ -78,7 +78,10 @@ class PartitionSpec:
 
 
 def grid_for(parties: int) -> str:
-    """Return the most nearly square grid of so many tiles, wide rather than high."""
+    """Return the most nearly square grid of a number of tiles.
+
+    It is wide rather than high.
+    """
     rows = next(r for r in range(int(parties**0.5), 0, -1) if parties % r == 0)
     return f"grid:{rows}x{parties // rows}"
 
@@ -124,7 +127,10 @@ def _nothing(text: str) -> None:
 
 
 def _lists(text: str) -> list[list[int]]:
-    """Read ``0-3,7;4-6``: a list for each party, of columns and ranges, from 0."""
+    """Read each party's columns and ranges, such as ``0-3,7;4-6``.
+
+    Columns count from 0.
+    """
     return [_numbers(party) for party in text.split(";")]
 
 
