@@ -47,7 +47,7 @@ def local(x: Array, parties: int, times: int) -> list[float]:
     """Return seconds an exchange on the local transport."""
     cfg = config(parties)
     active = Caller.of(cfg, x, times)
-    run_local(active, [echo(cfg, k) for k in range(parties)])
+    run_local(active, [echo(cfg, k) for k in range(1, parties + 1)])
     return list(active.strategy.latencies)
 
 

@@ -70,9 +70,9 @@ def peak_memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def be_passive(cfg: RunConfig, index: int, pipe: Connection) -> None:
+def be_passive(cfg: RunConfig, rank: int, pipe: Connection) -> None:
     """Be one passive party until told to end."""
-    client = Endpoint(build_passive(cfg, index))
+    client = Endpoint(build_passive(cfg, rank))
     while True:
         name, ins = pipe.recv()
         if not name:
@@ -118,8 +118,8 @@ def train(cfg: RunConfig, target: float) -> dict[str, Any]:
     pipes = [spawn.Pipe() for _ in range(cfg.parties - 1)]
     result, out = spawn.Pipe()
     processes = [
-        spawn.Process(target=be_passive, args=(cfg, index, theirs))
-        for index, (_, theirs) in enumerate(pipes)
+        spawn.Process(target=be_passive, args=(cfg, rank, theirs))
+        for rank, (_, theirs) in enumerate(pipes, 1)
     ]
     processes.append(
         spawn.Process(target=be_active, args=(cfg, target, [ours for ours, _ in pipes], out))

@@ -48,6 +48,6 @@ class Caller(ActiveParty):
             self.spent.append(time.perf_counter() - started)
 
 
-def echo(cfg: RunConfig, index: int) -> Echo:
-    """Make the passive party of an index."""
-    return Echo(build_learner(cfg, load_party(cfg, index + 1)))
+def echo(cfg: RunConfig, rank: int) -> Echo:
+    """Make the passive party of a rank."""
+    return Echo(build_learner(cfg, load_party(cfg, rank)))

@@ -69,7 +69,7 @@ def train(passive: int, rows: int) -> dict[str, float]:
         cfg = RunConfig(
             dataset="made", parties=passive + 1, eval_every=10**6, bounds="off", device="cpu"
         )
-        parties = [build_passive(cfg, index) for index in range(passive)]
+        parties = [build_passive(cfg, rank) for rank in range(1, passive + 1)]
         active = build_active(cfg)
         watch = active.observer = Watch(active)
         with contextlib.suppress(Interrupted):  # it is told to stop

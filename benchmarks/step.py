@@ -99,7 +99,7 @@ def masking_timed(spent: list[float]) -> Iterator[None]:
 def steps(cfg: RunConfig, watch: Pairs) -> float:
     """Run the pairs; return masking's share of one party's step."""
     active = watch.active = build_active(cfg)
-    passive = [build_passive(cfg, k) for k in range(cfg.parties - 1)]
+    passive = [build_passive(cfg, k) for k in range(1, cfg.parties)]
     active.observer = watch
     spent: list[float] = []
     with contextlib.suppress(Interrupted), masking_timed(spent):  # it is told to stop
@@ -124,7 +124,7 @@ def latency(exchanges: int) -> list[float]:
     """Return seconds per exchange of (16,) float32 with three parties."""
     cfg = RunConfig(models="mlp", device="cpu")
     caller = Caller.of(cfg, np.zeros(16, np.float32), WARM_EXCHANGES + exchanges)
-    run_local(caller, [echo(cfg, k) for k in range(cfg.parties - 1)])
+    run_local(caller, [echo(cfg, k) for k in range(1, cfg.parties)])
     return caller.spent[WARM_EXCHANGES:]
 
 

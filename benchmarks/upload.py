@@ -82,7 +82,7 @@ def measure(given: Arguments, report: Report) -> None:
         out = Path(given.out or temporary)
         alone = replace(METHODS[cfg.method], strategy="benchmarks.upload:UploadAlone")
         with patch.dict(METHODS, {cfg.method: alone}):
-            passive = [build_passive(cfg, index, out) for index in range(cfg.parties - 1)]
+            passive = [build_passive(cfg, rank, out) for rank in range(1, cfg.parties)]
             active = build_active(cfg, out)
         before, started = anonymous(), time.perf_counter()
         with watched() as most:

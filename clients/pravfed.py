@@ -66,9 +66,9 @@ class PraVFedClient(PassiveParty):
 
     def weighted(self, rows: Tensor, accuracies: Tensor) -> Upload:
         """Weight E_k by W_k, with the weights that everybody works out from the ACC_k."""
-        if not torch.equal(accuracies[self.index : self.index + 1], self.accuracy):
+        if not torch.equal(accuracies[self.rank - 1 : self.rank], self.accuracy):
             raise ProtocolError("the accuracies that were shared do not hold this party's own")
-        weight = weights_of(self.cfg, accuracies)[self.index]
+        weight = weights_of(self.cfg, accuracies)[self.rank - 1]
         chunks = rows.split(self.cfg.eval_batch_size)
         E_k = torch.cat([self.embed_rows(chunk) for chunk in chunks])
         return Upload(E_k, weight, TOTAL)
@@ -100,4 +100,4 @@ class PraVFedClient(PassiveParty):
         error = sum(errors) / len(errors)
         if not math.isfinite(error):
             raise TrainingError(f"the error of {what} is not finite; lower the learning rate")
-        party_log(self.index + 1).info("%s: squared error %.4f", what, error)
+        party_log(self.rank).info("%s: squared error %.4f", what, error)

@@ -168,7 +168,7 @@ class AdptVFedConv(ActiveParty):
         answers = torch.stack(replies.tensors)  # (K, 2): the error, and whether the party has ended
         if answers.shape[1:] != (2,):
             raise ProtocolError(f"fine-tuning was answered with {tuple(answers.shape[1:])} numbers")
-        figures = {party_name(k + 1): error for k, error in enumerate(answers[:, 0].tolist())}
+        figures = {party_name(k): error for k, error in enumerate(answers[:, 0].tolist(), 1)}
         for name, error in figures.items():
             if not 0 <= error < math.inf:
                 raise ProtocolError(f"{name} says that its error of reconstruction is {error}")
@@ -202,10 +202,10 @@ class AdptVFedConv(ActiveParty):
     def received(self, replies: Replies, rows: Array) -> list[Tensor]:
         """Return H^k of all parties, the own first."""
         maps = [self.compression.restore(arrays, len(rows)) for arrays in replies.arrays]
-        for k, each in enumerate(maps):
+        for k, each in enumerate(maps, 1):
             if not each.isfinite().all():
                 raise TrainingError(
-                    f"{party_name(k + 1)} sent feature maps that are not finite; lower its "
+                    f"{party_name(k)} sent feature maps that are not finite; lower its "
                     "extractor-rate, or use compression = none if that is float16"
                 )
         return [replies.own, *(each.unflatten(1, self.map_shape) for each in maps)]

@@ -106,8 +106,8 @@ class PraVFed(Local):
         weights = weights_of(self.cfg, self.accuracies)
         pairs = zip(self.accuracies.tolist(), weights, strict=True)
         return {
-            f"{what}_of_{party_name(k + 1)}": value
-            for k, (accuracy, weight) in enumerate(pairs)
+            f"{what}_of_{party_name(k)}": value
+            for k, (accuracy, weight) in enumerate(pairs, 1)
             for what, value in (("local_accuracy", accuracy), ("weight", weight / TOTAL))
         }
 

@@ -65,7 +65,7 @@ class VAFL(SplitNN):
         E = [replies.own, *self.known.latest(replies, to, rows)]
         L, g = self.compute(lambda: self.through_top(self.held(E), y))
         g_0 = g[0] if len(g) == len(E) else torch.zeros_like(E[0])
-        g_k = [g[k + 1 - self.parties] for k in to]
+        g_k = [g[k - self.parties] for k in to]
         yield tell_each("update", g_k, own=lambda: self.learn(E[0], g_0), to=to)
         return [L]
 

@@ -88,10 +88,9 @@ class VIMADMM(ActiveParty):
         replies = yield ask("embed", rows, own=lambda: self.embed_rows(rows), to=to)
         H = self.embeddings(replies.own.detach(), self.known.latest(replies, to, rows))
         L, v = self.compute(lambda: self.update_server(torch.from_numpy(rows), H, y))
-        heads = list(self.heads)[-(self.parties - 1) :]
         yield tell_each(
             "update",
-            [(v, *heads[k].state_dict().values()) for k in to],
+            [(v, *self.heads[k - self.parties].state_dict().values()) for k in to],
             own=lambda: self.learn(rows, replies.own, v),
             to=to,
         )

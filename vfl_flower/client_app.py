@@ -18,7 +18,7 @@ def client_fn(context: Context) -> Client:
     node = Node(context)
     if not simulated():  # where a party has a log of its own, and says there how far it is
         logging.getLogger("vfl_flower").parent = log
-        party_log(node.index + 1).setLevel(logging.INFO)
+        party_log(node.rank).setLevel(logging.INFO)
     return node
 
 

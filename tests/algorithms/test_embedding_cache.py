@@ -34,7 +34,7 @@ def test_each_row_is_what_its_party_sent_last(sent: list[tuple[int, Array, int]]
     plain: dict[tuple[int, int], torch.Tensor] = {}
     for party, rows, seed in sent:
         values = drawn(len(rows), seed)
-        known.put(party, rows, values)
+        known.put(party + 1, rows, values)
         plain |= {(party, row): value for row, value in zip(rows.tolist(), values, strict=True)}
     order = EVERY[::-1].copy()
     found = known.of(order)
@@ -48,7 +48,7 @@ def test_each_row_is_what_its_party_sent_last(sent: list[tuple[int, Array, int]]
 def test_what_was_given_out_and_taken_in_does_not_change() -> None:
     known, values = EmbeddingCache(K, N, WIDTH), drawn(N, 0).requires_grad_()
     before = known.of(EVERY)
-    known.put(1, EVERY, values)
+    known.put(2, EVERY, values)
     assert not before.any()
     with torch.no_grad():
         values.zero_()
@@ -62,15 +62,15 @@ def test_a_party_that_sends_another_shape_is_named(shape: tuple[int, ...]) -> No
     """Shapes that could be stretched too."""
     known = EmbeddingCache(K, N, WIDTH)
     with pytest.raises(ProtocolError, match=r"party-3 sent an array of shape .*, not \(7, 2\)"):
-        known.put(2, EVERY, torch.ones(shape))
+        known.put(3, EVERY, torch.ones(shape))
     assert not known.of(EVERY).any()
 
 
 def test_it_survives_a_checkpoint(tmp_path: Path) -> None:
     known, again = EmbeddingCache(K, N, WIDTH), EmbeddingCache(K, N, WIDTH)
-    known.put(2, EVERY[3:], drawn(N - 3, 1))
+    known.put(3, EVERY[3:], drawn(N - 3, 1))
     write_state(tmp_path / "state", {"known": known.state_dict()})
     again.load_state_dict(read_state(tmp_path / "state")["known"])
     assert torch.equal(again.of(EVERY), known.of(EVERY))
-    again.put(2, EVERY[3:], drawn(N - 3, 2))
+    again.put(3, EVERY[3:], drawn(N - 3, 2))
     assert torch.equal(known.of(EVERY)[2, 3:], drawn(N - 3, 1))

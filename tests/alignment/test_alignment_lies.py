@@ -99,7 +99,7 @@ class Asked:
     def __init__(self, live: bool) -> None:
         self.ids = numbers(9)
         self.party = Holder(self.ids, 1, 2)
-        endpoint = RebuiltEndpoint(self._anew, 0, RecordDict())
+        endpoint = RebuiltEndpoint(self._anew, 1, RecordDict())
         self.door: Any = self.party if live else self
         self.endpoint, self.exchange = endpoint, 0
 
@@ -251,7 +251,7 @@ def test_an_alignment_of_another_number_of_parties_is_not_kept(
 def test_an_alignment_without_rows_is_not_kept(tmp_path: Path) -> None:
     """An active party asks for it before any id is known to be common."""
     cfg = RunConfig(**TINY, tables=make(tmp_path / "tables"))
-    party = build_alignment_passive(cfg, 0, tmp_path)
+    party = build_alignment_passive(cfg, 1, tmp_path)
     facts = np.array([cfg.parties, 2, TASKS.index("binary")])
     reply, metrics = send(party, 1, "keep_alignment", np.zeros(16, np.uint8), facts)
     assert reply == []

@@ -36,7 +36,7 @@ def failing(cfg_method: str, broken: str, error: Exception) -> Callable[[int], P
 
     def build(k: int) -> PassiveParty:
         party = build_passive(cfg, k)
-        if k == 1:
+        if k == 2:
             party.phases[broken] = raising(party.phases[broken], error)
         return party
 

@@ -28,7 +28,7 @@ def request(party: PassiveParty, exchange: int, phases: str, *arrays: Array) -> 
 
 
 def test_undeclared_phase_is_refused(method: str) -> None:
-    party = build_passive(configured(method), 0)
+    party = build_passive(configured(method), 1)
     for name in ("weights", "__init__", "fit", "net", ""):
         metrics = request(party, party.exchange + 1, name)
         assert metrics["error"] == "ProtocolError", name
@@ -36,7 +36,7 @@ def test_undeclared_phase_is_refused(method: str) -> None:
 
 
 def test_phase_out_of_order_is_refused(method: str) -> None:
-    party = build_passive(configured(method), 0)
+    party = build_passive(configured(method), 1)
     later = [name for name, run in party.phases.items() if run.phase.after]  # type: ignore[attr-defined]
     assert later or method_of(method).alone or method_of(method).maps  # see its own tests
     for name in later:
@@ -48,7 +48,7 @@ def test_phase_out_of_order_is_refused(method: str) -> None:
 
 
 def test_exchange_counter_must_grow(method: str, tmp_path: Path) -> None:
-    party = build_passive(configured(method), 0, tmp_path)
+    party = build_passive(configured(method), 1, tmp_path)
     config: dict[str, Scalar] = {"exchange": 5, "phases": "public_key", "arrays": "0"}
     rows: list[Array] = []
     if "public_key" not in party.phases:  # it answers anew each time it is asked

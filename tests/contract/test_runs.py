@@ -44,7 +44,7 @@ def test_every_party_generalises(method: str) -> None:
     """In a longer run: far above guessing, and not suspiciously good."""
     cfg = replace(configured(method), epochs=5, batch_size=50)
     active = build_active(cfg)
-    serve(active, [Endpoint(build_passive(cfg, k)) for k in range(K)])
+    serve(active, [Endpoint(build_passive(cfg, k)) for k in range(1, K + 1)])
     registered = method_of(method)
     least = 0.25 if registered.alone and not registered.pools else 0.6  # a quarter of the columns
     assert active.progress.test["accuracy"]
@@ -96,7 +96,7 @@ def rows_in(asked: list[tuple[str, Array]]) -> list[Array]:
 def test_memory_round_trips(method: str) -> None:
     """A live party whose memory round-trips every message continues unchanged."""
     cfg = configured(method)
-    active, parties = build_active(cfg), [build_passive(cfg, k) for k in range(K)]
+    active, parties = build_active(cfg), [build_passive(cfg, k) for k in range(1, K + 1)]
     serve(active, [Forgetful(party) for party in parties])
     ours = [active.net.state_dict(), *(party.net.state_dict() for party in parties)]
     assert differing(ours, finished(method, "local").weights) == []

@@ -35,13 +35,13 @@ def identities(count: int, run: str = RUN) -> list[Identity]:
     """Draw identities that pin each other."""
     private = [Ed25519PrivateKey.generate() for _ in range(count)]
     roster = [key.public_key().public_bytes_raw() for key in private]
-    return [Identity(key, roster, index, run) for index, key in enumerate(private)]
+    return [Identity(key, roster, rank, run) for rank, key in enumerate(private, 1)]
 
 
 def pinned(given: list[Identity]) -> list[PassiveParty]:
     """Build parties with these identities."""
     cfg = replace(TINY, parties=len(given) + 1)
-    return [build_passive(cfg, index, identity=each) for index, each in enumerate(given)]
+    return [build_passive(cfg, rank, identity=each) for rank, each in enumerate(given, 1)]
 
 
 def test_every_other_party_accepts_a_signed_key_and_no_other_statement() -> None:
@@ -49,17 +49,17 @@ def test_every_other_party_accepts_a_signed_key_and_no_other_statement() -> None
     parties = identities(3)
     signature = parties[1].sign(key)
     for party in parties:
-        party.check(1, key, signature)
+        party.check(2, key, signature)
     wrong: list[tuple[Identity, int, bytes, bytes]] = [
-        (parties[0], 1, key[::-1], signature),
-        (parties[0], 2, key, signature),
-        (parties[0], 1, key, bytes(64)),
-        (parties[0], 1, key, signature[:63]),
-        (parties[0], 1, key, parties[0].sign(key)),
+        (parties[0], 2, key[::-1], signature),
+        (parties[0], 3, key, signature),
+        (parties[0], 2, key, bytes(64)),
+        (parties[0], 2, key, signature[:63]),
+        (parties[0], 2, key, parties[0].sign(key)),
     ]
-    for party, index, relayed, signed in wrong:
-        with pytest.raises(BlindingError, match=f"party-{index + 1} is not signed"):
-            party.check(index, relayed, signed)
+    for party, rank, relayed, signed in wrong:
+        with pytest.raises(BlindingError, match=f"party-{rank} is not signed"):
+            party.check(rank, relayed, signed)
 
 
 @pytest.mark.parametrize("change", ["run", "roster"])
@@ -67,19 +67,19 @@ def test_a_key_of_another_run_or_roster_does_not_pass(change: str) -> None:
     key, parties = bytes(32), identities(3)
     one, other = parties[0], parties[1]
     if change == "run":
-        stranger = Identity(other.private, other.roster, 1, "18")
+        stranger = Identity(other.private, other.roster, 2, "18")
     else:
         roster = [*other.roster[:2], identities(1)[0].roster[0]]
-        stranger = Identity(other.private, roster, 1, RUN)
+        stranger = Identity(other.private, roster, 2, RUN)
     with pytest.raises(BlindingError):
-        one.check(1, key, stranger.sign(key))
+        one.check(2, key, stranger.sign(key))
 
 
 def test_an_identity_must_be_the_pinned_one_of_its_place() -> None:
     parties = identities(3)
-    for index in (1, 3, -1):
+    for rank in (2, 4, 0):
         with pytest.raises(IdentityError, match="this very party"):
-            Identity(parties[0].private, parties[0].roster, index, RUN)
+            Identity(parties[0].private, parties[0].roster, rank, RUN)
 
 
 # Runs -------------------------------------------------------------------------------------------
@@ -113,7 +113,7 @@ def test_an_active_party_that_swaps_keys_is_caught(signature: str) -> None:
 
 def test_without_pins_nobody_notices() -> None:
     """What SECURITY.md says of it."""
-    parties = [build_passive(TINY, index) for index in range(3)]
+    parties = [build_passive(TINY, index) for index in range(1, 4)]
     keys = public_keys(parties)
     false = X25519PrivateKey.generate().public_key().public_bytes_raw()
     assert send(parties[0], 2, "agree", swapped(keys, false + bytes(64)), SALT) == ([], {})
@@ -122,7 +122,7 @@ def test_without_pins_nobody_notices() -> None:
 def test_keys_of_an_earlier_agreement_are_refused_only_by_the_run() -> None:
     """Another run's keys: same parties, same identities."""
     given = identities(3)
-    old = pinned([Identity(each.private, each.roster, i, "16") for i, each in enumerate(given)])
+    old = pinned([Identity(each.private, each.roster, k, "16") for k, each in enumerate(given, 1)])
     parties = pinned(given)
     keys, earlier = public_keys(parties), public_keys(old)
     error, message = refusal(parties[0], 2, "agree", swapped(keys, bytes(earlier[1])), SALT)
@@ -135,7 +135,7 @@ def test_an_honest_run_with_pins_comes_to_the_same_weights() -> None:
     ends = []
     for given in (identities(3), [None] * 3):
         active = build_active(cfg)
-        parties = [build_passive(cfg, k, identity=each) for k, each in enumerate(given)]
+        parties = [build_passive(cfg, k, identity=each) for k, each in enumerate(given, 1)]
         run_local(active, parties)
         ends.append([active.net.state_dict(), *(party.net.state_dict() for party in parties)])
     for ours, theirs in zip(*ends, strict=True):

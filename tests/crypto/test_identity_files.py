@@ -31,7 +31,7 @@ def identities(count: int, run: str = RUN) -> list[Identity]:
     """Draw identities that pin each other."""
     private = [Ed25519PrivateKey.generate() for _ in range(count)]
     roster = [key.public_key().public_bytes_raw() for key in private]
-    return [Identity(key, roster, index, run) for index, key in enumerate(private)]
+    return [Identity(key, roster, rank, run) for rank, key in enumerate(private, 1)]
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
@@ -137,12 +137,12 @@ PROTECTED = RunConfig(party_randomness="private")
 def test_a_node_reads_its_identity_from_its_own_configuration(tmp_path: Path) -> None:
     peers = made_roster(tmp_path)
     here = context(identity=str(tmp_path / "id-2"), peers=str(peers))
-    identity = identity_of(PROTECTED, here, 1)
+    identity = identity_of(PROTECTED, here, 2)
     assert identity is not None
-    assert (identity.run, identity.index) == ("17", 1)
-    assert identity_of(PROTECTED, context(), 1) is None
+    assert (identity.run, identity.rank) == ("17", 2)
+    assert identity_of(PROTECTED, context(), 2) is None
     with pytest.raises(IdentityError, match="party-3, this very party"):
-        identity_of(PROTECTED, here, 2)
+        identity_of(PROTECTED, here, 3)
 
 
 def test_a_protection_that_cannot_act_is_an_error(tmp_path: Path) -> None:
@@ -150,10 +150,10 @@ def test_a_protection_that_cannot_act_is_an_error(tmp_path: Path) -> None:
     both = context(identity=str(tmp_path / "id-1"), peers=peers)
     for cfg in (RunConfig(), replace(PROTECTED, blinding="none")):
         with pytest.raises(ConfigError, match="pins identities, and in this run"):
-            identity_of(cfg, both, 0)
+            identity_of(cfg, both, 1)
     for half in (context(identity=str(tmp_path / "id-1")), context(peers=peers)):
         with pytest.raises(ConfigError, match="both identity and peers, or neither"):
-            identity_of(PROTECTED, half, 0)
+            identity_of(PROTECTED, half, 1)
 
 
 # The command ------------------------------------------------------------------------------------

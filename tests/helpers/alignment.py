@@ -75,9 +75,7 @@ def run(tables: Sequence[Ids], carrier: str = "local") -> tuple[Seeker, list[Arr
     The active party's table comes first.
     """
     active = Seeker(tables[0], len(tables))
-    parties = passive_parties(
-        carrier, lambda k: Holder(tables[k + 1], k + 1, len(tables)), len(tables) - 1
-    )
+    parties = passive_parties(carrier, lambda k: Holder(tables[k], k, len(tables)), len(tables) - 1)
     taps = [Tap(client) for client in parties.clients]
     carry(carrier, active, taps)
     return active, [active.found.rows, *(rows_of_party(tap) for tap in taps)], taps

@@ -35,7 +35,7 @@ class Sitting:
         if out:
             self.folder = RunFolder(out, cfg, fresh=not out.exists())
         self.active = build_active(cfg, out)
-        self.passive = [build_passive(cfg, k, out) for k in range(cfg.parties - 1)]
+        self.passive = [build_passive(cfg, k, out) for k in range(1, cfg.parties)]
 
     def run(self, stop_at: int = -1, stage: str = "", done: int = 0) -> None:
         """Run; raises `Interrupted` if it is stopped."""

@@ -29,15 +29,15 @@ ROWS_I, ROWS_J = np.arange(8, dtype=np.int32), np.arange(8, 16, dtype=np.int32)
 def passive(count: int, **options: Scalar) -> list[PassiveParty]:
     """Build live parties that have not been asked anything yet."""
     cfg = RunConfig.from_mapping({**TINY.to_mapping(), "parties": count + 1, **options})
-    return [build_passive(cfg, index) for index in range(count)]
+    return [build_passive(cfg, rank) for rank in range(1, count + 1)]
 
 
 class Rebuilt:
     """A passive party that is built anew for every request, behind the same door as a live one."""
 
-    def __init__(self, cfg: RunConfig, index: int) -> None:
+    def __init__(self, cfg: RunConfig, rank: int) -> None:
         self.state = RecordDict()
-        self.endpoint = RebuiltEndpoint(lambda: build_passive(cfg, index), index, self.state)
+        self.endpoint = RebuiltEndpoint(lambda: build_passive(cfg, rank), rank, self.state)
 
     def fit(
         self, parameters: list[Array], config: dict[str, Scalar]
@@ -51,7 +51,7 @@ Party = ProtocolClient | Rebuilt
 
 def rebuilt(count: int) -> list[Rebuilt]:
     """Make rebuilt parties that share pair keys; exchange 3 is the next."""
-    parties = [Rebuilt(replace(TINY, parties=count + 1), index) for index in range(count)]
+    parties = [Rebuilt(replace(TINY, parties=count + 1), rank) for rank in range(1, count + 1)]
     agree(parties)
     return parties
 

@@ -169,20 +169,21 @@ def net_of(party: ProtocolClient) -> nn.Module:
 def passive_parties(carrier: str, build: Build, count: int = 3) -> Parties:
     """Put the passive parties on a carrier."""
     if carrier != "amnesia":
-        live = [build(k) for k in range(count)]
+        live = [build(k) for k in range(1, count + 1)]
         return Parties(
             [Endpoint(party) for party in live], lambda: [net_of(p).state_dict() for p in live]
         )
     states = [RecordDict() for _ in range(count)]
 
     def endpoint(k: int) -> Client:
-        return RebuiltEndpoint(lambda: build(k), k, states[k])
+        return RebuiltEndpoint(lambda: build(k), k, states[k - 1])
 
     def weights(k: int) -> dict[str, Tensor]:
-        never_asked = ARRAYS not in states[k].array_records
-        return net_of(build(k)).state_dict() if never_asked else weights_in(states[k])
+        never_asked = ARRAYS not in states[k - 1].array_records
+        return net_of(build(k)).state_dict() if never_asked else weights_in(states[k - 1])
 
-    return Parties([endpoint(k) for k in range(count)], lambda: [*map(weights, range(count))])
+    ranks = range(1, count + 1)
+    return Parties([*map(endpoint, ranks)], lambda: [*map(weights, ranks)])
 
 
 @dataclass

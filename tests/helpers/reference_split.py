@@ -100,7 +100,7 @@ class Vafl:
             active.optimizer.add(self.alpha)
             self.last = [torch.zeros(len(y), m.cfg.embedding_dim) for m in passive]
         K = len(passive)
-        places = [turn(self.seed, self.steps, K)] if self.in_turns else range(K)
+        places = [turn(self.seed, self.steps, K) - 1] if self.in_turns else range(K)
         E = [each[rows] for each in self.last]
         for k in places:
             E[k] = passive[k].embed_rows(rows)

@@ -37,7 +37,7 @@ class Vim:
         """Return who takes part in this step."""
         asked = drawn(members[0].cfg, self.steps)
         self.steps += 1
-        return [members[0], *(members[1 + k] for k in asked)]
+        return [members[0], *(members[k] for k in asked)]
 
     def said(self, fresh: dict[int, Tensor], rows: Tensor, N: int, K: int) -> list[Tensor]:
         """Return what all say, in order: what is fresh, what was said last, or zeros."""

@@ -28,7 +28,7 @@ def assert_equal(active: ActiveParty, expected: dict[str, torch.Tensor]) -> None
 
 
 def taps() -> list[Tap]:
-    return [Tap(Endpoint(build_passive(CFG, k))) for k in range(K)]
+    return [Tap(Endpoint(build_passive(CFG, k))) for k in range(1, K + 1)]
 
 
 @dataclass

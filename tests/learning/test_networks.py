@@ -132,8 +132,8 @@ def test_resnet_is_exact_live_rebuilt_and_joint() -> None:
     active = build_active(cfg)
     states = run_amnesiac(active, lambda k: build_passive(cfg, k))
     joint = joint_easter(cfg, loss_of("binary-cross-entropy"), 3, rounded=True)
-    rebuilt = build_passive(cfg, 0)
-    rebuilt.recall(RebuiltEndpoint(lambda: rebuilt, 0, states[0])._read())
+    rebuilt = build_passive(cfg, 1)
+    rebuilt.recall(RebuiltEndpoint(lambda: rebuilt, 1, states[0])._read())
     expected = joint[1].net.state_dict()
     for member in (live.passive[0], rebuilt):
         for name, value in member.net.state_dict().items():
@@ -196,7 +196,7 @@ def test_what_a_network_says_of_rows_stays_at_its_party(
     )
     monkeypatch.syspath_prepend(tmp_path)
     cfg = RunConfig(models="mlp,leaky:Leak,mlp,mlp")
-    endpoint = RebuiltEndpoint(lambda: build_passive(cfg, 0), 0, RecordDict())
+    endpoint = RebuiltEndpoint(lambda: build_passive(cfg, 1), 1, RecordDict())
     told = endpoint.get_properties(GetPropertiesIns({})).properties
     assert told["message"] == "party-1: network 'leaky:Leak' failed on two rows"
     assert "secret [" in caplog.text
@@ -255,7 +255,7 @@ def test_weights_that_do_not_fit_are_an_error(tmp_path: Path) -> None:
     with pytest.raises(NetworkError, match="something else than named tensors"):
         load_weights(embed, tmp_path / "list.pth")  # type: ignore[arg-type]
     with pytest.raises(NetworkError, match="party-1: there are no weights for mlp"):
-        build_passive(RunConfig(models="mlp", weights=",x.pth,,"), 0)
+        build_passive(RunConfig(models="mlp", weights=",x.pth,,"), 1)
     with pytest.raises(ConfigError, match="weights lists 2 values for 4 parties"):
         RunConfig(models="resnet18", weights="x.pth,y.pth")
 

@@ -59,7 +59,7 @@ def test_turns_come_to_everybody_once_before_they_come_again(
     seed: int, n: int, parties: int
 ) -> None:
     steps = range(n * parties, (n + 1) * parties)
-    assert sorted(turn(seed, step, parties) for step in steps) == list(range(parties))
+    assert sorted(turn(seed, step, parties) for step in steps) == list(range(1, parties + 1))
 
 
 def test_turns_follow_from_the_seed_and_are_in_no_fixed_order() -> None:

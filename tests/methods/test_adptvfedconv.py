@@ -29,7 +29,7 @@ TRAIN, VALIDATION, TEST = 1294, 144, 359
 
 
 def trained(cfg: RunConfig) -> tuple[Any, list[PassiveParty]]:
-    active, passive = build_active(cfg), [build_passive(cfg, k) for k in range(cfg.parties - 1)]
+    active, passive = build_active(cfg), [build_passive(cfg, k) for k in range(1, cfg.parties)]
     run_local(active, passive)
     return active, passive
 
@@ -106,7 +106,7 @@ def test_fine_tuning_ends_when_it_gets_no_better(monkeypatch: pytest.MonkeyPatch
     """Two epochs that are worse, and the weights of the best one count."""
     cfg = replace(CFG, local_epochs=9, local_patience=2)
     errors = iter([0.5, 0.4, 0.45, 0.44, 0.1] * 3)
-    active, passive = build_active(cfg), [build_passive(cfg, k) for k in range(3)]
+    active, passive = build_active(cfg), [build_passive(cfg, k) for k in range(1, 4)]
     at_best: list[Tensor] = []
 
     def judged(rows: Tensor) -> float:
@@ -128,7 +128,7 @@ def test_fine_tuning_ends_when_it_gets_no_better(monkeypatch: pytest.MonkeyPatch
 
 def test_without_patience_it_takes_all_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
     cfg = replace(CFG, local_epochs=5, local_patience=0)
-    active, passive = build_active(cfg), [build_passive(cfg, k) for k in range(3)]
+    active, passive = build_active(cfg), [build_passive(cfg, k) for k in range(1, 4)]
     for party in passive:
         monkeypatch.setattr(party, "error", lambda rows: 1.0)
     run_local(active, passive)
@@ -136,7 +136,7 @@ def test_without_patience_it_takes_all_epochs(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_maps_before_the_extractor_are_refused() -> None:
-    party = build_passive(CFG, 0)
+    party = build_passive(CFG, 1)
     config = {"exchange": 1, "phases": "finetune", "arrays": "1"}
     answer = party.fit([np.array(0)], config)[2]  # type: ignore[arg-type]
     assert answer["error"] == "ProtocolError"
@@ -204,7 +204,7 @@ def test_a_party_noises_maps_and_says_nothing_else(
 
     monkeypatch.setattr(ClientPrivacy, "upload", noted)
     cfg = replace(CFG, dp_sigma=1.0)
-    active, passive = build_active(cfg), [build_passive(cfg, k, tmp_path) for k in range(3)]
+    active, passive = build_active(cfg), [build_passive(cfg, k, tmp_path) for k in range(1, 4)]
     taps = [Tap(Endpoint(party)) for party in passive]
     serve(active, taps)
     replies = [array for tap in taps for array in tap.replies()]

@@ -78,7 +78,7 @@ UNFIT: dict[str, tuple[dict[str, Any], str]] = {
 
 def lying(phase: str, lie: Callable[[Any], Any]) -> None:
     """Run with a second party that answers otherwise in one phase."""
-    active, passive = build_active(CFG), [build_passive(CFG, k) for k in range(3)]
+    active, passive = build_active(CFG), [build_passive(CFG, k) for k in range(1, 4)]
     true = passive[1].phases[phase]
 
     @wraps(true)
@@ -108,7 +108,7 @@ def test_maps_that_are_not_finite_are_told_with_their_party(phase: str) -> None:
 
 @pytest.mark.parametrize(("rows", "number"), [(5, 1), (5, -1), (0, 0)])
 def test_maps_of_no_rows_or_views_are_refused(rows: int, number: int) -> None:
-    party = build_passive(CFG, 0)
+    party = build_passive(CFG, 1)
     config = {"exchange": 1, "phases": "embed", "arrays": "2"}
     answer = party.fit([np.arange(rows, dtype=np.int32), np.array(number)], config)[2]  # type: ignore[arg-type]
     assert answer["error"] == "ProtocolError"
@@ -134,7 +134,7 @@ def test_a_cut_of_other_methods_is_refused() -> None:
 def test_tiles_that_are_not_alike_are_told_at_the_roll_call(
     change: Callable[[Tensor], Tensor],
 ) -> None:
-    active, passive = build_active(CFG), [build_passive(CFG, k) for k in range(3)]
+    active, passive = build_active(CFG), [build_passive(CFG, k) for k in range(1, 4)]
     passive[1].data = replace(passive[1].data, x=change(passive[1].x))
     with pytest.raises(VflError, match=r"party-2 has tiles of = .*, the active party 1 x 4 x 4"):
         run_local(active, passive)

@@ -21,7 +21,7 @@ CFG = RunConfig(method="fdml", models="mlp", epochs=2, batch_size=200, bounds="o
 
 
 def parties(cfg: RunConfig) -> tuple[FDML, list[FDMLClient]]:
-    active, passive = build_active(cfg), [build_passive(cfg, k) for k in range(3)]
+    active, passive = build_active(cfg), [build_passive(cfg, k) for k in range(1, 4)]
     assert isinstance(active, FDML)
     return active, [party for party in passive if isinstance(party, FDMLClient)]
 
@@ -68,7 +68,7 @@ def test_a_run_that_broke_in_its_first_epoch_hands_labels_out_again(tmp_path: Pa
 
 
 def test_a_step_without_labels_is_refused() -> None:
-    party = build_passive(replace(CFG, blinding="none"), 0)
+    party = build_passive(replace(CFG, blinding="none"), 1)
     before = [p.clone() for p in party.net.parameters()]
 
     def told(exchange: int, phase: str, array: Array) -> dict[str, Any]:

@@ -20,7 +20,7 @@ FIFTY = RunConfig(method="easter", models="mlp", epochs=2, batch_size=50, train_
 def distributed(cfg: RunConfig) -> list[Party]:
     """Train in process and return all parties, the active one first."""
     active = build_active(cfg)
-    passive = [build_passive(cfg, k) for k in range(cfg.parties - 1)]
+    passive = [build_passive(cfg, k) for k in range(1, cfg.parties)]
     run_local(active, passive)
     assert active.progress.step == STEPS
     return [active, *passive]

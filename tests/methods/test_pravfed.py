@@ -37,7 +37,7 @@ CFG = RunConfig(method="pravfed", models="mlp", epochs=2, batch_size=52, local_e
 def parties(cfg: RunConfig) -> tuple[PraVFed, list[PassiveParty]]:
     active = build_active(cfg)
     assert isinstance(active, PraVFed)
-    return active, [build_passive(cfg, k) for k in range(cfg.parties - 1)]
+    return active, [build_passive(cfg, k) for k in range(1, cfg.parties)]
 
 
 def trained(cfg: RunConfig, released: Tensor | None = None) -> tuple[PraVFed, list[PassiveParty]]:

@@ -45,7 +45,7 @@ def weights_of(members: list[Party]) -> Weights:
 
 def live(cfg: RunConfig) -> Weights:
     active = build_active(cfg)
-    passive = [build_passive(cfg, k) for k in range(cfg.parties - 1)]
+    passive = [build_passive(cfg, k) for k in range(1, cfg.parties)]
     run_local(active, passive)
     assert active.progress.step == STEPS
     return weights_of([active, *passive])
@@ -99,7 +99,7 @@ def test_mixed_networks_and_optimizers() -> None:
 
 def test_dropout_is_at_work() -> None:
     """The comparisons above would not notice a dropout that drops nothing."""
-    member = build_passive(configured("own-dropout"), 0)
+    member = build_passive(configured("own-dropout"), 1)
     member.net.train()
     first = member.embed_rows(torch.arange(50))
     member.net.train(False)
@@ -134,7 +134,7 @@ def test_evaluation_leaves_batchnorm_untouched(nets: str) -> None:
     """Training moves the statistics, evaluation never does, however often."""
     cfg = configured(nets, eval_every=3)
     active = build_active(cfg)
-    watching = [Watching(build_passive(cfg, k)) for k in range(3)]
+    watching = [Watching(build_passive(cfg, k)) for k in range(1, 4)]
     serve(active, watching)
     for client in watching:
         moved = client.moved

@@ -21,7 +21,7 @@ IN_TURNS = replace(CFG, vafl_mode="asynchronous")
 def trained(cfg: RunConfig) -> VAFL:
     active = build_active(cfg)
     assert isinstance(active, VAFL)
-    run_local(active, [build_passive(cfg, k) for k in range(cfg.parties - 1)])
+    run_local(active, [build_passive(cfg, k) for k in range(1, cfg.parties)])
     return active
 
 

@@ -135,7 +135,7 @@ def test_a_counter_is_used_up_by_a_request_that_fails(make: Make) -> None:
 
 def test_a_party_that_goes_back_to_a_checkpoint_forgets_its_keys(tmp_path: Path) -> None:
     """Else masks would cancel after taking one party back alone."""
-    parties = [build_passive(TINY, index, tmp_path) for index in range(3)]
+    parties = [build_passive(TINY, rank, tmp_path) for rank in range(1, 4)]
     agree(parties)
     answer(parties[0], 3, "embed", ROWS_I)
     step = np.array(1)

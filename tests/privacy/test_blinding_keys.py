@@ -30,6 +30,7 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.masking import PROTOCOL, pair_key
 from vfl_flower.privacy.secure_aggregation import agree_keys
 from vfl_flower.protocol.exchange import Ask, Replies
+from vfl_flower.workflows.build_parties import build_passive
 
 FEWER = settings(max_examples=50)
 
@@ -85,8 +86,8 @@ def test_pair_keys_differ_by_salt_indices_and_peer() -> None:
 def test_every_pair_has_its_own_key() -> None:
     parties = agreed(4)
     keys = [pair_keys_of(party) for party in parties]
-    assert [sorted(held) for held in keys] == [[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]]
-    assert all(keys[i][j] == keys[j][i] for i in range(4) for j in range(4) if i != j)
+    assert [sorted(held) for held in keys] == [[2, 3, 4], [1, 3, 4], [1, 2, 4], [1, 2, 3]]
+    assert all(keys[i][j + 1] == keys[j][i + 1] for i in range(4) for j in range(4) if i != j)
     assert len({key for held in keys for key in held.values()}) == 6
 
 
@@ -170,7 +171,7 @@ def test_a_key_pair_is_agreed_once(live: bool) -> None:
     """No salt derives a second set of keys from one key pair."""
     parties: list[Party] = [*passive(2)]
     if not live:
-        parties = [Rebuilt(replace(TINY, parties=3), index) for index in range(2)]
+        parties = [Rebuilt(replace(TINY, parties=3), rank) for rank in (1, 2)]
     keys = public_keys(parties)
     assert send(parties[0], 2, "agree", keys, SALT) == ([], {})
     for exchange, salt in ((3, SALT), (4, SALT + np.uint8(1))):
@@ -196,9 +197,9 @@ def test_a_lone_passive_party_is_refused_by_the_configuration() -> None:
 
 def test_a_lone_passive_party_refuses_by_itself() -> None:
     """An active party with another configuration cannot persuade it."""
-    (party,) = passive(1, blinding="none")
-    party.cfg = replace(party.cfg)
-    object.__setattr__(party.cfg, "blinding", "pairwise")
+    cfg = replace(TINY, parties=2, blinding="none")
+    object.__setattr__(cfg, "blinding", "pairwise")
+    party = build_passive(cfg, 1)
     own = answer(party, 1, "public_key")
     assert refusal(party, 2, "agree", own[None], SALT)[0] == "BlindingError"
     assert refusal(party, 3, "embed", ROWS_I)[0] == "BlindingError"

@@ -269,7 +269,7 @@ def test_the_plan_is_the_busiest_party_s(parties: int, seed: int, share: float) 
     steps = some.epochs * steps_per_epoch(some, len(rows_of(some, ROWS)["train"]))
     drawings = [k for step in range(steps) for k in drawn(some, step)]
     planned = [planned_uploads(cfg, rows_of(cfg, ROWS))["training"] for cfg in (some, one)]
-    assert planned == [max(map(drawings.count, range(parties))), math.ceil(steps / parties)]
+    assert planned == [max(map(drawings.count, range(1, parties + 1))), math.ceil(steps / parties)]
 
 
 def test_there_is_no_budget_without_noise() -> None:

@@ -146,7 +146,7 @@ def test_evaluations_in_the_clear_cost_everything(
 
 @each_method
 def test_without_noise_uploads_are_what_they_are(method: str, tmp_path: Path) -> None:
-    party = build_passive(configured(method, dp_sigma=0.0), 0, tmp_path)
+    party = build_passive(configured(method, dp_sigma=0.0), 1, tmp_path)
     x = torch.rand(3, 2)
     assert party.privacy.upload(x) is x
     assert not any(tmp_path.rglob("uploads"))
@@ -250,10 +250,10 @@ def test_a_count_is_missed_though_the_only_checkpoint_is_the_first(
 
 def test_a_run_that_died_before_its_first_upload_goes_on(tmp_path: Path) -> None:
     """Its count is begun by then, and is not taken for a lost one."""
-    party = build_passive(configured("splitnn"), 0, tmp_path)
+    party = build_passive(configured("splitnn"), 1, tmp_path)
     assert "error" not in asked(party, 1, "checkpoint", np.array(0))[2]
     assert (tmp_path / "party-1" / "uploads").read_bytes() == b""
-    again = build_passive(configured("splitnn"), 0, tmp_path)
+    again = build_passive(configured("splitnn"), 1, tmp_path)
     assert "error" not in asked(again, 1, "restore", np.array(0))[2]
     assert len(asked(again, 2, "embed", ROWS)[0]) == 1
     assert again.privacy.counts() == Counts(training=1)
@@ -263,7 +263,7 @@ def test_a_run_that_died_before_its_first_upload_goes_on(tmp_path: Path) -> None
 def test_a_party_at_work_misses_its_count(lose: Callable[[Path], object], tmp_path: Path) -> None:
     """Itself, and built anew with its memory alone: nothing says so but what it has sent."""
     cfg = configured("splitnn")
-    party = build_passive(cfg, 1, tmp_path)
+    party = build_passive(cfg, 2, tmp_path)
     for exchange in (1, 2, 3):
         assert len(asked(party, exchange, "embed", ROWS)[0]) == 1
     path = tmp_path / "party-2" / "uploads"
@@ -274,7 +274,7 @@ def test_a_party_at_work_misses_its_count(lose: Callable[[Path], object], tmp_pa
     assert metrics["error"] == "PrivacyError"
     assert "party-2's count of uploads is missing or cut short" in metrics["message"]
     with pytest.raises(PrivacyError, match="party-2's count of uploads is missing"):
-        build_passive(cfg, 1, tmp_path).recall(party.memory())
+        build_passive(cfg, 2, tmp_path).recall(party.memory())
     assert left == (path.exists() and path.read_bytes())  # none was begun in its place
 
 
@@ -288,7 +288,7 @@ def test_a_party_with_checkpoints_begins_no_count(kept: int, tmp_path: Path) -> 
     assert len(checkpoints) == 2  # of steps 0 and 3
     for path in (*checkpoints[kept:], out / "party-2" / "uploads"):
         path.unlink()
-    reply, _, metrics = asked(build_passive(cfg, 1, out), 1, "embed", ROWS)
+    reply, _, metrics = asked(build_passive(cfg, 2, out), 1, "embed", ROWS)
     assert reply == []
     assert "party-2's count of uploads is missing" in metrics["message"]
 
@@ -405,7 +405,7 @@ def asks(party: PassiveParty) -> list[str]:
 def test_the_party_itself_refuses_what_would_exceed_the_target(method: str, tmp_path: Path) -> None:
     """Whatever the active party asks for."""
     cfg = configured(method, target_epsilon=6.0)
-    party = build_passive(cfg, 1, tmp_path)
+    party = build_passive(cfg, 2, tmp_path)
     assert party.privacy.budget
     most = int(party.privacy.budget.most)
     for exchange in range(1, most + 4):
@@ -427,7 +427,7 @@ def test_the_party_itself_refuses_what_would_exceed_the_target(method: str, tmp_
 def test_a_repeated_request_gets_the_same_noise_and_costs_nothing(
     method: str, tmp_path: Path
 ) -> None:
-    party = build_passive(configured(method), 0, tmp_path)
+    party = build_passive(configured(method), 1, tmp_path)
     for name in asks(party):
         exchange = party.exchange + 1
         replies = [asked(party, exchange, name, ROWS) for _ in range(2)]
@@ -467,7 +467,7 @@ def test_a_reply_leaves_through_the_one_door_or_not_at_all(
 ) -> None:
     method.__name__ = "embed"
     monkeypatch.setattr(SplitNNClient, "embed", phase(sends=sends)(method))
-    party = build_passive(configured("splitnn"), 0, tmp_path)
+    party = build_passive(configured("splitnn"), 1, tmp_path)
     reply, _, metrics = asked(party, 1, "embed", ROWS)
     assert reply == []
     assert metrics["error"] in ("PrivacyError", "ProtocolError")
@@ -477,7 +477,7 @@ def test_a_reply_leaves_through_the_one_door_or_not_at_all(
 
 @each_method
 def test_keys_and_control_traffic_need_no_noise(method: str, tmp_path: Path) -> None:
-    party = build_passive(configured(method, blinding="auto"), 0, tmp_path)
+    party = build_passive(configured(method, blinding="auto"), 1, tmp_path)
     assert "error" not in asked(party, 1, "save", NONCE)[2]
     if METHODS[method].blinds:
         assert "error" not in asked(party, 2, "public_key")[2]
@@ -489,7 +489,7 @@ def test_keys_and_control_traffic_need_no_noise(method: str, tmp_path: Path) -> 
 def test_what_is_not_finite_is_neither_sent_nor_counted(
     method: str, value: float, tmp_path: Path
 ) -> None:
-    party = build_passive(configured(method), 0, tmp_path)
+    party = build_passive(configured(method), 1, tmp_path)
     with torch.no_grad():
         for parameter in party.net.parameters():
             parameter.fill_(value)
@@ -503,7 +503,7 @@ def test_what_is_not_finite_is_neither_sent_nor_counted(
 @each_method
 def test_a_party_without_a_folder_cannot_count(method: str) -> None:
     with pytest.raises(PrivacyError, match="party-1 has no folder to count its uploads in"):
-        build_passive(configured(method), 0)
+        build_passive(configured(method), 1)
 
 
 def test_a_run_without_a_folder_is_refused_before_it_starts(tmp_path: Path) -> None:

@@ -172,7 +172,7 @@ def sent_under(cfg: RunConfig, shift: int, released: Tensor | None) -> list[list
     active = build_active(cfg)
     active.y = (active.y + shift) % 10
     active.training_labels.labels = active.y if released is None else released
-    taps = [Tap(Endpoint(build_passive(cfg, k))) for k in range(3)]
+    taps = [Tap(Endpoint(build_passive(cfg, k))) for k in range(1, 4)]
     serve(active, taps)
     return [[(ins.config, ins.parameters.tensors) for ins, _ in tap.sent] for tap in taps]
 
@@ -290,6 +290,6 @@ def test_more_noise_teaches_less() -> None:
             "easter", "randomized-response", label_epsilon=epsilon, epochs=10, batch_size=50
         )
         active = build_active(cfg)
-        serve(active, [Endpoint(build_passive(cfg, k)) for k in range(3)])
+        serve(active, [Endpoint(build_passive(cfg, k)) for k in range(1, 4)])
         accuracies.append(active.progress.test["accuracy"]["active"])
     assert accuracies[0] < 0.5 < 0.8 < accuracies[1]

@@ -34,7 +34,7 @@ def test_a_repeatable_upload_is_counted_once_wherever_its_party_dies(
 ) -> None:
     """Nothing had left: what leaves at the next request is the same noise, and is counted."""
     log, written = Uploads(tmp_path / "party-1"), tmp_path / "party-1" / LAST
-    party = build_passive(CFG, 0, tmp_path)
+    party = build_passive(CFG, 1, tmp_path)
     for number in range(earlier):
         asked(party, number + 1, number)
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
@@ -42,7 +42,7 @@ def test_a_repeatable_upload_is_counted_once_wherever_its_party_dies(
         asked(party, earlier + 1, earlier)
     assert log.counts() == Counts(training=earlier, evaluation=0)
     noised = written.read_bytes()
-    first, again = (asked(build_passive(CFG, 0, tmp_path), 1, earlier) for _ in range(2))
+    first, again = (asked(build_passive(CFG, 1, tmp_path), 1, earlier) for _ in range(2))
     assert np.array_equal(first, again)
     assert written.read_bytes() == noised
     assert log.counts() == Counts(training=earlier + 1, evaluation=0)
@@ -50,7 +50,7 @@ def test_a_repeatable_upload_is_counted_once_wherever_its_party_dies(
 
 def test_another_request_is_noised_anew_and_counted(tmp_path: Path) -> None:
     """Only the last request is answered alike: not one that has had another after it."""
-    party = build_passive(CFG, 0, tmp_path)
+    party = build_passive(CFG, 1, tmp_path)
     sent = [asked(party, exchange, batch) for exchange, batch in enumerate((0, 1, 0), 1)]
     assert len({array.tobytes() for array in sent}) == 3
     assert Uploads(tmp_path / "party-1").counts() == Counts(training=3, evaluation=0)

@@ -37,7 +37,7 @@ def redeclared(monkeypatch: pytest.MonkeyPatch, owner: type, name: str, **declar
 
 def party_of(method: str, **options: Any) -> PassiveParty:
     """Build the first passive party of a contract run."""
-    return build_passive(replace(configured(method), **options), 0)
+    return build_passive(replace(configured(method), **options), 1)
 
 
 def test_a_phase_that_returns_something_and_declares_nothing_sends_nothing(

@@ -52,7 +52,7 @@ def test_example_trains_alike_on_both_carriers(example: str, tmp_path: Path) -> 
     live, rebuilt = tmp_path / "live", tmp_path / "rebuilt"
 
     active = build_active(cfg, live)
-    run_local(active, [build_passive(cfg, k, live) for k in range(cfg.parties - 1)])
+    run_local(active, [build_passive(cfg, k, live) for k in range(1, cfg.parties)])
     run_amnesiac(build_active(cfg, rebuilt), lambda k: build_passive(cfg, k, rebuilt))
 
     weights = sorted(path.relative_to(live) for path in live.rglob("weights.safetensors"))

@@ -57,7 +57,7 @@ class Probe(PassiveParty):
 
     @phase(training=False, sends="control")
     def echo(self, value: Tensor) -> Tensor:
-        return value + self.index
+        return value + self.rank - 1
 
     @phase
     def note(self, value: Tensor) -> None:
@@ -69,7 +69,7 @@ class Probe(PassiveParty):
 
     @phase(training=False)
     def fail(self, value: Tensor) -> None:
-        if self.index == 1:
+        if self.rank == 2:
             raise DataError("cannot take that note")
 
     @phase(training=False)
@@ -78,7 +78,7 @@ class Probe(PassiveParty):
 
 
 def build(k: int, cfg: RunConfig = CFG) -> PassiveParty:
-    return Probe(build_learner(cfg, load_party(cfg, k + 1)))
+    return Probe(build_learner(cfg, load_party(cfg, k)))
 
 
 def prober(script: Script, cfg: RunConfig = CFG) -> Prober:
@@ -241,7 +241,7 @@ def test_malformed_reply_names_the_party(reply: bytes) -> None:
     def script(self: Prober) -> Protocol:
         yield ask("noted")
 
-    clients = [Endpoint(build(0)), Garbler(build(1)), Endpoint(build(2))]
+    clients = [Endpoint(build(1)), Garbler(build(2)), Endpoint(build(3))]
     with pytest.raises(VflError, match="party-2"):
         serve(prober(script), clients)
 
@@ -255,7 +255,7 @@ def test_vanished_party_is_an_error_not_a_smaller_sum() -> None:
         replies = yield ask("echo", np.array([1], np.float32))
         raise AssertionError(f"went on with {len(replies.arrays)} replies")
 
-    clients = [Endpoint(build(0)), Endpoint(build(1)), Gone(build(2))]
+    clients = [Endpoint(build(1)), Endpoint(build(2)), Gone(build(3))]
     with pytest.raises(PartyError, match=r"party-3 did not answer 'echo'.*node is gone"):
         serve(prober(script), clients)
 
@@ -273,7 +273,7 @@ def test_a_status_that_is_not_ok_is_an_error(server: type[Server]) -> None:
         yield ask("echo", np.array([1], np.float32))
 
     manager = SimpleClientManager()
-    for k, kind in enumerate((Endpoint, Refuser, Endpoint)):
+    for k, kind in enumerate((Endpoint, Refuser, Endpoint), 1):
         manager.register(LocalProxy(str(k), kind(build(k))))
     with pytest.raises(PartyError, match=r"party-2 did not answer 'echo'.*no such method") as error:
         server(client_manager=manager, strategy=prober(script).strategy).fit(3, None)
@@ -294,7 +294,7 @@ def test_what_is_no_exception_ends_the_run_too() -> None:
         yield ask("echo", np.array([1], np.float32))
 
     with pytest.raises(Panic):
-        serve(prober(script), [Endpoint(build(0)), Panicking(build(1)), Endpoint(build(2))])
+        serve(prober(script), [Endpoint(build(1)), Panicking(build(2)), Endpoint(build(3))])
 
 
 def test_fit_never_raises() -> None:
@@ -304,6 +304,6 @@ def test_fit_never_raises() -> None:
         raise ValueError("cannot parse 'secret cell'")
 
     instructions = FitIns(Parameters([], "numpy.ndarray"), {"exchange": 1})
-    res = RebuiltEndpoint(broken, 1, RecordDict()).fit(instructions)
+    res = RebuiltEndpoint(broken, 2, RecordDict()).fit(instructions)
     assert res.metrics["error"] == "ValueError"
     assert "secret" not in str(res.metrics["message"])

@@ -36,8 +36,8 @@ class Fake(Client):
         return GetPropertiesRes(Status(Code.OK, ""), dict(answer))
 
 
-def properties(index: int, **changes: Scalar) -> dict[str, Scalar]:
-    return {"index": index, **FACTS, "folder": "/party/folder", **changes}
+def properties(rank: int, **changes: Scalar) -> dict[str, Scalar]:
+    return {"rank": rank, **FACTS, "folder": "/party/folder", **changes}
 
 
 def manager_of(*clients: Client) -> SimpleClientManager:
@@ -59,15 +59,15 @@ def error_of(*clients: Client, size: int = 3, timeout: float = 0.5) -> str:
     return text
 
 
-def test_order_is_the_declared_index() -> None:
-    roster = call(*(Fake(properties(k)) for k in (2, 0, 1)))
+def test_order_is_the_declared_rank() -> None:
+    roster = call(*(Fake(properties(k)) for k in (3, 1, 2)))
     cids = [(k, name, proxy.cid) for k, name, proxy in roster]
-    assert cids == [(0, "party-1", "node-1"), (1, "party-2", "node-2"), (2, "party-3", "node-0")]
+    assert cids == [(1, "party-1", "node-1"), (2, "party-2", "node-2"), (3, "party-3", "node-0")]
 
 
 def test_missing_parties_are_named_with_the_hint() -> None:
     started = time.monotonic()
-    text = error_of(Fake(properties(1)))
+    text = error_of(Fake(properties(2)))
     assert 0.4 < time.monotonic() - started < 5
     assert "party-1, party-3" in text
     assert "party-2" not in text
@@ -83,45 +83,45 @@ def test_nobody_at_all() -> None:
 def test_slow_but_present_party_is_not_called_missing() -> None:
     """Waiting for one party leaves the others their time to answer."""
 
-    def slowly(index: int) -> Callable[[], dict[str, Scalar]]:
+    def slowly(rank: int) -> Callable[[], dict[str, Scalar]]:
         def answer() -> dict[str, Scalar]:
             time.sleep(0.5)
-            return properties(index)
+            return properties(rank)
 
         return answer
 
-    text = error_of(Fake(slowly(0)), Fake(slowly(1)), timeout=1.0)
+    text = error_of(Fake(slowly(1)), Fake(slowly(2)), timeout=1.0)
     assert "party-3" in text
     assert "party-1" not in text
 
 
 def test_party_that_comes_late_but_in_time() -> None:
-    manager = manager_of(Fake(properties(0)))
-    late = threading.Timer(0.3, manager.register, [LocalProxy("late", Fake(properties(1)))])
+    manager = manager_of(Fake(properties(1)))
+    late = threading.Timer(0.3, manager.register, [LocalProxy("late", Fake(properties(2)))])
     late.start()
     roster = roll_call(manager, 2, FACTS, 10)
     late.join()
     assert [proxy.cid for _, _, proxy in roster] == ["node-0", "late"]
 
 
-def test_two_claim_one_index() -> None:
-    text = error_of(*(Fake(properties(k)) for k in (0, 1, 1)))
+def test_two_claim_one_rank() -> None:
+    text = error_of(*(Fake(properties(k)) for k in (1, 2, 2)))
     assert "two parties" in text
     assert "party-2" in text
     assert "partition-id" in text
 
 
-@pytest.mark.parametrize("index", [3, -1])
-def test_index_outside_the_roster(index: int) -> None:
-    clients = [Fake(properties(k)) for k in (0, 1, 2, index)]
+@pytest.mark.parametrize("rank", [4, 0])
+def test_rank_outside_the_roster(rank: int) -> None:
+    clients = [Fake(properties(k)) for k in (1, 2, 3, rank)]
     text = error_of(*clients)
-    assert f"party-{index + 1}" in text
+    assert f"party-{rank}" in text
     assert "3 passive parties" in text
 
 
 def test_one_too_many_is_told_so_even_if_it_could_not_be_built() -> None:
-    strange = properties(3, error="ConfigError", message="there is no party-4")
-    text = error_of(*(Fake(properties(k)) for k in range(3)), Fake(strange))
+    strange = properties(4, error="ConfigError", message="there is no party-4")
+    text = error_of(*(Fake(properties(k)) for k in range(1, 4)), Fake(strange))
     assert text.startswith("party-4 is here, but the run has 3 passive parties")
 
 
@@ -129,20 +129,24 @@ def test_one_too_many_is_told_so_even_if_it_could_not_be_built() -> None:
     ("fact", "theirs"), [("rows", 99), ("embedding_dim", 16), ("protocol_version", 2)]
 )
 def test_disagreement_names_party_and_both_values(fact: str, theirs: int) -> None:
-    text = error_of(*(Fake(properties(k, **({fact: theirs} if k == 1 else {}))) for k in range(3)))
+    text = error_of(
+        *(Fake(properties(k, **({fact: theirs} if k == 2 else {}))) for k in range(1, 4))
+    )
     assert text.startswith("party-2 ")
     for part in (fact, str(theirs), str(FACTS[fact])):
         assert part in text
 
 
 def test_other_code_names_both_folders() -> None:
-    text = error_of(*(Fake(properties(k, **({"code": "f" * 16} if k else {}))) for k in range(3)))
+    text = error_of(
+        *(Fake(properties(k, **({"code": "f" * 16} if k > 1 else {}))) for k in range(1, 4))
+    )
     for part in ("code", "f" * 16, str(FACTS["code"]), "/active/folder", "/party/folder"):
         assert part in text
 
 
 def test_other_folder_alone_is_no_disagreement() -> None:
-    assert len(call(*(Fake(properties(k, folder=f"/copy/{k}")) for k in range(3)))) == 3
+    assert len(call(*(Fake(properties(k, folder=f"/copy/{k}")) for k in range(1, 4)))) == 3
 
 
 def test_party_that_hangs_is_missing() -> None:
@@ -155,7 +159,7 @@ def test_party_that_hangs_is_missing() -> None:
 
     started = time.monotonic()
     try:
-        text = error_of(Fake(properties(0)), Fake(properties(1)), Fake(hang), timeout=0.6)
+        text = error_of(Fake(properties(1)), Fake(properties(2)), Fake(hang), timeout=0.6)
         assert time.monotonic() - started < 5
     finally:
         release.set()
@@ -167,8 +171,8 @@ def test_party_that_cannot_be_built_says_why() -> None:
     def build() -> NoReturn:
         raise DataError("column 3 holds NaN; clean it")
 
-    broken = RebuiltEndpoint(build, 1, RecordDict())
-    text = error_of(Fake(properties(0)), broken, Fake(properties(2)))
+    broken = RebuiltEndpoint(build, 2, RecordDict())
+    text = error_of(Fake(properties(1)), broken, Fake(properties(3)))
     assert text.startswith("party-2")
     assert "column 3 holds NaN; clean it" in text
 
@@ -179,8 +183,8 @@ def test_party_that_breaks_while_built_keeps_its_data_to_itself() -> None:
     def build() -> NoReturn:
         raise ValueError("could not convert 'secret cell' to float")
 
-    broken = RebuiltEndpoint(build, 1, RecordDict())
-    text = error_of(Fake(properties(0)), broken, Fake(properties(2)))
+    broken = RebuiltEndpoint(build, 2, RecordDict())
+    text = error_of(Fake(properties(1)), broken, Fake(properties(3)))
     assert "party-2" in text
     assert "secret cell" not in text
 
@@ -192,12 +196,12 @@ def test_proxy_that_raises(error: Exception) -> None:
     def fail() -> NoReturn:
         raise error
 
-    text = error_of(Fake(properties(0)), Fake(fail), Fake(properties(2)))
+    text = error_of(Fake(properties(1)), Fake(fail), Fake(properties(3)))
     assert "party" in text
 
 
-@pytest.mark.parametrize("answer", [{}, {"index": "first"}])
+@pytest.mark.parametrize("answer", [{}, {"rank": "first"}])
 def test_stranger_is_refused_in_words(answer: dict[str, Scalar]) -> None:
-    """A client of another app answers the roll call without an index."""
-    text = error_of(Fake(properties(0)), Fake(answer), Fake(properties(2)))
+    """A client of another app answers the roll call without a rank."""
+    text = error_of(Fake(properties(1)), Fake(answer), Fake(properties(3)))
     assert "party" in text

@@ -72,11 +72,11 @@ def test_checkpoints_of_later_steps_do_not_push_out_a_new_one(tmp_path: Path) ->
 
 def test_a_party_that_goes_back_drops_its_later_checkpoints(tmp_path: Path) -> None:
     """They are of steps that are taken anew; those at or before the step stay."""
-    party = build_passive(TINY, 0, tmp_path)
+    party = build_passive(TINY, 1, tmp_path)
     for exchange, step in enumerate((0, 3, 7), 1):
         assert send(party, exchange, "checkpoint", np.array(step)) == ([], {})
     assert steps_kept(tmp_path / "party-1") == [3, 7]
-    again = build_passive(TINY, 0, tmp_path)
+    again = build_passive(TINY, 1, tmp_path)
     assert send(again, 1, "restore", np.array(3))[0] == []
     assert steps_kept(tmp_path / "party-1") == [3]
     assert "error" not in send(again, 2, "checkpoint", np.array(5))[1]

@@ -70,7 +70,7 @@ def configured(method: str, **options: Any) -> RunConfig:
 def free(method: str) -> list[tuple[Evaluation, Weights]]:
     """Train with neither knob, and return every evaluation with the weights that it saw."""
     cfg = configured(method)
-    active, passive = build_active(cfg), [build_passive(cfg, k) for k in range(3)]
+    active, passive = build_active(cfg), [build_passive(cfg, k) for k in range(1, 4)]
     watch = Snapshots(lambda: [each.net.state_dict() for each in (active, *passive)])
     active.observer = watch
     run_local(active, passive)

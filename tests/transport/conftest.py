@@ -13,7 +13,7 @@ from vfl_flower.workflows.build_parties import build_active, build_passive
 def undisturbed() -> dict[str, torch.Tensor]:
     """Return the active party's weights after a local run."""
     active = build_active(CFG)
-    run_local(active, [build_passive(CFG, k) for k in range(K)])
+    run_local(active, [build_passive(CFG, k) for k in range(1, K + 1)])
     return active.net.state_dict()
 
 

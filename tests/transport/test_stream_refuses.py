@@ -80,7 +80,7 @@ def test_an_answer_that_no_session_carries_is_told(monkeypatch: pytest.MonkeyPat
 
 
 def test_two_nodes_with_one_index_are_refused() -> None:
-    clients = [Endpoint(build_passive(CFG, k)) for k in (0, 1, 1)]
+    clients = [Endpoint(build_passive(CFG, k)) for k in (1, 2, 2)]
     with pytest.raises(RosterError, match="two parties say that they are party-2"):
         run_streamed(build_active(CFG), clients)
 

@@ -66,7 +66,7 @@ def visit_from_there(k: int, ins: FitIns) -> FitRes:
     invitation = asdict(opened[0])
     for key in ("certificate", "token"):
         invitation[key] = invitation[key].hex()
-    told = {"invitation": invitation, "index": k, "knobs": CFG.to_mapping()}
+    told = {"invitation": invitation, "rank": k + 1, "knobs": CFG.to_mapping()}
     subprocess.run(  # noqa: S603
         ["ip", "netns", "exec", OTHER, sys.executable, "-m", "tests.helpers.visitor"],  # noqa: S607
         input=json.dumps(told),
@@ -90,7 +90,7 @@ def test_parties_of_another_host_come_to_the_same_weights(trouble: tuple[str, ..
     grid = FakeGrid({100 + k: partial(visit_from_there, k) for k in range(3)})
     active, expected = build_active(CFG), build_active(CFG)
     facts = run_stream(active, grid, f"{HERE}:0", {})
-    run_local(expected, [build_passive(CFG, k) for k in range(3)])
+    run_local(expected, [build_passive(CFG, k) for k in range(1, 4)])
     for ours, theirs in zip(active.net.parameters(), expected.net.parameters(), strict=True):
         assert torch.equal(ours, theirs)
     assert all(THERE in address for address in facts["addresses"].values())

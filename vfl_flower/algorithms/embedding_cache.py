@@ -47,7 +47,7 @@ class EmbeddingCache:
         """
         return cls(cfg.parties - 1, 0 if cfg.asks_all else rows, width)
 
-    def put(self, party: int, rows: Array, values: Tensor) -> None:
+    def put(self, rank: int, rows: Array, values: Tensor) -> None:
         """Store one party's values of some rows: (B,), (B, width).
 
         Raises
@@ -58,10 +58,9 @@ class EmbeddingCache:
         expected = len(rows), self.values.shape[2]
         if values.shape != expected:
             raise ProtocolError(
-                f"{party_name(party + 1)} sent an array of shape {tuple(values.shape)}, "
-                f"not {expected}"
+                f"{party_name(rank)} sent an array of shape {tuple(values.shape)}, not {expected}"
             )
-        self.values[party, torch.from_numpy(rows)] = values.detach()
+        self.values[rank - 1, torch.from_numpy(rows)] = values.detach()
 
     def of(self, rows: Array) -> Tensor:
         """Return the cached values of some rows: (B,) -> (K, B, width)."""
@@ -71,8 +70,8 @@ class EmbeddingCache:
         """Store received values, and return every party's, (B, width) each."""
         if replies.whole:
             return replies.tensors
-        for k, values in zip(asked, replies.tensors, strict=True):
-            self.put(k, rows, values)
+        for rank, values in zip(asked, replies.tensors, strict=True):
+            self.put(rank, rows, values)
         return list(self.of(rows))
 
     def state_dict(self) -> State:

@@ -71,9 +71,8 @@ def _target(cfg: RunConfig, table: OwnTable) -> Target:
     return Target(task_of(table.label), table.label.values or ())
 
 
-def build_alignment_passive(cfg: RunConfig, index: int, folder: Path | None) -> AlignmentPassive:
-    """Build the passive party with one roster index; see `build_alignment_active`."""
-    rank = index + 1
+def build_alignment_passive(cfg: RunConfig, rank: int, folder: Path | None) -> AlignmentPassive:
+    """Build the passive party of a rank; see `build_alignment_active`."""
     table, out = table_of(cfg, rank), folder and folder / party_name(rank)
     ids = normalised(table.ids, described(cfg, rank).duplicates)
     return AlignmentPassive(cfg, rank, table, ids, out)

@@ -70,7 +70,7 @@ class Aligner(Component):
         self._next += CHUNK
         again = multiply(own.secret, to_array(points), "the active party")
         total = max(len(own.order), self._asker)
-        log = party_log(self.party.index + 1)
+        log = party_log(self.party.rank)
         log.info("alignment: %d of %d ids", min(self._next, total), total)
         return again[:, :TAG], own.points(int(start))
 

@@ -90,7 +90,7 @@ class AlignmentPassive(ProtocolClient):
         task_name, table = TASKS[task], self.table.digest
         self.kept = Alignment(rows, parties, classes, task_name, hex_of(nonce), table)
         self.kept.save(_folder(self))
-        party_log(self.index + 1).info("alignment: %d rows in common", len(rows))
+        party_log(self.rank).info("alignment: %d rows in common", len(rows))
 
 
 def _folder(party: ProtocolClient) -> Path:

@@ -3,7 +3,7 @@
 The active party relays the parties' fresh X25519 keys, and could put its own in their place. A
 party that pins the others' identities refuses a relayed key without the owner's signature over
 
-    protocol, run, SHA-256 of all identities in roster order, index of the owner, X25519 key
+    protocol, run, SHA-256 of all identities in roster order, rank of the owner, X25519 key
 
 so that a key of another run, roster or place does not pass either. Keys are files in OpenSSH's
 formats; ``python -m vfl_flower identity make FILE`` writes a pair.
@@ -42,7 +42,7 @@ class Identity:
         Its own.
     roster : sequence of bytes
         All passive parties' public identities, 32 bytes each, in roster order.
-    index : int
+    rank : int
         Its own place there.
     run : str
         What tells this run from all others.
@@ -54,20 +54,20 @@ class Identity:
     """
 
     def __init__(
-        self, private: Ed25519PrivateKey, roster: Sequence[bytes], index: int, run: str
+        self, private: Ed25519PrivateKey, roster: Sequence[bytes], rank: int, run: str
     ) -> None:
-        if not 0 <= index < len(roster) or private.public_key().public_bytes_raw() != roster[index]:
+        own = private.public_key().public_bytes_raw()
+        if not 1 <= rank <= len(roster) or own != roster[rank - 1]:
             raise IdentityError(
-                f"the pinned identities have another key for {party_name(index + 1)}, this very "
-                "party"
+                f"the pinned identities have another key for {party_name(rank)}, this very party"
             )
-        self.private, self.roster, self.index, self.run = private, roster, index, run
+        self.private, self.roster, self.rank, self.run = private, roster, rank, run
 
     def sign(self, key: bytes) -> bytes:
         """Sign this party's X25519 public key."""
-        return self.private.sign(self._statement(self.index, key))
+        return self.private.sign(self._statement(self.rank, key))
 
-    def check(self, index: int, key: bytes, signature: bytes) -> None:
+    def check(self, rank: int, key: bytes, signature: bytes) -> None:
         """Check that a relayed key is the one that its owner signed.
 
         Raises
@@ -76,19 +76,19 @@ class Identity:
             If it is not.
         """
         try:
-            pinned = Ed25519PublicKey.from_public_bytes(self.roster[index])
-            pinned.verify(signature, self._statement(index, key))
+            pinned = Ed25519PublicKey.from_public_bytes(self.roster[rank - 1])
+            pinned.verify(signature, self._statement(rank, key))
         except (InvalidSignature, ValueError) as error:
             raise BlindingError(
-                f"the relayed key of {party_name(index + 1)} is not signed by the identity that is "
+                f"the relayed key of {party_name(rank)} is not signed by the identity that is "
                 "pinned for it: somebody swapped it, or the pinned identities are old"
             ) from error
 
-    def _statement(self, index: int, key: bytes) -> bytes:
+    def _statement(self, rank: int, key: bytes) -> bytes:
         run = self.run.encode()
         members = sha256(b"".join(self.roster)).digest()
         lengths = len(run).to_bytes(4, "little") + len(self.roster).to_bytes(4, "little")
-        return PROTOCOL + lengths + run + members + index.to_bytes(4, "little") + key
+        return PROTOCOL + lengths + run + members + rank.to_bytes(4, "little") + key
 
 
 def make_identity(path: Path) -> bytes:
@@ -165,7 +165,7 @@ def read_roster(path: Path, parties: int) -> list[bytes]:
         if name in found:
             raise IdentityError(f"{path}, line {number}: {name} is there twice")
         found[name] = _public(text, f"{path}, line {number}")
-    names = [party_name(index + 1) for index in range(parties)]
+    names = [party_name(rank) for rank in range(1, parties + 1)]
     if sorted(found) != sorted(names):
         raise IdentityError(f"{path} must name {', '.join(names)}, and names {', '.join(found)}")
     if len(set(found.values())) < parties:

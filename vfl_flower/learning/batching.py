@@ -44,10 +44,10 @@ def turn(seed: int, step: int, parties: int) -> int:
     Returns
     -------
     int
-        A roster index. Every K steps, from the first on, have each once.
+        A rank. Every K steps, from the first on, have each once.
     """
-    turns, rank = divmod(step, parties)
-    return int(np.random.default_rng([seed, turns, 1]).permutation(parties)[rank])
+    turns, position = divmod(step, parties)
+    return int(np.random.default_rng([seed, turns, 1]).permutation(parties)[position]) + 1
 
 
 def drawn(cfg: RunConfig, step: int) -> Sequence[int]:
@@ -65,13 +65,13 @@ def drawn(cfg: RunConfig, step: int) -> Sequence[int]:
     Returns
     -------
     sequence of int
-        Roster indices, in order.
+        Ranks, in order.
     """
     K = cfg.parties - 1
     if cfg.participation == 1:
-        return range(K)
+        return range(1, K + 1)
     order = np.random.default_rng([cfg.seed, step, 2]).permutation(K)
-    return sorted(order[: max(round(cfg.participation * K), 1)].tolist())
+    return sorted((order[: max(round(cfg.participation * K), 1)] + 1).tolist())
 
 
 def asked(cfg: RunConfig, step: int) -> Sequence[int]:
@@ -89,7 +89,7 @@ def asked(cfg: RunConfig, step: int) -> Sequence[int]:
     Returns
     -------
     sequence of int
-        Roster indices, in order.
+        Ranks, in order.
     """
     if cfg.in_turns:
         return [turn(cfg.seed, step, cfg.parties - 1)]

@@ -1,6 +1,6 @@
 """Pairwise additive blinding: masks that cancel in the sum over all passive parties.
 
-    pair key   k_ij = HKDF(X25519(i, j), salt, both indices)            fresh at every start
+    pair key   k_ij = HKDF(X25519(i, j), salt, both ranks)            fresh at every start
     mask key   m_ij = HKDF(k_ij, exchange, phase, SHA-256 of request)   used once
     mask       M_ij = ChaCha20 keystream under m_ij, as words of Z/2**32
     sent       [E_i] = encode(E_i) + sum_{j>i} M_ij - sum_{j<i} M_ij
@@ -87,15 +87,15 @@ class Masker(UploadMechanism):
         relayed = [each[:KEY] for each in signed]
         private = X25519PrivateKey.from_private_bytes(self._secret)
         own = private.public_key().public_bytes_raw()
-        if relayed[self.party.index] != own or len(set(relayed)) < len(relayed):
+        if relayed[self.party.rank - 1] != own or len(set(relayed)) < len(relayed):
             raise BlindingError("the relayed keys repeat one or do not hold this party's own")
         if self.party.identity:
-            for j, each in enumerate(signed):
+            for j, each in enumerate(signed, 1):
                 self.party.identity.check(j, each[:KEY], each[KEY:])
         self._keys = {
-            j: pair_key(private, key, bytes(salt.tolist()), self.party.index, j)
-            for j, key in enumerate(relayed)
-            if j != self.party.index
+            j: pair_key(private, key, bytes(salt.tolist()), self.party.rank, j)
+            for j, key in enumerate(relayed, 1)
+            if j != self.party.rank
         }
         self._secret = b""  # used up: keys are agreed once for each that was asked for
 
@@ -135,13 +135,13 @@ class Masker(UploadMechanism):
         try:
             words = encode_ring(x, self.peers if total is None else total)
         except BlindingError:
-            log = party_log(self.party.index + 1)  # what it says is for this party alone
+            log = party_log(self.party.rank)  # what it says is for this party alone
             log.error("the largest value was %g", x.detach().abs().max())
             raise
         words *= np.uint32(weight)
         for j, key in self._keys.items():
             stream = mask(key, received.exchange, received.phase, received.digest, words.size)
-            combine = np.add if self.party.index < j else np.subtract
+            combine = np.add if self.party.rank < j else np.subtract
             combine(words, stream.reshape(words.shape), out=words)
         return words
 

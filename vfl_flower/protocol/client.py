@@ -73,11 +73,6 @@ class ProtocolClient(NumPyClient):
     def rank(self) -> int:
         """Its place among the parties: 1 to K."""
 
-    @property
-    def index(self) -> int:
-        """The roster index, from 0."""
-        return self.rank - 1
-
     def declared(self, name: str) -> Phase | None:
         """Return the declaration of a phase; None where there is no such phase."""
         method = self.phases.get(name)
@@ -115,9 +110,9 @@ class ProtocolClient(NumPyClient):
         """Answer the roll call; a party that cannot take part says why."""
         try:
             self.check_in()
-            return {"index": self.index, **self.facts()}
+            return {"rank": self.rank, **self.facts()}
         except VflError as error:
-            return {"index": self.index, **report(error, self.index)}
+            return {"rank": self.rank, **report(error, self.rank)}
 
     def fit(self, parameters: NDArrays, config: dict[str, Scalar]) -> Reply:
         """Answer one exchange; a failure is an answer too.
@@ -129,7 +124,7 @@ class ProtocolClient(NumPyClient):
             reply = self._answer(parameters, config)
             return reply, 1, dict(self.metrics())
         except Exception as error:
-            return [], 0, {**report(error, self.index), "phase": self.received.phase}
+            return [], 0, {**report(error, self.rank), "phase": self.received.phase}
 
     # Dispatch --------------------------------------------------------------------------------
 

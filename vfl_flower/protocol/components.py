@@ -156,10 +156,6 @@ class Answerer(Owner, Protocol):
 
     received: Received
 
-    @property
-    def index(self) -> int:
-        """The roster index, from 0."""
-
 
 class Component:
     """Phases with a memory of their own, of which a passive party is composed.
@@ -188,9 +184,9 @@ def phases_of(owner: object) -> dict[str, PhaseMethod]:
     return {name: getattr(owner, name) for name in names}
 
 
-def report(error: Exception, index: int) -> dict[str, Scalar]:
+def report(error: Exception, rank: int) -> dict[str, Scalar]:
     """Turn an error into what the active party is told of it; see `ProtocolClient.fit`."""
-    log, kind = party_log(index + 1), type(error).__name__
+    log, kind = party_log(rank), type(error).__name__
     if isinstance(error, VflError):
         log.error("%s: %s", kind, error.in_full())
         return {"error": kind, "message": str(error)}

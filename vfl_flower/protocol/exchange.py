@@ -54,13 +54,13 @@ class Request:
 
     def targets(self, parties: int) -> Sequence[int]:
         """Return whom it is for, out of so many parties."""
-        return range(parties) if self.to is None else self.to
+        return range(1, parties + 1) if self.to is None else self.to
 
-    def tensors_for(self, party: int, parties: int) -> list[bytes]:
-        """Return the npy bytes for the party with this roster index."""
+    def tensors_for(self, rank: int, parties: int) -> list[bytes]:
+        """Return the npy bytes for the party of a rank."""
         if self.shared is not None:
             return self.shared
-        return self.each[self.targets(parties).index(party)]
+        return self.each[self.targets(parties).index(rank)]
 
 
 class Ask(Request):

@@ -32,7 +32,7 @@ class Roster:
         return len(self.proxies)
 
     def __iter__(self) -> Iterator[tuple[int, str, ClientProxy]]:
-        return ((k, party_name(k + 1), proxy) for k, proxy in enumerate(self.proxies))
+        return ((rank, party_name(rank), proxy) for rank, proxy in enumerate(self.proxies, 1))
 
 
 def roll_call(manager: ClientManager, size: int, facts: Properties, timeout: float) -> Roster:
@@ -56,45 +56,45 @@ def roll_call(manager: ClientManager, size: int, facts: Properties, timeout: flo
     Raises
     ------
     RosterError
-        If a party is missing, two claim one index, or one disagrees about a fact.
+        If a party is missing, two claim one rank, or one disagrees about a fact.
     PartyAway
         If one left while it was asked.
     """
     deadline = time.monotonic() + timeout
     while manager.num_available() < size and time.monotonic() < deadline:
         time.sleep(POLL)
-    members: dict[int, ClientProxy] = {}
+    found: dict[int, ClientProxy] = {}
     for proxy, properties in _ask_all(list(manager.all().values()), timeout):
-        index = _index(properties)
-        if "error" in properties and (index is None or index < size):
-            raise RosterError(f"{_who(index)}: {printable(properties.get('message'))}")
-        if index is None or not 0 <= index < size:
+        rank = _rank(properties)
+        if "error" in properties and (rank is None or rank <= size):
+            raise RosterError(f"{_who(rank)}: {printable(properties.get('message'))}")
+        if rank is None or not 1 <= rank <= size:
             raise RosterError(
-                f"{_who(index)} is here, but the run has {size} passive parties; raise parties, "
+                f"{_who(rank)} is here, but the run has {size} passive parties; raise parties, "
                 f"or start with num-supernodes={size} and partition-id 0 to {size - 1}"
             )
-        if index in members:
+        if rank in found:
             raise RosterError(
-                f"two parties say that they are {_who(index)}; give each its own partition-id"
+                f"two parties say that they are {_who(rank)}; give each its own partition-id"
             )
-        _check(_who(index), properties, facts)
-        members[index] = proxy
-    missing = [party_name(k + 1) for k in range(size) if k not in members]
+        _check(_who(rank), properties, facts)
+        found[rank] = proxy
+    missing = [party_name(rank) for rank in range(1, size + 1) if rank not in found]
     if missing:
         raise RosterError(
             f"missing after {timeout:g} s: {', '.join(missing)}; start them, or raise "
             f"party-timeout (in a simulation: num-supernodes={size}, one per passive party)"
         )
-    return Roster(tuple(members[k] for k in range(size)))
+    return Roster(tuple(found[rank] for rank in range(1, size + 1)))
 
 
-def _index(properties: Properties) -> int | None:
-    index = properties.get("index")
-    return index if type(index) is int else None
+def _rank(properties: Properties) -> int | None:
+    rank = properties.get("rank")
+    return rank if type(rank) is int else None
 
 
-def _who(index: int | None) -> str:
-    return "a party without an index" if index is None else f"party-{index + 1}"
+def _who(rank: int | None) -> str:
+    return "a party without a rank" if rank is None else f"party-{rank}"
 
 
 def _ask_all(proxies: list[ClientProxy], timeout: float) -> list[tuple[ClientProxy, Properties]]:

@@ -62,7 +62,7 @@ class ProtocolRunner:
             return ask("", to=sorted(waiting)) if waiting else None
 
     def due(self, asked: Ask) -> tuple[dict[int, list[Request]], list[Request]]:
-        """Return outgoing requests by roster index, and pending `own` work."""
+        """Return outgoing requests by rank, and pending `own` work."""
         carried: list[Request] = [asked] if asked.phase else []
         messages = {k: self._waiting.pop(k, []) + carried for k in asked.targets(self.parties)}
         own, self._own = self._own + carried, []
@@ -80,10 +80,10 @@ class ProtocolRunner:
 
     def _unfit(self, request: Request) -> ProtocolError | None:
         targets = request.targets(self.parties)
-        if not targets or sorted({*targets} & {*range(self.parties)}) != sorted(targets):
+        if not targets or sorted({*targets} & {*range(1, self.parties + 1)}) != sorted(targets):
             return ProtocolError(
-                f"'{request.phase}' is for {list(targets)}, and there are parties 0 to "
-                f"{self.parties - 1}, each to be named once"
+                f"'{request.phase}' is for {list(targets)}, and there are parties 1 to "
+                f"{self.parties}, each to be named once"
             )
         if request.shared is None and len(request.each) != len(targets):
             return ProtocolError(

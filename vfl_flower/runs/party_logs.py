@@ -30,11 +30,11 @@ class _PartyLog(logging.FileHandler):
 def party_logs(folder: RunFolder, parties: int) -> Iterator[None]:
     """Log each passive party of this process to its own folder."""
     added = []
-    for index in range(parties):
-        handler = _PartyLog(folder.path / party_name(index + 1) / LOG, delay=True)
+    for rank in range(1, parties + 1):
+        handler = _PartyLog(folder.path / party_name(rank) / LOG, delay=True)
         handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
-        party_log(index + 1).addHandler(handler)
-        added.append((party_log(index + 1), handler))
+        party_log(rank).addHandler(handler)
+        added.append((party_log(rank), handler))
     try:
         yield
     finally:

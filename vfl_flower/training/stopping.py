@@ -38,7 +38,7 @@ def affordable(party: ActiveParty) -> bool:
     step = party.progress.step
     uploads, to = (
         due(party.cfg, party.rows, step),
-        {party_name(k + 1) for k in asked(party.cfg, step)},
+        {party_name(rank) for rank in asked(party.cfg, step)},
     )
     others = Counter(evaluation=uploads["evaluation"])
     return all(

@@ -32,7 +32,7 @@ class Endpoint(Client):
             reply, rows, metrics = self.party.fit(from_parameters(ins.parameters), ins.config)
             return FitRes(OK, to_parameters(reply), rows, metrics)
         except Exception as error:
-            return failed(error, self.party.index)
+            return failed(error, self.party.rank)
 
 
 class RebuiltEndpoint(Client):
@@ -44,14 +44,14 @@ class RebuiltEndpoint(Client):
     ----------
     build : callable
         Makes the party as it is before its first message.
-    index : int
-        Its roster index, for the case that it cannot be built.
+    rank : int
+        1 to K, for the case that it cannot be built.
     state : RecordDict
         ``context.state``.
     """
 
-    def __init__(self, build: Callable[[], ProtocolClient], index: int, state: RecordDict) -> None:
-        self.build, self.index, self.state = build, index, state
+    def __init__(self, build: Callable[[], ProtocolClient], rank: int, state: RecordDict) -> None:
+        self.build, self.rank, self.state = build, rank, state
 
     def get_properties(self, ins: GetPropertiesIns) -> GetPropertiesRes:
         """Answer the roll call, or report why the party cannot be built.
@@ -62,7 +62,7 @@ class RebuiltEndpoint(Client):
         try:
             return Endpoint(self.build()).get_properties(ins)
         except Exception as error:
-            return GetPropertiesRes(OK, {"index": self.index, **report(error, self.index)})
+            return GetPropertiesRes(OK, {"rank": self.rank, **report(error, self.rank)})
 
     def fit(self, ins: FitIns) -> FitRes:
         """Rebuild the party, restore its memory, answer, and save the memory."""
@@ -73,7 +73,7 @@ class RebuiltEndpoint(Client):
             res = Endpoint(party).fit(ins)
             self._write(party.memory())
         except Exception as error:
-            return failed(error, self.index)
+            return failed(error, self.rank)
         return res
 
     def _read(self) -> State:
@@ -91,6 +91,6 @@ class RebuiltEndpoint(Client):
         self.state.config_records[_SKELETON] = ConfigRecord({"skeleton": skeleton})
 
 
-def failed(error: Exception, index: int) -> FitRes:
+def failed(error: Exception, rank: int) -> FitRes:
     """Answer an exchange with an error."""
-    return FitRes(OK, to_parameters([]), 0, report(error, index))
+    return FitRes(OK, to_parameters([]), 0, report(error, rank))

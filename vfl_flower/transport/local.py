@@ -84,7 +84,7 @@ def run_amnesiac(active: Coordinator, build: Callable[[int], ProtocolClient]) ->
     active : Coordinator
         The active party.
     build : callable
-        From roster index to a new passive party.
+        From rank to a new passive party.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def run_amnesiac(active: Coordinator, build: Callable[[int], ProtocolClient]) ->
         Memory of each party at the end.
     """
     states = [RecordDict() for _ in range(active.cfg.parties - 1)]
-    clients = [RebuiltEndpoint(partial(build, k), k, state) for k, state in enumerate(states)]
+    clients = [RebuiltEndpoint(partial(build, k), k, state) for k, state in enumerate(states, 1)]
     serve(active, clients)
     return states
 

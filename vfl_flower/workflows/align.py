@@ -52,7 +52,7 @@ def align_here(cfg: RunConfig, folder: Path, observer: Observer | None = None) -
     VflError
         If a table cannot be used, or too few rows are common for the run; nothing is kept then.
     """
-    passive = [build_alignment_passive(cfg, index, folder) for index in range(cfg.parties - 1)]
+    passive = [build_alignment_passive(cfg, rank, folder) for rank in range(1, cfg.parties)]
     active = build_alignment_active(cfg, folder, lambda rows: check_enough(cfg, rows))
     made = carried_out(active, LocalTransport(passive), observer)
     others = {party.rank: party.kept for party in passive}

@@ -51,8 +51,7 @@ def build_parties(
     """
     data = run_data(cfg, alignments)
     passive = [
-        build_passive(cfg, rank - 1, folder, data=data.party(rank))
-        for rank in range(1, cfg.parties)
+        build_passive(cfg, rank, folder, data=data.party(rank)) for rank in range(1, cfg.parties)
     ]
     return build_active(cfg, folder, labelled=labelled, source=data), passive
 
@@ -98,19 +97,19 @@ def _training_rows(cfg: RunConfig, data: PartyData) -> Array:
 
 def build_passive(
     cfg: RunConfig,
-    index: int,
+    rank: int,
     folder: Path | None = None,
     identity: Identity | None = None,
     data: PartyData | None = None,
 ) -> PassiveParty:
-    """Build the passive party with one roster index.
+    """Build the passive party of a rank.
 
     Parameters
     ----------
     cfg : RunConfig
         The run's configuration.
-    index : int
-        From 0.
+    rank : int
+        1 to K.
     folder : Path, optional
         Of the run; the party has a folder in it.
     identity : Identity, optional
@@ -126,8 +125,7 @@ def build_passive(
         As `load_party` and `build_learner` do.
     """
     _, client = METHODS[cfg.method].load()
-    rank = index + 1
-    if rank >= cfg.parties:
+    if not 1 <= rank < cfg.parties:
         raise ConfigError(f"there is no {party_name(rank)} in a run with parties = {cfg.parties}")
     data, folder = data or load_party(cfg, rank), folder and folder / party_name(rank)
     made = build_learner(cfg, data, folder, top="mirror" if client.mirrors else "")

@@ -41,7 +41,7 @@ class Node(Client):
 
     def __init__(self, context: Context) -> None:
         self.context = context
-        self.index = int(context.node_config.get("partition-id", -1))
+        self.rank = int(context.node_config.get("partition-id", -1)) + 1
 
     def get_properties(self, ins: GetPropertiesIns) -> GetPropertiesRes:
         """Answer the roll call."""
@@ -56,7 +56,7 @@ class Node(Client):
                     return res
             raise ProtocolError("a message arrived that no transport sends")
         except Exception as error:
-            return failed(error, self.index)
+            return failed(error, self.rank)
 
     def rebuilt(self, options: Mapping[str, Any] | None = None) -> RebuiltEndpoint:
         """Return a node's party for one message.
@@ -64,7 +64,7 @@ class Node(Client):
         Without options, it is the party of the run that Flower names.
         """
         told = self.context.run_config if options is None else options
-        return RebuiltEndpoint(lambda: self._build(told), self.index, self.context.state)
+        return RebuiltEndpoint(lambda: self._build(told), self.rank, self.context.state)
 
     def live(self, options: Mapping[str, Any]) -> Client:
         """Return a live party; one that fails reports at the roll call."""
@@ -74,10 +74,10 @@ class Node(Client):
             return self.rebuilt(options)
 
     def _build(self, options: Mapping[str, Any]) -> ProtocolClient:
-        if self.index < 0:
+        if self.rank < 1:
             raise ConfigError("the node configuration lacks partition-id, from 0")
         cfg = own_config(options, self.context.node_config)
-        rank, folder = self.index + 1, _state_folder(cfg, self.context)
+        rank, folder = self.rank, _state_folder(cfg, self.context)
         cfg = at_home(cfg, _state_root(self.context), folder)
         if cfg.task == "predict":
             cfg = prediction_of(cfg, rank, Path(cfg.model))
@@ -86,12 +86,12 @@ class Node(Client):
                 build_alignment_passive,  # pyarrow is slow to import
             )
 
-            return build_alignment_passive(cfg, self.index, folder)
-        identity = identity_of(cfg, self.context, self.index)
+            return build_alignment_passive(cfg, self.rank, folder)
+        identity = identity_of(cfg, self.context, self.rank)
         data = _CACHE.load(cfg, rank)
         if cfg.task == "predict":
-            return predicting_passive(cfg, self.index, identity, data)
-        return build_passive(cfg, self.index, folder, identity, data)
+            return predicting_passive(cfg, self.rank, identity, data)
+        return build_passive(cfg, self.rank, folder, identity, data)
 
 
 def _aligns(cfg: RunConfig, folder: Path | None, rank: int) -> bool:
@@ -100,7 +100,7 @@ def _aligns(cfg: RunConfig, folder: Path | None, rank: int) -> bool:
     return here and not is_aligned(Path(cfg.alignment) / party_name(rank))
 
 
-def identity_of(cfg: RunConfig, context: Context, index: int) -> Identity | None:
+def identity_of(cfg: RunConfig, context: Context, rank: int) -> Identity | None:
     """Read this node's identity and pinned peers from its node configuration.
 
     Raises
@@ -118,7 +118,7 @@ def identity_of(cfg: RunConfig, context: Context, index: int) -> Identity | None
     if open_ends := column_protections(cfg)[1]:
         raise ConfigError(f"this party pins identities, and in this run {open_ends[0]}")
     roster = read_roster(Path(peers), cfg.parties - 1)
-    return Identity(read_private(Path(own)), roster, index, str(context.run_id))
+    return Identity(read_private(Path(own)), roster, rank, str(context.run_id))
 
 
 def _state_folder(cfg: RunConfig, context: Context) -> Path | None:

@@ -137,8 +137,8 @@ def predict_tables(run: Path, tables: str, out: Path, observer: Observer) -> Pre
         common, alignments = align_here(cfgs[0], Path(temporary), observer)
         active = predicting_active(cfgs[0], run_data(cfgs[0], alignments))
         passive = [
-            predicting_passive(cfg, index, data=run_data(cfg, alignments).party(index + 1))
-            for index, cfg in enumerate(cfgs[1:])
+            predicting_passive(cfg, rank, data=run_data(cfg, alignments).party(rank))
+            for rank, cfg in enumerate(cfgs[1:], 1)
         ]
         for party in passive:
             party.privacy.afford()

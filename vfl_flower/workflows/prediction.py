@@ -112,7 +112,7 @@ def write_missing(path: Path, ids: Any, common: Common) -> None:  # noqa: ANN401
     common : Common
         What its alignment came to.
     """
-    names = np.array([party_name(k + 1) for k in range(common.lacks.shape[1])])
+    names = np.array([party_name(k) for k in range(1, common.lacks.shape[1] + 1)])
     kinds, kind = np.unique(common.lacks, axis=0, return_inverse=True)
     lacking = np.array([" ".join(names[each]) for each in kinds], object)[kind]
     columns = {

@@ -114,7 +114,7 @@ def predicting_active(cfg: RunConfig, source: RunData | None = None) -> ActivePa
 
 def predicting_passive(
     cfg: RunConfig,
-    index: int,
+    rank: int,
     identity: Identity | None = None,
     data: PartyData | None = None,
 ) -> PassiveParty:
@@ -123,7 +123,7 @@ def predicting_passive(
     It counts its uploads where training has counted them, and says at the roll call whether its
     privacy budget lasts for these rows.
     """
-    return _with_model(build_passive(cfg, index, Path(cfg.model), identity, data), Path(cfg.model))
+    return _with_model(build_passive(cfg, rank, Path(cfg.model), identity, data), Path(cfg.model))
 
 
 def _with_model(party: P, run: Path, kept: RunConfig | None = None) -> P:

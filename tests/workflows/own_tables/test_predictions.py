@@ -72,7 +72,7 @@ def joint(folder: Path, method: str, x: list[Tensor]) -> Tensor:
     kept = RunFolder.reopen(folder, {})
     cfg = prediction_of(replace(kept.cfg, alignment=str(folder)), 0, folder)
     active = predicting_active(cfg)
-    passive = [predicting_passive(replace(cfg), k) for k in range(2)]
+    passive = [predicting_passive(replace(cfg), k) for k in (1, 2)]
     nets: list[Any] = [party.net for party in (active, *passive)]
     with torch.no_grad():
         each = [net.embed(rows) for net, rows in zip(nets, x, strict=True)]
@@ -97,7 +97,7 @@ def test_a_prediction_is_the_joint_model_s(
     cfgs = [prediction_of(new, rank, folder) for rank in range(3)]
     align_here(cfgs[0], tmp_path)
     active = predicting_active(cfgs[0])
-    parties = passive_parties(carrier, lambda k: predicting_passive(cfgs[k + 1], k), 2)
+    parties = passive_parties(carrier, lambda k: predicting_passive(cfgs[k], k), 2)
     said = asked(active, active.rows["test"], ClientTransport(carrier, parties.clients))
     x = []
     for rank in range(3):
@@ -220,7 +220,7 @@ def test_a_party_that_predicts_does_not_learn(finished: Finished, tmp_path: Path
         alignment=str(tmp_path),
     )
     align_here(prediction_of(new, 0, folder), tmp_path)
-    party = predicting_passive(prediction_of(new, 1, folder), 0)
+    party = predicting_passive(prediction_of(new, 1, folder), 1)
     learning = ("embed", "update", "save", "restore", "checkpoint", "take_best")
     for exchange, phase in enumerate(learning, start=1):
         answer = party.fit([], {"exchange": exchange, "phases": phase, "arrays": "0"})[2]

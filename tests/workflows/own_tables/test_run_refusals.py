@@ -125,7 +125,7 @@ def test_a_table_that_changes_during_the_alignment_is_noticed(carrier: str, tmp_
 
     def shuffled(k: int) -> ProtocolClient:
         party = build_alignment_passive(cfg, k, tmp_path)
-        if k == 0:
+        if k == 1:
             rows.reverse()
             write(tmp_path / "tables", 1, rows, header(1))
         return party
@@ -134,7 +134,7 @@ def test_a_table_that_changes_during_the_alignment_is_noticed(carrier: str, tmp_
     active = build_alignment_active(cfg, tmp_path)
     with pytest.raises((DataError, PartyError), match=r"has changed since|was changed"):
         carried_out(active, ClientTransport(carrier, parties.clients))
-        build_passive(cfg, 0)
+        build_passive(cfg, 1)
 
 
 def two_of(tables: str) -> list[str]:

@@ -115,7 +115,7 @@ def test_model_folders_that_do_not_belong_together_are_refused(
 
 
 def test_a_model_of_other_columns_is_refused(finished: Finished) -> None:
-    party = build_passive(tiny("splitnn"), 0)
+    party = build_passive(tiny("splitnn"), 1)
     party.data = replace(party.data, x=party.x[..., :1])
     with pytest.raises(RunError, match=r"network of party-1: its row is \[1, 8, 2\], not"):
         load_model(finished("splitnn") / "party-1", party, party.cfg)

@@ -83,7 +83,7 @@ def outputs_of(folder: Path, rows: str, rebuilt: bool) -> Tensor:
     kept = RunFolder.reopen(folder, {})
     active, live = predicting_parties(kept)
     clients = [
-        RebuiltEndpoint(lambda k=k: predicting_parties(kept)[1][k], k, RecordDict())  # type: ignore[misc]
+        RebuiltEndpoint(lambda k=k: predicting_parties(kept)[1][k], k + 1, RecordDict())  # type: ignore[misc]
         if rebuilt
         else Endpoint(party)
         for k, party in enumerate(live)

@@ -148,16 +148,16 @@ class Stage:
         active = build_active(cfg)
         with TemporaryDirectory() as folder:  # parties that noise their uploads count them there
             recorders = [
-                Recorder(build_passive(cfg, index, Path(folder)), self.classes)
-                for index in range(cfg.parties - 1)
+                Recorder(build_passive(cfg, rank, Path(folder)), self.classes)
+                for rank in range(1, cfg.parties)
             ]
             serve(active, recorders)
         noise = cfg.label_noise
         protection = f"{noise}, epsilon {epsilon_of(cfg):g}" if noise else "none"
         for source, attack, scores in self.attackers(recorders[0]):
-            results = [(*self.judge(scores(each)), each.party.index) for each in recorders]
-            accuracy, auc, index = max(results)
-            yield Finding(protection, source, attack, party_name(index + 1), accuracy, auc)
+            results = [(*self.judge(scores(each)), each.party.rank) for each in recorders]
+            accuracy, auc, rank = max(results)
+            yield Finding(protection, source, attack, party_name(rank), accuracy, auc)
 
     def attackers(
         self, recorder: Recorder
