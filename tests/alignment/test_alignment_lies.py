@@ -216,7 +216,7 @@ CHANGED = {
 @pytest.mark.parametrize("ids", CHANGED.values(), ids=CHANGED)
 @pytest.mark.parametrize("answered", range(1, 5))
 def test_a_table_that_changes_between_two_requests_is_refused(answered: int, ids: Ids) -> None:
-    """A rebuilt party reads it anew: positions would be those of other rows, or kept as such."""
+    """A rebuilt party reads it anew, with positions of other rows."""
     ask = Asked(live=False)
     assert len(ask("announce_ids", ANNOUNCED)) == 1
     chosen = in_order(np.array([2, 3, 8]), ask.party).astype(np.int32)
@@ -249,7 +249,7 @@ def test_an_alignment_of_another_number_of_parties_is_not_kept(
 
 
 def test_an_alignment_without_rows_is_not_kept(tmp_path: Path) -> None:
-    """An active party asks for it before any id is known to be common."""
+    """An active party asks for it before common ids are known."""
     cfg = RunConfig(**TINY, tables=make(tmp_path / "tables"))
     party = build_alignment_passive(cfg, 1, tmp_path)
     facts = np.array([cfg.parties, 2, TASKS.index("binary")])

@@ -34,7 +34,7 @@ def formulas_of(method: str, run: Run, k: int) -> list[dict[tuple[str, str], lis
 
 
 def tensors_of(res: FitRes) -> list[bytes]:
-    """Return what a reply carried, encoded."""
+    """Return a reply's arrays, encoded."""
     return res.parameters.tensors
 
 

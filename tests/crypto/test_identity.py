@@ -112,7 +112,7 @@ def test_an_active_party_that_swaps_keys_is_caught(signature: str) -> None:
 
 
 def test_without_pins_nobody_notices() -> None:
-    """What SECURITY.md says of it."""
+    """As SECURITY.md states."""
     parties = [build_passive(TINY, index) for index in range(1, 4)]
     keys = public_keys(parties)
     false = X25519PrivateKey.generate().public_key().public_bytes_raw()

@@ -1,4 +1,4 @@
-"""Data of parties: read once for a run, kept between messages, dropped when files change."""
+"""Loading of parties' data: once a run, anew when files change."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +20,7 @@ from vfl_flower.workflows.align import align_here
 
 @pytest.fixture
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Make a data set of 60 rows, and return a list to which each reading of it is appended."""
+    """Make a data set of 60 rows; return the list of readings."""
     done: list[str] = []
 
     def features(*_: object) -> Features:

@@ -1,4 +1,4 @@
-"""One deployment for each file of tests, so that files run beside each other."""
+"""One deployment for each file of tests, to run in parallel."""
 
 import contextlib
 import subprocess

@@ -89,7 +89,7 @@ def prober(script: Script, cfg: RunConfig = CFG) -> Prober:
 
 
 def conversation(carrier: str, script: Script) -> tuple[Prober, list[Tap]]:
-    """Run a script over a carrier; return the active party and the taps."""
+    """Run a script over a transport; return active party and taps."""
     active, taps = prober(script), [Tap(c) for c in passive_parties(carrier, build).clients]
     carry(carrier, active, taps)
     return active, taps
@@ -111,7 +111,7 @@ def test_ask_each_sends_each_its_own(carrier: str) -> None:
 @pytest.mark.parametrize("count", [1, 2, 4])
 @pytest.mark.parametrize("each", [ask_each, tell_each])
 def test_one_array_for_each_means_each(count: int, each: Callable[..., ask]) -> None:  # type: ignore[valid-type]
-    """Another number of arrays than parties is an error, never sent to somebody else."""
+    """Another number of arrays than parties is an error."""
     got: list[object] = []
 
     def script(self: Prober) -> Protocol:
@@ -142,7 +142,7 @@ def test_tells_ride_in_order_on_the_next_exchange(carrier: str) -> None:
 
 @on_each_carrier
 def test_last_tell_is_delivered(carrier: str) -> None:
-    """A tell pending at the protocol's end gets an exchange of its own."""
+    """A tell pending at the end gets an exchange of its own."""
 
     def script(self: Prober) -> Protocol:
         yield ask("noted")
@@ -169,7 +169,7 @@ def test_failing_last_tell_is_an_error(carrier: str) -> None:
 
 
 def test_protocol_may_catch_a_failure() -> None:
-    """The error is raised at the yield, so the protocol itself can deal with it."""
+    """The error is raised at the yield, and can be caught."""
     caught: list[str] = []
 
     def script(self: Prober) -> Protocol:
@@ -186,7 +186,7 @@ def test_protocol_may_catch_a_failure() -> None:
 
 
 def test_own_work_runs_while_the_exchange_is_open() -> None:
-    """All parties and the active one wait for each other: possible only side by side."""
+    """All parties wait for each other: possible only side by side."""
     Probe.barrier = threading.Barrier(4)
     got: list[object] = []
 
@@ -262,7 +262,7 @@ def test_vanished_party_is_an_error_not_a_smaller_sum() -> None:
 
 @pytest.mark.parametrize("server", [ProtocolServer, Server])
 def test_a_status_that_is_not_ok_is_an_error(server: type[Server]) -> None:
-    """What came with it is not shown: a reply may hold anything."""
+    """Its content is not shown: a reply may hold anything."""
 
     class Refuser(Endpoint):
         def fit(self, ins: FitIns) -> FitRes:
@@ -298,7 +298,7 @@ def test_what_is_no_exception_ends_the_run_too() -> None:
 
 
 def test_fit_never_raises() -> None:
-    """A party that breaks while it is rebuilt answers like one that fails, its text kept back."""
+    """A party that fails while rebuilt answers, without its text."""
 
     def broken() -> NoReturn:
         raise ValueError("cannot parse 'secret cell'")

@@ -71,7 +71,7 @@ def test_checkpoints_of_later_steps_do_not_push_out_a_new_one(tmp_path: Path) ->
 
 
 def test_a_party_that_goes_back_drops_its_later_checkpoints(tmp_path: Path) -> None:
-    """They are of steps that are taken anew; those at or before the step stay."""
+    """Later ones are of repeated steps; those up to the step stay."""
     party = build_passive(TINY, 1, tmp_path)
     for exchange, step in enumerate((0, 3, 7), 1):
         assert send(party, exchange, "checkpoint", np.array(step)) == ([], {})

@@ -1,4 +1,4 @@
-"""The passive party's end of the private set intersection; see `intersection` beside this."""
+"""Passive party's component for private set intersection; see `psi`."""
 
 import secrets
 from hashlib import sha256
@@ -31,7 +31,7 @@ class IdHolder(Answerer, Protocol):
 
 
 class Aligner(Component):
-    """A passive party's end of the private set intersection, for the party's `ids`.
+    """Passive party's side of private set intersection on its `ids`.
 
     Attributes
     ----------
@@ -50,7 +50,10 @@ class Aligner(Component):
 
     @phase(training=False, sends="control")
     def announce_ids(self, others: Tensor) -> Array:
-        """Draw a fresh secret, and say what ids there are: (2,) int64 -> (2,) int64."""
+        """Draw a fresh secret and announce the ids.
+
+        (2,) int64 -> (2,) int64.
+        """
         _, self._asker = announced([to_array(others)], "the active party")
         self._secret, self._blinded, self._next = secrets.token_bytes(POINT), None, 0
         self._source = _digest(self._ids)
@@ -59,7 +62,10 @@ class Aligner(Component):
 
     @phase(training=False, sends=("control", "control"))
     def blind_ids(self, start: Tensor, points: Tensor) -> tuple[Array, Array]:
-        """Blind a chunk of both: () int64, (c, 32) uint8 -> (c, 16) uint8, (d, 32) uint8."""
+        """Blind a chunk of the active party's ids and of the own.
+
+        () int64, (c, 32) uint8 -> (c, 16) uint8, (d, 32) uint8.
+        """
         own, owed = self._own(), due(self._next, self._asker)
         fits = points.shape == (owed, POINT) and points.dtype == torch.uint8
         if not fits or start.shape or int(start) != self._next:
@@ -89,7 +95,10 @@ class Aligner(Component):
 
     @phase(training=False)
     def aligned(self, count: Tensor) -> None:
-        """Turn the common ids into rows, and forget the secret: () int64 ->."""
+        """Turn the common ids into rows, and forget the secret.
+
+        () int64 ->
+        """
         hashes = tags(self._own().ids.hashed[self._chosen])
         if count.shape or int(count) != len(hashes) or (hashes[1:] <= hashes[:-1]).any():
             raise ProtocolError(
@@ -123,7 +132,7 @@ class Aligner(Component):
         }
 
     def load_state_dict(self, state: State) -> None:
-        """Take back what `state_dict` gave."""
+        """Restore the state of `state_dict`."""
         self._secret, self._asker, self._next = state["secret"], state["asker"], state["next"]
         self._source = state["source"]
         if self._source and _digest(self._ids) != self._source:
@@ -133,5 +142,8 @@ class Aligner(Component):
 
 
 def _digest(ids: Ids) -> bytes:
-    """Return what changes when a party that is built anew reads other ids, or in another order."""
+    """Digest the ids, to notice other ids or another order.
+
+    A party is built anew for every message on Flower's runtime.
+    """
     return sha256(ids.hashed.tobytes() + ids.rows.tobytes()).digest()

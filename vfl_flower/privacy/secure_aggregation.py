@@ -1,4 +1,4 @@
-"""Pairwise additive blinding: masks that cancel in the sum over all passive parties.
+"""Secure aggregation by pairwise masking: masks cancel in the parties' sum.
 
     pair key   k_ij = HKDF(X25519(i, j), salt, both ranks)            fresh at every start
     mask key   m_ij = HKDF(k_ij, exchange, phase, SHA-256 of request)   used once
@@ -33,7 +33,7 @@ from vfl_flower.protocol.uploads import Upload, UploadMechanism
 
 
 def agree_keys(cfg: RunConfig) -> Protocol:
-    """Let every pair of passive parties agree on a key: a sub-protocol of two exchanges."""
+    """Sub-protocol of two exchanges: pairwise key agreement of passive parties."""
     if not cfg.blinded:
         return
     keys = yield ask("public_key", purpose="control")
@@ -42,7 +42,7 @@ def agree_keys(cfg: RunConfig) -> Protocol:
 
 
 class Masker(UploadMechanism):
-    """A passive party's end of the pairwise masks."""
+    """Pairwise masking at a passive party, for secure aggregation."""
 
     name = "masker"
     party: Answerer
@@ -60,7 +60,7 @@ class Masker(UploadMechanism):
 
     @phase(training=False, sends="control")
     def public_key(self) -> Array:
-        """Draw a fresh key pair; return its public half and the signature: (96,) uint8.
+        """Draw a key pair; return public key and signature, (96,) uint8.
 
         The signature is zeros where the party has no identity.
         """
@@ -72,7 +72,10 @@ class Masker(UploadMechanism):
 
     @phase(training=False)
     def agree(self, keys: Tensor, salt: Tensor) -> None:
-        """Derive a key with every other party: (K, 96) uint8, (16,) uint8 ->."""
+        """Derive a key with every other party.
+
+        (K, 96) uint8, (16,) uint8 ->
+        """
         if not self._secret:
             raise BlindingError("this party has no key pair in use: it must be asked for one first")
         shapes = (self.peers, KEY + SIGNATURE), (16,)
@@ -150,5 +153,5 @@ class Masker(UploadMechanism):
         return {"secret": self._secret, "keys": self._keys}
 
     def load_state_dict(self, state: State) -> None:
-        """Take back what `state_dict` gave."""
+        """Restore the state of `state_dict`."""
         self._secret, self._keys = state["secret"], state["keys"]

@@ -1,4 +1,4 @@
-"""The passive end of a protocol: a `NumPyClient` with one method for each phase."""
+"""Passive side of any protocol: a `NumPyClient` with phases as methods."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ Reply = tuple[NDArrays, int, dict[str, Scalar]]
 
 
 class ProtocolClient(NumPyClient):
-    """Dispatches each request to the phase that it names, and refuses what it does not declare.
+    """Dispatches each request to its phase, and refuses undeclared ones.
 
     Attributes
     ----------
@@ -71,24 +71,24 @@ class ProtocolClient(NumPyClient):
     @property
     @abstractmethod
     def rank(self) -> int:
-        """Its place among the parties: 1 to K."""
+        """Rank of the party, 1 to K."""
 
     def declared(self, name: str) -> Phase | None:
-        """Return the declaration of a phase; None where there is no such phase."""
+        """Return a phase's declaration, or None for an unknown phase."""
         method = self.phases.get(name)
         return method.phase if method else None  # type: ignore[attr-defined]
 
     @abstractmethod
     def facts(self) -> dict[str, Scalar]:
-        """Return what all parties must hold equal."""
+        """Return facts that must be equal at all parties."""
 
     # Hooks of trained parties ----------------------------------------------------------------
 
     def check_in(self) -> None:
-        """Refuse a run in which this party could not go to the end."""
+        """Refuse a run that this party could not finish."""
 
     def metrics(self) -> Mapping[str, Scalar]:
-        """Return what goes with each reply beside the arrays."""
+        """Return the metrics sent with each reply."""
         return {}
 
     def mode(self, declared: Phase) -> AbstractContextManager[object]:
@@ -96,7 +96,10 @@ class ProtocolClient(NumPyClient):
         return nullcontext()
 
     def released(self, kind: Kind, value: Any, declared: Phase) -> Sequence[Array]:  # noqa: ANN401
-        """Return the arrays that travel for one value; without columns, only control traffic."""
+        """Return the arrays to send for one value.
+
+        Without columns, these are control traffic only.
+        """
         if kind != "control":
             raise ProtocolError(
                 f"{type(self).__name__} has no columns, and phase '{self.received.phase}' would "
@@ -129,7 +132,7 @@ class ProtocolClient(NumPyClient):
     # Dispatch --------------------------------------------------------------------------------
 
     def _answer(self, parameters: NDArrays, config: dict[str, Scalar]) -> NDArrays:
-        """Run the phases of one request in order; the last one's result is the reply."""
+        """Run the phases of one request; return the last result."""
         self.received = Received(0, "", [])
         exchange, phases, counts = _parse(config)
         if sum(counts) != len(parameters) or len(counts) != len(phases):
@@ -150,7 +153,7 @@ class ProtocolClient(NumPyClient):
         return reply
 
     def _repeats(self, config: dict[str, Scalar], parameters: NDArrays) -> bool:
-        """Tell whether this request is the last one once more."""
+        """Tell whether this request repeats the last one."""
         earlier_config, earlier, _ = self._answered
         return config == earlier_config and all(map(_identical, parameters, earlier))
 
@@ -176,7 +179,7 @@ class ProtocolClient(NumPyClient):
         return reply
 
     def _reply(self, declared: Phase, result: object) -> NDArrays:
-        """Let out what a phase returns, if that is what it declares."""
+        """Release a phase's result, if it is as declared."""
         values = () if result is None else result if isinstance(result, tuple) else (result,)
         if values and len(values) != len(declared.sends):
             raise ProtocolError(
@@ -189,7 +192,7 @@ class ProtocolClient(NumPyClient):
     # Memory ----------------------------------------------------------------------------------
 
     def durable(self) -> State:
-        """Return what a checkpoint holds: nothing."""
+        """Return a checkpoint's content: nothing."""
         return {}
 
     def recall(self, state: State) -> None:
@@ -197,12 +200,15 @@ class ProtocolClient(NumPyClient):
         restore(self, state)
 
     def memory(self) -> State:
-        """Return all that this party must have again to answer the next message."""
+        """Return the memory needed to answer the next message."""
         components = {name: part.state_dict() for name, part in self._components.items()}
         return {"exchange": self.exchange, "last": self.last, **self.durable(), **components}
 
     def renew_components(self) -> None:
-        """Give all components the state of new ones, for no checkpoint holds theirs."""
+        """Reset all components to their initial state.
+
+        No checkpoint holds the state of components.
+        """
         self.last = ""
         for each in self._components.values():
             each.load_state_dict(type(each)(self).state_dict())

@@ -115,7 +115,10 @@ class Received:
 
     @cached_property
     def digest(self) -> bytes:
-        """SHA-256 of the phase's arrays: equal for two parties only if they were asked alike."""
+        """SHA-256 of the phase's arrays, to compare requests between parties.
+
+        Two parties have the same digest only if they were asked alike.
+        """
         digest = sha256()
         for array in self.arrays:
             digest.update(f"{array.dtype.str}{array.shape}".encode())
@@ -158,7 +161,7 @@ class Answerer(Owner, Protocol):
 
 
 class Component:
-    """Phases with a memory of their own, of which a passive party is composed.
+    """Phases with a memory of their own, taken in by passive parties.
 
     The memory lives between messages only; no checkpoint holds it, but for the count that
     `ClientPrivacy` compares its own with. A component whose owner must be more than an `Owner`
@@ -171,11 +174,11 @@ class Component:
         self.party = party
 
     def state_dict(self) -> State:
-        """Return what must survive until the next message."""
+        """Return the memory that must survive until the next message."""
         return {}
 
     def load_state_dict(self, state: State) -> None:
-        """Take back what `state_dict` gave."""
+        """Restore the state of `state_dict`."""
 
 
 def phases_of(owner: object) -> dict[str, PhaseMethod]:
@@ -185,7 +188,7 @@ def phases_of(owner: object) -> dict[str, PhaseMethod]:
 
 
 def report(error: Exception, rank: int) -> dict[str, Scalar]:
-    """Turn an error into what the active party is told of it; see `ProtocolClient.fit`."""
+    """Describe an error for the active party; see `ProtocolClient.fit`."""
     log, kind = party_log(rank), type(error).__name__
     if isinstance(error, VflError):
         log.error("%s: %s", kind, error.in_full())

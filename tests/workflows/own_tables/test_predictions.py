@@ -35,7 +35,10 @@ from vfl_flower.workflows.trained_parties import (
 def test_new_rows_are_predicted_and_others_listed(
     method: str, finished: Finished, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By id, whatever the order; each comes to what the run says of it, compression aside."""
+    """By id, in any order, equal to the run's own predictions.
+
+    Up to compression.
+    """
     folder, rows = finished(f"--method={method}"), [some(1), some(2, 200), some(3, 200)]
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
     out = tmp_path / "said.csv"
@@ -68,7 +71,7 @@ def test_new_rows_are_predicted_and_others_listed(
 
 
 def joint(folder: Path, method: str, x: list[Tensor]) -> Tensor:
-    """Return what one program with all parties' networks says of their encoded columns."""
+    """Return a joint program's predictions from all encoded columns."""
     kept = RunFolder.reopen(folder, {})
     cfg = prediction_of(replace(kept.cfg, alignment=str(folder)), 0, folder)
     active = predicting_active(cfg)
@@ -86,7 +89,7 @@ def joint(folder: Path, method: str, x: list[Tensor]) -> Tensor:
 def test_a_prediction_is_the_joint_model_s(
     method: str, carrier: str, finished: Finished, tmp_path: Path
 ) -> None:
-    """Columns are encoded here by hand, from what `encoder.json` says."""
+    """Columns are encoded here by hand, from `encoder.json`."""
     folder = finished(f"--method={method}")
     rows = some(4)
     new = replace(
@@ -168,7 +171,7 @@ def relabelled(folder: Path, words: list[str], rows: Rows, more: str = "") -> No
 def test_categories_are_the_same_in_another_file(
     learnt: list[str], now: list[str], same: bool, tmp_path: Path
 ) -> None:
-    """Of numbers too, and booleans as others write them; from Parquet to CSV and back."""
+    """Numbers and booleans too; from Parquet to CSV and back."""
     tables = make(tmp_path / "tables")
     said = '[columns]\nmore = "categorical"\n'
     relabelled(tmp_path / "tables", learnt, np.arange(ROWS), said)
@@ -193,7 +196,7 @@ def test_categories_are_the_same_in_another_file(
 def test_a_run_s_own_rows_are_what_was_learnt_from(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A description that says something else of them is refused, here and at a resume."""
+    """A changed description is refused, here and at a resume."""
     tables = make(tmp_path / "tables")
     assert train(flags(tables, tmp_path / "run", "--method=splitnn")) == 0
     toml = tmp_path / "tables" / "1.toml"

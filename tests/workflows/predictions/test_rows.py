@@ -44,7 +44,7 @@ def no_labels(*_: object) -> NoReturn:
 def test_predictions_of_the_test_rows_are_those_of_the_run(
     case: str, finished: Finished, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """To the last of them; without a look at labels, and nothing else is asked or written."""
+    """All of them, without labels, and without further requests or files."""
     taps: list[Tap] = []
 
     class Tapped(LocalTransport):
@@ -79,7 +79,7 @@ def test_predictions_of_the_test_rows_are_those_of_the_run(
 
 
 def outputs_of(folder: Path, rows: str, rebuilt: bool) -> Tensor:
-    """Return the logits of some rows, with parties live or rebuilt for every message."""
+    """Return logits of some rows, with live or rebuilt parties."""
     kept = RunFolder.reopen(folder, {})
     active, live = predicting_parties(kept)
     clients = [
@@ -102,7 +102,7 @@ def test_parties_rebuilt_for_every_message_say_the_same(case: str, finished: Fin
 
 @pytest.mark.parametrize("case", REBUILT)
 def test_all_rows_can_be_predicted(case: str, finished: Finished, tmp_path: Path) -> None:
-    """Those that were learnt from, too; each comes to the same whoever is asked beside it."""
+    """Training rows too; each row's prediction is independent of others."""
     files = [tmp_path / f"{rows}.csv" for rows in ROWS]
     assert [predict(finished(case), *each).rows for each in zip(ROWS, files, strict=True)] == [
         *(359, 144),
@@ -158,7 +158,7 @@ def test_predictions_are_uploads_that_count(tmp_path: Path) -> None:
 
 
 def test_a_budget_that_is_spent_is_not_overdrawn(tmp_path: Path) -> None:
-    """Training takes what there is; nothing is asked of anybody then."""
+    """Training spends all of it; then nothing is asked."""
     folder = tmp_path / "run"
     Sitting(replace(tiny("splitnn"), target_epsilon=6.0), folder).run()
     before = counts_in(folder)
