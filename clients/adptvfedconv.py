@@ -11,6 +11,7 @@ from flwr.common import Scalar
 from torch import Tensor
 
 from vfl_flower.algorithms.augmentation import augmented, maps_of
+from vfl_flower.api import Party, PassiveParty, phase
 from vfl_flower.common.errors import ProtocolError, TrainingError
 from vfl_flower.common.names import party_name
 from vfl_flower.data.tiling import tile_fact
@@ -18,9 +19,6 @@ from vfl_flower.learning.batching import batches
 from vfl_flower.learning.networks.cut_network import halves
 from vfl_flower.learning.optimizer import ScheduledOptimizer
 from vfl_flower.learning.schedule import steps_per_epoch
-from vfl_flower.parties.party import Party
-from vfl_flower.parties.passive import PassiveParty
-from vfl_flower.protocol.components import phase
 
 
 class AdptVFedConvClient(PassiveParty):

@@ -8,13 +8,12 @@ import torch
 from torch import Tensor
 
 from clients.fedbcd import FedBCDClient
+from vfl_flower.api import Party, phase
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ProtocolError
 from vfl_flower.learning.compression import compression_of, relative_error
 from vfl_flower.learning.networks.base import head
-from vfl_flower.parties.party import Party
 from vfl_flower.privacy.label_dp.training_labels import Lessons
-from vfl_flower.protocol.components import phase
 
 
 class CVFLClient(FedBCDClient):

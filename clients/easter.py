@@ -2,10 +2,8 @@
 
 from torch import Tensor
 
-from vfl_flower.parties.party import Party
-from vfl_flower.parties.passive import PassiveParty
+from vfl_flower.api import Party, PassiveParty, phase
 from vfl_flower.parties.tape import Tape
-from vfl_flower.protocol.components import phase
 
 
 class EasterClient(PassiveParty):

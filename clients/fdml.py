@@ -7,11 +7,10 @@ import torch
 from torch import Tensor
 
 from clients.agg_vfl import AggVFLClient
+from vfl_flower.api import Party, phase
 from vfl_flower.common.errors import ProtocolError
 from vfl_flower.learning.losses import residuals
-from vfl_flower.parties.party import Party
 from vfl_flower.privacy.label_dp.training_labels import Lessons
-from vfl_flower.protocol.components import phase
 
 
 class FDMLClient(AggVFLClient):

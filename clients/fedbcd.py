@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from torch import Tensor
 
 from clients.splitnn import SplitNNClient
-from vfl_flower.protocol.components import phase
+from vfl_flower.api import phase
 
 
 class FedBCDClient(SplitNNClient):

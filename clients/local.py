@@ -1,6 +1,6 @@
 """Local training, passive party: it takes no part.  See `strategies.local`."""
 
-from vfl_flower.parties.passive import PassiveParty
+from vfl_flower.api import PassiveParty
 
 
 class LocalClient(PassiveParty):

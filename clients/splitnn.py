@@ -5,10 +5,9 @@ Its network's decision net is not used.
 
 from torch import Tensor
 
-from vfl_flower.parties.party import Party
-from vfl_flower.parties.passive import PassiveParty
+from vfl_flower.api import Party, PassiveParty, phase
 from vfl_flower.parties.tape import Tape
-from vfl_flower.protocol.components import Answer, phase
+from vfl_flower.protocol.components import Answer
 
 
 class SplitNNClient(PassiveParty):

@@ -7,9 +7,8 @@ from torch import Tensor
 
 from clients.splitnn import SplitNNClient
 from vfl_flower.algorithms.admm_heads import descend, head_of
+from vfl_flower.api import Party, phase
 from vfl_flower.common.errors import ProtocolError
-from vfl_flower.parties.party import Party
-from vfl_flower.protocol.components import phase
 
 
 class VIMADMMClient(SplitNNClient):

@@ -3,10 +3,8 @@
 from torch import Tensor
 
 from vfl_flower.algorithms.admm_heads import check_head, descend_in_turns
-from vfl_flower.parties.party import Party
-from vfl_flower.parties.passive import PassiveParty
+from vfl_flower.api import Party, PassiveParty, phase
 from vfl_flower.parties.tape import Tape
-from vfl_flower.protocol.components import phase
 
 
 class VIMADMMJClient(PassiveParty):

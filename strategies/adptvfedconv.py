@@ -24,8 +24,9 @@ Learns
     row's label is sent. *Without label privacy W_e^0 tells of the labels what a trained network
     tells of its training rows*, and of the active party's tiles.
 Assumes
-    Honest but curious parties; that passive parties may show the active one their feature maps, and
-    the active one its extractor; tiles that are all alike, of which none is missing.
+    Semi-honest (honest-but-curious) parties; that passive parties may show the active one their
+    feature maps, and the active one its extractor; tiles that are all alike, of which none is
+    missing.
 Deviates
     The decoder's last block is linear: one that ends in ReLU could not make standardised pixels.
     The decoders' convolutions are transposed ones, padded by zeros. Fine-tuning ends early by the
@@ -57,6 +58,7 @@ from torch import Tensor
 
 from vfl_flower.algorithms.augmentation import augmented, chosen, maps_of, view
 from vfl_flower.algorithms.feature_map_store import Maps
+from vfl_flower.api import ActiveParty, Party, Protocol, Replies, ask, tell
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ProtocolError, TrainingError
 from vfl_flower.common.names import party_name
@@ -66,9 +68,7 @@ from vfl_flower.learning.compression import compression_of
 from vfl_flower.learning.networks.cut_network import cut_network, halves
 from vfl_flower.learning.optimizer import ScheduledOptimizer
 from vfl_flower.learning.schedule import steps_per_epoch
-from vfl_flower.parties.active import ActiveParty
-from vfl_flower.parties.party import Party
-from vfl_flower.protocol.exchange import Protocol, Purpose, Replies, ask, tell
+from vfl_flower.protocol.exchange import Purpose
 from vfl_flower.training.checkpointing import checkpoint
 from vfl_flower.training.loop import stage, train
 from vfl_flower.training.stopping import check_finite, interrupted

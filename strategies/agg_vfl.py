@@ -29,11 +29,10 @@ Costs
 
 from torch import Tensor
 
+from vfl_flower.api import ActiveParty, Protocol, ask, tell
 from vfl_flower.common.codec import Array
 from vfl_flower.learning.losses import residuals
-from vfl_flower.parties.active import ActiveParty
 from vfl_flower.privacy.secure_aggregation import agree_keys
-from vfl_flower.protocol.exchange import Protocol, ask, tell
 from vfl_flower.training.loop import train
 
 

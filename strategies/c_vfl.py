@@ -42,11 +42,11 @@ import torch
 from torch import Tensor, nn
 
 from strategies.fedbcd import FedBCD
+from vfl_flower.api import Party, Protocol, Replies, ask, tell, tell_each
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ConfigError, ProtocolError
 from vfl_flower.learning.compression import Mean, compression_of
-from vfl_flower.parties.party import Party
-from vfl_flower.protocol.exchange import Protocol, Replies, Value, ask, tell, tell_each
+from vfl_flower.protocol.exchange import Value
 
 
 class CVFL(FedBCD):

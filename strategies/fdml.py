@@ -35,10 +35,10 @@ import torch
 from torch import Tensor
 
 from strategies.agg_vfl import AggVFL
+from vfl_flower.api import Protocol, ask, tell
 from vfl_flower.common.codec import Array
 from vfl_flower.learning.losses import residuals
 from vfl_flower.privacy.secure_aggregation import agree_keys
-from vfl_flower.protocol.exchange import Protocol, ask, tell
 from vfl_flower.training.loop import train
 
 

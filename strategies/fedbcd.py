@@ -32,8 +32,8 @@ from collections.abc import Sequence
 from torch import Tensor
 
 from strategies.splitnn import SplitNN
+from vfl_flower.api import Protocol, ask, tell_each
 from vfl_flower.common.codec import Array
-from vfl_flower.protocol.exchange import Protocol, ask, tell_each
 
 
 class FedBCD(SplitNN):

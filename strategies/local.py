@@ -20,9 +20,8 @@ import torch
 from torch import Tensor
 
 from vfl_flower.algorithms.augmentation import augmented
+from vfl_flower.api import ActiveParty, Protocol
 from vfl_flower.common.codec import Array
-from vfl_flower.parties.active import ActiveParty
-from vfl_flower.protocol.exchange import Protocol
 from vfl_flower.training.loop import train
 
 

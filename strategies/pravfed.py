@@ -20,8 +20,8 @@ Learns
     train as it likes; nobody sees it. *Who knows the initial weights, as all do if they are public,
     can repeat a party's training only with its columns; E_p still is a function of them.*
 Assumes
-    Honest but curious parties; the active party does not collude with all passive parties but
-    one; K >= 2 where embeddings are blinded.
+    Semi-honest (honest-but-curious) parties; the active party does not collude with all passive
+    parties but one; K >= 2 where embeddings are blinded.
 Deviates
     The noise is epsilon-differentially private as it stands: sensitivity 2 (the paper names none),
     discrete, and by default randomised response with the estimate of the one-hot row without bias,
@@ -43,12 +43,12 @@ from torch import Tensor
 
 from strategies.local import Local
 from vfl_flower.algorithms.integer_weights import MOST_PARTIES, TOTAL, weights_of
+from vfl_flower.api import Party, Protocol, ask
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.common.names import party_name
-from vfl_flower.parties.party import Party
 from vfl_flower.privacy.secure_aggregation import agree_keys
-from vfl_flower.protocol.exchange import Protocol, Purpose, ask
+from vfl_flower.protocol.exchange import Purpose
 from vfl_flower.training.loop import train
 
 

@@ -20,7 +20,8 @@ Learns
     Passive k: which rows a batch holds, and g_k. *From g_k it can tell the classes of the batch's
     rows apart*: rows of one class are pulled in like directions.
 Assumes
-    Honest but curious parties; passive parties that may show the active one their embeddings.
+    Semi-honest (honest-but-curious) parties; passive parties that may show the active one their
+    embeddings.
 Deviates
     Not from the papers with ``top-gradient = before``. ``after`` is Eq. 16 of VIM (Xie et al. 2022,
     arXiv:2207.10226), which steps p first, with the embeddings fixed, and takes all g_k through the
@@ -34,9 +35,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from vfl_flower.api import ActiveParty, Protocol, Replies, ask, tell_each
 from vfl_flower.common.codec import Array
-from vfl_flower.parties.active import ActiveParty
-from vfl_flower.protocol.exchange import Protocol, Replies, ask, tell_each
 from vfl_flower.training.loop import train
 
 

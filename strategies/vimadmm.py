@@ -31,7 +31,8 @@ Learns
     alone, and v is nearly twice the new lambda less the one before, which was 0 at first. *With
     that it has the prediction a*, up to a constant a row. The remedy is ``label-privacy``.
 Assumes
-    Honest but curious parties; passive parties that may show the active one their embeddings.
+    Semi-honest (honest-but-curious) parties; passive parties that may show the active one their
+    embeddings.
 Deviates
     v goes down in the place of lambda and s_k. z is exact to 1e-10 by Newton steps; the paper takes
     L-BFGS-B. The heads' regulariser is the squared norm; the h_k have none. The active party may
@@ -51,12 +52,10 @@ from torch import Tensor, nn
 from vfl_flower.algorithms.admm import Duals
 from vfl_flower.algorithms.admm_heads import descend, head_of, norms, rate_of, solve_head, step_head
 from vfl_flower.algorithms.embedding_cache import EmbeddingCache
+from vfl_flower.api import ActiveParty, Party, Protocol, ask, tell_each
 from vfl_flower.common.codec import Array
 from vfl_flower.common.names import party_name
 from vfl_flower.learning.batching import asked
-from vfl_flower.parties.active import ActiveParty
-from vfl_flower.parties.party import Party
-from vfl_flower.protocol.exchange import Protocol, ask, tell_each
 from vfl_flower.training.loop import train
 
 

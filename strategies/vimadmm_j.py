@@ -30,8 +30,8 @@ Learns
     ``active-columns = none`` o_0 is 0, and *with K = 2 the prediction less its own o_k is the other
     party's*.
 Assumes
-    Honest but curious parties; the active party does not collude with all passive parties but
-    one; K >= 2 where logits are blinded.
+    Semi-honest (honest-but-curious) parties; the active party does not collude with all passive
+    parties but one; K >= 2 where logits are blinded.
 Deviates
     v goes down in the place of lambda and s_k. z is exact to 1e-10 by Newton steps; the paper takes
     L-BFGS-B. Heads are the parties' decision nets, whatever they are, and take plain SGD steps. The
@@ -52,10 +52,9 @@ from strategies.agg_vfl import AggVFL
 from vfl_flower.algorithms.admm import Duals
 from vfl_flower.algorithms.admm_heads import check_head, descend_in_turns
 from vfl_flower.algorithms.embedding_cache import EmbeddingCache
+from vfl_flower.api import Party, Protocol, Replies, ask, tell
 from vfl_flower.common.codec import Array
 from vfl_flower.learning.batching import asked
-from vfl_flower.parties.party import Party
-from vfl_flower.protocol.exchange import Protocol, Replies, ask, tell
 
 
 class VIMADMMJ(AggVFL):
