@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.experiments import Flags, fill
-from benchmarks.harness import DATA_DIR, OUT, Arguments, Benchmark
-from benchmarks.report import Cell, Report
+from benchmarks.harness.benchmark import DATA_DIR, OUT, Arguments, Benchmark
+from benchmarks.harness.experiments import Flags, fill
+from benchmarks.harness.report import Cell, Report
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.runs.run_folder import RunFolder
 

@@ -15,7 +15,7 @@ import traceback
 from importlib import import_module
 from pathlib import Path
 
-from benchmarks.harness import Benchmark
+from benchmarks.harness.benchmark import Benchmark
 
 HERE = Path(__file__).parent
 

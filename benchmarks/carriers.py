@@ -20,9 +20,9 @@ import grpc
 import numpy as np
 from flwr.server import SimpleClientManager
 
-from benchmarks.echo import Caller, echo
-from benchmarks.harness import Arguments, Benchmark, Option
-from benchmarks.report import Report
+from benchmarks.harness.benchmark import Arguments, Benchmark, Option
+from benchmarks.harness.echo import Caller, echo
+from benchmarks.harness.report import Report
 from vfl_flower.common.codec import Array
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.tls_certificate import NAME, make_certificate
@@ -96,13 +96,27 @@ def answer(address: str, certificate: bytes) -> None:
         out.put(None)
 
 
+Line = tuple[SimpleQueue[bytes | None], SimpleQueue[bytes]]
+"""Down to a process, and up from it."""
+
+
+def round_trip(lines: list[Line], content: bytes) -> float:
+    """Send some bytes to all processes and wait for theirs; return seconds."""
+    begun = time.perf_counter()
+    for down, _ in lines:
+        down.put(content)
+    for _, up in lines:
+        up.get()
+    return time.perf_counter() - begun
+
+
 def bare(size: int, parties: int, times: int) -> list[float]:
     """Measure the gRPC round trip of `size` bytes to all processes.
 
     Returns seconds.
     """
     key, certificate = make_certificate()
-    lines: list[tuple[SimpleQueue[bytes | None], SimpleQueue[bytes]]] = []
+    lines: list[Line] = []
 
     def join(messages: Iterator[bytes], context: object) -> Iterator[bytes]:
         down: SimpleQueue[bytes | None] = SimpleQueue()
@@ -126,14 +140,7 @@ def bare(size: int, parties: int, times: int) -> list[float]:
     with started([PROCESSES.Process(target=answer, args=arguments) for _ in range(parties)]):
         while len(lines) < parties:
             time.sleep(0.01)
-        content, seconds = bytes(size), []
-        for _ in range(times):
-            begun = time.perf_counter()
-            for down, _ in lines:
-                down.put(content)
-            for _, up in lines:
-                up.get()
-            seconds.append(time.perf_counter() - begun)
+        seconds = [round_trip(lines, bytes(size)) for _ in range(times)]
         for down, _ in lines:
             down.put(None)
         server.stop(1).wait()

@@ -17,8 +17,8 @@ from typing import Any
 from flwr.client import Client
 from flwr.common import FitIns, FitRes, GetPropertiesIns, GetPropertiesRes
 
-from benchmarks.harness import DATA_DIR, Arguments, Benchmark, Option
-from benchmarks.report import Report
+from benchmarks.harness.benchmark import DATA_DIR, Arguments, Benchmark, Option
+from benchmarks.harness.report import Report
 from vfl_flower.common.errors import Interrupted
 from vfl_flower.common.names import party_name
 from vfl_flower.config.run_config import RunConfig

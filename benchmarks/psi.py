@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from nacl.bindings import crypto_scalarmult, crypto_scalarmult_base
 
-from benchmarks.harness import Arguments, Benchmark, Option
-from benchmarks.report import Report
+from benchmarks.harness.benchmark import Arguments, Benchmark, Option
+from benchmarks.harness.report import Report
 from tests.helpers.alignment import run
 from vfl_flower.crypto.hashed_ids import normalised
 

@@ -5,8 +5,8 @@
 Both are trained by the joint program, which the protocol equals bit for bit, on digits.
 """
 
-from benchmarks.harness import Arguments, Benchmark, Option
-from benchmarks.report import Report
+from benchmarks.harness.benchmark import Arguments, Benchmark, Option
+from benchmarks.harness.report import Report
 from tests.helpers.reference import joint_easter
 from vfl_flower.config.catalog import OPTIMIZERS
 from vfl_flower.config.run_config import RunConfig

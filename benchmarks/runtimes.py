@@ -20,8 +20,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import OUT, Arguments, Benchmark, Option
-from benchmarks.report import Report, Table
+from benchmarks.harness.benchmark import OUT, Arguments, Benchmark, Option
+from benchmarks.harness.report import Report, Table
 from deploy.local import QUIET, ROOT, Deployment, free_port
 
 OPTIONS = 'models="mlp" validation=0.05 batch-size=683 eval-batch-size=10000'
@@ -82,18 +82,14 @@ def simulated(folder: Path, parties: int) -> Iterator[Callable[[str], None]]:
         "RAY_USAGE_STATS_ENABLED": "0",
     }
     env, programs = os.environ | QUIET | own, Path(sys.executable).parent
-    link = subprocess.Popen(  # noqa: S603
-        [
-            str(programs / "flower-superlink"),
-            *("--insecure", "--simulation", "--isolation", "subprocess"),
-            *("--control-api-address", f"127.0.0.1:{control}"),
-            *("--host", "127.0.0.1", "--port", str(port)),
-        ],
-        cwd=ROOT,
-        env=env,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    words = [
+        *("--insecure", "--simulation", "--isolation", "subprocess"),
+        *("--control-api-address", f"127.0.0.1:{control}"),
+        *("--host", "127.0.0.1", "--port", str(port)),
+    ]
+    silent = subprocess.DEVNULL
+    command = [str(programs / "flower-superlink"), *words]
+    link = subprocess.Popen(command, cwd=ROOT, env=env, stdout=silent, stderr=silent)  # noqa: S603
 
     def flwr(config: str) -> None:
         federation = f"num-supernodes={parties} client-resources-num-cpus=1 init-args-num-cpus=4"

@@ -16,8 +16,8 @@ from unittest.mock import patch
 
 import numpy as np
 
-from benchmarks.harness import Arguments, Benchmark, Option
-from benchmarks.report import Report
+from benchmarks.harness.benchmark import Arguments, Benchmark, Option
+from benchmarks.harness.report import Report
 from vfl_flower.common.errors import Interrupted
 from vfl_flower.config.dataset_specs import DATASETS, DataSetSpec
 from vfl_flower.config.run_config import RunConfig

@@ -22,9 +22,9 @@ os.environ["OMP_WAIT_POLICY"] = "PASSIVE"  # read when torch starts: idle thread
 import torch
 from torch import Tensor
 
-from benchmarks.echo import Caller, echo
-from benchmarks.harness import DATA_DIR, Arguments, Benchmark, Option
-from benchmarks.report import Report
+from benchmarks.harness.benchmark import DATA_DIR, Arguments, Benchmark, Option
+from benchmarks.harness.echo import Caller, echo
+from benchmarks.harness.report import Report
 from tests.helpers.data import labels_of
 from tests.helpers.reference import easter_step, members_of
 from vfl_flower.common.codec import Array
@@ -128,6 +128,15 @@ def latency(exchanges: int) -> list[float]:
     return caller.spent[WARM_EXCHANGES:]
 
 
+COLUMNS = {
+    "parties run": "",
+    "ours ms": ".2f",
+    "joint ms": ".2f",
+    "joint's threads": "",
+    "ratio": ".3f",
+}
+
+
 def measure(given: Arguments, report: Report) -> None:
     """Measure steps, masking and latency."""
     cfg = RunConfig(
@@ -140,16 +149,8 @@ def measure(given: Arguments, report: Report) -> None:
         epochs=given.pairs + WARM_UP,  # it is told to stop before
         eval_every=10**6,
     )
-    table = report.table(
-        f"a step of EASTER on {given.dataset}, 4 parties: {given.models}",
-        {
-            "parties run": "",
-            "ours ms": ".2f",
-            "joint ms": ".2f",
-            "joint's threads": "",
-            "ratio": ".3f",
-        },
-    )
+    title = f"a step of EASTER on {given.dataset}, 4 parties: {given.models}"
+    table = report.table(title, COLUMNS)
     shares = []
     # The joint program's second thread spins for a while after each step: it comes last.
     for how, threads in (("side by side", 1), ("one by one", 1), ("side by side", 2)):

@@ -17,8 +17,8 @@ from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
-from benchmarks.harness import DATA_DIR, OUT, Arguments, Benchmark, Option
-from benchmarks.report import Report
+from benchmarks.harness.benchmark import DATA_DIR, OUT, Arguments, Benchmark, Option
+from benchmarks.harness.report import Report
 from strategies.adptvfedconv import AdptVFedConv
 from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import RunConfig

@@ -10,9 +10,9 @@ privacy, and what had travelled for training when the validation accuracy reache
 from pathlib import Path
 from typing import Any
 
-from benchmarks.experiments import Flags, fill
-from benchmarks.harness import DATA_DIR, OUT, Arguments, Benchmark, Option
-from benchmarks.report import Cell, Report
+from benchmarks.harness.benchmark import DATA_DIR, OUT, Arguments, Benchmark, Option
+from benchmarks.harness.experiments import Flags, fill
+from benchmarks.harness.report import Cell, Report
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.runs.metrics_file import read_metrics
 from vfl_flower.runs.run_folder import RunFolder

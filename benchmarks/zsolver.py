@@ -19,8 +19,8 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 from torch import Tensor
 
-from benchmarks.harness import Arguments, Benchmark, Option
-from benchmarks.report import Report
+from benchmarks.harness.benchmark import Arguments, Benchmark, Option
+from benchmarks.harness.report import Report
 from vfl_flower.algorithms.admm import z_update
 from vfl_flower.common.codec import Array
 from vfl_flower.learning.losses import onehot

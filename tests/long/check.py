@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import machine, versions
+from benchmarks.harness.benchmark import machine, versions
 from vfl_flower.common.files import json_bytes, write_atomically
 
 ROOT = Path(__file__).resolve().parents[2]

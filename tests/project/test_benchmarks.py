@@ -8,19 +8,19 @@ from typing import Any
 import pytest
 
 from benchmarks import all as every
-from benchmarks import tables
 from benchmarks.adptvfedconv import EXPERIMENTS as CONV
 from benchmarks.communication import CONTENDERS
-from benchmarks.experiments import Flags, as_words
-from benchmarks.harness import Arguments, Benchmark, Option
-from benchmarks.report import Report
+from benchmarks.harness import tables
+from benchmarks.harness.benchmark import Arguments, Benchmark, Option
+from benchmarks.harness.experiments import Flags, as_words
+from benchmarks.harness.report import Report
 from benchmarks.vim import EXPERIMENTS as VIM
 from tests.helpers.pages import parsed_words
 from vfl_flower.cli.options import given
 from vfl_flower.config.run_config import RunConfig
 
 ROOT = Path(every.__file__).parent
-NO_BENCHMARKS = {"all", "tables"}
+NO_BENCHMARKS = {"all"}
 """Programs that measure nothing themselves."""
 
 

@@ -7,8 +7,8 @@ import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from benchmarks.harness import Arguments
-from benchmarks.report import Cell, Table
+from benchmarks.harness.benchmark import Arguments
+from benchmarks.harness.report import Cell, Table
 from vfl_flower.cli.main import run
 from vfl_flower.common.layout import CONFIG
 

@@ -1,6 +1,6 @@
 """Tables in Markdown from results that benchmarks wrote.
 
-    python -m benchmarks.tables [FILE ...]
+    python -m benchmarks.harness.tables [FILE ...]
 
 Without files, from all in ``benchmarks/results``.
 """
@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.report import Report, Table
+from benchmarks.harness.report import Report, Table
 
-RESULTS = Path(__file__).parent / "results"
+RESULTS = Path(__file__).parents[1] / "results"
 
 
 def shown(result: dict[str, Any]) -> str:

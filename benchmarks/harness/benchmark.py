@@ -17,7 +17,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from benchmarks.report import Cell, Report
+from benchmarks.harness.report import Cell, Report
 from vfl_flower.common.files import json_bytes, write_atomically
 from vfl_flower.common.versions import versions as own_versions
 

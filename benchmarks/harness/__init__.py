@@ -1,0 +1,1 @@
+"""Harness that all benchmarks share: options, measurement, results as data and tables."""
