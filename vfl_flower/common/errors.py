@@ -4,6 +4,8 @@ Every error that a user can cause or mend is a `VflError`. Its text is one line:
 which party, and what to do. A command that ends with one exits with code 2.
 """
 
+from collections.abc import Sequence
+
 
 class VflError(Exception):
     """Base of all errors of this package.
@@ -96,3 +98,8 @@ def last_line(error: object) -> str:
     """Return an error's last line of text, or its class name."""
     lines = str(error).split("\n")
     return lines[-1].strip() or type(error).__name__
+
+
+def sizes(shape: Sequence[int]) -> str:
+    """Return a shape as messages show it, as in ``3 x 16 x 16``."""
+    return " x ".join(map(str, shape))

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from flwr.common import Scalar
 from torch import Tensor
 
-from vfl_flower.common.errors import DataError
-from vfl_flower.common.text import written
+from vfl_flower.common.errors import DataError, sizes
 from vfl_flower.config.run_config import RunConfig
 
 
@@ -88,4 +87,4 @@ class Tiling:
 
 def tile_fact(x: Tensor) -> dict[str, Scalar]:
     """Return the tile's shape for the roll call, where all must match."""
-    return {"tiles of": written(tuple(x.shape[1:]))}
+    return {"tiles of": sizes(tuple(x.shape[1:]))}

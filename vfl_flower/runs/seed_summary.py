@@ -15,43 +15,47 @@ def summary_of(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     results : sequence of dict
         Two or more results of one configuration.
     """
-
-    def spread(values: list[float]) -> dict[str, float]:
-        return {"mean": statistics.fmean(values), "std": statistics.stdev(values)}
-
-    def judged(name: str, key: str) -> dict[str, float] | None:
-        values = [r["metrics"][name][key] for r in results]
-        return None if None in values else spread(values)
-
     first = results[0]
     summary: dict[str, Any] = {
-        "method": first["method"],
-        "dataset": first["dataset"],
-        "task": first["task"],
-        "carrier": first["carrier"],
-        "seeds": [r["seed"] for r in results],
-        "test_accuracy": {
-            name: spread([r["test_accuracy"][name] for r in results])
-            for name in first["test_accuracy"]
-        },
+        **{key: first[key] for key in ("method", "dataset", "task", "carrier")},
+        "seeds": [each["seed"] for each in results],
+        "test_accuracy": _spreads(results, "test_accuracy"),
         "metrics": {
-            name: {key: judged(name, key) for key in metrics if key != "confusion"}
+            name: {key: _judged(results, name, key) for key in metrics if key != "confusion"}
             for name, metrics in first["metrics"].items()
         },
-        "majority_share": spread([r["majority_share"] for r in results]),
-        "seconds": spread([r["seconds"] for r in results]),
+        "majority_share": _spread([each["majority_share"] for each in results]),
+        "seconds": _spread([each["seconds"] for each in results]),
     }
+    if first["bounds"]:
+        summary["bounds"] = _spreads(results, "bounds")
+    return summary | _privacy(results)
+
+
+def _privacy(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Compose the budgets of all seeds: each run noises the same rows anew."""
+    first, composed = results[0], {}
     if first["label_privacy"]:
-        summary["label_privacy"] = first["label_privacy"] | {
-            "epsilon": sum(r["label_privacy"]["epsilon"] for r in results)
-        }
+        total = sum(each["label_privacy"]["epsilon"] for each in results)
+        composed["label_privacy"] = first["label_privacy"] | {"epsilon": total}
     if first["client_privacy"]:
-        summary["client_privacy"] = first["client_privacy"] | {
-            key: written(sum(float(r["client_privacy"][key]) for r in results))
+        composed["client_privacy"] = first["client_privacy"] | {
+            key: written(sum(float(each["client_privacy"][key]) for each in results))
             for key in ("epsilon", "epsilon_training", "delta")
         }
-    if first["bounds"]:
-        summary["bounds"] = {
-            name: spread([r["bounds"][name] for r in results]) for name in first["bounds"]
-        }
-    return summary
+    return composed
+
+
+def _spread(values: Sequence[float]) -> dict[str, float]:
+    return {"mean": statistics.fmean(values), "std": statistics.stdev(values)}
+
+
+def _spreads(results: Sequence[Mapping[str, Any]], key: str) -> dict[str, dict[str, float]]:
+    """Return the spread of each entry of one table of the results."""
+    return {name: _spread([each[key][name] for each in results]) for name in results[0][key]}
+
+
+def _judged(results: Sequence[Mapping[str, Any]], name: str, key: str) -> dict[str, float] | None:
+    """Return the spread of one party's metric, or None where a seed has none."""
+    values = [each["metrics"][name][key] for each in results]
+    return None if None in values else _spread(values)

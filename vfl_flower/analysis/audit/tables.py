@@ -7,7 +7,7 @@ from rich.table import Table
 from vfl_flower.analysis.audit.feature_reconstruction import Findings as Reconstruction
 from vfl_flower.analysis.audit.label_inference import Findings
 from vfl_flower.analysis.audit.similarity import Likeness
-from vfl_flower.common.text import written
+from vfl_flower.common.errors import sizes
 from vfl_flower.reporting.console.lines import out, say
 
 
@@ -56,7 +56,7 @@ def print_reconstruction(runs: Sequence[Reconstruction]) -> None:
         table.add_section()
     out.print(table)
     for number, run in enumerate(runs, 1):
-        tile, sent = written(run.tile), written(run.map)
+        tile, sent = sizes(run.tile), sizes(run.map)
         say(
             f"{number}: {run.run}, maps of {sent} of tiles of {tile}; a decoder that learnt for "
             f"{run.epochs} epochs from {run.learnt} training rows, measured on {run.measured} test "

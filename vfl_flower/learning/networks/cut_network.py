@@ -2,8 +2,7 @@
 
 from torch import nn
 
-from vfl_flower.common.errors import NetworkError
-from vfl_flower.common.text import written
+from vfl_flower.common.errors import NetworkError, sizes
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.party_data import PartyData
 from vfl_flower.data.tiling import Tiling
@@ -71,8 +70,8 @@ def _tiled(
     image = shapes_through(whole, tiling.whole(shape))[-1]
     if len(tile) != 3 or tiling.whole(tile) != image:
         raise NetworkError(
-            f"the cut {cfg.cut_at} makes maps of {written(tile)} out of tiles of {written(shape)}, "
-            f"and {tiling.shape[0]} x {tiling.shape[1]} of them are not the {written(image)} that "
+            f"the cut {cfg.cut_at} makes maps of {sizes(tile)} out of tiles of {sizes(shape)}, "
+            f"and {tiling.shape[0]} x {tiling.shape[1]} of them are not the {sizes(image)} that "
             "the whole image gives; cut before poolings that do not divide a tile, or take a "
             "coarser grid"
         )
@@ -87,8 +86,8 @@ def _try(cfg: RunConfig, classifier: nn.Sequential, classes: int, shape: Shape) 
     logits = shapes_through(classifier, shape)[-1]
     if logits != (classes,):
         raise NetworkError(
-            f"the layers behind the cut {cfg.cut_at} make {written(logits)} of maps of "
-            f"{written(shape)}, and there are {classes} classes"
+            f"the layers behind the cut {cfg.cut_at} make {sizes(logits)} of maps of "
+            f"{sizes(shape)}, and there are {classes} classes"
         )
     if not any(each.requires_grad for each in classifier.parameters()):
         raise NetworkError(f"the layers behind the cut {cfg.cut_at} have nothing to learn")

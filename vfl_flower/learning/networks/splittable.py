@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from vfl_flower.common.errors import NetworkError, last_line
-from vfl_flower.common.text import written
+from vfl_flower.common.errors import NetworkError, last_line, sizes
 from vfl_flower.learning.networks.base import Shape
 
 
@@ -42,7 +41,7 @@ class Chain:
         """
         if cut not in self.cuts:
             raise NetworkError(
-                f"the network has no cut '{cut}' for images of {written(self.shape)}, of which its "
+                f"the network has no cut '{cut}' for images of {sizes(self.shape)}, of which its "
                 f"poolings must leave something; cuts are {', '.join(self.cuts)}"
             )
         layers, at = [*self.layers], self.cuts[cut]
@@ -66,7 +65,7 @@ def shapes_through(layers: nn.Sequential, shape: Shape) -> list[Shape]:
                 x = layer(x)
                 shapes.append(tuple(x.shape[1:]))
     except Exception as error:  # whatever a user's layer raises
-        raise NetworkError(f"the network cannot take {written(shape)}", last_line(error)) from error
+        raise NetworkError(f"the network cannot take {sizes(shape)}", last_line(error)) from error
     finally:
         layers.train(training)
     return shapes
