@@ -42,7 +42,7 @@ class Request:
         The active party's own share. It runs while the exchange is open that carries the request,
         side by side with the parties.
     to : sequence of int, optional
-        The roster indices of the parties that it is for; all, unless said.
+        Ranks of the parties that it is for; all by default.
     """
 
     phase: str
