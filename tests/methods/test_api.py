@@ -1,4 +1,4 @@
-"""What methods import: the nouns from one module, and nothing of what runs them."""
+"""Imports of methods: nouns from one module, nothing that runs them."""
 
 import ast
 from pathlib import Path

@@ -101,5 +101,5 @@ def last_line(error: object) -> str:
 
 
 def sizes(shape: Sequence[int]) -> str:
-    """Return a shape as messages show it, as in ``3 x 16 x 16``."""
+    """Format a shape for messages, such as ``3 x 16 x 16``."""
     return " x ".join(map(str, shape))
