@@ -33,7 +33,7 @@ def summary_of(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _privacy(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Compose the budgets of all seeds: each run noises the same rows anew."""
+    """Compose the budgets of all seeds, which noise the same rows."""
     first, composed = results[0], {}
     if first["label_privacy"]:
         total = sum(each["label_privacy"]["epsilon"] for each in results)
@@ -56,6 +56,6 @@ def _spreads(results: Sequence[Mapping[str, Any]], key: str) -> dict[str, dict[s
 
 
 def _judged(results: Sequence[Mapping[str, Any]], name: str, key: str) -> dict[str, float] | None:
-    """Return the spread of one party's metric, or None where a seed has none."""
+    """Return the spread of a party's metric, None if missing."""
     values = [each["metrics"][name][key] for each in results]
     return None if None in values else _spread(values)
