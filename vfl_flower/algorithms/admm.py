@@ -30,11 +30,11 @@ RESIDUAL = 1e-10
 """Largest entry of the gradient at which a row is done."""
 
 MOST_STEPS = 200
-MOST_HALVINGS = 60
+_MOST_HALVINGS = 60
 
 
 @dataclass(frozen=True)
-class Solution:
+class _Solution:
     """Solution of Eq. 5 and Eq. 6.
 
     Attributes
@@ -57,7 +57,7 @@ class Solution:
 
 def z_update(
     a: Tensor, dual: Tensor, target: Tensor, rho: float, start: Tensor | None = None
-) -> Solution:
+) -> _Solution:
     """Solve Eq. 5 for a batch.
 
     Parameters
@@ -82,8 +82,8 @@ def z_update(
     q = a + b / rho
     q = q - q.amax(1, keepdim=True)  # no softmax sees the difference
     w = nearest_distribution(rho * q) if start is None else b - rho * (start.double() - a)
-    w, residual, steps = newton(q, w, rho)
-    return Solution(a + (b - w) / rho, w - t, residual, steps)
+    w, residual, steps = _newton(q, w, rho)
+    return _Solution(a + (b - w) / rho, w - t, residual, steps)
 
 
 class Duals:
@@ -123,7 +123,7 @@ class Duals:
         self.values.copy_(state["values"])
 
 
-def newton(q: Tensor, w: Tensor, rho: float) -> tuple[Tensor, float, int]:
+def _newton(q: Tensor, w: Tensor, rho: float) -> tuple[Tensor, float, int]:
     """Solve F(w) = 0; return w, the residual and the step count."""
     p = (q - w / rho).softmax(1)
     for steps in range(MOST_STEPS + 1):
@@ -155,7 +155,7 @@ def damped(
     """Backtrack each row until its gradient shrinks; return w and p."""
     length = gradient.norm(dim=1, keepdim=True)
     share = torch.ones_like(length)
-    for _ in range(MOST_HALVINGS):
+    for _ in range(_MOST_HALVINGS):
         tried = w + share * direction
         p = (q - tried / rho).softmax(1)
         shorter = (p - tried).norm(dim=1, keepdim=True) <= (1 - share / 10) * length

@@ -23,7 +23,7 @@ from vfl_flower.common.names import party_name
 from vfl_flower.learning.dropout import Dropout
 from vfl_flower.parties.party import Party
 
-DROPPED = 0.25
+_DROPPED = 0.25
 """Share of hidden numbers that deep heads drop in training."""
 
 
@@ -32,7 +32,7 @@ def head_of(width: int, classes: int, layers: int) -> nn.Module:
     if layers == 1:
         return nn.Linear(width, classes, bias=False)
     linear = [nn.Linear(a, b) for a, b in pairwise([*[width] * layers, classes])]
-    hidden = [module for each in linear[:-1] for module in (each, nn.ReLU(), Dropout(DROPPED))]
+    hidden = [module for each in linear[:-1] for module in (each, nn.ReLU(), Dropout(_DROPPED))]
     return nn.Sequential(*hidden, linear[-1])
 
 
@@ -51,7 +51,7 @@ def check_head(member: Party) -> None:
         )
 
 
-def share_value(o: Tensor, o_0: Tensor, v: Tensor, rho: float) -> Tensor:
+def _share_value(o: Tensor, o_0: Tensor, v: Tensor, rho: float) -> Tensor:
     """Return (v . o + rho/2 |o - o_0|^2) / B, of (B, C) each."""
     return ((v * o).sum() + rho / 2 * (o - o_0).square().sum()) / len(o)
 
@@ -82,7 +82,7 @@ def descend(
     rho, tau = member.cfg.rho, member.cfg.local_steps
     for step in range(tau):
         o_k = head(member.embed_rows(rows) if step else H_k)
-        member.optimizer.down(share_value(o_k, o_0, v, rho), of=tau)
+        member.optimizer.down(_share_value(o_k, o_0, v, rho), of=tau)
 
 
 def descend_in_turns(member: Party, rows: Tensor, H_k: Tensor, o_0: Tensor, v: Tensor) -> None:
@@ -98,10 +98,10 @@ def descend_in_turns(member: Party, rows: Tensor, H_k: Tensor, o_0: Tensor, v: T
         if step:
             H_k = member.embed_rows(rows)
         head.zero_grad()
-        share_value(member.decide(H_k.detach()), o_0, v, cfg.rho).backward()  # Eq. 22
+        _share_value(member.decide(H_k.detach()), o_0, v, cfg.rho).backward()  # Eq. 22
         step_head(head, cfg.beta, rate_of(cfg.head_rate))
         leaf = H_k.detach().requires_grad_()
-        value = share_value(member.decide(leaf), o_0, v, cfg.rho)  # Eq. 23
+        value = _share_value(member.decide(leaf), o_0, v, cfg.rho)  # Eq. 23
         (slope,) = torch.autograd.grad(value, leaf)
         member.optimizer.zero()
         H_k.backward(slope)

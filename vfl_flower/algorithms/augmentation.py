@@ -17,7 +17,7 @@ from torch import Tensor
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.parties.party import Party
 
-REACH = 8  # a part is shifted by up to this fraction of its side: 4 pixels of 32, as usual
+_REACH = 8  # a part is shifted by up to this fraction of its side: 4 pixels of 32, as usual
 
 VIEW, EPOCH, CHOICE = 10, 11, 12
 """Streams of random numbers of a seed; `randomness` has the first ones."""
@@ -120,6 +120,6 @@ def _drawn(
 ) -> Looks:
     random = np.random.default_rng([seed, *stream])
     flips = random.integers(2, size=rows).astype(bool) & ("flip" in augment)
-    reach = [math.ceil(side / REACH) * ("crop" in augment) for side in tile]
+    reach = [math.ceil(side / _REACH) * ("crop" in augment) for side in tile]
     shifts = np.stack([random.integers(-r, r + 1, size=rows) for r in reach], 1)
     return Looks(torch.from_numpy(flips), torch.from_numpy(shifts))

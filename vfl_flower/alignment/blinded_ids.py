@@ -15,7 +15,7 @@ from vfl_flower.crypto.hashed_ids import KINDS, Ids
 
 CHUNK = 2**16  # points in a message
 MOST = 2**31 - 1  # ids of a party; positions are int32
-ORDER = b"vfl-flower alignment 1 order"
+_ORDER = b"vfl-flower alignment 1 order"
 
 
 class Blinded:
@@ -36,7 +36,7 @@ class Blinded:
 
     def __init__(self, ids: Ids, secret: bytes) -> None:
         self.ids, self.secret = ids, secret
-        key = HKDFExpand(SHA256(), 32, ORDER).derive(secret)
+        key = HKDFExpand(SHA256(), 32, _ORDER).derive(secret)
         stream = Cipher(ChaCha20(key, bytes(16)), None).encryptor().update(bytes(8 * len(ids)))
         self.order = np.argsort(np.frombuffer(stream, "<u8"), kind="stable")
 

@@ -18,7 +18,7 @@ from vfl_flower.crypto.hashed_ids import Ids
 from vfl_flower.protocol.components import Answerer, Component, phase
 
 
-class IdHolder(Answerer, Protocol):
+class _IdHolder(Answerer, Protocol):
     """An owner whose rows have ids.
 
     Attributes
@@ -40,9 +40,9 @@ class Aligner(Component):
     """
 
     name = "aligner"
-    party: IdHolder
+    party: _IdHolder
 
-    def __init__(self, party: IdHolder) -> None:
+    def __init__(self, party: _IdHolder) -> None:
         super().__init__(party)
         self._secret, self._source, self._asker, self._next = b"", b"", 0, 0
         self._chosen = self.rows = np.empty(0, np.int64)

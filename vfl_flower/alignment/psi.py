@@ -48,7 +48,7 @@ from vfl_flower.crypto.curve25519 import POINT, TAG, multiply, tags
 from vfl_flower.crypto.hashed_ids import Ids
 from vfl_flower.protocol.exchange import Protocol, ask, ask_each
 
-BYTES = np.dtype(np.uint8)
+_BYTES = np.dtype(np.uint8)
 SPAN = 2**19  # positions in a message: as many bytes as of points
 
 
@@ -113,7 +113,7 @@ class Common(NamedTuple):
     lacks: NDArray[np.bool_]
 
 
-class Pair:
+class _Pair:
     """The active party's points of one passive party.
 
     Parameters
@@ -133,7 +133,7 @@ class Pair:
         """Keep an answer to `blind_ids`; its points wait for `multiply`."""
         ours, theirs = (due(start, size) for size in self.sizes)
         shapes = [(array.shape, array.dtype) for array in arrays]
-        if shapes != [((ours, TAG), BYTES), ((theirs, POINT), BYTES)]:
+        if shapes != [((ours, TAG), _BYTES), ((theirs, POINT), _BYTES)]:
             answer = ", ".join(f"{dtype}{shape}" for shape, dtype in shapes)
             raise ProtocolError(
                 f"{self.name} announced {self.sizes[1]} ids and owed {theirs} points, and answers "
@@ -168,7 +168,7 @@ class Pair:
 
 
 def _announce(ids: Ids, parties: int) -> Protocol:
-    """Exchange kinds and numbers; return a `Pair` for each passive party."""
+    """Exchange kinds and numbers; return a `_Pair` for each passive party."""
     replies = yield ask("announce_ids", announcement(ids), purpose="control")
     pairs = []
     for name, arrays in zip(map(party_name, range(1, parties + 1)), replies.arrays, strict=True):
@@ -178,11 +178,11 @@ def _announce(ids: Ids, parties: int) -> Protocol:
                 f"{name}'s ids are {kind} and the active party's are {ids.kind}: none could be "
                 "the same; all parties must agree on one, with id-type in their descriptions"
             )
-        pairs.append(Pair(name, (len(ids), size)))
+        pairs.append(_Pair(name, (len(ids), size)))
     return pairs
 
 
-def _meet(own: Blinded, pairs: Sequence[Pair], progress: Callable[[int, int], None]) -> Protocol:
+def _meet(own: Blinded, pairs: Sequence[_Pair], progress: Callable[[int, int], None]) -> Protocol:
     """Exchange points with all parties, chunk by chunk.
 
     The active party works while the others do.
@@ -206,7 +206,7 @@ def _meet(own: Blinded, pairs: Sequence[Pair], progress: Callable[[int, int], No
         pair.multiply(own.secret)
 
 
-def _nothing_in_common(ids: Ids, pairs: Sequence[Pair], positions: Array) -> str:
+def _nothing_in_common(ids: Ids, pairs: Sequence[_Pair], positions: Array) -> str:
     each = ", ".join(
         f"{pair.name} has {pair.sizes[1]} and shares {(found >= 0).sum()} of them"
         for pair, found in zip(pairs, positions, strict=True)

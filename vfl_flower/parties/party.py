@@ -19,7 +19,7 @@ from vfl_flower.learning.optimizer import ScheduledOptimizer
 from vfl_flower.learning.randomness import Randomness
 from vfl_flower.privacy.client_dp.budget import Noise
 
-FORMER_NAMES = {"descent": "optimizer"}
+_FORMER_NAMES = {"descent": "optimizer"}
 """Attributes that checkpoints of earlier versions hold under other names."""
 
 
@@ -102,7 +102,7 @@ class Party:
 
     def recall(self, state: State) -> None:
         """Take a state back, attribute by attribute."""
-        restore(self, {FORMER_NAMES.get(name, name): value for name, value in state.items()})
+        restore(self, {_FORMER_NAMES.get(name, name): value for name, value in state.items()})
 
     def keep_weights(self) -> None:
         """Keep the weights as they are now: the best so far."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from vfl_flower.protocol.observer import Evaluation, Stage
 
-ROUNDING = 1e-9  # percentage points
+_ROUNDING = 1e-9  # percentage points
 
 
 @dataclass
@@ -78,7 +78,7 @@ class Progress:
         """
         if not points or self.best is None:
             return False
-        return 100 * (self.best.accuracy - self.records[-1].accuracy) > points + ROUNDING
+        return 100 * (self.best.accuracy - self.records[-1].accuracy) > points + _ROUNDING
 
     def counting(self, keep: str) -> Evaluation | None:
         """Return the evaluation of the final weights, last or best."""

@@ -29,16 +29,16 @@ READABLE = (
     "hides them"
 )
 
-READABLE_NUMBERS = (
+_READABLE_NUMBERS = (
     "passive parties can learn the labels of training rows, which are numbers, from what they "
     "receive; nothing hides those"
 )
 
-TRANSFERRED = (
+_TRANSFERRED = (
     "passive parties were given an extractor that was trained on the labels and on the active "
     "party's tiles, and may tell of both; label-privacy hides labels"
 )
-PICTURES = (
+_PICTURES = (
     "the active party can make pictures of the others' tiles of what they sent, with a decoder "
     "that it trains on its own; see the audit of reconstruction"
 )
@@ -51,24 +51,24 @@ PAIR = (
     "prediction what the other says of a row; blinding does not hide it"
 )
 
-Sentences = tuple[list[str], list[str]]
+_Sentences = tuple[list[str], list[str]]
 """What is protected, and what a setting or another method would protect but does not."""
 
 
-def protections(cfg: RunConfig, numbers: bool = False) -> Sentences:
+def protections(cfg: RunConfig, numbers: bool = False) -> _Sentences:
     """Say what hides columns and labels, and what does not; labels are classes, or numbers."""
     (protected, unprotected), labels = column_protections(cfg), label_protection(cfg, numbers)
     return protected + labels[0], unprotected + labels[1]
 
 
-def label_protection(cfg: RunConfig, numbers: bool = False) -> Sentences:
+def label_protection(cfg: RunConfig, numbers: bool = False) -> _Sentences:
     """Say whether the labels of training rows are hidden from the passive parties."""
     if not cfg.teaches:
         return [], []
     if not cfg.label_noise:
         if METHODS[cfg.method].maps:
-            return [], [TRANSFERRED]
-        readable = READABLE_NUMBERS if numbers else READABLE
+            return [], [_TRANSFERRED]
+        readable = _READABLE_NUMBERS if numbers else READABLE
         return [], [GIVEN if cfg.labels_given else readable]
     epsilon = epsilon_of(cfg)
     text = f"labels of training rows noised once by {cfg.label_noise}, epsilon {epsilon:g} a label"
@@ -77,7 +77,7 @@ def label_protection(cfg: RunConfig, numbers: bool = False) -> Sentences:
     return [text], []
 
 
-def column_protections(cfg: RunConfig) -> Sentences:
+def column_protections(cfg: RunConfig) -> _Sentences:
     """Say what hides the passive parties' columns, and what does not."""
     if METHODS[cfg.method].alone:
         return [], [POOLED] if METHODS[cfg.method].pools else []
@@ -96,7 +96,7 @@ def column_protections(cfg: RunConfig) -> Sentences:
         (PAIR, masked and cfg.holders == 2 < cfg.parties),
         (SHARED, cfg.labels_shared),
         (PUBLIC, not private and not maps),
-        (PICTURES, maps and not cfg.noised),
+        (_PICTURES, maps and not cfg.noised),
         (PUBLISHED, published),
     )
     protected, open_ends = ([text for text, there in each if there] for each in (ways, gaps))

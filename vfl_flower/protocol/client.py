@@ -25,7 +25,7 @@ from vfl_flower.protocol.components import (
     report,
 )
 
-Reply = tuple[NDArrays, int, dict[str, Scalar]]
+_Reply = tuple[NDArrays, int, dict[str, Scalar]]
 
 
 class ProtocolClient(NumPyClient):
@@ -117,7 +117,7 @@ class ProtocolClient(NumPyClient):
         except VflError as error:
             return {"rank": self.rank, **report(error, self.rank)}
 
-    def fit(self, parameters: NDArrays, config: dict[str, Scalar]) -> Reply:
+    def fit(self, parameters: NDArrays, config: dict[str, Scalar]) -> _Reply:
         """Answer one exchange; a failure is an answer too.
 
         Only our own errors' texts leave the party. What anything else says may quote its data, so

@@ -17,14 +17,14 @@ from vfl_flower.protocol.exchange import Request
 
 UP, DOWN = "up", "down"
 
-Entry = tuple[str, str, str, str]
+_Entry = tuple[str, str, str, str]
 """Party, purpose, phase, direction."""
 
 _FORMER_PURPOSES = {"upkeep": "control"}
 """Purposes that checkpoints of earlier versions hold under other names."""
 
 
-def framing_of(config: Mapping[str, Scalar]) -> int:
+def _framing_of(config: Mapping[str, Scalar]) -> int:
     """Return the bytes that a config record takes, by the rule above."""
     return sum(
         len(key.encode()) + (len(value.encode()) if isinstance(value, str) else 8)
@@ -46,8 +46,8 @@ class Ledger:
     """
 
     def __init__(self) -> None:
-        self.payload: Counter[Entry] = Counter()
-        self.framing: Counter[Entry] = Counter()
+        self.payload: Counter[_Entry] = Counter()
+        self.framing: Counter[_Entry] = Counter()
         self.exchanges: Counter[str] = Counter()
         self.uploads: Counter[str] = Counter()
 
@@ -63,7 +63,7 @@ class Ledger:
         A riding tell pays for its own mention in the config record, commas included, so that an
         ask costs the same whether or not something rides with it.
         """
-        rest = framing_of(config)
+        rest = _framing_of(config)
         for request, batch in zip(requests, batches, strict=True):
             entry = (party, request.purpose, request.phase, DOWN)
             self._book(entry, batch)
@@ -83,11 +83,11 @@ class Ledger:
         """Enter one message from a party."""
         entry = (party, request.purpose, request.phase, UP)
         self._book(entry, tensors)
-        self.framing[entry] += framing_of(metrics)
+        self.framing[entry] += _framing_of(metrics)
         if tensors and request.purpose != "control":
             self.uploads[party] += 1
 
-    def _book(self, entry: Entry, tensors: Sequence[bytes]) -> None:
+    def _book(self, entry: _Entry, tensors: Sequence[bytes]) -> None:
         payload = sum(map(payload_of, tensors))
         self.payload[entry] += payload
         self.framing[entry] += sum(map(len, tensors)) - payload

@@ -13,7 +13,7 @@ from vfl_flower.protocol.ledger import Ledger
 Failures = Sequence[tuple[ClientProxy, FitRes] | BaseException]
 
 
-def message_of(
+def _message_of(
     requests: Sequence[Request], tensors: Sequence[Sequence[bytes]], exchange: int
 ) -> FitIns:
     """Put one party's pending tells and the ask into one message.
@@ -77,6 +77,6 @@ def booked(
 ) -> FitIns:
     """Build the message to one party, and enter it in the ledger."""
     tensors = [request.tensors_for(rank, parties) for request in requests]
-    message = message_of(requests, tensors, exchange)
+    message = _message_of(requests, tensors, exchange)
     ledger.book_request(name, requests, tensors, message.config)
     return message

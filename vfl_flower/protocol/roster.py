@@ -14,7 +14,7 @@ from flwr.server.client_proxy import ClientProxy
 from vfl_flower.common.errors import PartyAway, RosterError, last_line, printable
 from vfl_flower.common.names import party_name
 
-Properties = Mapping[str, Scalar]
+_Properties = Mapping[str, Scalar]
 
 POLL = 0.2  # seconds between looks at who is connected
 
@@ -35,7 +35,7 @@ class Roster:
         return ((rank, party_name(rank), proxy) for rank, proxy in enumerate(self.proxies, 1))
 
 
-def roll_call(manager: ClientManager, size: int, facts: Properties, timeout: float) -> Roster:
+def roll_call(manager: ClientManager, size: int, facts: _Properties, timeout: float) -> Roster:
     """Find the passive parties and check their agreement with the active one.
 
     Parameters
@@ -88,7 +88,7 @@ def roll_call(manager: ClientManager, size: int, facts: Properties, timeout: flo
     return Roster(tuple(found[rank] for rank in range(1, size + 1)))
 
 
-def _rank(properties: Properties) -> int | None:
+def _rank(properties: _Properties) -> int | None:
     rank = properties.get("rank")
     return rank if type(rank) is int else None
 
@@ -97,16 +97,16 @@ def _who(rank: int | None) -> str:
     return "a party without a rank" if rank is None else f"party-{rank}"
 
 
-def _ask_all(proxies: list[ClientProxy], timeout: float) -> list[tuple[ClientProxy, Properties]]:
+def _ask_all(proxies: list[ClientProxy], timeout: float) -> list[tuple[ClientProxy, _Properties]]:
     """Ask all connected clients for their properties at once.
 
     Late answers are not used.
     """
-    arrived: SimpleQueue[tuple[ClientProxy, Properties | PartyAway]] = SimpleQueue()
+    arrived: SimpleQueue[tuple[ClientProxy, _Properties | PartyAway]] = SimpleQueue()
 
     def call(proxy: ClientProxy) -> None:
         try:
-            answer: Properties = proxy.get_properties(GetPropertiesIns({}), None, None).properties
+            answer: _Properties = proxy.get_properties(GetPropertiesIns({}), None, None).properties
         except PartyAway as away:
             arrived.put((proxy, away))
             return
@@ -116,7 +116,7 @@ def _ask_all(proxies: list[ClientProxy], timeout: float) -> list[tuple[ClientPro
 
     for proxy in proxies:  # daemons, so that one that hangs does not keep the process alive
         Thread(target=call, args=(proxy,), daemon=True).start()
-    answers: list[tuple[ClientProxy, Properties]] = []
+    answers: list[tuple[ClientProxy, _Properties]] = []
     deadline = time.monotonic() + timeout
     with suppress(Empty):
         while len(answers) < len(proxies):
@@ -127,7 +127,7 @@ def _ask_all(proxies: list[ClientProxy], timeout: float) -> list[tuple[ClientPro
     return answers
 
 
-def _check(who: str, properties: Properties, facts: Properties) -> None:
+def _check(who: str, properties: _Properties, facts: _Properties) -> None:
     for name, value in facts.items():
         theirs = properties.get(name)
         if name == "folder" or theirs == value:

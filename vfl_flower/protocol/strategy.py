@@ -25,7 +25,7 @@ from vfl_flower.protocol.observer import Observer
 from vfl_flower.protocol.roster import Roster, roll_call
 from vfl_flower.protocol.runner import ProtocolRunner
 
-NO_PARAMETERS = Parameters(tensors=[], tensor_type="numpy.ndarray")
+_NO_PARAMETERS = Parameters(tensors=[], tensor_type="numpy.ndarray")
 
 
 class Coordinator(ABC):
@@ -127,7 +127,7 @@ class ProtocolStrategy(Strategy):
             client_manager, party.cfg.parties - 1, party.facts(), party.patience
         )
         self._runner = ProtocolRunner(party.task(), len(self.roster))
-        return NO_PARAMETERS
+        return _NO_PARAMETERS
 
     def configure_fit(
         self, server_round: int, parameters: Parameters, client_manager: ClientManager

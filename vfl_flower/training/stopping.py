@@ -19,7 +19,7 @@ def interrupted(party: ActiveParty, what: str) -> Interrupted:
 
 def ended(party: ActiveParty) -> bool:
     """Tell whether training is over before its last epoch is."""
-    return party.progress.fallen(party.cfg.stop_drop) or not affordable(party)
+    return party.progress.fallen(party.cfg.stop_drop) or not _affordable(party)
 
 
 def end_of(party: ActiveParty) -> str:
@@ -31,7 +31,7 @@ def end_of(party: ActiveParty) -> str:
     return "target-epsilon" if party.budget and progress.step < steps else "epochs"
 
 
-def affordable(party: ActiveParty) -> bool:
+def _affordable(party: ActiveParty) -> bool:
     """Tell whether every party's privacy budget lasts for one more step, and for the test rows."""
     if party.budget is None or METHODS[party.cfg.method].maps:
         return True

@@ -28,7 +28,7 @@ ORDERS: tuple[float, ...] = tuple((1 + np.geomspace(0.0101, 1e5, 1000)).tolist()
 GRID = 1e-4
 """Where losses are rounded up to, in the pld accountant: epsilon's smallest share, and itself."""
 
-PRECISE = 1e-5
+_PRECISE = 1e-5
 """By how much a least ratio may be larger than needed, relatively."""
 
 
@@ -76,7 +76,7 @@ def epsilon_of(sigma: float, uploads: int, delta: float, accountant: str) -> flo
 
 
 @cache
-def least_ratio(epsilon: float, delta: float, accountant: str) -> float:
+def _least_ratio(epsilon: float, delta: float, accountant: str) -> float:
     """Find the smallest sigma / sqrt(uploads) within an epsilon by bisection."""
     spent = _accountant_of(accountant)
     low = high = 1.0
@@ -84,7 +84,7 @@ def least_ratio(epsilon: float, delta: float, accountant: str) -> float:
         low, high = high, 2 * high
     while spent(low, delta) <= epsilon:
         low, high = low / 2, low
-    while high / low > 1 + PRECISE:
+    while high / low > 1 + _PRECISE:
         middle = math.sqrt(low * high)
         low, high = (low, middle) if spent(middle, delta) <= epsilon else (middle, high)
     return high
@@ -92,9 +92,9 @@ def least_ratio(epsilon: float, delta: float, accountant: str) -> float:
 
 def least_sigma(epsilon: float, uploads: int, delta: float, accountant: str) -> float:
     """Return the smallest sufficient noise multiplier, rounded up to a thousandth."""
-    return math.ceil(1000 * least_ratio(epsilon, delta, accountant) * math.sqrt(uploads)) / 1000
+    return math.ceil(1000 * _least_ratio(epsilon, delta, accountant) * math.sqrt(uploads)) / 1000
 
 
 def most_uploads(epsilon: float, sigma: float, delta: float, accountant: str) -> int:
     """Return how many uploads with one noise multiplier keep within an epsilon."""
-    return math.floor((sigma / least_ratio(epsilon, delta, accountant)) ** 2)
+    return math.floor((sigma / _least_ratio(epsilon, delta, accountant)) ** 2)

@@ -18,7 +18,7 @@ from vfl_flower.privacy.client_dp.accounting import epsilon_of, least_sigma, mos
 from vfl_flower.privacy.client_dp.gaussian import Gaussian
 from vfl_flower.privacy.client_dp.upload_log import Counts
 
-DEVIATIONS = 8  # that blinding has room for; beyond that noise comes once in 10**15 numbers
+_DEVIATIONS = 8  # that blinding has room for; beyond that noise comes once in 10**15 numbers
 
 COVERS = (
     "each passive party's whole data, against everything that it sends in this run: had all its "
@@ -30,7 +30,7 @@ EXCLUDES = (
     "that a run fails where a value is not finite; settings chosen by looking at other runs, and "
     "what those reveal, whose epsilons add up"
 )
-CLEAR_EVALUATION = "evaluations, which are sent as they are and make epsilon infinite; "
+_CLEAR_EVALUATION = "evaluations, which are sent as they are and make epsilon infinite; "
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Budget:
 
     def report(self, uploaded: Mapping[str, Counts]) -> dict[str, Any]:
         """Return what ``result.json`` says of so many uploads of each party."""
-        clear = "" if self.noises("evaluation") else CLEAR_EVALUATION
+        clear = "" if self.noises("evaluation") else _CLEAR_EVALUATION
         return {
             "mechanism": "discrete Gaussian",
             "sigma": self.sigma,
@@ -136,7 +136,7 @@ def budget_of(cfg: RunConfig, rows: Rows) -> Budget | None:
             f"dp-sigma {cfg.dp_sigma:g}, and one step, what is evaluated after it and the test "
             f"rows take {budget.noised(least)}; use a larger dp-sigma, or 0 to find it"
         )
-    reach, limit = DEVIATIONS * budget.sigma * cfg.dp_clip, LIMIT / (cfg.parties - 1)
+    reach, limit = _DEVIATIONS * budget.sigma * cfg.dp_clip, LIMIT / (cfg.parties - 1)
     if cfg.blinded and reach > limit:
         raise ConfigError(
             f"noise of deviation {budget.sigma * cfg.dp_clip:g} leaves no room for a sum of "

@@ -32,7 +32,7 @@ from vfl_flower.crypto.discrete_sampling import Entropy, Integers, discrete_gaus
 FINENESS = 20
 """The deviation is at least 2**FINENESS steps, and at most twice that."""
 
-LESS = 1 - 2.0**-FINENESS
+_LESS = 1 - 2.0**-FINENESS
 """What a scale is multiplied by that rounding has made too large: one step, if not less."""
 
 
@@ -78,4 +78,4 @@ class Gaussian:
             steps: Integers = (values * scale / self.step).trunc().to(torch.int64).numpy()
             if int(np.square(steps).sum()) <= (Fraction(self.clip) / Fraction(self.step)) ** 2:
                 return steps
-            scale *= LESS
+            scale *= _LESS

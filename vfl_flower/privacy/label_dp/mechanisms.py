@@ -27,10 +27,10 @@ from torch import Tensor
 from vfl_flower.config.limits import TRUE_SENSITIVITY
 from vfl_flower.crypto.discrete_sampling import Entropy, below, discrete_laplace
 
-GRANULES = 1 << 10
-"""Laplace noise is a multiple of 1 / GRANULES."""
+_GRANULES = 1 << 10
+"""Laplace noise is a multiple of 1 / _GRANULES."""
 
-DECIMALS = 10**4  # epsilon is cut, and the sensitivity raised, to a fourth decimal
+_DECIMALS = 10**4  # epsilon is cut, and the sensitivity raised, to a fourth decimal
 
 
 @dataclass(frozen=True)
@@ -83,19 +83,19 @@ class Laplace(LabelNoise):
 
     def rate(self) -> Fraction:
         """Return epsilon / sensitivity, for one granule."""
-        epsilon = Fraction(math.floor(Fraction(str(self.epsilon)) * DECIMALS), DECIMALS)
-        sensitivity = Fraction(math.ceil(Fraction(str(self.sensitivity)) * DECIMALS), DECIMALS)
-        return epsilon / sensitivity / GRANULES
+        epsilon = Fraction(math.floor(Fraction(str(self.epsilon)) * _DECIMALS), _DECIMALS)
+        sensitivity = Fraction(math.ceil(Fraction(str(self.sensitivity)) * _DECIMALS), _DECIMALS)
+        return epsilon / sensitivity / _GRANULES
 
     def release(self, y: Tensor, entropy: Entropy = os.urandom) -> Tensor:
         """See `LabelNoise`."""
         noise = discrete_laplace(self.rate(), len(y) * self.classes, entropy)
-        granules = F.one_hot(y, self.classes) * GRANULES + torch.from_numpy(noise).view(len(y), -1)
-        return granules.to(torch.float32) / GRANULES
+        granules = F.one_hot(y, self.classes) * _GRANULES + torch.from_numpy(noise).view(len(y), -1)
+        return granules.to(torch.float32) / _GRANULES
 
     def log_likelihood(self, released: Tensor) -> Tensor:
         """See `LabelNoise`."""
-        return (released.abs() - (released - 1).abs()) * float(self.rate() * GRANULES)
+        return (released.abs() - (released - 1).abs()) * float(self.rate() * _GRANULES)
 
 
 class Alibi(Laplace):

@@ -35,7 +35,7 @@ def noise_of(cfg: RunConfig, classes: int) -> LabelNoise | None:
     return mechanism(classes, cfg.label_epsilon, cfg.label_sensitivity)
 
 
-def matched(loss: Loss, noise: LabelNoise | None) -> Loss:
+def _matched(loss: Loss, noise: LabelNoise | None) -> Loss:
     """Return a loss that takes true labels (B,) or, under label privacy, noised rows (B, C)."""
 
     def measure(logits: Tensor, y: Tensor) -> Tensor:
@@ -90,7 +90,7 @@ class Lessons:
 
     def __init__(self, cfg: RunConfig, classes: int) -> None:
         self.noise = noise_of(cfg, classes)
-        self.loss = matched(loss_of(cfg.loss or "cross-entropy"), self.noise)
+        self.loss = _matched(loss_of(cfg.loss or "cross-entropy"), self.noise)
 
     def read(self, published: Tensor) -> Tensor:
         """Return labels (B,), or noised rows (B, C), of what travelled."""
@@ -114,7 +114,7 @@ class TrainingLabels:
 
     def __init__(self, cfg: RunConfig, y: Tensor, classes: int, loss: Loss) -> None:
         self.noise = noise_of(cfg, classes)
-        self._loss, self.classes, self._true = matched(loss, self.noise), classes, y
+        self._loss, self.classes, self._true = _matched(loss, self.noise), classes, y
 
     @cached_property
     def labels(self) -> Tensor:
