@@ -22,7 +22,6 @@ settings.load_profile(os.environ.get("VFL_HYPOTHESIS", "steady"))
 
 LONGEST = (
     "test_deployment.py",
-    "test_client_privacy_runs.py",
     "test_runs.py",
     "test_joint_baselines.py",
     "test_joint_vim.py",

@@ -1,0 +1,21 @@
+"""Noted uploads."""
+
+import pytest
+from torch import Tensor
+
+from vfl_flower.privacy.client_dp.component import ClientPrivacy
+
+
+@pytest.fixture
+def uploads(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Tensor, Tensor]]:
+    """Note what every party would have sent, for what, and what it sends."""
+    noted: list[tuple[str, Tensor, Tensor]] = []
+    true = ClientPrivacy.upload
+
+    def upload(self: ClientPrivacy, x: Tensor, repeatable: bool) -> Tensor:
+        sent = true(self, x, repeatable)
+        noted.append((self.party.received.phase, x, sent))
+        return sent
+
+    monkeypatch.setattr(ClientPrivacy, "upload", upload)
+    return noted
