@@ -61,8 +61,7 @@ def _of_run(
     data = run_data(cfg)
     active = build_active(cfg, labelled=labelled, source=data)
     passive = [
-        build_passive(cfg, rank - 1, counted, data=data.party(rank))
-        for rank in range(1, cfg.parties)
+        build_passive(cfg, rank, counted, data=data.party(rank)) for rank in range(1, cfg.parties)
     ]
     for party in (active, *passive):
         _with_model(party, folder.path, kept)
