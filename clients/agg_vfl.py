@@ -12,8 +12,8 @@ class AggVFLClient(PassiveParty):
     components = (Tape,)
     tape: Tape
 
-    def __init__(self, member: Party) -> None:
-        super().__init__(member)
+    def __init__(self, party: Party) -> None:
+        super().__init__(party)
         self.tape.passes = {"predict": self.logits}
 
     def logits(self, rows: Tensor) -> Tensor:  # (B,) -> (B, C)

@@ -18,8 +18,8 @@ class FDMLClient(AggVFLClient):
 
     remembers = (*AggVFLClient.remembers, "labels")
 
-    def __init__(self, member: Party) -> None:
-        super().__init__(member)
+    def __init__(self, party: Party) -> None:
+        super().__init__(party)
         self.lessons = Lessons(self.cfg, self.data.classes)
         self.labels = torch.empty(0)  # (rows of all parties,), or (..., C); 0 where none was given
 

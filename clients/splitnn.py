@@ -16,8 +16,8 @@ class SplitNNClient(PassiveParty):
     components = (Tape,)
     tape: Tape
 
-    def __init__(self, member: Party) -> None:
-        super().__init__(member)
+    def __init__(self, party: Party) -> None:
+        super().__init__(party)
         self.tape.passes = {"embed": self.embed_rows}
 
     @phase(sends="embedding")

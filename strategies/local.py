@@ -45,7 +45,7 @@ class Local(ActiveParty):
         return [self.compute(lambda: self.learn(rows, y))]
 
     def learn(self, rows: Array, y: Tensor) -> float:
-        """Go down the loss of one batch."""
+        """Descend the loss on one batch."""
         L = self.loss(self.predict(rows), y)
         self.optimizer.down(L)
         return L.item()

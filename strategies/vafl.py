@@ -50,8 +50,8 @@ class VAFL(SplitNN):
     top_first = False
     remembers = (*SplitNN.remembers, "known")
 
-    def __init__(self, member: Party, y: Tensor, rows: dict[str, Array]) -> None:
-        super().__init__(member, y, rows)
+    def __init__(self, party: Party, y: Tensor, rows: dict[str, Array]) -> None:
+        super().__init__(party, y, rows)
         self.known = EmbeddingCache.of_run(self.cfg, len(self.x), self.cfg.embedding_dim)
         self.alpha = nn.Parameter(torch.full((self.cfg.holders,), 1 / self.cfg.holders))
         self.net.register_parameter("aggregation_weights", self.alpha)

@@ -74,7 +74,7 @@ def test_shares_of_digits() -> None:
 
 
 def test_rows_are_a_pure_function_of_the_seed() -> None:
-    """Other knobs, and whatever was drawn before, change nothing."""
+    """Other options, and whatever was drawn before, change nothing."""
     rows = rows_of(RunConfig(seed=5), 500)
     np.random.seed(1)
     torch.manual_seed(1)

@@ -194,7 +194,7 @@ def test_modelnet_puts_four_views_side_by_side(modelnet: Path) -> None:
     assert (pixels.reshape(160, 6, 4, 6) == np.array(expected)[:, None, :, None]).all()
 
 
-def test_strips_deal_out_modelnets_views(modelnet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_strips_are_modelnets_views(modelnet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     entry = dataset_of("modelnet40")
     assert (entry.classes, entry.test_rows) == (40, 2468)
     monkeypatch.setattr(f"{SOURCES}.modelnet40.MODELNET40", replace(entry, test_rows=80))

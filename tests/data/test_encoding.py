@@ -148,7 +148,7 @@ def test_the_central_bound_has_everybodys_columns_prepared_alike(make: Make) -> 
 
 
 @pytest.mark.parametrize("partition", ["importance:1.0", "correlation:0.5", "overlapping:3"])
-def test_gaps_are_dealt_out_too(partition: str, make: Make) -> None:
+def test_gaps_are_split_too(partition: str, make: Make) -> None:
     made = make(rows(90))
     cfg = RunConfig.from_mapping(made.to_mapping() | {"partition": partition, "batch-size": 8})
     with warnings.catch_warnings():

@@ -122,7 +122,7 @@ def test_classes_are_in_sorted_order_and_fields_exist(name: str) -> None:
 # A whole data set ---------------------------------------------------------------------------------
 
 
-def test_a_table_is_dealt_out_by_its_published_columns(tmp_path: Path) -> None:
+def test_a_table_is_split_by_its_published_columns(tmp_path: Path) -> None:
     """A category counts as one column when dealing, whatever becomes of it."""
     folder = write_adult(tmp_path, [adult_row(n) for n in range(200)], [adult_row(200)])
     cfg = RunConfig(dataset="adult", data_dir=str(folder))

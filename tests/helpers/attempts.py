@@ -27,7 +27,7 @@ class StopAt(Observer):
         self.active.stop = self.active.stop or (stage.name, stage.done) == self.unit
 
 
-class Sitting:
+class Attempt:
     """The parties of a run, whose folder is new, used or None."""
 
     def __init__(self, cfg: RunConfig, out: Path | None) -> None:
@@ -41,3 +41,6 @@ class Sitting:
         """Run; raises `Interrupted` if it is stopped."""
         stop = StopAt(self.active, stop_at, stage, done)
         conduct(self.active, LocalTransport(self.passive), self.folder, stop)
+
+
+Sitting = Attempt  # former name

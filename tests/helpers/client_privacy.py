@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from flwr.common import FitIns, FitRes
 
-from tests.helpers.attempts import Sitting
+from tests.helpers.attempts import Attempt
 from vfl_flower.common.codec import Array, from_parameters
 from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import RunConfig
@@ -29,7 +29,10 @@ some_methods = pytest.mark.parametrize("method", ["splitnn", "agg_vfl", "vimadmm
 
 
 def configured(method: str, **changes: float | str) -> RunConfig:
-    """Return a run whose replies can be read: two epochs, uploads of about norm 1, no masks."""
+    """Return a run with readable replies.
+
+    Two epochs, uploads of about norm 1, no masks.
+    """
     cfg = RunConfig(
         method=method,
         models="mlp",
@@ -44,7 +47,7 @@ def configured(method: str, **changes: float | str) -> RunConfig:
 
 
 def of_columns(sent: tuple[FitIns, FitRes]) -> list[Array]:
-    """Return what a party answered, unless that is control traffic."""
+    """Return a party's answer, unless it is control traffic."""
     last = str(sent[0].config["phases"]).split(",")[-1]
     return [] if last in ("checkpoint", "restore", "save") else from_parameters(sent[1].parameters)
 
@@ -76,7 +79,7 @@ def die_at(step: int, cfg: RunConfig, out: Path, monkeypatch: pytest.MonkeyPatch
     with monkeypatch.context() as patch:
         patch.setattr("tests.helpers.attempts.StopAt", lambda active, at, *unit: DiesAt(at))
         with pytest.raises(KeyboardInterrupt):
-            Sitting(cfg, out).run(step)
+            Attempt(cfg, out).run(step)
 
 
 def asked(party: PassiveParty, exchange: int, name: str, *arrays: Array) -> tuple[Any, ...]:
@@ -86,7 +89,7 @@ def asked(party: PassiveParty, exchange: int, name: str, *arrays: Array) -> tupl
 
 
 def asks(party: PassiveParty) -> list[str]:
-    """Return the phases that send something of columns: in training, and in evaluation."""
+    """Return the phases that upload columns, in training and evaluation."""
     names: list[str] = [
         n for n in ("embed", "predict", "embed_only", "predict_only") if n in party.phases
     ]

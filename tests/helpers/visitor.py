@@ -15,7 +15,7 @@ def main() -> None:
     told = json.load(sys.stdin)
     for key in ("certificate", "token"):
         told["invitation"][key] = bytes.fromhex(told["invitation"][key])
-    party = build_passive(RunConfig.from_mapping(told["knobs"]), told["rank"])
+    party = build_passive(RunConfig.from_mapping(told["options"]), told["rank"])
     StreamClient(Invitation(**told["invitation"]), Endpoint(party)).serve()
 
 

@@ -28,7 +28,7 @@ def loss_of(net: nn.Linear, step: int) -> Tensor:
     return ((output - 1) ** 2).sum() / 10
 
 
-def go_down(net: nn.Linear, scheduled: ScheduledOptimizer, steps: range) -> None:
+def descend(net: nn.Linear, scheduled: ScheduledOptimizer, steps: range) -> None:
     for step in steps:
         scheduled.down(loss_of(net, step))
 
@@ -67,7 +67,7 @@ def test_a_run_of_one_or_no_step_works() -> None:
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
-def test_it_goes_down(optimizer: str) -> None:
+def test_the_loss_falls(optimizer: str) -> None:
     net = small_net()
     before = loss_of(net, 2).item()
     scheduled = ScheduledOptimizer({net: 0.01}, optimizer, "constant", STEPS)
@@ -80,7 +80,7 @@ def test_momentum_is_not_plain_descent() -> None:
     ends = []
     for optimizer in ("sgd", "momentum"):
         net = small_net()
-        go_down(net, ScheduledOptimizer({net: 0.01}, optimizer, "constant", STEPS), range(STEPS))
+        descend(net, ScheduledOptimizer({net: 0.01}, optimizer, "constant", STEPS), range(STEPS))
         ends.append(net.weight.detach())
     assert not torch.equal(*ends)
 
@@ -94,7 +94,7 @@ def test_a_parameter_that_is_added_learns_as_the_others_do(optimizer: str) -> No
     part.register_parameter("bias", bias)
     descents[1].add(bias)
     for net, scheduled in zip((whole, part), descents, strict=True):
-        go_down(net, scheduled, range(STEPS))
+        descend(net, scheduled, range(STEPS))
     assert whole.weight.equal(part.weight)
     assert whole.bias.equal(part.bias)
     assert whole.bias.all()
@@ -118,9 +118,9 @@ def test_it_continues_from_a_checkpoint_bit_for_bit(
     half = STEPS // 2
     net = small_net()
     scheduled = ScheduledOptimizer({net: 0.05}, optimizer, schedule, STEPS)
-    go_down(net, scheduled, range(half))
+    descend(net, scheduled, range(half))
     write_state(tmp_path / "state", {"net": net.state_dict(), "optimizer": scheduled.state_dict()})
-    go_down(net, scheduled, range(half, STEPS))
+    descend(net, scheduled, range(half, STEPS))
 
     ends = {}
     for restored in (True, False):
@@ -131,7 +131,7 @@ def test_it_continues_from_a_checkpoint_bit_for_bit(
         if restored:
             fresh.load_state_dict(state["optimizer"])
             assert fresh.taken == half
-        go_down(again, fresh, range(half, STEPS))
+        descend(again, fresh, range(half, STEPS))
         ends[restored] = again.weight.detach()
     assert torch.equal(ends[True], net.weight)
     stateless = (optimizer, schedule) == ("sgd", "constant")

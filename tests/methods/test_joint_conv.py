@@ -39,14 +39,14 @@ def test_equals_the_joint_program(case: str, carrier: str) -> None:
     active = build_active(cfg)
     parties = passive_parties(carrier, lambda k: build_passive(cfg, k))
     carry(carrier, active, parties.clients)
-    reference = [dict(member.net.state_dict()) for member in joint_adptvfedconv(cfg)]
+    reference = [dict(party.net.state_dict()) for party in joint_adptvfedconv(cfg)]
     assert differing([dict(active.net.state_dict()), *parties.weights()], reference) == []
 
 
 def test_the_reference_can_differ() -> None:
     """Another rate at one party changes its weights and the classifier."""
     reference = [
-        [dict(member.net.state_dict()) for member in joint_adptvfedconv(cfg)]
+        [dict(party.net.state_dict()) for party in joint_adptvfedconv(cfg)]
         for cfg in (RunConfig(**TINY), RunConfig(**TINY, decoder_rate=0.002))
     ]
     places = {each.split(":")[0] for each in differing(*reference)}

@@ -39,8 +39,8 @@ def configured(nets: str, **changes: str | int) -> RunConfig:
     return replace(TINY, models=nets, **changes)  # type: ignore[arg-type]
 
 
-def weights_of(members: list[Party]) -> Weights:
-    return [m.net.state_dict() for m in members]
+def weights_of(parties: list[Party]) -> Weights:
+    return [m.net.state_dict() for m in parties]
 
 
 def live(cfg: RunConfig) -> Weights:
@@ -99,14 +99,14 @@ def test_mixed_networks_and_optimizers() -> None:
 
 def test_dropout_is_at_work() -> None:
     """The comparisons above would not notice a dropout that drops nothing."""
-    member = build_passive(configured("own-dropout"), 1)
-    member.net.train()
-    first = member.embed_rows(torch.arange(50))
-    member.net.train(False)
-    still = member.embed_rows(torch.arange(50))
-    member.net.train()
-    assert not torch.equal(first, member.embed_rows(torch.arange(50)))
-    member.net.train(False)
+    party = build_passive(configured("own-dropout"), 1)
+    party.net.train()
+    first = party.embed_rows(torch.arange(50))
+    party.net.train(False)
+    still = party.embed_rows(torch.arange(50))
+    party.net.train()
+    assert not torch.equal(first, party.embed_rows(torch.arange(50)))
+    party.net.train(False)
     assert not torch.equal(first, still)
 
 
@@ -115,14 +115,14 @@ class Watching(Endpoint):
 
     def __init__(self, party: PassiveParty) -> None:
         super().__init__(party)
-        self.member = party
+        self.watched = party
         self.moved: dict[str, bool] = {}
 
     def fit(self, ins: FitIns) -> FitRes:
-        before = [b.clone() for b in self.member.net.buffers()]
+        before = [b.clone() for b in self.watched.net.buffers()]
         res = super().fit(ins)
         phases = str(ins.config["phases"])
-        after = list(self.member.net.buffers())
+        after = list(self.watched.net.buffers())
         pairs = zip(before, after, strict=True)
         moved = any(not torch.equal(b, a) for b, a in pairs)
         self.moved[phases] = self.moved.get(phases, False) or moved
@@ -142,7 +142,7 @@ def test_evaluation_leaves_batchnorm_untouched(nets: str) -> None:
         assert moved["predict"]
         assert not any(did for phases, did in moved.items() if phases.endswith("_only"))
         assert {"update,embed_only", "predict_only"} <= set(moved)
-    often = weights_of([active, *(w.member for w in watching)])
+    often = weights_of([active, *(w.watched for w in watching)])
     assert differing(often, live(replace(cfg, eval_every=0))) == []
 
 

@@ -12,7 +12,7 @@ import torch
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from torch import Tensor
 
-from tests.helpers.attempts import Sitting
+from tests.helpers.attempts import Attempt
 from tests.helpers.blinding import (
     ROWS_I,
     SALT,
@@ -88,15 +88,15 @@ def test_no_key_is_on_disk_and_a_resumed_run_has_fresh_ones(
 ) -> None:
     cfg = replace(TINY, epochs=3)
     folder = tmp_path / "run"
-    first = Sitting(cfg, folder)
+    first = Attempt(cfg, folder)
     with pytest.raises(Interrupted):
         first.run(stop_at=2)
-    second = Sitting(cfg, folder)
+    second = Attempt(cfg, folder)
     second.run()
     before = {key for party in first.passive for key in pair_keys_of(party).values()}
     after = {key for party in second.passive for key in pair_keys_of(party).values()}
-    assert len(before | after) == 2 * 3  # one for each pair, in each sitting
-    assert len(private_keys) == 2 * 3  # one for each party, in each sitting
+    assert len(before | after) == 2 * 3  # one for each pair, in each attempt
+    assert len(private_keys) == 2 * 3  # one for each party, in each attempt
 
     secrets = before | after | private_keys
     names = {path.name for path in folder.rglob("*")}
@@ -108,7 +108,7 @@ def test_no_key_is_on_disk_and_a_resumed_run_has_fresh_ones(
 
 def test_weights_do_not_depend_on_the_keys_drawn() -> None:
     cfg = replace(TINY, epochs=2, batch_size=647, schedule="cosine")
-    one, other = Sitting(cfg, None), Sitting(cfg, None)
+    one, other = Attempt(cfg, None), Attempt(cfg, None)
     for each in (one, other):
         each.run()
     keys = [set(pair_keys_of(each.passive[0]).values()) for each in (one, other)]

@@ -115,7 +115,7 @@ def test_a_resumed_run_that_differs_is_noticed(job: Job, monkeypatch: pytest.Mon
         kills.kills(job)
 
 
-def test_lowest_versions_are_those_of_the_bounds() -> None:
+def test_lowest_versions_are_those_of_pyproject() -> None:
     text = """
     [project]
     dependencies = ["a[x]>=1.41,<1.42", "b-c==2.13.0", "d>=2,<3", "e>=1.2.3"]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from flwr.common import NDArrays, Scalar
 
-from tests.helpers.attempts import Sitting
+from tests.helpers.attempts import Attempt
 from tests.helpers.blinding import send
 from tests.helpers.run_folders import NAMES, TINY, lines_of
 from vfl_flower.common.errors import Interrupted, RosterError
@@ -25,12 +25,12 @@ from vfl_flower.workflows.run import conduct
 def test_stopped_runs_equal_an_unbroken_one(stops: list[int], every: int, tmp_path: Path) -> None:
     """Once or often, within and at the end of epochs."""
     cfg = replace(TINY, checkpoint_every=every)
-    Sitting(cfg, tmp_path / "unbroken").run()
+    Attempt(cfg, tmp_path / "unbroken").run()
     for step in stops:
         with pytest.raises(Interrupted, match=f"step {step};"):
-            Sitting(cfg, tmp_path / "broken").run(step)
+            Attempt(cfg, tmp_path / "broken").run(step)
         assert steps_kept(tmp_path / "broken" / "active")[-1] == step
-    Sitting(cfg, tmp_path / "broken").run()
+    Attempt(cfg, tmp_path / "broken").run()
     for name in NAMES:
         paths = [
             tmp_path / out / name / "model/weights.safetensors" for out in ("unbroken", "broken")
@@ -45,8 +45,8 @@ def test_stopped_runs_equal_an_unbroken_one(stops: list[int], every: int, tmp_pa
 def test_exchange_numbers_grow_over_all_attempts(tmp_path: Path) -> None:
     """The second attempt continues the numbers of the checkpoint."""
     with pytest.raises(Interrupted):
-        Sitting(TINY, tmp_path / "run").run(3)
-    again = Sitting(TINY, tmp_path / "run")
+        Attempt(TINY, tmp_path / "run").run(3)
+    again = Attempt(TINY, tmp_path / "run")
     earlier = read_checkpoint(again.active, 3)["exchange"]
     numbers: list[int] = []
     party = again.passive[0]
@@ -64,9 +64,9 @@ def test_exchange_numbers_grow_over_all_attempts(tmp_path: Path) -> None:
 
 def test_checkpoints_of_later_steps_do_not_push_out_a_new_one(tmp_path: Path) -> None:
     """A folder may hold later steps of an abandoned attempt."""
-    member = build_learner(TINY, load_party(TINY, 1), tmp_path)
+    party = build_learner(TINY, load_party(TINY, 1), tmp_path)
     for step in (2000, 2200, 11, 12, 13):
-        write_checkpoint(member, step, {})
+        write_checkpoint(party, step, {})
     assert steps_kept(tmp_path) == [12, 13, 2000, 2200]
 
 
@@ -85,16 +85,16 @@ def test_a_party_that_goes_back_drops_its_later_checkpoints(tmp_path: Path) -> N
 
 def test_stop_within_an_epoch_does_not_change_the_books(tmp_path: Path) -> None:
     """A tell costs training equally with a checkpoint or a step."""
-    Sitting(TINY, tmp_path / "unbroken").run()
+    Attempt(TINY, tmp_path / "unbroken").run()
     with pytest.raises(Interrupted):
-        Sitting(TINY, tmp_path / "broken").run(3)
-    Sitting(TINY, tmp_path / "broken").run()
+        Attempt(TINY, tmp_path / "broken").run(3)
+    Attempt(TINY, tmp_path / "broken").run()
     ours, theirs = (lines_of(tmp_path / out) for out in ("broken", "unbroken"))
     assert [line["bytes_down"] for line in ours] == [line["bytes_down"] for line in theirs]
 
 
 def test_a_run_that_never_began_leaves_no_folder(tmp_path: Path) -> None:
-    attempt = Sitting(TINY, tmp_path / "run")
+    attempt = Attempt(TINY, tmp_path / "run")
     attempt.active.patience = 0.1
     with pytest.raises(RosterError, match="missing"):
         conduct(attempt.active, LocalTransport(attempt.passive[:2]), attempt.folder)

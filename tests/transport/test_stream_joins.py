@@ -31,14 +31,14 @@ class Listening:
         self.joined: list[Session] = []
         self.ended: list[Session] = []
         told = self.joined.append, self.ended.append
-        self.hub = StreamServer("127.0.0.1:0", "", RUN, 2, GRACE, PATIENCE, *told)
+        self.server = StreamServer("127.0.0.1:0", "", RUN, 2, GRACE, PATIENCE, *told)
 
 
 @pytest.fixture
 def here() -> Iterator[Listening]:
     made = Listening()
     yield made
-    made.hub.close()
+    made.server.close()
 
 
 class Caller:
@@ -98,8 +98,8 @@ class Caller:
 def test_who_was_not_invited_is_turned_away(
     here: Listening, said: dict[str, Any], code: str
 ) -> None:
-    invitation, session = here.hub.invite(1)
-    here.hub.invite(2)
+    invitation, session = here.server.invite(1)
+    here.server.invite(2)
     assert Caller(invitation, **said).refused() == code
     assert here.joined == []
     assert session.alive
@@ -108,7 +108,7 @@ def test_who_was_not_invited_is_turned_away(
 
 
 def test_a_token_is_good_once_and_the_secret_after_it(here: Listening) -> None:
-    invitation, session = here.hub.invite(1)
+    invitation, session = here.server.invite(1)
     first = Caller(invitation)
     first.inside()
     assert Caller(invitation).refused() == "UNAUTHENTICATED"
@@ -120,19 +120,19 @@ def test_a_token_is_good_once_and_the_secret_after_it(here: Listening) -> None:
     again.leave()
 
 
-def test_a_token_of_another_run_or_hub_is_worth_nothing(here: Listening) -> None:
+def test_a_token_of_another_run_or_server_is_worth_nothing(here: Listening) -> None:
     other = Listening()
-    foreign, _ = other.hub.invite(1)
-    ours, _ = here.hub.invite(1)
+    foreign, _ = other.server.invite(1)
+    ours, _ = here.server.invite(1)
     assert Caller(ours, token=foreign.token).refused() == "UNAUTHENTICATED"
-    other.hub.close()
+    other.server.close()
 
 
 def test_a_node_that_is_invited_again_has_one_session(here: Listening) -> None:
-    invitation, session = here.hub.invite(1)
+    invitation, session = here.server.invite(1)
     old = Caller(invitation)
     old.inside()
-    newer, _ = here.hub.invite(1)
+    newer, _ = here.server.invite(1)
     assert not session.alive
     assert Caller(invitation, secret=old.secret).refused() == "UNAUTHENTICATED"
     with pytest.raises(ProtocolError, match="another session"):
@@ -142,7 +142,7 @@ def test_a_node_that_is_invited_again_has_one_session(here: Listening) -> None:
 
 def test_a_wrong_certificate_is_not_dialled(here: Listening) -> None:
     """An interceptor lacks the pinned certificate's key, and gets no token."""
-    invitation, _ = here.hub.invite(1)
+    invitation, _ = here.server.invite(1)
     _, other = make_certificate()
     client: Any = None
     with pytest.raises(StreamError, match=r"not heard for more than 0\.5 s: UNAVAILABLE"):
@@ -151,7 +151,7 @@ def test_a_wrong_certificate_is_not_dialled(here: Listening) -> None:
 
 
 def test_a_flood_of_joins_starves_nobody(here: Listening) -> None:
-    invitation, session = here.hub.invite(1)
+    invitation, session = here.server.invite(1)
     good = Caller(invitation)
     good.inside()
     callers = [Caller(invitation, token=os.urandom(32)) for _ in range(200)]
@@ -162,7 +162,7 @@ def test_a_flood_of_joins_starves_nobody(here: Listening) -> None:
 
 
 def test_an_answer_to_no_question_ends_the_session(here: Listening) -> None:
-    invitation, session = here.hub.invite(1)
+    invitation, session = here.server.invite(1)
     caller = Caller(invitation)
     caller.out.put(Frame(Kind.REPLY, 1, {}, []).encode())
     caller.inside()
@@ -175,7 +175,7 @@ def test_an_answer_to_no_question_ends_the_session(here: Listening) -> None:
 
 
 def test_a_reply_that_comes_twice_counts_once(here: Listening) -> None:
-    invitation, session = here.hub.invite(1)
+    invitation, session = here.server.invite(1)
     caller = Caller(invitation)
     caller.inside()
 
@@ -190,7 +190,7 @@ def test_a_reply_that_comes_twice_counts_once(here: Listening) -> None:
 
 
 def test_garbage_ends_the_session(here: Listening) -> None:
-    invitation, session = here.hub.invite(1)
+    invitation, session = here.server.invite(1)
     caller = Caller(invitation)
     caller.inside()
     caller.out.put(b"garbage")
@@ -200,7 +200,7 @@ def test_garbage_ends_the_session(here: Listening) -> None:
 
 def test_a_message_beyond_the_limit_is_not_read(here: Listening) -> None:
     """The connection ends, the party comes back, and the session goes on."""
-    invitation, session = here.hub.invite(1)
+    invitation, session = here.server.invite(1)
     caller = Caller(invitation)
     caller.inside()
     caller.out.put(bytes(LARGEST + 1))
@@ -212,12 +212,13 @@ def test_a_message_beyond_the_limit_is_not_read(here: Listening) -> None:
 
 def test_an_address_that_is_taken_is_refused(here: Listening) -> None:
     with pytest.raises(ConfigError, match="cannot be listened on"):
-        StreamServer(here.hub.address, "", RUN, 2, GRACE, PATIENCE, lambda s: None, lambda s: None)
+        told = (lambda session: None,) * 2
+        StreamServer(here.server.address, "", RUN, 2, GRACE, PATIENCE, *told)
 
 
 def test_a_join_that_races_the_end_of_its_session_is_let_go(here: Listening) -> None:
     """An ended session takes no connection and reports no party."""
-    invitation, session = here.hub.invite(1)
+    invitation, session = here.server.invite(1)
     assert session.admits(invitation.token, os.urandom(32))
     session.fail(PartyAway("gone"))
     connection = Connection("somewhere")
@@ -249,7 +250,7 @@ class Gone:
 
 
 def test_a_connection_that_is_gone_before_it_is_served_leaves_nothing(here: Listening) -> None:
-    invitation, _ = here.hub.invite(1)
+    invitation, _ = here.server.invite(1)
     context: Any = Gone(invitation)
-    assert list(here.hub._join(iter(()), context)) == []
+    assert list(here.server._join(iter(()), context)) == []
     assert here.joined == []

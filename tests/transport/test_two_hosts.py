@@ -66,7 +66,7 @@ def visit_from_there(k: int, ins: FitIns) -> FitRes:
     invitation = asdict(opened[0])
     for key in ("certificate", "token"):
         invitation[key] = invitation[key].hex()
-    told = {"invitation": invitation, "rank": k + 1, "knobs": CFG.to_mapping()}
+    told = {"invitation": invitation, "rank": k + 1, "options": CFG.to_mapping()}
     subprocess.run(  # noqa: S603
         ["ip", "netns", "exec", OTHER, sys.executable, "-m", "tests.helpers.visitor"],  # noqa: S607
         input=json.dumps(told),

@@ -86,9 +86,9 @@ class Identity:
 
     def _statement(self, rank: int, key: bytes) -> bytes:
         run = self.run.encode()
-        members = sha256(b"".join(self.roster)).digest()
+        parties = sha256(b"".join(self.roster)).digest()
         lengths = len(run).to_bytes(4, "little") + len(self.roster).to_bytes(4, "little")
-        return PROTOCOL + lengths + run + members + rank.to_bytes(4, "little") + key
+        return PROTOCOL + lengths + run + parties + rank.to_bytes(4, "little") + key
 
 
 def make_identity(path: Path) -> bytes:

@@ -67,8 +67,8 @@ class ActiveParty(Party, Coordinator):
     layers: ClassVar[int] = 1
     """How many linear layers its decision net has unless the run says otherwise."""
 
-    def __init__(self, member: Party, y: Tensor, rows: dict[str, Array]) -> None:
-        super().__init__(**vars(member))
+    def __init__(self, party: Party, y: Tensor, rows: dict[str, Array]) -> None:
+        super().__init__(**vars(party))
         self.y, self.rows = y, rows
         assert self.data.target is not None  # noqa: S101  an active party's data have one
         self.target = self.data.target

@@ -36,8 +36,8 @@ class PassiveParty(Party, ProtocolClient):
 
     privacy: ClientPrivacy
 
-    def __init__(self, member: Party) -> None:
-        super().__init__(**vars(member))
+    def __init__(self, party: Party) -> None:
+        super().__init__(**vars(party))
         ProtocolClient.__init__(self)
         if self.cfg.task == "predict":  # nothing is learnt, and no checkpoint touched
             kept = phases_of(self._components["checkpoints"])

@@ -19,7 +19,7 @@ from vfl_flower.reporting.console.own_table import print_columns
 def test_columns_are_what_they_look_like(table: Read, capsys: pytest.CaptureFixture[str]) -> None:
     read = table(
         lines(
-            "id,age,town,member,name,post code,empty",
+            "id,age,town,party,name,post code,empty",
             lambda n: (
                 f"k{n},{'NA' if n == 4 else n / 2},{'ab'[n % 2]},{n % 3 == 0},n{n},0{n % 2}1,"
             ),
@@ -28,7 +28,7 @@ def test_columns_are_what_they_look_like(table: Read, capsys: pytest.CaptureFixt
     assert uses(read) == {
         "age": "numeric",
         "town": "categorical",
-        "member": "categorical",
+        "party": "categorical",
         "name": "ignored",
         "post code": "categorical",
         "empty": "ignored",
@@ -36,7 +36,7 @@ def test_columns_are_what_they_look_like(table: Read, capsys: pytest.CaptureFixt
     assert read.columns == (
         Column("age", None, True),
         Column("town", ("a", "b"), False, "text"),
-        Column("member", ("False", "True"), False, "text"),
+        Column("party", ("False", "True"), False, "text"),
         Column("post code", ("001", "011"), False, "text"),
     )
     assert read.ignored == ("name", "empty")

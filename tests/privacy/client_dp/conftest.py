@@ -8,7 +8,7 @@ from vfl_flower.privacy.client_dp.component import ClientPrivacy
 
 @pytest.fixture
 def uploads(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Tensor, Tensor]]:
-    """Note what every party would have sent, for what, and what it sends."""
+    """Record every party's values before and after noise, by kind."""
     noted: list[tuple[str, Tensor, Tensor]] = []
     true = ClientPrivacy.upload
 

@@ -121,6 +121,6 @@ def test_a_target_that_allows_one_step_is_accepted() -> None:
     assert budget(target_epsilon=3.5, eval_every=1, epochs=0).planned == Counts(evaluation=1)
 
 
-def test_knobs_of_noise_without_noise_are_an_error() -> None:
+def test_options_of_noise_without_noise_are_an_error() -> None:
     with pytest.raises(ConfigError, match=r"^dp-clip and dp-eval would change nothing"):
         RunConfig(method="splitnn", dp_clip=2.0, dp_eval="clear")

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.helpers.attempts import Sitting
+from tests.helpers.attempts import Attempt
 from tests.helpers.client_privacy import (
     EVALUATIONS,
     ROWS,
@@ -28,9 +28,9 @@ from vfl_flower.workflows.build_parties import build_passive
 def test_a_resumed_run_goes_on_counting(method: str, tmp_path: Path) -> None:
     cfg, out = configured(method), tmp_path / "run"
     with pytest.raises(Interrupted):
-        Sitting(cfg, out).run(3)
+        Attempt(cfg, out).run(3)
     assert counts_in(out) == [Counts(training=3)] * 3
-    second = Sitting(cfg, out)
+    second = Attempt(cfg, out)
     second.run()
     assert second.active.uploaded["party-2"] == Counts(training=STEPS, evaluation=EVALUATIONS)
 
@@ -39,10 +39,10 @@ def test_a_resumed_run_goes_on_counting(method: str, tmp_path: Path) -> None:
 def test_steps_that_are_repeated_cost_once_more(
     method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The last checkpoint is after seven steps; three more were sent and are sent again."""
+    """The last checkpoint is after seven steps; three more are repeated."""
     cfg, out = configured(method), tmp_path / "run"
     die_at(10, cfg, out, monkeypatch)
-    again = Sitting(cfg, out)
+    again = Attempt(cfg, out)
     again.run()
     counts = Counts(training=STEPS + 3, evaluation=EVALUATIONS)
     assert counts_in(out) == [counts] * 3
@@ -59,26 +59,26 @@ def test_a_count_that_was_taken_back_is_refused(
 ) -> None:
     cfg, out = configured("splitnn"), tmp_path / "run"
     with pytest.raises(Interrupted):
-        Sitting(cfg, out).run(3)
+        Attempt(cfg, out).run(3)
     lose(out / "party-2" / "uploads")
     with pytest.raises(PartyError, match="PrivacyError: party-2's count of uploads is missing"):
-        Sitting(cfg, out).run()
+        Attempt(cfg, out).run()
 
 
 def test_a_count_is_missed_though_the_only_checkpoint_is_the_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """There were no uploads before it, but a file to count them in."""
+    """No uploads preceded it, but the count's file did."""
     cfg, out = configured("splitnn"), tmp_path / "run"
     die_at(3, cfg, out, monkeypatch)
     assert counts_in(out) == [Counts(training=3)] * 3
     (out / "party-2" / "uploads").unlink()
     with pytest.raises(PartyError, match="PrivacyError: party-2's count of uploads is missing"):
-        Sitting(cfg, out).run()
+        Attempt(cfg, out).run()
 
 
 def test_a_run_that_died_before_its_first_upload_goes_on(tmp_path: Path) -> None:
-    """Its count is begun by then, and is not taken for a lost one."""
+    """Its count has begun by then, and is not taken for lost."""
     party = build_passive(configured("splitnn"), 1, tmp_path)
     assert "error" not in asked(party, 1, "checkpoint", np.array(0))[2]
     assert (tmp_path / "party-1" / "uploads").read_bytes() == b""
@@ -90,7 +90,7 @@ def test_a_run_that_died_before_its_first_upload_goes_on(tmp_path: Path) -> None
 
 @each_loss
 def test_a_party_at_work_misses_its_count(lose: Callable[[Path], object], tmp_path: Path) -> None:
-    """Itself, and built anew with its memory alone: nothing says so but what it has sent."""
+    """Live, and rebuilt with its memory alone."""
     cfg = configured("splitnn")
     party = build_passive(cfg, 2, tmp_path)
     for exchange in (1, 2, 3):
@@ -109,10 +109,10 @@ def test_a_party_at_work_misses_its_count(lose: Callable[[Path], object], tmp_pa
 
 @pytest.mark.parametrize("kept", [1, 2])
 def test_a_party_with_checkpoints_begins_no_count(kept: int, tmp_path: Path) -> None:
-    """Not even if it is asked for something before it is taken back to one of them."""
+    """Not even before it is taken back to one of them."""
     cfg, out = configured("splitnn"), tmp_path / "run"
     with pytest.raises(Interrupted):
-        Sitting(cfg, out).run(3)
+        Attempt(cfg, out).run(3)
     checkpoints = sorted((out / "party-2").glob("checkpoint-*"))
     assert len(checkpoints) == 2  # of steps 0 and 3
     for path in (*checkpoints[kept:], out / "party-2" / "uploads"):

@@ -46,7 +46,7 @@ def test_no_upload_is_longer_than_the_clip(x: Tensor, sigma: float, clip: float)
 
 @given(matrices(), SIGMAS, CLIPS)
 def test_clipping_only_shortens(x: Tensor, sigma: float, clip: float) -> None:
-    """Towards zero, by less than a step and what rounding takes; and in the same direction."""
+    """Towards zero, by less than a step and rounding, without turning."""
     mechanism = Gaussian(sigma, clip)
     kept = torch.from_numpy(mechanism.clipped(x)) * mechanism.step
     meant = x.double() * min(1.0, clip / (x.double().norm().item() or 1.0))

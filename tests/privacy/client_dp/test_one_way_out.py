@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from clients.splitnn import SplitNNClient
-from tests.helpers.attempts import Sitting
+from tests.helpers.attempts import Attempt
 from tests.helpers.client_privacy import NONCE, ROWS, asked, asks, configured, each_method
 from vfl_flower.common.errors import ConfigError, PartyError, PrivacyError
 from vfl_flower.config.registry import METHODS
@@ -104,7 +104,7 @@ def test_a_party_without_a_folder_cannot_count(method: str) -> None:
 
 
 def test_a_run_without_a_folder_is_refused_before_it_starts(tmp_path: Path) -> None:
-    run = Sitting(configured("splitnn"), tmp_path / "run")
+    run = Attempt(configured("splitnn"), tmp_path / "run")
     run.folder = None
     with pytest.raises(ConfigError, match="no folder to count in; set out"):
         run.run()
@@ -113,7 +113,7 @@ def test_a_run_without_a_folder_is_refused_before_it_starts(tmp_path: Path) -> N
 def test_a_party_that_does_not_tell_its_count_is_not_believed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = Sitting(configured("splitnn"), tmp_path / "run")
+    run = Attempt(configured("splitnn"), tmp_path / "run")
     monkeypatch.setattr(ClientPrivacy, "counts", lambda self: Counts())
     with pytest.raises(PartyError, match="party-1 noises its uploads and does not tell how many"):
         run.run()

@@ -1,4 +1,4 @@
-"""Repeatable uploads of a party that dies between writing one down and counting it."""
+"""Repeatable uploads of a party that dies before counting one."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -32,7 +32,7 @@ def dies(*_: object) -> None:
 def test_a_repeatable_upload_is_counted_once_wherever_its_party_dies(
     earlier: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing had left: what leaves at the next request is the same noise, and is counted."""
+    """The next request gets the same noise, counted once."""
     log, written = Uploads(tmp_path / "party-1"), tmp_path / "party-1" / LAST
     party = build_passive(CFG, 1, tmp_path)
     for number in range(earlier):
@@ -49,7 +49,7 @@ def test_a_repeatable_upload_is_counted_once_wherever_its_party_dies(
 
 
 def test_another_request_is_noised_anew_and_counted(tmp_path: Path) -> None:
-    """Only the last request is answered alike: not one that has had another after it."""
+    """Only the last request is answered alike."""
     party = build_passive(CFG, 1, tmp_path)
     sent = [asked(party, exchange, batch) for exchange, batch in enumerate((0, 1, 0), 1)]
     assert len({array.tobytes() for array in sent}) == 3

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.attempts import Sitting
+from tests.helpers.attempts import Attempt
 from tests.helpers.client_privacy import (
     EVALUATIONS,
     ROWS,
@@ -29,7 +29,7 @@ from vfl_flower.workflows.build_parties import build_passive
 @some_methods
 def test_training_ends_before_the_target_is_exceeded(method: str, tmp_path: Path) -> None:
     cfg = configured(method, target_epsilon=6.0)
-    run = Sitting(cfg, tmp_path / "run")
+    run = Attempt(cfg, tmp_path / "run")
     run.run()
     result = result_of(tmp_path / "run")
     sent = run.active.uploaded["party-1"]
@@ -44,7 +44,7 @@ def test_training_ends_before_the_target_is_exceeded(method: str, tmp_path: Path
 
 @some_methods
 def test_a_run_with_a_target_alone_is_as_long_as_planned(method: str, tmp_path: Path) -> None:
-    run = Sitting(configured(method, dp_sigma=0.0, target_epsilon=6.0), tmp_path / "run")
+    run = Attempt(configured(method, dp_sigma=0.0, target_epsilon=6.0), tmp_path / "run")
     run.run()
     result = result_of(tmp_path / "run")
     assert (result["steps"], result["ended_by"]) == (STEPS, "epochs")
@@ -58,9 +58,9 @@ SOME = [("vafl", {"vafl_mode": "asynchronous"}), ("vimadmm", {"participation": 0
 def test_who_is_not_asked_is_not_charged(
     method: str, changes: dict[str, Any], tmp_path: Path
 ) -> None:
-    """A step asks one of three: a target buys less noise, and noise buys more steps."""
+    """A step asks one of three parties: less noise, or more steps."""
     cfg = configured(method, dp_sigma=0.0, target_epsilon=6.0, **changes)
-    planned = Sitting(cfg, tmp_path / "planned")
+    planned = Attempt(cfg, tmp_path / "planned")
     planned.run()
     result, most = result_of(tmp_path / "planned"), planned.active.uploaded
     assert result["steps"] == STEPS == sum(counts["training"] for counts in most.values())
@@ -68,7 +68,7 @@ def test_who_is_not_asked_is_not_charged(
     assert max(counts["training"] for counts in most.values()) < STEPS
     assert result["client_privacy"]["planned"] in result["client_privacy"]["uploads"].values()
     fewer = replace(cfg, dp_sigma=2.0)
-    Sitting(fewer, tmp_path / "fewer").run()
+    Attempt(fewer, tmp_path / "fewer").run()
     result = result_of(tmp_path / "fewer")
     uploads = result["client_privacy"]["uploads"]
     assert result["steps"] == sum(counts["training"] for counts in uploads.values())
@@ -81,10 +81,10 @@ def test_who_is_not_asked_is_not_charged(
 def test_repeated_steps_are_paid_for_by_fewer(
     method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The parties tell how much they have sent as soon as they are back."""
+    """The parties report their uploads as soon as they return."""
     cfg, out = configured(method, dp_sigma=0.0, target_epsilon=6.0), tmp_path / "run"
     die_at(12, cfg, out, monkeypatch)
-    Sitting(cfg, out).run()
+    Attempt(cfg, out).run()
     result = result_of(out)
     assert result["epsilon"] <= 6
     assert STEPS - 6 <= result["steps"] < STEPS
@@ -105,9 +105,9 @@ def test_a_result_that_is_lost_costs_nothing_to_have_again(
     cfg, out = configured(method, keep="best", checkpoint_every=3, **target), tmp_path / "run"
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(RunFolder, "write_result", killed)
-        Sitting(cfg, out).run()
+        Attempt(cfg, out).run()
     weights = {path: path.read_bytes() for path in out.rglob("weights.safetensors")}
-    Sitting(cfg, out).run()
+    Attempt(cfg, out).run()
     assert counts_in(out) == [Counts(training=STEPS, evaluation=EVALUATIONS)] * 3
     assert len(weights) == 4
     assert all(path.read_bytes() == content for path, content in weights.items())

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.helpers.attempts import Sitting
+from tests.helpers.attempts import Attempt
 from tests.helpers.client_privacy import (
     EVALUATIONS,
     NOISING,
@@ -49,7 +49,7 @@ from vfl_flower.workflows.build_parties import build_active, build_passive
 def test_all_that_leaves_is_noised_and_counted(
     method: str, carrier: str, tmp_path: Path, uploads: list[tuple[str, Tensor, Tensor]]
 ) -> None:
-    """Over each carrier, the one that rebuilds parties for every message among them."""
+    """Over each transport, the one that rebuilds parties included."""
     cfg = configured(method)
     active = build_active(cfg)
     parties = passive_parties(carrier, lambda k: build_passive(cfg, k, tmp_path))
@@ -72,7 +72,7 @@ def test_the_noise_is_as_wide_as_it_says(
     method: str, tmp_path: Path, uploads: list[tuple[str, Tensor, Tensor]]
 ) -> None:
     cfg = configured(method, dp_clip=0.5)
-    Sitting(cfg, tmp_path / "run").run()
+    Attempt(cfg, tmp_path / "run").run()
     mechanism = Gaussian(2.0, 0.5)
     assert len({name for name, _, _ in uploads}) == 2  # a phase to train and one to evaluate
     for _, x, sent in uploads:
@@ -87,7 +87,7 @@ def test_the_noise_is_as_wide_as_it_says(
 def test_evaluations_in_the_clear_cost_everything(
     method: str, tmp_path: Path, uploads: list[tuple[str, Tensor, Tensor]]
 ) -> None:
-    Sitting(configured(method, dp_eval="clear"), tmp_path / "run").run()
+    Attempt(configured(method, dp_eval="clear"), tmp_path / "run").run()
     clear = [torch.equal(x, sent) for _, x, sent in uploads]
     assert sum(clear) == 3 * EVALUATIONS
     result = result_of(tmp_path / "run")
@@ -106,7 +106,7 @@ def test_without_noise_uploads_are_what_they_are(method: str, tmp_path: Path) ->
 
 
 def test_the_result_says_what_it_cost_and_covers(tmp_path: Path) -> None:
-    Sitting(configured("splitnn"), tmp_path / "run").run()
+    Attempt(configured("splitnn"), tmp_path / "run").run()
     result = result_of(tmp_path / "run")
     privacy = result["client_privacy"]
     assert result["epsilon"] == privacy["epsilon"] == epsilon_of(2.0, 17, 1e-5, "rdp")
@@ -158,13 +158,13 @@ def test_a_noised_run_equals_its_joint_program(
         x = compute(given)
         return x - x.detach() + mechanism.release(x.detach())
 
-    def step(members: Sequence[Party], rows: Tensor, y: Tensor, loss: Loss) -> None:
+    def step(parties: Sequence[Party], rows: Tensor, y: Tensor, loss: Loss) -> None:
         with monkeypatch.context() as patch:
-            for member in members[1:]:
-                patch.setattr(member, sends, partial(noised, getattr(member, sends)))
-            plain(members, rows, y, loss)
+            for party in parties[1:]:
+                patch.setattr(party, sends, partial(noised, getattr(party, sends)))
+            plain(parties, rows, y, loss)
 
-    run = Sitting(cfg, tmp_path / "run")
+    run = Attempt(cfg, tmp_path / "run")
     run.run()
     loss = loss_of("cross-entropy")
     assert_equal([run.active, *run.passive], joint(cfg, loss, STEPS_OF_FIFTY, step))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.attempts import Sitting
+from tests.helpers.attempts import Attempt
 from tests.helpers.predictions import Finished, tiny
 
 
@@ -17,7 +17,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
     def finish(case: str) -> Path:
         if case not in made:
             made[case] = root / case.replace(" ", "-")
-            Sitting(tiny(case), made[case]).run()
+            Attempt(tiny(case), made[case]).run()
         return made[case]
 
     return finish

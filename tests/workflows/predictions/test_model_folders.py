@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.helpers.attempts import Sitting
+from tests.helpers.attempts import Attempt
 from tests.helpers.predictions import NAMES, Finished, tiny
 from vfl_flower.common.errors import Interrupted, ProtocolError, RunError
 from vfl_flower.common.layout import CARD, CONFIG, MODEL, NETWORK, WEIGHTS
@@ -36,11 +36,11 @@ def test_a_model_folder_has_four_files_and_the_runs_nonce(finished: Finished) ->
     assert len(runs) == 1
 
 
-def test_the_nonce_is_the_same_in_all_sittings(tmp_path: Path) -> None:
-    first = Sitting(tiny("splitnn"), tmp_path)
+def test_the_nonce_is_the_same_in_all_attempts(tmp_path: Path) -> None:
+    first = Attempt(tiny("splitnn"), tmp_path)
     with pytest.raises(Interrupted):
         first.run(stop_at=2)
-    again = Sitting(tiny("splitnn"), tmp_path)
+    again = Attempt(tiny("splitnn"), tmp_path)
     assert again.active.nonce != first.active.nonce
     assert read_checkpoint(again.active, 2)["nonce"] == first.active.nonce
     again.run()
@@ -55,7 +55,7 @@ def test_what_is_no_nonce_is_refused() -> None:
 
 
 def swap_run(run: Path, finished: Finished) -> None:
-    Sitting(tiny("splitnn"), run.with_name("other")).run()
+    Attempt(tiny("splitnn"), run.with_name("other")).run()
     replace_model(run, run.with_name("other") / "party-2")
 
 

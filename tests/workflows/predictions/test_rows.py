@@ -12,7 +12,7 @@ import torch
 from flwr.app import RecordDict
 from torch import Tensor
 
-from tests.helpers.attempts import Sitting
+from tests.helpers.attempts import Attempt
 from tests.helpers.commands import predict as run
 from tests.helpers.contract import CASES, Tap
 from tests.helpers.data import labels_of
@@ -118,7 +118,7 @@ def test_all_rows_can_be_predicted(case: str, finished: Finished, tmp_path: Path
 def test_rows_that_the_run_left_out_can_be_predicted(tmp_path: Path) -> None:
     """Of which no view has a feature map."""
     cfg = replace(tiny("adptvfedconv"), train_rows=250)
-    Sitting(cfg, tmp_path / "run").run()
+    Attempt(cfg, tmp_path / "run").run()
     assert predict(tmp_path / "run", "all", tmp_path / "all.csv").rows == 1797
     assert not list((tmp_path / "run").rglob("*.dat"))
 
@@ -147,7 +147,7 @@ def counts_in(folder: Path) -> list[Counts]:
 
 def test_predictions_are_uploads_that_count(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    Sitting(replace(tiny("splitnn"), dp_sigma=2.0, eval_batch_size=200), folder).run()
+    Attempt(replace(tiny("splitnn"), dp_sigma=2.0, eval_batch_size=200), folder).run()
     before, result = counts_in(folder), json.loads((folder / "result.json").read_text())
     made = predict(folder, "test", tmp_path / "said.csv")
     assert counts_in(folder) == [each + Counts(evaluation=2) for each in before]
@@ -160,7 +160,7 @@ def test_predictions_are_uploads_that_count(tmp_path: Path) -> None:
 def test_a_budget_that_is_spent_is_not_overdrawn(tmp_path: Path) -> None:
     """Training spends all of it; then nothing is asked."""
     folder = tmp_path / "run"
-    Sitting(replace(tiny("splitnn"), target_epsilon=6.0), folder).run()
+    Attempt(replace(tiny("splitnn"), target_epsilon=6.0), folder).run()
     before = counts_in(folder)
     with pytest.raises(PrivacyError, match="party-1 has sent 9 noised uploads; target-epsilon 6"):
         predict(folder, "test", tmp_path / "said.csv")
