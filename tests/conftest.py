@@ -21,19 +21,22 @@ settings.register_profile("sample", settings.get_profile("long"), max_examples=2
 settings.load_profile(os.environ.get("VFL_HYPOTHESIS", "steady"))
 
 LONGEST = (
-    "test_deployment.py",
-    "test_runs.py",
-    "test_joint_baselines.py",
-    "test_joint_vim.py",
-    "test_audit.py",
-    "test_simulation_runtime.py",
+    "deploy/test_killed_parties.py",
+    "deploy/test_killed_servers.py",
+    "deploy/test_runs.py",
+    "workflows/test_simulation_runtime.py",
+    "contract/test_runs.py",
+    "privacy/test_label_privacy.py",
+    "methods/test_pravfed.py",
+    "methods/test_joint_baselines.py",
+    "client_dp/test_uploads_of_runs.py",
+    "client_dp/test_output.py",
+    "methods/test_adptvfedconv.py",
+    "reporting/test_report.py",
 )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest files, so that workers end together.
-
-    The two that start many processes are apart.
-    """
+    """Begin with the longest files, so that the workers end at the same time."""
     rank = {name: rank for rank, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: rank.get(item.path.name, len(LONGEST)))
+    items.sort(key=lambda item: rank.get("/".join(item.path.parts[-2:]), len(LONGEST)))

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 import torch
 
-from tests.protocol.test_exchange_protocols import Prober, conversation, on_each_carrier
+from tests.helpers.contract import CARRIERS
+from tests.helpers.probes import Prober, conversation
 from vfl_flower.common.errors import ProtocolError
 from vfl_flower.protocol.exchange import Protocol, Replies, ask, ask_each, tell, tell_each
 from vfl_flower.protocol.runner import ProtocolRunner
 
 
-@on_each_carrier
+@pytest.mark.parametrize("carrier", CARRIERS)
 def test_only_those_asked_hear_and_answer(carrier: str) -> None:
     heard: list[list[float]] = []
 
@@ -23,7 +24,7 @@ def test_only_those_asked_hear_and_answer(carrier: str) -> None:
     assert [len(tap.sent) for tap in taps] == [1, 0, 1]
 
 
-@on_each_carrier
+@pytest.mark.parametrize("carrier", CARRIERS)
 def test_a_tell_waits_for_the_next_exchange_with_its_party(carrier: str) -> None:
     notes: list[list[float]] = []
 

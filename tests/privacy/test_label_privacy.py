@@ -181,7 +181,7 @@ def sent_under(cfg: RunConfig, shift: int, released: Tensor | None) -> list[list
 @pytest.mark.parametrize("case", TEACHING)
 def test_what_leaves_is_a_function_of_the_noised_labels(case: str, mechanism: str) -> None:
     """Two active parties with other labels, and by chance the same noised ones, send the same."""
-    cfg = noised(case, mechanism, blinding="none")  # masks would differ
+    cfg = noised(case, mechanism, blinding="none", epochs=1)  # masks would differ
     noise = noise_of(cfg, 10)
     assert noise is not None
     released = noise.release(labels(1797, 10), entropy(7).randbytes)
@@ -193,7 +193,7 @@ def test_what_leaves_is_a_function_of_the_noised_labels(case: str, mechanism: st
 @pytest.mark.parametrize("case", TEACHING)
 def test_without_protection_the_labels_decide_what_leaves(case: str) -> None:
     """The test above can fail."""
-    cfg = noised(case, "none", blinding="none")
+    cfg = noised(case, "none", blinding="none", epochs=1)
     assert sent_under(cfg, 0, None) != sent_under(cfg, 3, None)
 
 
@@ -204,7 +204,7 @@ def test_noise_does_not_follow_from_the_seed() -> None:
     assert not torch.equal(one, other)
 
 
-@pytest.mark.parametrize("case", TEACHING)
+@pytest.mark.parametrize("case", ["easter", "splitnn", "pravfed", "fdml", "adptvfedconv"])
 def test_noise_is_drawn_once_and_kept_when_a_run_resumes(case: str, tmp_path: Path) -> None:
     cfg = noised(case, "randomized-response")
     first = Sitting(cfg, tmp_path / "run")

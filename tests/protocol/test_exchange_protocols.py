@@ -1,98 +1,18 @@
-"""The exchange itself, with small protocols made for the purpose."""
+"""Exchanges of small protocols made for the purpose."""
 
 import threading
 from collections.abc import Callable
-from dataclasses import replace
-from typing import ClassVar, NoReturn
 
 import numpy as np
 import pytest
 import torch
-from flwr.app import RecordDict
-from flwr.common import Code, FitIns, FitRes, Parameters, Status
-from flwr.server import Server, SimpleClientManager
-from torch import Tensor
 
-from tests.helpers.contract import CARRIERS, Tap, carry, configured, passive_parties
+from tests.helpers.contract import CARRIERS
+from tests.helpers.probes import Probe, Prober, conversation
 from vfl_flower.common.errors import DataError, PartyError, VflError
-from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.loading import load_party
-from vfl_flower.parties.active import ActiveParty
-from vfl_flower.parties.passive import PassiveParty
-from vfl_flower.protocol.components import phase
 from vfl_flower.protocol.exchange import Protocol, ask, ask_each, tell, tell_each
-from vfl_flower.transport.endpoint import OK, Endpoint, RebuiltEndpoint
-from vfl_flower.transport.local import LocalProxy, serve
-from vfl_flower.transport.protocol_server import ProtocolServer
-from vfl_flower.workflows.build_learner import build_learner
 
-CFG = replace(configured("easter"), threads=1)
-HEADER = b"{'descr': '<q3', 'fortran_order': False, 'shape': (), }\n"
-BAD_DTYPE = b"\x93NUMPY\x01\x00" + len(HEADER).to_bytes(2, "little") + HEADER
 on_each_carrier = pytest.mark.parametrize("carrier", CARRIERS)
-
-
-class Prober(ActiveParty):
-    """Runs whatever generator it is given."""
-
-    script: ClassVar[Callable[["Prober"], Protocol]]
-
-    def protocol(self) -> Protocol:
-        return self.script()
-
-
-Script = Callable[[Prober], Protocol]
-
-
-class Probe(PassiveParty):
-    """Echoes, takes notes, waits for company."""
-
-    barrier: threading.Barrier
-
-    def __init__(self, *arguments: object) -> None:
-        super().__init__(*arguments)  # type: ignore[arg-type]
-        self.notes: list[float] = []
-
-    remembers = (*PassiveParty.remembers, "notes")
-
-    @phase(training=False, sends="control")
-    def echo(self, value: Tensor) -> Tensor:
-        return value + self.rank - 1
-
-    @phase
-    def note(self, value: Tensor) -> None:
-        self.notes.append(float(value))
-
-    @phase(training=False, sends="control")
-    def noted(self) -> Tensor:
-        return torch.tensor(self.notes)
-
-    @phase(training=False)
-    def fail(self, value: Tensor) -> None:
-        if self.rank == 2:
-            raise DataError("cannot take that note")
-
-    @phase(training=False)
-    def meet(self) -> None:
-        self.barrier.wait(10)
-
-
-def build(k: int, cfg: RunConfig = CFG) -> PassiveParty:
-    return Probe(build_learner(cfg, load_party(cfg, k)))
-
-
-def prober(script: Script, cfg: RunConfig = CFG) -> Prober:
-    kind = type("Scripted", (Prober,), {"script": script})
-    data = load_party(cfg, 0)
-    active: Prober = kind(build_learner(cfg, data), data.y, data.rows)
-    return active
-
-
-def conversation(carrier: str, script: Script) -> tuple[Prober, list[Tap]]:
-    """Run a script over a transport; return active party and taps."""
-    active, taps = prober(script), [Tap(c) for c in passive_parties(carrier, build).clients]
-    carry(carrier, active, taps)
-    return active, taps
 
 
 @on_each_carrier
@@ -226,84 +146,3 @@ def test_own_failure_surfaces_at_the_yield() -> None:
 
     active, _ = conversation("local", script)
     assert active.strategy.exchange == 2
-
-
-@pytest.mark.parametrize(
-    "reply",
-    [b"rubbish", b"\x93NUMPY\x01\x00\x05\x00abcd\n", BAD_DTYPE, b""],
-    ids=["no npy", "bad header", "bad dtype", "empty"],
-)
-def test_malformed_reply_names_the_party(reply: bytes) -> None:
-    class Garbler(Endpoint):
-        def fit(self, ins: FitIns) -> FitRes:
-            return FitRes(OK, Parameters([reply], "numpy.ndarray"), 1, {})
-
-    def script(self: Prober) -> Protocol:
-        yield ask("noted")
-
-    clients = [Endpoint(build(1)), Garbler(build(2)), Endpoint(build(3))]
-    with pytest.raises(VflError, match="party-2"):
-        serve(prober(script), clients)
-
-
-def test_vanished_party_is_an_error_not_a_smaller_sum() -> None:
-    class Gone(Endpoint):
-        def fit(self, ins: FitIns) -> FitRes:
-            raise ConnectionError("node is gone")
-
-    def script(self: Prober) -> Protocol:
-        replies = yield ask("echo", np.array([1], np.float32))
-        raise AssertionError(f"went on with {len(replies.arrays)} replies")
-
-    clients = [Endpoint(build(1)), Endpoint(build(2)), Gone(build(3))]
-    with pytest.raises(PartyError, match=r"party-3 did not answer 'echo'.*node is gone"):
-        serve(prober(script), clients)
-
-
-@pytest.mark.parametrize("server", [ProtocolServer, Server])
-def test_a_status_that_is_not_ok_is_an_error(server: type[Server]) -> None:
-    """Its content is not shown: a reply may hold anything."""
-
-    class Refuser(Endpoint):
-        def fit(self, ins: FitIns) -> FitRes:
-            status = Status(Code.FIT_NOT_IMPLEMENTED, "no such method")
-            return FitRes(status, Parameters([b"secret"], "numpy.ndarray"), 1, {})
-
-    def script(self: Prober) -> Protocol:
-        yield ask("echo", np.array([1], np.float32))
-
-    manager = SimpleClientManager()
-    for k, kind in enumerate((Endpoint, Refuser, Endpoint), 1):
-        manager.register(LocalProxy(str(k), kind(build(k))))
-    with pytest.raises(PartyError, match=r"party-2 did not answer 'echo'.*no such method") as error:
-        server(client_manager=manager, strategy=prober(script).strategy).fit(3, None)
-    assert "secret" not in str(error.value)
-
-
-def test_what_is_no_exception_ends_the_run_too() -> None:
-    """An extension module's panic, say: it must not leave the others waiting."""
-
-    class Panic(BaseException):
-        pass
-
-    class Panicking(Endpoint):
-        def fit(self, ins: FitIns) -> FitRes:
-            raise Panic
-
-    def script(self: Prober) -> Protocol:
-        yield ask("echo", np.array([1], np.float32))
-
-    with pytest.raises(Panic):
-        serve(prober(script), [Endpoint(build(1)), Panicking(build(2)), Endpoint(build(3))])
-
-
-def test_fit_never_raises() -> None:
-    """A party that fails while rebuilt answers, without its text."""
-
-    def broken() -> NoReturn:
-        raise ValueError("cannot parse 'secret cell'")
-
-    instructions = FitIns(Parameters([], "numpy.ndarray"), {"exchange": 1})
-    res = RebuiltEndpoint(broken, 2, RecordDict()).fit(instructions)
-    assert res.metrics["error"] == "ValueError"
-    assert "secret" not in str(res.metrics["message"])
