@@ -33,7 +33,7 @@ SMALL = {
     "learning-rates": "0.001",
     "schedule": "cosine",
     "epochs": "8",
-    "bounds": "off",
+    "baselines": "off",
     "device": "cpu",
     "threads": "1",
 }

@@ -147,7 +147,7 @@ def measure(given: Arguments, report: Report) -> None:
     common = ("data_dir", "dataset", "models", "parties", "eval_every")
     shared = {key.replace("_", "-"): getattr(given, key) for key in common}
     for name in given.names:
-        options = {"bounds": "off", "device": "cpu"} | shared | CONTENDERS[name]
+        options = {"baselines": "off", "device": "cpu"} | shared | CONTENDERS[name]
         measured = train(RunConfig.from_mapping(options), given.target)
         steps, accuracy = measured["reached"] or ("never", None)
         sent = measured["bytes"] / MIB

@@ -55,7 +55,7 @@ def simulation(given: Arguments, folder: Path, table: Table) -> None:
             epochs = min(EPOCHS["simulation"][name], given.epochs)
             path = folder / f"simulated-{name}"
             flwr(
-                f'carrier="{name}" epochs={epochs} out="{path}" bounds="off" '
+                f'carrier="{name}" epochs={epochs} out="{path}" baselines="off" '
                 f"parties={given.passive + 1} {OPTIONS}"
             )
             add(table, "simulation", path)

@@ -67,7 +67,7 @@ def train(passive: int, rows: int) -> dict[str, float]:
     with patch.dict(DATASETS, made=spec), patch.dict(globals(), MADE=made(passive, rows)):
         started = time.perf_counter()
         cfg = RunConfig(
-            dataset="made", parties=passive + 1, eval_every=10**6, bounds="off", device="cpu"
+            dataset="made", parties=passive + 1, eval_every=10**6, baselines="off", device="cpu"
         )
         parties = [build_passive(cfg, rank) for rank in range(1, passive + 1)]
         active = build_active(cfg)

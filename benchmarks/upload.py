@@ -20,6 +20,7 @@ from unittest.mock import patch
 from benchmarks.harness.benchmark import DATA_DIR, OUT, Arguments, Benchmark, Option
 from benchmarks.harness.report import Report
 from strategies.adptvfedconv import AdptVFedConv
+from strategies.specs.adptvfedconv import SPEC
 from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.protocol.exchange import Protocol
@@ -39,6 +40,10 @@ class UploadAlone(AdptVFedConv):
         """Algorithm 1, lines 8 and 9."""
         due = list(self.uploads())
         yield from stage(self, "upload", len(due), lambda n: self.upload(due[n], self.maps))
+
+
+# the name is known to the registry while parties are built
+ALONE = replace(SPEC, strategy=f"{__name__}:UploadAlone")
 
 
 def anonymous() -> int:
@@ -75,13 +80,12 @@ def measure(given: Arguments, report: Report) -> None:
         width=given.width,
         validation=0.02,
         batch_size=64,
-        bounds="off",
+        baselines="off",
         device="cpu",
     )
     with tempfile.TemporaryDirectory() as temporary:
         out = Path(given.out or temporary)
-        alone = replace(METHODS[cfg.method], strategy="benchmarks.upload:UploadAlone")
-        with patch.dict(METHODS, {cfg.method: alone}):
+        with patch.dict(METHODS, {cfg.method: f"{__name__}:ALONE"}):
             passive = [build_passive(cfg, rank, out) for rank in range(1, cfg.parties)]
             active = build_active(cfg, out)
         before, started = anonymous(), time.perf_counter()

@@ -33,7 +33,7 @@ PAPER = {
     "eval-every": "10",
     "stop-drop": "2",
     "keep": "best",
-    "bounds": "off",
+    "baselines": "off",
 }
 """14 passive parties with two rows of pixels each, as in the paper."""
 

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from flwr.common import Scalar
 from torch import Tensor
 
+from strategies.specs.adptvfedconv import AdptVFedConvOptions
 from vfl_flower.algorithms.augmentation import augmented, maps_of
 from vfl_flower.api import Party, PassiveParty, phase
 from vfl_flower.common.errors import ProtocolError, TrainingError
@@ -24,6 +25,7 @@ from vfl_flower.learning.schedule import steps_per_epoch
 class AdptVFedConvClient(PassiveParty):
     """Fits the active party's extractor to its own tiles, and sends maps of them once."""
 
+    options: AdptVFedConvOptions
     mirrors = True
     remembers = (*PassiveParty.remembers, "rows", "errors", "ended")
 
@@ -31,9 +33,10 @@ class AdptVFedConvClient(PassiveParty):
         super().__init__(member)
         cfg = self.cfg
         self.extractor, self.decoder = halves(self.net)  # W_e^k, W_g^k
-        slow = cfg.extractor_rate if cfg.model_transfer else cfg.decoder_rate
-        rates = {self.extractor: slow, self.decoder: cfg.decoder_rate}
-        steps = cfg.local_epochs * steps_per_epoch(cfg, len(self.data.rows["train"]))
+        options = self.options
+        slow = options.extractor_rate if options.model_transfer else options.decoder_rate
+        rates = {self.extractor: slow, self.decoder: options.decoder_rate}
+        steps = options.local_epochs * steps_per_epoch(cfg, len(self.data.rows["train"]))
         self.optimizer = ScheduledOptimizer(rates, cfg.optimizer_of(self.rank), cfg.schedule, steps)
         self.rows: dict[str, Tensor] = {}  # to learn from, and to be judged by
         self.errors: list[float] = []  # of reconstruction, after each epoch
@@ -49,7 +52,7 @@ class AdptVFedConvClient(PassiveParty):
         if not len(train) or not len(validation):
             raise ProtocolError("there are no rows to learn from, or to be judged by")
         self.rows = {"train": train, "validation": validation}
-        if self.cfg.model_transfer:
+        if self.options.model_transfer:
             self.take_extractor(W_e)
 
     @phase(sends="figure")
@@ -78,7 +81,7 @@ class AdptVFedConvClient(PassiveParty):
 
     def maps(self, rows: Tensor, view: int) -> Tensor:
         """Return feature maps, a row each."""
-        if not 0 <= view < self.cfg.views or not len(rows):
+        if not 0 <= view < self.options.views or not len(rows):
             raise ProtocolError(f"maps of {len(rows)} rows in view {view} were asked for")
         return maps_of(self, view, rows).flatten(1)
 
@@ -112,8 +115,8 @@ class AdptVFedConvClient(PassiveParty):
             self.keep_weights()
         self.errors.append(error)
         since = len(self.errors) - 1 - self.errors.index(min(self.errors))
-        patience = self.cfg.local_patience
-        self.ended = len(self.errors) == self.cfg.local_epochs or 0 < patience <= since
+        patience = self.options.local_patience
+        self.ended = len(self.errors) == self.options.local_epochs or 0 < patience <= since
         if self.ended:
             self.take_best()
             self.best = {}

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from clients.fedbcd import FedBCDClient
+from strategies.specs.c_vfl import CVFLOptions
 from vfl_flower.api import Party, phase
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ProtocolError
@@ -19,9 +20,11 @@ from vfl_flower.privacy.label_dp.training_labels import Lessons
 class CVFLClient(FedBCDClient):
     """Embeds its columns, compresses that, and takes Q steps on what comes back."""
 
+    options: CVFLOptions
+
     def __init__(self, member: Party) -> None:
         super().__init__(member)
-        self.compression = compression_of(self.cfg.compressed, self.cfg.embedding_dim)
+        self.compression = compression_of(self.options.upload_compression, self.cfg.embedding_dim)
         classes = self.data.classes
         self.lessons = Lessons(self.cfg, classes)
         with self.randomness.building():  # what it starts from is overwritten, and nobody's draw
@@ -39,7 +42,7 @@ class CVFLClient(FedBCDClient):
     @phase(after="embed")
     def descend(self, y: Tensor, *given: Tensor) -> None:
         """Take Q steps on the loss itself: what teaches, p's weights, every C(E_j) ->."""
-        if not self.cfg.labels_shared:
+        if not self.options.share_labels:
             raise ProtocolError("labels arrived, and share-labels is off in this party's run")
         weights = self.top.state_dict()
         self.top.load_state_dict(dict(zip(weights, given, strict=False)))

@@ -8,11 +8,14 @@ from collections.abc import Iterator
 from torch import Tensor
 
 from clients.splitnn import SplitNNClient
+from strategies.specs.fedbcd import FedBCDOptions
 from vfl_flower.api import phase
 
 
 class FedBCDClient(SplitNNClient):
     """Embeds its columns, and takes Q steps on one gradient of its embedding."""
+
+    options: FedBCDOptions
 
     @phase(after="embed")
     def update(self, g_k: Tensor) -> None:  # (B, D) ->
@@ -23,7 +26,7 @@ class FedBCDClient(SplitNNClient):
     def embeddings(self) -> Iterator[Tensor]:
         """Yield E_k as the weights are now, Q times, and step on the gradients after each."""
         rows, E_k = self.tape["embed"]
-        for step in range(self.cfg.local_steps):
+        for step in range(self.options.local_steps):
             self.optimizer.zero()
             yield self.embed_rows(rows) if step else E_k
-            self.optimizer.step(of=self.cfg.local_steps)
+            self.optimizer.step(of=self.options.local_steps)

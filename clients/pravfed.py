@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from strategies.specs.pravfed import PraVFedOptions
 from vfl_flower.algorithms.integer_weights import TOTAL, weights_of
 from vfl_flower.api import Party, PassiveParty, phase
 from vfl_flower.common.codec import Array
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 class PraVFedClient(PassiveParty):
     """Learns by itself from noisy labels, and then embeds its columns."""
 
+    options: PraVFedOptions
     remembers = (*PassiveParty.remembers, "accuracy")
     predicts_with = ("accuracy",)
 
@@ -34,21 +36,21 @@ class PraVFedClient(PassiveParty):
         self.classes = self.data.classes
         self.noise: LabelNoise | None = noise_of(self.cfg, self.classes)
         adaptive = self.noise is not None and self.noise.adaptive  # whose prior is the softmax
-        self.softmax = adaptive or self.cfg.local_output == "softmax"
+        self.softmax = adaptive or self.options.local_output == "softmax"
         self.accuracy = torch.zeros(1)  # ACC_k
 
     @phase(sends="figure")
     def pretrain(self, rows: Tensor, noisy: Tensor) -> Tensor:  # (N,), (N,) or (N, C) -> (1,)
         """Train on Y' (Algorithm 1); return ACC_k."""
-        cfg = self.cfg
+        cfg, options = self.cfg, self.options
         labels = onehot(received(noisy, self.noise), self.classes, torch.float32)
-        self.optimizer.steps = cfg.local_epochs * steps_per_epoch(cfg, len(rows))
-        for epoch in range(cfg.local_epochs):
+        self.optimizer.steps = options.local_epochs * steps_per_epoch(cfg, len(rows))
+        for epoch in range(options.local_epochs):
             errors = [
                 self.learn(rows[batch], labels[batch])
                 for batch in map(torch.from_numpy, self.batches(epoch, len(rows)))
             ]
-            self.end_epoch(f"local epoch {epoch + 1} of {cfg.local_epochs}", errors)
+            self.end_epoch(f"local epoch {epoch + 1} of {options.local_epochs}", errors)
         self.accuracy = self.agreement(rows, labels)
         return self.accuracy
 
@@ -66,7 +68,7 @@ class PraVFedClient(PassiveParty):
         """Weight E_k by W_k, with the weights that everybody works out from the ACC_k."""
         if not torch.equal(accuracies[self.rank - 1 : self.rank], self.accuracy):
             raise ProtocolError("the accuracies that were shared do not hold this party's own")
-        weight = weights_of(self.cfg, accuracies)[self.rank - 1]
+        weight = weights_of(self.options.aggregation, accuracies)[self.rank - 1]
         chunks = rows.split(self.cfg.eval_batch_size)
         E_k = torch.cat([self.embed_rows(chunk) for chunk in chunks])
         return Upload(E_k, weight, TOTAL)

@@ -6,6 +6,7 @@ Its network's decision net is not used.
 from torch import Tensor
 
 from clients.splitnn import SplitNNClient
+from strategies.specs.vimadmm import VIMADMMOptions
 from vfl_flower.algorithms.admm_heads import descend, head_of
 from vfl_flower.api import Party, phase
 from vfl_flower.common.errors import ProtocolError
@@ -13,6 +14,8 @@ from vfl_flower.common.errors import ProtocolError
 
 class VIMADMMClient(SplitNNClient):
     """Embeds its columns, and takes tau steps on its own part of the augmented Lagrangian."""
+
+    options: VIMADMMOptions
 
     def __init__(self, member: Party) -> None:
         super().__init__(member)
@@ -30,4 +33,4 @@ class VIMADMMClient(SplitNNClient):
         self.head.load_state_dict(dict(zip(names, W_k, strict=True)))
         rows, H_k = self.tape["embed"]
         o_0 = self.head(self.privacy.sent(H_k)).detach()
-        descend(self, rows, H_k, self.head, o_0, v)
+        descend(self, rows, H_k, self.head, o_0, v, self.options)

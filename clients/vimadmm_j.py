@@ -2,6 +2,7 @@
 
 from torch import Tensor
 
+from strategies.specs.admm import ADMMOptions
 from vfl_flower.algorithms.admm_heads import check_head, descend_in_turns
 from vfl_flower.api import Party, PassiveParty, phase
 from vfl_flower.parties.tape import Tape
@@ -10,6 +11,7 @@ from vfl_flower.parties.tape import Tape
 class VIMADMMJClient(PassiveParty):
     """Predicts from its own columns, and takes tau steps on its own part of the Lagrangian."""
 
+    options: ADMMOptions
     components = (Tape,)
     tape: Tape
 
@@ -28,7 +30,9 @@ class VIMADMMJClient(PassiveParty):
     def update(self, v: Tensor) -> None:  # (B, C) ->
         """Update W_k and h_k by Eq. 22 and 23."""
         _, o_k = self.tape["decide"]
-        descend_in_turns(self, *self.tape["embed"], self.privacy.sent(o_k.detach()), v)
+        descend_in_turns(
+            self, *self.tape["embed"], self.privacy.sent(o_k.detach()), v, self.options
+        )
 
     @phase(training=False, sends="logits")
     def predict_only(self, rows: Tensor) -> Tensor:  # (B,) int32 -> (B, C), masked

@@ -56,6 +56,7 @@ import torch
 from flwr.common import Scalar
 from torch import Tensor
 
+from strategies.specs.adptvfedconv import AdptVFedConvOptions
 from vfl_flower.algorithms.augmentation import augmented, chosen, maps_of, view
 from vfl_flower.algorithms.feature_map_store import Maps
 from vfl_flower.api import ActiveParty, Party, Protocol, Replies, ask, tell
@@ -85,6 +86,7 @@ class Upload(NamedTuple):
 class AdptVFedConv(ActiveParty):
     """A classifier of feature maps that others' extractors make of their tiles, sent once."""
 
+    options: AdptVFedConvOptions
     top = "tiled"
     remembers = (*ActiveParty.remembers, "W_clst", "pretraining", "maps")
 
@@ -97,14 +99,17 @@ class AdptVFedConv(ActiveParty):
         self.W_clst = base.decide.to(self.x.device)
         self.randomness.attach(self.W_clst)
         rates = {self.W_e: cfg.rate_of(0), self.W_clst: cfg.rate_of(0)}
-        steps = cfg.pretrain_epochs * steps_per_epoch(cfg, len(rows["train"]))
+        steps = self.options.pretrain_epochs * steps_per_epoch(cfg, len(rows["train"]))
         self.pretraining = ScheduledOptimizer(rates, cfg.optimizer_of(0), cfg.schedule, steps)
         self.tiling = Tiling.of(cfg, self.data.whole)
         self.map_shape = maps_of(self, 0, torch.tensor([0])).shape[1:]
-        self.compression = compression_of(cfg.compressed, self.map_shape.numel())
-        dtype = "float32" if cfg.compressed == "none" else "float16"
+        self.compression = compression_of(self.options.upload_compression, self.map_shape.numel())
+        dtype = "float32" if self.options.upload_compression == "none" else "float16"
         held_out = np.concatenate([rows["validation"], rows["test"]])
-        views = [np.concatenate([held_out, rows["train"]]), *[rows["train"]] * (cfg.views - 1)]
+        views = [
+            np.concatenate([held_out, rows["train"]]),
+            *[rows["train"]] * (self.options.views - 1),
+        ]
         self.whole, self.dtype = self.tiling.whole(self.map_shape), dtype
         self.maps = self.room(views, self.folder)
 
@@ -118,9 +123,9 @@ class AdptVFedConv(ActiveParty):
 
     def protocol(self) -> Protocol:
         """Algorithm 1."""
-        cfg, uploads = self.cfg, list(self.uploads())
-        yield from stage(self, "pre-training", cfg.pretrain_epochs, self.pretrain)
-        yield from stage(self, "fine-tuning", cfg.local_epochs, self.finetune)
+        options, uploads = self.options, list(self.uploads())
+        yield from stage(self, "pre-training", options.pretrain_epochs, self.pretrain)
+        yield from stage(self, "fine-tuning", options.local_epochs, self.finetune)
         yield from stage(self, "upload", len(uploads), lambda n: self.upload(uploads[n], self.maps))
         yield from train(self)
         self.maps.forget()
@@ -160,7 +165,7 @@ class AdptVFedConv(ActiveParty):
         """Let the passive parties train their autoencoders for one epoch."""
         if epoch == 0:
             rows = self.rows["train"], self.rows["validation"]
-            W_e = self.W_e.state_dict().values() if self.cfg.model_transfer else ()
+            W_e = self.W_e.state_dict().values() if self.options.model_transfer else ()
             yield tell("adapt", *rows, *(each.cpu() for each in W_e))
         replies = yield ask("finetune", np.array(epoch))
         if self.budget:  # an error that is no upload of maps is not sent
@@ -178,7 +183,7 @@ class AdptVFedConv(ActiveParty):
         """Yield what is sent: held-out rows as they are, and training rows in every view."""
         for part in ("validation", "test"):
             yield from self.in_chunks(0, self.rows[part], "evaluation")
-        for number in range(self.cfg.views):
+        for number in range(self.options.views):
             yield from self.in_chunks(number, self.rows["train"], "training")
 
     def in_chunks(self, number: int, rows: Array, purpose: Purpose) -> Iterator[Upload]:

@@ -42,9 +42,10 @@ import torch
 from torch import Tensor, nn
 
 from strategies.fedbcd import FedBCD
+from strategies.specs.c_vfl import CVFLOptions
 from vfl_flower.api import Party, Protocol, Replies, ask, tell, tell_each
 from vfl_flower.common.codec import Array
-from vfl_flower.common.errors import ConfigError, ProtocolError
+from vfl_flower.common.errors import ProtocolError
 from vfl_flower.learning.compression import Mean, compression_of
 from vfl_flower.protocol.exchange import Value
 
@@ -52,17 +53,13 @@ from vfl_flower.protocol.exchange import Value
 class CVFL(FedBCD):
     """FedBCD with compressed embeddings, and with the loss itself in the place of g_k if shared."""
 
+    options: CVFLOptions
     remembers = (*FedBCD.remembers, "error")
 
     def __init__(self, member: Party, y: Tensor, rows: dict[str, Array]) -> None:
         super().__init__(member, y, rows)
-        self.compression = compression_of(self.cfg.compressed, self.cfg.embedding_dim)
+        self.compression = compression_of(self.options.upload_compression, self.cfg.embedding_dim)
         self.error = Mean()
-        if self.cfg.labels_shared and ":" in self.cfg.model_of(0):
-            raise ConfigError(
-                "share-labels gives the top model away, which must be one of this package's; "
-                f"the active party's network is {self.cfg.model_of(0)}"
-            )
 
     def step(self, rows: Array, y: Tensor) -> Protocol:
         """Let all parties take Q steps on one batch; return the loss before them."""
@@ -70,7 +67,7 @@ class CVFL(FedBCD):
         messages = [self.noted(arrays) for arrays in replies.arrays]
         E = [replies.own, *self.restored(messages, rows)]
         L, g = self.compute(lambda: self.through_top(E, y))
-        if self.cfg.labels_shared:
+        if self.options.share_labels:
             if self.cfg.holders == self.parties:
                 messages = [self.compression.compress(replies.own.detach()), *messages]
             arrays = [array for message in messages for array in message]

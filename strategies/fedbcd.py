@@ -31,6 +31,7 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
+from strategies.specs.fedbcd import FedBCDOptions
 from strategies.splitnn import SplitNN
 from vfl_flower.api import Protocol, ask, tell_each
 from vfl_flower.common.codec import Array
@@ -39,6 +40,7 @@ from vfl_flower.common.codec import Array
 class FedBCD(SplitNN):
     """SplitNN with Q steps between exchanges."""
 
+    options: FedBCDOptions
     top_first = False
 
     def step(self, rows: Array, y: Tensor) -> Protocol:
@@ -51,7 +53,7 @@ class FedBCD(SplitNN):
 
     def descend(self, rows: Array, y: Tensor, E: Sequence[Tensor], g_0: Tensor) -> None:
         """Take the Q steps of p and h_0, the first of them with the gradients that are there."""
-        Q = self.cfg.local_steps
+        Q = self.options.local_steps
         E[0].backward(g_0)
         self.optimizer.step(of=Q)
         for _ in range(Q - 1):

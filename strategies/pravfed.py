@@ -42,6 +42,7 @@ import torch
 from torch import Tensor
 
 from strategies.local import Local
+from strategies.specs.pravfed import PraVFedOptions
 from vfl_flower.algorithms.integer_weights import MOST_PARTIES, TOTAL, weights_of
 from vfl_flower.api import Party, Protocol, ask
 from vfl_flower.common.codec import Array
@@ -55,6 +56,7 @@ from vfl_flower.training.loop import train
 class PraVFed(Local):
     """One upload of embeddings that were learnt from noisy labels; then no word more."""
 
+    options: PraVFedOptions
     layers = 3
     remembers = (*Local.remembers, "E_p", "accuracies")
     predicts_with = ("accuracies", "mean", "deviation")
@@ -103,7 +105,7 @@ class PraVFed(Local):
 
     def figures(self) -> dict[str, float]:
         """Return ACC_k and W_k / 256 of every passive party."""
-        weights = weights_of(self.cfg, self.accuracies)
+        weights = weights_of(self.options.aggregation, self.accuracies)
         pairs = zip(self.accuracies.tolist(), weights, strict=True)
         return {
             f"{what}_of_{party_name(k)}": value

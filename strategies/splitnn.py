@@ -35,6 +35,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from strategies.specs.splitnn import SplitNNOptions
 from vfl_flower.api import ActiveParty, Protocol, Replies, ask, tell_each
 from vfl_flower.common.codec import Array
 from vfl_flower.training.loop import train
@@ -48,7 +49,7 @@ class SplitNN(ActiveParty):
     @property
     def top_first(self) -> bool:
         """Whether p steps before the g_k are taken."""
-        return self.cfg.top_gradient == "after"
+        return self.cfg.own(SplitNNOptions).top_gradient == "after"
 
     def protocol(self) -> Protocol:
         """Train."""

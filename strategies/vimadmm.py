@@ -49,6 +49,7 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
+from strategies.specs.vimadmm import VIMADMMOptions
 from vfl_flower.algorithms.admm import Duals
 from vfl_flower.algorithms.admm_heads import descend, head_of, norms, rate_of, solve_head, step_head
 from vfl_flower.algorithms.embedding_cache import EmbeddingCache
@@ -62,12 +63,13 @@ from vfl_flower.training.loop import train
 class VIMADMM(ActiveParty):
     """One prediction, the sum of what each head says; labels enter through z alone."""
 
+    options: VIMADMMOptions
     remembers = (*ActiveParty.remembers, "duals", "known")
 
     def __init__(self, member: Party, y: Tensor, rows: dict[str, Array]) -> None:
         super().__init__(member, y, rows)
         cfg, classes = self.cfg, self.training_labels.classes
-        self.duals = Duals(len(y), classes, cfg.rho)
+        self.duals = Duals(len(y), classes, self.options.rho)
         self.known = EmbeddingCache.of_run(cfg, len(y), cfg.embedding_dim)
         with self.randomness.building():
             heads = [
@@ -109,19 +111,19 @@ class VIMADMM(ActiveParty):
         self.heads.train()
         a = self.predict(H)
         z, dual = self.duals.update(rows, a.detach(), self.training_labels.target(a, y))
-        slope = dual + self.cfg.rho * (a.detach() - z)
+        slope = dual + self.options.rho * (a.detach() - z)
         self.heads.zero_grad()
         a.backward(slope / len(rows))
         self.update_heads(H)
         self.heads.eval()
         a_new = self.predict(H).detach()
-        return self.loss(a, y).item(), dual + self.cfg.rho * (a_new - z)
+        return self.loss(a, y).item(), dual + self.options.rho * (a_new - z)
 
     def update_heads(self, H: Sequence[Tensor]) -> None:
         """Update all heads by Eq. 7, whose gradients are there but for the regulariser's."""
-        beta, rho, eta = self.cfg.beta, self.cfg.rho, self.cfg.head_rate
+        beta, rho, eta = self.options.beta, self.options.rho, self.options.head_rate
         for head, H_k in zip(self.heads, H, strict=True):
-            if self.cfg.heads == "ridge":
+            if self.options.heads == "ridge":
                 solve_head(cast("nn.Linear", head), H_k, beta, rho, eta or 1 / len(H))
             else:
                 step_head(head, beta, rate_of(eta))
@@ -130,7 +132,8 @@ class VIMADMM(ActiveParty):
         """Update h_0 by Eq. 9, if there are columns."""
         if len(self.heads) == self.parties:
             head = self.heads[0]
-            descend(self, torch.from_numpy(rows), H_0, head, head(H_0).detach(), v)
+            o_0 = head(H_0).detach()
+            descend(self, torch.from_numpy(rows), H_0, head, o_0, v, self.options)
 
     def infer(self, rows: Array) -> Protocol:
         """Return the one prediction for some rows."""

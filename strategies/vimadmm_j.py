@@ -49,6 +49,7 @@ import torch
 from torch import Tensor
 
 from strategies.agg_vfl import AggVFL
+from strategies.specs.admm import ADMMOptions
 from vfl_flower.algorithms.admm import Duals
 from vfl_flower.algorithms.admm_heads import check_head, descend_in_turns
 from vfl_flower.algorithms.embedding_cache import EmbeddingCache
@@ -60,13 +61,14 @@ from vfl_flower.learning.batching import asked
 class VIMADMMJ(AggVFL):
     """One prediction, the sum of everybody's; labels enter through z alone."""
 
+    options: ADMMOptions
     remembers = (*AggVFL.remembers, "duals", "known")
 
     def __init__(self, member: Party, y: Tensor, rows: dict[str, Array]) -> None:
         super().__init__(member, y, rows)
         check_head(self)
         cfg, classes = self.cfg, self.training_labels.classes
-        self.duals = Duals(len(y), classes, cfg.rho)
+        self.duals = Duals(len(y), classes, self.options.rho)
         self.known = EmbeddingCache.of_run(cfg, len(y), classes)
 
     def halves(self, rows: Array) -> tuple[Tensor, Tensor]:  # (B,) -> (B, D), (B, C)
@@ -81,7 +83,7 @@ class VIMADMMJ(AggVFL):
         H_0, o_0 = replies.own[0], replies.own[1].detach()
         a = o_0 + self.sum_of(replies, to, rows)
         z, dual = self.duals.update(torch.from_numpy(rows), a, self.training_labels.target(a, y))
-        v = dual + self.cfg.rho * (a - z)
+        v = dual + self.options.rho * (a - z)
         yield tell("update", v, own=lambda: self.descend(rows, H_0, o_0, v), to=to)
         return [self.loss(a, y).item()]
 
@@ -94,4 +96,4 @@ class VIMADMMJ(AggVFL):
     def descend(self, rows: Array, H_0: Tensor, o_0: Tensor, v: Tensor) -> None:
         """Update W_0 and h_0 by Eq. 22 and 23, if there are columns."""
         if self.cfg.holders == self.parties:
-            descend_in_turns(self, torch.from_numpy(rows), H_0, o_0, v)
+            descend_in_turns(self, torch.from_numpy(rows), H_0, o_0, v, self.options)

@@ -3,5 +3,5 @@
 The nouns, each in the module of its name: a method is an `active.ActiveParty` and a
 `passive.PassiveParty`; its protocol yields `exchange.ask` and `exchange.tell`; `roster`, `ledger`
 and `checkpoint` serve it; `local` and `app` carry it; `config.RunConfig` sets it up and
-`registry.METHODS` knows it by name.
+`registry.METHODS` knows its `method_spec.MethodSpec` by name.
 """

@@ -14,7 +14,7 @@
 =================  ===========================================================================
 """
 
-from vfl_flower.config.registry import Method as MethodSpec
+from vfl_flower.config.method_spec import MethodSpec
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.party_data import PartyData
 from vfl_flower.parties.active import ActiveParty

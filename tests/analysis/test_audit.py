@@ -12,16 +12,26 @@ from tests.helpers.attempts import Sitting
 from tests.helpers.commands import audit as run
 from vfl_flower.analysis.audit.label_inference import Finding, Findings, Stage, audit
 from vfl_flower.analysis.audit.recorder import Recorder
-from vfl_flower.config.registry import METHODS
+from vfl_flower.config.registry import specs
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.transport.local import serve
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
-TEACHING = [name for name, method in METHODS.items() if method.teaches and not method.maps]
+TEACHING = [
+    name
+    for name, method in specs().items()
+    if method.teaches and not method.options().uploads_before_training
+]
 
 
 def configured(method: str, **changes: object) -> RunConfig:
-    small = {"models": "mlp", "epochs": 2, "batch_size": 100, "embedding_dim": 16, "bounds": "off"}
+    small = {
+        "models": "mlp",
+        "epochs": 2,
+        "batch_size": 100,
+        "embedding_dim": 16,
+        "baselines": "off",
+    }
     return RunConfig(method=method, **{**small, **changes})  # type: ignore[arg-type]
 
 

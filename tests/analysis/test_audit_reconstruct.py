@@ -37,13 +37,13 @@ SMALL = RunConfig(
     pretrain_epochs=1,
     local_epochs=1,
     epochs=1,
-    bounds="off",
+    baselines="off",
 )
-RUNS = {"early": SMALL, "late": replace(SMALL, cut="2C+1M")}
+RUNS = {"early": SMALL, "late": SMALL.changed(cut="2C+1M")}
 NOISED = replace(SMALL, dp_sigma=1.0, dp_clip=10.0)
 OTHERWISE = {
     "early": SMALL,
-    "coarse": replace(SMALL, compression="quantize:1"),
+    "coarse": SMALL.changed(compression="quantize:1"),
     "noised": NOISED,
     "noised in training": replace(NOISED, dp_eval="clear"),
 }

@@ -34,13 +34,13 @@ SMALL = RunConfig(
     pretrain_epochs=1,
     local_epochs=1,
     epochs=1,
-    bounds="off",
+    baselines="off",
 )
-RUNS = {"early": SMALL, "late": replace(SMALL, cut="2C+1M")}
+RUNS = {"early": SMALL, "late": SMALL.changed(cut="2C+1M")}
 NOISED = replace(SMALL, dp_sigma=1.0, dp_clip=10.0)
 OTHERWISE = {
     "early": SMALL,
-    "coarse": replace(SMALL, compression="quantize:1"),
+    "coarse": SMALL.changed(compression="quantize:1"),
     "noised": NOISED,
     "noised in training": replace(NOISED, dp_eval="clear"),
 }
@@ -191,7 +191,7 @@ def test_what_cannot_be_done_is_refused(
 def test_methods_without_maps_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    flags = ["--method", "splitnn", "--models", "mlp", "--epochs", "1", "--bounds", "off"]
+    flags = ["--method", "splitnn", "--models", "mlp", "--epochs", "1", "--baselines", "off"]
     assert simulate([*flags, "--out", str(tmp_path / "run")]) == 0
     assert run(["reconstruct", str(tmp_path / "run")]) == 2
     told = capsys.readouterr().err

@@ -16,7 +16,7 @@ from vfl_flower.data.columns import Features
 from vfl_flower.data.datasets import DataSet
 
 ROOT = Path(__file__).resolve().parents[2]
-TINY = ["--epochs", "1", "--batch-size", "300", "--embedding-dim", "8", "--bounds", "off"]
+TINY = ["--epochs", "1", "--batch-size", "300", "--embedding-dim", "8", "--baselines", "off"]
 
 
 class Refusals:
@@ -64,7 +64,7 @@ def refused(
         (["--schedule", "linear"], ["schedule", "'linear'"]),
         (["--blinding", "pair"], ["blinding", "'pair'"]),
         (["--loss", "hinge"], ["loss", "'hinge'"]),
-        (["--bounds", "yes"], ["bounds", "'yes'"]),
+        (["--baselines", "yes"], ["baselines", "'yes'"]),
         (["--epoch", "3"], ["--epoch", "--help"]),
         (["3"], ["3", "--help"]),
         (["--epochs"], ["--epochs", "requires an argument"]),

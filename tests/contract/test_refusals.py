@@ -38,7 +38,9 @@ def test_undeclared_phase_is_refused(method: str) -> None:
 def test_phase_out_of_order_is_refused(method: str) -> None:
     party = build_passive(configured(method), 1)
     later = [name for name, run in party.phases.items() if run.phase.after]  # type: ignore[attr-defined]
-    assert later or method_of(method).alone or method_of(method).maps  # see its own tests
+    assert (
+        later or method_of(method).alone or method_of(method).options().uploads_before_training
+    )  # see its own tests
     for name in later:
         before = [p.clone() for p in party.net.parameters()]
         metrics = request(party, party.exchange + 1, name, np.zeros((2, D), np.float32))
@@ -53,7 +55,7 @@ def test_exchange_counter_must_grow(method: str, tmp_path: Path) -> None:
     rows: list[Array] = []
     if "public_key" not in party.phases:  # it answers anew each time it is asked
         phase, rows = "save", [NONCE]
-        if method_of(method).maps:
+        if method_of(method).options().uploads_before_training:
             phase, rows = "embed_only", [np.arange(5, dtype=np.int32)]
         elif not method_of(method).alone:
             (phase,) = finished(method, "local").phases()[0]

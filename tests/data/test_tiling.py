@@ -16,7 +16,7 @@ from vfl_flower.data.partition.shares import take
 from vfl_flower.data.published_data import PublishedData
 from vfl_flower.data.tiling import Tiling
 
-CFG = RunConfig(**TINY, bounds="off")
+CFG = RunConfig(**TINY, baselines="off")
 
 
 @settings(max_examples=40, deadline=None)
@@ -51,7 +51,7 @@ def test_a_tile_is_shifted_within_itself() -> None:
 
 
 def test_all_parties_look_alike_at_a_row_and_differently_at_views() -> None:
-    cfg = replace(CFG, views=3, seed=5)
+    cfg = CFG.changed(views=3, seed=5)
     one, other, again = (view(cfg, number, 1000, (16, 16)) for number in (1, 2, 1))
     assert one.flips.equal(again.flips)
     assert one.shifts.equal(again.shifts)
@@ -65,7 +65,7 @@ def test_all_parties_look_alike_at_a_row_and_differently_at_views() -> None:
     ("augment", "flips", "shifts"), [("flip", True, False), ("crop", False, True)]
 )
 def test_augmentation_can_be_one_of_two(augment: str, flips: bool, shifts: bool) -> None:
-    looks = view(replace(CFG, views=2, augment=augment), 1, 1000, (16, 16))
+    looks = view(CFG.changed(views=2, augment=augment), 1, 1000, (16, 16))
     assert bool(looks.flips.any()) == flips
     assert bool(looks.shifts.any()) == shifts
 
@@ -73,7 +73,7 @@ def test_augmentation_can_be_one_of_two(augment: str, flips: bool, shifts: bool)
 def test_one_view_leaves_images_as_they_are() -> None:
     x, rows = torch.randn(3, 1, 4, 4), torch.tensor([5, 1, 8])
     assert augmented(CFG, 0, 10, rows, x) is x
-    assert not augmented(replace(CFG, views=2), 0, 10, rows, x).equal(x)
+    assert not augmented(CFG.changed(views=2), 0, 10, rows, x).equal(x)
 
 
 def test_parties_in_another_order_hold_other_tiles_and_the_image_is_whole() -> None:

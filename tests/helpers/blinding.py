@@ -21,7 +21,9 @@ from vfl_flower.protocol.components import Received
 from vfl_flower.transport.endpoint import RebuiltEndpoint
 from vfl_flower.workflows.build_parties import build_passive
 
-TINY = RunConfig(models="mlp", embedding_dim=8, epochs=1, batch_size=1294, bounds="off")  # one step
+TINY = RunConfig(
+    models="mlp", embedding_dim=8, epochs=1, batch_size=1294, baselines="off"
+)  # one step
 SALT = np.arange(16, dtype=np.uint8)
 ROWS_I, ROWS_J = np.arange(8, dtype=np.int32), np.arange(8, 16, dtype=np.int32)
 

@@ -10,14 +10,18 @@ from flwr.common import FitIns, FitRes
 
 from tests.helpers.attempts import Attempt
 from vfl_flower.common.codec import Array, from_parameters
-from vfl_flower.config.registry import METHODS
+from vfl_flower.config.registry import specs
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.privacy.client_dp.upload_log import Counts, Uploads
 from vfl_flower.protocol.observer import Observer
 from vfl_flower.runs.run_folder import RunFolder
 
-NOISING = [name for name, method in METHODS.items() if method.noises and not method.maps]
+NOISING = [
+    name
+    for name, method in specs().items()
+    if method.noises and not method.options().uploads_before_training
+]
 """Methods with an upload for each batch; those with maps have tests of their own."""
 
 ROWS, NONCE = np.arange(20, dtype=np.int32), np.zeros(8, np.uint8)
@@ -40,7 +44,7 @@ def configured(method: str, **changes: float | str) -> RunConfig:
         batch_size=200,
         embedding_dim=16,
         blinding="none",
-        bounds="off",
+        baselines="off",
         dp_sigma=2.0,
     )
     return replace(cfg, **changes)  # type: ignore[arg-type]

@@ -16,7 +16,8 @@ from torch import Tensor, nn
 from tests.helpers.streams import run_streamed
 from vfl_flower.common.codec import Array, decode, from_parameters, to_tensor
 from vfl_flower.common.state import pack, unpack
-from vfl_flower.config.registry import METHODS, Method
+from vfl_flower.config.method_spec import MethodSpec
+from vfl_flower.config.registry import METHODS, spec_of
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.passive import PassiveParty
@@ -63,9 +64,9 @@ ON_CARRIERS = [
 """Every case live, here and over a connection; some also rebuilt for each message, as is slower."""
 
 
-def method_of(case: str) -> Method:
+def method_of(case: str) -> MethodSpec:
     """Return a case's entry in the registry."""
-    return METHODS[CASES[case]["method"]]
+    return spec_of(CASES[case]["method"])
 
 
 def configured(case: str, seed: int = 0) -> RunConfig:
@@ -234,7 +235,7 @@ class Run:
     def phases(self) -> tuple[set[str], set[str]]:
         """Return the phases that training asks, and those that it tells, which ride on an ask."""
         requests = [str(ins.config["phases"]).split(",") for ins, _ in self.taps[0].sent]
-        _, client = METHODS[self.active.cfg.method].load()
+        _, client = spec_of(self.active.cfg.method).load()
         used = {name for phases in requests for name in phases if hasattr(client, name)}
         training = {name for name in used if getattr(client, name).phase.training}
         asked = training & {phases[-1] for phases in requests}

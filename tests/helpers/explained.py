@@ -17,7 +17,7 @@ SMALL = RunConfig(
     epochs=5,
     batch_size=200,
     embedding_dim=16,
-    bounds="off",
+    baselines="off",
 )
 BLANK = "listed:10-14,18-22;26-30,34-38;42-46,50-54;0,8,16,24,32,40,48,56,39"
 """Three parties in the middle of the digits, and party-3 with nine pixels at their edges."""

@@ -65,7 +65,7 @@ def make(folder: Path, y: list[object] | None = None) -> str:
 
 def flags(tables: str, out: Path, *more: str) -> list[str]:
     tiny = [f"--{key.replace('_', '-')}={value}" for key, value in TINY.items()]
-    return [*tiny, f"--tables={tables}", f"--out={out}", "--bounds=off", *more]
+    return [*tiny, f"--tables={tables}", f"--out={out}", "--baselines=off", *more]
 
 
 def result_of(out: Path) -> dict[str, Any]:

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.helpers.own import ROWS, header, held, write
-from vfl_flower.config.registry import METHODS
+from vfl_flower.config.registry import specs
 
-OF_IMAGES = {name for name, method in METHODS.items() if method.maps}
+OF_IMAGES = {name for name, method in specs().items() if method.options().uploads_before_training}
 
 
 Rows = NDArray[np.int64]

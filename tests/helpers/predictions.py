@@ -31,7 +31,7 @@ Finished = Callable[[str], Path]
 def tiny(case: str) -> RunConfig:
     private: dict[str, Any] = {"party_randomness": "private"} if case == PRIVATE else {}
     name = "easter" if case == PRIVATE else case
-    return replace(configured(name), epochs=1, bounds="off", **private)
+    return replace(configured(name), epochs=1, baselines="off", **private)
 
 
 def read(path: Path) -> tuple[np.ndarray[Any, Any], list[str], Tensor]:

@@ -12,7 +12,6 @@ import torch
 from torch import Tensor
 
 from tests.helpers.data import labels_of
-from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.loading import load_party, run_data
 from vfl_flower.data.splits import rows_of
@@ -29,7 +28,7 @@ Step = Callable[[Sequence[Party], Tensor, Tensor, Loss], None]
 
 def members_of(cfg: RunConfig) -> list[Party]:
     """Return all parties' belongings, the active party's first."""
-    method = METHODS[cfg.method]
+    method = cfg.spec
     own = run_data(cfg).pooled() if method.pools else load_party(cfg, 0)
     strategy = method.load()[0]
     layers = cfg.top_layers or strategy.layers

@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.optim import Adam
 
+from strategies.specs.adptvfedconv import AdptVFedConvOptions
 from tests.helpers.data import labels_of
 from vfl_flower.algorithms.augmentation import augmented, chosen, view
 from vfl_flower.config.run_config import RunConfig
@@ -26,7 +27,7 @@ def joint_adptvfedconv(cfg: RunConfig) -> list[Party]:
     members = [build_learner(cfg, load_party(cfg, k), top=top) for k, top in enumerate(tops)]
     pretrain(cfg, members[0], y)
     for member in members[1:]:
-        if cfg.model_transfer:
+        if cfg.own(AdptVFedConvOptions).model_transfer:
             halves(member.net)[0].load_state_dict(halves(members[0].net)[0].state_dict())
         finetune(cfg, member)
     train(cfg, members[0], assembled(cfg, members), y)
@@ -60,7 +61,7 @@ def pretrain(cfg: RunConfig, active: Party, y: Tensor) -> None:
     active.net.train()
     W_e, _ = halves(active.net)
     optimizer = Adam([*W_e.parameters(), *W_clst.parameters()], cfg.rate_of(0))
-    for epoch in range(cfg.pretrain_epochs):
+    for epoch in range(cfg.own(AdptVFedConvOptions).pretrain_epochs):
         for rows in of_epoch(cfg, epoch):
             x = augmented(cfg, epoch, len(active.x), rows, active.x[rows])
             logits = run(active, W_e, W_clst, x=x)
@@ -69,13 +70,15 @@ def pretrain(cfg: RunConfig, active: Party, y: Tensor) -> None:
 
 def finetune(cfg: RunConfig, member: Party) -> None:
     """Stage 2: one passive party's autoencoder, the best of its epochs."""
-    rates = (cfg.extractor_rate if cfg.model_transfer else cfg.decoder_rate), cfg.decoder_rate
+    options = cfg.own(AdptVFedConvOptions)
+    slow = options.extractor_rate if options.model_transfer else options.decoder_rate
+    rates = (slow, options.decoder_rate)
     both = halves(member.net)
     groups = [{"params": [*h.parameters()], "lr": r} for h, r in zip(both, rates, strict=True)]
     optimizer = Adam(groups)
     judged = torch.from_numpy(rows_of(cfg, len(member.x))["validation"])
     best, least = member.net.state_dict(), float("inf")
-    for epoch in range(cfg.local_epochs):
+    for epoch in range(options.local_epochs):
         member.net.train()
         for rows in of_epoch(cfg, epoch):
             x = augmented(cfg, epoch, len(member.x), rows, member.x[rows])
@@ -93,7 +96,7 @@ def finetune(cfg: RunConfig, member: Party) -> None:
 def assembled(cfg: RunConfig, members: list[Party]) -> Tensor:
     """Return everybody's maps as whole ones, in every view: (views, N, c, H, W)."""
     whole = []
-    for number in range(cfg.views):
+    for number in range(cfg.own(AdptVFedConvOptions).views):
         tiles = []
         for member in members:
             member.net.eval()

@@ -88,7 +88,7 @@ class Vafl:
 
     def __init__(self, cfg: RunConfig) -> None:
         K, self.seed, self.steps = cfg.parties - 1, cfg.seed, 0
-        self.in_turns = cfg.vafl_mode == "asynchronous"
+        self.in_turns = cfg.options.in_turns
         self.holders = cfg.holders
         self.alpha = torch.nn.Parameter(torch.full((self.holders,), 1 / self.holders))
         self.last = [torch.zeros(0)] * K

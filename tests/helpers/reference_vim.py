@@ -9,6 +9,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from strategies.specs.admm import ADMMOptions
+from strategies.specs.vimadmm import VIMADMMOptions
 from tests.helpers.reference import total
 from tests.helpers.reference_split import zero
 from vfl_flower.algorithms.admm import z_update
@@ -63,28 +65,29 @@ class VimAdmm(Vim):
 
     def __call__(self, members: Sequence[Party], rows: Tensor, y: Tensor, loss: Loss) -> None:
         active, cfg = members[0], members[0].cfg
+        options = cfg.own(VIMADMMOptions)
         first = cfg.parties - cfg.holders
         heads = heads_of(active)
         graphs = {m.rank: m.embed_rows(rows) for m in self.present(members)}
         fresh = {rank: H_k.detach() for rank, H_k in graphs.items()}
         H = self.said(fresh, rows, len(y), cfg.parties - 1)[first:]
         a = added(heads, H)
-        z, dual = self.solve(a.detach(), rows, y, cfg.rho)
+        z, dual = self.solve(a.detach(), rows, y, options.rho)
         heads.zero_grad()
-        (a * ((dual + cfg.rho * (a.detach() - z)) / len(rows))).sum().backward()
+        (a * ((dual + options.rho * (a.detach() - z)) / len(rows))).sum().backward()
         for head, H_k in zip(heads, H, strict=True):
-            step = ridge if cfg.heads == "ridge" else sgd
+            step = ridge if options.heads == "ridge" else sgd
             step(head, H_k, active)  # type: ignore[arg-type]
         heads.eval()
         everybody = added(heads, H).detach()
         for rank in sorted(set(graphs) & set(range(first, cfg.parties))):
             m, head = members[rank], heads[rank - first]
             o_0 = head(graphs[rank]).detach()
-            for step_number in range(cfg.local_steps):
+            for step_number in range(options.local_steps):
                 o = head(m.embed_rows(rows) if step_number else graphs[rank])
                 zero([m])
-                self.value(o, o_0, everybody, z, dual, cfg.rho).backward()
-                m.optimizer.step(of=cfg.local_steps)
+                self.value(o, o_0, everybody, z, dual, options.rho).backward()
+                m.optimizer.step(of=options.local_steps)
         heads.train()
 
 
@@ -106,9 +109,10 @@ def added(heads: nn.ModuleList, H: Sequence[Tensor]) -> Tensor:
 
 def sgd(head: nn.Module, H_k: Tensor, active: Party) -> None:
     """Step a head down Eq. 7."""
-    cfg = active.cfg
+    options = active.cfg.own(ADMMOptions)
     for W in head.parameters():
-        W.data -= (cfg.head_rate or 0.001) * (W.grad + 2 * cfg.beta * W.data)  # type: ignore[operator]
+        slope = W.grad + 2 * options.beta * W.data  # type: ignore[operator]
+        W.data -= (options.head_rate or 0.001) * slope
 
 
 def ridge(head: nn.Linear, H_k: Tensor, active: Party) -> None:
@@ -116,11 +120,11 @@ def ridge(head: nn.Linear, H_k: Tensor, active: Party) -> None:
 
     Eq. 7 is a quadratic: its minimum lies one Newton step away.
     """
-    cfg, H, b = active.cfg, H_k.double(), len(H_k)
-    gradient = head.weight.grad + 2 * cfg.beta * head.weight.data  # type: ignore[operator]
-    hessian = cfg.rho * H.T @ H / b + 2 * cfg.beta * torch.eye(H.shape[1]).double()
+    options, H, b = active.cfg.own(ADMMOptions), H_k.double(), len(H_k)
+    gradient = head.weight.grad + 2 * options.beta * head.weight.data  # type: ignore[operator]
+    hessian = options.rho * H.T @ H / b + 2 * options.beta * torch.eye(H.shape[1]).double()
     way = torch.linalg.solve(hessian, gradient.double().T).T.float()
-    head.weight.data -= (cfg.head_rate or 1 / cfg.holders) * way
+    head.weight.data -= (options.head_rate or 1 / active.cfg.holders) * way
 
 
 class VimAdmmJ(Vim):
@@ -128,20 +132,21 @@ class VimAdmmJ(Vim):
 
     def __call__(self, members: Sequence[Party], rows: Tensor, y: Tensor, loss: Loss) -> None:
         cfg = members[0].cfg
+        options = cfg.own(ADMMOptions)
         graphs = {m.rank: m.embed_rows(rows) for m in self.present(members)}
         o = {rank: members[rank].decide(H_k.detach()).detach() for rank, H_k in graphs.items()}
         each = self.said(o, rows, len(y), cfg.parties - 1)
         a = each[0] + total(each[1:], rounded=self.rounded)
-        z, dual = self.solve(a, rows, y, cfg.rho)
+        z, dual = self.solve(a, rows, y, options.rho)
         for rank in sorted(set(graphs) & set(range(cfg.parties - cfg.holders, cfg.parties))):
             m, o_0 = members[rank], o[rank]
-            for step in range(cfg.local_steps):
+            for step in range(options.local_steps):
                 H = m.embed_rows(rows) if step else graphs[rank]
                 m.net.zero_grad()
-                self.value(m.decide(H.detach()), o_0, a, z, dual, cfg.rho).backward()
+                self.value(m.decide(H.detach()), o_0, a, z, dual, options.rho).backward()
                 sgd(m.net.decide, H, members[0])  # type: ignore[arg-type]
                 zero([m])
-                self.value(m.decide(H), o_0, a, z, dual, cfg.rho).backward()
+                self.value(m.decide(H), o_0, a, z, dual, options.rho).backward()
                 for W in m.net.decide.parameters():  # type: ignore[union-attr]
                     W.grad = None
-                m.optimizer.step(of=cfg.local_steps)
+                m.optimizer.step(of=options.local_steps)

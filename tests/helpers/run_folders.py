@@ -16,9 +16,9 @@ STEPS = PER_EPOCH * EPOCHS
 FLAGS = [
     *("--epochs", str(EPOCHS), "--batch-size", "128", "--embedding-dim", "8", "--eval-every", "1"),
     *("--models", "mlp,lenet,mlp,mlp", "--optimizers", "adam,momentum,adagrad,sgd"),
-    *("--schedule", "cosine", "--bounds", "off"),
+    *("--schedule", "cosine", "--baselines", "off"),
 ]
-TINY = RunConfig(models="mlp", epochs=3, batch_size=200, bounds="off", eval_every=4)
+TINY = RunConfig(models="mlp", epochs=3, batch_size=200, baselines="off", eval_every=4)
 
 
 def lines_of(folder: Path) -> list[dict[str, Any]]:

@@ -78,7 +78,7 @@ def test_another_device_is_no_other_run() -> None:
 # On a GPU -----------------------------------------------------------------------------------------
 
 OWN_NET = "tests.helpers.networks:own_dropout"
-TRAIN = ["run_simulation.py", "--epochs", "3", "--bounds", "on", "--models", "cnn,lenet,mlp,mlp"]
+TRAIN = ["run_simulation.py", "--epochs", "3", "--baselines", "on", "--models", "cnn,lenet,mlp,mlp"]
 
 
 def trained(path: Path, *arguments: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -99,7 +99,7 @@ def test_a_gpu_comes_to_the_same_within_rounding(tmp_path: Path, method: str) ->
         assert here["train_loss"] == pytest.approx(there["train_loss"], rel=1e-3)
         assert here["bytes_up"] == there["bytes_up"]
     assert result["test_accuracy"] == pytest.approx(expected["test_accuracy"], abs=0.02)
-    assert result["bounds"] == pytest.approx(expected["bounds"], abs=0.02)
+    assert result["baselines"] == pytest.approx(expected["baselines"], abs=0.02)
 
 
 @needs_gpu

@@ -108,7 +108,7 @@ def seeds(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("metrics")
     write_fraud(root, 400)
     flags = ["--dataset", "credit-card-fraud", "--data-dir", str(root), "--epochs", "1"]
-    flags += ["--learning-rates", "1e-9", "--optimizers", "sgd", "--bounds", "on"]
+    flags += ["--learning-rates", "1e-9", "--optimizers", "sgd", "--baselines", "on"]
     assert run([*flags, "--seeds", "2", "--out", str(root / "run")]) == 0
     return root / "run"
 
@@ -188,7 +188,7 @@ def test_a_report_shows_them(seeds: Path, tmp_path: Path) -> None:
 
 
 def test_images_print_no_confusion(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    flags = ["--models", "mlp", "--epochs", "1", "--bounds", "off", "--parties", "3"]
+    flags = ["--models", "mlp", "--epochs", "1", "--baselines", "off", "--parties", "3"]
     assert run([*flags, "--out", str(tmp_path / "run")]) == 0
     shown = capsys.readouterr().out
     assert " AUC " in shown

@@ -125,7 +125,7 @@ def test_resnet_is_exact_live_rebuilt_and_joint() -> None:
         batch_size=20,
         train_rows=50,
         eval_every=2,
-        bounds="off",
+        baselines="off",
     )
     live = Sitting(cfg, None)
     live.run()
@@ -147,7 +147,7 @@ def test_resnet_is_exact_live_rebuilt_and_joint() -> None:
 @pytest.mark.usefixtures("own")
 def test_a_users_network_from_elsewhere(tmp_path: Path) -> None:
     models = "mlp,own_networks:Halves,mlp,own_networks:Halves"
-    cfg = RunConfig(models=models, epochs=8, bounds="off")
+    cfg = RunConfig(models=models, epochs=8, baselines="off")
     attempt = Sitting(cfg, tmp_path / "run")
     attempt.run()
     assert type(attempt.passive[0].net).__name__ == "Halves"

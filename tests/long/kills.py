@@ -20,7 +20,7 @@ from tests.long.check import Failed, Job, command
 from vfl_flower.common.layout import CONFIG
 from vfl_flower.workflows import run as _run  # noqa: F401
 
-COMMON = ("--device", "cpu", "--bounds", "off", "--epochs", "2")
+COMMON = ("--device", "cpu", "--baselines", "off", "--epochs", "2")
 MLP = ("--models", "mlp", "--eval-every", "5")
 TABLES = "TABLES"
 """Stands for the folder with the example's tables."""

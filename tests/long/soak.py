@@ -12,7 +12,18 @@ from typing import Any
 from tests.helpers.commands import train
 from tests.long.check import Failed, Job
 
-FLAGS = ("--parties", "3", "--models", "mlp", "--epochs", "2", "--bounds", "off", "--device", "cpu")
+FLAGS = (
+    "--parties",
+    "3",
+    "--models",
+    "mlp",
+    "--epochs",
+    "2",
+    "--baselines",
+    "off",
+    "--device",
+    "cpu",
+)
 KIB, MIB = 1 << 10, 1 << 20
 WARM_UP = 2  # runs until caches and thread pools are filled
 MOST_GROWTH = 32 * MIB

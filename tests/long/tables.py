@@ -44,7 +44,7 @@ def tables(job: Job) -> dict[str, Any]:
     new = f"{folder / 'new-bank.toml'},{folder / 'new-shop.toml'}"
     run, scores = job.work / "run", job.work / "scores.csv"
     own = ["--dataset", "own", "--parties", "2", "--tables", given]
-    train = ["--method", "splitnn", "--models", "mlp", "--epochs", "1", "--bounds", "off"]
+    train = ["--method", "splitnn", "--models", "mlp", "--epochs", "1", "--baselines", "off"]
     found: dict[str, Any] = {"customers": rows}
     found["train"] = measured(["train", *own, *train, "--out", str(run)])
     found["predict"] = measured(["predict", str(run), "--tables", new, "--out", str(scores)])

@@ -11,7 +11,7 @@ from tests.helpers.commands import train as run
 from tests.helpers.data import labels_of
 from tests.helpers.reference import members_of
 from vfl_flower.common.codec import decode
-from vfl_flower.config.registry import METHODS, Method
+from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.splits import rows_of
 from vfl_flower.learning.batching import batches
@@ -86,6 +86,17 @@ class LogitSumClient(PassiveParty):
         return self.answer(rows)
 '''
 
+SPEC = '''
+"""Declaration of logit sum."""
+
+from vfl_flower.config.method_spec import MethodSpec
+
+SPEC = MethodSpec(
+    strategy="added_method.strategy:LogitSum", client="added_method.client:LogitSumClient"
+)
+'''
+
+FILES = {"__init__": "", "strategy": STRATEGY, "client": CLIENT, "spec": SPEC}
 NAME = "logit-sum"
 FLAGS = ["--method", NAME, "--epochs", "2", "--batch-size", "200", "--models", "mlp"]
 
@@ -95,11 +106,10 @@ def method(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Add the method as a user would: two files, one line."""
     package = tmp_path / "plugins" / "added_method"
     package.mkdir(parents=True)
-    for name, text in (("__init__", ""), ("strategy", STRATEGY), ("client", CLIENT)):
+    for name, text in FILES.items():
         (package / f"{name}.py").write_text(text)
     monkeypatch.syspath_prepend(str(package.parent))
-    halves = "added_method.strategy:LogitSum", "added_method.client:LogitSumClient"
-    monkeypatch.setitem(METHODS, NAME, Method(*halves, blinds=False))
+    monkeypatch.setitem(METHODS, NAME, "added_method.spec:SPEC")
 
 
 def configured(parties: int = 3) -> RunConfig:
@@ -171,6 +181,6 @@ def test_method_that_does_not_blind_claims_no_protection(
 ) -> None:
     """`blinding` has its default, but this method has nothing to blind and sends logits bare."""
     out = tmp_path / "run"
-    assert run([*FLAGS, "--bounds", "off", "--out", str(out)]) == 0
+    assert run([*FLAGS, "--baselines", "off", "--out", str(out)]) == 0
     assert json.loads((out / "result.json").read_text())["protections"] == []
     assert "protected by" not in capsys.readouterr().out

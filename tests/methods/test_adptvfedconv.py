@@ -24,7 +24,7 @@ from vfl_flower.transport.local import run_local, serve
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
 TINY = TINIER | {"train_rows": 0}  # all of them, in several messages
-CFG = RunConfig(**TINY, bounds="off")
+CFG = RunConfig(**TINY, baselines="off")
 TRAIN, VALIDATION, TEST = 1294, 144, 359
 
 
@@ -39,7 +39,7 @@ STAGES = {"pre-training": 2, "fine-tuning": 3, "upload": 8}  # 500 rows a messag
 
 @cache
 def two_views() -> RunConfig:
-    return replace(CFG, views=2)
+    return CFG.changed(views=2)
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +104,7 @@ def test_maps_that_are_not_what_was_put_there_are_not_learnt_from(tmp_path: Path
 
 def test_fine_tuning_ends_when_it_gets_no_better(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two epochs that are worse, and the weights of the best one count."""
-    cfg = replace(CFG, local_epochs=9, local_patience=2)
+    cfg = CFG.changed(local_epochs=9, local_patience=2)
     errors = iter([0.5, 0.4, 0.45, 0.44, 0.1] * 3)
     active, passive = build_active(cfg), [build_passive(cfg, k) for k in range(1, 4)]
     at_best: list[Tensor] = []
@@ -127,7 +127,7 @@ def test_fine_tuning_ends_when_it_gets_no_better(monkeypatch: pytest.MonkeyPatch
 
 
 def test_without_patience_it_takes_all_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
-    cfg = replace(CFG, local_epochs=5, local_patience=0)
+    cfg = CFG.changed(local_epochs=5, local_patience=0)
     active, passive = build_active(cfg), [build_passive(cfg, k) for k in range(1, 4)]
     for party in passive:
         monkeypatch.setattr(party, "error", lambda rows: 1.0)
@@ -150,7 +150,7 @@ def test_extractors_start_from_the_active_one_only_with_model_transfer() -> None
     """At 1e-5 they stay close to it; alone, they are far apart."""
     distances = {}
     for transfer in (True, False):
-        active, passive = trained(replace(CFG, model_transfer=transfer))
+        active, passive = trained(CFG.changed(model_transfer=transfer))
         ours, theirs = (
             torch.cat([p.detach().flatten() for p in halves(party.net)[0].parameters()])
             for party in (active, passive[0])
@@ -169,7 +169,7 @@ def test_extractors_start_from_the_active_one_only_with_model_transfer() -> None
 
 @pytest.mark.parametrize(("compression", "share"), [("float16", 0.5), ("quantize:8", 0.25)])
 def test_maps_in_fewer_bytes_predict_alike(compression: str, share: float) -> None:
-    exact, rough = (trained(replace(CFG, compression=c))[0] for c in ("none", compression))
+    exact, rough = (trained(CFG.changed(compression=c))[0] for c in ("none", compression))
     sizes = [a.ledger.payload["party-1", "training", "embed", "up"] for a in (exact, rough)]
     assert sizes[0] == 4 * TRAIN * 8 * 2 * 2
     assert sizes[1] == pytest.approx(share * sizes[0], rel=0.001)
@@ -183,7 +183,7 @@ def accuracy(active: Any) -> float:
 
 @pytest.mark.parametrize("views", [1, 3])
 def test_the_ledger_has_the_price_of_views(views: int) -> None:
-    active, _ = trained(replace(CFG, views=views))
+    active, _ = trained(CFG.changed(views=views))
     ledger = active.ledger
     assert ledger.payload["party-1", "training", "embed", "up"] == views * 4 * TRAIN * 32
     held_out = ledger.payload["party-1", "evaluation", "embed_only", "up"]
@@ -257,4 +257,4 @@ def test_label_privacy_without_model_transfer_has_nothing_to_hide() -> None:
     with pytest.raises(
         ConfigError, match="label-privacy is laplace, and with adptvfedconv nothing"
     ):
-        replace(CFG, label_privacy="laplace", model_transfer=False)
+        CFG.changed(label_privacy="laplace", model_transfer=False)

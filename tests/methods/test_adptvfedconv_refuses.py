@@ -17,7 +17,7 @@ from vfl_flower.transport.local import run_local
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
 TINY = TINIER | {"train_rows": 0}  # all of them, in several messages
-CFG = RunConfig(**TINY, bounds="off")
+CFG = RunConfig(**TINY, baselines="off")
 
 
 UNFIT: dict[str, tuple[dict[str, Any], str]] = {

@@ -16,11 +16,11 @@ from tests.methods.test_rebuilt import configured as configured_nets
 from tests.methods.test_rebuilt import differing, live, rebuilt
 from vfl_flower.common.errors import ConfigError, Interrupted, PartyError
 from vfl_flower.config.node_config import run_config
-from vfl_flower.config.registry import ALIASES, METHODS
+from vfl_flower.config.registry import ALIASES, spec_of, specs
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.privacy.guarantees import GIVEN, POOLED, READABLE, SHARED, protections
 from vfl_flower.transport.local import run_local
-from vfl_flower.workflows.baselines import bounds_of, configurations
+from vfl_flower.workflows.baselines import baselines_of, configurations
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
 TINY = ["--epochs", "2", "--batch-size", "300", "--embedding-dim", "8", "--models", "mlp"]
@@ -34,7 +34,7 @@ def result_of(folder: Path) -> dict[str, Any]:
 @pytest.mark.parametrize("case", CASES)
 def test_stopped_runs_go_on_as_if_nothing_had_happened(case: str, tmp_path: Path) -> None:
     """Stopped within the second epoch: the same weights, result and books, whatever the method."""
-    cfg = replace(configured(case), bounds="off", schedule="cosine", optimizers="adam")
+    cfg = replace(configured(case), baselines="off", schedule="cosine", optimizers="adam")
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
     Sitting(cfg, whole).run()
     with pytest.raises(Interrupted):
@@ -62,9 +62,9 @@ def test_rebuilt_parties_repeat_dropout_and_statistics(
 def test_bounds_are_methods(method: str, tmp_path: Path) -> None:
     """The bound that a run trains beside itself is what the method of its name comes to."""
     out = tmp_path / "run"
-    assert run([*TINY, "--method", method, "--bounds", "on", "--out", str(out)]) == 0
+    assert run([*TINY, "--method", method, "--baselines", "on", "--out", str(out)]) == 0
     result = result_of(out)
-    assert result["test_accuracy"] == {"active": result["bounds"][method]}
+    assert result["test_accuracy"] == {"active": result["baselines"][method]}
     assert result["exchanges"] == result["bytes_up"] == result["bytes_down"] == 0
     assert result["uploads_per_party"] == {}
 
@@ -72,11 +72,11 @@ def test_bounds_are_methods(method: str, tmp_path: Path) -> None:
 def test_bounds_beside_a_method_have_its_loss_and_true_labels(tmp_path: Path) -> None:
     flags = [*TINY, "--learning-rates", "0.01"]
     beside, alone = tmp_path / "beside", tmp_path / "alone"
-    noisy = ["--label-privacy", "laplace", "--parties", "3", "--bounds", "on"]
+    noisy = ["--label-privacy", "laplace", "--parties", "3", "--baselines", "on"]
     assert run([*flags, *noisy, "--method", "easter", "--out", str(beside)]) == 0
-    loss = ["--parties", "3", "--bounds", "off", "--loss", "binary-cross-entropy"]
+    loss = ["--parties", "3", "--baselines", "off", "--loss", "binary-cross-entropy"]
     assert run([*flags, *loss, "--method", "central", "--out", str(alone)]) == 0
-    assert result_of(beside)["bounds"]["central"] == result_of(alone)["test_accuracy"]["active"]
+    assert result_of(beside)["baselines"]["central"] == result_of(alone)["test_accuracy"]["active"]
 
 
 KNOBS: list[dict[str, Any]] = [
@@ -103,15 +103,15 @@ def test_bounds_can_be_had_whatever_the_method_s_knobs(options: dict[str, Any]) 
 def test_bounds_that_diverge_do_not_lose_the_result(tmp_path: Path) -> None:
     out = tmp_path / "run"
     flags = [*TINY, "--learning-rates", "1e30,0.01,0.01,0.01", "--optimizers", "sgd"]
-    code = run([*flags, "--method", "local", "--bounds", "off", "--out", str(out)])
+    code = run([*flags, "--method", "local", "--baselines", "off", "--out", str(out)])
     assert code == 2  # by itself it is an error
     cfg = RunConfig(models="mlp", learning_rates="1e30", optimizers="sgd", epochs=2)
-    assert set(bounds_of(build_active(cfg))) == {"local", "central"}
+    assert set(baselines_of(build_active(cfg))) == {"local", "central"}
 
 
-@pytest.mark.parametrize("method", [name for name, method in METHODS.items() if method.alone])
+@pytest.mark.parametrize("method", [name for name, method in specs().items() if method.alone])
 def test_nothing_protects_or_is_open_where_nothing_is_sent(method: str) -> None:
-    pooled = [POOLED] if METHODS[method].pools else []
+    pooled = [POOLED] if spec_of(method).pools else []
     assert protections(RunConfig(method=method)) == ([], pooled)
     with pytest.raises(ConfigError, match="nothing that depends on labels leaves"):
         RunConfig(method=method, label_privacy="laplace")
@@ -162,13 +162,13 @@ def test_shared_labels_need_a_top_model_of_this_package() -> None:
     cfg = RunConfig(method="c_vfl", share_labels=True, models=own)
     with pytest.raises(ConfigError, match="must be one of this package's"):
         build_active(cfg)
-    build_active(replace(cfg, share_labels=False))
+    build_active(cfg.changed(share_labels=False))
 
 
 def test_labels_are_taken_only_by_parties_that_expect_them() -> None:
     """An active party that shares, and passive ones that were told otherwise."""
     cfg = configured("c_vfl")
-    active = build_active(replace(cfg, share_labels=True))
+    active = build_active(cfg.changed(share_labels=True))
     with pytest.raises(PartyError, match="labels arrived, and share-labels is off"):
         run_local(active, [build_passive(cfg, k) for k in range(1, 4)])
 
@@ -183,7 +183,7 @@ def test_aliases_are_the_same_method(alias: str) -> None:
 def test_one_model_makes_a_table_of_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The networks of all parties are shown, and the one accuracy; and a report can be made."""
     out = tmp_path / "run"
-    assert run([*TINY, "--method", "pyvertical", "--bounds", "off", "--out", str(out)]) == 0
+    assert run([*TINY, "--method", "pyvertical", "--baselines", "off", "--out", str(out)]) == 0
     told = capsys.readouterr().out
     assert "splitnn on digits" in told
     assert all(name in told for name in ("active", "party-1", "party-2", "party-3"))

@@ -17,7 +17,7 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.transport.local import run_local
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
-CFG = RunConfig(method="fdml", models="mlp", epochs=2, batch_size=200, bounds="off")
+CFG = RunConfig(method="fdml", models="mlp", epochs=2, batch_size=200, baselines="off")
 
 
 def parties(cfg: RunConfig) -> tuple[FDML, list[FDMLClient]]:

@@ -66,15 +66,16 @@ CASES: dict[str, Knobs] = {
 
 def step_of(cfg: RunConfig) -> Step:
     """Return the joint program of a configuration."""
-    compression = cfg.compressed
+    compression = cfg.options.upload_compression
     in_several_steps = partial(
         several_steps,
         compression=compression_of(compression, cfg.embedding_dim),
-        steps=cfg.local_steps,
+        steps=getattr(cfg.options, "local_steps", 1),
         shared=cfg.labels_shared,
     )
+    after = getattr(cfg.options, "top_gradient", "") == "after"
     steps: dict[str, Step] = {
-        "splitnn": splitnn_step_after if cfg.top_gradient == "after" else splitnn_step,
+        "splitnn": splitnn_step_after if after else splitnn_step,
         "fedbcd": in_several_steps,
         "c_vfl": in_several_steps,
         "vafl": Vafl(cfg),

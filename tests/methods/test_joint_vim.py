@@ -14,16 +14,16 @@ from tests.helpers.reference import joint
 from tests.helpers.reference_vim import Vim, VimAdmm, VimAdmmJ
 from tests.methods.test_joint_reference import FIFTY, STEPS, assert_equal, distributed
 from vfl_flower.common.errors import ConfigError, NetworkError
-from vfl_flower.config.registry import METHODS
+from vfl_flower.config.registry import specs
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.learning.batching import asked, drawn
+from vfl_flower.learning.batching import drawn
 from vfl_flower.learning.losses import loss_of
 from vfl_flower.transport.local import run_local
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
-VIM = replace(FIFTY, method="vimadmm", local_steps=3)
+VIM = FIFTY.changed(method="vimadmm", local_steps=3)
 VIM_J = replace(VIM, method="vimadmm_j")
-ADMM = [name for name, method in METHODS.items() if method.admm]
+ADMM = [name for name, method in specs().items() if method.additive]
 
 both = pytest.mark.parametrize("cfg", [VIM, VIM_J], ids=["vimadmm", "vimadmm_j"])
 
@@ -57,7 +57,7 @@ def test_knobs(changes: dict[str, Any], cfg: RunConfig) -> None:
 
 @pytest.mark.parametrize("changes", [{}, {"head_rate": 0.5}], ids=str)
 def test_ridge_heads(changes: dict[str, Any]) -> None:
-    changed = replace(VIM, heads="ridge", **changes)
+    changed = VIM.changed(heads="ridge", **changes)
     assert_joint(changed)
     with pytest.raises(AssertionError):
         assert_equal(distributed(changed), distributed(VIM))
@@ -71,7 +71,7 @@ def test_deep_heads(layers: int) -> None:
 @both
 @pytest.mark.parametrize("tau", [1, 5])
 def test_mixed_networks_and_a_schedule(tau: int, cfg: RunConfig) -> None:
-    assert_joint(replace(cfg, models="mixed", schedule="cosine", local_steps=tau))
+    assert_joint(cfg.changed(models="mixed", schedule="cosine", local_steps=tau))
 
 
 @both
@@ -88,10 +88,10 @@ def test_an_active_party_with_labels_only(cfg: RunConfig) -> None:
 @both
 @pytest.mark.parametrize("share", [0.5, 0.1])
 def test_rounds_of_some_parties(cfg: RunConfig, share: float) -> None:
-    some = replace(cfg, participation=share, blinding="none" if cfg.blinded else "auto")
+    some = cfg.changed(participation=share, blinding="none" if cfg.blinded else "auto")
     assert_joint(some)
     with pytest.raises(AssertionError):
-        assert_equal(distributed(some), distributed(replace(some, participation=1.0)))
+        assert_equal(distributed(some), distributed(some.changed(participation=1.0)))
 
 
 @pytest.mark.parametrize("rank", [0, 1])
@@ -116,21 +116,13 @@ class Method(torch.nn.Module):
         return logits
 
 
-@both
-def test_turns_are_vafl_s_alone(cfg: RunConfig) -> None:
-    """What another method's knob says changes nothing, as with all others."""
-    turns = replace(cfg, vafl_mode="asynchronous")
-    assert list(asked(turns, 0)) == [1, 2, 3]
-    assert_equal(distributed(turns), distributed(cfg))
-
-
 def test_parties_are_drawn_alike_often() -> None:
     cfg = RunConfig(method="vimadmm", parties=11, participation=0.3)
     drawings = [drawn(cfg, step) for step in range(500)]
     assert all(len({*each}) == len(each) == 3 and list(each) == sorted(each) for each in drawings)
     counts = np.bincount(np.concatenate(drawings), minlength=11)[1:]
     assert abs(counts - 150).max() < 50
-    assert len(drawn(replace(cfg, participation=0.01), 0)) == 1
+    assert len(drawn(cfg.changed(participation=0.01), 0)) == 1
 
 
 def test_what_cannot_be_solved_or_summed_is_refused() -> None:

@@ -15,13 +15,13 @@ from tests.helpers.commands import train as run
 from tests.helpers.data import all_columns, columns_of
 from tests.helpers.datasets import add_dataset
 from vfl_flower.common.errors import ConfigError, DataError, NetworkError
-from vfl_flower.config.registry import METHODS
+from vfl_flower.config.registry import METHODS, spec_of, specs
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.sources.scikit_learn import DIGITS
 from vfl_flower.workflows.build_parties import build_active
 
 LABELS = RunConfig(method="splitnn", active_columns="none", models="mlp", epochs=1)
-ABLE = [name for name, method in METHODS.items() if method.label_only]
+ABLE = [name for name, method in specs().items() if method.label_only]
 
 
 @pytest.mark.parametrize(
@@ -98,15 +98,15 @@ def test_the_result_says_so(
     method: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "run"
-    flags = ["--epochs", "1", "--models", "mlp", "--bounds", "on"]
-    flags += [] if METHODS[method].network else ["--top-layers", "2"]
+    flags = ["--epochs", "1", "--models", "mlp", "--baselines", "on"]
+    flags += [] if spec_of(method).network else ["--top-layers", "2"]
     apart = ["--method", method, "--active-columns", "none", "--party-randomness", "private"]
     assert run([*flags, *apart, "--out", str(out)]) == 0
     result = json.loads((out / "result.json").read_text())
-    each = METHODS[method].network or "mlp"
-    assert result["models"] == ["mlp" if METHODS[method].pools else "none", *[each] * 3]
-    assert result["bounds"]["local"] == result["majority_share"]
-    assert result["bounds"]["central"] > 0.3
+    each = spec_of(method).network or "mlp"
+    assert result["models"] == ["mlp" if spec_of(method).pools else "none", *[each] * 3]
+    assert result["baselines"]["local"] == result["majority_share"]
+    assert result["baselines"]["central"] > 0.3
     assert result["test_accuracy"]["active"] > 0.3
     told = capsys.readouterr().out
     assert "most frequent class" in told
@@ -123,7 +123,7 @@ def test_the_bound_central_is_that_of_as_many_parties() -> None:
 
 
 def test_one_passive_party_is_enough_for_splitnn(tmp_path: Path) -> None:
-    attempt = Sitting(replace(LABELS, parties=2, bounds="off"), tmp_path / "run")
+    attempt = Sitting(LABELS.changed(parties=2, baselines="off"), tmp_path / "run")
     attempt.run()
     (top,) = [p for p in attempt.active.net.parameters() if p.dim() == 2 and p.numel()]
     assert top.shape == (10, 64)

@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, one_hot
 
 from strategies.pravfed import PraVFed
+from strategies.specs.pravfed import PraVFedOptions
 from tests.helpers.attempts import Sitting
 from tests.helpers.data import labels_of
 from tests.helpers.reference import GRID, members_of
@@ -58,7 +59,9 @@ def joint(cfg: RunConfig, released: Tensor) -> list[Party]:
     active, y = build_learner(cfg, load_party(cfg, 0), layers=3), labels_of(cfg)
     train = torch.from_numpy(rows_of(cfg, len(y))["train"])
     accuracies = [pretrained(cfg, member, train, released[train]) for member in passive]
-    W = integer_weights([1.0] * 3 if cfg.aggregation == "average" else accuracies)
+    W = integer_weights(
+        [1.0] * 3 if cfg.own(PraVFedOptions).aggregation == "average" else accuracies
+    )
     E_p = torch.zeros(len(y), cfg.embedding_dim)
     E_p[train] = pooled(passive, W, train, rounded=cfg.blinded)
     deviation, mean = torch.std_mean(E_p[train], 0, correction=0)
@@ -75,13 +78,15 @@ def joint(cfg: RunConfig, released: Tensor) -> list[Party]:
 def pretrained(cfg: RunConfig, member: Party, train: Tensor, labels: Tensor) -> float:
     """Train one party on noisy labels; return how often it agrees with them."""
     noise, every = noise_of(cfg, 10), np.arange(len(train), dtype=np.int32)
-    member.optimizer.steps = cfg.local_epochs * -(-len(train) // cfg.batch_size)
+    member.optimizer.steps = cfg.own(PraVFedOptions).local_epochs * -(-len(train) // cfg.batch_size)
     member.net.train()
-    for epoch in range(cfg.local_epochs):
+    for epoch in range(cfg.own(PraVFedOptions).local_epochs):
         for at in map(torch.from_numpy, batches(cfg.seed, epoch, every, cfg.batch_size)):
             f = member.decide(member.embed_rows(train[at]))
             target = noise.target(labels[at], f) if noise else labels[at]
-            softmax = cfg.local_output == "softmax" or cfg.label_privacy == "alibi"
+            softmax = (
+                cfg.own(PraVFedOptions).local_output == "softmax" or cfg.label_privacy == "alibi"
+            )
             f = f.softmax(1) if softmax else f
             member.optimizer.down((f - target).square().sum() / (2 * len(at)))
     member.net.eval()
@@ -136,13 +141,13 @@ def test_equals_the_joint_program(changes: dict[str, object]) -> None:
 
 @pytest.mark.parametrize("epochs", [0, 1, 7])
 def test_training_is_two_exchanges_however_long(epochs: int) -> None:
-    active, _ = trained(replace(CFG, epochs=epochs, local_epochs=1))
+    active, _ = trained(CFG.changed(epochs=epochs, local_epochs=1))
     assert active.ledger.exchanges["training"] == 2
     assert set(active.ledger.by_phase()) == {"pretrain", "embed"}
 
 
 def test_rows_are_embedded_once_more_for_evaluation_and_never_again() -> None:
-    active, _ = trained(replace(CFG, epochs=4, eval_batch_size=100, local_epochs=1))
+    active, _ = trained(CFG.changed(epochs=4, eval_batch_size=100, local_epochs=1))
     asked = sum(-(-len(active.rows[part]) // 100) for part in ("validation", "test"))
     assert active.ledger.exchanges["evaluation"] == asked
     assert not active.E_p.isnan().any()
@@ -151,7 +156,7 @@ def test_rows_are_embedded_once_more_for_evaluation_and_never_again() -> None:
 def test_noisy_classes_cost_a_byte_each_and_noisy_rows_four_a_class() -> None:
     sizes = {}
     for mechanism in ("randomized-response", "laplace"):
-        active, _ = trained(replace(CFG, epochs=1, local_epochs=1, label_privacy=mechanism))
+        active, _ = trained(CFG.changed(epochs=1, local_epochs=1, label_privacy=mechanism))
         sizes[mechanism] = active.ledger.payload["party-1", "training", "pretrain", "down"]
     n = len(active.rows["train"])
     assert sizes == {"randomized-response": (4 + 1) * n, "laplace": (4 + 40) * n}
@@ -162,7 +167,7 @@ def test_passive_parties_write_no_checkpoint_while_nothing_is_asked(
     epochs: int, tmp_path: Path
 ) -> None:
     """Step 0, keys (2), the end of the first epoch, the weights: however many epochs follow."""
-    attempt = Sitting(replace(CFG, epochs=epochs, local_epochs=1), tmp_path / "run")
+    attempt = Sitting(CFG.changed(epochs=epochs, local_epochs=1), tmp_path / "run")
     attempt.run()
     assert attempt.active.ledger.exchanges["control"] == 5
     assert steps_kept(tmp_path / "run" / "party-1") == [0, 25]
@@ -214,7 +219,7 @@ def test_results_name_accuracies_and_weights() -> None:
 
 def test_embeddings_too_large_for_their_weights_are_refused() -> None:
     """A sum of 256 counts may not reach 2**15: each embedding must stay below 128."""
-    active, passive = parties(replace(CFG, epochs=0, local_epochs=1))
+    active, passive = parties(CFG.changed(epochs=0, local_epochs=1))
     with torch.no_grad():
         for parameter in passive[1].net.embed.parameters():  # type: ignore[union-attr]
             parameter *= 50

@@ -7,6 +7,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from strategies.specs.vafl import VAFLOptions
 from strategies.vafl import VAFL
 from tests.helpers.attempts import Sitting
 from vfl_flower.common.layout import steps_kept
@@ -14,8 +15,8 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.transport.local import run_local
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
-CFG = RunConfig(method="vafl", models="mlp", epochs=2, batch_size=200, bounds="off")
-IN_TURNS = replace(CFG, vafl_mode="asynchronous")
+CFG = RunConfig(method="vafl", models="mlp", epochs=2, batch_size=200, baselines="off")
+IN_TURNS = CFG.changed(vafl_mode="asynchronous")
 
 
 def trained(cfg: RunConfig) -> VAFL:
@@ -62,7 +63,7 @@ def test_embeddings_are_kept_in_turns_only(tmp_path: Path) -> None:
     """Every training row of some party, and no other; in checkpoints too."""
     sizes = []
     for cfg in (CFG, IN_TURNS):
-        folder = tmp_path / cfg.vafl_mode
+        folder = tmp_path / cfg.own(VAFLOptions).vafl_mode
         attempt = Sitting(cfg, folder)
         attempt.run()
         known = attempt.active.known.values  # type: ignore[attr-defined]

@@ -34,7 +34,7 @@ from vfl_flower.transport.local import run_amnesiac
 from vfl_flower.workflows.build_learner import build_learner
 from vfl_flower.workflows.build_parties import build_passive
 
-PUBLIC_RUN = RunConfig(models="mlp", epochs=2, batch_size=400, bounds="off")
+PUBLIC_RUN = RunConfig(models="mlp", epochs=2, batch_size=400, baselines="off")
 PRIVATE_RUN = replace(PUBLIC_RUN, party_randomness="private")
 ROWS = torch.arange(16)
 PIXELS = 16  # of a quarter of an 8 x 8 image

@@ -252,7 +252,7 @@ def test_only_noised_labels_are_kept_in_a_file(tmp_path: Path) -> None:
 def test_seeds_add_their_epsilons_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     flags = ["--label-privacy", "laplace", "--label-epsilon", "0.5", "--epochs", "1"]
     out = str(tmp_path / "runs")
-    assert run([*flags, "--models", "mlp", "--bounds", "off", "--seeds", "3", "--out", out]) == 0
+    assert run([*flags, "--models", "mlp", "--baselines", "off", "--seeds", "3", "--out", out]) == 0
     summary = json.loads((tmp_path / "runs" / "result.json").read_text())
     assert summary["label_privacy"]["epsilon"] == 1.5
     assert "epsilon 1.5 a label in all" in capsys.readouterr().out

@@ -20,9 +20,9 @@ from tests.helpers.pages import (
 )
 from vfl_flower.cli.main import program
 from vfl_flower.config.node_config import OTHER, OWN
-from vfl_flower.config.registry import METHODS
-from vfl_flower.config.run_config import RunConfig
+from vfl_flower.config.registry import METHODS, method_options
 from vfl_flower.config.schema import kebab
+from vfl_flower.config.settings import COMMON
 from vfl_flower.data.tables.description import Description
 
 TABLES = ROOT / "docs" / "tables.md"  # whose toml describes a table, and no run
@@ -35,11 +35,13 @@ def flags_of(command: click.Command) -> set[str]:
     if isinstance(command, click.Group):
         found = [command.get_command(context, name) for name in command.list_commands(context)]
         return {flag for each in found if each for flag in flags_of(each)}
-    return {flag for each in command.params for flag in (*each.opts, *each.secondary_opts)}
+    return {
+        flag for each in command.get_params(context) for flag in (*each.opts, *each.secondary_opts)
+    }
 
 
 FLAGS = flags_of(program) | {"--help"}
-KEYS = frozenset(map(kebab, RunConfig.__dataclass_fields__))
+KEYS = frozenset(map(kebab, COMMON | method_options()))
 TABLE_KEYS = frozenset(map(kebab, Description.__dataclass_fields__))
 
 

@@ -10,10 +10,12 @@ import pytest
 from tests.helpers.commands import train as run
 from tests.helpers.pages import DESCRIBED, README, ROOT, arguments_of, blocks, commands, parsed
 from vfl_flower.cli.options import given
+from vfl_flower.config.registry import method_options
 from vfl_flower.config.run_config import RunConfig, read_toml
 from vfl_flower.config.schema import kebab
+from vfl_flower.config.settings import COMMON
 
-KEYS = frozenset(map(kebab, RunConfig.__dataclass_fields__))
+KEYS = frozenset(map(kebab, COMMON | method_options()))
 EXAMPLES = sorted((ROOT / "examples").rglob("README.md"))
 OURS = [
     command
@@ -49,7 +51,7 @@ def test_shown_network_trains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.syspath_prepend(tmp_path)
     for dataset in ("wine", "digits"):
         flags = ["--dataset", dataset, "--models", "my_networks:Mine", "--epochs", "2"]
-        assert run([*flags, "--bounds", "off", "--out", str(tmp_path / dataset)]) == 0
+        assert run([*flags, "--baselines", "off", "--out", str(tmp_path / dataset)]) == 0
 
 
 def test_file_and_flags_of_the_mnist_run_agree() -> None:

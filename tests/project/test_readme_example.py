@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 import clients
-import strategies
+import strategies.specs
 from tests.helpers.pages import README, ROOT, blocks
-from vfl_flower.config.registry import METHODS, Method
+from vfl_flower.cli.main import run as program
+from vfl_flower.common.errors import ConfigError
+from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.transport.local import run_amnesiac, run_local
 from vfl_flower.workflows.build_parties import build_active, build_passive
@@ -20,7 +22,7 @@ from vfl_flower.workflows.build_parties import build_active, build_passive
 SECTION = README.split("\n## Add a method\n")[1].split("\n## ")[0]
 EXAMPLE = {block.splitlines()[0].removeprefix("# "): block for block in blocks(SECTION, "python")}
 REGISTRY = "vfl_flower/config/registry.py"
-ENTRY = re.compile(r'^"([\w-]+)": Method\("([\w.:]+)", "([\w.:]+)", blinds=(True|False)\),$', re.M)
+ENTRY = re.compile(r'^"([\w-]+)": "([\w.:]+)",$', re.M)
 
 
 @pytest.fixture
@@ -31,20 +33,24 @@ def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
             continue
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(code)
-    for package in (strategies, clients):
-        monkeypatch.setattr(package, "__path__", [str(tmp_path / package.__name__)])
+    for package in (strategies, strategies.specs, clients):
+        places = [*package.__path__, str(tmp_path / package.__name__.replace(".", "/"))]
+        monkeypatch.setattr(package, "__path__", places)
     importlib.invalidate_caches()
-    ((name, strategy, client, blinds),) = ENTRY.findall(EXAMPLE[REGISTRY])
-    monkeypatch.setitem(METHODS, name, Method(strategy, client, blinds == "True"))
+    ((name, reference),) = ENTRY.findall(EXAMPLE[REGISTRY])
+    monkeypatch.setitem(METHODS, name, reference)
     yield name
     for path in EXAMPLE:
-        folder, module = Path(path).parts[0], Path(path).stem
-        sys.modules.pop(f"{folder}.{module}", None)
-        vars(sys.modules[folder]).pop(module, None)
+        parent, _, module = path.removesuffix(".py").replace("/", ".").rpartition(".")
+        if path != REGISTRY:
+            sys.modules.pop(f"{parent}.{module}", None)
+            vars(sys.modules[parent]).pop(module, None)
 
 
 def test_example_is_complete() -> None:
-    assert [Path(path).parts[0] for path in EXAMPLE] == ["strategies", "clients", "vfl_flower"]
+    assert [str(Path(path).parent) for path in EXAMPLE] == [
+        *("strategies/specs", "strategies", "clients", "vfl_flower/config")
+    ]
 
 
 def test_example_trains_alike_on_both_carriers(example: str, tmp_path: Path) -> None:
@@ -61,6 +67,23 @@ def test_example_trains_alike_on_both_carriers(example: str, tmp_path: Path) -> 
         assert (live / path).read_bytes() == (rebuilt / path).read_bytes(), path
     (record,) = active.progress.records
     assert record.validation_accuracy["active"] > 0.3  # ten classes, one epoch
+
+
+def test_examples_option_reaches_its_method_alone(
+    example: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert program(["train", "--method", example, "--help"]) == 0
+    assert "--sharpness FLOAT" in capsys.readouterr().out
+    assert program(["train", "--help"]) == 0
+    assert "--sharpness" not in capsys.readouterr().out
+    cfg = RunConfig.from_mapping({"method": example, "sharpness": 2})
+    assert build_active(cfg).factor == 2 / cfg.parties  # type: ignore[attr-defined]
+    assert RunConfig.from_mapping(cfg.to_mapping()) == cfg
+    with pytest.raises(ConfigError, match=r"^sharpness must be above 0"):
+        cfg.changed(sharpness=0.0)
+    with pytest.raises(ConfigError, match=f"^sharpness is {example}'s; easter has no such option$"):
+        RunConfig.from_mapping({"sharpness": 2.0})
+    assert RunConfig.from_mapping({"sharpness": 1.0}) == RunConfig()
 
 
 def test_example_is_short() -> None:

@@ -17,10 +17,10 @@ from vfl_flower.data.splits import rows_of
 from vfl_flower.learning.schedule import steps_per_epoch
 from vfl_flower.transport.endpoint import Endpoint
 from vfl_flower.transport.local import serve
-from vfl_flower.workflows.baselines import bounds_of
+from vfl_flower.workflows.baselines import baselines_of
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
-PLAIN = RunConfig(models="mlp", epochs=1, bounds="off")
+PLAIN = RunConfig(models="mlp", epochs=1, baselines="off")
 
 # Noise on columns ---------------------------------------------------------------------------------
 
@@ -57,7 +57,7 @@ def test_the_central_bound_has_no_noise_and_the_local_one_that_of_the_active_par
     """In a run that is long enough for the columns to tell something."""
 
     def bounds(noise: str) -> dict[str, float]:
-        return bounds_of(build_active(replace(PLAIN, epochs=5, column_noise=noise)))
+        return baselines_of(build_active(replace(PLAIN, epochs=5, column_noise=noise)))
 
     plain, own, others = bounds(""), bounds("0:100"), bounds("1:100,2:100,3:100")
     assert plain == others

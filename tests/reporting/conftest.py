@@ -14,9 +14,9 @@ from tests.helpers.report_pages import SHORT
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Train a run with EASTER, one with VFedMH, and one with three seeds."""
     root = tmp_path_factory.mktemp("runs")
-    assert run([*SHORT, "--bounds", "on", "--out", str(root / "easter")]) == 0
+    assert run([*SHORT, "--baselines", "on", "--out", str(root / "easter")]) == 0
     assert run([*SHORT, "--method", "vfedmh", "--out", str(root / "vfedmh")]) == 0
-    assert run([*SHORT, "--seeds", "3", "--bounds", "on", "--out", str(root / "seeds")]) == 0
+    assert run([*SHORT, "--seeds", "3", "--baselines", "on", "--out", str(root / "seeds")]) == 0
     yield root
 
 

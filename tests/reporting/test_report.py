@@ -20,7 +20,7 @@ def test_page_shows_what_the_result_holds(runs: Path, capsys: pytest.CaptureFixt
     page = runs / "easter" / "report.html"
     assert capsys.readouterr().out == f"written to {page}\n"
     text, result = read(page).text, result_of(runs / "easter")
-    for accuracy in [*result["test_accuracy"].values(), *result["bounds"].values()]:
+    for accuracy in [*result["test_accuracy"].values(), *result["baselines"].values()]:
         assert f"{accuracy:.2%}" in text
     books = [result, result["evaluation"], result["upkeep"]]
     for table in (result["bytes_by_party"], *(book["bytes_by_phase"] for book in books)):
@@ -55,7 +55,7 @@ def test_what_differs_stands_first(runs: Path, tmp_path: Path) -> None:
     table = page.read_text().split('id="configuration"')[1]
     rows = re.findall(r'<tr( class="differs")?><th scope="row">([\w-]+)</th>', table)
     differing = [key for marked, key in rows if marked]
-    assert differing == ["method", "bounds"]
+    assert differing == ["method", "baselines"]
     assert [key for _, key in rows][:2] == differing
     assert len(rows) > 20
 
@@ -105,14 +105,14 @@ def test_names_are_no_markup(copied: Path) -> None:
 
 
 def test_many_parties_fit(tmp_path: Path) -> None:
-    flags = ["--epochs", "1", "--parties", "16", "--dataset", "breast-cancer", "--bounds", "off"]
+    flags = ["--epochs", "1", "--parties", "16", "--dataset", "breast-cancer", "--baselines", "off"]
     assert run([*flags, "--out", str(tmp_path / "run")]) == 0
     assert report([str(tmp_path / "run")]) == 0
     assert "party-15" in read(tmp_path / "run" / "report.html").text
 
 
 def test_a_run_of_no_epochs_has_a_page(tmp_path: Path) -> None:
-    assert run(["--epochs", "0", "--bounds", "off", "--out", str(tmp_path / "run")]) == 0
+    assert run(["--epochs", "0", "--baselines", "off", "--out", str(tmp_path / "run")]) == 0
     assert report([str(tmp_path / "run")]) == 0
     assert len(read(tmp_path / "run" / "report.html").sources) == 1
 

@@ -77,7 +77,7 @@ def test_circumstances_may_change_at_a_resume(whole: Path, tmp_path: Path) -> No
 def test_a_run_that_goes_on_is_not_resumed_beside_itself(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = RunFolder(tmp_path / "run", RunConfig(models="mlp", epochs=1, bounds="off"))
+    folder = RunFolder(tmp_path / "run", RunConfig(models="mlp", epochs=1, baselines="off"))
     folder.begin()
     assert "another process works in" in refused(["--resume", str(folder.path)], capsys)
     folder.end()
@@ -87,7 +87,7 @@ def test_a_run_that_goes_on_is_not_resumed_beside_itself(
 def test_several_seeds_are_resumed_as_a_whole(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    flags = ["--epochs", "2", "--models", "mlp", "--batch-size", "400", "--bounds", "off"]
+    flags = ["--epochs", "2", "--models", "mlp", "--batch-size", "400", "--baselines", "off"]
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     for out in (whole, broken):
         assert run([*flags, "--seeds", "3", "--out", str(out)]) == 0

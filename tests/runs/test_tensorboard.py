@@ -15,7 +15,7 @@ from vfl_flower.workflows.build_parties import build_active
 from vfl_flower.workflows.run import conduct
 
 event_accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
-SHORT = ["--epochs", "2", "--eval-every", "4", "--bounds", "off"]
+SHORT = ["--epochs", "2", "--eval-every", "4", "--baselines", "off"]
 
 
 def scalars(path: Path) -> dict[str, list[tuple[int, float]]]:

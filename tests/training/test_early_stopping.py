@@ -26,7 +26,7 @@ from vfl_flower.parties.progress import Progress
 from vfl_flower.protocol.observer import Evaluation, Observer
 from vfl_flower.transport.local import run_local
 from vfl_flower.transport.stream import session_opener as opening
-from vfl_flower.workflows.baselines import bounds_of
+from vfl_flower.workflows.baselines import baselines_of
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
 RESTLESS = RunConfig(
@@ -37,7 +37,7 @@ RESTLESS = RunConfig(
     epochs=3,
     eval_every=2,
     learning_rates="0.05",
-    bounds="off",
+    baselines="off",
 )
 """Steps too long to settle: the accuracy falls now and then."""
 
@@ -220,7 +220,7 @@ def test_it_is_said_on_the_screen_and_in_the_report(
 ) -> None:
     out = tmp_path / "run"
     flags = ["--method", "splitnn", "--models", "mlp", "--embedding-dim", "16", "--batch-size"]
-    flags += ["100", "--eval-every", "2", "--learning-rates", "0.05", "--bounds", "off"]
+    flags += ["100", "--eval-every", "2", "--learning-rates", "0.05", "--baselines", "off"]
     assert run([*flags, "--stop-drop", "1", "--keep", "best", "--out", str(out)]) == 0
     result, told = result_of(out), capsys.readouterr().out
     assert report([str(out)]) == 0
@@ -233,7 +233,9 @@ def test_nothing_is_said_where_all_is_as_always(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "run"
-    assert run(["--method", "splitnn", "--epochs", "1", "--bounds", "off", "--out", str(out)]) == 0
+    assert (
+        run(["--method", "splitnn", "--epochs", "1", "--baselines", "off", "--out", str(out)]) == 0
+    )
     told = capsys.readouterr().out
     assert "training ended" not in told
     assert "count" not in told
@@ -244,7 +246,7 @@ def test_nothing_is_said_where_all_is_as_always(
 def test_bounds_end_and_keep_by_the_same_rule() -> None:
     """On the run's own terms, and in memory: bounds have no folder."""
     cfg = configured("splitnn", eval_every=0, epochs=8, keep="best")
-    accuracies = bounds_of(build_active(cfg))
+    accuracies = baselines_of(build_active(cfg))
     alone = replace(cfg, method="local")
     active, _ = trained(alone, "local")
     assert active.progress.best is not active.progress.records[-1]

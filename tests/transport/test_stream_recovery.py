@@ -22,7 +22,7 @@ def test_a_killed_party_comes_back_and_the_weights_are_the_same(
     undisturbed: dict[str, torch.Tensor],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    cfg = replace(CFG, run_name="one", party_randomness="public", bounds="off")
+    cfg = replace(CFG, run_name="one", party_randomness="public", baselines="off")
     left = kill(monkeypatch, moments, lambda: None)
     active = build_active(cfg, tmp_path)
     grid = FakeGrid(nodes(tmp_path, cfg))
@@ -35,7 +35,7 @@ def test_a_killed_party_comes_back_and_the_weights_are_the_same(
 def test_a_party_that_stays_away_is_named_and_checkpoints_stay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cfg = replace(CFG, run_name="one", stream_grace=0.5, return_timeout=2.0, bounds="off")
+    cfg = replace(CFG, run_name="one", stream_grace=0.5, return_timeout=2.0, baselines="off")
     grid = FakeGrid(nodes(tmp_path, cfg))
     kill(monkeypatch, (30,), partial(grid.nodes.__delitem__, 101))
     with pytest.raises(RosterError, match="missing after 2 s: party-2"):
@@ -52,7 +52,7 @@ def test_a_party_that_stays_away_is_named_and_checkpoints_stay(
 def test_a_party_that_dies_again_and_again_ends_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cfg = replace(CFG, run_name="one", bounds="off")
+    cfg = replace(CFG, run_name="one", baselines="off")
     left = kill(monkeypatch, tuple(range(1, 100)), lambda: None)
     with pytest.raises(PartyAway, match="killed"):
         run_stream(
@@ -66,7 +66,7 @@ def test_a_party_that_dies_again_and_again_ends_the_run(
 
 def test_a_run_name_that_another_run_has_is_refused(tmp_path: Path) -> None:
     def attempt(epochs: int) -> None:
-        cfg = replace(CFG, epochs=epochs, run_name="one", bounds="off")
+        cfg = replace(CFG, epochs=epochs, run_name="one", baselines="off")
         run_stream(
             build_active(cfg, tmp_path / f"active-{epochs}"),
             FakeGrid(nodes(tmp_path, cfg)),

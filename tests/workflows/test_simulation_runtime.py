@@ -142,14 +142,14 @@ def test_carriers_equal_local_bit_for_bit(
     """Weights, accuracies and ledgers do not depend on the carrier, nor does a user's network."""
     here, there = tmp_path / "local", tmp_path / carrier
     models = "cnn,lenet,mlp,my_networks:Mine"
-    options = 'epochs=2 batch-size=256 train-rows=600 embedding-dim=16 bounds="off"'
+    options = 'epochs=2 batch-size=256 train-rows=600 embedding-dim=16 baselines="off"'
     options += f' models="{models}" party-timeout=240.0'  # a busy machine takes long to start them
     options += f' carrier="{carrier}"' if carrier == "messages" else ""  # the other is the default
     log = runtime.run(f'out="{there}" {options}')
     assert (there / "result.json").is_file(), log
     monkeypatch.syspath_prepend(runtime.env["PYTHONPATH"])
     flags = ["--epochs", "2", "--batch-size", "256", "--train-rows", "600", "--embedding-dim", "16"]
-    flags += ["--bounds", "off", "--party-timeout", "240"]
+    flags += ["--baselines", "off", "--party-timeout", "240"]
     assert run([*flags, "--models", models, "--out", str(here)]) == 0
     for rank in range(4):
         ours, theirs = (p / party_name(rank) / "model/weights.safetensors" for p in (here, there))

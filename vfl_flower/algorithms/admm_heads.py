@@ -13,7 +13,7 @@ the same gradient. So v, the same for all parties, is all that they need of lamb
 
 from collections.abc import Callable, Iterable
 from itertools import pairwise
-from typing import cast
+from typing import Protocol, cast
 
 import torch
 from torch import Tensor, nn
@@ -25,6 +25,26 @@ from vfl_flower.parties.party import Party
 
 _DROPPED = 0.25
 """Share of hidden numbers that deep heads drop in training."""
+
+
+class Hyperparameters(Protocol):
+    """Options of the ADMM that parties' steps depend on."""
+
+    @property
+    def rho(self) -> float:
+        """Penalty factor."""
+
+    @property
+    def beta(self) -> float:
+        """Weight of the heads' squared norm."""
+
+    @property
+    def head_rate(self) -> float:
+        """Learning rate of heads; see `rate_of`."""
+
+    @property
+    def local_steps(self) -> int:
+        """Steps of every party between exchanges (tau)."""
 
 
 def head_of(width: int, classes: int, layers: int) -> nn.Module:
@@ -63,6 +83,7 @@ def descend(
     head: Callable[[Tensor], Tensor],
     o_0: Tensor,
     v: Tensor,
+    options: Hyperparameters,
 ) -> None:
     """Take tau steps of a party's embedding net on Eq. 9.
 
@@ -78,34 +99,38 @@ def descend(
         Its head, (B, D) -> (B, C), which stays as it is.
     o_0, v : Tensor
         (B, C); see above.
+    options : Hyperparameters
+        Of the method.
     """
-    rho, tau = member.cfg.rho, member.cfg.local_steps
+    rho, tau = options.rho, options.local_steps
     for step in range(tau):
         o_k = head(member.embed_rows(rows) if step else H_k)
         member.optimizer.down(_share_value(o_k, o_0, v, rho), of=tau)
 
 
-def descend_in_turns(member: Party, rows: Tensor, H_k: Tensor, o_0: Tensor, v: Tensor) -> None:
+def descend_in_turns(
+    member: Party, rows: Tensor, H_k: Tensor, o_0: Tensor, v: Tensor, options: Hyperparameters
+) -> None:
     """Take tau steps of a party's decision net, its head, and as many of its embedding net.
 
     Parameters
     ----------
-    member, rows, H_k, o_0, v
+    member, rows, H_k, o_0, v, options
         As for `descend`.
     """
-    cfg, head = member.cfg, cast("nn.Module", member.net.decide)
-    for step in range(cfg.local_steps):
+    head = cast("nn.Module", member.net.decide)
+    for step in range(options.local_steps):
         if step:
             H_k = member.embed_rows(rows)
         head.zero_grad()
-        _share_value(member.decide(H_k.detach()), o_0, v, cfg.rho).backward()  # Eq. 22
-        step_head(head, cfg.beta, rate_of(cfg.head_rate))
+        _share_value(member.decide(H_k.detach()), o_0, v, options.rho).backward()  # Eq. 22
+        step_head(head, options.beta, rate_of(options.head_rate))
         leaf = H_k.detach().requires_grad_()
-        value = _share_value(member.decide(leaf), o_0, v, cfg.rho)  # Eq. 23
+        value = _share_value(member.decide(leaf), o_0, v, options.rho)  # Eq. 23
         (slope,) = torch.autograd.grad(value, leaf)
         member.optimizer.zero()
         H_k.backward(slope)
-        member.optimizer.step(of=cfg.local_steps)
+        member.optimizer.step(of=options.local_steps)
 
 
 RATE = 0.001

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from vfl_flower.config.options.shared import ViewOptions
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.parties.party import Party
 
@@ -71,7 +72,7 @@ def view(cfg: RunConfig, number: int, rows: int, tile: Sequence[int]) -> Looks:
     """
     if number == 0:
         return Looks(torch.zeros(rows, dtype=torch.bool), torch.zeros(rows, 2, dtype=torch.int64))
-    return _drawn(cfg.seed, cfg.augment, (number, VIEW), rows, tuple(tile))
+    return _drawn(cfg.seed, cfg.own(ViewOptions).augment, (number, VIEW), rows, tuple(tile))
 
 
 def augmented(cfg: RunConfig, epoch: int, total: int, rows: Tensor, x: Tensor) -> Tensor:
@@ -90,9 +91,12 @@ def augmented(cfg: RunConfig, epoch: int, total: int, rows: Tensor, x: Tensor) -
     x : Tensor
         (B, c, h, w).
     """
-    if cfg.views == 1:
+    options = cfg.own(ViewOptions)
+    if options.views == 1:
         return x
-    return _drawn(cfg.seed, cfg.augment, (epoch, EPOCH), total, tuple(x.shape[2:]))[rows].seen(x)
+    return _drawn(cfg.seed, options.augment, (epoch, EPOCH), total, tuple(x.shape[2:]))[rows].seen(
+        x
+    )
 
 
 @torch.no_grad()
@@ -111,7 +115,7 @@ def maps_of(member: Party, number: int, rows: Tensor) -> Tensor:
 def chosen(cfg: RunConfig, epoch: int, rows: int) -> Tensor:
     """Return which view of each row an epoch trains on: (N,) int64."""
     random = np.random.default_rng([cfg.seed, epoch, CHOICE])
-    return torch.from_numpy(random.integers(cfg.views, size=rows))
+    return torch.from_numpy(random.integers(cfg.own(ViewOptions).views, size=rows))
 
 
 @lru_cache(maxsize=8)  # once for all batches of an epoch

@@ -5,17 +5,15 @@ from collections.abc import Sequence
 import numpy as np
 from torch import Tensor
 
-from vfl_flower.config.run_config import RunConfig
-
 MOST_PARTIES = 64  # a third of whose even share is still more than one
 TOTAL = 256
 """Of all weights: fine enough for accuracies, and |E_k| may still be nearly 2**15 / 256 = 128."""
 
 
-def weights_of(cfg: RunConfig, accuracies: Tensor) -> list[int]:
+def weights_of(aggregation: str, accuracies: Tensor) -> list[int]:
     """Return every passive party's weight by the accuracies, (K,), or alike for an average."""
     scores = accuracies.tolist()
-    return integer_weights([1.0] * len(scores) if cfg.aggregation == "average" else scores)
+    return integer_weights([1.0] * len(scores) if aggregation == "average" else scores)
 
 
 def integer_weights(scores: Sequence[float]) -> list[int]:

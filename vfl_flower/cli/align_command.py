@@ -7,7 +7,7 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import Scalar
 
 PARTS = ("parties", "tables", "out", "threads", "answer_timeout")
-"""The knobs that an alignment on one machine heeds."""
+"""Options of a run that an alignment on one machine heeds."""
 
 
 @click.command(cls=Command, params=[each for each in options() if each.name in PARTS])

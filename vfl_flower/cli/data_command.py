@@ -14,7 +14,7 @@ def data() -> None:
     """Look at data sets."""
 
 
-@data.command(cls=Command, params=options("run", "data"))
+@data.command(cls=Command, params=options("Run", "Data"))
 @click.option(
     "--picture",
     type=FILE,

@@ -1,8 +1,10 @@
-"""What options are made of: one for each knob of `RunConfig`, paths, and whole numbers above 0."""
+"""Command-line options: those of a run, paths, and whole numbers above 0."""
 
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import Field, fields
+from dataclasses import Field
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,65 +13,134 @@ from click.shell_completion import CompletionItem
 
 from vfl_flower.cli.completion import complete
 from vfl_flower.common.errors import ConfigError
-from vfl_flower.config.run_config import RunConfig
-from vfl_flower.config.schema import Scalar, kebab
+from vfl_flower.config.registry import ALIASES, METHODS, method_options, spec_of
+from vfl_flower.config.schema import Scalar, check_name, declaration, declared_in, kebab
+from vfl_flower.config.settings import COMMON, GROUPS
+
+METHOD = "vfl_flower.method"
+"""Where a context notes the method that ``--help`` is asked for."""
 
 OWN = "Options"
-"""The title of a command's options that are no knobs."""
+"""The title of a command's options that are no options of a run."""
+
+IMPLIED = ("task", "model")
+"""Options of a run that are no flags: which command it is says as much."""
 
 
 class Option(click.Option):
-    """The option of one knob; its value is None where it is not given.
+    """Command-line option for one option of a run; its value is None where it is not given.
 
     Parameters
     ----------
     each : dataclasses.Field
-        Of `RunConfig`.
+        Of `Settings`, or of a method's own options.
+    group : str
+        Title in ``--help``; empty for an option of methods' own.
     """
 
-    def __init__(self, each: "Field[Any]") -> None:
-        name, kind = kebab(each.name), type(each.default)
+    def __init__(self, each: "Field[Any]", group: str = "") -> None:
+        self.declared, self.group = declaration(each), group
+        kind = type(each.default)
         flag = kind is bool
-        self.group: str = each.metadata["group"]
+        names = [kebab(name) for name in (each.name, self.declared.alias) if name]
+        text = self.declared.text + (f" [{each.default}]" if each.default != "" else "")
         super().__init__(
-            [f"--{name}/--no-{name}" if flag else f"--{name}"],
+            [each.name, *(f"--{name}/--no-{name}" if flag else f"--{name}" for name in names)],
             type=kind,
             metavar=None if flag else kind.__name__.upper(),
             default=None,
-            help=f"{each.metadata['help']} (default: {each.default!r})",
-            shell_complete=complete,
+            help=text,
+            shell_complete=lambda ctx, param, incomplete: complete(self.declared, incomplete),
+        )
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return flag and text, without a former name of the flag."""
+        record = super().get_help_record(ctx)
+        former = f", --{kebab(self.declared.alias)}"
+        return record and (
+            record[0].replace(former, "") if self.declared.alias else record[0],
+            record[1],
         )
 
 
-IMPLIED = ("task", "model")
-"""Knobs that are no options: which command it is says as much."""
-
-
 def options(*groups: str) -> list[click.Parameter]:
-    """Return an option for every knob, or for those of some groups only."""
-    every = [Option(each) for each in fields(RunConfig) if each.name not in IMPLIED]
-    return [option for option in every if not groups or option.group in groups]
+    """Return an option for every option that all methods have, or for those of some groups.
+
+    Parameters
+    ----------
+    *groups : str
+        Titles in `GROUPS`; none: all.
+    """
+    return [
+        Option(each, title)
+        for title, record in GROUPS.items()
+        if not groups or title in groups
+        for each in declared_in(record)
+        if each.name not in IMPLIED
+    ]
+
+
+@cache
+def _own_options(declarations: tuple[str, ...]) -> list[click.Parameter]:
+    """Return an option for every option of methods' own, once for a state of the registry."""
+    return [Option(each) for each in method_options().values()]
 
 
 def given(values: Mapping[str, Scalar | None]) -> dict[str, object]:
-    """Return the knobs that were given, by their kebab-case names."""
+    """Return the options that were given, by their kebab-case names."""
     return {kebab(name): value for name, value in values.items() if value is not None}
 
 
 class Command(click.Command):
-    """A command whose help shows knobs in their groups, behind its own options."""
+    """A command whose help shows options in groups."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write a section for each group."""
         sections: dict[str, list[tuple[str, str]]] = {OWN: []}
         for each in self.get_params(ctx):
-            record = each.get_help_record(ctx)
-            if record and isinstance(each, click.Option):
-                title = each.group if isinstance(each, Option) else OWN
+            title = self.title_of(each, ctx)
+            if title and (record := each.get_help_record(ctx)):
                 sections.setdefault(title, []).append(record)
         for title, records in sections.items():
             with formatter.section(title):
                 formatter.write_dl(records)
+
+    def title_of(self, each: click.Parameter, ctx: click.Context) -> str:
+        """Return the title that an option stands under."""
+        return each.group if isinstance(each, Option) else OWN
+
+
+class TrainCommand(Command):
+    """A command with all methods' own options, whose help shows those of one method."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the options, methods' own among them."""
+        return [*super().get_params(ctx), *_own_options(tuple(METHODS.values()))]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Note the method before ``--help``, wherever it stands, ends the command."""
+        for flag, value in pairwise([*args, ""]):
+            name, _, joined = flag.partition("=")
+            if name == "--method":
+                ctx.meta[METHOD] = joined or value
+        return super().parse_args(ctx, args)
+
+    def title_of(self, each: click.Parameter, ctx: click.Context) -> str:
+        """Return the title that an option stands under; none for another method's."""
+        if not isinstance(each, Option) or each.group:
+            return super().title_of(each, ctx)
+        named = ctx.meta.get(METHOD, COMMON["method"].default)
+        method = ALIASES.get(named, named)
+        check_name("method", method, METHODS)
+        own = {option.name for option in declared_in(spec_of(method).options)}
+        return f"Own options of {method}" if each.name in own else ""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write how to see another method's own options."""
+        formatter.write_paragraph()
+        formatter.write_text(
+            f"Another method's own options: {ctx.command_path} --method METHOD --help"
+        )
 
 
 class PathType(click.ParamType[Path]):

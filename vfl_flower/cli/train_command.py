@@ -4,14 +4,14 @@ from pathlib import Path
 
 import click
 
-from vfl_flower.cli.options import AS_JSON, FILE, FOLDER, Command, given, options, told
+from vfl_flower.cli.options import AS_JSON, FILE, FOLDER, TrainCommand, given, options, told
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.run_config import RunConfig, read_toml
 from vfl_flower.config.schema import Scalar
 
 
-@click.command(cls=Command, params=options())
-@click.option("--config", type=FILE, metavar="TOML", help="read knobs from a file; flags win")
+@click.command(cls=TrainCommand, params=options())
+@click.option("--config", type=FILE, metavar="TOML", help="read options from a file; flags win")
 @click.option(
     "--resume", type=FOLDER, metavar="RUN", help="go on from a run folder's last checkpoint"
 )
@@ -26,7 +26,7 @@ def train(
 ) -> None:
     """Train a model with all parties here.
 
-    They are in one process. Every setting of a run is an option.
+    They are in one process. Every option of a run is a flag.
     """
     chosen = (read_toml(config) if config else {}) | given(flags)
     if chosen.get("task", "train") != "train":

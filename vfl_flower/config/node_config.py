@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from vfl_flower.common.errors import ConfigError
-from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import Scalar, split_list
-from vfl_flower.config.validation.rules import NAME
+from vfl_flower.config.validation.system import NAME
 
 OWN = {
     "table": "tables",
@@ -55,12 +54,12 @@ def run_config(options: Mapping[str, Any], simulation: bool) -> RunConfig:
         _check_own_tables(cfg, simulation)
     if simulation:
         return cfg
-    if METHODS[cfg.method].pools:
+    if cfg.spec.pools:
         raise ConfigError(f"{cfg.method} needs all columns in one place: simulations alone have it")
-    if cfg.bounds == "on":
-        raise ConfigError("bounds are on, and central needs all columns in one place; use off")
+    if cfg.baselines == "on":
+        raise ConfigError("baselines are on, and central needs all columns in one place; use off")
     private = cfg.party_randomness.replace("auto", "private")
-    return replace(cfg, party_randomness=private, bounds="off")
+    return replace(cfg, party_randomness=private, baselines="off")
 
 
 def _check_own_tables(cfg: RunConfig, simulation: bool) -> None:

@@ -1,19 +1,77 @@
-"""Declaration of options and checks of their types."""
+"""Declaration of options, and checks of single values: type, choices, limits."""
 
 import difflib
-from collections.abc import Mapping
-from dataclasses import field
-from typing import Any
+from collections.abc import Collection, Iterable
+from dataclasses import Field, dataclass, field, fields
+from operator import ge, gt, le, lt
+from typing import TYPE_CHECKING, Any
+
+from vfl_flower.common.errors import ConfigError
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 Scalar = bool | int | float | str
-
-
-def option(default: Scalar, group: str, text: str) -> Any:  # noqa: ANN401
-    """Declare one field: its default, its group in ``--help``, and what it means with its unit."""
-    return field(default=default, metadata={"group": group, "help": text})
-
-
 FLOAT32_MAX = 3.4028234e38
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """Help text, permitted values and command-line behaviour of one option.
+
+    Attributes
+    ----------
+    text : str
+        Help text, with the unit.
+    choices : collection of str
+        Permitted values; none: no list of them.
+    suggested : collection of str
+        Values that a shell offers although others are permitted.
+    least, most : float
+        Inclusive limits of a number.
+    above, below : float
+        Exclusive limits of a number.
+    listed : bool
+        Whether it takes one value, or one for each party, with commas.
+    path : {"", "file", "dir"}
+        Kind of path that a shell offers.
+    alias : str
+        Former name of the field, still accepted.
+    circumstance : bool
+        Whether it says where a run happens, not what it is: it may change at a resume.
+    """
+
+    text: str
+    choices: Collection[str] = ()
+    suggested: Collection[str] = ()
+    least: float | None = None
+    most: float | None = None
+    above: float | None = None
+    below: float | None = None
+    listed: bool = False
+    path: str = ""
+    alias: str = ""
+    circumstance: bool = False
+
+    def offered(self) -> Collection[str]:
+        """Return the values that a shell offers."""
+        return self.choices or self.suggested
+
+
+def option(default: Scalar, text: str, **declared: Any) -> Any:  # noqa: ANN401
+    """Declare an option as a dataclass field; see `Declaration` for the keywords."""
+    return field(default=default, metadata={"option": Declaration(text, **declared)})
+
+
+def declaration(each: "Field[Any]") -> Declaration:
+    """Return the declaration of a field that `option` made."""
+    declared: Declaration = each.metadata["option"]
+    return declared
+
+
+def declared_in(record: "type[DataclassInstance] | DataclassInstance") -> list["Field[Any]"]:
+    """Return the fields of a record that are options."""
+    return [each for each in fields(record) if "option" in each.metadata]
 
 
 def kebab(name: str) -> str:
@@ -26,7 +84,65 @@ def split_list(text: str) -> list[str]:
     return [entry.strip() for entry in text.split(",")]
 
 
-def near(word: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
-    """Say which known word was probably meant, or which there are."""
-    close = difflib.get_close_matches(word, list(known), n=1)
-    return f"; did you mean '{close[0]}'?" if close else f"; known are {', '.join(known)}"
+def near(word: str, known: Iterable[str]) -> str:
+    """Suggest the known word most like another, or list all."""
+    words = list(known)
+    close = difflib.get_close_matches(word, words, n=1)
+    return f"; did you mean '{close[0]}'?" if close else f"; known are {', '.join(words)}"
+
+
+def typed(each: "Field[Any]", value: object) -> Any:  # noqa: ANN401
+    """Return an option's value in its declared type; an int is accepted for a float.
+
+    Raises
+    ------
+    ConfigError
+        If it is of another type.
+    """
+    kind = type(each.default)
+    if kind is float and type(value) is int and abs(value) <= FLOAT32_MAX:
+        return float(value)
+    if type(value) is not kind:
+        raise ConfigError(f"{kebab(each.name)} must be of type {kind.__name__}, not {value!r}")
+    return value
+
+
+def check_values(record: "DataclassInstance") -> None:
+    """Refuse values outside their choices or limits.
+
+    Raises
+    ------
+    ConfigError
+        Names the option.
+    """
+    for each in declared_in(record):
+        declared, value = declaration(each), getattr(record, each.name)
+        if declared.choices and (value or each.default):  # an empty default means "none chosen"
+            for entry in split_list(value) if declared.listed else [value]:
+                check_name(each.name, entry, declared.choices)
+        _check_limits(each.name, declared, value)
+
+
+def check_name(key: str, entry: str, known: Collection[str]) -> None:
+    """Refuse a name that is not known, and suggest one.
+
+    Raises
+    ------
+    ConfigError
+        Names the option.
+    """
+    if entry not in known:
+        raise ConfigError(f"{kebab(key)}: unknown '{entry}'{near(entry, known)}")
+
+
+def _check_limits(key: str, declared: Declaration, value: float) -> None:
+    limits = (
+        ("at least", declared.least, ge),
+        ("above", declared.above, gt),
+        ("at most", declared.most, le),
+        ("below", declared.below, lt),
+    )
+    stated = [(words, limit, holds) for words, limit, holds in limits if limit is not None]
+    if not all(holds(value, limit) for _, limit, holds in stated):
+        told = " and ".join(f"{words} {limit:g}" for words, limit, _ in stated)
+        raise ConfigError(f"{kebab(key)} must be {told}, not {value}")

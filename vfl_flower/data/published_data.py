@@ -58,7 +58,7 @@ class PublishedData:
     @cached_property
     def shares(self) -> list[Share]:
         """Columns of each party; a correlation split uses training rows only."""
-        cfg, spec, sample = self.cfg, self.cfg.deal(), self.features
+        cfg, spec, sample = self.cfg, self.cfg.partition_spec(), self.features
         if spec.name == "correlation":
             sample = sample[self.rows["train"]]
         shares = shares_by(spec, sample, cfg.holders, cfg.seed)

@@ -41,7 +41,7 @@ class Tiling:
         DataError
             If the rows are no images, or the tiles are not all alike.
         """
-        deal = cfg.deal()
+        deal = cfg.partition_spec()
         rows, columns = deal.argument
         order = deal.kept or range(cfg.parties)
         if len(whole) != 3:

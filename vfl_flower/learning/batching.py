@@ -68,10 +68,11 @@ def drawn(cfg: RunConfig, step: int) -> Sequence[int]:
         Ranks, in order.
     """
     K = cfg.parties - 1
-    if cfg.participation == 1:
+    share = cfg.options.share_asked
+    if share == 1:
         return range(1, K + 1)
     order = np.random.default_rng([cfg.seed, step, 2]).permutation(K)
-    return sorted((order[: max(round(cfg.participation * K), 1)] + 1).tolist())
+    return sorted((order[: max(round(share * K), 1)] + 1).tolist())
 
 
 def asked(cfg: RunConfig, step: int) -> Sequence[int]:
@@ -91,6 +92,6 @@ def asked(cfg: RunConfig, step: int) -> Sequence[int]:
     sequence of int
         Ranks, in order.
     """
-    if cfg.in_turns:
+    if cfg.options.in_turns:
         return [turn(cfg.seed, step, cfg.parties - 1)]
     return drawn(cfg, step)

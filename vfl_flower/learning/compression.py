@@ -26,6 +26,8 @@ from torch import Tensor
 
 from vfl_flower.common.codec import Array, to_array, to_tensor
 from vfl_flower.common.errors import ProtocolError
+from vfl_flower.common.names import load_object
+from vfl_flower.config.compression_spec import read_compression
 
 Message = tuple[Array, ...]
 
@@ -189,14 +191,21 @@ class Quantized(Compression):
         return (low + step * codes).astype(np.float32).reshape(rows, self.width)
 
 
+def floats32(width: int, _: None) -> Floats:
+    """Build the compression ``none``."""
+    return Floats(width, "float32")
+
+
+def floats16(width: int, _: None) -> Floats:
+    """Build the compression ``float16``."""
+    return Floats(width, "float16")
+
+
 def compression_of(text: str, width: int) -> Compression:
     """Build the compressor that the option `compression` names, for one width."""
-    kind, _, argument = text.partition(":")
-    if kind == "topk":
-        return TopK(width, Fraction(argument))
-    if kind == "quantize":
-        return Quantized(width, int(argument))
-    return Floats(width, "float16" if kind == "float16" else "float32")
+    spec, argument = read_compression(text)
+    made: Compression = load_object(spec.build)(width, argument)
+    return made
 
 
 def relative_error(E: Tensor, restored: Tensor) -> float:

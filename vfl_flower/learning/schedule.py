@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from functools import cache
 
 from vfl_flower.common.codec import Array
-from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.batching import asked
 
@@ -41,9 +40,9 @@ def planned_uploads(cfg: RunConfig, rows: Mapping[str, Array]) -> Counter[str]:
     Counter
         Uploads in ``training`` and in ``evaluation``.
     """
-    if METHODS[cfg.method].maps:
+    if views := cfg.options.uploads_before_training:
         held_out = chunks(cfg, rows["validation"]) + chunks(cfg, rows["test"])
-        return Counter(training=cfg.views * chunks(cfg, rows["train"]), evaluation=held_out)
+        return Counter(training=views * chunks(cfg, rows["train"]), evaluation=held_out)
     if not cfg.epochs:  # be it that nothing is trained, or that rows are only to be predicted
         return Counter(training=0, evaluation=chunks(cfg, rows["test"]))
     per_epoch = steps_per_epoch(cfg, len(rows["train"]))
@@ -78,7 +77,7 @@ def due(cfg: RunConfig, rows: Mapping[str, Array], step: int) -> Counter[str]:
         Uploads in ``training``, of the step, and in ``evaluation``, of the validation rows, if they
         come next, and of the test rows.
     """
-    if METHODS[cfg.method].maps:  # all of them before the first step
+    if cfg.options.uploads_before_training:  # all of them before the first step
         return planned_uploads(cfg, rows)
     uploads = Counter(training=1, evaluation=chunks(cfg, rows["test"]))
     if evaluates(cfg, step + 1, steps_per_epoch(cfg, len(rows["train"]))):

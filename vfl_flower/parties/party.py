@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from vfl_flower.common.codec import Array
 from vfl_flower.common.state import State, restore, state_of
 from vfl_flower.common.versions import code_facts
+from vfl_flower.config.method_spec import MethodOptions
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.identity import Identity
 from vfl_flower.data.party_data import PartyData
@@ -78,6 +79,11 @@ class Party:
     def parties(self) -> int:
         """How many parties there are, the active one included."""
         return self.cfg.parties
+
+    @property
+    def options(self) -> MethodOptions:
+        """Options of the method's own; a method's class declares them with their type."""
+        return self.cfg.options
 
     def durable(self) -> State:
         """Return what a checkpoint holds: all that `remembers` names, and no keys."""

@@ -1,6 +1,5 @@
 """What hides columns and labels in a run, and what is left open."""
 
-from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import split_list
 from vfl_flower.privacy.label_dp.training_labels import epsilon_of
@@ -34,14 +33,6 @@ _READABLE_NUMBERS = (
     "receive; nothing hides those"
 )
 
-_TRANSFERRED = (
-    "passive parties were given an extractor that was trained on the labels and on the active "
-    "party's tiles, and may tell of both; label-privacy hides labels"
-)
-_PICTURES = (
-    "the active party can make pictures of the others' tiles of what they sent, with a decoder "
-    "that it trains on its own; see the audit of reconstruction"
-)
 GIVEN = "passive parties were given the labels of all training rows; label-privacy hides them"
 SHARED = "passive parties were given the top model and each other's embeddings of training rows"
 POOLED = "all parties' columns lay in one place, with the active party"
@@ -66,10 +57,8 @@ def label_protection(cfg: RunConfig, numbers: bool = False) -> _Sentences:
     if not cfg.teaches:
         return [], []
     if not cfg.label_noise:
-        if METHODS[cfg.method].maps:
-            return [], [_TRANSFERRED]
         readable = _READABLE_NUMBERS if numbers else READABLE
-        return [], [GIVEN if cfg.labels_given else readable]
+        return [], [cfg.spec.label_exposure or (GIVEN if cfg.labels_given else readable)]
     epsilon = epsilon_of(cfg)
     text = f"labels of training rows noised once by {cfg.label_noise}, epsilon {epsilon:g} a label"
     if epsilon > cfg.label_epsilon:
@@ -79,15 +68,15 @@ def label_protection(cfg: RunConfig, numbers: bool = False) -> _Sentences:
 
 def column_protections(cfg: RunConfig) -> _Sentences:
     """Say what hides the passive parties' columns, and what does not."""
-    if METHODS[cfg.method].alone:
-        return [], [POOLED] if METHODS[cfg.method].pools else []
-    masked, maps = cfg.blinded, METHODS[cfg.method].maps
+    if cfg.spec.alone:
+        return [], [POOLED] if cfg.spec.pools else []
+    masked, secret = cfg.blinded, cfg.spec.weights_secret
     private = cfg.party_randomness == "private"
     published = any(split_list(cfg.weights))
     ways = (
         (MASKS, masked),
         (f"{NOISE} to Frobenius norm {cfg.dp_clip:g}", cfg.noised),
-        (PRIVATE, private and not published and not maps),  # extractors are alike all the same
+        (PRIVATE, private and not published and secret),
     )
     gaps = (
         (CLEAR, not masked and not cfg.noised),
@@ -95,8 +84,8 @@ def column_protections(cfg: RunConfig) -> _Sentences:
         (UNNOISED_EVALUATION, cfg.noised and cfg.dp_eval == "clear"),
         (PAIR, masked and cfg.holders == 2 < cfg.parties),
         (SHARED, cfg.labels_shared),
-        (PUBLIC, not private and not maps),
-        (_PICTURES, maps and not cfg.noised),
+        (PUBLIC, not private and secret),
+        (cfg.spec.column_exposure, bool(cfg.spec.column_exposure) and not cfg.noised),
         (PUBLISHED, published),
     )
     protected, open_ends = ([text for text, there in each if there] for each in (ways, gaps))

@@ -98,8 +98,8 @@ class Observer:
     def on_end(self) -> None:
         """Hear that the protocol has ended, or broken off."""
 
-    def on_bounds(self) -> None:
-        """Hear that the bounds are trained next."""
+    def on_baselines(self) -> None:
+        """Hear that the baselines are trained next."""
 
 
 class Observers(Observer):
@@ -138,7 +138,7 @@ class Observers(Observer):
         for observer in self.observers:
             observer.on_end()
 
-    def on_bounds(self) -> None:
+    def on_baselines(self) -> None:
         """Tell all."""
         for observer in self.observers:
-            observer.on_bounds()
+            observer.on_baselines()

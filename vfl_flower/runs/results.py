@@ -39,7 +39,7 @@ RESULT_SHAPE = {
     "majority_share": float,
     "classes": [str],
     "validation_accuracy": Named(float),
-    "bounds": (None, {"local": float, "central": float}),
+    "baselines": (None, {"local": float, "central": float}),
     "exchange_ms": {"median": float, "p99": float},
     **_BOOKS,
     "evaluation": _BOOKS,
@@ -74,6 +74,17 @@ RESULT_SHAPE = {
     "environment": Named((str, int)),
 }
 """Fields of a result and their types."""
+
+
+FORMER_NAMES = {"bounds": "baselines"}
+"""Keys that results of earlier versions hold under other names."""
+
+
+def under_present_names(result: Any) -> Any:  # noqa: ANN401
+    """Return what a result file holds with its keys under their present names."""
+    if not isinstance(result, dict):
+        return result
+    return {FORMER_NAMES.get(key, key): value for key, value in result.items()}
 
 
 def write_result(path: Path, result: dict[str, Any]) -> None:

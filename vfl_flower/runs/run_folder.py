@@ -18,7 +18,13 @@ from vfl_flower.common.names import party_name
 from vfl_flower.config.run_config import RunConfig, differences, read_toml
 from vfl_flower.config.schema import split_list
 from vfl_flower.data.alignment_record import is_aligned
-from vfl_flower.runs.results import RESULT, RESULT_SHAPE, fit_together, write_result
+from vfl_flower.runs.results import (
+    RESULT,
+    RESULT_SHAPE,
+    fit_together,
+    under_present_names,
+    write_result,
+)
 
 
 class RunFolder:
@@ -80,7 +86,7 @@ class RunFolder:
         with refused(path):
             if not (path / CONFIG).is_file():
                 raise RunError(f"{path} holds no run ({CONFIG} is missing)")
-        kept = RunConfig.from_mapping(read_toml(path / CONFIG))
+        kept = RunConfig.from_record(read_toml(path / CONFIG))
         return cls(path, changed_from(path, kept, changes), fresh=False)
 
     @property
@@ -162,7 +168,7 @@ class RunFolder:
         """
         path = self.path / RESULT
         try:
-            result = json.loads(path.read_text())
+            result = under_present_names(json.loads(path.read_text()))
         except FileNotFoundError:
             return None
         except (OSError, ValueError, RecursionError):
@@ -180,7 +186,7 @@ class RunFolder:
 
 def changed_from(path: Path, kept: RunConfig, changes: dict[str, object]) -> RunConfig:
     """Return a configuration with the changes of a resume; refuse another run's."""
-    asked = RunConfig.from_mapping(kept.to_mapping() | changes)
+    asked = kept.updated(changes)
     if told := differences(kept, asked):
         raise RunError(f"{path} was started with another configuration: {told}")
     return asked

@@ -27,8 +27,8 @@ def summary_of(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "majority_share": _spread([each["majority_share"] for each in results]),
         "seconds": _spread([each["seconds"] for each in results]),
     }
-    if first["bounds"]:
-        summary["bounds"] = _spreads(results, "bounds")
+    if first["baselines"]:
+        summary["baselines"] = _spreads(results, "baselines")
     return summary | _privacy(results)
 
 

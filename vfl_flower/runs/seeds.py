@@ -50,7 +50,7 @@ def seeds_in(path: Path, changes: dict[str, object]) -> list[RunFolder]:
     try:
         content = json.loads(text)
         good = fits(content, {"seeds": [int], "config": dict}) and content["seeds"]
-        cfg = RunConfig.from_mapping(content["config"] if good else {"": ""})
+        cfg = RunConfig.from_record(content["config"] if good else {"": ""})
     except (ValueError, RecursionError, ConfigError) as error:
         raise RunError(f"{path / SEEDS} is damaged; start the run anew") from error
     seeds = list(dict.fromkeys(content["seeds"]))

@@ -5,7 +5,6 @@ from collections import Counter
 
 from vfl_flower.common.errors import Interrupted, TrainingError
 from vfl_flower.common.names import party_name
-from vfl_flower.config.registry import METHODS
 from vfl_flower.learning.batching import asked
 from vfl_flower.learning.schedule import due, steps_per_epoch
 from vfl_flower.parties.active import ActiveParty
@@ -33,7 +32,7 @@ def end_of(party: ActiveParty) -> str:
 
 def _affordable(party: ActiveParty) -> bool:
     """Tell whether every party's privacy budget lasts for one more step, and for the test rows."""
-    if party.budget is None or METHODS[party.cfg.method].maps:
+    if party.budget is None or party.options.uploads_before_training:
         return True
     step = party.progress.step
     uploads, to = (

@@ -5,14 +5,13 @@ party's network, optimiser, loss and batches, on the true labels. `central` need
 columns and exists in simulation only.
 """
 
-from dataclasses import replace
-
 import torch
 
 from vfl_flower.common.errors import ProtocolError, TrainingError
 from vfl_flower.config.dataset_specs import DATASETS
-from vfl_flower.config.registry import METHODS
-from vfl_flower.config.run_config import UNNOISED, RunConfig
+from vfl_flower.config.registry import spec_of
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.config.settings import UNNOISED
 from vfl_flower.learning.metrics import guess
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.protocol.exchange import Protocol
@@ -20,15 +19,15 @@ from vfl_flower.training.evaluation import finish
 from vfl_flower.training.loop import train
 from vfl_flower.workflows.build_parties import build_active
 
-_BOUNDS = ("local", "central")
+_BASELINES = ("local", "central")
 
 
 def wanted(cfg: RunConfig) -> bool:
-    """Tell whether a run is to train its bounds."""
-    return cfg.bounds == "on" or (cfg.bounds == "auto" and DATASETS[cfg.dataset].small)
+    """Tell whether a run is to train its baselines."""
+    return cfg.baselines == "on" or (cfg.baselines == "auto" and DATASETS[cfg.dataset].small)
 
 
-def bounds_of(active: ActiveParty) -> dict[str, float]:
+def baselines_of(active: ActiveParty) -> dict[str, float]:
     """Train both baselines of a run.
 
     Returns
@@ -49,25 +48,22 @@ def configurations(active: ActiveParty) -> dict[str, RunConfig]:
     """
     cfg = active.cfg
     return {
-        method: replace(
-            cfg,
+        method: cfg.changed(
             method=method,
-            models=METHODS[cfg.method].network or cfg.models,
+            models=cfg.spec.network or cfg.models,
             loss=active.loss_name,
             label_privacy="none",
             blinding="auto",
-            partition=cfg.dealt,
-            cut=cfg.cut_at or cfg.cut,
+            partition=cfg.partition_text,
+            cut=cfg.options.cut_at or "auto",
             padding="zeros",
-            column_noise="" if METHODS[method].pools else cfg.column_noise,
+            column_noise="" if spec_of(method).pools else cfg.column_noise,
             eval_every=0,
-            top_layers=0 if cfg.cut_at else cfg.top_layers or active.layers,
-            heads="sgd",
-            participation=1.0,
+            top_layers=0 if cfg.options.cut_at else cfg.top_layers or active.layers,
             **UNNOISED,
         )
-        for method in _BOUNDS
-        if cfg.active_columns == "own" or METHODS[method].pools
+        for method in _BASELINES
+        if cfg.active_columns == "own" or spec_of(method).pools
     }
 
 
@@ -76,7 +72,7 @@ def _reached(party: ActiveParty) -> float:
     party.use_threads()
     try:
         _run(train(party))
-    except TrainingError:  # a bound that diverges is a bad one, no reason to lose the result
+    except TrainingError:  # a baseline that diverges is a bad one, no reason to lose the result
         _run(finish(party))
     return party.progress.test["accuracy"]["active"]
 

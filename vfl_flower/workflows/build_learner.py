@@ -56,10 +56,10 @@ def build_learner(
         with randomness.building():
             net = _network(cfg, data, cfg.embedding_dim, top)
         width = cfg.embedding_dim * (cfg.holders if top == "joined" else 1)
-        own = ":" in cfg.model_of(rank) and not cfg.cut_at
+        own = ":" in cfg.model_of(rank) and not cfg.options.cut_at
         _check_decision(cfg, net, top)
         deep = layers > 1 and not own
-        kept = cfg.cut_at or (cfg.blank(rank) and not top)  # whose logits stay as they are
+        kept = cfg.options.cut_at or (cfg.blank(rank) and not top)  # whose logits stay as they are
         if (private or top or deep) and not kept and isinstance(net.decide, nn.Module):
             # The active party can work the decision net out. Where it is private it must not tell
             # of the embedding net, so the two come from different states of the generator.
@@ -102,7 +102,7 @@ def _check_decision(cfg: RunConfig, net: nn.Module, top: str) -> None:
 
 def _network(cfg: RunConfig, data: PartyData, width: int, top: str = "") -> nn.Module:
     """Build a party's network."""
-    if cfg.cut_at:
+    if cfg.options.cut_at:
         from vfl_flower.learning.networks.cut_network import (
             cut_network,  # it builds on torchvision, which is slow
         )

@@ -8,7 +8,6 @@ import torch
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ConfigError, DataError
 from vfl_flower.common.names import party_name
-from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.identity import Identity
 from vfl_flower.data.loading import Alignments, RunData, load_party, run_data
@@ -69,9 +68,9 @@ def build_active(
     """
     if cfg.tensorboard:
         require_tensorboard()
-    strategy, _ = METHODS[cfg.method].load()
+    strategy, _ = cfg.spec.load()
     source = source or run_data(cfg)
-    pools = METHODS[cfg.method].pools
+    pools = cfg.spec.pools
     data = source.pooled(labelled=labelled) if pools else source.party(0, labelled=labelled)
     folder = folder and folder / party_name(0)
     layers = cfg.top_layers or strategy.layers
@@ -124,7 +123,7 @@ def build_passive(
     VflError
         As `load_party` and `build_learner` do.
     """
-    _, client = METHODS[cfg.method].load()
+    _, client = cfg.spec.load()
     if not 1 <= rank < cfg.parties:
         raise ConfigError(f"there is no {party_name(rank)} in a run with parties = {cfg.parties}")
     data, folder = data or load_party(cfg, rank), folder and folder / party_name(rank)

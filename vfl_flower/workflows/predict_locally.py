@@ -11,7 +11,7 @@ from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import near
-from vfl_flower.config.validation.rules import check_tables_here
+from vfl_flower.config.validation.tasks import check_tables_here
 from vfl_flower.data.loading import run_data
 from vfl_flower.data.table_data import described
 from vfl_flower.learning.schedule import chunks

@@ -68,7 +68,7 @@ def _outcome(active: ActiveParty) -> dict[str, Any]:
         "majority_share": guess(active.y[torch.from_numpy(active.rows["test"])]),
         "classes": list(active.target.classes),
         "validation_accuracy": counting.validation_accuracy if counting else {},
-        "bounds": None,
+        "baselines": None,
     }
 
 

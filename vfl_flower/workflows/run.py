@@ -13,7 +13,7 @@ from vfl_flower.protocol.transport import Transport
 from vfl_flower.runs.metrics_file import MetricsFile
 from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.runs.tensorboard_log import TensorBoard
-from vfl_flower.workflows.baselines import bounds_of, wanted
+from vfl_flower.workflows.baselines import baselines_of, wanted
 from vfl_flower.workflows.result import result_of
 
 
@@ -60,8 +60,8 @@ def conduct(
             facts = _run_protocol(active, transport)
         result = result_of(active, transport.name) | {"carriage": facts}
         if wanted(active.cfg):
-            active.observer.on_bounds()
-            result["bounds"] = bounds_of(active)
+            active.observer.on_baselines()
+            result["baselines"] = baselines_of(active)
         if folder:
             folder.write_result(result)
     finally:

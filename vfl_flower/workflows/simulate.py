@@ -12,7 +12,7 @@ from vfl_flower.common.errors import ConfigError
 from vfl_flower.common.signals import stopped_by
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.transports import Runtime, chosen_transport
-from vfl_flower.config.validation.rules import check_tables_here
+from vfl_flower.config.validation.tasks import check_tables_here
 from vfl_flower.data.loading import Alignments
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.passive import PassiveParty

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from vfl_flower.common.names import party_name
-from vfl_flower.config.run_config import UNNOISED, RunConfig
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.config.settings import UNNOISED
 from vfl_flower.crypto.identity import Identity
 from vfl_flower.data.loading import RunData, run_data
 from vfl_flower.data.party_data import PartyData

@@ -3,7 +3,6 @@
 import json
 import shutil
 import stat
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +54,7 @@ def test_tables_have_no_pixels_and_without_out_nothing_is_drawn(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     flags = ["--method", "linear_admm", "--dataset", "wine", "--epochs", "1", "--batch-size", "50"]
-    assert simulate([*flags, "--seeds", "2", "--bounds", "off", "--out", "run"]) == 0
+    assert simulate([*flags, "--seeds", "2", "--baselines", "off", "--out", "run"]) == 0
     before = sorted(tmp_path.rglob("*"))
     assert run(["run"]) == 0
     assert sorted(tmp_path.rglob("*")) == before
@@ -153,7 +152,7 @@ def test_a_run_that_cannot_be_read_is_refused(
 def test_a_method_that_adds_up_no_shares_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    cfg = replace(SMALL, method="easter", heads="sgd", epochs=1)
+    cfg = SMALL.changed(method="easter", heads="sgd", epochs=1)
     Sitting(cfg, tmp_path / "run").run()
     assert run([str(tmp_path / "run")]) == 2
     text = " ".join(capsys.readouterr().err.split())

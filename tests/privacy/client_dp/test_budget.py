@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vfl_flower.common.errors import ConfigError
-from vfl_flower.config.registry import METHODS
+from vfl_flower.config.registry import specs
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.splits import rows_of
 from vfl_flower.learning.batching import drawn
@@ -109,7 +109,7 @@ def test_a_budget_that_cannot_be_is_an_error(changes: dict[str, float | str], te
         budget(**changes)
 
 
-@pytest.mark.parametrize("method", [name for name, m in METHODS.items() if not m.noises])
+@pytest.mark.parametrize("method", [name for name, m in specs().items() if not m.noises])
 @pytest.mark.parametrize("option", ["dp_sigma", "target_epsilon"])
 def test_a_method_that_cannot_noise_names_those_that_can(method: str, option: str) -> None:
     with pytest.raises(ConfigError, match=f"{method}'s passive parties .* splitnn, .*agg_vfl"):

@@ -13,7 +13,7 @@ from clients.splitnn import SplitNNClient
 from tests.helpers.attempts import Attempt
 from tests.helpers.client_privacy import NONCE, ROWS, asked, asks, configured, each_method
 from vfl_flower.common.errors import ConfigError, PartyError, PrivacyError
-from vfl_flower.config.registry import METHODS
+from vfl_flower.config.registry import spec_of
 from vfl_flower.privacy.client_dp.component import ClientPrivacy
 from vfl_flower.privacy.client_dp.upload_log import Counts
 from vfl_flower.protocol.components import phase
@@ -76,7 +76,7 @@ def test_a_reply_leaves_through_the_one_door_or_not_at_all(
 def test_keys_and_control_traffic_need_no_noise(method: str, tmp_path: Path) -> None:
     party = build_passive(configured(method, blinding="auto"), 1, tmp_path)
     assert "error" not in asked(party, 1, "save", NONCE)[2]
-    if METHODS[method].blinds:
+    if spec_of(method).blinds:
         assert "error" not in asked(party, 2, "public_key")[2]
     assert party.privacy.counts().total() == 0
 

@@ -17,14 +17,14 @@ TINY = ["--method", "splitnn", "--models", "mlp", "--epochs", "2", "--batch-size
 def test_the_terminal_tells_what_it_cost(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The bounds, which are trained without noise, too."""
-    flags = ["--dp-sigma", "3", "--target-epsilon", "4", "--bounds", "on"]
+    """The baselines, which are trained without noise, too."""
+    flags = ["--dp-sigma", "3", "--target-epsilon", "4", "--baselines", "on"]
     assert run([*TINY, *flags, "--out", str(tmp_path / "run")]) == 0
     told = " ".join(capsys.readouterr().out.split())
     result = result_of(tmp_path / "run")
     assert f"epsilon {result['epsilon']:.4g} (of training " in told
     assert f"training ended at step {result['steps']}: one more, with the test rows, would" in told
-    assert result["bounds"]["central"] > 0.5
+    assert result["baselines"]["central"] > 0.5
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_the_terminal_tells_what_it_cost(
 def test_the_target_is_blamed_for_nothing_else(
     flags: list[str], ended_by: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out, given = tmp_path / "run", ["--dp-sigma", "3", "--bounds", "off"]
+    out, given = tmp_path / "run", ["--dp-sigma", "3", "--baselines", "off"]
     assert run([*TINY, *given, *flags, "--epochs", "8", "--out", str(out)]) == 0
     result, told = result_of(out), " ".join(capsys.readouterr().out.split())
     assert result["steps"] < result["client_privacy"]["planned"]["training"]
@@ -53,7 +53,7 @@ def test_seeds_add_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
         ("clear", ["--dp-eval", "clear"], "epsilon inf, delta 2e-05"),
     ):
         out = str(tmp_path / name)
-        given = ["--dp-sigma", "3", "--bounds", "off", "--seeds", "2", "--out", out]
+        given = ["--dp-sigma", "3", "--baselines", "off", "--seeds", "2", "--out", out]
         assert run([*TINY, *given, *flags]) == 0
         assert text in " ".join(capsys.readouterr().out.split())
     page = render(read_stories([tmp_path / "clear", tmp_path / "noised"]))
@@ -64,7 +64,7 @@ def test_seeds_add_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
 def test_an_audit_of_labels_runs_with_noise(tmp_path: Path) -> None:
     """Its parties count in a folder of its own."""
     out = tmp_path / "run"
-    assert run([*TINY, "--dp-sigma", "3", "--bounds", "off", "--out", str(out)]) == 0
+    assert run([*TINY, "--dp-sigma", "3", "--baselines", "off", "--out", str(out)]) == 0
     before = counts_in(out)
     assert audit(out, 1, 10).found
     assert counts_in(out) == before

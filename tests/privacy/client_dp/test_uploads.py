@@ -14,7 +14,7 @@ from tests.helpers.blinding import ROWS_I, agreed, answer, masker_of, refusal, s
 from tests.helpers.contract import configured
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import BlindingError
-from vfl_flower.config.registry import METHODS
+from vfl_flower.config.registry import METHODS, spec_of
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.fixed_point import decode_ring
 from vfl_flower.parties.passive import PassiveParty
@@ -147,11 +147,11 @@ def test_a_message_cannot_be_masked() -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_methods_declare_what_they_send(method: str) -> None:
     """Uploads of columns are of equal kinds in training and evaluation."""
-    _, client = METHODS[method].load()
+    _, client = spec_of(method).load()
     kinds = {True: set[str](), False: set[str]()}
     for declared in declared_by(client).values():
         kinds[declared.training] |= {*declared.sends} & {*UPLOADS}
-    assert METHODS[method].alone == (not kinds[False])
+    assert spec_of(method).alone == (not kinds[False])
     assert kinds[True] <= kinds[False]
 
 

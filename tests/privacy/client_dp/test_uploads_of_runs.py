@@ -1,7 +1,6 @@
 """Everything that leaves a party is noised and counted."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -30,7 +29,7 @@ from tests.methods.test_joint_baselines import step_of
 from tests.methods.test_joint_reference import FIFTY, assert_equal
 from tests.methods.test_joint_reference import STEPS as STEPS_OF_FIFTY
 from vfl_flower.common.codec import Array
-from vfl_flower.config.registry import METHODS
+from vfl_flower.config.registry import spec_of
 from vfl_flower.crypto.fixed_point import SCALE, decode_ring
 from vfl_flower.learning.losses import Loss, loss_of
 from vfl_flower.parties.party import Party
@@ -118,7 +117,7 @@ def test_the_result_says_what_it_cost_and_covers(tmp_path: Path) -> None:
     assert any("discrete Gaussian noise" in text for text in result["protections"])
 
 
-@pytest.mark.parametrize("method", [name for name in NOISING if METHODS[name].blinds])
+@pytest.mark.parametrize("method", [name for name in NOISING if spec_of(name).blinds])
 def test_masks_hide_what_is_noised(
     method: str, tmp_path: Path, uploads: list[tuple[str, Tensor, Tensor]]
 ) -> None:
@@ -151,7 +150,7 @@ def test_a_noised_run_equals_its_joint_program(
         return np.random.default_rng(count).normal(0, deviation, count).astype(np.int64)
 
     monkeypatch.setattr("vfl_flower.privacy.client_dp.gaussian.discrete_gaussian", drawn)
-    cfg = replace(FIFTY, method=method, models="mixed", dp_sigma=0.1, dp_clip=10.0, bounds="off")
+    cfg = FIFTY.changed(method=method, models="mixed", dp_sigma=0.1, dp_clip=10.0, baselines="off")
     plain, mechanism = step_of(cfg), Gaussian(0.1, 10.0)
 
     def noised(compute: Callable[[Tensor], Tensor], given: Tensor) -> Tensor:

@@ -44,7 +44,7 @@ def test_numbers_are_learnt_too(method: str, numbers: str, tmp_path: Path) -> No
     metrics = result["metrics"]["active"]
     assert metrics["r2"] == pytest.approx(result["test_accuracy"]["active"])
     assert 0.4 < metrics["r2"] < 1
-    assert 0.4 < result["bounds"]["local"] < 1
+    assert 0.4 < result["baselines"]["local"] < 1
     assert 1 < metrics["mae"] < 40  # in the file's unit, of which labels are 50 apart
     assert metrics["mse"] > metrics["mae"] ** 2
     lines = (tmp_path / "out" / "metrics.jsonl").read_text().splitlines()

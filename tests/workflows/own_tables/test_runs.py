@@ -31,7 +31,7 @@ from vfl_flower.data.alignment_record import ALIGNMENT, Alignment
 from vfl_flower.data.columns import Column
 from vfl_flower.data.datasets import DataSet
 from vfl_flower.workflows import align as here
-from vfl_flower.workflows.baselines import bounds_of
+from vfl_flower.workflows.baselines import baselines_of
 from vfl_flower.workflows.build_parties import build_active
 
 
@@ -71,7 +71,7 @@ def test_a_run_equals_one_on_data_that_are_aligned_already(
         assert ours.keys() == theirs.keys()
         for name in ours:
             assert torch.equal(ours[name], theirs[name])
-    central = [bounds_of(build_active(each))["central"] for each in (own, named)]
+    central = [baselines_of(build_active(each))["central"] for each in (own, named)]
     assert central[0] == central[1]
 
 

@@ -33,7 +33,7 @@ from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.common.json_schema import written
 from vfl_flower.common.names import party_name
-from vfl_flower.config.registry import METHODS
+from vfl_flower.config.registry import METHODS, spec_of
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.partition.shares import take
 from vfl_flower.data.published_data import PublishedData
@@ -123,7 +123,7 @@ class Pictures:
 
 def sends_maps(method: str) -> bool:
     """Tell whether a method's passive parties declare feature maps."""
-    _, client = METHODS[method].load()
+    _, client = spec_of(method).load()
     return any("maps" in declared.sends for declared in declared_by(client).values())
 
 
@@ -173,8 +173,8 @@ def attack(folder: RunFolder, epochs: int) -> tuple[Findings, list[Pictures]]:
         run=str(folder.path),
         method=cfg.method,
         dataset=cfg.dataset,
-        cut=cfg.cut_at,
-        compression=cfg.compressed,
+        cut=cfg.options.cut_at,
+        compression=cfg.options.upload_compression,
         sigma=wire.sigma,
         tile=tuple(active.x.shape[1:]),
         map=wire.shape,

@@ -102,7 +102,7 @@ def audit(path: Path, epochs: int, known: int) -> Findings:
     folder = first_run(path)
     repeated = min(folder.cfg.epochs, epochs)
     whole = replace(folder.cfg, stop_drop=0.0, long_tail=1.0)
-    cfg = replace(whole, epochs=repeated, bounds="off", out="")
+    cfg = replace(whole, epochs=repeated, baselines="off", out="")
     if not cfg.teaches:
         raise ConfigError(f"with {cfg.method}, passive parties receive nothing about labels")
     protected = cfg if cfg.label_noise else replace(cfg, label_privacy="randomized-response")

@@ -33,7 +33,7 @@ class Wire:
     def __init__(self, cfg: RunConfig, active: ActiveParty) -> None:
         one = maps_of(active, 0, torch.tensor([0]))
         self.shape = tuple(one.shape[1:])
-        self.compression = compression_of(cfg.compressed, one.numel())
+        self.compression = compression_of(cfg.options.upload_compression, one.numel())
         budget = budget_of(cfg, active.data.rows)
         self.mechanism = budget.mechanism if budget and budget.noises("evaluation") else None
         self.sigma = self.mechanism.sigma if self.mechanism else 0.0

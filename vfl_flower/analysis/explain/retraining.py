@@ -8,7 +8,6 @@ from pathlib import Path
 from vfl_flower.analysis.explain.importance import Findings
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.common.names import party_name
-from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import split_list
 from vfl_flower.runs.run_folder import RunFolder
@@ -112,9 +111,9 @@ def reduced(cfg: RunConfig, passive: Sequence[int]) -> RunConfig:
         If they are too few for the method.
     """
     places, first = [0, *passive], cfg.parties - cfg.holders
-    numbers = cfg.deal().kept or range(cfg.holders)
+    numbers = cfg.partition_spec().kept or range(cfg.holders)
     kept = ",".join(str(numbers[rank - first]) for rank in places[first:])
-    total = cfg.deal().total or cfg.holders
+    total = cfg.partition_spec().total or cfg.holders
     made, _, _ = cfg.partition.partition("@")
     noises = cfg.noises()
     try:
@@ -135,7 +134,7 @@ def reduced(cfg: RunConfig, passive: Sequence[int]) -> RunConfig:
 def _lists(cfg: RunConfig, places: Sequence[int]) -> dict[str, str]:
     """Return the options that list entries by party, for some places."""
     lists = {key: split_list(getattr(cfg, key)) for key in LISTS}
-    if cfg.models == "mixed" and not METHODS[cfg.method].network:
+    if cfg.models == "mixed" and not cfg.spec.network:
         lists["models"] = [cfg.listed_model(rank) for rank in range(cfg.parties)]
     return {
         key: ",".join([entries[rank] for rank in places] if len(entries) > 1 else entries)

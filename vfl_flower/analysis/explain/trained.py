@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from vfl_flower.common.errors import ConfigError, DataError, NetworkError
 from vfl_flower.common.names import party_name
-from vfl_flower.config.registry import METHODS
+from vfl_flower.config.registry import specs
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.sources.own_tables import OWN_TABLES_ONLY
 from vfl_flower.parties.active import ActiveParty
@@ -45,8 +45,8 @@ def complete_run(path: Path) -> tuple[RunFolder, float]:
     """
     folder = first_run(path)
     cfg = folder.cfg
-    if not METHODS[cfg.method].admm:
-        able = ", ".join(name for name, method in METHODS.items() if method.admm)
+    if not cfg.spec.additive:
+        able = ", ".join(name for name, spec in specs().items() if spec.additive)
         raise ConfigError(
             f"the prediction of {cfg.method} is no sum of what each party's head says; methods "
             f"that can be explained are {able}"
@@ -140,8 +140,9 @@ def trained(folder: RunFolder) -> Trained:
 
 def _heads(active: ActiveParty, parties: list[Party]) -> list[tuple[nn.Module, Decide]]:
     """Return each party's head, and a function that runs it."""
-    if METHODS[active.cfg.method].heads:
-        return [(head, head) for head in cast("nn.ModuleList", active.net.heads)]
+    kept = getattr(active.net, "heads", None)  # the active party's, of a method that keeps them
+    if isinstance(kept, nn.ModuleList):
+        return [(head, head) for head in kept]
     heads: list[tuple[nn.Module, Decide]] = []
     for party in parties:
         head = cast("nn.Module", party.net.decide)

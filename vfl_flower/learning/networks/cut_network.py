@@ -3,6 +3,7 @@
 from torch import nn
 
 from vfl_flower.common.errors import NetworkError, sizes
+from vfl_flower.config.options.shared import CutOptions
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.party_data import PartyData
 from vfl_flower.data.tiling import Tiling
@@ -38,8 +39,8 @@ def cut_network(cfg: RunConfig, data: PartyData, top: str = "") -> SplitNet:
     tiling = Tiling.of(cfg, data.whole) if top else None  # its errors come first
     shape, classes = tuple(data.x.shape[1:]), data.classes
     whole = _chain(cfg, shape, classes)
-    extractor, classifier = whole.halves(cfg.cut_at)
-    padded(extractor, cfg.padding)
+    extractor, classifier = whole.halves(cfg.options.cut_at)
+    padded(extractor, cfg.own(CutOptions).padding)
     decide: nn.Module = classifier
     if top == "mirror":
         decide = mirror(extractor, shape)
@@ -58,22 +59,22 @@ def halves(net: nn.Module) -> tuple[nn.Module, nn.Module]:
 
 
 def _chain(cfg: RunConfig, shape: Shape, classes: int) -> Chain:
-    return chain(cfg.listed_model(0), shape, classes, cfg.width)
+    return chain(cfg.listed_model(0), shape, classes, cfg.own(CutOptions).width)
 
 
 def _tiled(
     cfg: RunConfig, tiling: Tiling, shape: Shape, extractor: nn.Sequential, classes: int
 ) -> nn.Module:
     """Build the classifier of joined maps of all tiles."""
-    whole, classifier = _chain(cfg, tiling.whole(shape), classes).halves(cfg.cut_at)
+    whole, classifier = _chain(cfg, tiling.whole(shape), classes).halves(cfg.options.cut_at)
     tile = shapes_through(extractor, shape)[-1]
     image = shapes_through(whole, tiling.whole(shape))[-1]
     if len(tile) != 3 or tiling.whole(tile) != image:
         raise NetworkError(
-            f"the cut {cfg.cut_at} makes maps of {sizes(tile)} out of tiles of {sizes(shape)}, "
-            f"and {tiling.shape[0]} x {tiling.shape[1]} of them are not the {sizes(image)} that "
-            "the whole image gives; cut before poolings that do not divide a tile, or take a "
-            "coarser grid"
+            f"the cut {cfg.options.cut_at} makes maps of {sizes(tile)} out of tiles of "
+            f"{sizes(shape)}, and {tiling.shape[0]} x {tiling.shape[1]} of them are not the "
+            f"{sizes(image)} that the whole image gives; cut before poolings that do not divide "
+            "a tile, or take a coarser grid"
         )
     _try(cfg, classifier, classes, image)
     return classifier
@@ -86,8 +87,8 @@ def _try(cfg: RunConfig, classifier: nn.Sequential, classes: int, shape: Shape) 
     logits = shapes_through(classifier, shape)[-1]
     if logits != (classes,):
         raise NetworkError(
-            f"the layers behind the cut {cfg.cut_at} make {sizes(logits)} of maps of "
+            f"the layers behind the cut {cfg.options.cut_at} make {sizes(logits)} of maps of "
             f"{sizes(shape)}, and there are {classes} classes"
         )
     if not any(each.requires_grad for each in classifier.parameters()):
-        raise NetworkError(f"the layers behind the cut {cfg.cut_at} have nothing to learn")
+        raise NetworkError(f"the layers behind the cut {cfg.options.cut_at} have nothing to learn")

@@ -69,7 +69,7 @@ def read_checkpoint(party: Party, step: int) -> State:
     try:
         content = read_state(path)
         header, state = content["header"], content["state"]
-        written = RunConfig.from_mapping(party.cfg.to_mapping() | header["run"])
+        written = RunConfig.from_record(header["run"], party.cfg.to_mapping())
         origin, alignment = (header["party"], header["step"]), header.get("alignment", "")
     except RunError as error:
         raise RunError(f"{error}; {way_out}") from error

@@ -50,7 +50,7 @@ def card_of(
     facts = {
         "run": nonce,
         "method": cfg.method,
-        "data": f"{cfg.dataset}, {len(party.x):,} rows, split by {cfg.dealt}",
+        "data": f"{cfg.dataset}, {len(party.x):,} rows, split by {cfg.partition_text}",
         "parties": f"{cfg.parties}, the active one included; {cfg.holders} hold columns",
         "a row of this party": " x ".join(map(str, network["row"])) or "1",
         "network": f"{network['name']}, {weights:,} weights",

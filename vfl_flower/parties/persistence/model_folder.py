@@ -206,6 +206,6 @@ def _written(path: Path, content: bytes, cfg: RunConfig) -> RunConfig:
     """Return the configuration in a file, with today's paths."""
     try:
         now = cfg.to_mapping() | {"model": ""}  # which is a prediction's
-        return RunConfig.from_mapping(now | tomllib.loads(content.decode()))
+        return RunConfig.from_record(tomllib.loads(content.decode()), now)
     except (ValueError, ConfigError) as error:
         raise RunError(f"{path} is of another version: {error}") from error

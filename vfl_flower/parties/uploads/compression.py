@@ -16,9 +16,11 @@ class Compressor(UploadMechanism):
     @classmethod
     def wanted(cls, cfg: RunConfig) -> bool:
         """Tell whether the run compresses."""
-        return cfg.compressed != "none"
+        return cfg.options.upload_compression != "none"
 
     def apply(self, upload: Upload, declared: Phase) -> Upload:
         """Compress (B, D)."""
-        compression = compression_of(self.party.cfg.compressed, upload.values.shape[1])
+        compression = compression_of(
+            self.party.cfg.options.upload_compression, upload.values.shape[1]
+        )
         return replace(upload, message=compression.compress(upload.values))

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.common.json_schema import written
-from vfl_flower.config.limits import LEAST_SIGMA, MOST_SIGMA
-from vfl_flower.config.registry import METHODS
+from vfl_flower.config.options.privacy import LEAST_SIGMA, MOST_SIGMA
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.fixed_point import LIMIT
 from vfl_flower.data.party_data import Rows
@@ -149,11 +148,11 @@ def _sigma_for(cfg: RunConfig, uploads: int) -> float:
     """Return the least noise that keeps so many uploads within the target."""
     sigma = least_sigma(cfg.target_epsilon, uploads, cfg.dp_delta, cfg.dp_accountant)
     if sigma > MOST_SIGMA:
-        maps = METHODS[cfg.method].maps
-        fewer = "larger eval-batch-size" if maps else "larger batches, fewer evaluations"
+        once = cfg.options.uploads_before_training
+        fewer = "larger eval-batch-size" if once else "larger batches, fewer evaluations"
         raise ConfigError(
             f"target-epsilon {cfg.target_epsilon:g} needs dp-sigma {sigma:g} for {uploads} uploads "
-            f"of each party, more than {MOST_SIGMA:g}; use fewer {'views' if maps else 'epochs'}, "
+            f"of each party, more than {MOST_SIGMA:g}; use fewer {'views' if once else 'epochs'}, "
             f"{fewer} or a larger target-epsilon"
         )
     return max(sigma, LEAST_SIGMA)

@@ -24,7 +24,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from vfl_flower.config.limits import TRUE_SENSITIVITY
+from vfl_flower.config.options.privacy import TRUE_SENSITIVITY
 from vfl_flower.crypto.discrete_sampling import Entropy, below, discrete_laplace
 
 _GRANULES = 1 << 10

@@ -10,7 +10,7 @@ from vfl_flower.common.errors import RunError
 from vfl_flower.common.names import load_object
 from vfl_flower.common.state import read_state, write_state
 from vfl_flower.config.catalog import LABEL_MECHANISMS
-from vfl_flower.config.limits import TRUE_SENSITIVITY
+from vfl_flower.config.options.privacy import TRUE_SENSITIVITY
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.losses import Loss, loss_of
 from vfl_flower.privacy.label_dp.mechanisms import LabelNoise, compact

@@ -9,7 +9,7 @@ from vfl_flower.reporting.console.lines import out, say
 class _Terminal(Observer):
     """Common part of a progress bar and of log lines."""
 
-    def on_bounds(self) -> None:
+    def on_baselines(self) -> None:
         """Print that the baselines are trained."""
         out.print("training the baselines: local, then central")
 

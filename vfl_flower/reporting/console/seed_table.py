@@ -19,7 +19,7 @@ def print_summary(summary: Mapping[str, Any]) -> None:
     table.add_column("party")
     for column in (f"test {score_name(summary['task'])}", *others):
         table.add_column(column, justify="right")
-    for name, spread in [*summary["test_accuracy"].items(), *summary.get("bounds", {}).items()]:
+    for name, spread in [*summary["test_accuracy"].items(), *summary.get("baselines", {}).items()]:
         more = summary["metrics"].get(name, {})
         scores = [_spread_of_scores(more[key]) for key in others.values()] if more else []
         table.add_row(name, f"{spread['mean']:.2%} ± {spread['std']:.2%}", *scores)

@@ -7,7 +7,6 @@ from rich.table import Table
 from rich.text import Text
 
 from vfl_flower.common.names import party_name
-from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.reporting.console.format import ending, readable, score
 from vfl_flower.reporting.console.lines import out, say
@@ -39,14 +38,14 @@ def print_result(result: Mapping[str, Any], cfg: RunConfig) -> None:
         table.add_column(column)
     for column in (f"test {score_name(result['task'])}", *shown(result["task"])):
         table.add_column(column, justify="right")
-    for rank in range(1 if METHODS[cfg.method].alone else cfg.parties):
+    for rank in range(1 if cfg.spec.alone else cfg.parties):
         name = party_name(rank)
         rate = f"{cfg.optimizer_of(rank)} {cfg.rate_of(rank):g}"
         table.add_row(name, cfg.model_of(rank), rate, *_scores_of(result, name))
-    if result["bounds"]:
+    if result["baselines"]:
         table.add_section()
         for name, network, what in bound_rows(cfg):
-            table.add_row(name, network, what, f"{result['bounds'][name]:.2%}")
+            table.add_row(name, network, what, f"{result['baselines'][name]:.2%}")
     out.print(table)
     if not DATASETS[cfg.dataset].images and 0 < len(result["classes"]) <= MOST_CLASSES:
         _print_confusion(result)

@@ -85,7 +85,7 @@ def accuracies(story: Story) -> str:
             width=0.7,
         )
         for name, style in (("central", "--"), ("local", ":")):
-            if bound := story.spread("bounds", name):
+            if bound := story.spread("baselines", name):
                 panel.axhline(bound.mean, linestyle=style, color="#333a45", label=name)
         if panel.get_legend_handles_labels()[0]:
             panel.legend(loc="upper right", ncols=2)

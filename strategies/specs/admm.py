@@ -1,0 +1,46 @@
+"""Options and checks that the ADMM methods share."""
+
+from dataclasses import dataclass
+
+from vfl_flower.common.errors import ConfigError
+from vfl_flower.config.options.shared import LocalStepsOptions
+from vfl_flower.config.schema import option
+from vfl_flower.config.settings import Settings
+
+LEAST_RHO, MOST_RHO = 0.001, 1000.0  # of what the z update is tested for
+
+
+@dataclass(frozen=True, kw_only=True)
+class ADMMOptions(LocalStepsOptions):
+    """Options of all ADMM methods."""
+
+    rho: float = option(1.0, "penalty factor", least=LEAST_RHO, most=MOST_RHO)
+    beta: float = option(0.005, "weight of the heads' squared norm", least=0, most=MOST_RHO)
+    head_rate: float = option(
+        0.0,
+        "sgd's rate for heads, or ridge's share of the way; 0: 0.001, or 1 / parties",
+        least=0,
+        most=MOST_RHO,
+    )
+    participation: float = option(
+        1.0, "share of the passive parties that a round asks", above=0, most=1
+    )
+
+    @property
+    def share_asked(self) -> float:
+        """Share of the passive parties that a training step asks, drawn by the seed."""
+        return self.participation
+
+
+def check_admm(cfg: Settings, options: ADMMOptions) -> None:
+    """Refuse masks that would not cancel, and a loss that the z update is not for."""
+    if options.participation < 1 and cfg.blinded:
+        raise ConfigError(
+            "masks cancel in the sum over all parties, and participation asks some; use "
+            "participation = 1, or blinding = none, which protects nothing"
+        )
+    if cfg.loss not in ("", "cross-entropy"):
+        raise ConfigError(
+            f"loss is {cfg.loss}, and {cfg.method} solves for the cross-entropy's minimum; leave "
+            "loss empty"
+        )

@@ -1,0 +1,49 @@
+"""Declaration of Compressed-VFL; see `strategies.c_vfl`."""
+
+from dataclasses import dataclass
+
+from strategies.specs.fedbcd import FedBCDOptions
+from vfl_flower.common.errors import ConfigError
+from vfl_flower.config.compression_spec import read_compression
+from vfl_flower.config.method_spec import MethodSpec
+from vfl_flower.config.options.shared import CompressionOptions
+from vfl_flower.config.schema import option
+from vfl_flower.config.settings import Settings
+
+
+@dataclass(frozen=True, kw_only=True)
+class CVFLOptions(CompressionOptions, FedBCDOptions):
+    """Options of Compressed-VFL's own."""
+
+    share_labels: bool = option(
+        False, "as published: passive parties are given the labels and others' embeddings"
+    )
+
+    @property
+    def shares_labels(self) -> bool:
+        """Whether passive parties get the labels, and with them each other's embeddings."""
+        return self.share_labels
+
+    @property
+    def upload_compression(self) -> str:
+        """Compression of embeddings."""
+        return "quantize:8" if self.compression == "auto" else self.compression
+
+
+def check(cfg: Settings, options: CVFLOptions) -> None:
+    """Refuse a compression that is none, and a top model that cannot be given away."""
+    read_compression(options.upload_compression)
+    if options.share_labels and ":" in cfg.model_of(0):
+        raise ConfigError(
+            "share-labels gives the top model away, which must be one of this package's; "
+            f"the active party's network is {cfg.model_of(0)}"
+        )
+
+
+SPEC = MethodSpec(
+    strategy="strategies.c_vfl:CVFL",
+    client="clients.c_vfl:CVFLClient",
+    options=CVFLOptions,
+    checks=(check,),
+    label_only=True,
+)

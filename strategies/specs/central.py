@@ -1,0 +1,13 @@
+"""Declaration of the baseline central; see `strategies.central`."""
+
+from dataclasses import replace
+
+from strategies.specs.local import SPEC as LOCAL
+
+SPEC = replace(
+    LOCAL,
+    strategy="strategies.central:Central",
+    client="clients.central:CentralClient",
+    pools=True,
+    label_only=True,
+)

@@ -1,0 +1,7 @@
+"""Declaration of EASTER; see `strategies.easter`."""
+
+from vfl_flower.config.method_spec import MethodSpec
+
+SPEC = MethodSpec(
+    strategy="strategies.easter:Easter", client="clients.easter:EasterClient", blinds=True
+)

@@ -1,0 +1,12 @@
+"""Declaration of Linear-ADMM; see `strategies.linear_admm`."""
+
+from dataclasses import replace
+
+from strategies.specs.vimadmm_j import SPEC as VIMADMM_J
+
+SPEC = replace(
+    VIMADMM_J,
+    strategy="strategies.linear_admm:LinearADMM",
+    client="clients.linear_admm:LinearADMMClient",
+    network="linear",
+)

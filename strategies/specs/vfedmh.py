@@ -1,0 +1,7 @@
+"""Declaration of VFedMH; see `strategies.vfedmh`."""
+
+from vfl_flower.config.method_spec import MethodSpec
+
+SPEC = MethodSpec(
+    strategy="strategies.vfedmh:VFedMH", client="clients.vfedmh:VFedMHClient", blinds=True
+)

@@ -1,0 +1,41 @@
+"""Declaration of VIMADMM; see `strategies.vimadmm`."""
+
+from dataclasses import dataclass
+
+from strategies.specs.admm import ADMMOptions, check_admm
+from vfl_flower.common.errors import ConfigError
+from vfl_flower.config.method_spec import MethodSpec
+from vfl_flower.config.schema import option
+from vfl_flower.config.settings import Settings
+
+
+@dataclass(frozen=True, kw_only=True)
+class VIMADMMOptions(ADMMOptions):
+    """Options of VIMADMM's own."""
+
+    heads: str = option(
+        "sgd",
+        "heads: one sgd step a round, or the damped ridge solution",
+        choices=("sgd", "ridge"),
+    )
+
+
+def check_heads(cfg: Settings, options: VIMADMMOptions) -> None:
+    """Refuse a ridge solution of heads that are not linear, or not penalised."""
+    if options.heads == "ridge" and (cfg.top_layers > 1 or options.beta == 0):
+        raise ConfigError(
+            "heads = ridge solves for linear heads with a positive beta; use heads = sgd"
+        )
+
+
+SPEC = MethodSpec(
+    strategy="strategies.vimadmm:VIMADMM",
+    client="clients.vimadmm:VIMADMMClient",
+    options=VIMADMMOptions,
+    checks=(check_admm, check_heads),
+    noises=True,
+    additive=True,
+    regression=False,
+    class_weights=False,
+    label_only=True,
+)

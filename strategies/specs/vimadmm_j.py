@@ -1,0 +1,17 @@
+"""Declaration of VIMADMM-J; see `strategies.vimadmm_j`."""
+
+from strategies.specs.admm import ADMMOptions, check_admm
+from vfl_flower.config.method_spec import MethodSpec
+
+SPEC = MethodSpec(
+    strategy="strategies.vimadmm_j:VIMADMMJ",
+    client="clients.vimadmm_j:VIMADMMJClient",
+    options=ADMMOptions,
+    checks=(check_admm,),
+    blinds=True,
+    noises=True,
+    additive=True,
+    regression=False,
+    class_weights=False,
+    label_only=True,
+)

@@ -1,0 +1,134 @@
+"""A method's declaration: its two classes, its traits and its own options."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from vfl_flower.common.names import load_object
+
+
+@dataclass(frozen=True, kw_only=True)
+class MethodOptions:
+    """Options of a method's own, and facts of a run that follow from their values.
+
+    A method that has options declares them as fields of a subclass, by `option`, and overrides the
+    properties below that are not as they are here. This module imports no torch, and neither does
+    one that declares a method: `--help`, completion and checks read both.
+    """
+
+    @property
+    def label_dependent(self) -> bool:
+        """Whether the active party sends something that depends on labels, where it can."""
+        return True
+
+    @property
+    def shares_labels(self) -> bool:
+        """Whether passive parties get the labels, and with them each other's embeddings."""
+        return False
+
+    @property
+    def in_turns(self) -> bool:
+        """Whether a training step asks one passive party, each in its turn."""
+        return False
+
+    @property
+    def share_asked(self) -> float:
+        """Share of the passive parties that a training step asks, drawn by the seed."""
+        return 1.0
+
+    @property
+    def uploads_before_training(self) -> int:
+        """Uploads of each training sample before the first step; 0: uploads come with steps."""
+        return 0
+
+    @property
+    def cut_at(self) -> str:
+        """Place where networks are cut into extractor and classifier; empty if they are not."""
+        return ""
+
+    @property
+    def default_network(self) -> str:
+        """Network of every party for ``models = mixed``; empty: the usual mix."""
+        return ""
+
+    @property
+    def upload_compression(self) -> str:
+        """Compression of the passive parties' uploads, as `COMPRESSIONS` writes it."""
+        return "none"
+
+    def default_partition(self, parties: int) -> str:
+        """Return the partition for ``partition = auto``; empty: the data set's."""
+        return ""
+
+    def learning_rate(self, rank: int) -> float | None:
+        """Return a party's learning rate; None: that of ``learning-rates``."""
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MethodSpec:
+    """Where a method's two classes are, and how it behaves.
+
+    Attributes
+    ----------
+    strategy, client : str
+        ``module:Class`` of the active and of the passive party.
+    options : type
+        Record of its own options.
+    checks : tuple of callable
+        Each takes (settings, options) and raises `ConfigError` for values that cannot work.
+    blinds : bool
+        Whether pairwise masks hide the passive parties' uploads; then at least two are needed.
+    teaches : bool
+        Whether something that depends on labels leaves the active party.
+    gives_labels : bool
+        Whether passive parties are always given the labels, noised under label privacy.
+    label_noise : str
+        Mechanism for ``label-privacy = auto``; empty for none.
+    alone : bool
+        Whether the active party trains without the passive ones, which send nothing.
+    pools : bool
+        Whether the active party gets everybody's columns, which exists in simulation only.
+    noises : bool
+        Whether every upload passes through `ClientPrivacy`, once an exchange.
+    label_only : bool
+        Whether the active party may be without columns (``active-columns = none``).
+    network : str
+        Network of every party, where the method has no choice of it.
+    additive : bool
+        Whether the prediction is a sum of what each party's head says.
+    regression : bool
+        Whether labels may be numbers.
+    class_weights : bool
+        Whether a loss with class weights is used as it is.
+    weights_secret : bool
+        Whether private initial weights keep embedding networks secret.
+    label_exposure : str
+        Sentence on what is open of labels without label privacy; empty: the general one.
+    column_exposure : str
+        Sentence on what uploads without noise show of columns; empty for none.
+    """
+
+    strategy: str
+    client: str
+    options: type[MethodOptions] = MethodOptions
+    checks: tuple[Callable[..., None], ...] = ()
+    blinds: bool = False
+    teaches: bool = True
+    gives_labels: bool = False
+    label_noise: str = ""
+    alone: bool = False
+    pools: bool = False
+    noises: bool = False
+    label_only: bool = False
+    network: str = ""
+    additive: bool = False
+    regression: bool = True
+    class_weights: bool = True
+    weights_secret: bool = True
+    label_exposure: str = ""
+    column_exposure: str = ""
+
+    def load(self) -> tuple[Any, Any]:
+        """Import and return the strategy's and the client's class."""
+        return load_object(self.strategy), load_object(self.client)

@@ -1,0 +1,1 @@
+"""Options that all methods have, in groups, and options that several methods share."""

@@ -1,0 +1,52 @@
+"""Options of data: where they are, how columns are split, which rows are used."""
+
+from dataclasses import dataclass
+
+from vfl_flower.config.partition_spec import SCHEMES
+from vfl_flower.config.schema import option
+
+MOST_TAIL = 1e6
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataOptions:
+    """Source, vertical partition and rows."""
+
+    data_dir: str = option(
+        "data",
+        "folder with data sets, each as it is published",
+        path="dir",
+        circumstance=True,
+    )
+    download: bool = option(True, "fetch missing images through torchvision", circumstance=True)
+    partition: str = option(
+        "auto",
+        "split of columns: strips[:rows], grid:RxC, columns, overlapping:N, listed:0-3,7;4-6;..., "
+        "importance:ALPHA, correlation:BETA; auto: strips of images, columns of tables, unless the "
+        "method says otherwise. @0,3-5/14 behind it: of 14 shares only these",
+        suggested=SCHEMES,
+    )
+    active_columns: str = option(
+        "own",
+        "own, or none: the active party has labels only, and the baseline local is the share of "
+        "the most frequent class",
+        choices=("own", "none"),
+    )
+    column_noise: str = option(
+        "",
+        "Gaussian noise on parties' scaled columns, rank:deviation, as in 3:0.5,7:10; rank 0 is "
+        "the active party. The baseline central has none",
+    )
+    long_tail: float = option(
+        1.0,
+        "imbalance ratio between the most and least frequent class that training rows are thinned "
+        "to; 1: all rows stay",
+        least=1,
+        most=MOST_TAIL,
+    )
+    validation: float = option(
+        0.1, "share of the training rows held out for validation", above=0, below=1
+    )
+    train_rows: int = option(
+        0, "number of training rows, drawn by the seed, for a quick trial; 0: all", least=0
+    )

@@ -1,0 +1,83 @@
+"""Options of secure aggregation, label privacy and client-level privacy, and their limits."""
+
+from dataclasses import dataclass
+
+from vfl_flower.config.catalog import ACCOUNTANTS, LABEL_MECHANISMS
+from vfl_flower.config.schema import option
+
+TRUE_SENSITIVITY = 2.0
+"""L1 distance of two labels' one-hot rows: the sensitivity that makes label-epsilon true."""
+
+LEAST_SIGMA, MOST_SIGMA = 0.1, 1000.0
+"""Less noise protects nothing; under more, clipped numbers are but a few steps of the grid."""
+
+LEAST_TARGET, MOST_TARGET = 0.001, 1000.0
+"""Of target-epsilon."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivacyOptions:
+    """Secure aggregation and private randomness."""
+
+    blinding: str = option(
+        "auto",
+        "secure aggregation: pairwise masks, or none (for measuring: unprotected); auto: pairwise "
+        "where the method can",
+        choices=("auto", "pairwise", "none"),
+    )
+    party_randomness: str = option(
+        "auto",
+        "initial weights, dropout: public (from seed) or each party's private; auto: public where "
+        "one machine has all parties, else private",
+        choices=("auto", "public", "private"),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelPrivacyOptions:
+    """Label differential privacy."""
+
+    label_privacy: str = option(
+        "auto",
+        f"noise on labels before anything leaves the active party: none, "
+        f"{', '.join(LABEL_MECHANISMS)}; auto: the method's, mostly none",
+        choices=("auto", "none", *LABEL_MECHANISMS),
+    )
+    label_epsilon: float = option(
+        1.0, "epsilon of label-privacy for each label", least=0.001, most=20
+    )
+    label_sensitivity: float = option(
+        2.0,
+        "L1 sensitivity of a one-hot label that Laplace noise is scaled to; 2 is true",
+        above=0,
+        most=1000,
+    )
+    force_sensitivity: bool = option(
+        False, "accept a label-sensitivity below 2, and report the run as not private"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClientPrivacyOptions:
+    """Client-level differential privacy."""
+
+    dp_sigma: float = option(
+        0.0,
+        "noise on all that passive parties send, in multiples of dp-clip; 0: none, or as little as "
+        "target-epsilon needs",
+    )
+    dp_clip: float = option(
+        1.0, "Frobenius norm that an upload is clipped to", least=1e-6, most=1e6
+    )
+    dp_delta: float = option(1e-5, "delta of each passive party's epsilon", least=1e-12, most=0.1)
+    target_epsilon: float = option(
+        0.0, "limit of a passive party's epsilon, at which training ends; 0: none"
+    )
+    dp_eval: str = option(
+        "noised",
+        "uploads in evaluations: noised, or clear, which makes epsilon infinite",
+        choices=("noised", "clear"),
+    )
+    dp_accountant: str = option(
+        "rdp", "bound of epsilon: rdp, or pld (tighter, slower)", choices=ACCOUNTANTS
+    )

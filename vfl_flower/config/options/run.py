@@ -1,0 +1,45 @@
+"""Options of a run as a whole, and of the parties' own tables."""
+
+from dataclasses import dataclass
+
+from vfl_flower.config.dataset_specs import DATASETS
+from vfl_flower.config.registry import METHODS
+from vfl_flower.config.schema import option
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """Method, task, data set, parties and seed."""
+
+    method: str = option("easter", f"one of {', '.join(METHODS)}", choices=METHODS)
+    task: str = option(
+        "train",
+        "train; align: find the rows that own tables share; or predict new ones",
+        choices=("train", "align", "predict"),
+    )
+    model: str = option(
+        "", "task = predict: run-name of the run whose model predicts", circumstance=True
+    )
+    dataset: str = option("digits", f"one of {', '.join(DATASETS)}", choices=DATASETS)
+    parties: int = option(4, "all parties; 4 = 1 active + 3 passive", least=2)
+    seed: int = option(0, "known to all: batches, splits, and party-randomness if public", least=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableOptions:
+    """The parties' own tables (``dataset = own``)."""
+
+    tables: str = option(
+        "",
+        "toml descriptions of the parties' tables, the active party's first; between machines its "
+        "own only, for each node has its table in its own configuration",
+        path="file",
+        circumstance=True,
+    )
+    alignment: str = option(
+        "",
+        "folder that task align filled, between machines its run-name; empty: on one machine a "
+        "run begins with an alignment",
+        path="dir",
+        circumstance=True,
+    )

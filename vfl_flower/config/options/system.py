@@ -1,0 +1,61 @@
+"""Options of the machine and of the transport."""
+
+from dataclasses import dataclass
+
+from vfl_flower.config.schema import option
+from vfl_flower.config.transports import TRANSPORTS
+
+LONGEST = 1e9  # seconds; Python cannot wait much longer
+
+
+@dataclass(frozen=True, kw_only=True)
+class SystemOptions:
+    """Folders, device and threads."""
+
+    out: str = option("", "run folder; empty: a new one under runs/", path="dir", circumstance=True)
+    tensorboard: bool = option(False, "also write TensorBoard's event files", circumstance=True)
+    checkpoint_every: int = option(1, "epochs between checkpoints", least=1)
+    device: str = option(
+        "auto",
+        "where networks compute: cpu, cuda or auto",
+        choices=("auto", "cpu", "cuda"),
+        circumstance=True,
+    )
+    threads: int = option(1, "torch threads of each party", least=1, most=1024)
+    party_timeout: float = option(
+        60.0,
+        "seconds to wait for the parties at the start",
+        above=0,
+        most=LONGEST,
+        circumstance=True,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransportOptions:
+    """How parties exchange messages."""
+
+    carrier: str = option(
+        "auto",
+        f"transport: {', '.join(TRANSPORTS)}; auto: local or stream",
+        choices=("auto", *TRANSPORTS),
+        circumstance=True,
+    )
+    run_name: str = option(
+        "", "the run's name at every party; empty: Flower's run id", circumstance=True
+    )
+    stream_listen: str = option(
+        "", "where parties dial in, host:port; simulated: loopback", circumstance=True
+    )
+    stream_advertise: str = option(
+        "", "address that parties are told to dial, host:port", circumstance=True
+    )
+    stream_grace: float = option(
+        60.0, "seconds that a connection may be lost", above=0, most=LONGEST, circumstance=True
+    )
+    answer_timeout: float = option(
+        600.0, "seconds that a party may take to answer", above=0, most=LONGEST, circumstance=True
+    )
+    return_timeout: float = option(
+        300.0, "seconds to wait for a restarted party", above=0, most=LONGEST, circumstance=True
+    )

@@ -1,0 +1,57 @@
+"""Options of training and evaluation."""
+
+from dataclasses import dataclass
+
+from vfl_flower.config.catalog import LOSSES, OPTIMIZERS, REGRESSION_LOSSES, SCHEDULES
+from vfl_flower.config.schema import option
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingOptions:
+    """Optimizers, epochs, batches and losses."""
+
+    optimizers: str = option(
+        "adam", f"{', '.join(OPTIMIZERS)}: one, or a list", choices=OPTIMIZERS, listed=True
+    )
+    learning_rates: str = option("auto", "one, or a list; auto is each optimizer's own")
+    schedule: str = option(
+        "constant", f"learning rate over the run: {', '.join(SCHEDULES)}", choices=SCHEDULES
+    )
+    epochs: int = option(20, "passes over the training rows", least=0, most=10**9)
+    batch_size: int = option(128, "rows a step", least=1)
+    stop_drop: float = option(
+        0.0,
+        "early stopping: percentage points that the validation accuracy, a mean over the models, "
+        "may fall below its best; 0: none",
+        least=0,
+        most=100,
+    )
+    keep: str = option(
+        "last",
+        "weights that count at the end: last, or best, those of the best validation accuracy",
+        choices=("last", "best"),
+    )
+    loss: str = option(
+        "",
+        f"{', '.join([*LOSSES, *REGRESSION_LOSSES])} (of a regression); empty: the method's",
+        choices=(*LOSSES, *REGRESSION_LOSSES),
+    )
+    class_weights: str = option(
+        "none",
+        "weights of rows in the loss: none, all alike, or balanced, all classes alike",
+        choices=("none", "balanced"),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationOptions:
+    """Evaluations and baselines."""
+
+    eval_every: int = option(0, "steps between evaluations; 0 is once an epoch", least=0)
+    eval_batch_size: int = option(4096, "rows an exchange of an evaluation", least=1)
+    baselines: str = option(
+        "auto",
+        "also train both baselines, local and central: on, off, auto (small sets)",
+        choices=("auto", "on", "off"),
+        alias="bounds",
+    )

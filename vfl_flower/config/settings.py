@@ -1,0 +1,230 @@
+"""Values of all options of a run, and what follows from them."""
+
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, TypeVar
+
+from vfl_flower.common.errors import ConfigError
+from vfl_flower.config.catalog import OPTIMIZERS
+from vfl_flower.config.dataset_specs import DATASETS
+from vfl_flower.config.method_spec import MethodOptions, MethodSpec
+from vfl_flower.config.options.data import DataOptions
+from vfl_flower.config.options.networks import MIXED, NetworkOptions
+from vfl_flower.config.options.privacy import (
+    ClientPrivacyOptions,
+    LabelPrivacyOptions,
+    PrivacyOptions,
+)
+from vfl_flower.config.options.run import RunOptions, TableOptions
+from vfl_flower.config.options.system import SystemOptions, TransportOptions
+from vfl_flower.config.options.training import EvaluationOptions, TrainingOptions
+from vfl_flower.config.partition_spec import SCHEMES, PartitionSpec
+from vfl_flower.config.registry import spec_of
+from vfl_flower.config.schema import declared_in, near, split_list
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+GROUPS: dict[str, "type[DataclassInstance]"] = {
+    "Run": RunOptions,
+    "Own tables": TableOptions,
+    "Data": DataOptions,
+    "Networks": NetworkOptions,
+    "Training": TrainingOptions,
+    "Evaluation": EvaluationOptions,
+    "Privacy": PrivacyOptions,
+    "Label privacy": LabelPrivacyOptions,
+    "Client-level privacy": ClientPrivacyOptions,
+    "System": SystemOptions,
+    "Transport": TransportOptions,
+}
+"""Options that all methods have, by their titles in ``--help``."""
+
+UNNOISED = {each.name: each.default for each in declared_in(ClientPrivacyOptions)}
+"""The fields of client-level differential privacy, as they are without."""
+
+Own = TypeVar("Own")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings(  # fields come in the order of bases from the last to the first
+    TransportOptions,
+    SystemOptions,
+    ClientPrivacyOptions,
+    LabelPrivacyOptions,
+    PrivacyOptions,
+    EvaluationOptions,
+    TrainingOptions,
+    NetworkOptions,
+    DataOptions,
+    TableOptions,
+    RunOptions,
+):
+    """Values of all options of a run, unchecked.
+
+    Attributes
+    ----------
+    options : MethodOptions
+        Options of the method's own.
+    """
+
+    options: MethodOptions = field(default=MethodOptions())
+
+    @property
+    def spec(self) -> MethodSpec:
+        """Declaration of the method."""
+        return spec_of(self.method)
+
+    def own(self, kind: type[Own]) -> Own:
+        """Return the method's own options as a record of a type that they must have."""
+        if not isinstance(self.options, kind):
+            raise ConfigError(f"{self.method} has no {kind.__name__}")
+        return self.options
+
+    # Privacy -----------------------------------------------------------------------------------
+
+    @property
+    def blinded(self) -> bool:
+        """Whether embeddings travel under masks."""
+        return self.spec.blinds and self.blinding != "none"
+
+    @property
+    def noised(self) -> bool:
+        """Whether passive parties noise what they send."""
+        return self.dp_sigma > 0 or self.target_epsilon > 0
+
+    @property
+    def labels_shared(self) -> bool:
+        """Whether passive parties are given what teaches, and with it each other's embeddings."""
+        return self.options.shares_labels
+
+    @property
+    def labels_given(self) -> bool:
+        """Whether passive parties are given what teaches, be it labels or noised ones."""
+        return self.labels_shared or self.spec.gives_labels
+
+    @property
+    def label_noise(self) -> str:
+        """Mechanism that noises labels before they teach others, or nothing."""
+        chosen = self.spec.label_noise if self.label_privacy == "auto" else self.label_privacy
+        return "" if chosen == "none" else chosen
+
+    @property
+    def teaches(self) -> bool:
+        """Whether something that depends on labels leaves the active party."""
+        return self.spec.teaches and self.options.label_dependent
+
+    # Parties -----------------------------------------------------------------------------------
+
+    @property
+    def holders(self) -> int:
+        """Number of parties that hold columns: all, or the passive ones alone."""
+        return self.parties - (self.active_columns == "none")
+
+    @property
+    def asks_all(self) -> bool:
+        """Whether every step of training asks every passive party."""
+        return not self.options.in_turns and self.options.share_asked == 1
+
+    @property
+    def own_tables(self) -> bool:
+        """Whether every party's columns come from a table of its own."""
+        return self.dataset == "own"
+
+    def table_of(self, rank: int) -> str:
+        """Return the description of a party's own table; 0 is the active party."""
+        return self._listed("tables", rank)
+
+    def noises(self) -> dict[int, float]:
+        """Return the deviation of the noise on parties' columns, by rank, where there is some.
+
+        Raises
+        ------
+        ConfigError
+            If it is not written as it must be.
+        """
+        entries = split_list(self.column_noise) if self.column_noise else []
+        try:
+            pairs = [(int(rank), float(noise)) for rank, noise in (e.split(":") for e in entries)]
+        except ValueError as error:
+            raise ConfigError(
+                "column-noise must be rank:deviation, more of them with commas, as in 3:0.5,7:10, "
+                f"not '{self.column_noise}'"
+            ) from error
+        if len({rank for rank, _ in pairs}) < len(pairs):
+            raise ConfigError(f"column-noise names a rank twice: '{self.column_noise}'")
+        return dict(pairs)
+
+    # Networks and optimizers -------------------------------------------------------------------
+
+    def blank(self, rank: int) -> bool:
+        """Tell whether a party has no columns, and a network that does nothing."""
+        return rank == 0 and self.holders < self.parties and not self.spec.pools
+
+    def model_of(self, rank: int) -> str:
+        """Return the network's name of a party, none if it is blank; 0 is the active one."""
+        return "none" if self.blank(rank) else self.listed_model(rank)
+
+    def listed_model(self, rank: int) -> str:
+        """Return the network's name that `models` has for a party, be it blank or not."""
+        if self.spec.network:
+            return self.spec.network
+        if self.models != "mixed":
+            return self._listed("models", rank)
+        if self.options.default_network:
+            return self.options.default_network
+        return MIXED[rank % len(MIXED)] if self._images() else "mlp"
+
+    def weights_of(self, rank: int) -> str:
+        """Return the file of a party's published weights, or nothing; 0 is the active party."""
+        return self._listed("weights", rank)
+
+    def optimizer_of(self, rank: int) -> str:
+        """Return the optimizer's name of a party; 0 is the active one."""
+        return self._listed("optimizers", rank)
+
+    def rate_of(self, rank: int) -> float:
+        """Return the initial learning rate of a party; 0 is the active one."""
+        prescribed = self.options.learning_rate(rank)
+        if prescribed is not None:
+            return prescribed
+        text = self._listed("learning_rates", rank)
+        return OPTIMIZERS[self.optimizer_of(rank)].rate if text == "auto" else float(text)
+
+    # Partition ---------------------------------------------------------------------------------
+
+    @property
+    def partition_text(self) -> str:
+        """The option `partition`, with the usual scheme in place of auto."""
+        usual = "strips" if DATASETS[self.dataset].images else "columns"
+        usual = self.options.default_partition(self.parties) or usual
+        made, *kept = self.partition.partition("@")
+        return "".join([usual if made == "auto" else made, *kept])
+
+    def partition_spec(self) -> PartitionSpec:
+        """Return how columns are split over the parties.
+
+        Raises
+        ------
+        ConfigError
+            If it is not written as it must be.
+        """
+        try:
+            return PartitionSpec.read(self.partition_text)
+        except KeyError as error:
+            raise ConfigError(
+                f"partition: unknown {error}{near(error.args[0], SCHEMES)}"
+            ) from error
+        except ValueError as error:
+            raise ConfigError(f"partition must be {error}, not '{self.partition}'") from error
+
+    def _images(self) -> bool:
+        """Tell whether the parties hold images."""
+        return DATASETS[self.dataset].images and self.partition_spec().images
+
+    def _listed(self, name: str, rank: int) -> str:
+        entries = split_list(getattr(self, name))
+        return entries[rank] if len(entries) > 1 else entries[0]
+
+
+COMMON = {each.name: each for each in fields(Settings) if "option" in each.metadata}
+"""Fields of options that all methods have, by name."""

@@ -1,0 +1,43 @@
+"""Check of all values of a configuration before anything is started."""
+
+from vfl_flower.config.schema import check_values
+from vfl_flower.config.settings import Settings
+from vfl_flower.config.validation.data import (
+    check_active_columns,
+    check_column_noise,
+    check_long_tail,
+    check_partition,
+)
+from vfl_flower.config.validation.privacy import (
+    check_blinding,
+    check_client_privacy,
+    check_label_privacy,
+)
+from vfl_flower.config.validation.system import check_transport
+from vfl_flower.config.validation.tasks import check_tables
+from vfl_flower.config.validation.training import check_class_weights, check_lists
+
+
+def check(cfg: Settings) -> None:
+    """Refuse values that cannot work.
+
+    Raises
+    ------
+    ConfigError
+        Names the option.
+    """
+    check_values(cfg)
+    check_values(cfg.options)
+    check_partition(cfg)
+    check_transport(cfg)
+    check_lists(cfg)
+    check_active_columns(cfg)
+    for each in cfg.spec.checks:
+        each(cfg, cfg.options)
+    check_column_noise(cfg)
+    check_blinding(cfg)
+    check_label_privacy(cfg)
+    check_client_privacy(cfg)
+    check_long_tail(cfg)
+    check_class_weights(cfg)
+    check_tables(cfg)

@@ -1,0 +1,61 @@
+"""Checks of data: partition, the active party's columns, noise, class imbalance."""
+
+from vfl_flower.common.errors import ConfigError
+from vfl_flower.config.registry import specs
+from vfl_flower.config.settings import Settings
+
+MOST_NOISE = 1e6
+
+
+def check_partition(cfg: Settings) -> None:
+    """Refuse a partition that is none, or keeps more or fewer shares than parties hold columns."""
+    kept = len(cfg.partition_spec().kept)
+    if kept not in (0, cfg.holders):
+        raise ConfigError(
+            f"partition keeps {kept} shares, and {cfg.holders} parties are to hold columns; keep "
+            "one for each"
+        )
+
+
+def check_active_columns(cfg: Settings) -> None:
+    """Refuse an active party without columns where the method needs them."""
+    if cfg.active_columns == "none" and not cfg.spec.label_only:
+        able = ", ".join(name for name, method in specs().items() if method.label_only)
+        raise ConfigError(
+            f"active-columns is none, and {cfg.method} needs columns at the active party; methods "
+            f"that do not are {able}"
+        )
+
+
+def check_column_noise(cfg: Settings) -> None:
+    """Refuse noise on columns that are not there, or are not dealt out."""
+    for rank, deviation in cfg.noises().items():
+        if not cfg.parties - cfg.holders <= rank < cfg.parties:
+            raise ConfigError(
+                f"column-noise names place {rank}; parties with columns are at "
+                f"{cfg.parties - cfg.holders} to {cfg.parties - 1}"
+            )
+        if not 0 < deviation <= MOST_NOISE:
+            raise ConfigError(
+                f"column-noise has deviation {deviation:g} at place {rank}; take one above 0 and "
+                f"up to {MOST_NOISE:g}"
+            )
+    if cfg.column_noise and cfg.spec.pools:
+        raise ConfigError(
+            f"column-noise is on single parties' columns, and {cfg.method} has all of them as one; "
+            "leave it empty"
+        )
+
+
+def check_long_tail(cfg: Settings) -> None:
+    """Refuse a tail that is none, that a schedule would not follow, or that tells labels."""
+    if cfg.long_tail > 1 and cfg.schedule == "cosine":
+        raise ConfigError(
+            "long-tail leaves fewer training rows, and only the active party knows how many: the "
+            "others' schedule = cosine would not come to its end; use schedule = constant"
+        )
+    if cfg.long_tail > 1 and cfg.label_noise:
+        raise ConfigError(
+            "long-tail leaves rows out by their true labels, and label-privacy is "
+            f"{cfg.label_noise}: label-epsilon would not be true; use label-privacy = none"
+        )

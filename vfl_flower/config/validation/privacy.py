@@ -1,0 +1,78 @@
+"""Checks of secure aggregation, label privacy and client-level privacy."""
+
+from vfl_flower.common.errors import ConfigError
+from vfl_flower.config.options.privacy import (
+    LEAST_SIGMA,
+    LEAST_TARGET,
+    MOST_SIGMA,
+    MOST_TARGET,
+    TRUE_SENSITIVITY,
+    LabelPrivacyOptions,
+)
+from vfl_flower.config.registry import specs
+from vfl_flower.config.schema import declared_in, kebab
+from vfl_flower.config.settings import UNNOISED, Settings
+
+
+def check_blinding(cfg: Settings) -> None:
+    """Refuse blinding that cannot act."""
+    if cfg.blinding == "pairwise" and not cfg.spec.blinds:
+        raise ConfigError(
+            f"blinding is pairwise, and {cfg.method} needs each party's own answer, not their sum; "
+            "use blinding = auto or none, or another method"
+        )
+    if cfg.blinded and cfg.parties < 3 and cfg.task == "train":
+        raise ConfigError(
+            f"{cfg.method} blinds the passive parties' embeddings in their sum, and {cfg.parties} "
+            "parties leave one passive party with nothing to hide behind; use parties = 3 or more, "
+            "or blinding = none, which protects nothing"
+        )
+
+
+def check_label_privacy(cfg: Settings) -> None:
+    """Refuse label privacy that cannot act, or would not be what it says."""
+    if cfg.label_sensitivity < TRUE_SENSITIVITY and not cfg.force_sensitivity:
+        raise ConfigError(
+            f"label-sensitivity {cfg.label_sensitivity:g} is less than two one-hot labels differ "
+            "by, which is 2, and label-epsilon would not be true; use 2, or force-sensitivity to "
+            "have it all the same, reported as not private"
+        )
+    changed = any(
+        getattr(cfg, each.name) != each.default
+        for each in declared_in(LabelPrivacyOptions)
+        if each.name != "label_privacy"
+    )
+    if cfg.label_privacy == "auto" and not cfg.label_noise and changed:
+        raise ConfigError(
+            "label-epsilon, label-sensitivity or force-sensitivity is set, and "
+            f"{cfg.method} noises no labels unless label-privacy says how: randomized-response, "
+            "laplace or alibi"
+        )
+    if cfg.label_noise and not cfg.teaches:
+        raise ConfigError(
+            f"label-privacy is {cfg.label_noise}, and with {cfg.method} nothing that depends on "
+            "labels leaves the active party; use label-privacy = auto or none"
+        )
+
+
+def check_client_privacy(cfg: Settings) -> None:
+    """Refuse noise on uploads that cannot act, or would not be what it says."""
+    for key, least, most in (
+        ("dp_sigma", LEAST_SIGMA, MOST_SIGMA),
+        ("target_epsilon", LEAST_TARGET, MOST_TARGET),
+    ):
+        value = getattr(cfg, key)
+        if value and not least <= value <= most:
+            raise ConfigError(f"{kebab(key)} must be 0, or {least:g} to {most:g}, not {value}")
+    if cfg.noised and not cfg.spec.noises:
+        able = ", ".join(name for name, method in specs().items() if method.noises)
+        raise ConfigError(
+            f"dp-sigma or target-epsilon is set, and {cfg.method}'s passive parties do not send "
+            f"one thing an exchange that could be noised; with {able} they do"
+        )
+    changed = [kebab(key) for key, unset in UNNOISED.items() if getattr(cfg, key) != unset]
+    if changed and not cfg.noised:
+        raise ConfigError(
+            f"{' and '.join(changed)} would change nothing: no noise is asked for; set dp-sigma or "
+            "target-epsilon"
+        )

@@ -1,0 +1,109 @@
+"""Checks of the task: train, align or predict, and of the kind of labels."""
+
+from vfl_flower.common.errors import ConfigError
+from vfl_flower.config.catalog import REGRESSION_LOSSES
+from vfl_flower.config.choices import MULTI_CLASS, REGRESSION
+from vfl_flower.config.schema import split_list
+from vfl_flower.config.settings import Settings
+from vfl_flower.config.validation.lists import check_list
+
+
+def check_tables(cfg: Settings) -> None:
+    """Refuse tables that nobody reads, and what does not go with tables of the parties' own."""
+    if cfg.task == "predict" and not cfg.model:
+        raise ConfigError("task is predict, and model is empty; name the run that trained")
+    if cfg.model and cfg.task != "predict":
+        raise ConfigError(f"model is {cfg.model}, and task is {cfg.task}; use task = predict")
+    if cfg.own_tables:
+        _check_own(cfg)
+        return
+    for key in ("tables", "alignment"):
+        if getattr(cfg, key):
+            raise ConfigError(
+                f"{key} is set, and dataset is {cfg.dataset}; use dataset = own, or leave {key} "
+                "empty"
+            )
+    if cfg.task != "train":
+        raise ConfigError(
+            f"task is {cfg.task}, and the rows of {cfg.dataset} are aligned as they are; use "
+            "dataset = own"
+        )
+    check_task(cfg, MULTI_CLASS)
+
+
+def _check_own(cfg: Settings) -> None:
+    """Refuse a missing table, and a partition of what nobody has as a whole."""
+    if not cfg.tables:
+        raise ConfigError(
+            "tables is empty, and dataset is own; name a toml description for each party, the "
+            "active party's first (on a node: table, in its own configuration)"
+        )
+    check_list(cfg, "tables", _named)
+    if cfg.partition not in ("auto", "columns"):
+        raise ConfigError(
+            f"partition is {cfg.partition}, and with dataset = own each party holds its own table; "
+            "leave it as it is"
+        )
+
+
+def check_tables_here(cfg: Settings) -> None:
+    """Refuse one table for all parties, where all are on this machine.
+
+    Raises
+    ------
+    ConfigError
+        Says how many there are.
+    """
+    if cfg.own_tables and len(split_list(cfg.tables)) < cfg.parties:
+        raise ConfigError(
+            f"tables lists one description for {cfg.parties} parties; on one machine name each "
+            "party's own, the active party's first"
+        )
+
+
+def check_task(cfg: Settings, task: str) -> None:
+    """Refuse what labels cannot teach.
+
+    Parameters
+    ----------
+    cfg : Settings
+        The run's configuration.
+    task : str
+        ``binary``, ``multi-class`` or ``regression``: what the labels turn out to be.
+
+    Raises
+    ------
+    ConfigError
+        If the run asks for what there is of classes only and the labels are numbers, or the other
+        way round.
+    """
+    if task != REGRESSION:
+        if cfg.loss in REGRESSION_LOSSES:
+            raise ConfigError(f"loss is {cfg.loss}, and the labels are classes; leave loss empty")
+        return
+    if not cfg.spec.regression or cfg.labels_given:
+        sharing = " with share-labels" if cfg.labels_shared else ""
+        raise ConfigError(
+            f"method is {cfg.method}{sharing}, which is of classes, and the labels are numbers; "
+            "use another method, or say task = multi-class in the active party's description"
+        )
+    _check_regression(cfg)
+
+
+def _check_regression(cfg: Settings) -> None:
+    """Refuse options that are of classes where the labels are numbers."""
+    for key, given in (
+        ("label-privacy", cfg.label_noise),
+        ("class-weights", cfg.class_weights.replace("none", "")),
+        ("long-tail", f"{cfg.long_tail:g}" if cfg.long_tail > 1 else ""),
+        ("loss", "" if cfg.loss in REGRESSION_LOSSES else cfg.loss),
+    ):
+        if given:
+            raise ConfigError(
+                f"{key} is {given}, which is of classes, and the labels are numbers; remove it"
+            )
+
+
+def _named(entry: str) -> None:
+    if not entry:
+        raise ConfigError("tables has an empty entry; name a toml description for each party")

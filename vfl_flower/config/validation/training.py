@@ -1,0 +1,63 @@
+"""Checks of networks, optimizers, learning rates and the loss."""
+
+import re
+
+from vfl_flower.common.errors import ConfigError
+from vfl_flower.config.catalog import NETWORKS
+from vfl_flower.config.schema import FLOAT32_MAX, check_name
+from vfl_flower.config.settings import Settings
+from vfl_flower.config.validation.lists import check_list
+
+OWN_NETWORK = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+"""A user's network: ``package.module:Class``."""
+
+
+def check_lists(cfg: Settings) -> None:
+    """Refuse lists of unknown networks, or of learning rates that are none."""
+    if cfg.models != "mixed":
+        check_list(cfg, "models", _check_model)
+    check_list(cfg, "weights")
+    check_list(cfg, "optimizers")
+    check_list(cfg, "learning_rates", check_rate)
+    if cfg.spec.network and cfg.top_layers > 1:
+        raise ConfigError(
+            f"top-layers is {cfg.top_layers}, and {cfg.method} has {cfg.spec.network} networks; "
+            "use 0"
+        )
+
+
+def check_class_weights(cfg: Settings) -> None:
+    """Refuse weights that would not reach the loss, or would tell what label privacy hides."""
+    if cfg.class_weights == "none":
+        return
+    if not cfg.spec.class_weights or cfg.labels_given:
+        raise ConfigError(
+            f"class-weights is {cfg.class_weights}, and {cfg.method}'s passive parties, or its "
+            "ADMM, do not weight rows by their classes; use none, or another method"
+        )
+    if cfg.label_noise:
+        raise ConfigError(
+            f"class-weights are made of true labels, and label-privacy is {cfg.label_noise}: "
+            "label-epsilon would not be true; use class-weights = none"
+        )
+
+
+def _check_model(entry: str) -> None:
+    if not OWN_NETWORK.fullmatch(entry):
+        check_name("models", entry, NETWORKS)
+
+
+def check_rate(entry: str, key: str = "learning-rates") -> None:
+    """Refuse a learning rate that is not finite and positive, or auto.
+
+    Raises
+    ------
+    ConfigError
+        Names the option.
+    """
+    try:
+        good = entry == "auto" or 0 < float(entry) <= FLOAT32_MAX
+    except ValueError:
+        good = False
+    if not good:
+        raise ConfigError(f"{key} must be finite and positive, or auto, not '{entry}'")
