@@ -1,13 +1,11 @@
 """The data sets and their files: read, missing, damaged, imported."""
 
-import os
 import shutil
 import struct
 import subprocess
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -19,9 +17,6 @@ from vfl_flower.common.errors import DataError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.datasets import dataset_of
 from vfl_flower.data.sources.cinic10 import Cinic10
-
-if TYPE_CHECKING:
-    from vfl_flower.data.columns import Features
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -161,30 +156,6 @@ def test_a_label_that_is_no_class_is_a_data_error(
     write_idx(folder / "MNIST" / "raw" / LABELS, labels[:60_000])
     with pytest.raises(DataError, match="active: a label is 255, and classes are 0 to 9"):
         labels_of(RunConfig(dataset="mnist", data_dir=str(folder)))
-
-
-@pytest.mark.skipif("VFL_FLOWER_DATA" not in os.environ, reason="VFL_FLOWER_DATA names no folder")
-@pytest.mark.parametrize(
-    ("name", "subfolder", "shape"),
-    [
-        ("mnist", "MNIST/raw", (70_000, 1, 28, 28)),
-        ("fashion-mnist", "FashionMNIST/raw", (70_000, 1, 28, 28)),
-        ("cifar10", "cifar-10-batches-py", (60_000, 3, 32, 32)),
-        ("cifar100", "cifar-100-python", (60_000, 3, 32, 32)),
-    ],
-)
-def test_the_real_files(name: str, subfolder: str, shape: tuple[int, ...]) -> None:
-    folder, entry = Path(os.environ["VFL_FLOWER_DATA"]), dataset_of(name)
-    if not (folder / subfolder).is_dir():
-        pytest.skip(f"VFL_FLOWER_DATA holds no {subfolder}")
-    features: Features = entry.features(folder, False)
-    labels = entry.labels(folder, False)
-    assert (features.shape, features.dtype.str) == (shape, "<f4")
-    assert (features.min(), features.max()) == (0.0, 1.0)
-    assert (labels.shape, labels.dtype.str) == (shape[:1], "<i8")
-    test = np.bincount(labels[-entry.test_rows :], minlength=entry.classes)
-    assert test.min() > 0.8 * entry.test_rows / entry.classes
-    assert sorted(set(labels.tolist())) == list(range(entry.classes))
 
 
 @pytest.fixture

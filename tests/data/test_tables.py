@@ -1,6 +1,5 @@
 """Tables in local files: published forms, missing and damaged files."""
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +27,7 @@ from vfl_flower.data.sources.csv_catalog import (
     CREDIT_DEFAULT_TABLE,
     PIMA_TABLE,
 )
-from vfl_flower.data.sources.csv_tables import Source, read
+from vfl_flower.data.sources.csv_tables import read
 
 SOURCES = {
     "adult": ADULT_TABLE,
@@ -230,31 +229,3 @@ def test_a_data_folder_that_cannot_be_is_an_error(tmp_path: Path) -> None:
     for folder in (tmp_path / "loop", Path("\0")):
         with pytest.raises(DataError, match=r"is not in|cannot be used"):
             read(PIMA_TABLE, folder)
-
-
-# The real files -----------------------------------------------------------------------------------
-
-
-@pytest.mark.skipif("VFL_FLOWER_DATA" not in os.environ, reason="VFL_FLOWER_DATA names no folder")
-@pytest.mark.parametrize(
-    ("source", "shape", "ones", "gaps", "categorical"),
-    [
-        (ADULT_TABLE, (48842, 14), 11687, 2799 + 2809 + 857, 8),
-        (BREAST_CANCER_ORIGINAL_TABLE, (699, 9), 241, 16, 0),
-        (PIMA_TABLE, (768, 8), 268, 5 + 35 + 227 + 374 + 11, 0),
-        (CREDIT_DEFAULT_TABLE, (30000, 23), 6636, 0, 3),
-        (CREDIT_CARD_FRAUD_TABLE, (284807, 30), 492, 0, 0),
-    ],
-    ids=SOURCES,
-)
-def test_the_real_files(
-    source: Source, shape: tuple[int, int], ones: int, gaps: int, categorical: int
-) -> None:
-    folder = Path(os.environ["VFL_FLOWER_DATA"])
-    if not (folder / source.folder).is_dir():
-        pytest.skip(f"VFL_FLOWER_DATA holds no {source.folder}")
-    table = read(source, folder)
-    assert table.features.shape == shape
-    assert (table.labels == 1).sum() == ones
-    assert np.isnan(table.features).sum() == gaps
-    assert sum(column.values is not None for column in table.columns) == categorical
