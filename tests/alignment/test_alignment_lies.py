@@ -18,7 +18,7 @@ from tests.helpers.own import TINY, make
 from vfl_flower.alignment.build import build_alignment_active, build_alignment_passive
 from vfl_flower.common.codec import Array, from_parameters, to_parameters
 from vfl_flower.common.errors import PartyError, ProtocolError, VflError
-from vfl_flower.config.choices import TASKS
+from vfl_flower.config.catalog import TASKS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.curve25519 import tags
 from vfl_flower.crypto.hashed_ids import Ids, normalised

@@ -22,7 +22,7 @@ def test_page_shows_what_the_result_holds(runs: Path, capsys: pytest.CaptureFixt
     text, result = read(page).text, result_of(runs / "easter")
     for accuracy in [*result["test_accuracy"].values(), *result["baselines"].values()]:
         assert f"{accuracy:.2%}" in text
-    books = [result, result["evaluation"], result["upkeep"]]
+    books = [result, result["evaluation"], result["control"]]
     for table in (result["bytes_by_party"], *(book["bytes_by_phase"] for book in books)):
         for name, entry in table.items():
             assert f"{name} {readable(entry['up'])} {readable(entry['down'])}" in text

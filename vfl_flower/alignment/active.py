@@ -11,7 +11,7 @@ from flwr.common import Scalar
 from vfl_flower.alignment.messages import alignment_facts, name_digest
 from vfl_flower.alignment.psi import Common, align
 from vfl_flower.common.nonce import bytes_of
-from vfl_flower.config.choices import TASKS
+from vfl_flower.config.catalog import TASKS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.hashed_ids import Ids
 from vfl_flower.data.alignment_record import Alignment

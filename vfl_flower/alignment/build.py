@@ -10,7 +10,7 @@ from vfl_flower.alignment.messages import alignment_log
 from vfl_flower.alignment.passive import AlignmentPassive
 from vfl_flower.common.errors import RunError
 from vfl_flower.common.names import party_name
-from vfl_flower.config.choices import REGRESSION
+from vfl_flower.config.catalog import REGRESSION
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.hashed_ids import normalised
 from vfl_flower.data.alignment_record import ALIGNMENT, Alignment, drawn_nonce

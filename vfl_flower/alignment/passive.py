@@ -12,7 +12,7 @@ from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ProtocolError, RunError
 from vfl_flower.common.names import party_log, party_name
 from vfl_flower.common.nonce import hex_of
-from vfl_flower.config.choices import TASKS
+from vfl_flower.config.catalog import TASKS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.hashed_ids import Ids
 from vfl_flower.data.alignment_record import ALIGNMENT, Alignment

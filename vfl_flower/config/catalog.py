@@ -1,4 +1,4 @@
-"""Networks, losses, optimizers, schedules and mechanisms by name, with their implementations.
+"""Networks, losses, optimizers, schedules, mechanisms and tasks by name.
 
 A value is ``module:name``, imported where it is used: names are known without importing torch. One
 line here makes an implementation known everywhere.
@@ -108,3 +108,6 @@ LABEL_MECHANISMS = {
 _ACCOUNTING = "vfl_flower.privacy.client_dp.accounting"
 ACCOUNTANTS = {"rdp": f"{_ACCOUNTING}:rdp_epsilon", "pld": f"{_ACCOUNTING}:pld_epsilon"}
 """Privacy accountants: from noise ratio and delta to epsilon."""
+
+BINARY, MULTI_CLASS, REGRESSION = TASKS = "binary", "multi-class", "regression"
+"""Tasks, by the kind of labels."""

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from vfl_flower.common.errors import DataError
 from vfl_flower.common.names import party_name
-from vfl_flower.config.choices import BINARY, MULTI_CLASS
+from vfl_flower.config.catalog import BINARY, MULTI_CLASS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.columns import Columns, Features
 from vfl_flower.data.datasets import dataset_of

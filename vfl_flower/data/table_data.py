@@ -14,7 +14,7 @@ from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ConfigError, DataError
 from vfl_flower.common.layout import ENCODER, TARGET, model_of
 from vfl_flower.common.names import party_log, party_name
-from vfl_flower.config.choices import REGRESSION
+from vfl_flower.config.catalog import REGRESSION
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.validation.tasks import check_task
 from vfl_flower.data.alignment_record import ALIGNMENT, Alignment

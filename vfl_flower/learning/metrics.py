@@ -9,7 +9,7 @@ from torch import Tensor
 
 from vfl_flower.common.errors import TrainingError
 from vfl_flower.common.json_schema import Named
-from vfl_flower.config.choices import REGRESSION
+from vfl_flower.config.catalog import REGRESSION
 
 _OF_CLASSES = {
     "auc": (None, float),

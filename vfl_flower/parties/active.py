@@ -12,7 +12,7 @@ from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import PartyError
 from vfl_flower.common.json_schema import fits
 from vfl_flower.common.nonce import NONCE
-from vfl_flower.config.choices import REGRESSION
+from vfl_flower.config.catalog import REGRESSION
 from vfl_flower.learning.losses import balanced_weights, loss_of
 from vfl_flower.learning.schedule import steps_per_epoch
 from vfl_flower.parties.party import Party

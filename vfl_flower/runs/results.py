@@ -8,7 +8,7 @@ from typing import Any
 
 from vfl_flower.common.files import write_atomically
 from vfl_flower.common.json_schema import Named, fits
-from vfl_flower.config.choices import REGRESSION
+from vfl_flower.config.catalog import REGRESSION
 from vfl_flower.learning.metrics import BY_PARTY, MARGIN, OF_NUMBERS
 
 RESULT = "result.json"
@@ -43,7 +43,7 @@ RESULT_SHAPE = {
     "exchange_ms": {"median": float, "p99": float},
     **_BOOKS,
     "evaluation": _BOOKS,
-    "upkeep": _BOOKS,
+    "control": _BOOKS,
     "uploads_per_party": Named(int),
     "protections": [str],
     "unprotected": [str],
@@ -76,7 +76,7 @@ RESULT_SHAPE = {
 """Fields of a result and their types."""
 
 
-FORMER_NAMES = {"bounds": "baselines"}
+FORMER_NAMES = {"bounds": "baselines", "upkeep": "control"}
 """Keys that results of earlier versions hold under other names."""
 
 

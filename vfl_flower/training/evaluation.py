@@ -9,7 +9,7 @@ from torch import Tensor
 from vfl_flower.common.codec import Array
 from vfl_flower.common.names import party_name
 from vfl_flower.common.nonce import nonce_to_array
-from vfl_flower.config.choices import REGRESSION
+from vfl_flower.config.catalog import REGRESSION
 from vfl_flower.learning.metrics import metrics_of, regression_metrics_of, score_of
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.persistence.model_folder import write_model

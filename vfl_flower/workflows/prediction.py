@@ -16,7 +16,7 @@ from vfl_flower.alignment.psi import Common
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import TrainingError
 from vfl_flower.common.names import party_name
-from vfl_flower.config.choices import REGRESSION
+from vfl_flower.config.catalog import REGRESSION
 from vfl_flower.data.tables.prediction_file import check_path, write_columns, write_predictions
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.privacy.secure_aggregation import agree_keys

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from vfl_flower.common.versions import versions
-from vfl_flower.config.choices import REGRESSION
+from vfl_flower.config.catalog import REGRESSION
 from vfl_flower.learning.device import described
 from vfl_flower.learning.metrics import guess
 from vfl_flower.parties.active import ActiveParty
@@ -77,7 +77,7 @@ def _traffic(active: ActiveParty) -> dict[str, Any]:
     return {
         **_books(active, "training"),
         "evaluation": _books(active, "evaluation"),
-        "upkeep": _books(active, "control"),
+        "control": _books(active, "control"),
         "uploads_per_party": dict(active.ledger.uploads),
         "seconds": active.progress.elapsed(),
         "exchange_ms": _milliseconds(active),

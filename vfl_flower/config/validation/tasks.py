@@ -1,8 +1,7 @@
 """Checks of the task: train, align or predict, and of the kind of labels."""
 
 from vfl_flower.common.errors import ConfigError
-from vfl_flower.config.catalog import REGRESSION_LOSSES
-from vfl_flower.config.choices import MULTI_CLASS, REGRESSION
+from vfl_flower.config.catalog import MULTI_CLASS, REGRESSION, REGRESSION_LOSSES
 from vfl_flower.config.schema import split_list
 from vfl_flower.config.settings import Settings
 from vfl_flower.config.validation.lists import check_list

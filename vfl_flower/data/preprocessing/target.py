@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from vfl_flower.common.errors import DataError
 from vfl_flower.common.files import json_bytes, read_json
-from vfl_flower.config.choices import BINARY, MULTI_CLASS, REGRESSION
+from vfl_flower.config.catalog import BINARY, MULTI_CLASS, REGRESSION
 from vfl_flower.data.columns import Column
 
 TARGET = {"task": str, "classes": [str], "mean": float, "deviation": float}

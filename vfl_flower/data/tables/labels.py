@@ -3,7 +3,7 @@
 import re
 
 from vfl_flower.common.errors import DataError
-from vfl_flower.config.choices import REGRESSION
+from vfl_flower.config.catalog import REGRESSION
 from vfl_flower.data.columns import NUMBER, Column
 from vfl_flower.data.preprocessing.target import task_of
 from vfl_flower.data.tables.column_profile import Profile, check_numbers

@@ -1,3 +1,0 @@
-"""Kinds of labels."""
-
-BINARY, MULTI_CLASS, REGRESSION = TASKS = "binary", "multi-class", "regression"
