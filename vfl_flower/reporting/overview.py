@@ -55,11 +55,11 @@ def print_overview(story: Story, path: Path) -> None:
 
 def _print_settings(cfg: RunConfig) -> None:
     """Print the options that differ from their defaults."""
-    usual, kept = RunConfig().to_mapping(), cfg.to_mapping()
+    usual = RunConfig(method=cfg.method).to_mapping() | {"method": RunConfig().method}
     table = Table(title="settings that are not the default's", title_justify="left")
     for column in ("option", "value", "default"):
         table.add_column(column)
-    for key, value in kept.items():
+    for key, value in cfg.to_mapping().items():
         if value != usual[key]:
             table.add_row(key, Text(str(value)), Text(str(usual[key])))
     out.print(table)

@@ -85,7 +85,8 @@ def number(spread: Spread | None, unit: str = "") -> str:
 def _settings_of(stories: Sequence[Story]) -> list[tuple[str, list[Scalar], bool]]:
     """Return all settings by story, those that differ first."""
     settings = [story.cfg.to_mapping() for story in stories]
-    rows = [(key, [setting[key] for setting in settings]) for key in settings[0] if key != "out"]
+    keys = dict.fromkeys(key for setting in settings for key in setting if key != "out")
+    rows = [(key, [setting.get(key, BLANK) for setting in settings]) for key in keys]
     marked = [(key, values, len(set(values)) > 1) for key, values in rows]
     return sorted(marked, key=lambda row: not row[2])
 
