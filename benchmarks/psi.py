@@ -5,7 +5,7 @@
 Both tables have as many ids, half of them in common. Each repetition takes, one after the other,
 Python's sets, the curve operations alone (four for each id, X25519 by PyNaCl in as many threads as
 there are cores; half of them before ours and half after), the whole alignment over the local
-carrier, from text to rows, and the peer, openmined-psi, where it is installed. It finds the
+transport, from text to rows, and the peer, openmined-psi, where it is installed. It finds the
 intersection for one of two parties, on one core. Ratios are of one repetition; their medians are
 shown.
 """

@@ -33,7 +33,7 @@ def add(table: Table, runtime: str, path: Path) -> None:
     """Add the row of a run that has ended."""
     result: dict[str, Any] = json.loads((path / "result.json").read_text())
     times = result["exchange_ms"]
-    table.add(runtime, result["carrier"], result["exchanges"], times["median"], times["p99"])
+    table.add(runtime, result["transport"], result["exchanges"], times["median"], times["p99"])
 
 
 def superlink(given: Arguments, folder: Path, table: Table) -> None:
@@ -42,7 +42,7 @@ def superlink(given: Arguments, folder: Path, table: Table) -> None:
         for name in given.transports.split(","):
             epochs = min(EPOCHS["superlink"][name], given.epochs)
             deployment.run(
-                f'carrier="{name}" epochs={epochs} run-name="{name}" parties={given.passive + 1} '
+                f'transport="{name}" epochs={epochs} run-name="{name}" parties={given.passive + 1} '
                 + OPTIONS
             )
             add(table, "superlink", folder / "active" / name)
@@ -55,7 +55,7 @@ def simulation(given: Arguments, folder: Path, table: Table) -> None:
             epochs = min(EPOCHS["simulation"][name], given.epochs)
             path = folder / f"simulated-{name}"
             flwr(
-                f'carrier="{name}" epochs={epochs} out="{path}" baselines="off" '
+                f'transport="{name}" epochs={epochs} out="{path}" baselines="off" '
                 f"parties={given.passive + 1} {OPTIONS}"
             )
             add(table, "simulation", path)

@@ -58,7 +58,7 @@ def _run(grid: Grid, context: Context) -> None:
     folder = _folder(grid, context, simulated)
     cfg = folder.cfg if folder else run_config(context.run_config, simulated)
     told = told_of(cfg, simulated, folder.path if folder else None)
-    entry = chosen_transport(cfg.carrier, Runtime.FLOWER)
+    entry = chosen_transport(cfg.transport, Runtime.FLOWER)
     transport: Transport = entry.load()(grid, cfg, told, simulated)
     with _given_up(folder):
         if folder and cfg.task == "predict":

@@ -22,10 +22,10 @@ ROOT = Path(__file__).resolve().parents[2]
 NAMES = ["active", "party-1", "party-2", "party-3"]
 TINY = ["--epochs", "2", "--batch-size", "300", "--embedding-dim", "8", "--models", "mlp"]
 KEYS = {
-    *("method", "dataset", "carrier", "seed", "epochs", "parties", "test_accuracy"),
+    *("method", "dataset", "transport", "seed", "epochs", "parties", "test_accuracy"),
     *("metrics", "majority_share", "classes"),
     *("validation_accuracy", "baselines", "exchanges", "bytes_up", "bytes_down", "bytes_by_phase"),
-    *("uploads_per_party", "seconds", "exchange_ms", "carriage", "device"),
+    *("uploads_per_party", "seconds", "exchange_ms", "connections", "device"),
     *("protections", "unprotected", "epsilon", "client_privacy"),
 }
 
@@ -73,7 +73,11 @@ def default_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_result(default_run: Path) -> None:
     result = result_of(default_run)
     assert set(result) >= KEYS
-    assert (result["method"], result["dataset"], result["carrier"]) == ("easter", "digits", "local")
+    assert (result["method"], result["dataset"], result["transport"]) == (
+        "easter",
+        "digits",
+        "local",
+    )
     assert (result["seed"], result["epochs"], result["parties"]) == (0, 2, 4)
     for key in ("test_accuracy", "validation_accuracy"):
         assert list(result[key]) == NAMES

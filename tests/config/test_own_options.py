@@ -104,4 +104,4 @@ def test_differences_are_of_options_that_both_have() -> None:
     one, other = RunConfig(method="vimadmm", rho=2.0), RunConfig(method="vimadmm", rho=3.0, out="x")
     assert differences(one, other) == "rho is 2.0, not 3.0"
     assert differences(one, RunConfig()) == "method is 'vimadmm', not 'easter'"
-    assert differences(one, one.changed(device="cpu", carrier="local")) == ""
+    assert differences(one, one.changed(device="cpu", transport="local")) == ""

@@ -45,5 +45,5 @@ def test_a_supernode_and_a_clientapp_that_are_killed_come_back(
     watcher.start()
     log = run.finished()
     assert weights(deployment, "killed") == whole, log
-    assert result(deployment, "killed")["carriage"]["returns_to_a_checkpoint"] >= 1
+    assert result(deployment, "killed")["connections"]["returns_to_a_checkpoint"] >= 1
     watcher.join()

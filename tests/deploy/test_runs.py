@@ -30,9 +30,9 @@ def test_the_stream_equals_the_local_carrier(
     log = start(named("plain", "epochs=3")).finished()
     assert weights(deployment, "plain") == local_weights(tmp_path / "run", 3), log
     content = result(deployment, "plain")
-    assert content["carrier"] == "stream"
-    assert content["carriage"]["tls"] is True
-    assert set(content["carriage"]["addresses"]) == {"party-1", "party-2", "party-3"}
+    assert content["transport"] == "stream"
+    assert content["connections"]["tls"] is True
+    assert set(content["connections"]["addresses"]) == {"party-1", "party-2", "party-3"}
     for k in (1, 2, 3):
         kept = deployment.folder / f"party-{k}" / "plain" / f"party-{k}"
         assert kept.stat().st_mode & 0o777 == 0o700

@@ -9,6 +9,7 @@ from flwr.common import FitIns, Parameters
 
 from tests.helpers.streams import node
 from vfl_flower.common.errors import ConfigError
+from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.transports import TRANSPORTS, Runtime, chosen_transport
 from vfl_flower.protocol.transport import Transport
 
@@ -37,8 +38,8 @@ def test_a_runtime_has_a_default(name: str, runtime: Runtime, chosen: str) -> No
 @pytest.mark.parametrize(
     ("name", "runtime", "says"),
     [
-        ("stream", Runtime.ONE_PROCESS, "carrier is stream, .* flwr run; use auto or local here"),
-        ("messages", Runtime.ONE_PROCESS, "carrier is messages, .* flwr run; use auto or local"),
+        ("stream", Runtime.ONE_PROCESS, "transport is stream, .* flwr run; use auto or local here"),
+        ("messages", Runtime.ONE_PROCESS, "transport is messages, .* flwr run; use auto or local"),
         ("local", Runtime.FLOWER, r"needs run_simulation\.py; use auto or stream here"),
     ],
 )
@@ -63,3 +64,7 @@ def test_a_message_of_no_transport_is_refused(tmp_path: Path) -> None:
     answer = node(0, tmp_path, {}).fit(FitIns(Parameters([], ""), {"phase": "embed"}))
     assert answer.metrics["error"] == "ProtocolError"
     assert "no transport" in str(answer.metrics["message"])
+
+
+def test_the_option_has_a_former_name() -> None:
+    assert RunConfig.from_mapping({"carrier": "messages"}).transport == "messages"

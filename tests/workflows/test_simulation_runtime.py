@@ -144,7 +144,9 @@ def test_carriers_equal_local_bit_for_bit(
     models = "cnn,lenet,mlp,my_networks:Mine"
     options = 'epochs=2 batch-size=256 train-rows=600 embedding-dim=16 baselines="off"'
     options += f' models="{models}" party-timeout=240.0'  # a busy machine takes long to start them
-    options += f' carrier="{carrier}"' if carrier == "messages" else ""  # the other is the default
+    options += (
+        f' transport="{carrier}"' if carrier == "messages" else ""
+    )  # the other is the default
     log = runtime.run(f'out="{there}" {options}')
     assert (there / "result.json").is_file(), log
     monkeypatch.syspath_prepend(runtime.env["PYTHONPATH"])
@@ -155,12 +157,12 @@ def test_carriers_equal_local_bit_for_bit(
         ours, theirs = (p / party_name(rank) / "model/weights.safetensors" for p in (here, there))
         assert ours.read_bytes() == theirs.read_bytes(), party_name(rank)
     local, carried = (json.loads((p / "result.json").read_text()) for p in (here, there))
-    assert (local.pop("carrier"), carried.pop("carrier")) == ("local", carrier)
+    assert (local.pop("transport"), carried.pop("transport")) == ("local", carrier)
     for result in (local, carried):
         assert result.pop("seconds") > 0
         assert result.pop("environment")["code"]
         assert result.pop("exchange_ms")["median"] > 0
-        result.pop("carriage")
+        result.pop("connections")
     assert local == carried
     lines = [(p / "metrics.jsonl").read_text().splitlines() for p in (here, there)]
     assert len(lines[0]) == len(lines[1]) == 2
@@ -185,7 +187,7 @@ def test_too_few_supernodes(runtime: Runtime, tmp_path: Path) -> None:
 
 
 def test_too_many_supernodes(runtime: Runtime) -> None:
-    log = runtime.run('epochs=1 carrier="messages"', supernodes=4)
+    log = runtime.run('epochs=1 transport="messages"', supernodes=4)
     line = next(line for line in log.splitlines() if "RosterError" in line)
     assert "party-4 is here, but the run has 3 passive parties" in line
 

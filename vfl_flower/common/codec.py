@@ -134,6 +134,6 @@ def to_tensor(array: Array) -> Tensor:
     """Copy an array into a tensor of its own.
 
     The copy is aligned as torch aligns its memory, whatever the offset of the array in a message:
-    kernels choose their code by alignment, and results must not depend on the carrier.
+    kernels choose their code by alignment, and results must not depend on the transport.
     """
     return torch.tensor(array)

@@ -62,5 +62,5 @@ def chosen_transport(name: str, runtime: Runtime) -> TransportEntry:
     chosen = here.get(default if name == "auto" else name)
     if chosen is None:
         needed = TRANSPORTS[name].runtime.value
-        raise ConfigError(f"carrier is {name}, which needs {needed}; use auto or {default} here")
+        raise ConfigError(f"transport is {name}, which needs {needed}; use auto or {default} here")
     return chosen

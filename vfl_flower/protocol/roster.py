@@ -121,7 +121,7 @@ def _ask_all(proxies: list[ClientProxy], timeout: float) -> list[tuple[ClientPro
     with suppress(Empty):
         while len(answers) < len(proxies):
             proxy, answered = arrived.get(timeout=max(deadline - time.monotonic(), 0))
-            if isinstance(answered, PartyAway):  # a carrier that can wait for it will call again
+            if isinstance(answered, PartyAway):  # a transport that can wait for it will call again
                 raise answered
             answers.append((proxy, answered))
     return answers

@@ -27,7 +27,7 @@ RESULT_SHAPE = {
     "method": str,
     "dataset": str,
     "task": str,
-    "carrier": str,
+    "transport": str,
     "seed": int,
     "stages": [{"name": str, "done": int, "total": int, "figures": Named(float), "ended": bool}],
     "steps": int,
@@ -76,12 +76,17 @@ RESULT_SHAPE = {
 """Fields of a result and their types."""
 
 
-FORMER_NAMES = {"bounds": "baselines", "upkeep": "control"}
+FORMER_NAMES = {
+    "bounds": "baselines",
+    "carriage": "connections",
+    "carrier": "transport",
+    "upkeep": "control",
+}
 """Keys that results of earlier versions hold under other names."""
 
 
 def under_present_names(result: Any) -> Any:  # noqa: ANN401
-    """Return what a result file holds with its keys under their present names."""
+    """Return the content of a result file under its present keys."""
     if not isinstance(result, dict):
         return result
     return {FORMER_NAMES.get(key, key): value for key, value in result.items()}

@@ -17,7 +17,7 @@ def summary_of(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """
     first = results[0]
     summary: dict[str, Any] = {
-        **{key: first[key] for key in ("method", "dataset", "task", "carrier")},
+        **{key: first[key] for key in ("method", "dataset", "task", "transport")},
         "seeds": [each["seed"] for each in results],
         "test_accuracy": _spreads(results, "test_accuracy"),
         "metrics": {

@@ -43,7 +43,7 @@ def _setting(active: ActiveParty, transport: str) -> dict[str, Any]:
         "method": cfg.method,
         "dataset": cfg.dataset,
         "task": active.target.task,
-        "carrier": transport,
+        "transport": transport,
         "seed": cfg.seed,
         "epochs": cfg.epochs,
         "stages": [stage.as_dict() for stage in progress.stages],

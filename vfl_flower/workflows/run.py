@@ -58,7 +58,7 @@ def conduct(
         active.observer = Observers(observer or Observer(), *_written(active, folder))
         with during or nullcontext():
             facts = _run_protocol(active, transport)
-        result = result_of(active, transport.name) | {"carriage": facts}
+        result = result_of(active, transport.name) | {"connections": facts}
         if wanted(active.cfg):
             active.observer.on_baselines()
             result["baselines"] = baselines_of(active)

@@ -193,7 +193,7 @@ def _build(folder: RunFolder, alignments: Alignments) -> tuple[ActiveParty, list
 def simulate(folder: RunFolder) -> dict[str, Any]:
     """Train with all parties in this process, and show the result."""
     cfg = folder.cfg
-    entry = chosen_transport(cfg.carrier, Runtime.ONE_PROCESS)
+    entry = chosen_transport(cfg.transport, Runtime.ONE_PROCESS)
     with _prepared(folder) as alignments:
         active, passive = _build(folder, alignments)
         title = f"{cfg.method} on {cfg.dataset}, seed {cfg.seed}"

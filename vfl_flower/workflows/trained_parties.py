@@ -75,7 +75,7 @@ def prediction_of(cfg: RunConfig, rank: int, model: Path) -> RunConfig:
     Parameters
     ----------
     cfg : RunConfig
-        Where things are now: tables, alignment, carrier.
+        Where things are now: tables, alignment, transport.
     rank : int
         The party's, 0 for the active one.
     model : Path

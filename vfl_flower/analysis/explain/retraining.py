@@ -122,7 +122,7 @@ def reduced(cfg: RunConfig, passive: Sequence[int]) -> RunConfig:
             parties=len(places),
             partition=f"{made}@{kept}/{total}",
             column_noise=",".join(f"{n}:{noises[p]}" for n, p in enumerate(places) if p in noises),
-            carrier="auto",
+            transport="auto",
             **_lists(cfg, places),  # type: ignore[arg-type]
         )
     except ConfigError as error:

@@ -35,10 +35,11 @@ class SystemOptions:
 class TransportOptions:
     """How parties exchange messages."""
 
-    carrier: str = option(
+    transport: str = option(
         "auto",
-        f"transport: {', '.join(TRANSPORTS)}; auto: local or stream",
+        f"{', '.join(TRANSPORTS)}; auto: local or stream",
         choices=("auto", *TRANSPORTS),
+        alias="carrier",
         circumstance=True,
     )
     run_name: str = option(

@@ -43,7 +43,7 @@ class StreamTransport(FlowerTransport):
         if not self.listen:
             raise ConfigError(
                 "stream-listen is not set: on a SuperLink, say at which host:port the parties dial "
-                f"in ({LOOPBACK} if all are on this machine), or use carrier = messages"
+                f"in ({LOOPBACK} if all are on this machine), or use transport = messages"
             )
 
     def run(self, active: Coordinator) -> dict[str, Any]:
