@@ -1,4 +1,4 @@
-"""Train a vertically federated model with all parties in this process: the main job.
+"""Main job: train a vertically federated model in this process.
 
 It is ``python -m vfl_flower train`` in a file. Without arguments: EASTER on scikit-learn's digits,
 one active and three passive parties. See ``--help`` for every option, and README.md for the

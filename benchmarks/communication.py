@@ -71,7 +71,7 @@ def peak_memory() -> int:
 
 
 def be_passive(cfg: RunConfig, rank: int, pipe: Connection) -> None:
-    """Be one passive party until told to end."""
+    """Run one passive party until told to end."""
     client = Endpoint(build_passive(cfg, rank))
     while True:
         name, ins = pipe.recv()
@@ -96,7 +96,7 @@ class UntilTarget(Observer):
 
 
 def be_active(cfg: RunConfig, target: float, pipes: Sequence[Connection], out: Connection) -> None:
-    """Be the active party: run the protocol and say how it went."""
+    """Run the active party's protocol and report its outcome."""
     active = build_active(cfg)
     watch = active.observer = UntilTarget(active, target)
     clients = [Piped(pipe) for pipe in pipes]

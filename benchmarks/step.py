@@ -26,7 +26,7 @@ from benchmarks.harness.benchmark import DATA_DIR, Arguments, Benchmark, Option
 from benchmarks.harness.echo import Caller, echo
 from benchmarks.harness.report import Report
 from tests.helpers.data import labels_of
-from tests.helpers.reference import easter_step, members_of
+from tests.helpers.reference import easter_step, parties_of
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import Interrupted
 from vfl_flower.common.worker import Job, Worker
@@ -48,7 +48,7 @@ class Pairs(Observer):
 
     def __init__(self, cfg: RunConfig, pairs: int, threads: int) -> None:
         self.pairs, self.threads = pairs, threads
-        self.joint, self.y = members_of(cfg), labels_of(cfg)
+        self.joint, self.y = parties_of(cfg), labels_of(cfg)
         train = rows_of(cfg, len(self.y))["train"]
         size = cfg.batch_size
         self.batches = iter(b for e in range(cfg.epochs) for b in batches(cfg.seed, e, train, size))

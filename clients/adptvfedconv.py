@@ -1,4 +1,4 @@
-"""AdptVFedConv, passive party.  Notation, and what it learns, as in `strategies.adptvfedconv`.
+"""AdptVFedConv, passive party; notation and header in `strategies.adptvfedconv`.
 
 Its network's decision net is the decoder W_g^k, the mirror of its extractor.
 """
@@ -23,14 +23,14 @@ from vfl_flower.learning.schedule import steps_per_epoch
 
 
 class AdptVFedConvClient(PassiveParty):
-    """Fits the active party's extractor to its own tiles, and sends maps of them once."""
+    """Fine-tunes the active party's extractor, and sends feature maps once."""
 
     options: AdptVFedConvOptions
     mirrors = True
     remembers = (*PassiveParty.remembers, "rows", "errors", "ended")
 
-    def __init__(self, member: Party) -> None:
-        super().__init__(member)
+    def __init__(self, party: Party) -> None:
+        super().__init__(party)
         cfg = self.cfg
         self.extractor, self.decoder = halves(self.net)  # W_e^k, W_g^k
         options = self.options
@@ -43,7 +43,7 @@ class AdptVFedConvClient(PassiveParty):
         self.ended = False
 
     def facts(self) -> dict[str, Scalar]:
-        """Return what all parties must hold equal: tiles of one shape, too."""
+        """Return facts that must be equal everywhere, the tiles' shape included."""
         return super().facts() | tile_fact(self.x)
 
     @phase
@@ -57,7 +57,10 @@ class AdptVFedConvClient(PassiveParty):
 
     @phase(sends="figure")
     def finetune(self, epoch: Tensor) -> Tensor | None:  # () int64 -> (2,)
-        """Train the autoencoder for one epoch (line 20); return its least error, and if it ends."""
+        """Train the autoencoder for one epoch, line 20.
+
+        Returns its least error, and whether it ends.
+        """
         if not self.rows:
             raise ProtocolError("fine-tuning was asked for before the extractor was sent")
         if not self.ended:
@@ -99,12 +102,12 @@ class AdptVFedConvClient(PassiveParty):
         return made
 
     def learn(self, epoch: int, rows: Tensor) -> None:
-        """Go down Eq. 3 on one batch."""
+        """Descend Eq. 3 on one batch."""
         x_k = augmented(self.cfg, epoch, len(self.x), rows, self.columns(rows))
         self.optimizer.down(F.mse_loss(self.reconstruct(x_k), x_k))
 
     def judge(self) -> None:
-        """Keep the weights that reconstruct validation rows best; end when they get no better."""
+        """Keep the best weights on validation tiles; decide on early stopping."""
         error = self.error(self.rows["validation"])
         if not math.isfinite(error):
             raise TrainingError(

@@ -1,4 +1,4 @@
-"""Compressed-VFL, passive party.  Notation, and what it learns, as in `strategies.c_vfl`.
+"""Compressed-VFL, passive party; notation and header in `strategies.c_vfl`.
 
 Its network's decision net is not used.
 """
@@ -18,12 +18,12 @@ from vfl_flower.privacy.label_dp.training_labels import Lessons
 
 
 class CVFLClient(FedBCDClient):
-    """Embeds its columns, compresses that, and takes Q steps on what comes back."""
+    """Sends compressed embeddings, and takes Q steps on the reply."""
 
     options: CVFLOptions
 
-    def __init__(self, member: Party) -> None:
-        super().__init__(member)
+    def __init__(self, party: Party) -> None:
+        super().__init__(party)
         self.compression = compression_of(self.options.upload_compression, self.cfg.embedding_dim)
         classes = self.data.classes
         self.lessons = Lessons(self.cfg, classes)
@@ -41,7 +41,10 @@ class CVFLClient(FedBCDClient):
 
     @phase(after="embed")
     def descend(self, y: Tensor, *given: Tensor) -> None:
-        """Take Q steps on the loss itself: what teaches, p's weights, every C(E_j) ->."""
+        """Take Q steps on the loss itself.
+
+        Training labels, p's weights, every C(E_j) ->
+        """
         if not self.options.share_labels:
             raise ProtocolError("labels arrived, and share-labels is off in this party's run")
         weights = self.top.state_dict()

@@ -1,4 +1,4 @@
-"""FedBCD, passive party.  Notation, and what it learns, as in `strategies.fedbcd`.
+"""FedBCD, passive party; notation and header in `strategies.fedbcd`.
 
 Its network's decision net is not used.
 """
@@ -13,7 +13,7 @@ from vfl_flower.api import phase
 
 
 class FedBCDClient(SplitNNClient):
-    """Embeds its columns, and takes Q steps on one gradient of its embedding."""
+    """Embeds its columns, takes Q steps on one embedding gradient."""
 
     options: FedBCDOptions
 
@@ -24,7 +24,7 @@ class FedBCDClient(SplitNNClient):
             E_k.backward(g_k)
 
     def embeddings(self) -> Iterator[Tensor]:
-        """Yield E_k as the weights are now, Q times, and step on the gradients after each."""
+        """Yield E_k of the present weights Q times; step after each."""
         rows, E_k = self.tape["embed"]
         for step in range(self.options.local_steps):
             self.optimizer.zero()

@@ -1,4 +1,4 @@
-"""PraVFed, passive party.  Notation, and what it learns, as in `strategies.pravfed`."""
+"""PraVFed, passive party; notation and header in `strategies.pravfed`."""
 
 import math
 from typing import TYPE_CHECKING
@@ -31,8 +31,8 @@ class PraVFedClient(PassiveParty):
     remembers = (*PassiveParty.remembers, "accuracy")
     predicts_with = ("accuracy",)
 
-    def __init__(self, member: Party) -> None:
-        super().__init__(member)
+    def __init__(self, party: Party) -> None:
+        super().__init__(party)
         self.classes = self.data.classes
         self.noise: LabelNoise | None = noise_of(self.cfg, self.classes)
         adaptive = self.noise is not None and self.noise.adaptive  # whose prior is the softmax
@@ -65,7 +65,7 @@ class PraVFedClient(PassiveParty):
         return self.weighted(rows, accuracies)
 
     def weighted(self, rows: Tensor, accuracies: Tensor) -> Upload:
-        """Weight E_k by W_k, with the weights that everybody works out from the ACC_k."""
+        """Weight E_k by W_k, which follows from the ACC_k."""
         if not torch.equal(accuracies[self.rank - 1 : self.rank], self.accuracy):
             raise ProtocolError("the accuracies that were shared do not hold this party's own")
         weight = weights_of(self.options.aggregation, accuracies)[self.rank - 1]
@@ -96,7 +96,7 @@ class PraVFedClient(PassiveParty):
         return (said == labels.argmax(1)).float().mean().reshape(1)
 
     def end_epoch(self, what: str, errors: list[float]) -> None:
-        """Tell this party's own log how far it is; do not go on from what is not finite."""
+        """Log this party's progress; refuse losses that are not finite."""
         error = sum(errors) / len(errors)
         if not math.isfinite(error):
             raise TrainingError(f"the error of {what} is not finite; lower the learning rate")

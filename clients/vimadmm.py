@@ -1,4 +1,4 @@
-"""VIMADMM, passive party.  Notation, and what it learns, as in `strategies.vimadmm`.
+"""VIMADMM, passive party; notation and header in `strategies.vimadmm`.
 
 Its network's decision net is not used.
 """
@@ -13,12 +13,12 @@ from vfl_flower.common.errors import ProtocolError
 
 
 class VIMADMMClient(SplitNNClient):
-    """Embeds its columns, and takes tau steps on its own part of the augmented Lagrangian."""
+    """Embeds its columns, takes tau steps on its Lagrangian term."""
 
     options: VIMADMMOptions
 
-    def __init__(self, member: Party) -> None:
-        super().__init__(member)
+    def __init__(self, party: Party) -> None:
+        super().__init__(party)
         classes = self.data.classes
         with self.randomness.building():  # what it starts from is overwritten, and nobody's draw
             head = head_of(self.cfg.embedding_dim, classes, self.cfg.top_layers or 1)

@@ -1,4 +1,4 @@
-"""VIMADMM-J, passive party.  Notation, and what it learns, as in `strategies.vimadmm_j`."""
+"""VIMADMM-J, passive party; notation and header in `strategies.vimadmm_j`."""
 
 from torch import Tensor
 
@@ -9,14 +9,14 @@ from vfl_flower.parties.tape import Tape
 
 
 class VIMADMMJClient(PassiveParty):
-    """Predicts from its own columns, and takes tau steps on its own part of the Lagrangian."""
+    """Predicts from its own columns, takes tau steps on its Lagrangian term."""
 
     options: ADMMOptions
     components = (Tape,)
     tape: Tape
 
-    def __init__(self, member: Party) -> None:
-        super().__init__(member)
+    def __init__(self, party: Party) -> None:
+        super().__init__(party)
         self.tape.passes = {"embed": self.embed_rows, "decide": self.decide}
         check_head(self)
 

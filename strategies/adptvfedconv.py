@@ -84,14 +84,14 @@ class Upload(NamedTuple):
 
 
 class AdptVFedConv(ActiveParty):
-    """A classifier of feature maps that others' extractors make of their tiles, sent once."""
+    """AdptVFedConv's active party: a classifier of feature maps sent once."""
 
     options: AdptVFedConvOptions
     top = "tiled"
     remembers = (*ActiveParty.remembers, "W_clst", "pretraining", "maps")
 
-    def __init__(self, member: Party, y: Tensor, rows: dict[str, Array]) -> None:
-        super().__init__(member, y, rows)
+    def __init__(self, party: Party, y: Tensor, rows: dict[str, Array]) -> None:
+        super().__init__(party, y, rows)
         cfg = self.cfg
         with self.randomness.building():
             base = cut_network(cfg, self.data)
@@ -114,11 +114,14 @@ class AdptVFedConv(ActiveParty):
         self.maps = self.room(views, self.folder)
 
     def room(self, views: Sequence[Array], folder: Path | None = None) -> Maps:
-        """Make room for the maps of the rows of each view, in memory without a folder."""
+        """Make a store for the maps of each view.
+
+        It is in memory if the party has no folder.
+        """
         return Maps(folder, views, len(self.x), self.whole, self.dtype)
 
     def facts(self) -> dict[str, Scalar]:
-        """Return what all parties must hold equal: tiles of one shape, too."""
+        """Return facts that must be equal everywhere, the tiles' shape included."""
         return super().facts() | tile_fact(self.x)
 
     def protocol(self) -> Protocol:
@@ -135,7 +138,7 @@ class AdptVFedConv(ActiveParty):
     # 1. Pre-training (lines 1 to 5) --------------------------------------------------------------
 
     def pretrain(self, epoch: int) -> Protocol:
-        """Train W_e^0 and W_clst for one epoch, without a word to anybody."""
+        """Train W_e^0 and W_clst for one epoch, without an exchange."""
         yield from ()
         losses = []
         for rows in batches(self.cfg.seed, epoch, self.rows["train"], self.cfg.batch_size):
@@ -146,7 +149,7 @@ class AdptVFedConv(ActiveParty):
         return {"loss": loss}, False
 
     def descend(self, epoch: int, batch: Array) -> float:
-        """Go down Eq. 1 on one batch."""
+        """Descend Eq. 1 on one batch."""
         rows = torch.from_numpy(batch)
         x_0 = augmented(self.cfg, epoch, len(self.x), rows, self.columns(rows))
         L = self.loss(self.classify(self.embedding(x_0)), self.training_labels.of(rows))
@@ -180,7 +183,7 @@ class AdptVFedConv(ActiveParty):
         return figures, bool(answers[:, 1].all())
 
     def uploads(self) -> Iterator[Upload]:
-        """Yield what is sent: held-out rows as they are, and training rows in every view."""
+        """Yield uploads: held-out rows unaugmented, training rows in every view."""
         for part in ("validation", "test"):
             yield from self.in_chunks(0, self.rows[part], "evaluation")
         for number in range(self.options.views):
@@ -218,19 +221,19 @@ class AdptVFedConv(ActiveParty):
     # 3. Training (lines 11 to 14) ----------------------------------------------------------------
 
     def step(self, rows: Array, y: Tensor) -> Protocol:
-        """Train W_s on one batch, and true labels, without a word to anybody."""
+        """Train W_s on one batch with true labels, without an exchange."""
         yield from ()
         return [self.compute(lambda: self.learn(torch.from_numpy(rows)))]
 
     def learn(self, rows: Tensor) -> float:
-        """Go down Eq. 5 on one batch."""
+        """Descend Eq. 5 on one batch."""
         views = chosen(self.cfg, self.epoch, len(self.x))
         L = self.loss(self.decide(self.maps.take(views[rows], rows)), self.y[rows])
         self.optimizer.down(L)
         return L.item()
 
     def infer(self, rows: Array) -> Protocol:
-        """Return logits; maps that are not there are asked for, and not kept."""
+        """Return logits; request missing maps without storing them."""
         maps = self.maps
         if len(maps.lacking(rows)):
             maps = self.room([rows])
@@ -244,6 +247,6 @@ class AdptVFedConv(ActiveParty):
         return self.decide(maps.take(torch.zeros_like(rows), rows))
 
     def figures(self) -> dict[str, float]:
-        """Return the error at which each party reconstructs its tiles of validation rows."""
+        """Return each party's reconstruction error on its validation tiles."""
         last = [each for each in self.progress.stages if each.name == "fine-tuning"][-1]
         return {f"reconstruction_error_of_{name}": error for name, error in last.figures.items()}

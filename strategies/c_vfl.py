@@ -51,18 +51,21 @@ from vfl_flower.protocol.exchange import Value
 
 
 class CVFL(FedBCD):
-    """FedBCD with compressed embeddings, and with the loss itself in the place of g_k if shared."""
+    """FedBCD with compressed embeddings; with `share_labels` parties minimise the loss itself."""
 
     options: CVFLOptions
     remembers = (*FedBCD.remembers, "error")
 
-    def __init__(self, member: Party, y: Tensor, rows: dict[str, Array]) -> None:
-        super().__init__(member, y, rows)
+    def __init__(self, party: Party, y: Tensor, rows: dict[str, Array]) -> None:
+        super().__init__(party, y, rows)
         self.compression = compression_of(self.options.upload_compression, self.cfg.embedding_dim)
         self.error = Mean()
 
     def step(self, rows: Array, y: Tensor) -> Protocol:
-        """Let all parties take Q steps on one batch; return the loss before them."""
+        """Take Q steps of all parties on one batch.
+
+        Returns the loss before them.
+        """
         replies = yield ask("embed", rows, own=lambda: self.embed_rows(rows))
         messages = [self.noted(arrays) for arrays in replies.arrays]
         E = [replies.own, *self.restored(messages, rows)]
@@ -88,19 +91,22 @@ class CVFL(FedBCD):
         return message
 
     def restored(self, messages: Sequence[Sequence[Array]], rows: Array) -> list[Tensor]:
-        """Return the passive parties' embeddings as far as they came, each (B, D)."""
+        """Return the passive parties' decompressed embeddings, each (B, D)."""
         return [self.compression.restore(message, len(rows)) for message in messages]
 
     def top_weights(self) -> list[Tensor]:
-        """Return the weights of the top model: (C, (K + 1) D) and (C,)."""
+        """Return the top model's weights: (C, (K + 1) D) and (C,)."""
         return [
             weights.detach().cpu() for weights in cast("nn.Module", self.net.decide).parameters()
         ]
 
     def received(self, replies: Replies, rows: Array) -> list[Tensor]:
-        """Return the passive parties' embeddings as far as they came, each (B, D)."""
+        """Return the passive parties' decompressed embeddings, each (B, D)."""
         return self.restored(replies.arrays, rows)
 
     def figures(self) -> dict[str, float]:
-        """Return the mean over batches and passive parties of |C(E_k) - E_k|^2 / |E_k|^2."""
+        """Return the mean relative squared error of compression.
+
+        |C(E_k) - E_k|^2 / |E_k|^2, over batches and passive parties.
+        """
         return {"compression_error": self.error.value}

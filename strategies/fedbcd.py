@@ -44,7 +44,10 @@ class FedBCD(SplitNN):
     top_first = False
 
     def step(self, rows: Array, y: Tensor) -> Protocol:
-        """Let all parties take Q steps on one batch; return the loss before them."""
+        """Take Q steps of all parties on one batch.
+
+        Returns the loss before them.
+        """
         replies = yield ask("embed", rows, own=lambda: self.embed_rows(rows))
         E = [replies.own, *replies.tensors]
         L, g = self.compute(lambda: self.through_top(E, y))
@@ -52,7 +55,10 @@ class FedBCD(SplitNN):
         return [L]
 
     def descend(self, rows: Array, y: Tensor, E: Sequence[Tensor], g_0: Tensor) -> None:
-        """Take the Q steps of p and h_0, the first of them with the gradients that are there."""
+        """Take the Q steps of p and h_0 on one batch.
+
+        The first step uses computed gradients.
+        """
         Q = self.options.local_steps
         E[0].backward(g_0)
         self.optimizer.step(of=Q)

@@ -54,15 +54,15 @@ from vfl_flower.training.loop import train
 
 
 class PraVFed(Local):
-    """One upload of embeddings that were learnt from noisy labels; then no word more."""
+    """PraVFed's active party: one upload of embeddings learnt from noisy labels."""
 
     options: PraVFedOptions
     layers = 3
     remembers = (*Local.remembers, "E_p", "accuracies")
     predicts_with = ("accuracies", "mean", "deviation")
 
-    def __init__(self, member: Party, y: Tensor, rows: dict[str, Array]) -> None:
-        super().__init__(member, y, rows)
+    def __init__(self, party: Party, y: Tensor, rows: dict[str, Array]) -> None:
+        super().__init__(party, y, rows)
         if self.parties - 1 > MOST_PARTIES:
             raise ConfigError(f"pravfed weights up to {MOST_PARTIES} passive parties, not more")
         self.E_p = torch.empty(0)  # (rows of all parties, D); NaN where nothing was sent
@@ -92,11 +92,14 @@ class PraVFed(Local):
         self.E_p[torch.from_numpy(rows)] = replies.sum() / TOTAL  # Eq. 9
 
     def step(self, rows: Array, y: Tensor) -> Protocol:
-        """Train on one batch, and true labels, without a word to anybody (lines 20 to 26)."""
+        """Train on one batch with true labels, without an exchange.
+
+        Lines 20 to 26.
+        """
         return (yield from super().step(rows, self.y[torch.from_numpy(rows)]))
 
     def infer(self, rows: Array) -> Protocol:
-        """Return logits; the others embed what they have not embedded yet."""
+        """Return logits; request embeddings that are missing."""
         index = torch.from_numpy(rows)
         new = index[self.E_p[index].isnan().any(1)].numpy() if len(self.E_p) else rows
         if len(new):
@@ -114,7 +117,7 @@ class PraVFed(Local):
         }
 
     def norm(self, E_p: Tensor) -> Tensor:  # (B, D), either way
-        """Give each column the mean 0 and the deviation 1 that it has on training rows."""
+        """Standardise each column by its mean and deviation on training rows."""
         return (E_p - self.mean) / self.deviation
 
     def predict(self, rows: Array) -> Tensor:  # (B,) -> (B, C)
@@ -124,7 +127,10 @@ class PraVFed(Local):
 
 
 def moments(E: Tensor) -> tuple[Tensor, Tensor]:
-    """Return mean and deviation of each column, (N, D), or 1 where it does not vary: (D,) each."""
+    """Return mean and deviation of each column, (D,) each.
+
+    Columns are those of an (N, D) tensor; the deviation of a constant one is 1.
+    """
     deviation, mean = torch.std_mean(E, 0, correction=0)
     deviation[deviation == 0] = 1
     return mean, deviation

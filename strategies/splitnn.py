@@ -42,7 +42,7 @@ from vfl_flower.training.loop import train
 
 
 class SplitNN(ActiveParty):
-    """One prediction from all embeddings; its decision net is the top model p."""
+    """One prediction from all embeddings by the top model p."""
 
     top = "joined"
 
@@ -64,7 +64,10 @@ class SplitNN(ActiveParty):
         return [L]
 
     def down_to_embeddings(self, E: Sequence[Tensor], y: Tensor) -> tuple[float, list[Tensor]]:
-        """Return L and dL/dE_k, k = 0..K; the top model keeps its own gradients, or has stepped."""
+        """Return L and dL/dE_k, k = 0..K.
+
+        The top model keeps its own gradients, or has stepped.
+        """
         L, g = self.through_top(E, y)
         if self.top_first:
             self.optimizer.step(of=2)

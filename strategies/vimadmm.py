@@ -34,7 +34,7 @@ Assumes
     Semi-honest (honest-but-curious) parties; passive parties that may show the active one their
     embeddings.
 Deviates
-    v goes down in the place of lambda and s_k. z is exact to 1e-10 by Newton steps; the paper takes
+    v is sent instead of lambda and s_k. z is exact to 1e-10 by Newton steps; the paper takes
     L-BFGS-B. The heads' regulariser is the squared norm; the h_k have none. The active party may
     have columns too. With label privacy the posterior of the noised label at the prediction a
     stands for onehot(y) in one round's z update. Deep heads drop out in Eq. 5 to 7 only.
@@ -61,13 +61,13 @@ from vfl_flower.training.loop import train
 
 
 class VIMADMM(ActiveParty):
-    """One prediction, the sum of what each head says; labels enter through z alone."""
+    """One prediction, the sum of all heads; labels enter through z."""
 
     options: VIMADMMOptions
     remembers = (*ActiveParty.remembers, "duals", "known")
 
-    def __init__(self, member: Party, y: Tensor, rows: dict[str, Array]) -> None:
-        super().__init__(member, y, rows)
+    def __init__(self, party: Party, y: Tensor, rows: dict[str, Array]) -> None:
+        super().__init__(party, y, rows)
         cfg, classes = self.cfg, self.training_labels.classes
         self.duals = Duals(len(y), classes, self.options.rho)
         self.known = EmbeddingCache.of_run(cfg, len(y), cfg.embedding_dim)
@@ -84,7 +84,7 @@ class VIMADMM(ActiveParty):
         yield from train(self)
 
     def step(self, rows: Array, y: Tensor) -> Protocol:
-        """Take one round on a batch; return the loss of the prediction at its beginning."""
+        """Take one round on a batch; return the loss before it."""
         to = asked(self.cfg, self.progress.step)
         replies = yield ask("embed", rows, own=lambda: self.embed_rows(rows), to=to)
         H = self.embeddings(replies.own.detach(), self.known.latest(replies, to, rows))
@@ -120,7 +120,10 @@ class VIMADMM(ActiveParty):
         return self.loss(a, y).item(), dual + self.options.rho * (a_new - z)
 
     def update_heads(self, H: Sequence[Tensor]) -> None:
-        """Update all heads by Eq. 7, whose gradients are there but for the regulariser's."""
+        """Update all heads by Eq. 7 on computed gradients.
+
+        The regulariser's gradient is added here.
+        """
         beta, rho, eta = self.options.beta, self.options.rho, self.options.head_rate
         for head, H_k in zip(self.heads, H, strict=True):
             if self.options.heads == "ridge":

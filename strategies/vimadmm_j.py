@@ -33,7 +33,7 @@ Assumes
     Semi-honest (honest-but-curious) parties; the active party does not collude with all passive
     parties but one; K >= 2 where logits are blinded.
 Deviates
-    v goes down in the place of lambda and s_k. z is exact to 1e-10 by Newton steps; the paper takes
+    v is sent instead of lambda and s_k. z is exact to 1e-10 by Newton steps; the paper takes
     L-BFGS-B. Heads are the parties' decision nets, whatever they are, and take plain SGD steps. The
     active party may have columns too. With label privacy the posterior of the noised label at the
     prediction a stands for onehot(y) in one round's z update. Logits are rounded to multiples
@@ -64,8 +64,8 @@ class VIMADMMJ(AggVFL):
     options: ADMMOptions
     remembers = (*AggVFL.remembers, "duals", "known")
 
-    def __init__(self, member: Party, y: Tensor, rows: dict[str, Array]) -> None:
-        super().__init__(member, y, rows)
+    def __init__(self, party: Party, y: Tensor, rows: dict[str, Array]) -> None:
+        super().__init__(party, y, rows)
         check_head(self)
         cfg, classes = self.cfg, self.training_labels.classes
         self.duals = Duals(len(y), classes, self.options.rho)
@@ -77,7 +77,7 @@ class VIMADMMJ(AggVFL):
         return H_0, self.decide(H_0.detach())
 
     def step(self, rows: Array, y: Tensor) -> Protocol:
-        """Take one round on a batch; return the loss of the prediction at its beginning."""
+        """Take one round on a batch; return the loss before it."""
         to = asked(self.cfg, self.progress.step)
         replies = yield ask("predict", rows, own=lambda: self.halves(rows), to=to)
         H_0, o_0 = replies.own[0], replies.own[1].detach()
@@ -88,12 +88,12 @@ class VIMADMMJ(AggVFL):
         return [self.loss(a, y).item()]
 
     def sum_of(self, replies: Replies, to: Sequence[int], rows: Array) -> Tensor:
-        """Return the sum of the passive parties' logits, (B, C), the last known of the absent."""
+        """Return the sum of the passive parties' latest logits, (B, C)."""
         if replies.whole:
             return replies.sum()
         return torch.stack(self.known.latest(replies, to, rows)).sum(0)
 
     def descend(self, rows: Array, H_0: Tensor, o_0: Tensor, v: Tensor) -> None:
-        """Update W_0 and h_0 by Eq. 22 and 23, if there are columns."""
+        """Update W_0 and h_0 by Eq. 22 and 23, given columns."""
         if self.cfg.holders == self.parties:
             descend_in_turns(self, torch.from_numpy(rows), H_0, o_0, v, self.options)

@@ -37,6 +37,6 @@ LONGEST = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest files, so that the workers end at the same time."""
+    """Begin with the longest files, so that workers end together."""
     rank = {name: rank for rank, name in enumerate(LONGEST)}
     items.sort(key=lambda item: rank.get("/".join(item.path.parts[-2:]), len(LONGEST)))

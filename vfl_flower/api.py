@@ -1,4 +1,4 @@
-"""The nouns of which methods are made; `strategies` and `clients` import them from here.
+"""Public interface of methods: the nouns that `strategies` and `clients` import.
 
 =================  ===========================================================================
 `ActiveParty`      holds the labels and runs a method's protocol

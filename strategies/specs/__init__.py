@@ -1,1 +1,1 @@
-"""Declarations of the methods, one file each, named like its strategy; they import no torch."""
+"""Declarations of the methods, one file each, without torch."""

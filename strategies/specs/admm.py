@@ -28,12 +28,15 @@ class ADMMOptions(LocalStepsOptions):
 
     @property
     def share_asked(self) -> float:
-        """Share of the passive parties that a training step asks, drawn by the seed."""
+        """Share of the passive parties that each training step asks.
+
+        The seed draws them.
+        """
         return self.participation
 
 
 def check_admm(cfg: Settings, options: ADMMOptions) -> None:
-    """Refuse masks that would not cancel, and a loss that the z update is not for."""
+    """Refuse masks that would not cancel, and unsupported losses."""
     if options.participation < 1 and cfg.blinded:
         raise ConfigError(
             "masks cancel in the sum over all parties, and participation asks some; use "

@@ -75,7 +75,7 @@ class AdptVFedConvOptions(ViewOptions, CutOptions, CompressionOptions, LocalEpoc
 
 
 def check_tiles(cfg: Settings, options: AdptVFedConvOptions) -> None:
-    """Refuse columns that are no tiles of a grid, one of each party."""
+    """Refuse columns that are not one grid tile per party."""
     if cfg.own_tables:
         raise ConfigError(f"dataset is own, and {cfg.method} needs images; use another method")
     read_compression(options.upload_compression)

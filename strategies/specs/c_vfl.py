@@ -31,7 +31,7 @@ class CVFLOptions(CompressionOptions, FedBCDOptions):
 
 
 def check(cfg: Settings, options: CVFLOptions) -> None:
-    """Refuse a compression that is none, and a top model that cannot be given away."""
+    """Refuse a missing compression, and top models that cannot be shared."""
     read_compression(options.upload_compression)
     if options.share_labels and ":" in cfg.model_of(0):
         raise ConfigError(

@@ -11,7 +11,7 @@ from vfl_flower.config.settings import Settings
 
 @dataclass(frozen=True, kw_only=True)
 class BaselineOptions(ViewOptions, CutOptions):
-    """Options of the baselines' own: they train the networks of a method that cuts them."""
+    """Options of the baselines, for networks of methods that cut them."""
 
 
 def check_uncut(cfg: Settings, options: BaselineOptions) -> None:

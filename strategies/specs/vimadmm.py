@@ -21,7 +21,7 @@ class VIMADMMOptions(ADMMOptions):
 
 
 def check_heads(cfg: Settings, options: VIMADMMOptions) -> None:
-    """Refuse a ridge solution of heads that are not linear, or not penalised."""
+    """Refuse ridge solutions of heads without linearity or penalty."""
     if options.heads == "ridge" and (cfg.top_layers > 1 or options.beta == 0):
         raise ConfigError(
             "heads = ridge solves for linear heads with a positive beta; use heads = sgd"

@@ -1,4 +1,4 @@
-"""The audit tells labels where nothing hides them, and no more than the noise lets through."""
+"""Label inference succeeds without protection, and noise bounds its success."""
 
 import json
 import math
@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.helpers.attempts import Sitting
+from tests.helpers.attempts import Attempt
 from tests.helpers.commands import audit as run
 from vfl_flower.analysis.audit.label_inference import Finding, Findings, Stage, audit
 from vfl_flower.analysis.audit.recorder import Recorder
@@ -37,7 +37,7 @@ def configured(method: str, **changes: object) -> RunConfig:
 
 @cache
 def audited(method: str, folder: Path) -> Findings:
-    Sitting(configured(method), folder / method).run()
+    Attempt(configured(method), folder / method).run()
     return audit(folder / method, epochs=1, known=10)
 
 
@@ -59,7 +59,7 @@ def found(findings: Findings, protected: bool, source: str, attack: str) -> Find
 def test_of_maps_nothing_but_columns_tells_labels(folder: Path) -> None:
     """No message is about a row's label, noised or not."""
     tiny = {"models": "tests.helpers.networks:TinyChain", "cut": "one", "pretrain_epochs": 1}
-    Sitting(configured("adptvfedconv", **tiny, local_epochs=1), folder / "maps").run()
+    Attempt(configured("adptvfedconv", **tiny, local_epochs=1), folder / "maps").run()
     findings = audit(folder / "maps", epochs=1, known=10)
     assert {each.source for each in findings.found} == {"own columns"}
 
@@ -81,7 +81,10 @@ def test_every_method_is_audited_with_and_without_protection(method: str, folder
 def test_labels_are_read_off_what_teaches_and_noise_limits_that(
     method: str, source: str, folder: Path
 ) -> None:
-    """Of labels that nothing else is known about, nobody tells more than e / (e + C - 1)."""
+    """No attack on otherwise unknown labels beats the guarantee.
+
+    That is e / (e + C - 1).
+    """
     findings = audited(method, folder)
     bare = found(findings, False, source, "read off")
     assert (bare.accuracy, bare.auc) == (1.0, 1.0)
@@ -98,7 +101,7 @@ def test_own_columns_tell_the_same_with_protection_and_without(folder: Path) -> 
 
 def test_a_runs_own_protection_is_the_one_that_is_audited(tmp_path: Path) -> None:
     cfg = configured("easter", label_privacy="laplace", label_epsilon=0.5)
-    Sitting(cfg, tmp_path / "run").run()
+    Attempt(cfg, tmp_path / "run").run()
     findings = audit(tmp_path / "run", epochs=1, known=10)
     assert {each.protection for each in findings.found} == {"none", "laplace, epsilon 0.5"}
 
@@ -117,9 +120,9 @@ def test_recorder_keeps_the_mean_of_what_came_for_each_row() -> None:
 
 
 def test_arrays_that_are_not_about_rows_are_left_out(tmp_path: Path) -> None:
-    """A batch may have as many rows as there are classes, and so as the top model has biases."""
+    """A batch may have C rows, like the top model's biases."""
     cfg = configured("c_vfl", share_labels=True, batch_size=10, train_rows=204)
-    Sitting(cfg, tmp_path / "run").run()
+    Attempt(cfg, tmp_path / "run").run()
     findings = audit(tmp_path / "run", epochs=1, known=10)
     sources = {each.source for each in findings.found}
     assert sources == {"descend 1", "own columns"}  # nothing is learnt by its own network

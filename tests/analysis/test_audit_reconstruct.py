@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.helpers.attempts import Sitting
+from tests.helpers.attempts import Attempt
 from vfl_flower.analysis.audit.feature_reconstruction import (
     Attacker,
     Findings,
@@ -57,7 +57,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a complete run of each kind."""
     root = tmp_path_factory.mktemp("attacked")
     for name, cfg in RUNS.items():
-        Sitting(cfg, root / name).run()
+        Attempt(cfg, root / name).run()
     return root
 
 
@@ -68,7 +68,7 @@ def attacked(path: Path) -> Findings:
 
 
 def sent(path: Path, way: str) -> RunFolder:
-    """Return a run as if its maps had been sent in another way."""
+    """Return a run as if its maps had been sent differently."""
     return RunFolder(path, OTHERWISE[way], fresh=False)
 
 
@@ -127,11 +127,11 @@ def test_same_attack_comes_out_each_time(runs: Path) -> None:
 def test_maps_arrive_as_a_party_of_the_run_sends_them(way: str, runs: Path) -> None:
     active, passive = parties_of(sent(runs / "early", way))
     rows, wire = active.rows["test"], Wire(active.cfg, active)
-    for member in passive:
+    for party in passive:
         asked = {"exchange": 1, "phases": "embed_only", "arrays": "1"}
-        message, *_ = member.fit([rows], asked)  # type: ignore[arg-type]
+        message, *_ = party.fit([rows], asked)  # type: ignore[arg-type]
         expected = wire.compression.restore(message, len(rows))
-        assert wire.carried(member, rows).flatten(1).equal(expected)
+        assert wire.carried(party, rows).flatten(1).equal(expected)
 
 
 def test_noise_is_as_large_as_a_partys_and_clipped_first() -> None:
@@ -150,9 +150,9 @@ def test_messages_are_as_long_as_the_runs_and_not_all_rows_are_attacked(
     wire, attacker = wire_of(replace(SMALL, eval_batch_size=100))
     lengths, carried = [], wire.carried
 
-    def counted(member: Party, message: Array) -> Tensor:
+    def counted(party: Party, message: Array) -> Tensor:
         lengths.append(len(message))
-        return carried(member, message)
+        return carried(party, message)
 
     monkeypatch.setattr(wire, "carried", counted)
     attacker.learn(1)

@@ -13,7 +13,7 @@ import pytest
 import torch
 from PIL import Image
 
-from tests.helpers.attempts import Sitting
+from tests.helpers.attempts import Attempt
 from tests.helpers.commands import audit as run
 from tests.helpers.commands import train as simulate
 from vfl_flower.analysis.audit.feature_reconstruction import (
@@ -54,7 +54,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a complete run of each kind."""
     root = tmp_path_factory.mktemp("attacked")
     for name, cfg in RUNS.items():
-        Sitting(cfg, root / name).run()
+        Attempt(cfg, root / name).run()
     return root
 
 

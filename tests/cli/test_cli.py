@@ -1,4 +1,4 @@
-"""The command line: what a run leaves behind, and that one run can be made again from it."""
+"""The command line: files of a run, and repeating it from them."""
 
 import json
 import os
@@ -50,7 +50,7 @@ def trained(out: Path, *flags: str) -> Path:
 
 @pytest.fixture(scope="module")
 def default_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One run of the main job as a user starts it, in its own process."""
+    """One run of the main job in a process of its own."""
     folder = tmp_path_factory.mktemp("default")
     done = subprocess.run(  # noqa: S603
         [sys.executable, str(ROOT / "run_simulation.py"), "--epochs", "2"],
@@ -164,7 +164,7 @@ def test_no_epochs_is_a_run_of_untrained_parties(tmp_path: Path) -> None:
 
 
 def test_seeds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Mean and deviation over runs, each in a folder that is a run like any other."""
+    """Mean and deviation over runs, each in an ordinary run folder."""
     out = trained(tmp_path / "runs", "--seeds", "2", "--seed", "5")
     summary = result_of(out)
     single = [result_of(out / f"seed-{seed}") for seed in (5, 6)]
@@ -260,7 +260,7 @@ def test_ctrl_c_at_once(
 
 def test_precedence(tmp_path: Path) -> None:
     """Flags win over the file, the file over the defaults."""
-    file = tmp_path / "knobs.toml"
+    file = tmp_path / "options.toml"
     file.write_text('epochs = 1\nbatch-size = 400\nembedding-dim = 8\nmodels = "mlp"\nseed = 3\n')
     flags = ["--config", str(file), "--batch-size", "350", "--baselines", "off"]
     assert run([*flags, "--out", str(tmp_path / "run")]) == 0
@@ -272,7 +272,7 @@ def test_precedence(tmp_path: Path) -> None:
 def test_names_in_brackets_are_shown_as_they_are(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The screen's markup is for us: a path or a value is never read as markup."""
+    """Paths and values are never read as markup of the console."""
     monkeypatch.chdir(tmp_path)
     out = trained(Path("[bold]"), "--epochs", "1")
     assert "[bold]" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""Bad input: exit code 2, one line that says what is wrong and what to do, nothing on disk."""
+"""Bad input: exit code 2, one line of explanation, nothing on disk."""
 
 import subprocess
 import sys
@@ -130,23 +130,23 @@ def test_refused(flags: list[str], parts: list[str], refused: Refusals) -> None:
         ("models = ['mlp']", ["models", "str", "['mlp']"]),
         ("[training]\nepochs = 3", ["'training' is a table", "top level"]),
         ("party-timeout = 1" + "0" * 400, ["party-timeout", "float"]),
-        ("epochs = 1" + "0" * 5000, ["knobs.toml", "cannot be read"]),
-        ("epochs = ", ["knobs.toml", "cannot be read"]),
-        ("epochs = 1\nepochs = 2", ["knobs.toml", "cannot be read"]),
-        ("\udcff", ["knobs.toml", "cannot be read"]),
+        ("epochs = 1" + "0" * 5000, ["options.toml", "cannot be read"]),
+        ("epochs = ", ["options.toml", "cannot be read"]),
+        ("epochs = 1\nepochs = 2", ["options.toml", "cannot be read"]),
+        ("\udcff", ["options.toml", "cannot be read"]),
     ],
 )
 def test_bad_toml(text: str, parts: list[str], refused: Refusals) -> None:
-    Path("knobs.toml").write_bytes(text.encode(errors="surrogateescape"))
-    line = refused.untouched("--config", "knobs.toml")
+    Path("options.toml").write_bytes(text.encode(errors="surrogateescape"))
+    line = refused.untouched("--config", "options.toml")
     for part in parts:
         assert part in line
 
 
 def test_bad_key_names_its_file(refused: Refusals) -> None:
-    """Several files and flags may meet in one command; the line says where to look."""
-    Path("knobs.toml").write_text("epoch = 3")
-    assert "knobs.toml" in refused.untouched("--config", "knobs.toml", "--seed", "1")
+    """Files and flags may meet; the line names the source."""
+    Path("options.toml").write_text("epoch = 3")
+    assert "options.toml" in refused.untouched("--config", "options.toml", "--seed", "1")
 
 
 def test_out_is_never_overwritten(refused: Refusals) -> None:
@@ -159,7 +159,7 @@ def test_out_is_never_overwritten(refused: Refusals) -> None:
     assert Path("full/precious.txt").read_text() == Path("file").read_text() == "mine"
 
 
-def test_resume_with_other_knobs_lists_them(refused: Refusals) -> None:
+def test_resume_with_other_options_lists_them(refused: Refusals) -> None:
     assert run([*TINY, "--out", "run"]) == 0
     changes = ["--epochs", "9", "--models", "mlp", "--seed", "0"]
     line = refused.untouched("--resume", "run", *changes)
@@ -170,7 +170,7 @@ def test_resume_with_other_knobs_lists_them(refused: Refusals) -> None:
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> Features:
-    """Give a data set of 60 rows and 8 columns a name; the test may spoil it."""
+    """Register a data set of 60 rows and 8 columns."""
     features = np.random.default_rng(0).normal(size=(60, 8)).astype(np.float32)
     labels = (np.arange(60) % 3).astype(np.int64)
     data = DataSet(3, 0, lambda folder, may: features, lambda folder, may: labels)
@@ -202,7 +202,7 @@ def test_bad_cell_names_party_and_column(
 
 
 def test_overflow_of_the_ring(refused: Refusals) -> None:
-    """The party and the limit are named, and what is there of the run can be used again."""
+    """Party and limit are named, and the run's state can be resumed."""
     flags = [*TINY, "--models", "mlp", "--optimizers", "sgd", "--learning-rates", "1e6"]
     line = refused.line(*flags, "--epochs", "3", "--out", "run")
     assert "party-" in line
@@ -218,7 +218,7 @@ def test_overflow_of_the_ring(refused: Refusals) -> None:
 
 
 def test_parties_log_to_their_own_folders_and_the_terminal_gets_one_line(tmp_path: Path) -> None:
-    """In a process of its own, where nothing but the command configures logging."""
+    """In a process of its own, where only the command configures logging."""
     flags = [*TINY, "--models", "mlp", "--optimizers", "sgd", "--learning-rates", "1e6"]
     command = [sys.executable, str(ROOT / "run_simulation.py"), *flags, "--epochs", "3"]
     done = subprocess.run(  # noqa: S603
@@ -239,7 +239,7 @@ def test_parties_log_to_their_own_folders_and_the_terminal_gets_one_line(tmp_pat
 
 
 def test_diverging_unblinded_run_is_not_a_success(refused: Refusals) -> None:
-    """Without the ring nothing overflows, but a loss that is not finite is no result either."""
+    """Without the ring nothing overflows; an infinite loss is no result either."""
     flags = [*TINY, "--models", "mlp", "--optimizers", "sgd", "--learning-rates", "1e30"]
     line = refused.line(*flags, "--blinding", "none", "--out", "run")
     assert "not finite" in line
@@ -271,6 +271,6 @@ def test_the_program_refuses(
 
 
 def test_all_defaults_are_accepted() -> None:
-    """The checks refuse what cannot work, and nothing else."""
+    """The checks refuse impossible values only."""
     assert replace(RunConfig(), parties=2, blinding="none").parties == 2
     assert replace(RunConfig(), learning_rates="0.1, 1e-3, auto, 2").rate_of(1) == 1e-3

@@ -30,7 +30,7 @@ sys.exit(any(ends) or "torch" in sys.modules)
 
 
 def shown(capsys: pytest.CaptureFixture[str], *flags: str) -> str:
-    """Return what ``train --help`` prints, with single spaces."""
+    """Return the output of ``train --help``, with single spaces."""
     assert run([*flags, "--help"]) == 0
     return " ".join(capsys.readouterr().out.split())
 

@@ -1,4 +1,4 @@
-"""Every option: its name, its help, and its way through mappings and files."""
+"""Every option: name, help, and round trips through mappings and files."""
 
 import re
 import tomllib
@@ -20,7 +20,7 @@ FEWER = settings(max_examples=50)
 
 
 def test_every_option_is_tried_below() -> None:
-    """A new option must come with good and, unless it takes anything, bad values."""
+    """A new option must come with good and, mostly, bad values."""
     assert set(GOOD) == set(OPTIONS)
     assert set(OPTIONS) - {key for key, _ in BAD} == {
         *("data-dir", "download", "out", "tensorboard", "force-sensitivity", "share-labels"),
@@ -71,7 +71,7 @@ def test_every_option_arrives_under_its_name(option: str) -> None:
 
 
 def fitting(values: dict[str, object]) -> dict[str, object]:
-    """Return as many of some values as go together, the first ones first."""
+    """Return as many compatible values as possible, the first ones first."""
     kept: dict[str, object] = {}
     for key, value in values.items():
         for more in ({key: value}, whole(key, value)):

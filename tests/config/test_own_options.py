@@ -1,4 +1,4 @@
-"""Options of methods' own, former names of options, and configurations of earlier versions."""
+"""Options of methods, former names, and configurations of earlier versions."""
 
 import json
 from pathlib import Path
@@ -91,7 +91,7 @@ def test_a_configuration_of_an_earlier_version_can_be_read() -> None:
 
 
 def test_a_file_of_an_earlier_version_can_be_used_again(tmp_path: Path) -> None:
-    """It holds every option; a file with an option of one other method is a mistake."""
+    """A file may hold every option, but none of another method alone."""
     every = {key: each.default for key, each in OPTIONS.items()} | OLD
     (tmp_path / "old.toml").write_text(tomli_w.dumps(every))
     assert RunConfig.from_mapping(read_toml(tmp_path / "old.toml")) == RunConfig()

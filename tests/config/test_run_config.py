@@ -1,4 +1,4 @@
-"""The configuration of a run: unknown keys, types, lists, and what follows for each party."""
+"""The configuration of a run: keys, types, lists, each party's values."""
 
 from pathlib import Path
 

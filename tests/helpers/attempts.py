@@ -41,6 +41,3 @@ class Attempt:
         """Run; raises `Interrupted` if it is stopped."""
         stop = StopAt(self.active, stop_at, stage, done)
         conduct(self.active, LocalTransport(self.passive), self.folder, stop)
-
-
-Sitting = Attempt  # former name

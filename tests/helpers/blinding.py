@@ -1,4 +1,4 @@
-"""What the blinding tests share: live parties, and requests to them as the wire has them."""
+"""Helpers of masking tests: live parties, and requests in wire format."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -35,7 +35,7 @@ def passive(count: int, **options: Scalar) -> list[PassiveParty]:
 
 
 class Rebuilt:
-    """A passive party that is built anew for every request, behind the same door as a live one."""
+    """A passive party that is rebuilt for every request."""
 
     def __init__(self, cfg: RunConfig, rank: int) -> None:
         self.state = RecordDict()
@@ -61,7 +61,7 @@ def rebuilt(count: int) -> list[Rebuilt]:
 def send(
     party: Party, exchange: int, phase: str, *arrays: Array
 ) -> tuple[list[Array], dict[str, Scalar]]:
-    """Send one request as the wire has it; return the reply and its metrics."""
+    """Send one request in wire format; return the reply and its metrics."""
     config: dict[str, Scalar] = {
         "exchange": exchange,
         "phases": phase,
@@ -80,7 +80,7 @@ def answer(party: Party, exchange: int, phase: str, *arrays: Array) -> Array:
 
 
 def refusal(party: Party, exchange: int, phase: str, *arrays: Array) -> tuple[str, str]:
-    """Return the class and the text of an error reply, which must carry nothing else."""
+    """Return class and text of an error reply without further content."""
     reply, metrics = send(party, exchange, phase, *arrays)
     assert reply == []
     return str(metrics["error"]), str(metrics["message"])

@@ -1,4 +1,4 @@
-"""What the contract suite shares: tiny runs over each carrier, with the wire tapped."""
+"""Helpers of the contract suite: tiny runs over each transport, wiretapped."""
 
 import random
 import time
@@ -70,7 +70,10 @@ def method_of(case: str) -> MethodSpec:
 
 
 def configured(case: str, seed: int = 0) -> RunConfig:
-    """Return the run that all contract tests repeat: two epochs of seven steps, the last short."""
+    """Return the run of all contract tests: two epochs of seven steps.
+
+    The last batch is short.
+    """
     usual: dict[str, Any] = {
         "seed": seed,
         "models": "mlp",
@@ -98,7 +101,7 @@ class Tap(Client):
         return res
 
     def numbered(self) -> Iterator[tuple[int, str, list[Array]]]:
-        """Yield every phase asked of this party, with its exchange and its arrays, in order."""
+        """Yield every requested phase of this party, with exchange and arrays."""
         for ins, _ in self.sent:
             arrays = from_parameters(ins.parameters)
             counts = [int(n) for n in str(ins.config["arrays"]).split(",")]
@@ -117,7 +120,7 @@ class Tap(Client):
 
 @dataclass
 class Delayed(Client):
-    """Answers after a while that differs each time, so that parties overtake each other."""
+    """Answers after varying delays, so that parties overtake each other."""
 
     client: Client
     seed: int
@@ -135,7 +138,7 @@ class Delayed(Client):
 
 @dataclass
 class Forgetful(Client):
-    """Serves a live party whose memory takes the way through arrays and text at every message."""
+    """Serves a live party whose memory is packed and unpacked every message."""
 
     party: PassiveParty
 
@@ -207,7 +210,7 @@ def carry(carrier: str, active: Coordinator, clients: Sequence[Client]) -> None:
 
 
 def weights_in(state: RecordDict) -> dict[str, Tensor]:
-    """Read the network out of what Flower keeps of a rebuilt party."""
+    """Read a rebuilt party's network from its Flower state."""
     prefix = "state.net."
     return {
         name.removeprefix(prefix): to_tensor(decode(array.data))
@@ -229,11 +232,11 @@ class Run:
         return [dict(self.active.net.state_dict()), *self.passive]
 
     def asked_rows(self, k: int = 0) -> list[tuple[str, Array]]:
-        """Return every phase that was asked of a party by rows, and the rows, from the wire."""
+        """Return every phase requested by rows, and the rows, from the wire."""
         return [(p, a[0]) for p, a in self.taps[k].requests() if a and of_rows(a[0])]
 
     def phases(self) -> tuple[set[str], set[str]]:
-        """Return the phases that training asks, and those that it tells, which ride on an ask."""
+        """Return the phases that training asks, and those that it tells."""
         requests = [str(ins.config["phases"]).split(",") for ins, _ in self.taps[0].sent]
         _, client = spec_of(self.active.cfg.method).load()
         used = {name for phases in requests for name in phases if hasattr(client, name)}
@@ -242,7 +245,9 @@ class Run:
         return asked, training - asked
 
     def batches(self, k: int | None = None) -> list[Array]:
-        """Return the rows of every training batch, from the wire; or all rows, if asked once.
+        """Return the rows of every training batch, from the wire.
+
+        Or all rows, if asked once.
 
         Those of one passive party, or of whoever was asked.
         """
@@ -279,7 +284,10 @@ def finished(method: str, carrier: str, seed: int = 0, attempt: int = 0) -> Run:
 
 
 def differing(ours: Weights, theirs: Sequence[dict[str, Tensor]]) -> list[str]:
-    """Return place and name of every array that differs; both must have the same names."""
+    """Return location and name of every differing array.
+
+    Both must have the same names.
+    """
     assert all(ours)
     assert [set(a) for a in ours] == [set(b) for b in theirs]
     pairs = enumerate(zip(ours, theirs, strict=True))

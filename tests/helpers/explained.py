@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tests.helpers.attempts import Sitting
+from tests.helpers.attempts import Attempt
 from vfl_flower.analysis.explain.importance import Findings, explain
 from vfl_flower.analysis.explain.trained import complete_run, trained
 from vfl_flower.config.run_config import RunConfig
@@ -38,7 +38,7 @@ RUNS: dict[str, dict[str, Any]] = {
 
 
 class Runs:
-    """Folders of complete runs of each kind, trained when a test asks for them."""
+    """Folders of complete runs of each kind, trained on demand."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -46,7 +46,7 @@ class Runs:
     def __truediv__(self, name: str) -> Path:
         path = self.root / name
         if not path.exists():
-            Sitting(replace(SMALL, **RUNS[name]), path).run()
+            Attempt(replace(SMALL, **RUNS[name]), path).run()
         return path
 
 

@@ -239,6 +239,6 @@ def method_of(option: str) -> dict[str, str]:
 
 
 def whole(option: str, value: object) -> dict[str, Any]:
-    """Return a value of an option together with what it needs."""
+    """Return an option's value together with the options that it needs."""
     values = {**method_of(option), **NEEDED.get(option, {}), option: value}
     return {k: v for k, v in values.items() if not (k == "model" and value == "align")}

@@ -23,10 +23,10 @@ from vfl_flower.workflows.build_learner import build_learner
 GRID = 2**16
 
 Step = Callable[[Sequence[Party], Tensor, Tensor, Loss], None]
-"""Trains all members on some rows, given all labels."""
+"""Trains all parties on some rows, given all labels."""
 
 
-def members_of(cfg: RunConfig) -> list[Party]:
+def parties_of(cfg: RunConfig) -> list[Party]:
     """Return all parties' belongings, the active party's first."""
     method = cfg.spec
     own = run_data(cfg).pooled() if method.pools else load_party(cfg, 0)
@@ -40,16 +40,16 @@ def members_of(cfg: RunConfig) -> list[Party]:
 def joint(cfg: RunConfig, loss: Loss, steps: int, step: Step) -> list[Party]:
     """Train all parties for some steps and return them."""
     torch.set_num_threads(cfg.threads)  # float sums depend on it
-    members, y = members_of(cfg), labels_of(cfg)
+    parties, y = parties_of(cfg), labels_of(cfg)
     train = rows_of(cfg, len(y))["train"]
     taken = 0
     for epoch in range(cfg.epochs):
         for batch in batches(cfg.seed, epoch, train, cfg.batch_size):
             if taken == steps:
-                return members
-            step(members, torch.from_numpy(batch), y, loss)
+                return parties
+            step(parties, torch.from_numpy(batch), y, loss)
             taken += 1
-    return members
+    return parties
 
 
 def joint_easter(cfg: RunConfig, loss: Loss, steps: int, *, rounded: bool = True) -> list[Party]:
@@ -58,17 +58,17 @@ def joint_easter(cfg: RunConfig, loss: Loss, steps: int, *, rounded: bool = True
 
 
 def easter_step(
-    members: Sequence[Party], rows: Tensor, y: Tensor, loss: Loss, *, rounded: bool
+    parties: Sequence[Party], rows: Tensor, y: Tensor, loss: Loss, *, rounded: bool
 ) -> None:
-    """Take one step: every party descends its own loss through its own share of E."""
-    e = [m.embed_rows(rows) for m in members]
-    E = (e[0].detach() + total(e[1:], rounded=rounded)) / len(members)
-    shares = [E + (e_k - e_k.detach()) / len(members) for e_k in e]
-    losses = [loss(m.decide(share), y[rows]) for m, share in zip(members, shares, strict=True)]
-    for m in members:
+    """Take one step: every party descends its own loss through its E."""
+    e = [m.embed_rows(rows) for m in parties]
+    E = (e[0].detach() + total(e[1:], rounded=rounded)) / len(parties)
+    shares = [E + (e_k - e_k.detach()) / len(parties) for e_k in e]
+    losses = [loss(m.decide(share), y[rows]) for m, share in zip(parties, shares, strict=True)]
+    for m in parties:
         m.optimizer.optimizer.zero_grad()
     torch.stack(losses).sum().backward()
-    for m in members:
+    for m in parties:
         m.optimizer.step()
 
 

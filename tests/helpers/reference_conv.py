@@ -1,4 +1,4 @@
-"""AdptVFedConv as a plain PyTorch program over everybody's tiles: one loop after another."""
+"""AdptVFedConv as a plain PyTorch program over all tiles."""
 
 from collections.abc import Iterator
 
@@ -24,14 +24,14 @@ def joint_adptvfedconv(cfg: RunConfig) -> list[Party]:
     torch.set_num_threads(cfg.threads)
     y = labels_of(cfg)
     tops = ["tiled"] + ["mirror"] * 3
-    members = [build_learner(cfg, load_party(cfg, k), top=top) for k, top in enumerate(tops)]
-    pretrain(cfg, members[0], y)
-    for member in members[1:]:
+    parties = [build_learner(cfg, load_party(cfg, k), top=top) for k, top in enumerate(tops)]
+    pretrain(cfg, parties[0], y)
+    for party in parties[1:]:
         if cfg.own(AdptVFedConvOptions).model_transfer:
-            halves(member.net)[0].load_state_dict(halves(members[0].net)[0].state_dict())
-        finetune(cfg, member)
-    train(cfg, members[0], assembled(cfg, members), y)
-    return members
+            halves(party.net)[0].load_state_dict(halves(parties[0].net)[0].state_dict())
+        finetune(cfg, party)
+    train(cfg, parties[0], assembled(cfg, parties), y)
+    return parties
 
 
 def of_epoch(cfg: RunConfig, epoch: int) -> Iterator[Tensor]:
@@ -45,10 +45,10 @@ def down(loss: Tensor, optimizer: Adam) -> None:
     optimizer.step()
 
 
-def run(member: Party, *components: nn.Module, x: Tensor) -> Tensor:
-    """Run parts of a network one after another, with the party's own randomness."""
+def run(party: Party, *components: nn.Module, x: Tensor) -> Tensor:
+    """Run parts of a network in order, with the party's randomness."""
     for half in components:
-        with member.randomness.running(member.net):
+        with party.randomness.running(party.net):
             x = half(x)
     return x
 
@@ -68,40 +68,40 @@ def pretrain(cfg: RunConfig, active: Party, y: Tensor) -> None:
             down(F.cross_entropy(logits, y[rows]), optimizer)
 
 
-def finetune(cfg: RunConfig, member: Party) -> None:
+def finetune(cfg: RunConfig, party: Party) -> None:
     """Stage 2: one passive party's autoencoder, the best of its epochs."""
     options = cfg.own(AdptVFedConvOptions)
     slow = options.extractor_rate if options.model_transfer else options.decoder_rate
     rates = (slow, options.decoder_rate)
-    both = halves(member.net)
+    both = halves(party.net)
     groups = [{"params": [*h.parameters()], "lr": r} for h, r in zip(both, rates, strict=True)]
     optimizer = Adam(groups)
-    judged = torch.from_numpy(rows_of(cfg, len(member.x))["validation"])
-    best, least = member.net.state_dict(), float("inf")
+    judged = torch.from_numpy(rows_of(cfg, len(party.x))["validation"])
+    best, least = party.net.state_dict(), float("inf")
     for epoch in range(options.local_epochs):
-        member.net.train()
+        party.net.train()
         for rows in of_epoch(cfg, epoch):
-            x = augmented(cfg, epoch, len(member.x), rows, member.x[rows])
-            down(F.mse_loss(run(member, nn.Sequential(*both), x=x), x), optimizer)
-        member.net.eval()
+            x = augmented(cfg, epoch, len(party.x), rows, party.x[rows])
+            down(F.mse_loss(run(party, nn.Sequential(*both), x=x), x), optimizer)
+        party.net.eval()
         with torch.no_grad():
-            x = member.x[judged]
+            x = party.x[judged]
             error = F.mse_loss(nn.Sequential(*both)(x), x).item()
         if error < least:
-            best, least = {n: t.clone() for n, t in member.net.state_dict().items()}, error
-    member.net.load_state_dict(best)
+            best, least = {n: t.clone() for n, t in party.net.state_dict().items()}, error
+    party.net.load_state_dict(best)
 
 
 @torch.no_grad()
-def assembled(cfg: RunConfig, members: list[Party]) -> Tensor:
-    """Return everybody's maps as whole ones, in every view: (views, N, c, H, W)."""
+def assembled(cfg: RunConfig, parties: list[Party]) -> Tensor:
+    """Return all maps assembled, in every view: (views, N, c, H, W)."""
     whole = []
     for number in range(cfg.own(AdptVFedConvOptions).views):
         tiles = []
-        for member in members:
-            member.net.eval()
-            looks = view(cfg, number, len(member.x), member.x.shape[2:])
-            tiles.append(halves(member.net)[0](looks.seen(member.x)))
+        for party in parties:
+            party.net.eval()
+            looks = view(cfg, number, len(party.x), party.x.shape[2:])
+            tiles.append(halves(party.net)[0](looks.seen(party.x)))
         straight = torch.cat([torch.cat(tiles[:2], 3), torch.cat(tiles[2:], 3)], 2)
         swapped = torch.cat([torch.cat(tiles[1::-1], 3), torch.cat(tiles[:1:-1], 3)], 2)
         whole.append(torch.where(looks.flips[:, None, None, None], swapped, straight))

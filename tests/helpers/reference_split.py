@@ -13,25 +13,25 @@ from vfl_flower.learning.losses import Loss
 from vfl_flower.parties.party import Party
 
 
-def zero(members: Sequence[Party]) -> None:
-    for m in members:
+def zero(parties: Sequence[Party]) -> None:
+    for m in parties:
         m.optimizer.optimizer.zero_grad()
 
 
-def splitnn_step(members: Sequence[Party], rows: Tensor, y: Tensor, loss: Loss) -> None:
+def splitnn_step(parties: Sequence[Party], rows: Tensor, y: Tensor, loss: Loss) -> None:
     """Take one step: one graph from all columns to one loss."""
-    joint = torch.cat([m.embed_rows(rows) for m in members], 1)
-    zero(members)
-    loss(members[0].decide(joint), y[rows]).backward()
-    for m in members:
+    joint = torch.cat([m.embed_rows(rows) for m in parties], 1)
+    zero(parties)
+    loss(parties[0].decide(joint), y[rows]).backward()
+    for m in parties:
         m.optimizer.step()
 
 
-def splitnn_step_after(members: Sequence[Party], rows: Tensor, y: Tensor, loss: Loss) -> None:
-    """Step the top model with the embeddings fixed, then all embedding nets under the new one."""
-    active = members[0]
-    joint = torch.cat([m.embed_rows(rows) for m in members], 1)
-    zero(members)
+def splitnn_step_after(parties: Sequence[Party], rows: Tensor, y: Tensor, loss: Loss) -> None:
+    """Step the top model first, then all bottom models under it."""
+    active = parties[0]
+    joint = torch.cat([m.embed_rows(rows) for m in parties], 1)
+    zero(parties)
     loss(active.decide(joint.detach()), y[rows]).backward()
     assert all(p.grad is None for p in active.net.embed.parameters())  # type: ignore[union-attr]
     active.optimizer.step(of=2)
@@ -39,12 +39,12 @@ def splitnn_step_after(members: Sequence[Party], rows: Tensor, y: Tensor, loss: 
     for p in active.net.decide.parameters():  # type: ignore[union-attr]
         p.grad = None
     active.optimizer.step(of=2)
-    for m in members[1:]:
+    for m in parties[1:]:
         m.optimizer.step()
 
 
 def several_steps(
-    members: Sequence[Party],
+    parties: Sequence[Party],
     rows: Tensor,
     y: Tensor,
     loss: Loss,
@@ -53,9 +53,9 @@ def several_steps(
     steps: int,
     shared: bool,
 ) -> None:
-    """Let every party take its steps as a function of what all had at the beginning."""
-    start = [m.embed_rows(rows) for m in members]
-    active = members[0]
+    """Step all parties as functions of the common initial state."""
+    start = [m.embed_rows(rows) for m in parties]
+    active = parties[0]
     weights = [p.detach().clone() for p in active.net.decide.parameters()]  # type: ignore[union-attr]
 
     def top(E: Sequence[Tensor]) -> Tensor:  # as it was
@@ -69,7 +69,7 @@ def several_steps(
     seen = [read(E_k) for E_k in start]
     leaves = [start[0].detach(), *[E_k.clone().requires_grad_() for E_k in seen[1:]]]
     g = torch.autograd.grad(loss(top(leaves), y[rows]), leaves[1:])
-    for rank, m in enumerate(members):
+    for rank, m in enumerate(parties):
         for step in range(steps):
             E_k = m.embed_rows(rows) if step else start[rank]
             joint = [*seen[:rank], E_k, *seen[rank + 1 :]]
@@ -84,7 +84,10 @@ def several_steps(
 
 
 class Vafl:
-    """Takes steps of everybody, or of one passive party in turn, who adds its present embedding."""
+    """Takes steps of all parties, or of one passive party in turn.
+
+    That one adds its present embedding.
+    """
 
     def __init__(self, cfg: RunConfig) -> None:
         K, self.seed, self.steps = cfg.parties - 1, cfg.seed, 0
@@ -93,8 +96,8 @@ class Vafl:
         self.alpha = torch.nn.Parameter(torch.full((self.holders,), 1 / self.holders))
         self.last = [torch.zeros(0)] * K
 
-    def __call__(self, members: Sequence[Party], rows: Tensor, y: Tensor, loss: Loss) -> None:
-        active, *passive = members
+    def __call__(self, parties: Sequence[Party], rows: Tensor, y: Tensor, loss: Loss) -> None:
+        active, *passive = parties
         if not self.steps:
             active.net.register_parameter("aggregation_weights", self.alpha)
             active.optimizer.add(self.alpha)
@@ -115,18 +118,18 @@ class Vafl:
 
 
 def logits_step(
-    members: Sequence[Party], rows: Tensor, y: Tensor, loss: Loss, *, rounded: bool, divisor: int
+    parties: Sequence[Party], rows: Tensor, y: Tensor, loss: Loss, *, rounded: bool, divisor: int
 ) -> None:
-    """Take one step: the sum of all logits or their mean, differentiable by each."""
-    R_k = [m.decide(m.embed_rows(rows)) for m in members]
+    """Take one step on the sum of all logits or their mean."""
+    R_k = [m.decide(m.embed_rows(rows)) for m in parties]
     R = (R_k[0].detach() + total(R_k[1:], rounded=rounded)) / divisor
     R = R + torch.stack([each - each.detach() for each in R_k]).sum(0) / divisor
-    zero(members)
+    zero(parties)
     loss(R, y[rows]).backward()
-    for m in members:
+    for m in parties:
         m.optimizer.step()
 
 
-def alone_step(members: Sequence[Party], rows: Tensor, y: Tensor, loss: Loss) -> None:
+def alone_step(parties: Sequence[Party], rows: Tensor, y: Tensor, loss: Loss) -> None:
     """Take one step of the first party, whose columns may be everybody's."""
-    members[0].optimizer.down(loss(members[0].decide(members[0].embed_rows(rows)), y[rows]))
+    parties[0].optimizer.down(loss(parties[0].decide(parties[0].embed_rows(rows)), y[rows]))

@@ -35,14 +35,14 @@ class Vim:
         self.duals[rows] = solved.dual.float()
         return solved.z.float(), self.duals[rows]
 
-    def present(self, members: Sequence[Party]) -> list[Party]:
+    def present(self, parties: Sequence[Party]) -> list[Party]:
         """Return who takes part in this step."""
-        asked = drawn(members[0].cfg, self.steps)
+        asked = drawn(parties[0].cfg, self.steps)
         self.steps += 1
-        return [members[0], *(members[k] for k in asked)]
+        return [parties[0], *(parties[k] for k in asked)]
 
     def said(self, fresh: dict[int, Tensor], rows: Tensor, N: int, K: int) -> list[Tensor]:
-        """Return what all say, in order: what is fresh, what was said last, or zeros."""
+        """Return all parties' values in order: fresh, cached, or zeros."""
         if not len(self.last):
             self.last = torch.zeros(K + 1, N, fresh[max(fresh)].shape[1])
         for rank in set(fresh) - {0}:
@@ -52,7 +52,7 @@ class Vim:
     def value(
         self, o: Tensor, o_0: Tensor, a: Tensor, z: Tensor, dual: Tensor, rho: float
     ) -> Tensor:
-        """Return what a party descends, of its share o."""
+        """Return a party's objective of its share o."""
         if self.paper:
             s_k = z - (a - o_0)
             return ((dual * o).sum() + rho / 2 * ((s_k - o) ** 2).sum()) / len(o)
@@ -63,12 +63,12 @@ class Vim:
 class VimAdmm(Vim):
     """Takes the steps of Algorithm 1; the heads are the active party's."""
 
-    def __call__(self, members: Sequence[Party], rows: Tensor, y: Tensor, loss: Loss) -> None:
-        active, cfg = members[0], members[0].cfg
+    def __call__(self, parties: Sequence[Party], rows: Tensor, y: Tensor, loss: Loss) -> None:
+        active, cfg = parties[0], parties[0].cfg
         options = cfg.own(VIMADMMOptions)
         first = cfg.parties - cfg.holders
         heads = heads_of(active)
-        graphs = {m.rank: m.embed_rows(rows) for m in self.present(members)}
+        graphs = {m.rank: m.embed_rows(rows) for m in self.present(parties)}
         fresh = {rank: H_k.detach() for rank, H_k in graphs.items()}
         H = self.said(fresh, rows, len(y), cfg.parties - 1)[first:]
         a = added(heads, H)
@@ -81,7 +81,7 @@ class VimAdmm(Vim):
         heads.eval()
         everybody = added(heads, H).detach()
         for rank in sorted(set(graphs) & set(range(first, cfg.parties))):
-            m, head = members[rank], heads[rank - first]
+            m, head = parties[rank], heads[rank - first]
             o_0 = head(graphs[rank]).detach()
             for step_number in range(options.local_steps):
                 o = head(m.embed_rows(rows) if step_number else graphs[rank])
@@ -92,7 +92,7 @@ class VimAdmm(Vim):
 
 
 def heads_of(active: Party) -> nn.ModuleList:
-    """Return the heads, drawn as the active party draws them the first time."""
+    """Return the heads as the active party draws them at first."""
     if not hasattr(active.net, "heads"):
         cfg = active.cfg
         with active.randomness.building():
@@ -116,7 +116,7 @@ def sgd(head: nn.Module, H_k: Tensor, active: Party) -> None:
 
 
 def ridge(head: nn.Linear, H_k: Tensor, active: Party) -> None:
-    """Take a head some of the way to where Eq. 7 is least, given its gradient where it is.
+    """Take a damped step of a head towards Eq. 7's minimum.
 
     Eq. 7 is a quadratic: its minimum lies one Newton step away.
     """
@@ -128,23 +128,23 @@ def ridge(head: nn.Linear, H_k: Tensor, active: Party) -> None:
 
 
 class VimAdmmJ(Vim):
-    """Takes the steps of Algorithm 3; each party's decision net is its head."""
+    """Takes the steps of Algorithm 3; each decision net is a head."""
 
-    def __call__(self, members: Sequence[Party], rows: Tensor, y: Tensor, loss: Loss) -> None:
-        cfg = members[0].cfg
+    def __call__(self, parties: Sequence[Party], rows: Tensor, y: Tensor, loss: Loss) -> None:
+        cfg = parties[0].cfg
         options = cfg.own(ADMMOptions)
-        graphs = {m.rank: m.embed_rows(rows) for m in self.present(members)}
-        o = {rank: members[rank].decide(H_k.detach()).detach() for rank, H_k in graphs.items()}
+        graphs = {m.rank: m.embed_rows(rows) for m in self.present(parties)}
+        o = {rank: parties[rank].decide(H_k.detach()).detach() for rank, H_k in graphs.items()}
         each = self.said(o, rows, len(y), cfg.parties - 1)
         a = each[0] + total(each[1:], rounded=self.rounded)
         z, dual = self.solve(a, rows, y, options.rho)
         for rank in sorted(set(graphs) & set(range(cfg.parties - cfg.holders, cfg.parties))):
-            m, o_0 = members[rank], o[rank]
+            m, o_0 = parties[rank], o[rank]
             for step in range(options.local_steps):
                 H = m.embed_rows(rows) if step else graphs[rank]
                 m.net.zero_grad()
                 self.value(m.decide(H.detach()), o_0, a, z, dual, options.rho).backward()
-                sgd(m.net.decide, H, members[0])  # type: ignore[arg-type]
+                sgd(m.net.decide, H, parties[0])  # type: ignore[arg-type]
                 zero([m])
                 self.value(m.decide(H), o_0, a, z, dual, options.rho).backward()
                 for W in m.net.decide.parameters():  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""AUC, F1 and confusion against values worked out by hand; where they are shown and kept."""
+"""AUC, F1 and confusion matrix against values computed by hand."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ PARTIES = ["active", "party-1", "party-2", "party-3"]
 
 
 def two(*scores: float) -> Tensor:
-    """Return logits of two classes whose difference is the score of the second."""
+    """Return two-class logits whose difference is the positive class's score."""
     return torch.tensor([[-score / 2, score / 2] for score in scores])
 
 
@@ -26,7 +26,7 @@ def two(*scores: float) -> Tensor:
 
 
 def test_two_classes_by_hand() -> None:
-    """In 4 of the 2 x 3 pairs the row of class 1 is ahead; 2 of 3 are found, and 1 is false."""
+    """By hand: AUC 4/6; recall 2/3 with one false positive."""
     logits, y = two(-2, 1, 0.5, 2, -1), torch.tensor([0, 0, 1, 1, 1])
     found = metrics_of(logits, y)
     ahead = sum(a > b for a in (0.5, 2, -1) for b in (-2, 1))
@@ -38,7 +38,7 @@ def test_two_classes_by_hand() -> None:
 
 
 def test_a_regression_by_hand() -> None:
-    """Errors 1, 0, -1 and 2 of labels whose variance is 5/4, in a unit of 10."""
+    """By hand: errors 1, 0, -1, 2, variance 5/4, unit 10."""
     y = torch.tensor([0.0, 1, 2, 3])
     found = regression_metrics_of(torch.tensor([[1.0], [1], [1], [5]]), y, deviation=10)
     assert found == {
@@ -53,7 +53,7 @@ def test_a_regression_by_hand() -> None:
 
 
 def test_three_classes_by_hand() -> None:
-    """Each class against the rest, then the mean: F1 1, 2/3 and 0 where 2 is never predicted."""
+    """One against the rest, then the macro average: F1 1, 2/3, 0."""
     p = torch.tensor([[0.8, 0.1, 0.1], [0.1, 0.5, 0.4], [0.2, 0.6, 0.2], [0.6, 0.3, 0.1]])
     found = metrics_of(p.log(), torch.tensor([0, 1, 2, 0]))
     assert found["confusion"] == [[2, 0, 0], [0, 1, 0], [0, 1, 0]]
@@ -72,7 +72,7 @@ def test_probabilities_that_round_to_one_still_tell_rows_apart() -> None:
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("label", [0, 1])
 def test_what_is_not_defined_is_none(classes: int, label: int) -> None:
-    """One class among the rows: no AUC, and an F1 that counts what is there."""
+    """One class among the rows: no AUC, F1 of that class."""
     logits, y = torch.eye(classes)[[0, 1]], torch.tensor([label, label])
     found = metrics_of(logits, y)
     assert found["auc"] is None
@@ -104,7 +104,7 @@ def test_a_party_near_the_most_frequent_class_is_named() -> None:
 
 @pytest.fixture(scope="module")
 def seeds(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Train two seeds on a made table whose classes no column tells: 4 of 5 rows are class 0."""
+    """Train two seeds on a table without information: 4/5 of class 0."""
     root = tmp_path_factory.mktemp("metrics")
     write_fraud(root, 400)
     flags = ["--dataset", "credit-card-fraud", "--data-dir", str(root), "--epochs", "1"]

@@ -11,7 +11,7 @@ from flwr.common import GetPropertiesIns
 from safetensors.torch import save_file
 from torch import nn
 
-from tests.helpers.attempts import Sitting
+from tests.helpers.attempts import Attempt
 from tests.helpers.commands import train as run
 from tests.helpers.data import columns_of
 from tests.helpers.reference import joint_easter
@@ -127,7 +127,7 @@ def test_resnet_is_exact_live_rebuilt_and_joint() -> None:
         eval_every=2,
         baselines="off",
     )
-    live = Sitting(cfg, None)
+    live = Attempt(cfg, None)
     live.run()
     active = build_active(cfg)
     states = run_amnesiac(active, lambda k: build_passive(cfg, k))
@@ -135,8 +135,8 @@ def test_resnet_is_exact_live_rebuilt_and_joint() -> None:
     rebuilt = build_passive(cfg, 1)
     rebuilt.recall(RebuiltEndpoint(lambda: rebuilt, 1, states[0])._read())
     expected = joint[1].net.state_dict()
-    for member in (live.passive[0], rebuilt):
-        for name, value in member.net.state_dict().items():
+    for party in (live.passive[0], rebuilt):
+        for name, value in party.net.state_dict().items():
             assert torch.equal(value, expected[name]), name
     assert int(expected["embed.bn1.num_batches_tracked"]) == 3
 
@@ -148,12 +148,12 @@ def test_resnet_is_exact_live_rebuilt_and_joint() -> None:
 def test_a_users_network_from_elsewhere(tmp_path: Path) -> None:
     models = "mlp,own_networks:Halves,mlp,own_networks:Halves"
     cfg = RunConfig(models=models, epochs=8, baselines="off")
-    attempt = Sitting(cfg, tmp_path / "run")
+    attempt = Attempt(cfg, tmp_path / "run")
     attempt.run()
     assert type(attempt.passive[0].net).__name__ == "Halves"
     assert min(attempt.active.progress.test["accuracy"].values()) > 0.8
     short = replace(cfg, epochs=1)
-    live, active = Sitting(short, None), build_active(short)
+    live, active = Attempt(short, None), build_active(short)
     live.run()
     run_amnesiac(active, lambda k: build_passive(short, k))
     assert active.progress.test == live.active.progress.test
@@ -185,7 +185,7 @@ def test_a_users_network_that_does_not_fit_says_why(
 def test_what_a_network_says_of_rows_stays_at_its_party(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Its errors may quote data: they go into the party's own log, and no row of its is tried."""
+    """Its errors may quote data, so they go to the own log."""
     (tmp_path / "leaky.py").write_text(
         "from torch import nn\n"
         "class Leak(nn.Module):\n"

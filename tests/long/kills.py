@@ -1,4 +1,4 @@
-"""Runs killed before every change of their files, then resumed: the result is the unbroken run's.
+"""Runs killed before every file change resume to the same result.
 
 Processes are forked from one that has imported everything, so that a run takes a second. An audit
 hook counts what a run changes below its folder, and ends the process without a word at one of them.
@@ -47,7 +47,7 @@ KILLED, BROKEN = 9, 70
 
 
 def counted(folder: Path, last: int, counts: Path) -> None:
-    """Count changes below a folder from here on; end the process before the `last` one."""
+    """Count changes in a folder; end the process before the `last`."""
     seen = 0
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
@@ -88,7 +88,10 @@ def forked(arguments: list[str], folder: Path, last: int, counts: Path) -> int:
 
 
 def state_of(folder: Path) -> dict[str, Any]:
-    """Return all that must not depend on a kill: weights, metrics, test accuracy."""
+    """Return the results of a run: weights, metrics, test accuracy.
+
+    None of them may depend on a kill.
+    """
     lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     for line in lines:
         del line["seconds"]
@@ -101,7 +104,7 @@ def state_of(folder: Path) -> dict[str, Any]:
 
 
 def killed_and_resumed(flags: list[str], folder: Path, point: int, counts: Path) -> dict[str, Any]:
-    """Kill a run before a change, let it go on, and return its state."""
+    """Kill a run before a change, resume it, return its state."""
     code = forked([*flags, "--out", str(folder)], folder, point, counts)
     if code != KILLED:
         raise Failed(f"change {point}: exit code {code}, not killed")

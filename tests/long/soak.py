@@ -1,4 +1,4 @@
-"""One run again and again in one process: the same weights, and nothing that piles up."""
+"""Repeated runs in one process: equal weights, no leaks."""
 
 import contextlib
 import gc
@@ -36,7 +36,7 @@ def resident() -> int:
 
 
 def one(folder: Path) -> dict[str, Any]:
-    """Train once; return the digest of all weights, and what the process holds afterwards."""
+    """Train once; return the weights' digest and the process's resources."""
     started = time.perf_counter()
     with contextlib.redirect_stdout(io.StringIO()):
         code = train([*FLAGS, "--out", str(folder)])

@@ -1,4 +1,4 @@
-"""Large tables: the example's bank and shop with a million customers, and alignment of many ids."""
+"""Large tables: the example with a million customers, and alignment."""
 
 import os
 import runpy

@@ -1,4 +1,4 @@
-"""A new method is one file for each side and one registry line; the core does the rest."""
+"""A new method is one file each side and one registry line."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,7 @@ from flwr.app import RecordDict
 
 from tests.helpers.commands import train as run
 from tests.helpers.data import labels_of
-from tests.helpers.reference import members_of
+from tests.helpers.reference import parties_of
 from vfl_flower.common.codec import decode
 from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import RunConfig
@@ -64,8 +64,8 @@ from vfl_flower.parties.tape import Tape
 class LogitSumClient(PassiveParty):
     components = (Tape,)
 
-    def __init__(self, member):
-        super().__init__(member)
+    def __init__(self, party):
+        super().__init__(party)
         self.tape.passes = {"logits": self.answer}
 
     def answer(self, rows):
@@ -119,19 +119,19 @@ def configured(parties: int = 3) -> RunConfig:
 def joint(cfg: RunConfig) -> list[Party]:
     """Train the same method as one autograd program."""
     torch.set_num_threads(cfg.threads)
-    members, y = members_of(cfg), labels_of(cfg)
+    parties, y = parties_of(cfg), labels_of(cfg)
     train = rows_of(cfg, len(y))["train"]
     for epoch in range(cfg.epochs):
         for batch in batches(cfg.seed, epoch, train, cfg.batch_size):
             rows = torch.from_numpy(batch)
-            own, *others = [m.decide(m.embed_rows(rows)) for m in members]
+            own, *others = [m.decide(m.embed_rows(rows)) for m in parties]
             R = own + torch.stack(others).sum(0)
-            for m in members:
+            for m in parties:
                 m.optimizer.zero()
             torch.nn.functional.cross_entropy(R, y[rows]).backward()
-            for m in members:
+            for m in parties:
                 m.optimizer.step()
-    return members
+    return parties
 
 
 def final_arrays(state: RecordDict) -> dict[str, torch.Tensor]:
@@ -151,11 +151,11 @@ def test_new_method_learns_alike_live_rebuilt_and_joint() -> None:
     for name, value in active.net.state_dict().items():
         assert torch.equal(value, again.net.state_dict()[name]), name
         assert torch.equal(value, program[0].net.state_dict()[name]), name
-    for party, state, member in zip(passive, states, program[1:], strict=True):
+    for live, state, party in zip(passive, states, program[1:], strict=True):
         remembered = final_arrays(state)
-        for name, value in party.net.state_dict().items():
+        for name, value in live.net.state_dict().items():
             assert torch.equal(value, remembered[f"state.net.{name}"]), name
-            assert torch.equal(value, member.net.state_dict()[name]), name
+            assert torch.equal(value, party.net.state_dict()[name]), name
 
 
 def test_new_method_costs_one_exchange_a_step() -> None:
@@ -179,7 +179,7 @@ def test_new_method_from_the_command_line(tmp_path: Path) -> None:
 def test_method_that_does_not_blind_claims_no_protection(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`blinding` has its default, but this method has nothing to blind and sends logits bare."""
+    """`blinding` has its default, but this method sends logits in the clear."""
     out = tmp_path / "run"
     assert run([*FLAGS, "--baselines", "off", "--out", str(out)]) == 0
     assert json.loads((out / "result.json").read_text())["protections"] == []

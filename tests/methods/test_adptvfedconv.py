@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.helpers.attempts import Sitting
+from tests.helpers.attempts import Attempt
 from tests.helpers.contract import Tap
 from tests.methods.test_joint_conv import TINY as TINIER
 from vfl_flower.algorithms.feature_map_store import MAPS, Maps
@@ -44,7 +44,7 @@ def two_views() -> RunConfig:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Tensor]:
-    attempt = Sitting(two_views(), tmp_path_factory.mktemp("whole") / "run")
+    attempt = Attempt(two_views(), tmp_path_factory.mktemp("whole") / "run")
     attempt.run()
     assert attempt.folder
     result = attempt.folder.result()
@@ -62,10 +62,10 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Tensor]:
 def test_a_run_resumes_in_the_middle_of_every_stage(
     stage: str, done: int, whole: dict[str, Tensor], tmp_path: Path
 ) -> None:
-    first = Sitting(two_views(), tmp_path / "run")
+    first = Attempt(two_views(), tmp_path / "run")
     with pytest.raises(Interrupted, match=f"{done} of {STAGES[stage]} of {stage}; resume"):
         first.run(stage=stage, done=done)
-    second = Sitting(two_views(), tmp_path / "run")
+    second = Attempt(two_views(), tmp_path / "run")
     second.run()
     ours = second.active.net.state_dict()
     assert all(ours[name].equal(tensor) for name, tensor in whole.items())
@@ -75,15 +75,15 @@ def test_a_run_resumes_in_the_middle_of_every_stage(
 
 def test_maps_that_are_gone_are_told_of(tmp_path: Path) -> None:
     with pytest.raises(Interrupted):
-        Sitting(CFG, tmp_path / "run").run(stop_at=3)
+        Attempt(CFG, tmp_path / "run").run(stop_at=3)
     (tmp_path / "run" / "active" / MAPS).unlink()
     with pytest.raises(RunError, match=rf"{MAPS} is missing or damaged; put it back, or start"):
-        Sitting(CFG, tmp_path / "run").run()
+        Attempt(CFG, tmp_path / "run").run()
 
 
 def test_maps_lie_in_a_file_of_the_active_party_alone(tmp_path: Path) -> None:
     with pytest.raises(Interrupted):
-        Sitting(two_views(), tmp_path / "run").run(stop_at=1)
+        Attempt(two_views(), tmp_path / "run").run(stop_at=1)
     (file,) = tmp_path.rglob(MAPS)
     assert file.parent.name == "active"
     assert file.stat().st_mode & 0o777 == 0o600
@@ -93,17 +93,17 @@ def test_maps_lie_in_a_file_of_the_active_party_alone(tmp_path: Path) -> None:
 
 def test_maps_that_are_not_what_was_put_there_are_not_learnt_from(tmp_path: Path) -> None:
     with pytest.raises(Interrupted):
-        Sitting(CFG, tmp_path / "run").run(stop_at=3)
+        Attempt(CFG, tmp_path / "run").run(stop_at=3)
     (file,) = tmp_path.rglob(MAPS)
     content = bytearray(file.read_bytes())
     content[len(content) // 2 :] = bytes(len(content) - len(content) // 2)
     file.write_bytes(content)
     with pytest.raises(RunError, match=rf"{MAPS} is missing or damaged"):
-        Sitting(CFG, tmp_path / "run").run()
+        Attempt(CFG, tmp_path / "run").run()
 
 
 def test_fine_tuning_ends_when_it_gets_no_better(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two epochs that are worse, and the weights of the best one count."""
+    """After two worse epochs, the best epoch's weights count."""
     cfg = CFG.changed(local_epochs=9, local_patience=2)
     errors = iter([0.5, 0.4, 0.45, 0.44, 0.1] * 3)
     active, passive = build_active(cfg), [build_passive(cfg, k) for k in range(1, 4)]
@@ -222,7 +222,7 @@ def test_a_party_noises_maps_and_says_nothing_else(
 def test_a_message_that_is_asked_for_again_costs_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The active party dies before it has written down what it got; the target allows no more."""
+    """The active party dies before its checkpoint; the target allows no more."""
     cfg = replace(CFG, target_epsilon=6.0)
     true, times = Maps.put, iter(range(100))
 
@@ -233,8 +233,8 @@ def test_a_message_that_is_asked_for_again_costs_nothing(
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(Maps, "put", dies)
-        Sitting(cfg, tmp_path / "run").run()
-    again = Sitting(cfg, tmp_path / "run")
+        Attempt(cfg, tmp_path / "run").run()
+    again = Attempt(cfg, tmp_path / "run")
     again.run()
     assert again.active.budget
     assert {counts.total() for counts in again.active.uploaded.values()} == {5}

@@ -1,4 +1,4 @@
-"""The baselines from the command line: resumed, refused, said aloud, and equal to the bounds."""
+"""The baselines from the command line: resumed, refused, and equal."""
 
 import json
 from dataclasses import replace
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.attempts import Sitting
+from tests.helpers.attempts import Attempt
 from tests.helpers.commands import report
 from tests.helpers.commands import train as run
 from tests.helpers.contract import CASES, configured
@@ -33,13 +33,13 @@ def result_of(folder: Path) -> dict[str, Any]:
 
 @pytest.mark.parametrize("case", CASES)
 def test_stopped_runs_go_on_as_if_nothing_had_happened(case: str, tmp_path: Path) -> None:
-    """Stopped within the second epoch: the same weights, result and books, whatever the method."""
+    """Stopped within the second epoch: the same weights, result and ledger."""
     cfg = replace(configured(case), baselines="off", schedule="cosine", optimizers="adam")
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
-    Sitting(cfg, whole).run()
+    Attempt(cfg, whole).run()
     with pytest.raises(Interrupted):
-        Sitting(cfg, stopped).run(stop_at=9)
-    Sitting(cfg, stopped).run()
+        Attempt(cfg, stopped).run(stop_at=9)
+    Attempt(cfg, stopped).run()
     for name in ("active", "party-1", "party-2", "party-3"):
         ours, theirs = (folder / name / "model/weights.safetensors" for folder in (stopped, whole))
         assert ours.read_bytes() == theirs.read_bytes(), name
@@ -60,7 +60,7 @@ def test_rebuilt_parties_repeat_dropout_and_statistics(
 
 @pytest.mark.parametrize("method", ["local", "central"])
 def test_bounds_are_methods(method: str, tmp_path: Path) -> None:
-    """The bound that a run trains beside itself is what the method of its name comes to."""
+    """A run's baseline equals the method of its name."""
     out = tmp_path / "run"
     assert run([*TINY, "--method", method, "--baselines", "on", "--out", str(out)]) == 0
     result = result_of(out)
@@ -79,7 +79,7 @@ def test_bounds_beside_a_method_have_its_loss_and_true_labels(tmp_path: Path) ->
     assert result_of(beside)["baselines"]["central"] == result_of(alone)["test_accuracy"]["active"]
 
 
-KNOBS: list[dict[str, Any]] = [
+OPTIONS: list[dict[str, Any]] = [
     {"method": "vimadmm", "heads": "ridge", "participation": 0.5},
     {"method": "vimadmm", "top_layers": 3, "dp_sigma": 2.0, "dp_eval": "clear"},
     {"method": "linear_admm", "label_privacy": "alibi", "active_columns": "none"},
@@ -87,8 +87,8 @@ KNOBS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("options", KNOBS, ids=str)
-def test_bounds_can_be_had_whatever_the_method_s_knobs(options: dict[str, Any]) -> None:
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_bounds_can_be_had_whatever_the_method_s_options(options: dict[str, Any]) -> None:
     cfg = RunConfig(**options)
     active = build_active(replace(cfg, dp_sigma=0.0, dp_eval="noised"))
     active.cfg = cfg
@@ -181,7 +181,7 @@ def test_aliases_are_the_same_method(alias: str) -> None:
 
 
 def test_one_model_makes_a_table_of_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The networks of all parties are shown, and the one accuracy; and a report can be made."""
+    """All networks and the one accuracy are shown; a report works."""
     out = tmp_path / "run"
     assert run([*TINY, "--method", "pyvertical", "--baselines", "off", "--out", str(out)]) == 0
     told = capsys.readouterr().out

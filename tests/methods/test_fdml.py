@@ -10,7 +10,7 @@ import torch
 
 from clients.fdml import FDMLClient
 from strategies.fdml import FDML
-from tests.helpers.attempts import Sitting
+from tests.helpers.attempts import Attempt
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import DataError, PartyError
 from vfl_flower.config.run_config import RunConfig
@@ -50,7 +50,7 @@ def test_labels_travel_once_and_noised_rows_cost_four_bytes_a_class(
 
 def test_a_run_that_broke_in_its_first_epoch_hands_labels_out_again(tmp_path: Path) -> None:
     """The only checkpoint is older than the labels."""
-    whole, broken = Sitting(CFG, tmp_path / "whole"), Sitting(CFG, tmp_path / "broken")
+    whole, broken = Attempt(CFG, tmp_path / "whole"), Attempt(CFG, tmp_path / "broken")
     whole.run()
 
     def fail(R: torch.Tensor) -> None:
@@ -60,7 +60,7 @@ def test_a_run_that_broke_in_its_first_epoch_hands_labels_out_again(tmp_path: Pa
     broken.passive[1].phases["update"] = fail
     with pytest.raises(PartyError, match="row 7 is gone"):
         broken.run()
-    Sitting(CFG, tmp_path / "broken").run()
+    Attempt(CFG, tmp_path / "broken").run()
     for name in ("active", "party-1", "party-2", "party-3"):
         ours, theirs = (tmp_path / run / name for run in ("broken", "whole"))
         weights = "model/weights.safetensors"

@@ -21,9 +21,9 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.compression import compression_of
 from vfl_flower.learning.losses import loss_of
 
-Knobs = dict[str, str | int | bool]
+Options = dict[str, str | int | bool]
 
-CASES: dict[str, Knobs] = {
+CASES: dict[str, Options] = {
     "splitnn": {"method": "splitnn"},
     "splitnn after": {"method": "splitnn", "top_gradient": "after"},
     "fedbcd": {"method": "fedbcd"},
@@ -98,7 +98,7 @@ def assert_joint(cfg: RunConfig) -> None:
 
 @pytest.mark.parametrize(("turn", "case"), [*enumerate(CASES)])
 def test_optimizers(turn: int, case: str) -> None:
-    """Each party has another one; the active party's is the next one's in the next case."""
+    """Each party has another one, rotated from case to case."""
     optimizers = deque(["sgd", "momentum", "adagrad", "adam"])
     optimizers.rotate(turn)
     assert_joint(configured(case, optimizers=",".join(optimizers)))
@@ -132,8 +132,8 @@ def test_c_vfl_is_fedbcd_where_nothing_is_compressed(steps: int) -> None:
 
 
 def test_as_published_is_splitnn_too_for_one_step() -> None:
-    """At the first of the Q steps <g_k, h_k(x_k)> and the loss itself have the same gradient."""
-    options: Knobs = {"compression": "none", "local_steps": 1, "share_labels": True}
+    """At the first step <g_k, h_k(x_k)> and the loss have equal gradients."""
+    options: Options = {"compression": "none", "local_steps": 1, "share_labels": True}
     published = configured("c_vfl", **options)
     ours, theirs = distributed(published), distributed(configured("splitnn"))
     for a, b in zip(ours, theirs, strict=True):

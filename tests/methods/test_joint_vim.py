@@ -1,4 +1,4 @@
-"""VIM's methods equal their joint programs, bit for bit, and do as their headers say."""
+"""VIM's methods equal their joint programs, bit for bit."""
 
 from dataclasses import replace
 from typing import Any
@@ -48,10 +48,10 @@ CHANGES: list[dict[str, Any]] = [{"rho": 0.1}, {"beta": 0.2}, {"head_rate": 0.01
 
 @both
 @pytest.mark.parametrize("changes", CHANGES, ids=str)
-def test_knobs(changes: dict[str, Any], cfg: RunConfig) -> None:
+def test_options(changes: dict[str, Any], cfg: RunConfig) -> None:
     changed = replace(cfg, **changes)
     assert_joint(changed)
-    with pytest.raises(AssertionError):  # the knob acts
+    with pytest.raises(AssertionError):  # the option acts
         assert_equal(distributed(changed), distributed(cfg))
 
 
@@ -141,7 +141,7 @@ def test_what_cannot_be_solved_or_summed_is_refused() -> None:
 
 @both
 def test_the_short_form_is_the_paper_s(cfg: RunConfig) -> None:
-    """By lambda and s_k or by v: the same parameters, up to rounding, after some rounds."""
+    """By lambda and s_k or by v: equal parameters up to rounding."""
     cfg = replace(cfg, blinding="none" if cfg.method == "vimadmm_j" else "auto", optimizers="sgd")
     program = VimAdmmJ if cfg.method == "vimadmm_j" else VimAdmm
     ours, theirs = (
@@ -161,7 +161,7 @@ def nn_vector(net: torch.nn.Module) -> torch.Tensor:
 
 @pytest.mark.parametrize("method", ADMM)
 def test_every_v_in_turn_tells_the_labels(method: str) -> None:
-    """With lambda before a round known, v tells the new one, whose least entry is the class's."""
+    """Given lambda, v tells the next one, and that the class."""
     run = finished(method, "local")
     y = labels_of(run.active.cfg).numpy()
     duals = torch.zeros(len(y), 10)

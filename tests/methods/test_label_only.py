@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.helpers.attempts import Sitting
+from tests.helpers.attempts import Attempt
 from tests.helpers.commands import data
 from tests.helpers.commands import train as run
 from tests.helpers.data import all_columns, columns_of
@@ -46,7 +46,7 @@ def test_the_passive_parties_hold_what_as_many_parties_would(partition: str, par
     assert all_columns(cfg).equal(all_columns(fewer))
 
 
-def test_a_table_is_dealt_out_likewise() -> None:
+def test_a_table_is_split_likewise() -> None:
     cfg = replace(LABELS, dataset="wine", parties=3)
     assert columns_of(cfg, 0).shape == (178, 0)
     assert [columns_of(cfg, rank).shape[1] for rank in (1, 2)] == [7, 6]
@@ -63,7 +63,7 @@ def test_a_table_is_dealt_out_likewise() -> None:
 def test_many_parties_of_mnists_size(
     partition: str, parties: int, shapes: set[tuple[int, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two rows of pixels for each of 14, a window of 14 pixels for each of 99."""
+    """Two pixel rows for each of 14, 14-pixel windows for 99."""
     pixels = np.random.default_rng(0).random((50, 1, 28, 28), np.float32)
     made = replace(DIGITS, features=lambda *_: pixels)
     add_dataset(monkeypatch, "made", made, images=True)
@@ -114,7 +114,7 @@ def test_the_result_says_so(
 
 
 def test_the_bound_central_is_that_of_as_many_parties() -> None:
-    """It has all columns, and the network that is listed for the active party."""
+    """It has all columns, and the active party's network."""
     cfg = replace(LABELS, method="central", models="cnn,mlp,mlp,mlp")
     pooled = [build_active(replace(cfg, active_columns=which)) for which in ("none", "own")]
     ours, theirs = (active.net.state_dict() for active in pooled)
@@ -123,7 +123,7 @@ def test_the_bound_central_is_that_of_as_many_parties() -> None:
 
 
 def test_one_passive_party_is_enough_for_splitnn(tmp_path: Path) -> None:
-    attempt = Sitting(LABELS.changed(parties=2, baselines="off"), tmp_path / "run")
+    attempt = Attempt(LABELS.changed(parties=2, baselines="off"), tmp_path / "run")
     attempt.run()
     (top,) = [p for p in attempt.active.net.parameters() if p.dim() == 2 and p.numel()]
     assert top.shape == (10, 64)

@@ -13,9 +13,9 @@ from torch.nn.functional import cross_entropy, one_hot
 
 from strategies.pravfed import PraVFed
 from strategies.specs.pravfed import PraVFedOptions
-from tests.helpers.attempts import Sitting
+from tests.helpers.attempts import Attempt
 from tests.helpers.data import labels_of
-from tests.helpers.reference import GRID, members_of
+from tests.helpers.reference import GRID, parties_of
 from vfl_flower.algorithms.integer_weights import MOST_PARTIES, TOTAL, integer_weights
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import BlindingError, ConfigError, Interrupted, PartyError
@@ -55,10 +55,10 @@ def trained(cfg: RunConfig, released: Tensor | None = None) -> tuple[PraVFed, li
 def joint(cfg: RunConfig, released: Tensor) -> list[Party]:
     """Run Algorithms 1 and 2 over all parties' columns, without any message."""
     torch.set_num_threads(cfg.threads)
-    _, *passive = members_of(cfg)
+    _, *passive = parties_of(cfg)
     active, y = build_learner(cfg, load_party(cfg, 0), layers=3), labels_of(cfg)
     train = torch.from_numpy(rows_of(cfg, len(y))["train"])
-    accuracies = [pretrained(cfg, member, train, released[train]) for member in passive]
+    accuracies = [pretrained(cfg, party, train, released[train]) for party in passive]
     W = integer_weights(
         [1.0] * 3 if cfg.own(PraVFedOptions).aggregation == "average" else accuracies
     )
@@ -75,30 +75,30 @@ def joint(cfg: RunConfig, released: Tensor) -> list[Party]:
     return [active, *passive]
 
 
-def pretrained(cfg: RunConfig, member: Party, train: Tensor, labels: Tensor) -> float:
-    """Train one party on noisy labels; return how often it agrees with them."""
+def pretrained(cfg: RunConfig, party: Party, train: Tensor, labels: Tensor) -> float:
+    """Train one party on noisy labels; return its agreement with them."""
     noise, every = noise_of(cfg, 10), np.arange(len(train), dtype=np.int32)
-    member.optimizer.steps = cfg.own(PraVFedOptions).local_epochs * -(-len(train) // cfg.batch_size)
-    member.net.train()
+    party.optimizer.steps = cfg.own(PraVFedOptions).local_epochs * -(-len(train) // cfg.batch_size)
+    party.net.train()
     for epoch in range(cfg.own(PraVFedOptions).local_epochs):
         for at in map(torch.from_numpy, batches(cfg.seed, epoch, every, cfg.batch_size)):
-            f = member.decide(member.embed_rows(train[at]))
+            f = party.decide(party.embed_rows(train[at]))
             target = noise.target(labels[at], f) if noise else labels[at]
             softmax = (
                 cfg.own(PraVFedOptions).local_output == "softmax" or cfg.label_privacy == "alibi"
             )
             f = f.softmax(1) if softmax else f
-            member.optimizer.down((f - target).square().sum() / (2 * len(at)))
-    member.net.eval()
+            party.optimizer.down((f - target).square().sum() / (2 * len(at)))
+    party.net.eval()
     with torch.no_grad():
-        said = member.decide(member.embed_rows(train)).argmax(1)
+        said = party.decide(party.embed_rows(train)).argmax(1)
     return (said == labels.argmax(1)).float().mean().item()
 
 
 def pooled(passive: list[Party], W: list[int], rows: Tensor, *, rounded: bool) -> Tensor:
-    """Return the weighted mean of embeddings, exactly on the grid or as floats in order."""
+    """Return the weighted mean of embeddings, on the grid or as floats."""
     with torch.no_grad():
-        E = [member.embed_rows(rows) for member in passive]
+        E = [party.embed_rows(rows) for party in passive]
     if rounded:
         words = [w * torch.round(e * GRID).to(torch.int64) for w, e in zip(W, E, strict=True)]
         return torch.stack(words).sum(0).to(torch.float32) / GRID / TOTAL
@@ -166,8 +166,8 @@ def test_noisy_classes_cost_a_byte_each_and_noisy_rows_four_a_class() -> None:
 def test_passive_parties_write_no_checkpoint_while_nothing_is_asked(
     epochs: int, tmp_path: Path
 ) -> None:
-    """Step 0, keys (2), the end of the first epoch, the weights: however many epochs follow."""
-    attempt = Sitting(CFG.changed(epochs=epochs, local_epochs=1), tmp_path / "run")
+    """Step 0, keys (2), first epoch, weights: however many epochs follow."""
+    attempt = Attempt(CFG.changed(epochs=epochs, local_epochs=1), tmp_path / "run")
     attempt.run()
     assert attempt.active.ledger.exchanges["control"] == 5
     assert steps_kept(tmp_path / "run" / "party-1") == [0, 25]
@@ -196,7 +196,7 @@ def test_parties_without_any_useful_accuracy_count_alike(scores: list[float]) ->
 
 
 def test_a_party_of_no_use_counts_little() -> None:
-    """Half an even share before all shares are brought to a sum of one."""
+    """Half an even share, before all shares are scaled to one."""
     assert integer_weights([0.5, 0.0, 0.5]) == [110, 36, 110]
     assert integer_weights([0.9, 0.0]) == [205, 51]
 
@@ -218,7 +218,7 @@ def test_results_name_accuracies_and_weights() -> None:
 
 
 def test_embeddings_too_large_for_their_weights_are_refused() -> None:
-    """A sum of 256 counts may not reach 2**15: each embedding must stay below 128."""
+    """A sum of 256 counts stays below 2**15: embeddings below 128."""
     active, passive = parties(CFG.changed(epochs=0, local_epochs=1))
     with torch.no_grad():
         for parameter in passive[1].net.embed.parameters():  # type: ignore[union-attr]
@@ -257,12 +257,12 @@ def test_local_training_that_diverges_says_so_at_once() -> None:
 @pytest.mark.parametrize("stop_at", [1, 6, 12])
 def test_a_resumed_run_asks_for_no_second_upload(stop_at: int, tmp_path: Path) -> None:
     cfg = replace(CFG, label_privacy="none", epochs=4, batch_size=260)  # five steps an epoch
-    whole = Sitting(cfg, tmp_path / "whole")
+    whole = Attempt(cfg, tmp_path / "whole")
     whole.run()
-    cut = Sitting(cfg, tmp_path / "cut")
+    cut = Attempt(cfg, tmp_path / "cut")
     with pytest.raises(Interrupted):
         cut.run(stop_at)
-    rest = Sitting(cfg, tmp_path / "cut")
+    rest = Attempt(cfg, tmp_path / "cut")
     rest.run()
     assert rest.active.ledger.exchanges["training"] == 2
     for ours, theirs in zip(

@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 
 from strategies.specs.vafl import VAFLOptions
 from strategies.vafl import VAFL
-from tests.helpers.attempts import Sitting
+from tests.helpers.attempts import Attempt
 from vfl_flower.common.layout import steps_kept
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.transport.local import run_local
@@ -38,7 +38,7 @@ def test_weights_start_alike_and_are_learnt(parties: int) -> None:
 
 
 def test_weights_are_in_the_result_and_in_the_model(tmp_path: Path) -> None:
-    attempt = Sitting(CFG, tmp_path / "run")
+    attempt = Attempt(CFG, tmp_path / "run")
     attempt.run()
     model = load_file(tmp_path / "run" / "active" / "model/weights.safetensors")
     figures = attempt.active.figures()
@@ -64,7 +64,7 @@ def test_embeddings_are_kept_in_turns_only(tmp_path: Path) -> None:
     sizes = []
     for cfg in (CFG, IN_TURNS):
         folder = tmp_path / cfg.own(VAFLOptions).vafl_mode
-        attempt = Sitting(cfg, folder)
+        attempt = Attempt(cfg, folder)
         attempt.run()
         known = attempt.active.known.values  # type: ignore[attr-defined]
         step = steps_kept(folder / "active")[-1]

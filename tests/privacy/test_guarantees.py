@@ -1,4 +1,4 @@
-"""What public initial weights give away, and what private ones keep."""
+"""Public initial weights reveal columns; private ones do not."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.autograd import grad
 
-from tests.helpers.attempts import Sitting
+from tests.helpers.attempts import Attempt
 from tests.helpers.data import columns_of
 from vfl_flower.common.errors import Interrupted
 from vfl_flower.config.run_config import RunConfig
@@ -41,14 +41,14 @@ PIXELS = 16  # of a quarter of an 8 x 8 image
 
 
 def first_sum(cfg: RunConfig) -> Tensor:
-    """Return what the active party unmasks before the first step: (B, D) float64."""
+    """Return the active party's first unmasked sum: (B, D) float64."""
     with torch.no_grad():
         words = [encode_ring(build_passive(cfg, k).embed_rows(ROWS), 3) for k in range(1, 4)]
     return decode_ring(np.add.reduce(words, dtype=np.uint32)).double()
 
 
 def inverted(cfg: RunConfig, total: Tensor) -> Tensor:
-    """Work out columns from a sum: all that is used is the sum, and what the seed tells.
+    """Invert a sum of embeddings to columns, given the seed.
 
     Damped Gauss-Newton (Levenberg-Marquardt) for all rows at once: (B, D) -> (B, 3, pixels).
     """
@@ -79,14 +79,17 @@ def inverted(cfg: RunConfig, total: Tensor) -> Tensor:
 
 
 def recovered(cfg: RunConfig) -> float:
-    """Return the share of rows whose columns at all three parties come out, to 5 % of their sd."""
+    """Return the share of rows whose columns are recovered.
+
+    At all three parties, to 5 % of their standard deviation.
+    """
     truth = torch.stack([columns_of(cfg, k)[ROWS].reshape(len(ROWS), -1) for k in (1, 2, 3)], 1)
     error = (inverted(cfg, first_sum(cfg)) - truth).square().mean((1, 2)).sqrt()
     return (error < 0.05).double().mean().item()
 
 
 def test_a_sum_of_embeddings_under_public_weights_gives_the_columns_away() -> None:
-    """Masks hide the summands, and the sum alone determines 48 pixels by 64 known functions."""
+    """The sum alone determines 48 pixels by 64 known functions."""
     assert recovered(PUBLIC_RUN) > 0.9
 
 
@@ -97,7 +100,7 @@ def test_private_weights_stop_that() -> None:
 def test_private_weights_need_more_than_a_seed_to_be_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Torch takes 32 bits of a seed. All of the state counts, and differs for the two halves."""
+    """Torch takes 32 bits of a seed; the whole state counts."""
     drawn: list[int] = []
 
     def counted(size: int) -> bytes:
@@ -163,9 +166,9 @@ def test_noise_on_uploads_is_named_and_does_not_close_what_it_leaves_open() -> N
 
 
 def test_private_weights_differ_from_run_to_run_and_the_batches_do_not() -> None:
-    runs = [Sitting(cfg, None) for cfg in (PRIVATE_RUN, PRIVATE_RUN, PUBLIC_RUN, PUBLIC_RUN)]
+    runs = [Attempt(cfg, None) for cfg in (PRIVATE_RUN, PRIVATE_RUN, PUBLIC_RUN, PUBLIC_RUN)]
     weights = [
-        [next(member.net.parameters()) for member in (run.active, *run.passive)] for run in runs
+        [next(party.net.parameters()) for party in (run.active, *run.passive)] for run in runs
     ]
     for one, other, public, same in zip(*weights, strict=True):  # party by party
         assert not torch.equal(one, other)
@@ -178,16 +181,16 @@ def test_private_weights_differ_from_run_to_run_and_the_batches_do_not() -> None
 def test_private_weights_survive_every_message_of_a_rebuilt_party() -> None:
     """Each rebuild draws other weights; the party's memory overrides them."""
     cfg = replace(PRIVATE_RUN, epochs=8, batch_size=100)
-    active = Sitting(cfg, None).active
+    active = Attempt(cfg, None).active
     run_amnesiac(active, lambda k: build_passive(cfg, k))
     assert min(active.progress.test["accuracy"].values()) > 0.8
 
 
 def test_a_private_run_is_resumed_from_its_own_weights(tmp_path: Path) -> None:
-    first = Sitting(PRIVATE_RUN, tmp_path)
+    first = Attempt(PRIVATE_RUN, tmp_path)
     with pytest.raises(Interrupted):
         first.run(2)
-    second = Sitting(PRIVATE_RUN, tmp_path)
+    second = Attempt(PRIVATE_RUN, tmp_path)
     second.active.stop = True  # after the first step that it takes
     learnt = [p.clone() for p in first.passive[0].net.parameters()]
     with pytest.raises(Interrupted):

@@ -1,4 +1,4 @@
-"""Label privacy: the mechanisms keep their bound, and nothing but noised labels teaches others."""
+"""Label differential privacy: mechanisms keep epsilon, and only noisy labels leave."""
 
 import json
 import math
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from tests.helpers.attempts import Sitting
+from tests.helpers.attempts import Attempt
 from tests.helpers.commands import train as run
 from tests.helpers.contract import CASES, Tap, method_of
 from vfl_flower.common.errors import ConfigError, Interrupted, RunError
@@ -66,7 +66,7 @@ def labels(count: int, classes: int) -> Tensor:
 def test_randomized_response_is_as_private_as_it_says_and_hardly_more(
     epsilon: float, classes: int
 ) -> None:
-    """The odds of the truth against any other class are at most e, exactly."""
+    """The odds of the truth are at most e."""
     noise = RandomizedResponse(classes, epsilon)
     odds, e = Decimal(noise.odds()) / 2**32, Decimal(str(epsilon)).exp()
     assert e * (1 - Decimal(2) ** -31) < odds <= e
@@ -97,7 +97,7 @@ def test_no_release_is_more_than_e_times_as_likely(
 @pytest.mark.parametrize("mechanism", ALL)
 @pytest.mark.parametrize("classes", [2, 10])
 def test_likelihood_is_that_of_the_release(mechanism: str, classes: int) -> None:
-    """Bayes' rule counted out: among equal beliefs, the believed class comes out as often."""
+    """Bayes' rule by counting: each posterior class occurs as often."""
     noise = made(mechanism, classes, 1.0, 2.0)
     y = labels(100_000, classes)
     released = noise.release(y, entropy().randbytes)
@@ -168,7 +168,7 @@ def noised(case: str, mechanism: str, **changes: object) -> RunConfig:
 
 
 def sent_under(cfg: RunConfig, shift: int, released: Tensor | None) -> list[list[object]]:
-    """Return all that reaches each passive party when every label is another class."""
+    """Return all messages to each passive party under replaced labels."""
     active = build_active(cfg)
     active.y = (active.y + shift) % 10
     active.training_labels.labels = active.y if released is None else released
@@ -180,7 +180,7 @@ def sent_under(cfg: RunConfig, shift: int, released: Tensor | None) -> list[list
 @pytest.mark.parametrize("mechanism", ALL)
 @pytest.mark.parametrize("case", TEACHING)
 def test_what_leaves_is_a_function_of_the_noised_labels(case: str, mechanism: str) -> None:
-    """Two active parties with other labels, and by chance the same noised ones, send the same."""
+    """Other labels with the same noisy ones send the same messages."""
     cfg = noised(case, mechanism, blinding="none", epochs=1)  # masks would differ
     noise = noise_of(cfg, 10)
     assert noise is not None
@@ -207,18 +207,18 @@ def test_noise_does_not_follow_from_the_seed() -> None:
 @pytest.mark.parametrize("case", ["easter", "splitnn", "pravfed", "fdml", "adptvfedconv"])
 def test_noise_is_drawn_once_and_kept_when_a_run_resumes(case: str, tmp_path: Path) -> None:
     cfg = noised(case, "randomized-response")
-    first = Sitting(cfg, tmp_path / "run")
+    first = Attempt(cfg, tmp_path / "run")
     with pytest.raises(Interrupted):
         first.run(stop_at=2)
-    again = Sitting(cfg, tmp_path / "run")
+    again = Attempt(cfg, tmp_path / "run")
     fresh = again.active.training_labels.labels.clone()
     again.run()
     assert torch.equal(again.active.training_labels.labels, first.active.training_labels.labels)
     assert not torch.equal(again.active.training_labels.labels, fresh)
 
 
-def stopped(cfg: RunConfig, folder: Path) -> Sitting:
-    attempt = Sitting(cfg, folder)
+def stopped(cfg: RunConfig, folder: Path) -> Attempt:
+    attempt = Attempt(cfg, folder)
     with pytest.raises(Interrupted):
         attempt.run(stop_at=2)
     return attempt
@@ -229,7 +229,7 @@ def test_a_run_without_checkpoints_starts_again_with_the_same_noise(tmp_path: Pa
     first = stopped(cfg, tmp_path / "run")
     for kept in (tmp_path / "run").rglob("checkpoint-*"):
         kept.unlink()
-    again = Sitting(cfg, tmp_path / "run")
+    again = Attempt(cfg, tmp_path / "run")
     again.run()
     assert torch.equal(again.active.training_labels.labels, first.active.training_labels.labels)
 
@@ -239,13 +239,13 @@ def test_a_run_that_has_lost_its_noise_is_refused(tmp_path: Path) -> None:
     stopped(cfg, tmp_path / "run")
     (tmp_path / "run" / "active" / NOISED).unlink()
     with pytest.raises(RunError, match=r"noised once more, and label-epsilon would not be true"):
-        Sitting(cfg, tmp_path / "run").run()
+        Attempt(cfg, tmp_path / "run").run()
 
 
 def test_only_noised_labels_are_kept_in_a_file(tmp_path: Path) -> None:
-    Sitting(noised("easter", "none"), tmp_path / "bare").run()
+    Attempt(noised("easter", "none"), tmp_path / "bare").run()
     assert not (tmp_path / "bare" / "active" / NOISED).exists()
-    Sitting(noised("easter", "alibi"), tmp_path / "noised").run()
+    Attempt(noised("easter", "alibi"), tmp_path / "noised").run()
     assert (tmp_path / "noised" / "active" / NOISED).stat().st_mode & 0o777 == 0o600
 
 
@@ -259,7 +259,7 @@ def test_seeds_add_their_epsilons_up(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize("option", ["label_epsilon", "label_sensitivity"])
-def test_knobs_that_cannot_act_are_refused(option: str) -> None:
+def test_options_that_cannot_act_are_refused(option: str) -> None:
     with pytest.raises(ConfigError, match="easter noises no labels unless label-privacy says how"):
         RunConfig(**{option: 3.0})  # type: ignore[arg-type]
 
@@ -283,7 +283,7 @@ def test_understated_sensitivity_is_refused() -> None:
 
 
 def test_more_noise_teaches_less() -> None:
-    """The knob acts: with hardly any privacy a run learns what it learns from labels."""
+    """With hardly any privacy, a run learns as from true labels."""
     accuracies = []
     for epsilon in (0.05, 15.0):
         cfg = noised(

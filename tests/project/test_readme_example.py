@@ -1,4 +1,4 @@
-"""The method that README adds as an example trains, is short and passes the linter."""
+"""README's example of a method trains, is short and lint-free."""
 
 import importlib
 import re
@@ -27,7 +27,7 @@ ENTRY = re.compile(r'^"([\w-]+)": "([\w.:]+)",$', re.M)
 
 @pytest.fixture
 def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Put README's files into packages of their own, register the method, and name it."""
+    """Write README's files to packages, register the method, return its name."""
     for path, code in EXAMPLE.items():
         if path == REGISTRY:
             continue

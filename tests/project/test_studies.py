@@ -1,4 +1,4 @@
-"""What studies change about the data: noise on columns, and classes with a long tail."""
+"""Data for studies: noise on columns, and long-tailed classes."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -40,7 +40,7 @@ def test_noise_is_on_the_columns_of_the_parties_that_are_named(dataset: str) -> 
 
 
 def test_noise_is_a_function_of_seed_and_place() -> None:
-    """Every row of a party has its own, and it is the same for whoever works it out again."""
+    """Every row of a party has its own, reproducibly."""
     noises = []
     for seed in (0, 0, 1):
         plain = replace(PLAIN, seed=seed)
@@ -54,7 +54,7 @@ def test_noise_is_a_function_of_seed_and_place() -> None:
 
 
 def test_the_central_bound_has_no_noise_and_the_local_one_that_of_the_active_party() -> None:
-    """In a run that is long enough for the columns to tell something."""
+    """In a run that is long enough for columns to matter."""
 
     def bounds(noise: str) -> dict[str, float]:
         return baselines_of(build_active(replace(PLAIN, epochs=5, column_noise=noise)))
@@ -116,7 +116,7 @@ def test_which_rows_stay_is_drawn_by_the_seed() -> None:
 
 
 def test_only_the_active_partys_training_rows_shrink() -> None:
-    """The others hear of those rows only; their columns are scaled by all training rows."""
+    """Other parties' columns are scaled by all training rows."""
     cfg = replace(PLAIN, long_tail=20.0, batch_size=50)
     active = build_active(cfg)
     every = rows_of(cfg, len(active.x))

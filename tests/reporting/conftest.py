@@ -12,7 +12,7 @@ from tests.helpers.report_pages import SHORT
 
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Train a run with EASTER, one with VFedMH, and one with three seeds."""
+    """Train EASTER, VFedMH, and three seeds."""
     root = tmp_path_factory.mktemp("runs")
     assert run([*SHORT, "--baselines", "on", "--out", str(root / "easter")]) == 0
     assert run([*SHORT, "--method", "vfedmh", "--out", str(root / "vfedmh")]) == 0

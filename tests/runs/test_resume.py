@@ -15,7 +15,7 @@ from vfl_flower.runs.run_folder import RunFolder
 
 
 def test_killed_between_the_parties_checkpoints(whole: Path, tmp_path: Path) -> None:
-    """Passive parties are a checkpoint ahead of the active one: all go back to its last."""
+    """Passive parties are a checkpoint ahead: all return to the last set."""
     out = tmp_path / "run"
     shutil.copytree(whole, out)
     (out / "result.json").unlink()
@@ -29,7 +29,7 @@ def test_killed_between_the_parties_checkpoints(whole: Path, tmp_path: Path) -> 
 
 
 def test_killed_between_weights_and_result(whole: Path, tmp_path: Path) -> None:
-    """All trained, nothing to train: the result comes out the same, without a double count."""
+    """Fully trained: the same result, without a double count."""
     out = tmp_path / "run"
     shutil.copytree(whole, out)
     (out / "result.json").unlink()
@@ -38,7 +38,7 @@ def test_killed_between_weights_and_result(whole: Path, tmp_path: Path) -> None:
 
 
 def test_keys_are_in_no_checkpoint(whole: Path) -> None:
-    """Whoever steals a checkpoint cannot unmask what was sent; and two checkpoints are kept."""
+    """A stolen checkpoint unmasks nothing; two checkpoints are kept."""
     for name in NAMES[1:]:
         paths = sorted((whole / name).glob("checkpoint-*"))
         assert len(paths) == 2
@@ -66,7 +66,7 @@ def test_complete_run_is_shown_and_left_alone(
 
 
 def test_circumstances_may_change_at_a_resume(whole: Path, tmp_path: Path) -> None:
-    """Data that has moved, or a longer wait: the run is the same, and remembers the new place."""
+    """Moved data or a longer wait: the same run, new paths."""
     out = unfinished(whole, tmp_path / "run")
     moved = ["--data-dir", str(tmp_path / "moved"), "--party-timeout", "5", "--no-download"]
     assert run(["--resume", str(out), *moved]) == 0

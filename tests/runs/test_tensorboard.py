@@ -19,7 +19,7 @@ SHORT = ["--epochs", "2", "--eval-every", "4", "--baselines", "off"]
 
 
 def scalars(path: Path) -> dict[str, list[tuple[int, float]]]:
-    """Read what TensorBoard would show of a run."""
+    """Read a run's scalars from TensorBoard's files."""
     events = event_accumulator.EventAccumulator(str(path / "tensorboard"))
     events.Reload()
     return {
@@ -31,11 +31,11 @@ def scalars(path: Path) -> dict[str, list[tuple[int, float]]]:
 def expected(path: Path) -> dict[str, list[tuple[int, Any]]]:
     """Read the same from the metrics."""
     lines = [json.loads(line) for line in (path / "metrics.jsonl").read_text().splitlines()]
-    members = ("active", "party-1", "party-2", "party-3")
+    parties = ("active", "party-1", "party-2", "party-3")
     made = {
-        f"{name}/{member}": [(line["step"], pytest.approx(line[name][member])) for line in lines]
+        f"{name}/{party}": [(line["step"], pytest.approx(line[name][party])) for line in lines]
         for name in ("train_loss", "validation_loss", "validation_accuracy")
-        for member in members
+        for party in parties
     }
     for name in ("exchanges", "bytes_up", "bytes_down"):
         made[f"traffic/{name}"] = [(line["step"], pytest.approx(line[name])) for line in lines]

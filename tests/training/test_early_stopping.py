@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file
 
-from tests.helpers.attempts import Sitting
+from tests.helpers.attempts import Attempt
 from tests.helpers.commands import report
 from tests.helpers.commands import train as run
 from tests.helpers.contract import CARRIERS, Weights, carry, differing, passive_parties
@@ -68,7 +68,7 @@ def configured(method: str, **options: Any) -> RunConfig:
 
 @cache
 def free(method: str) -> list[tuple[Evaluation, Weights]]:
-    """Train with neither knob, and return every evaluation with the weights that it saw."""
+    """Train with neither option; return evaluations and their weights."""
     cfg = configured(method)
     active, passive = build_active(cfg), [build_passive(cfg, k) for k in range(1, 4)]
     watch = Snapshots(lambda: [each.net.state_dict() for each in (active, *passive)])
@@ -134,7 +134,7 @@ def made(accuracies: list[float]) -> Progress:
 def test_ties_keep_the_earlier_and_exactly_so_much_is_not_more(
     hits: list[int], points: int
 ) -> None:
-    """Of 50 validation rows, so many right: accuracies are multiples of two points."""
+    """Of 50 validation rows, accuracies are multiples of two points."""
     progress = made([each / 50 for each in hits])
     assert progress.best is not None
     assert progress.best.step == hits.index(max(hits))
@@ -166,11 +166,11 @@ def test_a_stopped_run_ends_like_one_that_was_not(method: str, tmp_path: Path) -
     evaluation, weights = best(free(method))
     cfg = configured(method, keep="best")
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
-    Sitting(cfg, whole).run()
+    Attempt(cfg, whole).run()
     for moment in (evaluation.step, free(method)[-1][0].step):
         with pytest.raises(Interrupted):
-            Sitting(cfg, stopped).run(stop_at=moment)
-    Sitting(cfg, stopped).run()
+            Attempt(cfg, stopped).run(stop_at=moment)
+    Attempt(cfg, stopped).run()
     assert_same(stopped, whole)
     files = [load_file(whole / name / "model/weights.safetensors") for name in NAMES]
     saved = [{n: each for n, each in file.items() if not n.startswith(EXTRA)} for file in files]
@@ -182,16 +182,16 @@ def test_a_stopped_run_ends_like_one_that_was_not(method: str, tmp_path: Path) -
 def test_a_run_that_ended_early_is_complete_and_stays_ended(tmp_path: Path) -> None:
     cfg = configured("splitnn", keep="best", stop_drop=1.0, checkpoint_every=1)
     whole, again = tmp_path / "whole", tmp_path / "again"
-    Sitting(cfg, whole).run()
+    Attempt(cfg, whole).run()
     result = result_of(whole)
     assert result["ended_by"] == "stop-drop"
     assert result["counting_step"] < result["steps"] < free("splitnn")[-1][0].step
     with pytest.raises(Interrupted):
-        Sitting(cfg, again).run(stop_at=result["steps"] - 1)
-    Sitting(cfg, again).run()
+        Attempt(cfg, again).run(stop_at=result["steps"] - 1)
+    Attempt(cfg, again).run()
     assert_same(again, whole)
     (again / "result.json").unlink()  # as if it had been killed before that was written
-    Sitting(cfg, again).run()
+    Attempt(cfg, again).run()
     assert_same(again, whole)
 
 

@@ -1,4 +1,4 @@
-"""The messages carrier on Flower's own simulation runtime, as ``flwr run .`` starts it."""
+"""The messages transport on Flower's simulation runtime, by ``flwr run .``."""
 
 import json
 import os
@@ -31,13 +31,13 @@ ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 @dataclass(frozen=True)
 class Runtime:
-    """A copy of the project and the environment in which its own SuperLink runs."""
+    """A copy of the project and its SuperLink's environment."""
 
     project: Path
     env: dict[str, str]
 
     def flwr(self, *arguments: str) -> str:
-        """Run one ``flwr`` command in the project and return all that it printed."""
+        """Run one ``flwr`` command and return its output."""
         done = subprocess.run(  # noqa: S603
             [str(Path(sys.executable).parent / "flwr"), *arguments],
             cwd=self.project,
@@ -51,7 +51,7 @@ class Runtime:
         return ANSI.sub("", done.stdout)
 
     def run(self, config: str, supernodes: int = 3) -> str:
-        """Run the app with some knobs."""
+        """Run the app with some options."""
         federation = f"num-supernodes={supernodes} {THREE_ACTORS}"
         return self.flwr(
             "run", ".", "--stream", "--federation-config", federation, "--run-config", config
@@ -65,7 +65,7 @@ def own_network() -> str:
 
 
 def copy_project(target: Path) -> Path:
-    """Copy what the app is made of."""
+    """Copy the app's files."""
     target.mkdir()
     for package in PACKAGES:
         ignored = shutil.ignore_patterns("__pycache__")
@@ -102,7 +102,7 @@ def wait_for(port: int, process: "subprocess.Popen[bytes]") -> None:
 
 @pytest.fixture(scope="module")
 def runtime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
-    """Start the SuperLink that ``flwr run .`` would start, so that its process is ours to end."""
+    """Start the SuperLink of ``flwr run .`` as our own process."""
     base = tmp_path_factory.mktemp("runtime")
     port, control = free_port(), free_port()
     here = Runtime(copy_project(base / "project"), environment(base / "home", port, control))
@@ -139,7 +139,7 @@ def runtime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
 def test_carriers_equal_local_bit_for_bit(
     carrier: str, runtime: Runtime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Weights, accuracies and ledgers do not depend on the carrier, nor does a user's network."""
+    """Weights, accuracies and ledgers do not depend on the transport."""
     here, there = tmp_path / "local", tmp_path / carrier
     models = "cnn,lenet,mlp,my_networks:Mine"
     options = 'epochs=2 batch-size=256 train-rows=600 embedding-dim=16 baselines="off"'
@@ -175,7 +175,7 @@ def test_relative_out_is_refused(runtime: Runtime) -> None:
 
 
 def test_too_few_supernodes(runtime: Runtime, tmp_path: Path) -> None:
-    """The default of two SuperNodes ends in a sentence, not in a wait of 24 hours."""
+    """The default of two SuperNodes ends in a sentence, not in waiting."""
     out = tmp_path / "out"
     log = runtime.run(f'out="{out}" epochs=1 party-timeout=60.0', supernodes=2)
     line = next(line for line in log.splitlines() if "RosterError" in line)
@@ -193,7 +193,7 @@ def test_too_many_supernodes(runtime: Runtime) -> None:
 
 
 def test_unknown_key_is_refused(runtime: Runtime) -> None:
-    """By Flower itself, because pyproject.toml declares every knob."""
+    """By Flower itself, because pyproject.toml declares every option."""
     assert "Invalid run configuration" in runtime.run("epoch=1")
 
 

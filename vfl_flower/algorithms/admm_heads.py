@@ -1,4 +1,4 @@
-"""VIM's heads, and how heads and embedding nets go down the augmented Lagrangian.
+"""VIM's heads, and local steps on the augmented Lagrangian.
 
 Xie et al. 2022, arXiv:2207.10226. A head W_k maps the embedding of party k to its share of the
 prediction, o_k = W_k(H_k). With v = lambda + rho (a - z) the slope of the augmented Lagrangian at
@@ -48,7 +48,10 @@ class Hyperparameters(Protocol):
 
 
 def head_of(width: int, classes: int, layers: int) -> nn.Module:
-    """Return a head: one linear map without bias, or several with ReLU and dropout between."""
+    """Build a head: one linear layer, or several.
+
+    One has no bias; several have ReLU and dropout between them.
+    """
     if layers == 1:
         return nn.Linear(width, classes, bias=False)
     linear = [nn.Linear(a, b) for a, b in pairwise([*[width] * layers, classes])]
@@ -56,28 +59,31 @@ def head_of(width: int, classes: int, layers: int) -> nn.Module:
     return nn.Sequential(*hidden, linear[-1])
 
 
-def check_head(member: Party) -> None:
-    """Refuse a network of a user's own whose `decide` cannot be trained as a head.
+def check_head(party: Party) -> None:
+    """Refuse a custom network whose `decide` cannot be a head.
 
     Raises
     ------
     NetworkError
         If it is a method and no module.
     """
-    if not isinstance(member.net.decide, nn.Module):
+    if not isinstance(party.net.decide, nn.Module):
         raise NetworkError(
-            f"{party_name(member.rank)}: {member.cfg.method} trains `decide` as a head; "
-            f"that of '{member.cfg.model_of(member.rank)}' must be an nn.Module, not a method"
+            f"{party_name(party.rank)}: {party.cfg.method} trains `decide` as a head; "
+            f"that of '{party.cfg.model_of(party.rank)}' must be an nn.Module, not a method"
         )
 
 
 def _share_value(o: Tensor, o_0: Tensor, v: Tensor, rho: float) -> Tensor:
-    """Return (v . o + rho/2 |o - o_0|^2) / B, of (B, C) each."""
+    """Compute (v . o + rho/2 |o - o_0|^2) / B.
+
+    All are (B, C).
+    """
     return ((v * o).sum() + rho / 2 * (o - o_0).square().sum()) / len(o)
 
 
 def descend(
-    member: Party,
+    party: Party,
     rows: Tensor,
     H_k: Tensor,
     head: Callable[[Tensor], Tensor],
@@ -89,7 +95,7 @@ def descend(
 
     Parameters
     ----------
-    member : Member
+    party : Party
         The party.
     rows : Tensor
         The batch, (B,).
@@ -104,33 +110,33 @@ def descend(
     """
     rho, tau = options.rho, options.local_steps
     for step in range(tau):
-        o_k = head(member.embed_rows(rows) if step else H_k)
-        member.optimizer.down(_share_value(o_k, o_0, v, rho), of=tau)
+        o_k = head(party.embed_rows(rows) if step else H_k)
+        party.optimizer.down(_share_value(o_k, o_0, v, rho), of=tau)
 
 
 def descend_in_turns(
-    member: Party, rows: Tensor, H_k: Tensor, o_0: Tensor, v: Tensor, options: Hyperparameters
+    party: Party, rows: Tensor, H_k: Tensor, o_0: Tensor, v: Tensor, options: Hyperparameters
 ) -> None:
-    """Take tau steps of a party's decision net, its head, and as many of its embedding net.
+    """Take tau steps of a party's head and of its bottom model.
 
     Parameters
     ----------
-    member, rows, H_k, o_0, v, options
+    party, rows, H_k, o_0, v, options
         As for `descend`.
     """
-    head = cast("nn.Module", member.net.decide)
+    head = cast("nn.Module", party.net.decide)
     for step in range(options.local_steps):
         if step:
-            H_k = member.embed_rows(rows)
+            H_k = party.embed_rows(rows)
         head.zero_grad()
-        _share_value(member.decide(H_k.detach()), o_0, v, options.rho).backward()  # Eq. 22
+        _share_value(party.decide(H_k.detach()), o_0, v, options.rho).backward()  # Eq. 22
         step_head(head, options.beta, rate_of(options.head_rate))
         leaf = H_k.detach().requires_grad_()
-        value = _share_value(member.decide(leaf), o_0, v, options.rho)  # Eq. 23
+        value = _share_value(party.decide(leaf), o_0, v, options.rho)  # Eq. 23
         (slope,) = torch.autograd.grad(value, leaf)
-        member.optimizer.zero()
+        party.optimizer.zero()
         H_k.backward(slope)
-        member.optimizer.step(of=options.local_steps)
+        party.optimizer.step(of=options.local_steps)
 
 
 RATE = 0.001
@@ -142,7 +148,10 @@ def rate_of(rate: float) -> float:
 
 
 def step_head(head: nn.Module, beta: float, rate: float) -> None:
-    """Take one SGD step of Eq. 7 or 22 on gradients that are there, less that of beta |W|^2."""
+    """Take one SGD step of Eq. 7 or 22 on computed gradients.
+
+    The gradient of beta |W|^2 is added here.
+    """
     with torch.no_grad():
         for W in head.parameters():
             if W.grad is not None:
@@ -150,7 +159,9 @@ def step_head(head: nn.Module, beta: float, rate: float) -> None:
 
 
 def solve_head(head: nn.Linear, H_k: Tensor, beta: float, rho: float, share: float) -> None:
-    """Go a share of the way to the minimum of Eq. 7, others fixed, on gradients that are there.
+    """Take a damped Newton step to the minimum of Eq. 7.
+
+    It uses computed gradients, and the other heads are fixed.
 
     All parties' heads go at once, each as if the others stood still, and all the way would
     overshoot as many times as there are parties.
@@ -164,5 +175,5 @@ def solve_head(head: nn.Linear, H_k: Tensor, beta: float, rho: float, share: flo
 
 
 def norms(heads: Iterable[nn.Module]) -> list[float]:
-    """Return each head's norm over all its weights: how much its party counts."""
+    """Return each head's weight norm, its party's importance."""
     return [nn.utils.parameters_to_vector(head.parameters()).norm().item() for head in heads]

@@ -1,4 +1,4 @@
-"""Augmented views of images of which every party holds a part: flipped and shifted alike.
+"""Augmented views of partitioned images: all parts flipped and shifted alike.
 
 Whether a row is flipped, and how far it is shifted, follow from the seed, so that all parties do
 the same to their parts of it without a word. A part is shifted within itself: what leaves it on
@@ -26,7 +26,7 @@ VIEW, EPOCH, CHOICE = 10, 11, 12
 
 @dataclass(frozen=True)
 class Looks:
-    """What is done to each row.
+    """Flip and shift of each row.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Looks:
         return Looks(self.flips[rows], self.shifts[rows])
 
     def seen(self, x: Tensor) -> Tensor:
-        """Return images as they look, a row each: (N, c, h, w), either way."""
+        """Apply flips and shifts to images, (N, c, h, w)."""
         count, channels, height, width = x.shape
         flips, shifts = self.flips.to(x.device), self.shifts.to(x.device)
         down, right = (
@@ -57,7 +57,7 @@ class Looks:
 
 
 def view(cfg: RunConfig, number: int, rows: int, tile: Sequence[int]) -> Looks:
-    """Return one of the views that are sent; number 0 is each row as it is.
+    """Return one of the sent views; number 0 is not augmented.
 
     Parameters
     ----------
@@ -76,7 +76,9 @@ def view(cfg: RunConfig, number: int, rows: int, tile: Sequence[int]) -> Looks:
 
 
 def augmented(cfg: RunConfig, epoch: int, total: int, rows: Tensor, x: Tensor) -> Tensor:
-    """Return images as they look in one epoch of a training at home; as they are, with one view.
+    """Augment images for one epoch of local training.
+
+    With one view, images stay as they are.
 
     Parameters
     ----------
@@ -100,14 +102,17 @@ def augmented(cfg: RunConfig, epoch: int, total: int, rows: Tensor, x: Tensor) -
 
 
 @torch.no_grad()
-def maps_of(member: Party, number: int, rows: Tensor) -> Tensor:
-    """Return what a party's extractor makes of some rows in one view: (B,) -> (B, c', h', w')."""
-    training = member.net.training
-    member.net.eval()
-    looks = view(member.cfg, number, len(member.x), member.x.shape[2:])
-    parts = rows.split(member.cfg.batch_size)  # a larger part takes more memory, and no less time
-    maps = [member.embedding(looks[part].seen(member.columns(part))) for part in parts]
-    member.net.train(training)
+def maps_of(party: Party, number: int, rows: Tensor) -> Tensor:
+    """Compute a party's feature maps of some rows in one view.
+
+    (B,) -> (B, c', h', w').
+    """
+    training = party.net.training
+    party.net.eval()
+    looks = view(party.cfg, number, len(party.x), party.x.shape[2:])
+    parts = rows.split(party.cfg.batch_size)  # a larger part takes more memory, and no less time
+    maps = [party.embedding(looks[part].seen(party.columns(part))) for part in parts]
+    party.net.train(training)
     return torch.cat(maps)
 
 

@@ -1,4 +1,4 @@
-"""How much each passive party's embedding counts, as integers that sum to a fixed total."""
+"""Integer weights of the passive parties' embeddings, with a fixed sum."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,10 @@ TOTAL = 256
 
 
 def weights_of(aggregation: str, accuracies: Tensor) -> list[int]:
-    """Return every passive party's weight by the accuracies, (K,), or alike for an average."""
+    """Return the passive parties' weights by accuracy, or equal ones.
+
+    (K,) accuracies.
+    """
     scores = accuracies.tolist()
     return integer_weights([1.0] * len(scores) if aggregation == "average" else scores)
 

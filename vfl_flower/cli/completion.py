@@ -1,4 +1,4 @@
-"""Values that a shell offers for an option, as its declaration has them."""
+"""Shell completion of an option's values, from its declaration."""
 
 from click.shell_completion import CompletionItem
 

@@ -1,4 +1,4 @@
-"""``data show``: a picture of who holds what; ``data columns``: what is made of an own table."""
+"""Commands ``data show``, the parties' shares, and ``data columns``, their encoding."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ def data() -> None:
     help="where to write it (default: holdings.png)",
 )
 def show(picture: Path, **flags: Scalar | None) -> None:
-    """Draw who holds what, and list it."""
+    """Draw and list each party's share."""
     from vfl_flower.reporting.console.lines import say
     from vfl_flower.reporting.partition_picture import draw, lines_of
 
@@ -37,7 +37,7 @@ def show(picture: Path, **flags: Scalar | None) -> None:
 @data.command()
 @click.argument("description", type=FILE, metavar="TOML")
 def columns(description: Path) -> None:
-    """Print what is made of each column of an own table.
+    """Print the encoding of each column of an own table.
 
     TOML describes the table. Nothing is written.
     """

@@ -28,7 +28,7 @@ IMPLIED = ("task", "model")
 
 
 class Option(click.Option):
-    """Command-line option for one option of a run; its value is None where it is not given.
+    """Command-line option for one option of a run; None by default.
 
     Parameters
     ----------
@@ -64,7 +64,9 @@ class Option(click.Option):
 
 
 def options(*groups: str) -> list[click.Parameter]:
-    """Return an option for every option that all methods have, or for those of some groups.
+    """Return command-line options for the options of all methods.
+
+    Or of some groups only.
 
     Parameters
     ----------
@@ -82,7 +84,10 @@ def options(*groups: str) -> list[click.Parameter]:
 
 @cache
 def _own_options(declarations: tuple[str, ...]) -> list[click.Parameter]:
-    """Return an option for every option of methods' own, once for a state of the registry."""
+    """Return command-line options for the options of single methods.
+
+    They are made once for a state of the registry.
+    """
     return [Option(each) for each in method_options().values()]
 
 
@@ -111,7 +116,7 @@ class Command(click.Command):
 
 
 class TrainCommand(Command):
-    """A command with all methods' own options, whose help shows those of one method."""
+    """Command with all methods' own options; help shows one method's."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the options, methods' own among them."""
@@ -144,7 +149,7 @@ class TrainCommand(Command):
 
 
 class PathType(click.ParamType[Path]):
-    """A path that nobody has looked at yet: whoever uses it says what is wrong with it.
+    """Unchecked path, whose user reports errors.
 
     Parameters
     ----------
@@ -190,7 +195,7 @@ AS_JSON = click.option(
 
 
 def told(as_json: bool, command: Callable[[], object]) -> None:
-    """Run what a command does; print what it returns as JSON, if that is asked for."""
+    """Run a command's work; print its result as JSON on request."""
     from vfl_flower.reporting.console.lines import aside  # --help is quicker without them
     from vfl_flower.runs.results import json_of
 

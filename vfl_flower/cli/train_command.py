@@ -34,7 +34,7 @@ def train(
     if resume and seeds is not None:
         raise ConfigError("--resume goes on with the seeds that the run was started with")
     if resume and "out" in chosen:
-        raise ConfigError("--resume goes on in the run's own folder; leave out away")
+        raise ConfigError("--resume goes on in the run's own folder; remove --out")
 
     from vfl_flower.workflows.simulate import repeat, resumed, start
 

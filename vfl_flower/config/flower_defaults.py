@@ -19,7 +19,7 @@ RESUME = "resume"
 
 
 def flower_defaults() -> dict[str, Scalar]:
-    """Return every key that a run under Flower may be given, with its default."""
+    """Return every key of Flower's run configuration, with its default."""
     every = COMMON | method_options()
     former = {alias: each for each in every.values() if (alias := declaration(each).alias)}
     defaults: dict[str, Any] = {

@@ -9,7 +9,7 @@ from vfl_flower.common.names import load_object
 
 @dataclass(frozen=True, kw_only=True)
 class MethodOptions:
-    """Options of a method's own, and facts of a run that follow from their values.
+    """Options of a method, and facts that follow from their values.
 
     A method that has options declares them as fields of a subclass, by `option`, and overrides the
     properties below that are not as they are here. This module imports no torch, and neither does
@@ -18,7 +18,7 @@ class MethodOptions:
 
     @property
     def label_dependent(self) -> bool:
-        """Whether the active party sends something that depends on labels, where it can."""
+        """Whether the active party sends something that depends on labels."""
         return True
 
     @property
@@ -33,17 +33,23 @@ class MethodOptions:
 
     @property
     def share_asked(self) -> float:
-        """Share of the passive parties that a training step asks, drawn by the seed."""
+        """Share of the passive parties that each training step asks.
+
+        The seed draws them.
+        """
         return 1.0
 
     @property
     def uploads_before_training(self) -> int:
-        """Uploads of each training sample before the first step; 0: uploads come with steps."""
+        """Uploads of each training sample before the first step.
+
+        0 if uploads come with steps.
+        """
         return 0
 
     @property
     def cut_at(self) -> str:
-        """Place where networks are cut into extractor and classifier; empty if they are not."""
+        """Cut layer between extractor and classifier; empty without one."""
         return ""
 
     @property

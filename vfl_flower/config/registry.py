@@ -47,7 +47,7 @@ def method_options() -> dict[str, "Field[Any]"]:
 
 
 def owners_of(name: str) -> list[str]:
-    """Return the methods that have an option of their own, by its field name."""
+    """Return the methods with an option of a field name."""
     return [
         method
         for method, spec in specs().items()

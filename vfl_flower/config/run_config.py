@@ -73,7 +73,7 @@ class RunConfig(Settings):
     def from_record(
         cls, values: Mapping[str, object], lacking: Mapping[str, object] | None = None
     ) -> "RunConfig":
-        """Make a configuration from one that was written, perhaps by an earlier version.
+        """Build a configuration from a written one, perhaps of earlier versions.
 
         Parameters
         ----------
@@ -106,7 +106,10 @@ class RunConfig(Settings):
         return {kebab(name): value for name, value in values.items()}
 
     def identity(self) -> dict[str, Scalar]:
-        """Return the values that make a run what it is; the others may change at a resume."""
+        """Return the values that define a run.
+
+        The others may change at a resume.
+        """
         return {k: v for k, v in self.to_mapping().items() if k not in CIRCUMSTANCES}
 
 
@@ -163,7 +166,7 @@ def _values_of(options: MethodOptions) -> dict[str, Any]:
 def _own_options(
     method: str, taken: Mapping[str, object], given: Mapping[str, object]
 ) -> MethodOptions:
-    """Make a method's own options of values taken from another record, and of values given."""
+    """Build a method's own options from another record and given values."""
     record = spec_of(method).options
     own = {each.name: each for each in declared_in(record)}
     for name, value in given.items():
@@ -206,7 +209,10 @@ def _without_foreign(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _canonical(values: Mapping[str, Any], known: Mapping[str, "Field[Any]"]) -> dict[str, Any]:
-    """Return values under present names; of an option and its alias, the one that was changed."""
+    """Return values under present names.
+
+    Of an option and its alias, the changed one counts.
+    """
     made = dict(values)
     for name, each in known.items():
         alias = declaration(each).alias

@@ -92,7 +92,9 @@ def near(word: str, known: Iterable[str]) -> str:
 
 
 def typed(each: "Field[Any]", value: object) -> Any:  # noqa: ANN401
-    """Return an option's value in its declared type; an int is accepted for a float.
+    """Return an option's value in its declared type.
+
+    An int is accepted for a float.
 
     Raises
     ------

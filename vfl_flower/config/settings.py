@@ -1,4 +1,4 @@
-"""Values of all options of a run, and what follows from them."""
+"""Settings: values of all options of a run, and derived facts."""
 
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, TypeVar
@@ -75,7 +75,7 @@ class Settings(  # fields come in the order of bases from the last to the first
         return spec_of(self.method)
 
     def own(self, kind: type[Own]) -> Own:
-        """Return the method's own options as a record of a type that they must have."""
+        """Return the method's own options, checked to be of a type."""
         if not isinstance(self.options, kind):
             raise ConfigError(f"{self.method} has no {kind.__name__}")
         return self.options
@@ -89,17 +89,17 @@ class Settings(  # fields come in the order of bases from the last to the first
 
     @property
     def noised(self) -> bool:
-        """Whether passive parties noise what they send."""
+        """Whether passive parties noise their uploads."""
         return self.dp_sigma > 0 or self.target_epsilon > 0
 
     @property
     def labels_shared(self) -> bool:
-        """Whether passive parties are given what teaches, and with it each other's embeddings."""
+        """Whether passive parties are given training labels and each other's embeddings."""
         return self.options.shares_labels
 
     @property
     def labels_given(self) -> bool:
-        """Whether passive parties are given what teaches, be it labels or noised ones."""
+        """Whether passive parties are given training labels, true or noised."""
         return self.labels_shared or self.spec.gives_labels
 
     @property
@@ -131,11 +131,11 @@ class Settings(  # fields come in the order of bases from the last to the first
         return self.dataset == "own"
 
     def table_of(self, rank: int) -> str:
-        """Return the description of a party's own table; 0 is the active party."""
+        """Return the description of a party's own table, by rank."""
         return self._listed("tables", rank)
 
     def noises(self) -> dict[int, float]:
-        """Return the deviation of the noise on parties' columns, by rank, where there is some.
+        """Return the deviations of column noise, by rank.
 
         Raises
         ------
@@ -157,15 +157,15 @@ class Settings(  # fields come in the order of bases from the last to the first
     # Networks and optimizers -------------------------------------------------------------------
 
     def blank(self, rank: int) -> bool:
-        """Tell whether a party has no columns, and a network that does nothing."""
+        """Tell whether a party has no columns and a blank network."""
         return rank == 0 and self.holders < self.parties and not self.spec.pools
 
     def model_of(self, rank: int) -> str:
-        """Return the network's name of a party, none if it is blank; 0 is the active one."""
+        """Return a party's network name by rank; none if it is blank."""
         return "none" if self.blank(rank) else self.listed_model(rank)
 
     def listed_model(self, rank: int) -> str:
-        """Return the network's name that `models` has for a party, be it blank or not."""
+        """Return the entry of `models` for a party, blank or not."""
         if self.spec.network:
             return self.spec.network
         if self.models != "mixed":
@@ -175,7 +175,7 @@ class Settings(  # fields come in the order of bases from the last to the first
         return MIXED[rank % len(MIXED)] if self._images() else "mlp"
 
     def weights_of(self, rank: int) -> str:
-        """Return the file of a party's published weights, or nothing; 0 is the active party."""
+        """Return the file of a party's published weights, or nothing."""
         return self._listed("weights", rank)
 
     def optimizer_of(self, rank: int) -> str:
@@ -183,7 +183,7 @@ class Settings(  # fields come in the order of bases from the last to the first
         return self._listed("optimizers", rank)
 
     def rate_of(self, rank: int) -> float:
-        """Return the initial learning rate of a party; 0 is the active one."""
+        """Return the initial learning rate of a party, by rank."""
         prescribed = self.options.learning_rate(rank)
         if prescribed is not None:
             return prescribed

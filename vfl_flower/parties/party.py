@@ -1,4 +1,4 @@
-"""What every party has, active or passive: its columns, its network, and how it learns."""
+"""Common base of active and passive parties: columns, network, optimizer."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,7 +26,7 @@ _FORMER_NAMES = {"descent": "optimizer"}
 
 @dataclass
 class Party:
-    """One party's belongings.
+    """One party: columns, network, optimizer, generator and folder.
 
     Attributes
     ----------
@@ -36,8 +36,8 @@ class Party:
         Its data, with the columns on the device where it computes.
     net : nn.Module
         Has `embed`, (B, ...) -> (B, D), and `decide`, (B, D) -> (B, C).
-    optimizer : Descent
-        Its optimiser.
+    optimizer : ScheduledOptimizer
+        Its optimizer, with a learning-rate schedule.
     randomness : Randomness
         Its generator.
     folder : Path or None
@@ -45,7 +45,7 @@ class Party:
     identity : Identity or None
         A passive party's long-term key and those that it pins, if it has some.
     nonce : str
-        What tells its run from all others: random hex digits, the same in every sitting; of a
+        What tells its run from all others: random hex digits, the same in every attempt; of a
         passive party only where its model has been loaded.
     best : dict of str to Tensor
         The network's weights at the best evaluation so far; empty where nobody asks for them.
@@ -82,11 +82,11 @@ class Party:
 
     @property
     def options(self) -> MethodOptions:
-        """Options of the method's own; a method's class declares them with their type."""
+        """The method's own options, declared with their type by its class."""
         return self.cfg.options
 
     def durable(self) -> State:
-        """Return what a checkpoint holds: all that `remembers` names, and no keys."""
+        """Return a checkpoint's content: all that `remembers` names, no keys."""
         return {name: state_of(getattr(self, name)) for name in self.remembers}
 
     def checkpointed(self) -> State:
@@ -103,7 +103,7 @@ class Party:
 
     @property
     def takes(self) -> str:
-        """What its decision net takes: an embedding, unless its method says otherwise."""
+        """Input of the top model: an embedding, unless the method differs."""
         return "embedding"
 
     def recall(self, state: State) -> None:
@@ -111,7 +111,7 @@ class Party:
         restore(self, {_FORMER_NAMES.get(name, name): value for name, value in state.items()})
 
     def keep_weights(self) -> None:
-        """Keep the weights as they are now: the best so far."""
+        """Keep the present weights as the best so far."""
         self.best = {name: each.clone() for name, each in self.net.state_dict().items()}
 
     def take_best(self) -> None:
@@ -120,7 +120,7 @@ class Party:
             self.net.load_state_dict(self.best)
 
     def facts(self) -> dict[str, Scalar]:
-        """Return what all parties must hold equal, and where this one's code lies."""
+        """Return facts that must be equal everywhere, and the code's folder."""
         return {
             "rows": len(self.x),
             **({"alignment": self.data.alignment} if self.data.alignment else {}),
@@ -130,7 +130,7 @@ class Party:
         }
 
     def embed_rows(self, rows: Tensor | Array) -> Tensor:
-        """Run the embedding net on some rows: (B,) -> (B, D)."""
+        """Run the bottom model on some rows: (B,) -> (B, D)."""
         return self.embedding(self.columns(rows))
 
     def columns(self, rows: Tensor | Array) -> Tensor:
@@ -138,13 +138,13 @@ class Party:
         return self.x.index_select(0, torch.as_tensor(rows).to(self.x.device))
 
     def embedding(self, columns: Tensor) -> Tensor:
-        """Run the embedding net: (B, ...) -> (B, D)."""
+        """Run the bottom model: (B, ...) -> (B, D)."""
         with self.randomness.running(self.net):
             made: Tensor = self.net.embed(columns)  # type: ignore[operator]
         return made.cpu()
 
     def decide(self, embedding: Tensor) -> Tensor:
-        """Run the decision net: (B, D) -> (B, C)."""
+        """Run the top model: (B, D) -> (B, C)."""
         with self.randomness.running(self.net):
             logits: Tensor = self.net.decide(embedding.to(self.x.device))  # type: ignore[operator]
         return logits.cpu()

@@ -1,4 +1,4 @@
-"""What hides columns and labels in a run, and what is left open."""
+"""Guarantees of a run for columns and labels, and their limits."""
 
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import split_list
@@ -47,13 +47,16 @@ _Sentences = tuple[list[str], list[str]]
 
 
 def protections(cfg: RunConfig, numbers: bool = False) -> _Sentences:
-    """Say what hides columns and labels, and what does not; labels are classes, or numbers."""
+    """List protections of columns and labels, and missing ones.
+
+    Labels are classes, or `numbers`.
+    """
     (protected, unprotected), labels = column_protections(cfg), label_protection(cfg, numbers)
     return protected + labels[0], unprotected + labels[1]
 
 
 def label_protection(cfg: RunConfig, numbers: bool = False) -> _Sentences:
-    """Say whether the labels of training rows are hidden from the passive parties."""
+    """State whether training labels are hidden from the passive parties."""
     if not cfg.teaches:
         return [], []
     if not cfg.label_noise:
@@ -67,7 +70,7 @@ def label_protection(cfg: RunConfig, numbers: bool = False) -> _Sentences:
 
 
 def column_protections(cfg: RunConfig) -> _Sentences:
-    """Say what hides the passive parties' columns, and what does not."""
+    """List protections of the passive parties' columns, and missing ones."""
     if cfg.spec.alone:
         return [], [POOLED] if cfg.spec.pools else []
     masked, secret = cfg.blinded, cfg.spec.weights_secret

@@ -1,4 +1,4 @@
-"""What others are told while a run goes on: progress bars, metrics files and tests watch here."""
+"""Observers of a run: progress bars, metrics files, tests."""
 
 from dataclasses import asdict, dataclass, field
 from statistics import fmean
@@ -18,7 +18,7 @@ class Evaluation:
     validation_loss, validation_accuracy : dict of str to float
         By party; accuracies are fractions.
     seconds : float
-        Since the run started, earlier sittings of a resumed run included.
+        Since the run started, earlier attempts of a resumed run included.
     exchanges, bytes_up, bytes_down : int
         Spent on training so far.
     """
@@ -35,7 +35,7 @@ class Evaluation:
 
     @property
     def accuracy(self) -> float:
-        """The mean of the validation accuracies: what training ends by, and the best is kept by."""
+        """Mean validation accuracy, by which early stopping and `keep` decide."""
         return fmean(self.validation_accuracy.values())
 
     def as_dict(self) -> dict[str, Any]:
@@ -56,7 +56,7 @@ class Stage:
     figures : dict of str to float
         What the last unit came to, by party, or of the active party alone.
     seconds : float
-        Since the run started, earlier sittings of a resumed run included.
+        Since the run started, earlier attempts of a resumed run included.
     ended : bool
         Whether it ended with this unit before its last.
     """
@@ -81,19 +81,28 @@ class Observer:
     """Watches a run; each method may be overridden."""
 
     def on_stage(self, stage: Stage) -> None:
-        """Hear how far a stage before the training in steps is; it begins without figures."""
+        """Hear the progress of a stage before the steps.
+
+        The first call has no figures.
+        """
 
     def on_start(self, step: int, steps: int, records: list[Evaluation]) -> None:
-        """Hear that training begins at `step` of `steps`; a resumed run has records already."""
+        """Hear that training begins at `step` of `steps`.
+
+        A resumed run has records already.
+        """
 
     def on_step(self, step: int, losses: list[float]) -> None:
-        """Hear that a step is done; `losses` has one per model, the active party's first."""
+        """Hear that a step is done, with every model's loss.
+
+        The active party's loss comes first.
+        """
 
     def on_evaluation(self, evaluation: Evaluation) -> None:
-        """Hear how the validation rows came out."""
+        """Hear an evaluation of the validation rows."""
 
     def on_wait(self, names: list[str]) -> None:
-        """Hear which parties an exchange has waited for already for a while."""
+        """Hear which parties an exchange still waits for."""
 
     def on_end(self) -> None:
         """Hear that the protocol has ended, or broken off."""

@@ -11,7 +11,7 @@ from vfl_flower.parties.active import ActiveParty
 
 
 def interrupted(party: ActiveParty, what: str) -> Interrupted:
-    """Return the error that says what was done before a run was stopped, and how it goes on."""
+    """Build the error of a stopped run: progress, and how to resume."""
     kept = f"resume {party.folder.parent}" if party.folder else "nothing was kept"
     return Interrupted(f"stopped after {what}; {kept}")
 
@@ -22,7 +22,7 @@ def ended(party: ActiveParty) -> bool:
 
 
 def end_of(party: ActiveParty) -> str:
-    """Say what ended a training that is over: ``stop-drop``, ``target-epsilon`` or ``epochs``."""
+    """Name the end of training: ``stop-drop``, ``target-epsilon`` or ``epochs``."""
     cfg, progress = party.cfg, party.progress
     if progress.fallen(cfg.stop_drop):
         return "stop-drop"
@@ -31,7 +31,7 @@ def end_of(party: ActiveParty) -> str:
 
 
 def _affordable(party: ActiveParty) -> bool:
-    """Tell whether every party's privacy budget lasts for one more step, and for the test rows."""
+    """Tell whether all budgets allow another step and the test rows."""
     if party.budget is None or party.options.uploads_before_training:
         return True
     step = party.progress.step

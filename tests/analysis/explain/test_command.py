@@ -1,4 +1,4 @@
-"""The command that explains, and what it refuses."""
+"""The command `explain`, and its refusals."""
 
 import json
 import shutil
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from tests.helpers.attempts import Sitting
+from tests.helpers.attempts import Attempt
 from tests.helpers.commands import explain as run
 from tests.helpers.commands import train as simulate
 from tests.helpers.explained import SMALL, Runs, findings_of, result_of
@@ -153,7 +153,7 @@ def test_a_method_that_adds_up_no_shares_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cfg = SMALL.changed(method="easter", heads="sgd", epochs=1)
-    Sitting(cfg, tmp_path / "run").run()
+    Attempt(cfg, tmp_path / "run").run()
     assert run([str(tmp_path / "run")]) == 2
     text = " ".join(capsys.readouterr().err.split())
     assert "can be explained are vimadmm, vimadmm_j, linear_admm" in text

@@ -78,7 +78,7 @@ def test_a_loss_of_numbers_is_refused_for_classes(
 
 @pytest.mark.parametrize("loss", ["cross-entropy", "binary-cross-entropy"])
 def test_balanced_classes_weigh_alike(loss: str, tables: str, tmp_path: Path) -> None:
-    """A loss of outputs that say nothing has each class's share of it."""
+    """A loss of uninformative outputs has each class's share."""
     cfg = RunConfig(**TINY, tables=tables, loss=loss, alignment=str(tmp_path))
     align(cfg, "local", tmp_path)
     active = build_active(replace(cfg, class_weights="balanced"))

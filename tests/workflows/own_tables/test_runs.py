@@ -78,7 +78,7 @@ def test_a_run_equals_one_on_data_that_are_aligned_already(
 def test_a_run_aligns_first_and_keeps_what_it_came_to(
     tables: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A run that goes on, even in a folder that was moved, does not align again."""
+    """A resumed run, even in a moved folder, does not align again."""
     assert run(flags(tables, tmp_path / "run")) == 0
     told = capsys.readouterr().out
     assert "alignment 220/220" in told

@@ -162,12 +162,12 @@ def attack(folder: RunFolder, epochs: int) -> tuple[Findings, list[Pictures]]:
     attacker = Attacker(active, wire, tiles)
     attacker.learn(epochs)
     rows, found, pictures = attacker.measured, [], []
-    for member in (active, *passive):
-        true, made = tiles.of(member.rank, rows), attacker.pictures_of(member)
+    for party in (active, *passive):
+        true, made = tiles.of(party.rank, rows), attacker.pictures_of(party)
         mean = attacker.mean.expand_as(true)
-        party = party_name(member.rank)
-        found.append(Finding(party, likeness(true, made), likeness(true, mean)))
-        pictures.append(Pictures(party, true[:SHOWN], made[:SHOWN]))
+        name = party_name(party.rank)
+        found.append(Finding(name, likeness(true, made), likeness(true, mean)))
+        pictures.append(Pictures(name, true[:SHOWN], made[:SHOWN]))
     cfg = folder.cfg
     findings = Findings(
         run=str(folder.path),
@@ -263,13 +263,13 @@ class Attacker:
                     optimizer.down(F.mse_loss(self.decode(H_0[part]), x_0[part]))
 
     @torch.no_grad()
-    def pictures_of(self, member: Party) -> Tensor:
+    def pictures_of(self, party: Party) -> Tensor:
         """Reconstruct a party's tiles of attacked test rows: (B, c, h, w)."""
         self.decoder.eval()
         made = [
             self.decode(part)
             for message in self.messages
-            for part in self.wire.carried(member, message).split(self.cfg.batch_size)
+            for part in self.wire.carried(party, message).split(self.cfg.batch_size)
         ]
         return torch.cat(made)[:MOST_MEASURED].clamp(0, 1)
 

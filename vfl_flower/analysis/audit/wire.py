@@ -39,9 +39,9 @@ class Wire:
         self.sigma = self.mechanism.sigma if self.mechanism else 0.0
         self.generator = torch.Generator().manual_seed(cfg.seed)
 
-    def carried(self, member: Party, message: Array) -> Tensor:
+    def carried(self, party: Party, message: Array) -> Tensor:
         """Return one message's maps as they arrive: (B, c', h', w')."""
-        H = self.noised(maps_of(member, 0, torch.from_numpy(message)).flatten(1))
+        H = self.noised(maps_of(party, 0, torch.from_numpy(message)).flatten(1))
         arrived = self.compression.restore(self.compression.compress(H), len(H))
         return arrived.reshape(-1, *self.shape)
 

@@ -1,1 +1,1 @@
-"""Options that all methods have, in groups, and options that several methods share."""
+"""Options of all methods, in groups, and options that several share."""

@@ -1,4 +1,4 @@
-"""Options of data: where they are, how columns are split, which rows are used."""
+"""Options of data: location, partition of columns, rows."""
 
 from dataclasses import dataclass
 

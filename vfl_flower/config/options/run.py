@@ -1,4 +1,4 @@
-"""Options of a run as a whole, and of the parties' own tables."""
+"""Options of a whole run, and of the parties' own tables."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Options that several methods have: a method's own record inherits what it needs."""
+"""Options that several methods share by inheritance."""
 
 from dataclasses import dataclass
 

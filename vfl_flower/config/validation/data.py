@@ -8,7 +8,7 @@ MOST_NOISE = 1e6
 
 
 def check_partition(cfg: Settings) -> None:
-    """Refuse a partition that is none, or keeps more or fewer shares than parties hold columns."""
+    """Refuse unknown partitions, and wrong numbers of shares."""
     kept = len(cfg.partition_spec().kept)
     if kept not in (0, cfg.holders):
         raise ConfigError(
@@ -28,7 +28,7 @@ def check_active_columns(cfg: Settings) -> None:
 
 
 def check_column_noise(cfg: Settings) -> None:
-    """Refuse noise on columns that are not there, or are not dealt out."""
+    """Refuse noise on missing columns, or on columns that are not split."""
     for rank, deviation in cfg.noises().items():
         if not cfg.parties - cfg.holders <= rank < cfg.parties:
             raise ConfigError(
@@ -48,7 +48,7 @@ def check_column_noise(cfg: Settings) -> None:
 
 
 def check_long_tail(cfg: Settings) -> None:
-    """Refuse a tail that is none, that a schedule would not follow, or that tells labels."""
+    """Refuse invalid long tails, and those that reveal labels."""
     if cfg.long_tail > 1 and cfg.schedule == "cosine":
         raise ConfigError(
             "long-tail leaves fewer training rows, and only the active party knows how many: the "

@@ -8,7 +8,7 @@ from vfl_flower.config.settings import Settings
 
 
 def check_list(cfg: Settings, key: str, check_entry: Callable[[str], None] | None = None) -> None:
-    """Refuse a list that has neither one entry nor one for each party, or a wrong entry.
+    """Refuse lists of a wrong length, or with a wrong entry.
 
     Raises
     ------

@@ -30,7 +30,7 @@ def check_blinding(cfg: Settings) -> None:
 
 
 def check_label_privacy(cfg: Settings) -> None:
-    """Refuse label privacy that cannot act, or would not be what it says."""
+    """Refuse label privacy without effect, or with a false epsilon."""
     if cfg.label_sensitivity < TRUE_SENSITIVITY and not cfg.force_sensitivity:
         raise ConfigError(
             f"label-sensitivity {cfg.label_sensitivity:g} is less than two one-hot labels differ "
@@ -56,7 +56,7 @@ def check_label_privacy(cfg: Settings) -> None:
 
 
 def check_client_privacy(cfg: Settings) -> None:
-    """Refuse noise on uploads that cannot act, or would not be what it says."""
+    """Refuse noise on uploads without effect, or with a false epsilon."""
     for key, least, most in (
         ("dp_sigma", LEAST_SIGMA, MOST_SIGMA),
         ("target_epsilon", LEAST_TARGET, MOST_TARGET),

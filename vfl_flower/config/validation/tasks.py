@@ -1,4 +1,4 @@
-"""Checks of the task: train, align or predict, and of the kind of labels."""
+"""Checks of the task, train, align or predict, and of labels."""
 
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.catalog import MULTI_CLASS, REGRESSION, REGRESSION_LOSSES
@@ -8,7 +8,7 @@ from vfl_flower.config.validation.lists import check_list
 
 
 def check_tables(cfg: Settings) -> None:
-    """Refuse tables that nobody reads, and what does not go with tables of the parties' own."""
+    """Refuse unread tables, and options that own tables do not support."""
     if cfg.task == "predict" and not cfg.model:
         raise ConfigError("task is predict, and model is empty; name the run that trained")
     if cfg.model and cfg.task != "predict":
@@ -31,7 +31,7 @@ def check_tables(cfg: Settings) -> None:
 
 
 def _check_own(cfg: Settings) -> None:
-    """Refuse a missing table, and a partition of what nobody has as a whole."""
+    """Refuse a missing table, and a partition of separate tables."""
     if not cfg.tables:
         raise ConfigError(
             "tables is empty, and dataset is own; name a toml description for each party, the "
@@ -61,7 +61,7 @@ def check_tables_here(cfg: Settings) -> None:
 
 
 def check_task(cfg: Settings, task: str) -> None:
-    """Refuse what labels cannot teach.
+    """Refuse options that the kind of labels does not support.
 
     Parameters
     ----------

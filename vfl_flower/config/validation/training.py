@@ -27,7 +27,7 @@ def check_lists(cfg: Settings) -> None:
 
 
 def check_class_weights(cfg: Settings) -> None:
-    """Refuse weights that would not reach the loss, or would tell what label privacy hides."""
+    """Refuse class weights without effect, or against label privacy."""
     if cfg.class_weights == "none":
         return
     if not cfg.spec.class_weights or cfg.labels_given:

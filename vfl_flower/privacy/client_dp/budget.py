@@ -1,4 +1,4 @@
-"""Client-level differential privacy of a run: how much noise, how many uploads, what they cost."""
+"""Privacy budget of client-level differential privacy: noise, uploads, epsilon."""
 
 import math
 from collections.abc import Mapping
@@ -20,9 +20,9 @@ from vfl_flower.privacy.client_dp.upload_log import Counts
 _DEVIATIONS = 8  # that blinding has room for; beyond that noise comes once in 10**15 numbers
 
 COVERS = (
-    "each passive party's whole data, against everything that it sends in this run: had all its "
-    "columns been replaced by nothing, so that its uploads are noise, whatever others see would be "
-    "at most exp(epsilon) times as likely, but for delta"
+    "each passive party's whole data, against everything that it sends in this run, under zero-out "
+    "adjacency: if its contribution were zero, so that its uploads were noise alone, others' view "
+    "would be at most exp(epsilon) times as likely, but for delta"
 )
 EXCLUDES = (
     "labels; which rows there are and which are asked; when messages come and how long they are; "
@@ -34,7 +34,7 @@ _CLEAR_EVALUATION = "evaluations, which are sent as they are and make epsilon in
 
 @dataclass(frozen=True)
 class Budget:
-    """What a run's uploads are noised with, and how many of them one party may send.
+    """Noise of a run's uploads, and their number per party.
 
     Attributes
     ----------
@@ -52,12 +52,12 @@ class Budget:
 
     @property
     def mechanism(self) -> Gaussian:
-        """What noises an upload."""
+        """Mechanism that noises an upload."""
         return Gaussian(self.sigma, self.cfg.dp_clip)
 
     @cached_property
     def most(self) -> float:
-        """How many noised uploads a party may send in all; infinite without a target."""
+        """Largest number of noised uploads per party; infinite without a target."""
         cfg = self.cfg
         if not cfg.target_epsilon:
             return math.inf
@@ -76,7 +76,7 @@ class Budget:
         return self.noised(counts) <= self.most
 
     def epsilon(self, counts: Counts) -> float:
-        """Return what one party's uploads have cost: infinity if one was sent as it is."""
+        """Return one party's epsilon; infinite if an upload was not noised."""
         if self.noised(counts) < counts.total():
             return math.inf
         return self.cost(counts.total())
@@ -86,11 +86,11 @@ class Budget:
         return max(map(self.epsilon, uploaded.values()))
 
     def cost(self, uploads: int) -> float:
-        """Return what so many noised uploads cost."""
+        """Return the epsilon of a number of noised uploads."""
         return epsilon_of(self.sigma, uploads, self.cfg.dp_delta, self.cfg.dp_accountant)
 
     def report(self, uploaded: Mapping[str, Counts]) -> dict[str, Any]:
-        """Return what ``result.json`` says of so many uploads of each party."""
+        """Return the ``client_privacy`` entry of ``result.json``."""
         clear = "" if self.noises("evaluation") else _CLEAR_EVALUATION
         return {
             "mechanism": "discrete Gaussian",
@@ -145,7 +145,7 @@ def budget_of(cfg: RunConfig, rows: Rows) -> Budget | None:
 
 
 def _sigma_for(cfg: RunConfig, uploads: int) -> float:
-    """Return the least noise that keeps so many uploads within the target."""
+    """Return the least noise multiplier for the uploads within the target."""
     sigma = least_sigma(cfg.target_epsilon, uploads, cfg.dp_delta, cfg.dp_accountant)
     if sigma > MOST_SIGMA:
         once = cfg.options.uploads_before_training
@@ -159,7 +159,7 @@ def _sigma_for(cfg: RunConfig, uploads: int) -> float:
 
 
 class Noise(NamedTuple):
-    """What uploads are noised with, and what they have cost so far.
+    """Noise of uploads, and the epsilon spent so far.
 
     Attributes
     ----------

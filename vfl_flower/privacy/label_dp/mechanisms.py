@@ -1,4 +1,7 @@
-"""Label differential privacy: what leaves the active party is a function of labels noised once.
+"""Mechanisms of label differential privacy: each training label is noised once.
+
+Adjacency: one label is replaced by another. Everything that leaves the active party is a function
+of the noised labels.
 
 Each label y of C classes is replaced by a row o of C numbers, once a run, from the operating
 system's entropy. For any two labels, no o is more than exp(epsilon) times as likely under one as
@@ -35,7 +38,7 @@ _DECIMALS = 10**4  # epsilon is cut, and the sensitivity raised, to a fourth dec
 
 @dataclass(frozen=True)
 class LabelNoise:
-    """One mechanism for labels of so many classes.
+    """Mechanism of label differential privacy for a number of classes.
 
     Attributes
     ----------
@@ -53,7 +56,10 @@ class LabelNoise:
     adaptive: ClassVar[bool] = False
 
     def release(self, y: Tensor, entropy: Entropy = os.urandom) -> Tensor:
-        """Noise labels, (N,) int64, into rows o, (N, C) float32, whose mean is the one-hot row."""
+        """Noise labels to rows o with the one-hot row as mean.
+
+        (N,) int64 to (N, C) float32.
+        """
         raise NotImplementedError
 
     def publish(self, released: Tensor) -> Tensor:
@@ -61,20 +67,26 @@ class LabelNoise:
         return released
 
     def receive(self, published: Tensor) -> Tensor:
-        """Return what `publish` was given."""
+        """Invert `publish`."""
         return published
 
     def log_likelihood(self, released: Tensor) -> Tensor:
-        """Return log P(o | y) of every label y, up to a constant: (B, C) -> (B, C)."""
+        """Return log P(o | y) for every y, up to a constant.
+
+        (B, C) -> (B, C).
+        """
         raise NotImplementedError
 
     def posterior(self, released: Tensor, logits: Tensor) -> Tensor:
-        """Return P(y | o), (B, C), with a uniform prior, or the prediction where adaptive."""
+        """Return the posterior P(y | o), (B, C).
+
+        The prior is uniform, or the prediction where the mechanism is adaptive.
+        """
         prior = logits.detach().log_softmax(1) if self.adaptive else 0.0
         return (self.log_likelihood(released) + prior).softmax(1)
 
     def target(self, released: Tensor, logits: Tensor) -> Tensor:
-        """Return what a squared error is to meet: o itself, or the posterior where adaptive."""
+        """Return the regression target: o, or the posterior where adaptive."""
         return self.posterior(released, logits) if self.adaptive else released
 
 
@@ -99,16 +111,22 @@ class Laplace(LabelNoise):
 
 
 class Alibi(Laplace):
-    """The Laplace mechanism, and the posterior under the model's own prediction as prior."""
+    """ALIBI: the Laplace mechanism with the model's prediction as prior."""
 
     adaptive = True
 
 
 class RandomizedResponse(LabelNoise):
-    """Keeps a label or replaces it by any other, as one-hot rows without bias."""
+    """Randomized response: keeps a label or replaces it uniformly.
+
+    Rows are unbiased estimates of the one-hot row.
+    """
 
     def odds(self) -> int:
-        """Return how many times 2**32 as likely the true label is as any other: at most e."""
+        """Return the odds of the true label, in units of 2**-32.
+
+        Rounded down, so at most e.
+        """
         return int(Decimal(str(self.epsilon)).exp() * (1 << 32))
 
     def release(self, y: Tensor, entropy: Entropy = os.urandom) -> Tensor:
@@ -119,11 +137,14 @@ class RandomizedResponse(LabelNoise):
         return self.receive((y + shift) % self.classes)
 
     def publish(self, released: Tensor) -> Tensor:
-        """Return the classes that were said, (N,) uint8 (int32 for more than 256 classes)."""
+        """Return the randomized classes, (N,) uint8.
+
+        int32 for more than 256 classes.
+        """
         return compact(released.argmax(1), self.classes)
 
     def receive(self, published: Tensor) -> Tensor:
-        """Return the estimate of the one-hot row without bias, (N, C) float32."""
+        """Return the unbiased estimate of the one-hot row, (N, C) float32."""
         e = self.odds() / (1 << 32)
         said = F.one_hot(published.long(), self.classes)
         return (said * (e + self.classes - 1) - 1.0).float() / (e - 1)

@@ -1,4 +1,7 @@
-"""What teaches in the place of the labels, so that nothing else can leave the active party."""
+"""Training labels under label differential privacy.
+
+Nothing that leaves the active party depends on the labels otherwise.
+"""
 
 from functools import cached_property
 from pathlib import Path
@@ -17,8 +20,9 @@ from vfl_flower.privacy.label_dp.mechanisms import LabelNoise, compact
 
 NOISED = "noised-labels.safetensors"
 COVERS = (
-    "the label of each training row, against everything that passive parties receive in this run: "
-    "any two values of it make what they see at most exp(epsilon) times as likely"
+    "the label of each training row (label differential privacy; adjacency: one label replaced), "
+    "against everything that passive parties receive in this run: any two values of it make their "
+    "view at most exp(epsilon) times as likely"
 )
 EXCLUDES = (
     "columns; which rows there are; that every class has a training row; what other runs on the "
@@ -28,7 +32,10 @@ EXCLUDES = (
 
 
 def noise_of(cfg: RunConfig, classes: int) -> LabelNoise | None:
-    """Return the mechanism of a run, as every party knows it; None if labels teach as they are."""
+    """Return the run's label mechanism; None without label privacy.
+
+    Every party can do so.
+    """
     if not cfg.label_noise:
         return None
     mechanism: type[LabelNoise] = load_object(LABEL_MECHANISMS[cfg.label_noise])
@@ -36,7 +43,10 @@ def noise_of(cfg: RunConfig, classes: int) -> LabelNoise | None:
 
 
 def _matched(loss: Loss, noise: LabelNoise | None) -> Loss:
-    """Return a loss that takes true labels (B,) or, under label privacy, noised rows (B, C)."""
+    """Adapt a loss to true labels, or to noised rows.
+
+    True labels are (B,), noised rows (B, C).
+    """
 
     def measure(logits: Tensor, y: Tensor) -> Tensor:
         if noise is None or y.dim() == 1:
@@ -47,7 +57,7 @@ def _matched(loss: Loss, noise: LabelNoise | None) -> Loss:
 
 
 def epsilon_of(cfg: RunConfig) -> float:
-    """Return the epsilon that holds, which an understated sensitivity makes larger."""
+    """Return the true epsilon, larger under an understated sensitivity."""
     understated = 1.0
     if cfg.label_noise != "randomized-response":
         understated = max(TRUE_SENSITIVITY / cfg.label_sensitivity, 1.0)
@@ -55,7 +65,7 @@ def epsilon_of(cfg: RunConfig) -> float:
 
 
 def label_report(cfg: RunConfig) -> dict[str, Any] | None:
-    """Return what ``result.json`` says of label privacy; None if there is none."""
+    """Return the ``label_privacy`` entry of ``result.json``, or None."""
     if not cfg.label_noise:
         return None
     return {
@@ -68,12 +78,14 @@ def label_report(cfg: RunConfig) -> dict[str, Any] | None:
 
 
 def received(published: Tensor, noise: LabelNoise | None) -> Tensor:
-    """Return what `TrainingLabels.published` gave away, as `TrainingLabels.of` has it."""
+    """Invert `TrainingLabels.published`."""
     return noise.receive(published) if noise else published.long()
 
 
 class Lessons:
-    """What teaches a passive party that is given labels: the other end of `TrainingLabels`.
+    """Training labels at a passive party that is given labels.
+
+    The counterpart of `TrainingLabels`.
 
     Parameters
     ----------
@@ -93,12 +105,12 @@ class Lessons:
         self.loss = _matched(loss_of(cfg.loss or "cross-entropy"), self.noise)
 
     def read(self, published: Tensor) -> Tensor:
-        """Return labels (B,), or noised rows (B, C), of what travelled."""
+        """Return received labels (B,), or noised rows (B, C)."""
         return received(published, self.noise)
 
 
 class TrainingLabels:
-    """The labels that training may use, and the loss to match.
+    """Labels and loss that training may use.
 
     Parameters
     ----------
@@ -118,40 +130,46 @@ class TrainingLabels:
 
     @cached_property
     def labels(self) -> Tensor:
-        """The true labels, (N,), int64; under label privacy, rows noised once, (N, C), float32."""
+        """True labels, or under label privacy rows noised once.
+
+        (N,) int64, or (N, C) float32.
+        """
         return self._true if self.noise is None else self.noise.release(self._true)
 
     def of(self, rows: Tensor) -> Tensor:
-        """Return what teaches some rows, (B,) or (B, C)."""
+        """Return training labels of some rows, (B,) or (B, C)."""
         return self.labels[rows]
 
     def published(self, rows: Tensor) -> Tensor:
-        """Return what teaches some rows as it travels; `received` is the other end."""
+        """Return training labels of some rows in their wire format.
+
+        `received` inverts it.
+        """
         labels = self.of(rows)
         return self.noise.publish(labels) if self.noise else compact(labels, self.classes)
 
     def loss(self, logits: Tensor, y: Tensor) -> Tensor:
-        """Return the loss against true labels (B,), or the posterior of noised ones (B, C)."""
+        """Compute the loss against labels, or the posterior of noised ones."""
         return self._loss(logits, y)
 
     def target(self, logits: Tensor, y: Tensor) -> Tensor:
-        """Return labels (B,) as they are, or of noised ones the posterior at a prediction."""
+        """Return labels (B,), or the posterior of noised ones (B, C)."""
         return y if self.noise is None or y.dim() == 1 else self.noise.posterior(y, logits)
 
     def keep(self, folder: Path | None, *, begun: bool) -> None:
-        """Write noised labels down before they are used, or read those of an earlier sitting.
+        """Write noised labels before use, or read an earlier attempt's.
 
         Parameters
         ----------
         folder : Path or None
             The active party's.
         begun : bool
-            Whether there was an earlier sitting.
+            Whether there was an earlier attempt.
 
         Raises
         ------
         RunError
-            If an earlier sitting's are gone: others would cost as much privacy again.
+            If an earlier attempt's are gone: others would cost as much privacy again.
         """
         if self.noise is None or folder is None:
             return
