@@ -1,4 +1,4 @@
-"""Where networks compute: a GPU is refused where there is none."""
+"""Devices: a missing GPU is refused."""
 
 from pathlib import Path
 

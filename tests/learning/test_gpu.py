@@ -46,7 +46,7 @@ TRAIN = ["run_simulation.py", "--epochs", "3", "--baselines", "on", "--models", 
 
 
 def trained(path: Path, *arguments: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Train in a process of its own; return the result and the metrics."""
+    """Train in a separate process; return the result and the metrics."""
     done = with_gpu([*TRAIN, *arguments, "--out", str(path)])
     assert done.returncode == 0, done.stderr
     lines = (path / "metrics.jsonl").read_text().splitlines()
@@ -97,7 +97,7 @@ def test_a_rebuilt_party_on_a_gpu_comes_to_the_same_bits() -> None:
 
 
 def test_a_run_from_a_gpu_goes_on_without_one(tmp_path: Path) -> None:
-    """From the checkpoint before the last, with every kind of optimiser state and BatchNorm."""
+    """From the checkpoint before the last, with every optimizer and BatchNorm."""
     flags = ["--optimizers", "adam,momentum,adagrad,adam", "--models", OWN_NET]
     result, _ = trained(tmp_path / "run", "--device", "cuda", *flags)
     (tmp_path / "run" / "result.json").unlink()

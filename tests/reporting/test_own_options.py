@@ -1,4 +1,4 @@
-"""Options of methods' own, and results of earlier versions, in overviews and reports."""
+"""Overviews and reports of methods' own options, and of earlier results."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from tests.helpers.commands import train as run
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Train a run of a method with options of its own, one of them changed."""
+    """Train a method with one of its own options changed."""
     out = tmp_path_factory.mktemp("own") / "run"
     flags = ["--method", "fedbcd", "--local-steps", "2", "--epochs", "1", "--models", "mlp"]
     assert run([*flags, "--baselines", "on", "--out", str(out)]) == 0
