@@ -51,7 +51,7 @@ def test_a_transport_of_another_runtime_is_refused(name: str, runtime: Runtime, 
 def test_a_choice_loads_no_transport() -> None:
     """So that help and completion stay fast."""
     code = (
-        "import sys; from vfl_flower.config import choices, transports\n"
+        "import sys; import vfl_flower.config.run_config, vfl_flower.cli.main\n"
         "print([m for m in sys.modules if m in ('torch', 'grpc', 'vfl_flower.transport')])"
     )
     done = subprocess.run(  # noqa: S603  its own words
