@@ -17,7 +17,7 @@ from tests.helpers.streams import run_streamed
 from vfl_flower.common.codec import Array, decode, from_parameters, to_tensor
 from vfl_flower.common.state import pack, unpack
 from vfl_flower.config.method_spec import MethodSpec
-from vfl_flower.config.registry import METHODS, spec_of
+from vfl_flower.config.registry import METHODS, owners_of, spec_of
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.passive import PassiveParty
@@ -80,8 +80,9 @@ def configured(case: str, seed: int = 0) -> RunConfig:
         "epochs": EPOCHS,
         "batch_size": BATCH,
         "embedding_dim": 16,
-        "local_steps": 2,
     }
+    if CASES[case]["method"] in owners_of("local_steps"):
+        usual["local_steps"] = 2
     return RunConfig(**(usual | CASES[case]))
 
 
