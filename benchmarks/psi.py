@@ -24,7 +24,7 @@ from nacl.bindings import crypto_scalarmult, crypto_scalarmult_base
 
 from benchmarks.harness.benchmark import Arguments, Benchmark, Option
 from benchmarks.harness.report import Report
-from tests.helpers.alignment import run
+from tests.helpers.own_data.alignment import run
 from vfl_flower.crypto.hashed_ids import normalised
 
 CORES = os.cpu_count() or 1

@@ -26,7 +26,7 @@ from benchmarks.harness.benchmark import DATA_DIR, Arguments, Benchmark, Option
 from benchmarks.harness.echo import Caller, echo
 from benchmarks.harness.report import Report
 from tests.helpers.data import labels_of
-from tests.helpers.reference import easter_step, parties_of
+from tests.helpers.joint.reference import easter_step, parties_of
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import Interrupted
 from vfl_flower.common.worker import Job, Worker

@@ -97,10 +97,8 @@ def measure(given: Arguments, report: Report) -> None:
         disk = active.maps.path.stat().st_blocks * BLOCK
         active.maps.delete()
     names = ("GiB before", "most GiB", "with mapped pages", "of disk")
-    table = report.table(
-        f"upload of {given.dataset}'s feature maps, width {given.width:g}",
-        dict.fromkeys(names, ".2f") | {"s": ".0f"},
-    )
+    title = f"upload of {given.dataset}'s feature maps, width {given.width:g}"
+    table = report.table(title, dict.fromkeys(names, ".2f") | {"s": ".0f"})
     sizes = (size / GIB for size in (before, most[0], resident, disk))
     table.add(*sizes, spent)
 

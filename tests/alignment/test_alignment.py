@@ -13,7 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.helpers.alignment import (
+from tests.helpers.blinding import send
+from tests.helpers.contract import Tap, carry
+from tests.helpers.own_data.alignment import (
     ANNOUNCED,
     POINTS,
     Holder,
@@ -23,8 +25,6 @@ from tests.helpers.alignment import (
     numbers,
     run,
 )
-from tests.helpers.blinding import send
-from tests.helpers.contract import Tap, carry
 from vfl_flower.alignment import blinded_ids as blinded
 from vfl_flower.alignment import component as aligner
 from vfl_flower.alignment import psi as intersection

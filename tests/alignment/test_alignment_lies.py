@@ -11,10 +11,10 @@ from flwr.app import RecordDict
 from flwr.client import Client
 from flwr.common import FitIns, FitRes, GetPropertiesIns, GetPropertiesRes
 
-from tests.helpers.alignment import ANNOUNCED, POINTS, Holder, Seeker, numbers
 from tests.helpers.blinding import send
 from tests.helpers.contract import ClientTransport, carry, passive_parties
-from tests.helpers.own import TINY, make
+from tests.helpers.own_data.alignment import ANNOUNCED, POINTS, Holder, Seeker, numbers
+from tests.helpers.own_data.own import TINY, make
 from vfl_flower.alignment.build import build_alignment_active, build_alignment_passive
 from vfl_flower.common.codec import Array, from_parameters, to_parameters
 from vfl_flower.common.errors import PartyError, ProtocolError, VflError

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.helpers.attempts import Attempt
-from tests.helpers.commands import audit as run
+from tests.helpers.outcomes.attempts import Attempt
+from tests.helpers.outcomes.commands import audit as run
 from vfl_flower.analysis.audit.label_inference import Finding, Findings, Stage, audit
 from vfl_flower.analysis.audit.recorder import Recorder
 from vfl_flower.config.registry import specs

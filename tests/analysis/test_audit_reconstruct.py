@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.helpers.attempts import Attempt
+from tests.helpers.outcomes.attempts import Attempt
 from vfl_flower.analysis.audit.feature_reconstruction import (
     Attacker,
     Findings,

@@ -13,9 +13,9 @@ import pytest
 import torch
 from PIL import Image
 
-from tests.helpers.attempts import Attempt
-from tests.helpers.commands import audit as run
-from tests.helpers.commands import train as simulate
+from tests.helpers.outcomes.attempts import Attempt
+from tests.helpers.outcomes.commands import audit as run
+from tests.helpers.outcomes.commands import train as simulate
 from vfl_flower.analysis.audit.feature_reconstruction import (
     Findings,
     attack,

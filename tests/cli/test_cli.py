@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from safetensors.numpy import load_file
 
-from tests.helpers.commands import inspect
-from tests.helpers.commands import train as run
+from tests.helpers.outcomes.commands import inspect
+from tests.helpers.outcomes.commands import train as run
 from vfl_flower.config.catalog import NETWORKS
 from vfl_flower.config.run_config import RunConfig, read_toml
 from vfl_flower.privacy.guarantees import CLEAR, MASKS, PRIVATE, PUBLIC, READABLE

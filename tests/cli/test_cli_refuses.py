@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.helpers.commands import train as run
 from tests.helpers.datasets import add_dataset
+from tests.helpers.outcomes.commands import train as run
 from vfl_flower.cli.main import run as program
 from vfl_flower.config.run_config import RunConfig, read_toml
 from vfl_flower.data.columns import Features

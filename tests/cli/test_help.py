@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.commands import train as run
+from tests.helpers.outcomes.commands import train as run
 from vfl_flower.cli.options import IMPLIED
 from vfl_flower.config.registry import METHODS, method_options, spec_of
 from vfl_flower.config.schema import declared_in, kebab

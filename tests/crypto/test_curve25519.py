@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nacl.bindings import crypto_core_ed25519_from_uniform
 
-from tests.helpers.alignment import mapped
 from tests.helpers.examples import examples
+from tests.helpers.own_data.alignment import mapped
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ProtocolError
 from vfl_flower.crypto.curve25519 import hash_to_field, map_and_multiply, multiply, tags

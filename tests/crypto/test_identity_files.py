@@ -11,7 +11,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from flwr.app import Context, RecordDict
 
-from tests.helpers.commands import identity as run
+from tests.helpers.outcomes.commands import identity as run
 from vfl_flower.common.errors import ConfigError, IdentityError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.identity import (

@@ -11,10 +11,10 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from tests.helpers.commands import data
 from tests.helpers.data import all_columns, columns_of
 from tests.helpers.datasets import add_dataset
-from tests.helpers.tables import adult_row, write_adult
+from tests.helpers.outcomes.commands import data
+from tests.helpers.own_data.tables import adult_row, write_adult
 from vfl_flower.common.errors import DataError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.columns import Column

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from tests.helpers.datasets import add_dataset
-from tests.helpers.own import TINY, make
+from tests.helpers.own_data.own import TINY, make
 from vfl_flower.common.names import party_name
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.alignment_record import ALIGNMENT, Alignment

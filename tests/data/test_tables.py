@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.helpers.data import columns_of, labels_of
-from tests.helpers.tables import (
+from tests.helpers.own_data.tables import (
     adult_row,
     credit_row,
     fraud_row,

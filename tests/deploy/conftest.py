@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from deploy.local import CONNECTION, Deployment
-from tests.helpers.deployments import EPOCHS, Run, Start, local_weights
+from tests.helpers.connections.deployments import EPOCHS, Run, Start, local_weights
 
 
 @pytest.fixture(scope="module")

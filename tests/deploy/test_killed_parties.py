@@ -9,7 +9,7 @@ import time
 import pytest
 
 from deploy.local import Deployment
-from tests.helpers.deployments import EPOCHS, Start, kill, named, result, weights
+from tests.helpers.connections.deployments import EPOCHS, Start, kill, named, result, weights
 
 pytestmark = pytest.mark.slow
 

@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from deploy.local import Deployment
-from tests.helpers.deployments import EPOCHS, Start, kill, named, weights
+from tests.helpers.connections.deployments import EPOCHS, Start, kill, named, weights
 
 pytestmark = pytest.mark.slow
 

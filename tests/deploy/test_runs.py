@@ -7,7 +7,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from deploy.local import CONNECTION, Deployment
-from tests.helpers.deployments import (
+from tests.helpers.connections.deployments import (
     OPENING,
     PATIENCE,
     Start,

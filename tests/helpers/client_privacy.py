@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from flwr.common import FitIns, FitRes
 
-from tests.helpers.attempts import Attempt
+from tests.helpers.outcomes.attempts import Attempt
 from vfl_flower.common.codec import Array, from_parameters
 from vfl_flower.config.registry import specs
 from vfl_flower.config.run_config import RunConfig
@@ -81,7 +81,9 @@ class DiesAt(Observer):
 def die_at(step: int, cfg: RunConfig, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run until some step and leave no checkpoint of it."""
     with monkeypatch.context() as patch:
-        patch.setattr("tests.helpers.attempts.StopAt", lambda active, at, *unit: DiesAt(at))
+        patch.setattr(
+            "tests.helpers.outcomes.attempts.StopAt", lambda active, at, *unit: DiesAt(at)
+        )
         with pytest.raises(KeyboardInterrupt):
             Attempt(cfg, out).run(step)
 

@@ -13,7 +13,7 @@ from flwr.client import Client
 from flwr.common import FitIns, FitRes, GetPropertiesIns, GetPropertiesRes
 from torch import Tensor, nn
 
-from tests.helpers.streams import run_streamed
+from tests.helpers.connections.streams import run_streamed
 from vfl_flower.common.codec import Array, decode, from_parameters, to_tensor
 from vfl_flower.common.state import pack, unpack
 from vfl_flower.config.method_spec import MethodSpec

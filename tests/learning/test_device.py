@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.helpers.commands import train as run
+from tests.helpers.outcomes.commands import train as run
 from vfl_flower.common.errors import ConfigError, NetworkError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.device import described, device_of

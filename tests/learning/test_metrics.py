@@ -8,9 +8,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.helpers.commands import report
-from tests.helpers.commands import train as run
-from tests.helpers.tables import write_fraud
+from tests.helpers.outcomes.commands import report
+from tests.helpers.outcomes.commands import train as run
+from tests.helpers.own_data.tables import write_fraud
 from vfl_flower.learning.metrics import majority_share, metrics_of, regression_metrics_of
 from vfl_flower.runs.results import fit_together, warnings_of
 

@@ -11,10 +11,10 @@ from flwr.common import GetPropertiesIns
 from safetensors.torch import save_file
 from torch import nn
 
-from tests.helpers.attempts import Attempt
-from tests.helpers.commands import train as run
 from tests.helpers.data import columns_of
-from tests.helpers.reference import joint_easter
+from tests.helpers.joint.reference import joint_easter
+from tests.helpers.outcomes.attempts import Attempt
+from tests.helpers.outcomes.commands import train as run
 from vfl_flower.common.errors import ConfigError, NetworkError
 from vfl_flower.config.catalog import NETWORKS
 from vfl_flower.config.run_config import RunConfig

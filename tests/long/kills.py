@@ -15,7 +15,7 @@ from typing import Any
 import flwr.server  # noqa: F401  imported once, before all forks
 import sklearn.datasets  # noqa: F401
 
-from tests.helpers.commands import train
+from tests.helpers.outcomes.commands import train
 from tests.long.check import Failed, Job, command
 from vfl_flower.common.layout import CONFIG
 from vfl_flower.workflows import run as _run  # noqa: F401

@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from tests.helpers.commands import train
+from tests.helpers.outcomes.commands import train
 from tests.long.check import Failed, Job
 
 FLAGS = (

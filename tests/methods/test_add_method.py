@@ -7,9 +7,9 @@ import pytest
 import torch
 from flwr.app import RecordDict
 
-from tests.helpers.commands import train as run
 from tests.helpers.data import labels_of
-from tests.helpers.reference import parties_of
+from tests.helpers.joint.reference import parties_of
+from tests.helpers.outcomes.commands import train as run
 from vfl_flower.common.codec import decode
 from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import RunConfig

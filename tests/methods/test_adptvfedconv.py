@@ -10,8 +10,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.helpers.attempts import Attempt
 from tests.helpers.contract import Tap
+from tests.helpers.outcomes.attempts import Attempt
 from tests.methods.test_joint_conv import TINY as TINIER
 from vfl_flower.algorithms.feature_map_store import MAPS, Maps
 from vfl_flower.common.errors import ConfigError, Interrupted, RunError

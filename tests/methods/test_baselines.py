@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.attempts import Attempt
-from tests.helpers.commands import report
-from tests.helpers.commands import train as run
 from tests.helpers.contract import CASES, configured
 from tests.helpers.networks import register
+from tests.helpers.outcomes.attempts import Attempt
+from tests.helpers.outcomes.commands import report
+from tests.helpers.outcomes.commands import train as run
 from tests.methods.test_rebuilt import configured as configured_nets
 from tests.methods.test_rebuilt import differing, live, rebuilt
 from vfl_flower.common.errors import ConfigError, Interrupted, PartyError

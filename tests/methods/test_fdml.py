@@ -10,7 +10,7 @@ import torch
 
 from clients.fdml import FDMLClient
 from strategies.fdml import FDML
-from tests.helpers.attempts import Attempt
+from tests.helpers.outcomes.attempts import Attempt
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import DataError, PartyError
 from vfl_flower.config.run_config import RunConfig

@@ -6,9 +6,8 @@ from functools import partial
 
 import pytest
 
-from tests.helpers.networks import register
-from tests.helpers.reference import Step, joint
-from tests.helpers.reference_split import (
+from tests.helpers.joint.reference import Step, joint
+from tests.helpers.joint.reference_split import (
     Vafl,
     alone_step,
     logits_step,
@@ -16,6 +15,7 @@ from tests.helpers.reference_split import (
     splitnn_step,
     splitnn_step_after,
 )
+from tests.helpers.networks import register
 from tests.methods.test_joint_reference import FIFTY, STEPS, assert_equal, distributed
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.compression import compression_of

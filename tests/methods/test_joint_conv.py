@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.helpers.contract import carry, differing, passive_parties
-from tests.helpers.reference_conv import joint_adptvfedconv
+from tests.helpers.joint.reference_conv import joint_adptvfedconv
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.workflows.build_parties import build_active, build_passive
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from tests.helpers.reference import joint_easter
+from tests.helpers.joint.reference import joint_easter
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.losses import loss_of
 from vfl_flower.parties.party import Party

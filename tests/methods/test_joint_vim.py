@@ -9,9 +9,9 @@ import torch
 
 from tests.helpers.contract import finished
 from tests.helpers.data import labels_of
+from tests.helpers.joint.reference import joint
+from tests.helpers.joint.reference_vim import Vim, VimAdmm, VimAdmmJ
 from tests.helpers.networks import register
-from tests.helpers.reference import joint
-from tests.helpers.reference_vim import Vim, VimAdmm, VimAdmmJ
 from tests.methods.test_joint_reference import FIFTY, STEPS, assert_equal, distributed
 from vfl_flower.common.errors import ConfigError, NetworkError
 from vfl_flower.config.registry import specs

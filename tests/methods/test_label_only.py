@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.helpers.attempts import Attempt
-from tests.helpers.commands import data
-from tests.helpers.commands import train as run
 from tests.helpers.data import all_columns, columns_of
 from tests.helpers.datasets import add_dataset
+from tests.helpers.outcomes.attempts import Attempt
+from tests.helpers.outcomes.commands import data
+from tests.helpers.outcomes.commands import train as run
 from vfl_flower.common.errors import ConfigError, DataError, NetworkError
 from vfl_flower.config.registry import METHODS, spec_of, specs
 from vfl_flower.config.run_config import RunConfig

@@ -13,9 +13,9 @@ from torch.nn.functional import cross_entropy, one_hot
 
 from strategies.pravfed import PraVFed
 from strategies.specs.pravfed import PraVFedOptions
-from tests.helpers.attempts import Attempt
 from tests.helpers.data import labels_of
-from tests.helpers.reference import GRID, parties_of
+from tests.helpers.joint.reference import GRID, parties_of
+from tests.helpers.outcomes.attempts import Attempt
 from vfl_flower.algorithms.integer_weights import MOST_PARTIES, TOTAL, integer_weights
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import BlindingError, ConfigError, Interrupted, PartyError

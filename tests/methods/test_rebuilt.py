@@ -11,8 +11,8 @@ from flwr.common import FitIns, FitRes
 from safetensors.torch import load_file
 from torch import Tensor
 
+from tests.helpers.joint.reference import joint_easter
 from tests.helpers.networks import register
-from tests.helpers.reference import joint_easter
 from vfl_flower.common.codec import decode
 from vfl_flower.common.layout import MODEL, WEIGHTS
 from vfl_flower.config.run_config import RunConfig

@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 
 from strategies.specs.vafl import VAFLOptions
 from strategies.vafl import VAFL
-from tests.helpers.attempts import Attempt
+from tests.helpers.outcomes.attempts import Attempt
 from vfl_flower.common.layout import steps_kept
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.transport.local import run_local

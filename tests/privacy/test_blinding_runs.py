@@ -12,7 +12,6 @@ import torch
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from torch import Tensor
 
-from tests.helpers.attempts import Attempt
 from tests.helpers.blinding import (
     ROWS_I,
     SALT,
@@ -28,6 +27,7 @@ from tests.helpers.blinding import (
     refusal,
     send,
 )
+from tests.helpers.outcomes.attempts import Attempt
 from vfl_flower.common.errors import Interrupted
 from vfl_flower.common.state import write_state
 from vfl_flower.crypto.fixed_point import decode_ring

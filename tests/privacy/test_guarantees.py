@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch.autograd import grad
 
-from tests.helpers.attempts import Attempt
 from tests.helpers.data import columns_of
+from tests.helpers.outcomes.attempts import Attempt
 from vfl_flower.common.errors import Interrupted
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.fixed_point import decode_ring, encode_ring

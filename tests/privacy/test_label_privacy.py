@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from tests.helpers.attempts import Attempt
-from tests.helpers.commands import train as run
 from tests.helpers.contract import CASES, Tap, method_of
+from tests.helpers.outcomes.attempts import Attempt
+from tests.helpers.outcomes.commands import train as run
 from vfl_flower.common.errors import ConfigError, Interrupted, RunError
 from vfl_flower.common.names import load_object
 from vfl_flower.config.catalog import LABEL_MECHANISMS

@@ -15,7 +15,7 @@ from benchmarks.harness.benchmark import Arguments, Benchmark, Option
 from benchmarks.harness.experiments import Flags, as_words
 from benchmarks.harness.report import Report
 from benchmarks.vim import EXPERIMENTS as VIM
-from tests.helpers.pages import parsed_words
+from tests.helpers.outcomes.pages import parsed_words
 from vfl_flower.cli.options import given
 from vfl_flower.config.run_config import RunConfig
 

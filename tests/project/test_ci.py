@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.pages import README, ROOT, commands
+from tests.helpers.outcomes.pages import README, ROOT, commands
 
 SCRIPTS = [ROOT / ".ci" / name for name in ("run", "long")]
 SETUP = [command for command in commands(README) if command.startswith("python3 -m venv")]

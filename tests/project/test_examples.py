@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.pages import ROOT, arguments_of, commands
+from tests.helpers.outcomes.pages import ROOT, arguments_of, commands
 from vfl_flower.cli.main import run
 
 PAGES = sorted((ROOT / "examples").rglob("README.md"))

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
-from tests.helpers.pages import (
+from tests.helpers.outcomes.pages import (
     DEPLOYMENT,
     DESCRIBED,
     FENCE,

@@ -7,8 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.commands import train as run
-from tests.helpers.pages import DESCRIBED, README, ROOT, arguments_of, blocks, commands, parsed
+from tests.helpers.outcomes.commands import train as run
+from tests.helpers.outcomes.pages import (
+    DESCRIBED,
+    README,
+    ROOT,
+    arguments_of,
+    blocks,
+    commands,
+    parsed,
+)
 from vfl_flower.cli.options import given
 from vfl_flower.config.registry import method_options
 from vfl_flower.config.run_config import RunConfig, read_toml

@@ -11,7 +11,7 @@ import pytest
 
 import clients
 import strategies.specs
-from tests.helpers.pages import README, ROOT, blocks
+from tests.helpers.outcomes.pages import README, ROOT, blocks
 from vfl_flower.cli.main import run as program
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.registry import METHODS

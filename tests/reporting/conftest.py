@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.commands import train as run
-from tests.helpers.report_pages import SHORT
+from tests.helpers.outcomes.commands import train as run
+from tests.helpers.outcomes.report_pages import SHORT
 
 
 @pytest.fixture(scope="session")

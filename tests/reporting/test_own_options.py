@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.commands import inspect, report
-from tests.helpers.commands import train as run
+from tests.helpers.outcomes.commands import inspect, report
+from tests.helpers.outcomes.commands import train as run
 
 
 @pytest.fixture(scope="module")

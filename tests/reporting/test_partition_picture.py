@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.helpers.commands import data as run
+from tests.helpers.outcomes.commands import data as run
 
 
 @pytest.mark.parametrize("flags", [["--partition", "grid:2x2"], ["--dataset", "wine"]])

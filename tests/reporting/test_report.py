@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.commands import report
-from tests.helpers.commands import train as run
-from tests.helpers.report_pages import read, result_of
+from tests.helpers.outcomes.commands import report
+from tests.helpers.outcomes.commands import train as run
+from tests.helpers.outcomes.report_pages import read, result_of
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.reporting.console.format import readable
 from vfl_flower.reporting.html.story import read_stories

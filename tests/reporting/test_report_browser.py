@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.helpers.commands import report
-from tests.helpers.report_pages import Reader, result_of
+from tests.helpers.outcomes.commands import report
+from tests.helpers.outcomes.report_pages import Reader, result_of
 
 BLUE = (0x00, 0x72, 0xB2)  # of the active party's line and bar
 ORANGE = (0xE6, 0x9F, 0x00)  # of the bytes down

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.commands import report
-from tests.helpers.report_pages import result_of
+from tests.helpers.outcomes.commands import report
+from tests.helpers.outcomes.report_pages import result_of
 
 
 def test_wrong_runs_are_refused_and_nothing_is_written(

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.commands import train as run
-from tests.helpers.run_folders import FLAGS
+from tests.helpers.outcomes.commands import train as run
+from tests.helpers.outcomes.run_folders import FLAGS
 
 
 @pytest.fixture(scope="session")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.commands import train as run
-from tests.helpers.run_folders import STEPS, refused, unfinished
+from tests.helpers.outcomes.commands import train as run
+from tests.helpers.outcomes.run_folders import STEPS, refused, unfinished
 from vfl_flower.common.layout import checkpoint_path, steps_kept
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.commands import train as run
-from tests.helpers.run_folders import (
+from tests.helpers.outcomes.commands import train as run
+from tests.helpers.outcomes.run_folders import (
     EPOCHS,
     FLAGS,
     NAMES,

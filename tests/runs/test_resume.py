@@ -6,8 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.commands import train as run
-from tests.helpers.run_folders import NAMES, PER_EPOCH, STEPS, assert_same_run, refused, unfinished
+from tests.helpers.outcomes.commands import train as run
+from tests.helpers.outcomes.run_folders import (
+    NAMES,
+    PER_EPOCH,
+    STEPS,
+    assert_same_run,
+    refused,
+    unfinished,
+)
 from vfl_flower.common.layout import checkpoint_path, steps_kept
 from vfl_flower.common.state import read_state
 from vfl_flower.config.run_config import RunConfig

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from flwr.common import NDArrays, Scalar
 
-from tests.helpers.attempts import Attempt
 from tests.helpers.blinding import send
-from tests.helpers.run_folders import NAMES, TINY, lines_of
+from tests.helpers.outcomes.attempts import Attempt
+from tests.helpers.outcomes.run_folders import NAMES, TINY, lines_of
 from vfl_flower.common.errors import Interrupted, RosterError
 from vfl_flower.common.layout import steps_kept
 from vfl_flower.data.loading import load_party

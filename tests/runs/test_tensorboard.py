@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.commands import train as run
+from tests.helpers.outcomes.commands import train as run
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.runs import tensorboard_log as tensorboard

@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file
 
-from tests.helpers.attempts import Attempt
-from tests.helpers.commands import report
-from tests.helpers.commands import train as run
+from tests.helpers.connections.sessions import kill, nodes
+from tests.helpers.connections.streams import FakeGrid, run_stream
 from tests.helpers.contract import CARRIERS, Weights, carry, differing, passive_parties
-from tests.helpers.sessions import kill, nodes
-from tests.helpers.streams import FakeGrid, run_stream
+from tests.helpers.outcomes.attempts import Attempt
+from tests.helpers.outcomes.commands import report
+from tests.helpers.outcomes.commands import train as run
 from vfl_flower.common.errors import Interrupted
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.parties.active import ActiveParty

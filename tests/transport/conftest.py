@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tests.helpers.sessions import CFG, K
+from tests.helpers.connections.sessions import CFG, K
 from vfl_flower.transport.local import run_local
 from vfl_flower.transport.stream import session_opener as opening
 from vfl_flower.workflows.build_parties import build_active, build_passive

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from flwr.common import FitIns, Parameters
 
-from tests.helpers.streams import node
+from tests.helpers.connections.streams import node
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.transports import TRANSPORTS, Runtime, chosen_transport

@@ -11,10 +11,10 @@ import pytest
 import torch
 
 from deploy.local import free_port
-from tests.helpers.chaos import Proxy
+from tests.helpers.connections.chaos import Proxy
+from tests.helpers.connections.sessions import CFG, Changed, K, assert_equal, taps
+from tests.helpers.connections.streams import FakeGrid, grid_of, run_stream, run_streamed, visit
 from tests.helpers.contract import Tap
-from tests.helpers.sessions import CFG, Changed, K, assert_equal, taps
-from tests.helpers.streams import FakeGrid, grid_of, run_stream, run_streamed, visit
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto import masking

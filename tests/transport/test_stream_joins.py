@@ -11,7 +11,7 @@ from typing import Any
 import grpc
 import pytest
 
-from tests.helpers.streams import RUN
+from tests.helpers.connections.streams import RUN
 from vfl_flower.common.errors import ConfigError, PartyAway, ProtocolError, StreamError
 from vfl_flower.crypto.tls_certificate import NAME, make_certificate
 from vfl_flower.transport.stream import frames, server

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.helpers.sessions import CFG, assert_equal, kill, nodes
-from tests.helpers.streams import FakeGrid, run_stream
+from tests.helpers.connections.sessions import CFG, assert_equal, kill, nodes
+from tests.helpers.connections.streams import FakeGrid, run_stream
 from vfl_flower.common.errors import PartyAway, PartyError, RosterError
 from vfl_flower.workflows.build_parties import build_active
 

@@ -11,8 +11,8 @@ from flwr.client import Client
 from flwr.common import FitRes
 
 from deploy.local import free_port
-from tests.helpers.sessions import CFG, Changed, K, taps
-from tests.helpers.streams import FakeGrid, node, run_stream, run_streamed
+from tests.helpers.connections.sessions import CFG, Changed, K, taps
+from tests.helpers.connections.streams import FakeGrid, node, run_stream, run_streamed
 from vfl_flower.common.codec import encode
 from vfl_flower.common.errors import PartyAway, PartyError, RosterError, TrainingError, VflError
 from vfl_flower.protocol.observer import Observer

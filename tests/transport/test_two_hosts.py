@@ -14,7 +14,7 @@ import pytest
 import torch
 from flwr.common import FitIns, FitRes, Parameters
 
-from tests.helpers.streams import FakeGrid, run_stream
+from tests.helpers.connections.streams import FakeGrid, run_stream
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.transport.endpoint import OK
 from vfl_flower.transport.local import run_local
@@ -68,7 +68,7 @@ def visit_from_there(k: int, ins: FitIns) -> FitRes:
         invitation[key] = invitation[key].hex()
     told = {"invitation": invitation, "rank": k + 1, "options": CFG.to_mapping()}
     subprocess.run(  # noqa: S603
-        ["ip", "netns", "exec", OTHER, sys.executable, "-m", "tests.helpers.visitor"],  # noqa: S607
+        ["ip", "netns", "exec", OTHER, sys.executable, "-m", "tests.helpers.connections.visitor"],  # noqa: S607
         input=json.dumps(told),
         text=True,
         cwd=ROOT,

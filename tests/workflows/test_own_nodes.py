@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from flwr.app import Context, RecordDict
 
-from tests.helpers.commands import predict, train
-from tests.helpers.own import ROWS, TINY, flags, header, held, make, write
-from tests.helpers.streams import RUN, FakeGrid, node
+from tests.helpers.connections.streams import RUN, FakeGrid, node
+from tests.helpers.outcomes.commands import predict, train
+from tests.helpers.own_data.own import ROWS, TINY, flags, header, held, make, write
 from vfl_flower.common.errors import ConfigError, RosterError, VflError
 from vfl_flower.common.names import party_name
 from vfl_flower.config.node_config import own_config

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from deploy.local import QUIET, free_port
-from tests.helpers.commands import train as run
+from tests.helpers.outcomes.commands import train as run
 from vfl_flower.common.names import party_name
 
 pytestmark = pytest.mark.slow

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.explained import Runs
+from tests.helpers.outcomes.explained import Runs
 
 
 @pytest.fixture(scope="package")

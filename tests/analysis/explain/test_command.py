@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from tests.helpers.attempts import Attempt
-from tests.helpers.commands import explain as run
-from tests.helpers.commands import train as simulate
-from tests.helpers.explained import SMALL, Runs, findings_of, result_of
+from tests.helpers.outcomes.attempts import Attempt
+from tests.helpers.outcomes.commands import explain as run
+from tests.helpers.outcomes.commands import train as simulate
+from tests.helpers.outcomes.explained import SMALL, Runs, findings_of, result_of
 from vfl_flower.analysis.explain.trained import complete_run
 from vfl_flower.common.errors import RunError
 

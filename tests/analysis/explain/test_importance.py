@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.helpers.commands import explain as run
 from tests.helpers.data import columns_of, labels_of
-from tests.helpers.explained import RUNS, Runs, findings_of, result_of
+from tests.helpers.outcomes.commands import explain as run
+from tests.helpers.outcomes.explained import RUNS, Runs, findings_of, result_of
 from vfl_flower.analysis.explain.importance import explain
 from vfl_flower.analysis.explain.trained import complete_run, trained
 from vfl_flower.data.preprocessing.scaling import noised

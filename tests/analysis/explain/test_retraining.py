@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers.commands import explain as run
 from tests.helpers.data import columns_of
-from tests.helpers.explained import BLANK, Runs, result_of
+from tests.helpers.outcomes.commands import explain as run
+from tests.helpers.outcomes.explained import BLANK, Runs, result_of
 from vfl_flower.analysis.explain.retraining import Choice, reduced
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.run_config import RunConfig

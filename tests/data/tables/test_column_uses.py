@@ -8,7 +8,7 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from tests.helpers.own_tables import ROWS, Read, lines, uses
+from tests.helpers.own_data.own_tables import ROWS, Read, lines, uses
 from vfl_flower.common.errors import DataError
 from vfl_flower.data.columns import Column
 from vfl_flower.data.tables.description import Description

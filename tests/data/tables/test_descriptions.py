@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.commands import data
-from tests.helpers.own_tables import lines
+from tests.helpers.outcomes.commands import data
+from tests.helpers.own_data.own_tables import lines
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.data.tables.description import Description, read_description
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tests.helpers.own_tables import FEWER, Read, fitted, lines
+from tests.helpers.own_data.own_tables import FEWER, Read, fitted, lines
 from vfl_flower.common.errors import DataError, RunError
 from vfl_flower.data.columns import Column
 from vfl_flower.data.preprocessing.encoder import Encoder

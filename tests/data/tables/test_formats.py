@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers.own_tables import FEWER
+from tests.helpers.own_data.own_tables import FEWER
 from vfl_flower.common.errors import DataError
 from vfl_flower.data.tables.description import Description
 from vfl_flower.data.tables.reader import OwnTable, read_table

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.helpers.own_tables import Read, fitted, lines
+from tests.helpers.own_data.own_tables import Read, fitted, lines
 from vfl_flower.common.errors import DataError
 from vfl_flower.data.columns import Column
 from vfl_flower.data.preprocessing.target import Target

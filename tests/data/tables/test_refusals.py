@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from tests.helpers.own_tables import Read
+from tests.helpers.own_data.own_tables import Read
 from vfl_flower.common.errors import DataError
 from vfl_flower.data.tables import reader as reading_module
 from vfl_flower.data.tables.description import Description

@@ -5,7 +5,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tests.helpers.own_tables import Read, lines
+from tests.helpers.own_data.own_tables import Read, lines
 from vfl_flower.common.errors import DataError
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.helpers.attempts import Attempt
 from tests.helpers.client_privacy import (
     EVALUATIONS,
     ROWS,
@@ -18,6 +17,7 @@ from tests.helpers.client_privacy import (
     result_of,
     some_methods,
 )
+from tests.helpers.outcomes.attempts import Attempt
 from vfl_flower.common.errors import Interrupted, PartyError, PrivacyError
 from vfl_flower.privacy.client_dp.accounting import epsilon_of
 from vfl_flower.privacy.client_dp.upload_log import Counts

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from clients.splitnn import SplitNNClient
-from tests.helpers.attempts import Attempt
 from tests.helpers.client_privacy import NONCE, ROWS, asked, asks, configured, each_method
+from tests.helpers.outcomes.attempts import Attempt
 from vfl_flower.common.errors import ConfigError, PartyError, PrivacyError
 from vfl_flower.config.registry import spec_of
 from vfl_flower.privacy.client_dp.component import ClientPrivacy

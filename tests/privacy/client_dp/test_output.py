@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.client_privacy import counts_in, result_of
-from tests.helpers.commands import train as run
+from tests.helpers.outcomes.commands import train as run
 from vfl_flower.analysis.audit.label_inference import audit
 from vfl_flower.privacy.client_dp.accounting import epsilon_of
 from vfl_flower.reporting.html.page import render

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.attempts import Attempt
 from tests.helpers.client_privacy import (
     EVALUATIONS,
     ROWS,
@@ -20,6 +19,7 @@ from tests.helpers.client_privacy import (
     result_of,
     some_methods,
 )
+from tests.helpers.outcomes.attempts import Attempt
 from vfl_flower.privacy.client_dp.accounting import epsilon_of
 from vfl_flower.privacy.client_dp.upload_log import Counts
 from vfl_flower.runs.run_folder import RunFolder

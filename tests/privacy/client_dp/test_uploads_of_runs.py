@@ -9,7 +9,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.helpers.attempts import Attempt
 from tests.helpers.client_privacy import (
     EVALUATIONS,
     NOISING,
@@ -24,7 +23,8 @@ from tests.helpers.client_privacy import (
     some_methods,
 )
 from tests.helpers.contract import Tap, carry, passive_parties
-from tests.helpers.reference import joint
+from tests.helpers.joint.reference import joint
+from tests.helpers.outcomes.attempts import Attempt
 from tests.methods.test_joint_baselines import step_of
 from tests.methods.test_joint_reference import FIFTY, assert_equal
 from tests.methods.test_joint_reference import STEPS as STEPS_OF_FIFTY

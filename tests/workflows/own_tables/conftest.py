@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.commands import train
-from tests.helpers.own import flags, make
-from tests.helpers.own_predictions import Finished
+from tests.helpers.outcomes.commands import train
+from tests.helpers.own_data.own import flags, make
+from tests.helpers.own_data.own_predictions import Finished
 
 
 @pytest.fixture(scope="package")

@@ -9,9 +9,9 @@ import pytest
 import torch
 from sklearn.datasets import load_diabetes
 
-from tests.helpers.commands import train as run
 from tests.helpers.data import columns_of, labels_of
-from tests.helpers.own import (
+from tests.helpers.outcomes.commands import train as run
+from tests.helpers.own_data.own import (
     ROWS,
     SHARE,
     TINY,
@@ -20,7 +20,7 @@ from tests.helpers.own import (
     make,
     result_of,
 )
-from tests.helpers.own_runs import align, stopped
+from tests.helpers.own_data.own_runs import align, stopped
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.workflows.build_parties import build_active

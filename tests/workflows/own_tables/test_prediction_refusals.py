@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.helpers.commands import predict as run
-from tests.helpers.commands import train
-from tests.helpers.own import NAMES, SHARE, flags, header, held, write
-from tests.helpers.own_predictions import Finished, Rows, new_tables, some
+from tests.helpers.outcomes.commands import predict as run
+from tests.helpers.outcomes.commands import train
+from tests.helpers.own_data.own import NAMES, SHARE, flags, header, held, write
+from tests.helpers.own_data.own_predictions import Finished, Rows, new_tables, some
 from vfl_flower.common.errors import PrivacyError
 from vfl_flower.common.layout import ENCODER, TARGET
 from vfl_flower.common.names import party_name

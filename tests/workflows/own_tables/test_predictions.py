@@ -12,11 +12,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.helpers.commands import predict as run
-from tests.helpers.commands import train
 from tests.helpers.contract import ClientTransport, passive_parties
-from tests.helpers.own import NAMES, ROWS, X, flags, header, held, make, result_of, write
-from tests.helpers.own_predictions import OF_IMAGES, Finished, Rows, new_tables, read, some
+from tests.helpers.outcomes.commands import predict as run
+from tests.helpers.outcomes.commands import train
+from tests.helpers.own_data.own import NAMES, ROWS, X, flags, header, held, make, result_of, write
+from tests.helpers.own_data.own_predictions import OF_IMAGES, Finished, Rows, new_tables, read, some
 from vfl_flower.common.layout import ENCODER
 from vfl_flower.common.names import party_name
 from vfl_flower.config.registry import METHODS

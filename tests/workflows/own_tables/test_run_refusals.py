@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.helpers.commands import align as align_tables
-from tests.helpers.commands import train as run
 from tests.helpers.contract import ClientTransport, passive_parties
-from tests.helpers.own import (
+from tests.helpers.outcomes.commands import align as align_tables
+from tests.helpers.outcomes.commands import train as run
+from tests.helpers.own_data.own import (
     NAMES,
     ROWS,
     SHARE,
@@ -21,7 +21,7 @@ from tests.helpers.own import (
     make,
     write,
 )
-from tests.helpers.own_runs import align, stopped, trained
+from tests.helpers.own_data.own_runs import align, stopped, trained
 from vfl_flower.alignment.build import build_alignment_active, build_alignment_passive
 from vfl_flower.common.errors import DataError, PartyError, RosterError
 from vfl_flower.config.run_config import RunConfig

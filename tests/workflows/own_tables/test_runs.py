@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from tests.helpers.commands import align as align_tables
-from tests.helpers.commands import train as run
 from tests.helpers.datasets import add_dataset
-from tests.helpers.own import (
+from tests.helpers.outcomes.commands import align as align_tables
+from tests.helpers.outcomes.commands import train as run
+from tests.helpers.own_data.own import (
     NAMES,
     ROWS,
     TINY,
@@ -24,7 +24,7 @@ from tests.helpers.own import (
     weights_of,
     write,
 )
-from tests.helpers.own_runs import align, trained
+from tests.helpers.own_data.own_runs import align, trained
 from vfl_flower.common.names import party_name
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.alignment_record import ALIGNMENT, Alignment

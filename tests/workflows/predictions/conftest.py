@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.attempts import Attempt
-from tests.helpers.predictions import Finished, tiny
+from tests.helpers.outcomes.attempts import Attempt
+from tests.helpers.outcomes.predictions import Finished, tiny
 
 
 @pytest.fixture(scope="package")

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.helpers.attempts import Attempt
-from tests.helpers.predictions import NAMES, Finished, tiny
+from tests.helpers.outcomes.attempts import Attempt
+from tests.helpers.outcomes.predictions import NAMES, Finished, tiny
 from vfl_flower.common.errors import Interrupted, ProtocolError, RunError
 from vfl_flower.common.layout import CARD, CONFIG, MODEL, NETWORK, WEIGHTS
 from vfl_flower.common.nonce import nonce_of

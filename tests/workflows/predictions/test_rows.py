@@ -12,11 +12,11 @@ import torch
 from flwr.app import RecordDict
 from torch import Tensor
 
-from tests.helpers.attempts import Attempt
-from tests.helpers.commands import predict as run
 from tests.helpers.contract import CASES, Tap
 from tests.helpers.data import labels_of
-from tests.helpers.predictions import ASKED, NAMES, PRIVATE, REBUILT, Finished, read, tiny
+from tests.helpers.outcomes.attempts import Attempt
+from tests.helpers.outcomes.commands import predict as run
+from tests.helpers.outcomes.predictions import ASKED, NAMES, PRIVATE, REBUILT, Finished, read, tiny
 from vfl_flower.common.codec import from_parameters
 from vfl_flower.common.errors import PartyError, PrivacyError, ProtocolError
 from vfl_flower.common.layout import CARD, MODEL

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.commands import train as run
+from tests.helpers.outcomes.commands import train as run
 from vfl_flower.config.run_config import RunConfig
 
 NAMES = ["active", "party-1", "party-2", "party-3"]

@@ -10,7 +10,7 @@ import click
 
 from vfl_flower.cli.main import program
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 README = (ROOT / "README.md").read_text()
 PAGES = sorted(
     page

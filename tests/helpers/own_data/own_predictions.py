@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.helpers.own import ROWS, header, held, write
+from tests.helpers.own_data.own import ROWS, header, held, write
 from vfl_flower.config.registry import specs
 
 OF_IMAGES = {name for name, method in specs().items() if method.options().uploads_before_training}

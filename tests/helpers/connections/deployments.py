@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from deploy.local import CONNECTION, Deployment
-from tests.helpers.commands import train as run
+from tests.helpers.outcomes.commands import train as run
 from vfl_flower.common.names import party_name
 
 PATIENCE = 240.0  # seconds: a busy machine takes long to start four processes that import torch

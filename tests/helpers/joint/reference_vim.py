@@ -1,4 +1,4 @@
-"""VIM's mathematics as plain PyTorch programs; see `tests.helpers.reference`.
+"""VIM's mathematics as plain PyTorch programs; see `tests.helpers.joint.reference`.
 
 With ``paper=True`` parties descend Eq. 9, 22 and 23 as the paper has them, by lambda and s_k;
 otherwise in the short form, by v, which is equal but for rounding.
@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from strategies.specs.admm import ADMMOptions
 from strategies.specs.vimadmm import VIMADMMOptions
-from tests.helpers.reference import total
-from tests.helpers.reference_split import zero
+from tests.helpers.joint.reference import total
+from tests.helpers.joint.reference_split import zero
 from vfl_flower.algorithms.admm import z_update
 from vfl_flower.algorithms.admm_heads import head_of
 from vfl_flower.learning.batching import drawn

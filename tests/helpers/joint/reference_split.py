@@ -1,11 +1,11 @@
-"""The baselines' mathematics as plain PyTorch programs; see `tests.helpers.reference`."""
+"""The baselines' mathematics as plain PyTorch programs; see `tests.helpers.joint.reference`."""
 
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
-from tests.helpers.reference import total
+from tests.helpers.joint.reference import total
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.batching import turn
 from vfl_flower.learning.compression import Compression

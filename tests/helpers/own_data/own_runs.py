@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.helpers.commands import train as run
 from tests.helpers.contract import ClientTransport, carry, passive_parties
-from tests.helpers.own import (
+from tests.helpers.outcomes.commands import train as run
+from tests.helpers.own_data.own import (
     flags,
 )
 from vfl_flower.alignment.build import build_alignment_active, build_alignment_passive

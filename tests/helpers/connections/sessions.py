@@ -9,8 +9,8 @@ import torch
 from flwr.client import Client
 from flwr.common import FitIns, FitRes, GetPropertiesIns, GetPropertiesRes
 
+from tests.helpers.connections.streams import node
 from tests.helpers.contract import Tap
-from tests.helpers.streams import node
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.transport.endpoint import Endpoint

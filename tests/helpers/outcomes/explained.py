@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tests.helpers.attempts import Attempt
+from tests.helpers.outcomes.attempts import Attempt
 from vfl_flower.analysis.explain.importance import Findings, explain
 from vfl_flower.analysis.explain.trained import complete_run, trained
 from vfl_flower.config.run_config import RunConfig

@@ -1,4 +1,4 @@
-"""``python -m tests.helpers.visitor``: a passive party in its own process."""
+"""``python -m tests.helpers.connections.visitor``: a passive party in its own process."""
 
 import json
 import sys

@@ -1,0 +1,1 @@
+"""Connections, sessions and deployments, and what disturbs them."""

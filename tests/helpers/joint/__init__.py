@@ -1,0 +1,1 @@
+"""Joint references: each method as one plain PyTorch program."""

@@ -1,0 +1,1 @@
+"""Runs, their folders, pages and predictions."""

@@ -1,0 +1,1 @@
+"""Parties with tables of their own."""
