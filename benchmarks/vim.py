@@ -29,7 +29,6 @@ PAPER = {
     "batch-size": "1024",
     "optimizers": "momentum",
     "learning-rates": "0.1",
-    "local-steps": "20",
     "eval-every": "10",
     "stop-drop": "2",
     "keep": "best",
@@ -37,19 +36,19 @@ PAPER = {
 }
 """14 passive parties with two rows of pixels each, as in the paper."""
 
-ADMM = PAPER | {"method": "vimadmm", "heads": "ridge"}
-LOGITS = PAPER | {"method": "vimadmm_j"}
+TAU = {"local-steps": "20"}
+ADMM = PAPER | TAU | {"method": "vimadmm", "heads": "ridge"}
+LOGITS = PAPER | TAU | {"method": "vimadmm_j"}
 SHORT = {"epochs": "2"}
 NOISED = {"dp-eval": "clear", "dp-clip": "0.001", "epochs": "3"}
 
 
-def baseline(method: str, rate: str, epochs: str, steps: str = "1") -> dict[str, str]:
+def baseline(method: str, rate: str, epochs: str) -> dict[str, str]:
     """Return a baseline's flags."""
     return PAPER | {
         "method": method,
         "learning-rates": rate,
         "epochs": epochs,
-        "local-steps": steps,
         "eval-every": "0",
     }
 
@@ -63,7 +62,7 @@ EXPERIMENTS: dict[str, Flags] = {
     | {"heads": "sgd", "top-layers": "2", "local-steps": "2", "learning-rates": "0.05"},
     "splitnn": baseline("splitnn", "0.1", "20"),
     "vafl": baseline("vafl", "0.3", "30"),
-    "fedbcd": baseline("fedbcd", "0.01", "15", "5"),
+    "fedbcd": baseline("fedbcd", "0.01", "15") | {"local-steps": "5"},
     "fdml": baseline("fdml", "0.3", "30"),
     "linear_admm": LOGITS | SHORT | {"method": "linear_admm", "models": "linear"},
     **{f"tau {tau}": ADMM | SHORT | {"local-steps": f"{tau}"} for tau in (1, 5, 10, 30)},

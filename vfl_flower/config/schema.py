@@ -146,5 +146,5 @@ def _check_limits(key: str, declared: Declaration, value: float) -> None:
     )
     stated = [(words, limit, holds) for words, limit, holds in limits if limit is not None]
     if not all(holds(value, limit) for _, limit, holds in stated):
-        told = " and ".join(f"{words} {limit:g}" for words, limit, _ in stated)
+        told = " and ".join(f"{words} {limit:.10g}" for words, limit, _ in stated)
         raise ConfigError(f"{kebab(key)} must be {told}, not {value}")

@@ -1,1 +1,1 @@
-"""Connections, sessions and deployments, and what disturbs them."""
+"""Connections, sessions and deployments, and their disturbances."""

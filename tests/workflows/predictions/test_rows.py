@@ -69,11 +69,9 @@ def test_predictions_of_the_test_rows_are_those_of_the_run(
     assert metrics_of(shares, y)["confusion"] == result["metrics"]["active"]["confusion"]
     assert torch.allclose(shares.sum(1), torch.ones(359), atol=1e-5)
     assert out.stat().st_mode & 0o777 == 0o600
-
-    cfg = tiny(case)
     for tap in taps:
         assert {phase for phase, _ in tap.requests()} <= ASKED
-        if cfg.blinded:  # two exchanges for keys come first
+        if tiny(case).blinded:  # two exchanges for keys come first
             (sent,) = from_parameters(tap.sent[2][1].parameters)
             assert sent.dtype == np.uint32
 

@@ -75,8 +75,8 @@ def test_the_central_bound_has_no_noise_and_the_local_one_that_of_the_active_par
             "place 0; parties with columns are at 1 to 3",
         ),
         ({"column_noise": "1:0"}, "deviation 0 at place 1; take one above 0"),
-        ({"column_noise": "1:0.5,1:1"}, "a place twice"),
-        ({"column_noise": "party-1:0.5"}, "must be place:deviation"),
+        ({"column_noise": "1:0.5,1:1"}, "a rank twice"),
+        ({"column_noise": "party-1:0.5"}, "must be rank:deviation"),
         ({"column_noise": "1:1", "method": "central"}, "central has all of them as one"),
     ],
 )
