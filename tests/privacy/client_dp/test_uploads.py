@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from clients.splitnn import SplitNNClient
 from tests.helpers.blinding import ROWS_I, agreed, answer, masker_of, refusal, send
 from tests.helpers.contract import configured
 from vfl_flower.common.codec import Array
-from vfl_flower.common.errors import BlindingError
+from vfl_flower.common.errors import BlindingError, PrivacyError
 from vfl_flower.config.registry import METHODS, spec_of
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.fixed_point import decode_ring
@@ -142,6 +143,28 @@ def test_a_message_cannot_be_masked() -> None:
     declared = declared_by(EasterClient)["embed"]
     with pytest.raises(BlindingError, match="compressed"):
         masker_of(party).apply(Upload(torch.zeros(2, 2), message=()), declared)
+
+
+def test_what_is_compressed_is_noised_already(tmp_path: Path) -> None:
+    """The noise has its width in what travels."""
+    cfg = configured("adptvfedconv", compression="float16")
+    rows = np.arange(40, dtype=np.int32)
+    noised = replace(cfg, dp_sigma=0.5, dp_clip=100.0)
+    (plain,), _ = send(build_passive(cfg, 1), 1, "embed_only", rows)
+    (sent,), _ = send(build_passive(noised, 1, tmp_path), 1, "embed_only", rows)
+    assert plain.dtype == sent.dtype == np.float16
+    noise = sent.astype(np.float64) - plain
+    assert noise.size > 1000
+    assert noise.std() == pytest.approx(50, rel=0.2)
+
+
+def test_a_message_cannot_be_noised(tmp_path: Path) -> None:
+    """Values that another mechanism has written already would leave without noise."""
+    party = build_passive(replace(configured("splitnn"), dp_sigma=1.0), 1, tmp_path)
+    declared = declared_by(SplitNNClient)["embed"]
+    with pytest.raises(PrivacyError, match="party-1 would noise an upload that is compressed"):
+        party.privacy.apply(Upload(torch.zeros(2, 2), message=()), declared)
+    assert party.privacy.counts().total() == 0
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -105,6 +105,8 @@ class ClientPrivacy(UploadMechanism):
 
     def apply(self, upload: Upload, declared: Phase) -> Upload:
         """Clip, noise and count an upload."""
+        if self.budget and upload.message is not None:
+            raise PrivacyError(f"{self._who} would noise an upload that is compressed already")
         return replace(upload, values=self.upload(upload.values, declared.repeatable))
 
     def upload(self, x: Tensor, repeatable: bool = False) -> Tensor:
