@@ -34,7 +34,7 @@ def descend(net: nn.Linear, scheduled: ScheduledOptimizer, steps: range) -> None
 
 
 def rates(schedule: str, steps: int) -> list[float]:
-    """Return the learning rate of each step, as the optimiser has it."""
+    """Return the learning rate of each step, as the optimizer has it."""
     net = small_net()
     scheduled = ScheduledOptimizer({net: 0.2}, "sgd", schedule, steps)
     seen = []

@@ -26,7 +26,7 @@ def test_a_result_under_former_keys_is_read(whole: Path, tmp_path: Path) -> None
 
 
 def test_a_checkpoint_under_former_names_is_resumed(tmp_path: Path) -> None:
-    """The optimizer's state was called descent; the weights are those of an unbroken run."""
+    """The optimizer's state was called descent; weights equal an unbroken run's."""
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     Attempt(TINY, whole).run()
     with pytest.raises(Interrupted):

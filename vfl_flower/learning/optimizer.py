@@ -47,7 +47,7 @@ def schedule_of(name: str) -> Callable[[float], float]:
 
 
 class ScheduledOptimizer:
-    """An optimiser and its schedule.
+    """An optimizer and its schedule.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class ScheduledOptimizer:
         self.taken += 1 / of
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the optimiser's state and the steps taken."""
+        """Return the optimizer's state and the steps taken."""
         return {"optimizer": self.optimizer.state_dict(), "taken": self.taken}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:

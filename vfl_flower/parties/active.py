@@ -43,8 +43,8 @@ class ActiveParty(Party, Coordinator):
         The task that the labels set, and what they are called.
     training_labels : TrainingLabels
         The labels that training uses, and `loss` with it.
-    net, descent, randomness
-        Its network, optimiser and generator; see `Party`.
+    net, optimizer, randomness
+        Its network, optimizer and generator; see `Party`.
     budget : Budget or None
         What the passive parties noise their uploads with; None if they do not.
     uploaded : dict of str to Counts

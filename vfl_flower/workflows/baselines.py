@@ -1,7 +1,7 @@
 """Baselines of a result: local and central training.
 
 Both are methods of their own, `strategies.local` and `strategies.central`, run here with the active
-party's network, optimiser, loss and batches, on the true labels. `central` needs everybody's
+party's network, optimizer, loss and batches, on the true labels. `central` needs everybody's
 columns and exists in simulation only.
 """
 

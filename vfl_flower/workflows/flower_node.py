@@ -1,7 +1,7 @@
 """Passive party of a Flower node: its own configuration, and its answers.
 
 Node configuration is the party's own and always beats the run's: its columns' folder, network,
-optimiser, learning rate, device, state folder and identity are nobody else's business.
+optimizer, learning rate, device, state folder and identity are nobody else's business.
 """
 
 from collections.abc import Mapping

@@ -146,7 +146,7 @@ def test_a_message_cannot_be_masked() -> None:
 
 
 def test_what_is_compressed_is_noised_already(tmp_path: Path) -> None:
-    """The noise has its width in what travels."""
+    """The noise has its width in the array that travels."""
     cfg = configured("adptvfedconv").changed(compression="float16")
     rows = np.arange(40, dtype=np.int32)
     noised = replace(cfg, dp_sigma=0.5, dp_clip=100.0)

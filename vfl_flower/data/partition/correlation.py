@@ -1,6 +1,6 @@
 """Partition of columns by their correlation within and between parties.
 
-VertiBench (Wu et al. 2024, arXiv:2307.02040) measures a deal of columns X_1..X_K by
+VertiBench (Wu et al. 2024, arXiv:2307.02040) measures a partition of columns X_1..X_K by
 
     Pcor(X_i, X_j) = std(singular values of Cor(X_i, X_j)) / sqrt(d),  d = min(m_i, m_j)
     Icor           = mean over i != j of Pcor(X_i, X_j) - Pcor(X_i, X_i)
@@ -19,7 +19,7 @@ from scipy.stats import rankdata
 from vfl_flower.data.columns import Features
 
 Matrix = NDArray[np.float64]
-Deal = list[NDArray[np.intp]]
+Partition = list[NDArray[np.intp]]
 
 ROWS = 2000  # for the correlations
 EXCHANGES = 300  # tried in each of the three searches
@@ -50,14 +50,15 @@ def pcor(cor: Matrix) -> float:
     return float(np.linalg.svd(cor, compute_uv=False).std(ddof=1) / np.sqrt(d))
 
 
-def icor(cor: Matrix, deal: Deal) -> float:
+def icor(cor: Matrix, partition: Partition) -> float:
     """Return how much more columns are correlated between parties than within them."""
-    table = np.array([[pcor(cor[np.ix_(a, b)]) for b in deal] for a in deal])
+    table = np.array([[pcor(cor[np.ix_(a, b)]) for b in partition] for a in partition])
     between = table.sum() - np.trace(table)
-    return float(between / (len(deal) * (len(deal) - 1)) - np.trace(table) / len(deal))
+    parties = len(partition)
+    return float(between / (parties * (parties - 1)) - np.trace(table) / parties)
 
 
-def correlated(table: Features, parties: int, beta: float, seed: int) -> Deal:
+def correlated(table: Features, parties: int, beta: float, seed: int) -> Partition:
     """Split columns so that Icor lies at `beta` between its extremes.
 
     Parameters
@@ -77,26 +78,26 @@ def correlated(table: Features, parties: int, beta: float, seed: int) -> Deal:
         Columns by party, each sorted.
     """
     cor, random = spearman(table), np.random.default_rng([seed, parties])
-    start: Deal = np.array_split(random.permutation(table.shape[1]), parties)
+    start: Partition = np.array_split(random.permutation(table.shape[1]), parties)
     least = _search(cor, start, lambda value: value, random)
     most = _search(cor, start, lambda value: -value, random)
     goal = (1 - beta) * icor(cor, least) + beta * icor(cor, most)
     nearer = least if beta < 1 / 2 else most
-    deal = _search(cor, nearer, lambda value: abs(value - goal), random)
-    return [np.sort(share) for share in deal]
+    partition = _search(cor, nearer, lambda value: abs(value - goal), random)
+    return [np.sort(share) for share in partition]
 
 
 def _search(
-    cor: Matrix, deal: Deal, cost: Callable[[float], float], random: np.random.Generator
-) -> Deal:
+    cor: Matrix, partition: Partition, cost: Callable[[float], float], random: np.random.Generator
+) -> Partition:
     """Exchange columns between parties while that lowers the cost of Icor."""
-    best = cost(icor(cor, deal))
+    best = cost(icor(cor, partition))
     for _ in range(EXCHANGES):
-        i, j = random.choice(len(deal), 2, replace=False)
-        tried = [share.copy() for share in deal]
+        i, j = random.choice(len(partition), 2, replace=False)
+        tried = [share.copy() for share in partition]
         a, b = random.integers(len(tried[i])), random.integers(len(tried[j]))
-        tried[i][a], tried[j][b] = deal[j][b], deal[i][a]
+        tried[i][a], tried[j][b] = partition[j][b], partition[i][a]
         value = cost(icor(cor, tried))
         if value < best:
-            deal, best = tried, value
-    return deal
+            partition, best = tried, value
+    return partition

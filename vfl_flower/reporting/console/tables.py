@@ -12,7 +12,7 @@ from vfl_flower.reporting.console.format import ending, readable, score
 from vfl_flower.reporting.console.lines import out, say
 
 
-def bound_rows(cfg: RunConfig) -> list[tuple[str, str, str]]:
+def baseline_rows(cfg: RunConfig) -> list[tuple[str, str, str]]:
     """Return the baselines' table rows: name, network and meaning."""
     network = cfg.listed_model(0)
     guessing = cfg.active_columns == "none"
@@ -29,12 +29,11 @@ MOST_CLASSES = 10
 def print_result(result: Mapping[str, Any], cfg: RunConfig) -> None:
     """Print a result: scores, traffic and protections."""
     from vfl_flower.config.dataset_specs import DATASETS
-    from vfl_flower.learning.metrics import score_name, shown
-    from vfl_flower.reporting.console.tables import bound_rows  # torch is heavy, and --help is not
+    from vfl_flower.learning.metrics import score_name, shown  # torch is heavy, and --help is not
     from vfl_flower.runs.results import warnings_of
 
     table = Table(title=f"{cfg.method} on {cfg.dataset}", title_justify="left")
-    for column in ("party", "network", "optimiser"):
+    for column in ("party", "network", "optimizer"):
         table.add_column(column)
     for column in (f"test {score_name(result['task'])}", *shown(result["task"])):
         table.add_column(column, justify="right")
@@ -44,7 +43,7 @@ def print_result(result: Mapping[str, Any], cfg: RunConfig) -> None:
         table.add_row(name, cfg.model_of(rank), rate, *_scores_of(result, name))
     if result["baselines"]:
         table.add_section()
-        for name, network, what in bound_rows(cfg):
+        for name, network, what in baseline_rows(cfg):
             table.add_row(name, network, what, f"{result['baselines'][name]:.2%}")
     out.print(table)
     if not DATASETS[cfg.dataset].images and 0 < len(result["classes"]) <= MOST_CLASSES:

@@ -7,7 +7,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from vfl_flower.config.schema import Scalar
 from vfl_flower.reporting.console.format import readable
-from vfl_flower.reporting.console.tables import MOST_CLASSES, bound_rows
+from vfl_flower.reporting.console.tables import MOST_CLASSES, baseline_rows
 from vfl_flower.reporting.html.figures import accuracies, comparison, curves, traffic
 from vfl_flower.reporting.html.story import Spread, Story
 
@@ -43,7 +43,7 @@ def render(stories: Sequence[Story]) -> str:
     moved = [story for story in stories if story.metrics]
     return templates.get_template("page.html").render(
         stories=stories,
-        bound_rows=bound_rows,
+        baseline_rows=baseline_rows,
         most_classes=MOST_CLASSES,
         written=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M"),
         comparison=comparison(moved) if moved else "",
