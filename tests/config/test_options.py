@@ -2,6 +2,8 @@
 
 import re
 import tomllib
+from dataclasses import make_dataclass
+from typing import Any
 
 import pytest
 import tomli_w
@@ -11,9 +13,10 @@ from hypothesis import strategies as st
 from tests.helpers.option_values import BAD, GOOD, OPTIONS, method_of, whole
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.dataset_specs import DATASETS
-from vfl_flower.config.registry import method_options, owners_of, specs
+from vfl_flower.config.method_spec import MethodOptions, MethodSpec
+from vfl_flower.config.registry import METHODS, method_options, owners_of, specs
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.config.schema import declaration, declared_in, kebab
+from vfl_flower.config.schema import declaration, declared_in, kebab, option
 from vfl_flower.config.settings import COMMON
 
 FEWER = settings(max_examples=50)
@@ -40,12 +43,36 @@ def test_a_mapping_has_common_and_own_options() -> None:
         assert set(RunConfig(method=method).to_mapping()) == set(map(kebab, {*COMMON, *own}))
 
 
-def test_no_option_is_declared_twice_with_another_default() -> None:
+def test_no_option_is_declared_twice_differently() -> None:
     assert not set(COMMON) & set(method_options())
     for name, each in method_options().items():
         for method in owners_of(name):
             (same,) = (e for e in declared_in(specs()[method].options) if e.name == name)
-            assert same.default == each.default
+            assert (type(same.default), same.default) == (type(each.default), each.default)
+            assert declaration(same) == declaration(each)
+
+
+@pytest.mark.parametrize(
+    ("default", "declared"),
+    [
+        (2.0, {"above": 0, "most": 1000}),
+        (1, {"above": 0, "most": 1000}),
+        (1.0, {"above": 0, "most": 10}),
+        (1.0, {"above": 0, "most": 1000, "choices": ("1.0",)}),
+    ],
+)
+def test_an_option_declared_differently_by_another_method_is_refused(
+    monkeypatch: pytest.MonkeyPatch, default: float, declared: dict[str, Any]
+) -> None:
+    field = option(default, declaration(OPTIONS["rho"]).text, **declared)
+    record = make_dataclass(
+        "Other", [("rho", type(default), field)], bases=(MethodOptions,), frozen=True, kw_only=True
+    )
+    spec = MethodSpec(strategy="", client="", options=record)
+    monkeypatch.setattr(f"{__name__}.SPEC", spec, raising=False)
+    monkeypatch.setitem(METHODS, "another", f"{__name__}:SPEC")
+    with pytest.raises(ConfigError, match="another declares rho differently"):
+        method_options()
 
 
 def test_the_help_names_every_data_set_once() -> None:

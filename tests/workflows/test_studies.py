@@ -69,12 +69,12 @@ def test_the_central_bound_has_no_noise_and_the_local_one_that_of_the_active_par
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"column_noise": "4:1"}, "place 4; parties with columns are at 0 to 3"),
+        ({"column_noise": "4:1"}, "rank 4; parties with columns are at 0 to 3"),
         (
             {"column_noise": "0:1", "method": "splitnn", "active_columns": "none"},
-            "place 0; parties with columns are at 1 to 3",
+            "rank 0; parties with columns are at 1 to 3",
         ),
-        ({"column_noise": "1:0"}, "deviation 0 at place 1; take one above 0"),
+        ({"column_noise": "1:0"}, "deviation 0 at rank 1; take one above 0"),
         ({"column_noise": "1:0.5,1:1"}, "a rank twice"),
         ({"column_noise": "party-1:0.5"}, "must be rank:deviation"),
         ({"column_noise": "1:1", "method": "central"}, "central has all of them as one"),

@@ -105,6 +105,9 @@ LABEL_MECHANISMS = {
 }
 """Mechanisms of label differential privacy, each a `LabelNoise`."""
 
+AUDITED_MECHANISM = "randomized-response"
+"""Mechanism that audits compare with, if a run has none."""
+
 _ACCOUNTING = "vfl_flower.privacy.client_dp.accounting"
 ACCOUNTANTS = {"rdp": f"{_ACCOUNTING}:rdp_epsilon", "pld": f"{_ACCOUNTING}:pld_epsilon"}
 """Privacy accountants: from noise ratio and delta to epsilon."""

@@ -15,19 +15,26 @@ class DataSetSpec:
         Whether a sample is an image, and not a row of a table.
     small : bool
         Whether training both baselines too is a matter of seconds.
+    in_data_dir : bool
+        Whether it is read from ``data-dir``.
     """
 
     source: str
     images: bool = False
     small: bool = False
+    in_data_dir: bool = True
 
 
 SOURCES = "vfl_flower.data.sources"
 CSV, TORCHVISION = f"{SOURCES}.csv_catalog", f"{SOURCES}.torchvision_images"
 DATASETS = {
-    "digits": DataSetSpec(f"{SOURCES}.scikit_learn:DIGITS", images=True, small=True),
-    "breast-cancer": DataSetSpec(f"{SOURCES}.scikit_learn:BREAST_CANCER", small=True),
-    "wine": DataSetSpec(f"{SOURCES}.scikit_learn:WINE", small=True),
+    "digits": DataSetSpec(
+        f"{SOURCES}.scikit_learn:DIGITS", images=True, small=True, in_data_dir=False
+    ),
+    "breast-cancer": DataSetSpec(
+        f"{SOURCES}.scikit_learn:BREAST_CANCER", small=True, in_data_dir=False
+    ),
+    "wine": DataSetSpec(f"{SOURCES}.scikit_learn:WINE", small=True, in_data_dir=False),
     "adult": DataSetSpec(f"{CSV}:ADULT"),
     "breast-cancer-original": DataSetSpec(f"{CSV}:BREAST_CANCER_ORIGINAL", small=True),
     "pima": DataSetSpec(f"{CSV}:PIMA", small=True),
@@ -40,6 +47,6 @@ DATASETS = {
     "cifar100": DataSetSpec(f"{TORCHVISION}:CIFAR100", images=True),
     "cinic10": DataSetSpec(f"{SOURCES}.cinic10:CINIC10", images=True),
     "modelnet40": DataSetSpec(f"{SOURCES}.modelnet40:MODELNET40", images=True),
-    "own": DataSetSpec(f"{SOURCES}.own_tables:OWN"),
+    "own": DataSetSpec(f"{SOURCES}.own_tables:OWN", in_data_dir=False),
 }
 """Data sets by name. One line here makes a data set known everywhere."""

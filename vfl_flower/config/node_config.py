@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from vfl_flower.common.errors import ConfigError
+from vfl_flower.config.dataset_specs import DATASETS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import Scalar, split_list
 from vfl_flower.config.validation.system import NAME
@@ -44,7 +45,7 @@ def run_config(options: Mapping[str, Any], simulation: bool) -> RunConfig:
     """
     cfg = RunConfig.from_mapping({k: v for k, v in options.items() if k != "resume"})
     for key, value in (("data-dir", cfg.data_dir), ("out", cfg.out)):
-        needed = key == "out" or cfg.dataset not in ("digits", "own")
+        needed = key == "out" or DATASETS[cfg.dataset].in_data_dir
         if needed and value and not Path(value).is_absolute():
             raise ConfigError(f"{key} must be an absolute path under flwr run, not '{value}'")
     for file in split_list(cfg.weights):

@@ -3,9 +3,10 @@
 from dataclasses import Field
 from typing import Any
 
+from vfl_flower.common.errors import ConfigError
 from vfl_flower.common.names import load_object
 from vfl_flower.config.method_spec import MethodSpec
-from vfl_flower.config.schema import declared_in
+from vfl_flower.config.schema import declaration, declared_in, kebab
 
 METHODS = {
     "easter": "strategies.specs.easter:SPEC",
@@ -42,8 +43,26 @@ def specs() -> dict[str, MethodSpec]:
 
 
 def method_options() -> dict[str, "Field[Any]"]:
-    """Return the options of all methods' own, by field name."""
-    return {each.name: each for spec in specs().values() for each in declared_in(spec.options)}
+    """Return the options of all methods' own, by field name.
+
+    Raises
+    ------
+    ConfigError
+        If two methods declare one of them differently.
+    """
+    found: dict[str, Field[Any]] = {}
+    for method, spec in specs().items():
+        for each in declared_in(spec.options):
+            if _declared(found.setdefault(each.name, each)) != _declared(each):
+                raise ConfigError(
+                    f"{method} declares {kebab(each.name)} differently from another method"
+                )
+    return found
+
+
+def _declared(each: "Field[Any]") -> tuple[object, ...]:
+    """Return what two methods with one option must agree on."""
+    return type(each.default), each.default, declaration(each)
 
 
 def owners_of(name: str) -> list[str]:

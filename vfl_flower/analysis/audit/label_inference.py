@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from vfl_flower.analysis.audit.recorder import Recorder, Table
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.common.names import party_name
+from vfl_flower.config.catalog import AUDITED_MECHANISM
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.privacy.label_dp.training_labels import epsilon_of
@@ -105,7 +106,7 @@ def audit(path: Path, epochs: int, known: int) -> Findings:
     cfg = replace(whole, epochs=repeated, baselines="off", out="")
     if not cfg.teaches:
         raise ConfigError(f"with {cfg.method}, passive parties receive nothing about labels")
-    protected = cfg if cfg.label_noise else replace(cfg, label_privacy="randomized-response")
+    protected = cfg if cfg.label_noise else replace(cfg, label_privacy=AUDITED_MECHANISM)
     bare = replace(cfg, label_privacy="none")
     stage = Stage(bare, known)
     found = [finding for each in (bare, protected) for finding in stage.attack(each)]

@@ -32,12 +32,12 @@ def check_column_noise(cfg: Settings) -> None:
     for rank, deviation in cfg.noises().items():
         if not cfg.parties - cfg.holders <= rank < cfg.parties:
             raise ConfigError(
-                f"column-noise names place {rank}; parties with columns are at "
+                f"column-noise names rank {rank}; parties with columns are at "
                 f"{cfg.parties - cfg.holders} to {cfg.parties - 1}"
             )
         if not 0 < deviation <= MOST_NOISE:
             raise ConfigError(
-                f"column-noise has deviation {deviation:g} at place {rank}; take one above 0 and "
+                f"column-noise has deviation {deviation:g} at rank {rank}; take one above 0 and "
                 f"up to {MOST_NOISE:g}"
             )
     if cfg.column_noise and cfg.spec.pools:

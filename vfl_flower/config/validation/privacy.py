@@ -1,6 +1,7 @@
 """Checks of secure aggregation, label privacy and client-level privacy."""
 
 from vfl_flower.common.errors import ConfigError
+from vfl_flower.config.catalog import LABEL_MECHANISMS
 from vfl_flower.config.options.privacy import (
     LEAST_SIGMA,
     LEAST_TARGET,
@@ -45,8 +46,8 @@ def check_label_privacy(cfg: Settings) -> None:
     if cfg.label_privacy == "auto" and not cfg.label_noise and changed:
         raise ConfigError(
             "label-epsilon, label-sensitivity or force-sensitivity is set, and "
-            f"{cfg.method} noises no labels unless label-privacy says how: randomized-response, "
-            "laplace or alibi"
+            f"{cfg.method} noises no labels unless label-privacy says how: "
+            f"one of {', '.join(LABEL_MECHANISMS)}"
         )
     if cfg.label_noise and not cfg.teaches:
         raise ConfigError(

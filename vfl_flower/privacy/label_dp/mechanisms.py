@@ -55,6 +55,11 @@ class LabelNoise:
     sensitivity: float = TRUE_SENSITIVITY
     adaptive: ClassVar[bool] = False
 
+    @property
+    def true_epsilon(self) -> float:
+        """The guarantee that holds, larger under an understated sensitivity."""
+        return self.epsilon * max(TRUE_SENSITIVITY / self.sensitivity, 1.0)
+
     def release(self, y: Tensor, entropy: Entropy = os.urandom) -> Tensor:
         """Noise labels to rows o with the one-hot row as mean.
 
@@ -121,6 +126,11 @@ class RandomizedResponse(LabelNoise):
 
     Rows are unbiased estimates of the one-hot row.
     """
+
+    @property
+    def true_epsilon(self) -> float:
+        """The guarantee that holds, whatever the sensitivity."""
+        return self.epsilon
 
     def odds(self) -> int:
         """Return the odds of the true label, in units of 2**-32.

@@ -13,7 +13,6 @@ from vfl_flower.common.errors import RunError
 from vfl_flower.common.names import load_object
 from vfl_flower.common.state import read_state, write_state
 from vfl_flower.config.catalog import LABEL_MECHANISMS
-from vfl_flower.config.options.privacy import TRUE_SENSITIVITY
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.losses import Loss, loss_of
 from vfl_flower.privacy.label_dp.mechanisms import LabelNoise, compact
@@ -58,10 +57,8 @@ def _matched(loss: Loss, noise: LabelNoise | None) -> Loss:
 
 def epsilon_of(cfg: RunConfig) -> float:
     """Return the true epsilon, larger under an understated sensitivity."""
-    understated = 1.0
-    if cfg.label_noise != "randomized-response":
-        understated = max(TRUE_SENSITIVITY / cfg.label_sensitivity, 1.0)
-    return cfg.label_epsilon * understated
+    noise = noise_of(cfg, 2)  # the same for any number of classes
+    return noise.true_epsilon if noise else cfg.label_epsilon
 
 
 def label_report(cfg: RunConfig) -> dict[str, Any] | None:
