@@ -17,6 +17,7 @@ from vfl_flower.common.errors import ProtocolError, TrainingError
 from vfl_flower.common.names import party_name
 from vfl_flower.data.tiling import tile_fact
 from vfl_flower.learning.batching import batches
+from vfl_flower.learning.networks.base import TopInput
 from vfl_flower.learning.networks.cut_network import halves
 from vfl_flower.learning.optimizer import ScheduledOptimizer
 from vfl_flower.learning.schedule import steps_per_epoch
@@ -26,7 +27,7 @@ class AdptVFedConvClient(PassiveParty):
     """Fine-tunes the active party's extractor, and sends feature maps once."""
 
     options: AdptVFedConvOptions
-    mirrors = True
+    top_input = TopInput.MIRROR
     remembers = (*PassiveParty.remembers, "rows", "errors", "ended")
 
     def __init__(self, party: Party) -> None:

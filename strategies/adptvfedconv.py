@@ -66,6 +66,7 @@ from vfl_flower.common.names import party_name
 from vfl_flower.data.tiling import Tiling, tile_fact
 from vfl_flower.learning.batching import batches
 from vfl_flower.learning.compression import compression_of
+from vfl_flower.learning.networks.base import TopInput
 from vfl_flower.learning.networks.cut_network import cut_network, halves
 from vfl_flower.learning.optimizer import ScheduledOptimizer
 from vfl_flower.learning.schedule import steps_per_epoch
@@ -87,7 +88,7 @@ class AdptVFedConv(ActiveParty):
     """AdptVFedConv's active party: a classifier of feature maps sent once."""
 
     options: AdptVFedConvOptions
-    top = "tiled"
+    top_input = TopInput.TILED
     remembers = (*ActiveParty.remembers, "W_clst", "pretraining", "maps")
 
     def __init__(self, party: Party, y: Tensor, rows: dict[str, Array]) -> None:

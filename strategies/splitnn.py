@@ -38,13 +38,14 @@ from torch import Tensor
 from strategies.specs.splitnn import SplitNNOptions
 from vfl_flower.api import ActiveParty, Protocol, Replies, ask, tell_each
 from vfl_flower.common.codec import Array
+from vfl_flower.learning.networks.base import TopInput
 from vfl_flower.training.loop import train
 
 
 class SplitNN(ActiveParty):
     """One prediction from all embeddings by the top model p."""
 
-    top = "joined"
+    top_input = TopInput.JOINED
 
     @property
     def top_first(self) -> bool:

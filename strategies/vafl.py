@@ -41,12 +41,13 @@ from vfl_flower.api import Party, Protocol, ask, tell_each
 from vfl_flower.common.codec import Array
 from vfl_flower.common.names import party_name
 from vfl_flower.learning.batching import asked
+from vfl_flower.learning.networks.base import TopInput
 
 
 class VAFL(SplitNN):
     """One prediction from a sum of embeddings whose weights are learnt."""
 
-    top = "added"
+    top_input = TopInput.ADDED
     top_first = False
     remembers = (*SplitNN.remembers, "known")
 

@@ -60,10 +60,6 @@ class ActiveParty(Party, Coordinator):
     """
 
     default_loss: ClassVar[str] = "cross-entropy"
-    top: ClassVar[str] = ""
-    """What its decision net takes if not its own embedding: all of them, "joined" side by side,
-    (B, (K + 1) D), "added" up, (B, D), or, of feature maps, "tiled" to those of whole images."""
-
     layers: ClassVar[int] = 1
     """How many linear layers its decision net has unless the run says otherwise."""
 
@@ -90,11 +86,6 @@ class ActiveParty(Party, Coordinator):
         """Name of the loss: the run's, the method's or regression's."""
         usual = "mean-squared-error" if self.target.task == REGRESSION else self.default_loss
         return self.cfg.loss or usual
-
-    @property
-    def takes(self) -> str:
-        """Input of the top model: an embedding, or as `top` says."""
-        return self.top or "embedding"
 
     @property
     def epoch(self) -> int:

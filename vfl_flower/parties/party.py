@@ -16,6 +16,7 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.identity import Identity
 from vfl_flower.data.party_data import PartyData
 from vfl_flower.learning.device import use_threads
+from vfl_flower.learning.networks.base import TopInput
 from vfl_flower.learning.optimizer import ScheduledOptimizer
 from vfl_flower.learning.randomness import Randomness
 from vfl_flower.privacy.client_dp.budget import Noise
@@ -65,6 +66,9 @@ class Party:
     predicts_with: ClassVar[tuple[str, ...]] = ()
     """Tensors that it predicts with beside its network, by their attributes' names."""
 
+    top_input: ClassVar[TopInput] = TopInput.EMBEDDING
+    """Input of its decision net."""
+
     @property
     def rank(self) -> int:
         """0 for the active party, k for the k-th passive one."""
@@ -100,11 +104,6 @@ class Party:
     def upload_noise(self) -> Noise | None:
         """Return the noise of uploads and its cost; None without client-level privacy."""
         return None
-
-    @property
-    def takes(self) -> str:
-        """Input of the top model: an embedding, unless the method differs."""
-        return "embedding"
 
     def recall(self, state: State) -> None:
         """Take a state back, attribute by attribute."""

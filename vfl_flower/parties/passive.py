@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from flwr.common import Scalar
@@ -31,9 +31,6 @@ class PassiveParty(Party, ProtocolClient):
     """
 
     remembers = (*Party.remembers, "privacy")
-    mirrors: ClassVar[bool] = False
-    """Whether its decision net is the mirror of its extractor, which makes images of maps."""
-
     privacy: ClientPrivacy
 
     def __init__(self, party: Party) -> None:
@@ -51,14 +48,6 @@ class PassiveParty(Party, ProtocolClient):
         """Return the method's components, the upload mechanisms and the keeping of checkpoints."""
         mechanisms = [each for each in MECHANISMS if each.wanted(self.cfg)]
         return (*self.components, *mechanisms, CheckpointComponent)
-
-    @property
-    def takes(self) -> str:
-        """Input of the top model: an embedding, or a feature map.
-
-        The decoder makes an image of a feature map.
-        """
-        return "mirror" if self.mirrors else "embedding"
 
     def check_in(self) -> None:
         """Refuse a prediction that the privacy budget does not last for."""

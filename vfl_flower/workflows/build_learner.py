@@ -14,7 +14,7 @@ from vfl_flower.config.catalog import NETWORKS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.party_data import PartyData
 from vfl_flower.learning.device import device_of
-from vfl_flower.learning.networks.base import blank, head
+from vfl_flower.learning.networks.base import TopInput, blank, head
 from vfl_flower.learning.networks.factory import check_halves, network
 from vfl_flower.learning.optimizer import ScheduledOptimizer
 from vfl_flower.learning.randomness import Randomness, public_origin
@@ -27,7 +27,7 @@ def build_learner(
     data: PartyData,
     folder: Path | None = None,
     *,
-    top: str = "",
+    top_input: TopInput = TopInput.EMBEDDING,
     layers: int = 1,
 ) -> Party:
     """Build the network and optimizer of a party for its columns.
@@ -40,8 +40,8 @@ def build_learner(
         The party's.
     folder : Path, optional
         Where it writes.
-    top : str
-        What its decision net takes; see `ActiveParty.top`; or the "mirror" of its extractor.
+    top_input : TopInput
+        What its decision net takes.
     layers : int
         How many linear layers its decision net has, unless the network is a user's own.
 
@@ -54,13 +54,14 @@ def build_learner(
     randomness = Randomness(None if private else public_origin(cfg.seed, rank))
     with _naming_the_party(cfg, rank):
         with randomness.building():
-            net = _network(cfg, data, cfg.embedding_dim, top)
-        width = cfg.embedding_dim * (cfg.holders if top == "joined" else 1)
+            net = _network(cfg, data, cfg.embedding_dim, top_input)
+        width = cfg.embedding_dim * (cfg.holders if top_input is TopInput.JOINED else 1)
         own = ":" in cfg.model_of(rank) and not cfg.options.cut_at
-        _check_decision(cfg, net, top)
+        _check_decision(cfg, net, top_input)
         deep = layers > 1 and not own
-        kept = cfg.options.cut_at or (cfg.blank(rank) and not top)  # whose logits stay as they are
-        if (private or top or deep) and not kept and isinstance(net.decide, nn.Module):
+        apart = top_input is not TopInput.EMBEDDING
+        kept = cfg.options.cut_at or (cfg.blank(rank) and not apart)  # logits stay as they are
+        if (private or apart or deep) and not kept and isinstance(net.decide, nn.Module):
             # The active party can work the decision net out. Where it is private it must not tell
             # of the embedding net, so the two come from different states of the generator.
             with randomness.building():
@@ -91,23 +92,25 @@ def _naming_the_party(cfg: RunConfig, rank: int) -> Iterator[None]:
         raise NetworkError(f"{text} ({type(error).__name__})", last_line(error)) from error
 
 
-def _check_decision(cfg: RunConfig, net: nn.Module, top: str) -> None:
+def _check_decision(cfg: RunConfig, net: nn.Module, top_input: TopInput) -> None:
     """Refuse a top model that cannot be rebuilt for all parties' embeddings."""
-    if top == "joined" and not isinstance(net.decide, nn.Module):
+    if top_input is TopInput.JOINED and not isinstance(net.decide, nn.Module):
         raise NetworkError(
             f"{cfg.method} builds the active party's `decide` anew, for the embeddings of all "
             f"parties; that of '{cfg.model_of(0)}' must be an nn.Module, not a method"
         )
 
 
-def _network(cfg: RunConfig, data: PartyData, width: int, top: str = "") -> nn.Module:
+def _network(
+    cfg: RunConfig, data: PartyData, width: int, top_input: TopInput = TopInput.EMBEDDING
+) -> nn.Module:
     """Build a party's network."""
     if cfg.options.cut_at:
         from vfl_flower.learning.networks.cut_network import (
             cut_network,  # it builds on torchvision, which is slow
         )
 
-        return cut_network(cfg, data, top)
+        return cut_network(cfg, data, top_input)
     if cfg.blank(data.rank):
         return blank(data.classes)
     return network(cfg.model_of(data.rank))(tuple(data.x.shape[1:]), width, data.classes)

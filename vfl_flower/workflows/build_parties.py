@@ -74,7 +74,7 @@ def build_active(
     data = source.pooled(labelled=labelled) if pools else source.party(0, labelled=labelled)
     folder = folder and folder / party_name(0)
     layers = cfg.top_layers or strategy.layers
-    made = build_learner(cfg, data, folder, top=strategy.top, layers=layers)
+    made = build_learner(cfg, data, folder, top_input=strategy.top_input, layers=layers)
     y = torch.full((len(data.x),), UNKNOWN) if data.y is None else data.y
     party: ActiveParty = strategy(made, y, data.rows | {"train": _training_rows(cfg, data)})
     party.task = partial(attempt, party)
@@ -127,7 +127,7 @@ def build_passive(
     if not 1 <= rank < cfg.parties:
         raise ConfigError(f"there is no {party_name(rank)} in a run with parties = {cfg.parties}")
     data, folder = data or load_party(cfg, rank), folder and folder / party_name(rank)
-    made = build_learner(cfg, data, folder, top="mirror" if client.mirrors else "")
+    made = build_learner(cfg, data, folder, top_input=client.top_input)
     made.identity = identity
     party: PassiveParty = client(made)
     return party

@@ -32,7 +32,7 @@ def parties_of(cfg: RunConfig) -> list[Party]:
     own = run_data(cfg).pooled() if method.pools else load_party(cfg, 0)
     strategy = method.load()[0]
     layers = cfg.top_layers or strategy.layers
-    active = build_learner(cfg, own, top=strategy.top, layers=layers)
+    active = build_learner(cfg, own, top_input=strategy.top_input, layers=layers)
     passive = [build_learner(cfg, load_party(cfg, k)) for k in range(1, cfg.parties)]
     return [active, *passive]
 

@@ -14,6 +14,7 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.loading import load_party
 from vfl_flower.data.splits import rows_of
 from vfl_flower.learning.batching import batches
+from vfl_flower.learning.networks.base import TopInput
 from vfl_flower.learning.networks.cut_network import cut_network, halves
 from vfl_flower.parties.party import Party
 from vfl_flower.workflows.build_learner import build_learner
@@ -23,8 +24,8 @@ def joint_adptvfedconv(cfg: RunConfig) -> list[Party]:
     """Train all parties; constant rates, Adam, one grid of 2 x 2."""
     torch.set_num_threads(cfg.threads)
     y = labels_of(cfg)
-    tops = ["tiled"] + ["mirror"] * 3
-    parties = [build_learner(cfg, load_party(cfg, k), top=top) for k, top in enumerate(tops)]
+    tops = [TopInput.TILED] + [TopInput.MIRROR] * 3
+    parties = [build_learner(cfg, load_party(cfg, k), top_input=top) for k, top in enumerate(tops)]
     pretrain(cfg, parties[0], y)
     for party in parties[1:]:
         if cfg.own(AdptVFedConvOptions).model_transfer:

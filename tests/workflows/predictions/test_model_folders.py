@@ -15,6 +15,7 @@ from tests.helpers.outcomes.predictions import NAMES, Finished, tiny
 from vfl_flower.common.errors import Interrupted, ProtocolError, RunError
 from vfl_flower.common.layout import CARD, CONFIG, MODEL, NETWORK, WEIGHTS
 from vfl_flower.common.nonce import nonce_of
+from vfl_flower.learning.networks.base import TopInput
 from vfl_flower.parties.persistence.checkpoints import read_checkpoint
 from vfl_flower.parties.persistence.model_folder import load_model
 from vfl_flower.workflows.build_parties import build_passive
@@ -34,6 +35,14 @@ def test_a_model_folder_has_four_files_and_the_runs_nonce(finished: Finished) ->
         assert about["run"] in card
         assert ("AUC" in card) == (name == "active")
     assert len(runs) == 1
+
+
+def test_a_model_folder_names_the_input_of_the_top_model(finished: Finished) -> None:
+    texts = ((finished("splitnn") / name / MODEL / NETWORK).read_text() for name in NAMES)
+    told = [json.loads(text)["network"]["decide"] for text in texts]
+    assert told == ["joined", "embedding", "embedding", "embedding"]
+    on_disk = ["embedding", "joined", "added", "tiled", "mirror"]  # as older folders have them
+    assert [each.value for each in TopInput] == on_disk
 
 
 def test_the_nonce_is_the_same_in_all_attempts(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from flwr.common import FitIns, FitRes, GetPropertiesIns, GetPropertiesRes
 from numpy.typing import NDArray
 
 from vfl_flower.common.codec import Array, from_parameters
+from vfl_flower.learning.networks.base import TopInput
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.transport.endpoint import Endpoint
 
@@ -54,7 +55,7 @@ class Recorder(Client):
 
     def decides(self) -> bool:
         """Tell whether the party's top model was trained; decoders do not count."""
-        if self.party.mirrors:
+        if self.party.top_input is TopInput.MIRROR:
             return False
         pairs = zip(self._before, self._decision(), strict=True)
         return not all(torch.equal(before, now) for before, now in pairs)

@@ -1,6 +1,7 @@
 """Interface of networks and the heads they share."""
 
 from collections.abc import Callable
+from enum import Enum
 from itertools import pairwise
 
 import torch
@@ -11,6 +12,25 @@ from vfl_flower.common.errors import NetworkError
 Shape = tuple[int, ...]
 Build = Callable[[Shape, int, int], nn.Module]
 """From (shape of a row, D, C) to a network with `embed` and `decide`."""
+
+
+class TopInput(Enum):
+    """Input of a party's top model; the values stand in model folders."""
+
+    EMBEDDING = "embedding"
+    """The party's own embedding, or feature map, (B, D)."""
+
+    JOINED = "joined"
+    """All parties' embeddings side by side, (B, (K + 1) D)."""
+
+    ADDED = "added"
+    """All parties' embeddings added up, (B, D)."""
+
+    TILED = "tiled"
+    """All parties' feature maps, joined to those of whole images."""
+
+    MIRROR = "mirror"
+    """The party's own feature map, of which a decoder makes an image."""
 
 
 class SplitNet(nn.Module):

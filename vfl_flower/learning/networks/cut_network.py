@@ -7,13 +7,15 @@ from vfl_flower.config.options.shared import CutOptions
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.party_data import PartyData
 from vfl_flower.data.tiling import Tiling
-from vfl_flower.learning.networks.base import Shape, SplitNet
+from vfl_flower.learning.networks.base import Shape, SplitNet, TopInput
 from vfl_flower.learning.networks.decoder import mirror
 from vfl_flower.learning.networks.split_factory import chain, padded
 from vfl_flower.learning.networks.splittable import Chain, shapes_through
 
 
-def cut_network(cfg: RunConfig, data: PartyData, top: str = "") -> SplitNet:
+def cut_network(
+    cfg: RunConfig, data: PartyData, top_input: TopInput = TopInput.EMBEDDING
+) -> SplitNet:
     """Build the network of a party, cut where the run says.
 
     Parameters
@@ -22,9 +24,9 @@ def cut_network(cfg: RunConfig, data: PartyData, top: str = "") -> SplitNet:
         The run's configuration.
     data : PartyData
         The party's, whose columns are a part of each image: (N, channels, height, width).
-    top : str
-        What `decide` is: empty for the layers behind the cut; "tiled" for those of the whole image;
-        "mirror" for the decoder of the extractor.
+    top_input : TopInput
+        What `decide` takes: `TILED` makes it the layers behind the cut of the whole image's
+        network, `MIRROR` the decoder of the extractor, any other the layers behind the cut.
 
     Returns
     -------
@@ -36,15 +38,16 @@ def cut_network(cfg: RunConfig, data: PartyData, top: str = "") -> SplitNet:
     NetworkError
         If the network cannot be cut there, or not for such tiles.
     """
-    tiling = Tiling.of(cfg, data.whole) if top else None  # its errors come first
+    apart = top_input is not TopInput.EMBEDDING
+    tiling = Tiling.of(cfg, data.whole) if apart else None  # its errors come first
     shape, classes = tuple(data.x.shape[1:]), data.classes
     whole = _chain(cfg, shape, classes)
     extractor, classifier = whole.halves(cfg.options.cut_at)
     padded(extractor, cfg.own(CutOptions).padding)
     decide: nn.Module = classifier
-    if top == "mirror":
+    if top_input is TopInput.MIRROR:
         decide = mirror(extractor, shape)
-    elif top == "tiled" and tiling:
+    elif top_input is TopInput.TILED and tiling:
         decide = _tiled(cfg, tiling, shape, extractor, classes)
     else:
         _try(cfg, classifier, classes, shapes_through(extractor, shape)[-1])

@@ -45,7 +45,7 @@ def described(party: Party) -> dict[str, Any]:
         "row": list(party.x.shape[1:]),
         "embedding_dim": party.cfg.embedding_dim,
         "classes": party.data.classes,
-        "decide": party.takes,
+        "decide": party.top_input.value,
     }
 
 
