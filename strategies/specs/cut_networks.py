@@ -1,6 +1,7 @@
 """Checks of networks that are cut in two, which several methods share."""
 
 from vfl_flower.common.errors import ConfigError
+from vfl_flower.config.catalog import cut_networks
 from vfl_flower.config.options.shared import CutOptions, ViewOptions
 from vfl_flower.config.schema import declared_in, kebab
 from vfl_flower.config.settings import COMMON, Settings
@@ -15,11 +16,11 @@ def check_cut(cfg: Settings, options: CutOptions) -> None:
     if not options.cut_at:
         return
     models = {cfg.listed_model(rank) for rank in range(cfg.parties)}
-    fit = len(models) == 1 and (models == {"vgg16_bn"} or all(":" in name for name in models))
+    fit = len(models) == 1 and all(":" in name or name in cut_networks() for name in models)
     if not fit:
         raise ConfigError(
             f"models is {cfg.models}, and {cfg.method} needs one network for all parties that can "
-            "be cut in two: vgg16_bn, or your own package.module:Class"
+            f"be cut in two: {', '.join(cut_networks())}, or your own package.module:Class"
         )
     for key in ("weights", "top_layers"):
         value, default = getattr(cfg, key), COMMON[key].default

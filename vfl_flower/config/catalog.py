@@ -16,10 +16,14 @@ class NetworkSpec(NamedTuple):
         ``module:function`` from (shape, embedding width, classes) to a network.
     published : bool
         Whether it can start from published weights (``weights``).
+    chain : str
+        ``module:function`` from (shape, classes, width) to the `Chain` that can be cut in two;
+        empty if the network cannot.
     """
 
     build: str
     published: bool = False
+    chain: str = ""
 
 
 class OptimizerSpec(NamedTuple):
@@ -66,9 +70,19 @@ NETWORKS = {
     "resnet50": NetworkSpec(f"{_TORCHVISION}:resnet50", published=True),
     "resnet101": NetworkSpec(f"{_TORCHVISION}:resnet101", published=True),
     "resnet152": NetworkSpec(f"{_TORCHVISION}:resnet152", published=True),
-    "vgg16_bn": NetworkSpec(f"{_TORCHVISION}:vgg16_bn", published=True),
+    "vgg16_bn": NetworkSpec(
+        f"{_TORCHVISION}:vgg16_bn",
+        published=True,
+        chain="vfl_flower.learning.networks.vgg:vgg16_bn",
+    ),
 }
 """Networks by name."""
+
+
+def cut_networks() -> list[str]:
+    """Return the networks that can be cut in two, the usual one first."""
+    return [name for name, spec in NETWORKS.items() if spec.chain]
+
 
 _OPTIMIZER = "vfl_flower.learning.optimizer"
 OPTIMIZERS = {

@@ -28,7 +28,7 @@ class NetworkOptions:
     top_layers: int = option(
         0,
         "linear layers of the active party's decision net, unless the network is your own, or of "
-        "vimadmm's heads; 0: the method's",
+        "per-party heads; 0: the method's",
         least=0,
         most=100,
     )

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from vfl_flower.config.catalog import cut_networks
 from vfl_flower.config.compression_spec import COMPRESSIONS
 from vfl_flower.config.method_spec import MethodOptions
 from vfl_flower.config.schema import option
@@ -65,8 +66,8 @@ class CutOptions(MethodOptions):
 
     @property
     def default_network(self) -> str:
-        """The network that can be cut, where networks are."""
-        return "vgg16_bn" if self.cut_at else ""
+        """The usual network that can be cut, where networks are."""
+        return cut_networks()[0] if self.cut_at else ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,10 +9,11 @@ the decoder that makes an image of its map.
 from torch import nn
 
 from vfl_flower.common.errors import NetworkError, last_line
+from vfl_flower.common.names import load_object
+from vfl_flower.config.catalog import NETWORKS
 from vfl_flower.learning.networks.base import Shape
 from vfl_flower.learning.networks.factory import imported
 from vfl_flower.learning.networks.splittable import Chain
-from vfl_flower.learning.networks.vgg import vgg16_bn
 
 
 def _own(name: str, shape: Shape, classes: int) -> Chain:
@@ -38,14 +39,19 @@ def _own(name: str, shape: Shape, classes: int) -> Chain:
 
 
 def chain(name: str, shape: Shape, classes: int, width: float) -> Chain:
-    """Build a network by name: ``vgg16_bn``, or a user's ``package.module:Class``.
+    """Build a network by name: built-in, or a user's ``package.module:Class``.
 
     Raises
     ------
     NetworkError
-        If it cannot be built.
+        If it cannot be built, or cut.
     """
-    return _own(name, shape, classes) if ":" in name else vgg16_bn(shape, classes, width)
+    if ":" in name:
+        return _own(name, shape, classes)
+    if not NETWORKS[name].chain:
+        raise NetworkError(f"network '{name}' cannot be cut in two")
+    made: Chain = load_object(NETWORKS[name].chain)(shape, classes, width)
+    return made
 
 
 def padded(extractor: nn.Sequential, padding: str) -> nn.Sequential:
