@@ -2,8 +2,7 @@
 
 from torch import Tensor
 
-from vfl_flower.api import Party, PassiveParty, phase
-from vfl_flower.parties.tape import Tape
+from vfl_flower.api import Party, PassiveParty, Tape, phase
 
 
 class AggVFLClient(PassiveParty):

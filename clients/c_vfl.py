@@ -9,12 +9,11 @@ from torch import Tensor
 
 from clients.fedbcd import FedBCDClient
 from strategies.specs.c_vfl import CVFLOptions
-from vfl_flower.api import Party, phase
+from vfl_flower.api import Lessons, Party, phase
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ProtocolError
 from vfl_flower.learning.compression import compression_of, relative_error
 from vfl_flower.learning.networks.base import head
-from vfl_flower.privacy.label_dp.training_labels import Lessons
 
 
 class CVFLClient(FedBCDClient):

@@ -7,10 +7,9 @@ import torch
 from torch import Tensor
 
 from clients.agg_vfl import AggVFLClient
-from vfl_flower.api import Party, phase
+from vfl_flower.api import Lessons, Party, phase
 from vfl_flower.common.errors import ProtocolError
 from vfl_flower.learning.losses import residuals
-from vfl_flower.privacy.label_dp.training_labels import Lessons
 
 
 class FDMLClient(AggVFLClient):

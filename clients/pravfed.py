@@ -10,15 +10,13 @@ from torch import Tensor
 
 from strategies.specs.pravfed import PraVFedOptions
 from vfl_flower.algorithms.integer_weights import TOTAL, weights_of
-from vfl_flower.api import Party, PassiveParty, phase
+from vfl_flower.api import Party, PassiveParty, Upload, noise_of, phase, received
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ProtocolError, TrainingError
 from vfl_flower.common.names import party_log
 from vfl_flower.learning.batching import batches
 from vfl_flower.learning.losses import onehot
 from vfl_flower.learning.schedule import steps_per_epoch
-from vfl_flower.privacy.label_dp.training_labels import noise_of, received
-from vfl_flower.protocol.uploads import Upload
 
 if TYPE_CHECKING:
     from vfl_flower.privacy.label_dp.mechanisms import LabelNoise

@@ -5,9 +5,7 @@ Its network's decision net is not used.
 
 from torch import Tensor
 
-from vfl_flower.api import Party, PassiveParty, phase
-from vfl_flower.parties.tape import Tape
-from vfl_flower.protocol.components import Answer
+from vfl_flower.api import Answer, Party, PassiveParty, Tape, phase
 
 
 class SplitNNClient(PassiveParty):

@@ -4,8 +4,7 @@ from torch import Tensor
 
 from strategies.specs.admm import ADMMOptions
 from vfl_flower.algorithms.admm_heads import check_head, descend_in_turns
-from vfl_flower.api import Party, PassiveParty, phase
-from vfl_flower.parties.tape import Tape
+from vfl_flower.api import Party, PassiveParty, Tape, phase
 
 
 class VIMADMMJClient(PassiveParty):

@@ -59,7 +59,20 @@ from torch import Tensor
 from strategies.specs.adptvfedconv import AdptVFedConvOptions
 from vfl_flower.algorithms.augmentation import augmented, chosen, maps_of, view
 from vfl_flower.algorithms.feature_map_store import Maps
-from vfl_flower.api import ActiveParty, Party, Protocol, Replies, ask, tell
+from vfl_flower.api import (
+    ActiveParty,
+    Party,
+    Protocol,
+    Purpose,
+    Replies,
+    ask,
+    check_finite,
+    checkpoint,
+    interrupted,
+    stage,
+    tell,
+    train,
+)
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ProtocolError, TrainingError
 from vfl_flower.common.names import party_name
@@ -70,10 +83,6 @@ from vfl_flower.learning.networks.base import TopInput
 from vfl_flower.learning.networks.cut_network import cut_network, halves
 from vfl_flower.learning.optimizer import ScheduledOptimizer
 from vfl_flower.learning.schedule import steps_per_epoch
-from vfl_flower.protocol.exchange import Purpose
-from vfl_flower.training.checkpointing import checkpoint
-from vfl_flower.training.loop import stage, train
-from vfl_flower.training.stopping import check_finite, interrupted
 
 
 class Upload(NamedTuple):

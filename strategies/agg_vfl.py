@@ -29,11 +29,9 @@ Costs
 
 from torch import Tensor
 
-from vfl_flower.api import ActiveParty, Protocol, ask, tell
+from vfl_flower.api import ActiveParty, Protocol, agree_keys, ask, tell, train
 from vfl_flower.common.codec import Array
 from vfl_flower.learning.losses import residuals
-from vfl_flower.privacy.secure_aggregation import agree_keys
-from vfl_flower.training.loop import train
 
 
 class AggVFL(ActiveParty):

@@ -43,11 +43,10 @@ from torch import Tensor, nn
 
 from strategies.fedbcd import FedBCD
 from strategies.specs.c_vfl import CVFLOptions
-from vfl_flower.api import Party, Protocol, Replies, ask, tell, tell_each
+from vfl_flower.api import Party, Protocol, Replies, Value, ask, tell, tell_each
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ProtocolError
 from vfl_flower.learning.compression import Mean, compression_of
-from vfl_flower.protocol.exchange import Value
 
 
 class CVFL(FedBCD):

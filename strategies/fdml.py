@@ -35,11 +35,9 @@ import torch
 from torch import Tensor
 
 from strategies.agg_vfl import AggVFL
-from vfl_flower.api import Protocol, ask, tell
+from vfl_flower.api import Protocol, agree_keys, ask, tell, train
 from vfl_flower.common.codec import Array
 from vfl_flower.learning.losses import residuals
-from vfl_flower.privacy.secure_aggregation import agree_keys
-from vfl_flower.training.loop import train
 
 
 class FDML(AggVFL):

@@ -20,9 +20,8 @@ import torch
 from torch import Tensor
 
 from vfl_flower.algorithms.augmentation import augmented
-from vfl_flower.api import ActiveParty, Protocol
+from vfl_flower.api import ActiveParty, Protocol, train
 from vfl_flower.common.codec import Array
-from vfl_flower.training.loop import train
 
 
 class Local(ActiveParty):

@@ -44,13 +44,10 @@ from torch import Tensor
 from strategies.local import Local
 from strategies.specs.pravfed import PraVFedOptions
 from vfl_flower.algorithms.integer_weights import MOST_PARTIES, TOTAL, weights_of
-from vfl_flower.api import Party, Protocol, ask
+from vfl_flower.api import Party, Protocol, Purpose, agree_keys, ask, train
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.common.names import party_name
-from vfl_flower.privacy.secure_aggregation import agree_keys
-from vfl_flower.protocol.exchange import Purpose
-from vfl_flower.training.loop import train
 
 
 class PraVFed(Local):

@@ -36,10 +36,9 @@ import torch
 from torch import Tensor
 
 from strategies.specs.splitnn import SplitNNOptions
-from vfl_flower.api import ActiveParty, Protocol, Replies, ask, tell_each
+from vfl_flower.api import ActiveParty, Protocol, Replies, ask, tell_each, train
 from vfl_flower.common.codec import Array
 from vfl_flower.learning.networks.base import TopInput
-from vfl_flower.training.loop import train
 
 
 class SplitNN(ActiveParty):

@@ -53,11 +53,10 @@ from strategies.specs.vimadmm import VIMADMMOptions
 from vfl_flower.algorithms.admm import Duals
 from vfl_flower.algorithms.admm_heads import descend, head_of, norms, rate_of, solve_head, step_head
 from vfl_flower.algorithms.embedding_cache import EmbeddingCache
-from vfl_flower.api import ActiveParty, Party, Protocol, ask, tell_each
+from vfl_flower.api import ActiveParty, Party, Protocol, ask, tell_each, train
 from vfl_flower.common.codec import Array
 from vfl_flower.common.names import party_name
 from vfl_flower.learning.batching import asked
-from vfl_flower.training.loop import train
 
 
 class VIMADMM(ActiveParty):

@@ -1,4 +1,6 @@
-"""Public interface of methods: the nouns that `strategies` and `clients` import.
+"""Public interface of methods: ten nouns, their verbs, and tools.
+
+The nouns:
 
 =================  ===========================================================================
 `ActiveParty`      holds the labels and runs a method's protocol
@@ -12,6 +14,28 @@
 `Transport`        how exchanges travel
 `PartyData`        the data of one party
 =================  ===========================================================================
+
+Tools of methods:
+
+=================  ===========================================================================
+`Tape`             the forward passes of a passive party's steps, run backward later
+`Answer`           the type of what a phase returns
+`Upload`           values on their way out, with a weight of their own
+`Value`            one array of a request or a reply
+`Purpose`          what an exchange is for, in the ledger: training, evaluation, control
+`Lessons`          training labels and their loss at a passive party that is given labels
+`noise_of`         the run's label mechanism, or None
+`received`         labels as they travelled, made training labels again
+`agree_keys`       passive parties agree on the keys of pairwise masks
+`train`            all epochs, step by step, with evaluations and checkpoints
+`stage`            training before the steps, shown and resumed
+`checkpoint`       all parties write their states
+`check_finite`     refuses losses that are not finite
+`interrupted`      the error of a stopped run
+=================  ===========================================================================
+
+`strategies/specs` declares methods and imports from `vfl_flower.config` instead: this module
+imports torch, and a declaration does not.
 """
 
 from vfl_flower.config.method_spec import MethodSpec
@@ -20,24 +44,54 @@ from vfl_flower.data.party_data import PartyData
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.party import Party
 from vfl_flower.parties.passive import PassiveParty
-from vfl_flower.protocol.components import Component, phase
-from vfl_flower.protocol.exchange import Protocol, Replies, ask, ask_each, tell, tell_each
+from vfl_flower.parties.tape import Tape
+from vfl_flower.privacy.label_dp.training_labels import Lessons, noise_of, received
+from vfl_flower.privacy.secure_aggregation import agree_keys
+from vfl_flower.protocol.components import Answer, Component, phase
+from vfl_flower.protocol.exchange import (
+    Protocol,
+    Purpose,
+    Replies,
+    Value,
+    ask,
+    ask_each,
+    tell,
+    tell_each,
+)
 from vfl_flower.protocol.transport import Transport
+from vfl_flower.protocol.uploads import Upload
+from vfl_flower.training.checkpointing import checkpoint
+from vfl_flower.training.loop import stage, train
+from vfl_flower.training.stopping import check_finite, interrupted
 
 __all__ = [
     "ActiveParty",
+    "Answer",
     "Component",
+    "Lessons",
     "MethodSpec",
     "Party",
     "PartyData",
     "PassiveParty",
     "Protocol",
+    "Purpose",
     "Replies",
     "RunConfig",
+    "Tape",
     "Transport",
+    "Upload",
+    "Value",
+    "agree_keys",
     "ask",
     "ask_each",
+    "check_finite",
+    "checkpoint",
+    "interrupted",
+    "noise_of",
     "phase",
+    "received",
+    "stage",
     "tell",
     "tell_each",
+    "train",
 ]

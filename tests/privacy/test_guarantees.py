@@ -144,7 +144,10 @@ def test_label_protection_names_the_mechanism_and_the_epsilon_that_holds() -> No
     assert label_protection(PUBLIC_RUN) == ([], [READABLE])
     noised = replace(PUBLIC_RUN, label_privacy="laplace", label_epsilon=0.5)
     assert label_protection(noised) == (
-        ["labels of training rows noised once by laplace, epsilon 0.5 a label"],
+        [
+            "labels of training rows noised once by laplace, "
+            "label differential privacy with epsilon 0.5 a label"
+        ],
         [],
     )
     forced = replace(noised, label_sensitivity=1.0, force_sensitivity=True)

@@ -63,7 +63,8 @@ def label_protection(cfg: RunConfig, numbers: bool = False) -> _Sentences:
         readable = _READABLE_NUMBERS if numbers else READABLE
         return [], [cfg.spec.label_exposure or (GIVEN if cfg.labels_given else readable)]
     epsilon = epsilon_of(cfg)
-    text = f"labels of training rows noised once by {cfg.label_noise}, epsilon {epsilon:g} a label"
+    noised = f"labels of training rows noised once by {cfg.label_noise}"
+    text = f"{noised}, label differential privacy with epsilon {epsilon:g} a label"
     if epsilon > cfg.label_epsilon:
         return [], [f"label-sensitivity is forced below what is true: {text}, not as configured"]
     return [text], []
