@@ -80,7 +80,7 @@ NETWORKS = {
 
 
 def cut_networks() -> list[str]:
-    """Return the networks that can be cut in two, the usual one first."""
+    """Return the networks that can be cut, the usual one first."""
     return [name for name, spec in NETWORKS.items() if spec.chain]
 
 

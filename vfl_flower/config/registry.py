@@ -61,7 +61,7 @@ def method_options() -> dict[str, "Field[Any]"]:
 
 
 def _declared(each: "Field[Any]") -> tuple[object, ...]:
-    """Return what two methods with one option must agree on."""
+    """Return all on which two methods with one option must agree."""
     return type(each.default), each.default, declaration(each)
 
 
