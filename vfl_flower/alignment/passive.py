@@ -45,6 +45,7 @@ class AlignmentPassive(ProtocolClient):
     """
 
     components = (Aligner,)
+    sealed = ("metrics", "released")
     aligner: Aligner
     kept: Alignment
     rank = 0  # of the class; each party has its own

@@ -33,7 +33,9 @@ def pair_key(own: X25519PrivateKey, other: bytes, salt: bytes, i: int, j: int) -
     return HKDF(SHA256(), 32, salt, info).derive(shared)
 
 
-def mask(key: bytes, exchange: int, phase_name: str, digest: bytes, count: int) -> Words:
+def mask(
+    key: bytes, exchange: int, phase_name: str, digest: bytes, count: int, position: int = 0
+) -> Words:
     """Expand a pair key into the mask of one exchange.
 
     Parameters
@@ -48,6 +50,8 @@ def mask(key: bytes, exchange: int, phase_name: str, digest: bytes, count: int) 
         SHA-256 of what was asked, so that parties that were asked different things do not cancel.
     count : int
         How many words.
+    position : int
+        Which of the phase's uploads, from 0.
 
     Returns
     -------
@@ -55,6 +59,8 @@ def mask(key: bytes, exchange: int, phase_name: str, digest: bytes, count: int) 
         (count,), uniform to whoever lacks the key.
     """
     info = PROTOCOL + exchange.to_bytes(8, "little") + digest + phase_name.encode()
+    if position:  # no phase's name has a zero byte
+        info += b"\0" + position.to_bytes(4, "little")
     once = HKDFExpand(SHA256(), 32, info).derive(key)
     # The key is used for this mask only, so counter and nonce may both start from zero.
     stream = Cipher(ChaCha20(once, bytes(16)), None).encryptor().update(bytes(4 * count))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from flwr.common import Scalar
@@ -16,7 +16,7 @@ from vfl_flower.privacy.client_dp.budget import Noise
 from vfl_flower.privacy.client_dp.component import ClientPrivacy
 from vfl_flower.protocol.client import ProtocolClient
 from vfl_flower.protocol.components import UPLOADS, Component, Kind, Phase, phases_of
-from vfl_flower.protocol.uploads import Upload, UploadMechanism
+from vfl_flower.protocol.uploads import Upload, UploadMechanism, transform
 
 
 class PassiveParty(Party, ProtocolClient):
@@ -31,6 +31,7 @@ class PassiveParty(Party, ProtocolClient):
     """
 
     remembers = (*Party.remembers, "privacy")
+    sealed: ClassVar[tuple[str, ...]] = ("metrics", "released")
     privacy: ClientPrivacy
 
     def __init__(self, party: Party) -> None:
@@ -76,9 +77,7 @@ class PassiveParty(Party, ProtocolClient):
         ]
         if kind in UPLOADS:
             upload = value if isinstance(value, Upload) else Upload(value)
-            for mechanism in mechanisms:
-                upload = mechanism.apply(upload, declared)
-            return upload.arrays()
+            return transform(upload, mechanisms, declared)
         if kind == "figure":
             for mechanism in mechanisms:
                 mechanism.pass_figure()

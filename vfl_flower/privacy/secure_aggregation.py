@@ -1,12 +1,13 @@
 """Secure aggregation by pairwise masking: masks cancel in the parties' sum.
 
     pair key   k_ij = HKDF(X25519(i, j), salt, both ranks)            fresh at every start
-    mask key   m_ij = HKDF(k_ij, exchange, phase, SHA-256 of request)   used once
+    mask key   m_ij = HKDF(k_ij, exchange, phase, SHA-256 of request, position)   used once
     mask       M_ij = ChaCha20 keystream under m_ij, as words of Z/2**32
     sent       [E_i] = encode(E_i) + sum_{j>i} M_ij - sum_{j<i} M_ij
 
 The active party relays the public keys and sees [E_i] only. It learns sum_i E_i when all parties
-were asked the same thing, and noise otherwise, for then their mask keys differ. It must not
+were asked the same thing, and noise otherwise, for then their mask keys differ. The position
+counts the uploads of one phase, so that each has masks of its own. The active party must not
 collude with all passive parties but one. It relays the public keys, each with its owner's signature
 (`vfl_flower.crypto.identity`); parties that pin no identities must trust it to relay them honestly.
 """
@@ -27,7 +28,7 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.fixed_point import Words, encode_ring
 from vfl_flower.crypto.identity import SIGNATURE
 from vfl_flower.crypto.masking import KEY, mask, pair_key
-from vfl_flower.protocol.components import Answerer, Phase, phase
+from vfl_flower.protocol.components import Answerer, Phase, Received, phase
 from vfl_flower.protocol.exchange import Protocol, ask
 from vfl_flower.protocol.uploads import Upload, UploadMechanism
 
@@ -52,6 +53,8 @@ class Masker(UploadMechanism):
         self.peers = party.cfg.parties - 1
         self._secret = b""
         self._keys: dict[int, bytes] = {}
+        self._answered: Received | None = None
+        self._position = 0
 
     @classmethod
     def wanted(cls, cfg: RunConfig) -> bool:
@@ -108,9 +111,14 @@ class Masker(UploadMechanism):
             return upload
         if upload.message is not None:
             raise BlindingError("a compressed upload cannot be masked: it cannot be summed")
-        return replace(upload, message=(self.mask(upload.values, upload.weight, upload.total),))
+        again = self._answered is self.party.received
+        self._answered, self._position = self.party.received, self._position + 1 if again else 0
+        words = self.mask(upload.values, upload.weight, upload.total, self._position)
+        return replace(upload, message=(words,))
 
-    def mask(self, x: Tensor, weight: int = 1, total: int | None = None) -> Words:
+    def mask(
+        self, x: Tensor, weight: int = 1, total: int | None = None, position: int = 0
+    ) -> Words:
         """Mask an answer to the request in hand.
 
         Parameters
@@ -121,6 +129,8 @@ class Masker(UploadMechanism):
             How many times `x` counts in the sum.
         total : int, optional
             The sum of all parties' weights; as many as there are parties, unless said.
+        position : int
+            Which of the request's uploads it is, from 0; each has masks of its own.
 
         Returns
         -------
@@ -143,7 +153,9 @@ class Masker(UploadMechanism):
             raise
         words *= np.uint32(weight)
         for j, key in self._keys.items():
-            stream = mask(key, received.exchange, received.phase, received.digest, words.size)
+            stream = mask(
+                key, received.exchange, received.phase, received.digest, words.size, position
+            )
             combine = np.add if self.party.rank < j else np.subtract
             combine(words, stream.reshape(words.shape), out=words)
         return words

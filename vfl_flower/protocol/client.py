@@ -27,6 +27,20 @@ from vfl_flower.protocol.components import (
 
 _Reply = tuple[NDArrays, int, dict[str, Scalar]]
 
+_COUNTS = ("training", "evaluation")
+_FACTS = {
+    "rows": int,
+    "alignment": str,
+    "model": str,
+    "embedding_dim": int,
+    "protocol_version": int,
+    "code": str,
+    "folder": str,
+    "task": str,
+    "tiles of": str,
+}
+"""Type of each fact that a party may tell at the roll call, none of which depends on values."""
+
 
 class ProtocolClient(NumPyClient):
     """Dispatches each request to its phase, and refuses undeclared ones.
@@ -52,6 +66,18 @@ class ProtocolClient(NumPyClient):
     identity: Identity | None = None
 
     components: ClassVar[tuple[type[Component], ...]] = ()
+    sealed: ClassVar[tuple[str, ...]] = ("fit", "get_properties")
+    """Methods that decide what leaves a party; no subclass may override them."""
+
+    def __init_subclass__(cls, **options: object) -> None:
+        super().__init_subclass__(**options)
+        for base in cls.__mro__[1:]:
+            for name in vars(base).get("sealed", ()):
+                if getattr(cls, name) is not getattr(base, name):
+                    raise ProtocolError(
+                        f"{cls.__name__} overrides '{name}' of {base.__name__}, which decides what "
+                        "leaves a party"
+                    )
 
     def __init__(self) -> None:
         self.exchange, self.last = 0, ""
@@ -60,9 +86,24 @@ class ProtocolClient(NumPyClient):
         self.phases: dict[str, PhaseMethod] = phases_of(self)
         self._components: dict[str, Component] = {}
         for kind in self.composition():
-            self._components[kind.name] = kind(self)
-            setattr(self, kind.name, self._components[kind.name])
-            self.phases |= phases_of(self._components[kind.name])
+            self._take_in(kind)
+
+    def _take_in(self, kind: type[Component]) -> None:
+        """Build a component, and add its phases to the party's."""
+        if hasattr(self, kind.name):
+            raise ProtocolError(
+                f"{type(self).__name__} has a '{kind.name}' already, and no component may take "
+                "its place"
+            )
+        component = kind(self)
+        added = phases_of(component)
+        if twice := sorted(added.keys() & self.phases.keys()):
+            raise ProtocolError(
+                f"phases of {kind.__name__} are {type(self).__name__}'s already: {', '.join(twice)}"
+            )
+        self._components[kind.name] = component
+        setattr(self, kind.name, component)
+        self.phases |= added
 
     def composition(self) -> Sequence[type[Component]]:
         """Return the kinds of component that this party has."""
@@ -88,7 +129,7 @@ class ProtocolClient(NumPyClient):
         """Refuse a run that this party could not finish."""
 
     def metrics(self) -> Mapping[str, Scalar]:
-        """Return the metrics sent with each reply."""
+        """Return the counts of uploads sent with each reply, and nothing else."""
         return {}
 
     def mode(self, declared: Phase) -> AbstractContextManager[object]:
@@ -113,7 +154,7 @@ class ProtocolClient(NumPyClient):
         """Answer the roll call; a party that cannot take part says why."""
         try:
             self.check_in()
-            return {"rank": self.rank, **self.facts()}
+            return {"rank": self.rank, **_checked(self.facts(), _FACTS, "facts")}
         except VflError as error:
             return {"rank": self.rank, **report(error, self.rank)}
 
@@ -125,7 +166,8 @@ class ProtocolClient(NumPyClient):
         """
         try:
             reply = self._answer(parameters, config)
-            return reply, 1, dict(self.metrics())
+            counts = _checked(self.metrics(), dict.fromkeys(_COUNTS, int), "metrics")
+            return reply, 1, counts
         except Exception as error:
             return [], 0, {**report(error, self.rank), "phase": self.received.phase}
 
@@ -212,6 +254,13 @@ class ProtocolClient(NumPyClient):
         self.last = ""
         for each in self._components.values():
             each.load_state_dict(type(each)(self).state_dict())
+
+
+def _checked(told: Mapping[str, Scalar], types: Mapping[str, type], what: str) -> dict[str, Scalar]:
+    """Return scalars that are declared; refuse any other."""
+    if other := sorted(name for name, value in told.items() if type(value) is not types.get(name)):
+        raise ProtocolError(f"undeclared {what}: {', '.join(other)}; nothing was sent")
+    return dict(told)
 
 
 def _identical(a: Array, b: Array) -> bool:

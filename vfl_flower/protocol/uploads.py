@@ -1,11 +1,13 @@
 """Upload pipeline of a passive party, for everything that depends on columns."""
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from torch import Tensor
 
 from vfl_flower.common.codec import Array, to_array
+from vfl_flower.common.errors import ProtocolError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.protocol.components import Component, Phase
 
@@ -35,14 +37,24 @@ class Upload:
         """Return the arrays that travel."""
         if self.message is not None:
             return self.message
-        return (to_array(self.values if self.weight == 1 else self.values * self.weight),)
+        return (to_array(self.weighted()),)
+
+    def weighted(self) -> Tensor:
+        """Return the values times their weight, of the same shape."""
+        return self.values if self.weight == 1 else self.values * self.weight
+
+    def same(self, other: "Upload") -> bool:
+        """Tell whether two uploads hold the same objects, not copies."""
+        mine, theirs = vars(self).values(), vars(other).values()
+        return all(a is b for a, b in zip(mine, theirs, strict=True))
 
 
 class UploadMechanism(Component):
     """One stage of the way out: noise, compression, masks.
 
     Those in `vfl_flower.parties.uploads.registry` apply to every upload of every method, in the
-    order in which they stand there.
+    order in which they stand there. The one that writes the `message` is the last to change an
+    upload.
     """
 
     @classmethod
@@ -56,3 +68,24 @@ class UploadMechanism(Component):
 
     def pass_figure(self) -> None:
         """Refuse a figure, which is not transformed, if everything needs protection."""
+
+
+def transform(
+    upload: Upload, mechanisms: Iterable[UploadMechanism], declared: Phase
+) -> tuple[Array, ...]:
+    """Apply mechanisms in order; return the arrays that travel.
+
+    Raises
+    ------
+    ProtocolError
+        If one changes an upload whose message is written already: noise or masks would be lost.
+    """
+    for mechanism in mechanisms:
+        changed = mechanism.apply(upload, declared)
+        if upload.message is not None and not changed.same(upload):
+            raise ProtocolError(
+                f"the upload mechanism '{mechanism.name}' changes an upload whose message is "
+                "written already; nothing was sent"
+            )
+        upload = changed
+    return upload.arrays()

@@ -5,11 +5,17 @@ from torch import Tensor
 
 from vfl_flower.algorithms.augmentation import maps_of
 from vfl_flower.common.codec import Array
+from vfl_flower.common.errors import ConfigError
+from vfl_flower.config.registry import spec_of
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.compression import compression_of
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.party import Party
+from vfl_flower.parties.uploads.compression import Compressor
+from vfl_flower.parties.uploads.registry import MECHANISMS
 from vfl_flower.privacy.client_dp.budget import budget_of
+from vfl_flower.privacy.client_dp.component import ClientPrivacy
+from vfl_flower.protocol.uploads import UploadMechanism
 
 
 class Wire:
@@ -22,6 +28,11 @@ class Wire:
     active : ActiveParty
         Its active party.
 
+    Raises
+    ------
+    ConfigError
+        If uploads of the run go through a mechanism that is not recomputed here.
+
     Attributes
     ----------
     shape : tuple of int
@@ -31,6 +42,7 @@ class Wire:
     """
 
     def __init__(self, cfg: RunConfig, active: ActiveParty) -> None:
+        _check_known(cfg)
         one = maps_of(active, 0, torch.tensor([0]))
         self.shape = tuple(one.shape[1:])
         self.compression = compression_of(cfg.options.upload_compression, one.numel())
@@ -57,3 +69,15 @@ class Wire:
         clipped = torch.from_numpy(self.mechanism.clipped(H) * self.mechanism.step).float()
         deviation = self.mechanism.deviation * self.mechanism.step
         return clipped + deviation * torch.randn(H.shape, generator=self.generator)
+
+
+def _check_known(cfg: RunConfig) -> None:
+    """Refuse other upload mechanisms, or another order of them."""
+    _, client = spec_of(cfg.method).load()
+    own = [each for each in client.components if issubclass(each, UploadMechanism)]
+    through = [*own, *(each for each in MECHANISMS if each.wanted(cfg))]
+    if through != [each for each in (ClientPrivacy, Compressor) if each in through]:
+        raise ConfigError(
+            f"uploads of {cfg.method} go through {', '.join(each.name for each in through)}, of "
+            "which the audit recomputes noise and then compression only"
+        )

@@ -19,8 +19,7 @@ class Compressor(UploadMechanism):
         return cfg.options.upload_compression != "none"
 
     def apply(self, upload: Upload, declared: Phase) -> Upload:
-        """Compress (B, D)."""
-        compression = compression_of(
-            self.party.cfg.options.upload_compression, upload.values.shape[1]
-        )
-        return replace(upload, message=compression.compress(upload.values))
+        """Compress (B, D), times its weight."""
+        values = upload.weighted()
+        compression = compression_of(self.party.cfg.options.upload_compression, values.shape[1])
+        return replace(upload, message=compression.compress(values))

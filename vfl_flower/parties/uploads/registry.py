@@ -1,6 +1,7 @@
 """Registry of upload mechanisms, in the order of their application.
 
-One line here adds a mechanism to every method.
+One line here adds a mechanism to every method. Those that change values come before those that
+write the message.
 """
 
 from vfl_flower.parties.uploads.compression import Compressor
