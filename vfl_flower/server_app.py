@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("flwr")
 
 
-PREDICTIONS = "predictions.csv"
+_PREDICTIONS = "predictions.csv"
 """File in the run folder of a prediction."""
 
 server = ServerApp()
@@ -115,7 +115,7 @@ def _predict(folder: RunFolder, transport: Transport) -> None:
     )
 
     folder.cfg = prediction_of(folder.cfg, 0, Path(folder.cfg.model))
-    (common, alignments), path = _align(folder, transport), folder.path / PREDICTIONS
+    (common, alignments), path = _align(folder, transport), folder.path / _PREDICTIONS
     active = predicting_active(folder.cfg, run_data(folder.cfg, alignments))
     said = asked(active, active.rows["test"], transport)
     write(path, active, ids_of(active, active.rows["test"]), said)

@@ -7,20 +7,20 @@ from vfl_flower.config.options.shared import LocalStepsOptions
 from vfl_flower.config.schema import option
 from vfl_flower.config.settings import Settings
 
-LEAST_RHO, MOST_RHO = 0.001, 1000.0  # of what the z update is tested for
+_LEAST_RHO, _MOST_RHO = 0.001, 1000.0  # of what the z update is tested for
 
 
 @dataclass(frozen=True, kw_only=True)
 class ADMMOptions(LocalStepsOptions):
     """Options of all ADMM methods."""
 
-    rho: float = option(1.0, "penalty factor", least=LEAST_RHO, most=MOST_RHO)
-    beta: float = option(0.005, "weight of the heads' squared norm", least=0, most=MOST_RHO)
+    rho: float = option(1.0, "penalty factor", least=_LEAST_RHO, most=_MOST_RHO)
+    beta: float = option(0.005, "weight of the heads' squared norm", least=0, most=_MOST_RHO)
     head_rate: float = option(
         0.0,
         "sgd's rate for heads, or ridge's share of the way; 0: 0.001, or 1 / parties",
         least=0,
-        most=MOST_RHO,
+        most=_MOST_RHO,
     )
     participation: float = option(
         1.0, "share of the passive parties that a round asks", above=0, most=1

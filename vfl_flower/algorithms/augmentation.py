@@ -20,7 +20,7 @@ from vfl_flower.parties.party import Party
 
 _REACH = 8  # a part is shifted by up to this fraction of its side: 4 pixels of 32, as usual
 
-VIEW, EPOCH, CHOICE = 10, 11, 12
+_VIEW, _EPOCH, _CHOICE = 10, 11, 12
 """Streams of random numbers of a seed; `randomness` has the first ones."""
 
 
@@ -72,7 +72,7 @@ def view(cfg: RunConfig, number: int, rows: int, tile: Sequence[int]) -> Looks:
     """
     if number == 0:
         return Looks(torch.zeros(rows, dtype=torch.bool), torch.zeros(rows, 2, dtype=torch.int64))
-    return _drawn(cfg.seed, cfg.own(ViewOptions).augment, (number, VIEW), rows, tuple(tile))
+    return _drawn(cfg.seed, cfg.own(ViewOptions).augment, (number, _VIEW), rows, tuple(tile))
 
 
 def augmented(cfg: RunConfig, epoch: int, total: int, rows: Tensor, x: Tensor) -> Tensor:
@@ -96,7 +96,7 @@ def augmented(cfg: RunConfig, epoch: int, total: int, rows: Tensor, x: Tensor) -
     options = cfg.own(ViewOptions)
     if options.views == 1:
         return x
-    return _drawn(cfg.seed, options.augment, (epoch, EPOCH), total, tuple(x.shape[2:]))[rows].seen(
+    return _drawn(cfg.seed, options.augment, (epoch, _EPOCH), total, tuple(x.shape[2:]))[rows].seen(
         x
     )
 
@@ -119,7 +119,7 @@ def maps_of(party: Party, number: int, rows: Tensor) -> Tensor:
 @lru_cache(maxsize=1)  # once for all batches of an epoch
 def chosen(cfg: RunConfig, epoch: int, rows: int) -> Tensor:
     """Return which view of each row an epoch trains on: (N,) int64."""
-    random = np.random.default_rng([cfg.seed, epoch, CHOICE])
+    random = np.random.default_rng([cfg.seed, epoch, _CHOICE])
     return torch.from_numpy(random.integers(cfg.own(ViewOptions).views, size=rows))
 
 

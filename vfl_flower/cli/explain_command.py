@@ -12,13 +12,13 @@ from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import near, split_list
 
-SIGMA, MOST_SIGMA = 10.0, 1e6
+_SIGMA, MOST_SIGMA = 10.0, 1e6
 
 
 @click.command()
 @click.argument("run", type=FOLDER)
 @click.option("--out", type=FOLDER, metavar="FOLDER", help="also draw figures there")
-@click.option("--noise", type=float, default=SIGMA, metavar="SIGMA", help=f"default: {SIGMA:g}")
+@click.option("--noise", type=float, default=_SIGMA, metavar="SIGMA", help=f"default: {_SIGMA:g}")
 @click.option(
     "--retrain",
     metavar="END:PERCENT",

@@ -7,13 +7,13 @@ import click
 from vfl_flower.cli.options import FILE, FOLDER
 from vfl_flower.common.errors import ConfigError
 
-PAGE = "report.html"
+_PAGE = "report.html"
 
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=FOLDER, metavar="RUN...")
 @click.option(
-    "--page", type=FILE, metavar="HTML", help=f"default: {PAGE} in the run's folder, or here"
+    "--page", type=FILE, metavar="HTML", help=f"default: {_PAGE} in the run's folder, or here"
 )
 def report(runs: tuple[Path, ...], page: Path | None) -> None:
     """Write one HTML page about runs.
@@ -28,7 +28,7 @@ def report(runs: tuple[Path, ...], page: Path | None) -> None:
     from vfl_flower.reporting.html.page import render
     from vfl_flower.reporting.html.story import read_stories
 
-    page = page or (runs[0] if len(runs) == 1 else Path()) / PAGE
+    page = page or (runs[0] if len(runs) == 1 else Path()) / _PAGE
     stories = read_stories(runs)
     write_atomically(page, render(stories).encode())
     say(f"written to {page}")

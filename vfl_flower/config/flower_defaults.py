@@ -13,8 +13,8 @@ from vfl_flower.config.schema import Scalar, declaration, kebab
 from vfl_flower.config.settings import COMMON
 
 PYPROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
-TITLE = "[tool.flwr.app.config]"
-RESUME = "resume"
+_TITLE = "[tool.flwr.app.config]"
+_RESUME = "resume"
 """Key that is no option of a run: the run-name of a run to resume."""
 
 
@@ -25,14 +25,14 @@ def flower_defaults() -> dict[str, Scalar]:
     defaults: dict[str, Any] = {
         kebab(name): each.default for name, each in (every | former).items()
     }
-    return defaults | {RESUME: ""}
+    return defaults | {_RESUME: ""}
 
 
 def section() -> str:
     """Return the section as toml."""
     lines = [f"{key} = {_toml(value)}" for key, value in flower_defaults().items()]
     return "\n".join(
-        [f"{TITLE}  # written by python -m vfl_flower.config.flower_defaults", *lines, ""]
+        [f"{_TITLE}  # written by python -m vfl_flower.config.flower_defaults", *lines, ""]
     )
 
 
@@ -45,7 +45,7 @@ def _toml(value: Scalar) -> str:
 def main() -> None:
     """Write the section in its place."""
     text = PYPROJECT.read_text()
-    found = re.compile(rf"{re.escape(TITLE)}.*?\n(?=\n|\Z)", re.DOTALL)
+    found = re.compile(rf"{re.escape(_TITLE)}.*?\n(?=\n|\Z)", re.DOTALL)
     PYPROJECT.write_text(found.sub(lambda _: section(), text, count=1))
 
 

@@ -27,8 +27,8 @@ OWN = {
 }
 """Keys of a node's configuration, and the run's options that they override."""
 
-NEW_TABLE = "new-table"
-OTHER = ("partition-id", "num-partitions", "state-dir", "identity", "peers", NEW_TABLE)
+_NEW_TABLE = "new-table"
+OTHER = ("partition-id", "num-partitions", "state-dir", "identity", "peers", _NEW_TABLE)
 
 
 def run_config(options: Mapping[str, Any], simulation: bool) -> RunConfig:
@@ -145,7 +145,7 @@ def own_config(options: Mapping[str, Any], node: Mapping[str, Any]) -> RunConfig
     if "learning-rates" in own:
         own["learning-rates"] = str(own["learning-rates"])
     if options.get("dataset") == "own" and not simulated():
-        key = NEW_TABLE if options.get("task") == "predict" else "table"
+        key = _NEW_TABLE if options.get("task") == "predict" else "table"
         if key not in node:
             raise ConfigError(
                 f"the node configuration lacks {key}, the toml description of its own table"

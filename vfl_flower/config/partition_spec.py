@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-LARGEST_ALPHA = 1e6  # a split is as even as can be there; more is soon too much for floats
+_LARGEST_ALPHA = 1e6  # a split is as even as can be there; more is soon too much for floats
 KEPT = "; then perhaps @0,3-5/14, to keep shares 0 and 3 to 5 of 14"
 
 
@@ -135,7 +135,7 @@ def _lists(text: str) -> list[list[int]]:
 
 
 def _positive(text: str) -> float:
-    if not 0 < float(text) <= LARGEST_ALPHA:
+    if not 0 < float(text) <= _LARGEST_ALPHA:
         raise ValueError(text)
     return float(text)
 
@@ -146,24 +146,24 @@ def _share(text: str) -> float:
     return float(text)
 
 
-IMAGES, TABULAR = "vfl_flower.data.partition.images", "vfl_flower.data.partition.tabular"
+IMAGES, _TABULAR = "vfl_flower.data.partition.images", "vfl_flower.data.partition.tabular"
 SCHEMES = {
     "strips": Scheme(
         f"{IMAGES}:strips", _axis, "strips, strips:columns or strips:rows", images=True
     ),
     "grid": Scheme(f"{IMAGES}:grid", _shape, "grid:2x2, rows of tiles by columns", images=True),
-    "columns": Scheme(f"{TABULAR}:columns", _nothing, "columns"),
+    "columns": Scheme(f"{_TABULAR}:columns", _nothing, "columns"),
     "overlapping": Scheme(
-        f"{TABULAR}:overlapping", _count, "overlapping:14, pixels or columns a party"
+        f"{_TABULAR}:overlapping", _count, "overlapping:14, pixels or columns a party"
     ),
     "listed": Scheme(
-        f"{TABULAR}:listed", _lists, "listed:0-3,7;4-6;8, a list for each party, each once"
+        f"{_TABULAR}:listed", _lists, "listed:0-3,7;4-6;8, a list for each party, each once"
     ),
     "importance": Scheme(
-        f"{TABULAR}:importance",
+        f"{_TABULAR}:importance",
         _positive,
-        f"importance:1.0, a Dirichlet alpha above 0 and up to {LARGEST_ALPHA:g}",
+        f"importance:1.0, a Dirichlet alpha above 0 and up to {_LARGEST_ALPHA:g}",
     ),
-    "correlation": Scheme(f"{TABULAR}:correlation", _share, "correlation:0.5, between 0 and 1"),
+    "correlation": Scheme(f"{_TABULAR}:correlation", _share, "correlation:0.5, between 0 and 1"),
 }
 """Partition schemes by name. One line here makes a scheme known everywhere."""

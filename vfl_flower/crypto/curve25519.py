@@ -40,7 +40,7 @@ POINT = 32  # bytes of an x coordinate, and of a secret
 TAG = 16  # bytes of one that tell it from all others: two of 10**7 are alike once in 10**24 runs
 P = gmpy2.mpz(2**255 - 19)
 J = gmpy2.mpz(486662)  # the curve is y**2 = x**3 + J x**2 + x
-PIECE = 1024  # points that a thread does at once
+_PIECE = 1024  # points that a thread does at once
 
 
 def hash_to_field(messages: Iterable[bytes], domain: bytes) -> Array:
@@ -145,7 +145,7 @@ def _multiply(secret: bytes, points: Iterable[bytes]) -> Array:
 
 
 def _on_all_cores(work: Callable[[Array], Array], points: Array) -> Array:
-    pieces = [points[start : start + PIECE] for start in range(0, len(points), PIECE)]
+    pieces = [points[start : start + _PIECE] for start in range(0, len(points), _PIECE)]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return np.concatenate([np.empty((0, POINT), np.uint8), *pool.map(work, pieces)])
 

@@ -18,7 +18,7 @@ Flags = NDArray[np.bool_]
 Entropy = Callable[[int], bytes]
 """From a number of bytes to so many random ones; tests may put another than the system's."""
 
-WORD = 1 << 63
+_WORD = 1 << 63
 
 
 def below(bound: int, count: int, entropy: Entropy = os.urandom) -> Integers:
@@ -31,7 +31,7 @@ def below(bound: int, count: int, entropy: Entropy = os.urandom) -> Integers:
     count : int
         How many.
     """
-    limit = WORD - WORD % bound  # what lies above would favour small numbers
+    limit = _WORD - _WORD % bound  # what lies above would favour small numbers
     words = _words(count, entropy)
     while (high := np.flatnonzero(words >= limit)).size:
         words[high] = _words(high.size, entropy)

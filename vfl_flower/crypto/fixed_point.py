@@ -11,9 +11,9 @@ from torch import Tensor
 
 from vfl_flower.common.errors import BlindingError
 
-FRACTION_BITS = 16
-SCALE = 1 << FRACTION_BITS
-LIMIT = float(1 << (31 - FRACTION_BITS))
+_FRACTION_BITS = 16
+SCALE = 1 << _FRACTION_BITS
+LIMIT = float(1 << (31 - _FRACTION_BITS))
 
 Words = NDArray[np.uint32]
 

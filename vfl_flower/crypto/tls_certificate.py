@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 NAME = "active.vfl-flower"
 """Whom the certificate names, whatever the address; parties check it against the pinned one."""
 
-CLOCKS_DIFFER, LONGEST_RUN = timedelta(days=1), timedelta(days=366)
+_CLOCKS_DIFFER, _LONGEST_RUN = timedelta(days=1), timedelta(days=366)
 
 
 def make_certificate() -> tuple[bytes, bytes]:
@@ -33,8 +33,8 @@ def make_certificate() -> tuple[bytes, bytes]:
         .issuer_name(name)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - CLOCKS_DIFFER)
-        .not_valid_after(now + LONGEST_RUN)
+        .not_valid_before(now - _CLOCKS_DIFFER)
+        .not_valid_after(now + _LONGEST_RUN)
         .add_extension(x509.SubjectAlternativeName([x509.DNSName(NAME)]), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .sign(key, SHA256())

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f4f24", "#000000")
 """Okabe and Ito's palette, for any colour vision."""
 
-STYLE: Any = {
+_STYLE: Any = {
     "axes.axisbelow": True,
     "axes.edgecolor": "#c5cad3",
     "axes.grid": True,
@@ -52,7 +52,7 @@ def drawing(
         What ``Figure.savefig`` takes.
     """
     image = io.BytesIO()
-    with mpl.rc_context(STYLE):
+    with mpl.rc_context(_STYLE):
         figure = Figure(figsize=(3.7 * panels, height))
         yield list(figure.subplots(1, panels, squeeze=False)[0]), image
         figure.savefig(image, **how)

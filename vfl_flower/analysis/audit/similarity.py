@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor
 
-WIDEST = 7  # pixels of SSIM's window
+_WIDEST = 7  # pixels of SSIM's window
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def likeness(true: Tensor, made: Tensor) -> Likeness:
     one, other = (each.flatten(0, 1).numpy() for each in (true, made))  # (B c, h, w)
     with np.errstate(divide="ignore"):  # no error at all is infinitely good
         psnr = float(peak_signal_noise_ratio(one, other, data_range=1))
-    side = min(WIDEST, *one.shape[1:])
+    side = min(_WIDEST, *one.shape[1:])
     window = side - (side + 1) % 2  # odd
     if window < 3:
         return Likeness(psnr, None)

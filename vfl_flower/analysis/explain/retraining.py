@@ -13,7 +13,7 @@ from vfl_flower.config.schema import split_list
 from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.workflows.simulate import simulate
 
-LISTS = ("models", "weights", "optimizers", "learning_rates")
+_LISTS = ("models", "weights", "optimizers", "learning_rates")
 """Options that may have an entry for each party."""
 
 
@@ -133,7 +133,7 @@ def reduced(cfg: RunConfig, passive: Sequence[int]) -> RunConfig:
 
 def _lists(cfg: RunConfig, places: Sequence[int]) -> dict[str, str]:
     """Return the options that list entries by party, for some places."""
-    lists = {key: split_list(getattr(cfg, key)) for key in LISTS}
+    lists = {key: split_list(getattr(cfg, key)) for key in _LISTS}
     if cfg.models == "mixed" and not cfg.spec.network:
         lists["models"] = [cfg.listed_model(rank) for rank in range(cfg.parties)]
     return {

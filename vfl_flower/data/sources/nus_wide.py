@@ -14,7 +14,7 @@ BLOCKS = {"CH": 64, "CM55": 225, "CORR": 144, "EDH": 73, "WT": 128}
 """Features of the pictures, and how many columns each kind has: 634 in all."""
 
 TAGS = 1000
-CONCEPTS = 5
+_CONCEPTS = 5
 PARTS = ("Train", "Test")
 
 _Bits = NDArray[np.bool_]
@@ -61,12 +61,12 @@ class NusWide:
 
 def _most_frequent(root: Path, train: dict[str, _Bits], test: dict[str, _Bits]) -> list[str]:
     """List the most frequent concepts, in falling order."""
-    if list(train) != list(test) or len(train) < CONCEPTS:
+    if list(train) != list(test) or len(train) < _CONCEPTS:
         raise DataError(
             f"{root}/Groundtruth/TrainTestLabels must have the same concepts for Train and Test, "
-            f"{CONCEPTS} or more; get it again from {PUBLISHED}"
+            f"{_CONCEPTS} or more; get it again from {PUBLISHED}"
         )
-    return sorted(train, key=lambda name: -(train[name].sum() + test[name].sum()))[:CONCEPTS]
+    return sorted(train, key=lambda name: -(train[name].sum() + test[name].sum()))[:_CONCEPTS]
 
 
 def _taken(usable: _Bits, most: int) -> _Bits:
@@ -134,4 +134,4 @@ def _missing(folder: Path, name: str) -> DataError:
     )
 
 
-NUS_WIDE = of_whole(CONCEPTS, NusWide.rows[1], NusWide().load)
+NUS_WIDE = of_whole(_CONCEPTS, NusWide.rows[1], NusWide().load)
