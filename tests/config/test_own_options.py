@@ -1,6 +1,8 @@
 """Options of methods, former names, and configurations of earlier versions."""
 
 import json
+import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +11,12 @@ import tomli_w
 
 from strategies.specs.admm import ADMMOptions
 from tests.helpers.option_values import OPTIONS
+from tests.helpers.outcomes.commands import train as run
+from vfl_flower.cli.options import given
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.registry import METHODS, owners_of
-from vfl_flower.config.run_config import RunConfig, differences, read_toml
+from vfl_flower.config.run_config import RECORDED, RunConfig, differences, read_toml
+from vfl_flower.config.schema import kebab
 from vfl_flower.config.settings import COMMON
 
 OWN = [key for key, each in OPTIONS.items() if each.name not in COMMON]
@@ -19,17 +24,25 @@ OLD = {"rho": 2.0, "views": 3, "heads": "ridge", "vafl-mode": "asynchronous"}
 
 
 @pytest.mark.parametrize("key", OWN)
-def test_another_methods_option_is_refused_by_name_unless_it_has_its_default(key: str) -> None:
+def test_another_methods_option_is_refused_by_name(key: str) -> None:
+    """At its default too; but Flower's configuration always holds it at its default."""
     owners = owners_of(OPTIONS[key].name)
     default: Any = OPTIONS[key].default
     value = f"not {default}" if isinstance(default, str) else type(default)(1 - default)
     other = next(method for method in METHODS if method not in owners)
-    assert RunConfig.from_mapping({"method": other, key: OPTIONS[key].default}) == RunConfig(
-        method=other
-    )
-    with pytest.raises(ConfigError, match=f"^{key} is .*; {other} has no such option$") as refusal:
-        RunConfig.from_mapping({"method": other, key: value})
-    assert all(f"{owner}'s" in str(refusal.value) for owner in owners)
+    flat: dict[str, Any] = {"method": other, key: default}
+    assert RunConfig.from_flower(flat) == RunConfig(method=other)
+    refused: list[Callable[[], RunConfig]] = [
+        lambda: RunConfig.from_mapping(flat),
+        lambda: RunConfig.from_mapping(flat | {key: value}),
+        lambda: RunConfig.from_flower(flat | {key: value}),
+        lambda: RunConfig(method=other, **{OPTIONS[key].name: default}),
+        lambda: RunConfig(method=other).updated({key: default}),
+    ]
+    for make in refused:
+        with pytest.raises(ConfigError, match=f"^{key} is .*; {other} has no such option$") as told:
+            make()
+        assert all(f"{owner}'s" in str(told.value) for owner in owners)
 
 
 def test_the_refusal_names_the_methods_that_have_it() -> None:
@@ -64,12 +77,12 @@ def test_options_that_a_method_lacks_cannot_be_asked_for() -> None:
 def test_a_former_name_is_accepted_and_never_written(tmp_path: Path) -> None:
     assert RunConfig(bounds="off") == RunConfig(baselines="off")
     assert RunConfig.from_mapping({"bounds": "on"}).to_mapping()["baselines"] == "on"
-    assert RunConfig.from_mapping({"bounds": "on", "baselines": "auto"}).baselines == "on"
     assert "bounds" not in RunConfig(bounds="on").to_mapping()
     (tmp_path / "old.toml").write_text('bounds = "off"')
     assert read_toml(tmp_path / "old.toml") == {"baselines": "off"}
-    with pytest.raises(ConfigError, match="baselines and bounds are one option"):
-        RunConfig.from_mapping({"bounds": "on", "baselines": "off"})
+    for baselines in ("auto", "on", "off"):
+        with pytest.raises(ConfigError, match="baselines and bounds are one option"):
+            RunConfig.from_mapping({"bounds": "on", "baselines": baselines})
     with pytest.raises(ConfigError, match=r"^baselines: unknown 'yes'"):
         RunConfig(bounds="yes")
 
@@ -91,13 +104,69 @@ def test_a_configuration_of_an_earlier_version_can_be_read() -> None:
 
 
 def test_a_file_of_an_earlier_version_can_be_used_again(tmp_path: Path) -> None:
-    """A file may hold every option, but none of another method alone."""
-    every = {key: each.default for key, each in OPTIONS.items()} | OLD
-    (tmp_path / "old.toml").write_text(tomli_w.dumps(every))
-    assert RunConfig.from_mapping(read_toml(tmp_path / "old.toml")) == RunConfig()
-    (tmp_path / "new.toml").write_text("rho = 2.0")
-    with pytest.raises(ConfigError, match=r"^rho is vimadmm's"):
-        RunConfig.from_mapping(read_toml(tmp_path / "new.toml"))
+    """A run folder's may hold every option; any other none of another method."""
+    every = {key: each.default for key, each in OPTIONS.items() if key != "out"} | OLD
+    every["bounds"] = every.pop("baselines")
+    path = tmp_path / "config.toml"
+    path.write_text(tomli_w.dumps(every))
+    assert RunConfig.from_mapping(read_toml(path)) == RunConfig()
+    for lacking in map(kebab, RECORDED - {"baselines"}):
+        path.write_text(tomli_w.dumps({k: v for k, v in every.items() if k != lacking}))
+        with pytest.raises(ConfigError, match="has no such option"):
+            RunConfig.from_mapping(read_toml(path) | {"method": "easter"})
+    for line in ("rho = 2.0", "rho = 1.0"):
+        path.write_text(line)
+        with pytest.raises(ConfigError, match=r"^rho is vimadmm's"):
+            RunConfig.from_mapping(read_toml(path))
+
+
+def test_a_run_folder_of_an_earlier_version_is_read_resumed_and_used_again(tmp_path: Path) -> None:
+    flags = [*("--epochs", "1", "--models", "mlp", "--batch-size", "400"), "--baselines", "off"]
+    assert run([*flags, "--out", str(tmp_path / "old")]) == 0
+    config = tmp_path / "old" / "config.toml"
+    every = {key: each.default for key, each in OPTIONS.items() if key != "out"} | OLD
+    former = every | tomllib.loads(config.read_text())
+    former["bounds"], former["carrier"] = former.pop("baselines"), former.pop("transport")
+    config.write_text(tomli_w.dumps(former))
+    (tmp_path / "old" / "result.json").unlink()
+    assert run(["--resume", str(tmp_path / "old")]) == 0
+    assert (tmp_path / "old" / "result.json").is_file()
+    config.write_text(tomli_w.dumps(former))
+    assert run(["--config", str(config), "--out", str(tmp_path / "new")]) == 0
+    assert "rho" not in tomllib.loads((tmp_path / "new" / "config.toml").read_text())
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (["--rho", "1"], "rho is vimadmm's, vimadmm_j's and linear_admm's; easter has no such"),
+        (["--rho", "1", "--method", "pyvertical"], "splitnn has no such option"),
+        (["--bounds", "off", "--baselines", "on"], "baselines and bounds are one option"),
+        (["--bounds", "off", "--baselines", "off"], "baselines and bounds are one option"),
+        (["--carrier", "local", "--transport", "local"], "transport and carrier are one option"),
+        (["--config", "own.toml"], "rho is vimadmm's"),
+        (["--config", "absent.toml"], "absent.toml cannot be read: No such file"),
+    ],
+)
+def test_the_command_line_refuses(
+    flags: list[str],
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("own.toml").write_text("rho = 1.0")
+    assert run([*flags, "--out", "run"]) == 2
+    assert says in capsys.readouterr().err
+    assert not Path("run").exists()
+
+
+def test_a_former_flag_beats_the_file(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text('baselines = "on"')
+    assert read_toml(tmp_path / "a.toml") | given({"bounds": "off", "seed": None}) == {
+        "baselines": "off"
+    }
 
 
 def test_differences_are_of_options_that_both_have() -> None:

@@ -36,12 +36,19 @@ def test_the_section_is_written_in_its_place(
 def test_flowers_defaults_are_a_configuration_of_every_method() -> None:
     """Flower's flat run configuration has every key, those of other methods too."""
     values = {k: v for k, v in flower_defaults.flower_defaults().items() if k != "resume"}
-    assert RunConfig.from_mapping(values) == RunConfig()
-    assert RunConfig.from_mapping(values | {"method": "vimadmm", "rho": 2.0}) == RunConfig(
+    assert RunConfig.from_flower(values) == RunConfig()
+    assert RunConfig.from_flower(values | {"method": "vimadmm", "rho": 2.0}) == RunConfig(
         method="vimadmm", rho=2.0
     )
-    assert RunConfig.from_mapping(values | {"bounds": "off"}).baselines == "off"
-    assert RunConfig.from_mapping(values | {"baselines": "off"}).baselines == "off"
+    assert RunConfig.from_flower(values | {"rho": 1}) == RunConfig()
+    assert RunConfig.from_flower(values | {"bounds": "off"}).baselines == "off"
+    assert RunConfig.from_flower(values | {"baselines": "off"}).baselines == "off"
+    with pytest.raises(ConfigError, match=r"^rho is vimadmm's"):
+        RunConfig.from_flower(values | {"rho": 2.0})
+    with pytest.raises(ConfigError, match="baselines and bounds are one option"):
+        RunConfig.from_flower(values | {"bounds": "on", "baselines": "off"})
+    with pytest.raises(ConfigError, match="unknown key 'rhoo'"):
+        RunConfig.from_flower(values | {"rhoo": 1.0})
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "conf").glob("*.toml")), ids=lambda p: p.name)
@@ -56,6 +63,11 @@ def test_toml_that_cannot_be_read_is_an_error_that_names_the_file(tmp_path: Path
             path.write_bytes(content)
         with pytest.raises(ConfigError, match=r"run\.toml"):
             read_toml(path)
+
+
+def test_a_missing_file_is_no_bad_toml(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"run\.toml cannot be read: No such file"):
+        read_toml(tmp_path / "run.toml")
 
 
 def test_toml_with_a_section_is_an_error(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from click.shell_completion import CompletionItem
 from vfl_flower.cli.completion import complete
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.registry import ALIASES, METHODS, method_options, spec_of
+from vfl_flower.config.run_config import present_keys
 from vfl_flower.config.schema import Scalar, check_name, declaration, declared_in, kebab
 from vfl_flower.config.settings import COMMON, GROUPS
 
@@ -36,30 +37,25 @@ class Option(click.Option):
         Of `Settings`, or of a method's own options.
     group : str
         Title in ``--help``; empty for an option of methods' own.
+    former : bool
+        Whether it is the option under its former name, which no help shows.
     """
 
-    def __init__(self, each: "Field[Any]", group: str = "") -> None:
+    def __init__(self, each: "Field[Any]", group: str = "", *, former: bool = False) -> None:
         self.declared, self.group = declaration(each), group
         kind = type(each.default)
         flag = kind is bool
-        names = [kebab(name) for name in (each.name, self.declared.alias) if name]
+        name = self.declared.alias if former else each.name
+        typed = kebab(name)
         text = self.declared.text + (f" [{each.default}]" if each.default != "" else "")
         super().__init__(
-            [each.name, *(f"--{name}/--no-{name}" if flag else f"--{name}" for name in names)],
+            [name, f"--{typed}/--no-{typed}" if flag else f"--{typed}"],
             type=kind,
             metavar=None if flag else kind.__name__.upper(),
             default=None,
             help=text,
+            hidden=former,
             shell_complete=lambda ctx, param, incomplete: complete(self.declared, incomplete),
-        )
-
-    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return flag and text, without a former name of the flag."""
-        record = super().get_help_record(ctx)
-        former = f", --{kebab(self.declared.alias)}"
-        return record and (
-            record[0].replace(former, "") if self.declared.alias else record[0],
-            record[1],
         )
 
 
@@ -74,12 +70,19 @@ def options(*groups: str) -> list[click.Parameter]:
         Titles in `GROUPS`; none: all.
     """
     return [
-        Option(each, title)
+        made
         for title, record in GROUPS.items()
         if not groups or title in groups
         for each in declared_in(record)
         if each.name not in IMPLIED
+        for made in _spellings(each, title)
     ]
+
+
+def _spellings(each: "Field[Any]", group: str = "") -> list[click.Parameter]:
+    """Return the command-line option, and another for its former name."""
+    former = declaration(each).alias
+    return [Option(each, group), *([Option(each, group, former=True)] if former else [])]
 
 
 @cache
@@ -88,12 +91,18 @@ def _own_options(declarations: tuple[str, ...]) -> list[click.Parameter]:
 
     They are made once for a state of the registry.
     """
-    return [Option(each) for each in method_options().values()]
+    return [made for each in method_options().values() for made in _spellings(each)]
 
 
 def given(values: Mapping[str, Scalar | None]) -> dict[str, object]:
-    """Return the options that were given, by their kebab-case names."""
-    return {kebab(name): value for name, value in values.items() if value is not None}
+    """Return the options that were given, by their present kebab-case names.
+
+    Raises
+    ------
+    ConfigError
+        If one is given under both of its names.
+    """
+    return present_keys({kebab(name): v for name, v in values.items() if v is not None})
 
 
 class Command(click.Command):

@@ -43,7 +43,7 @@ def run_config(options: Mapping[str, Any], simulation: bool) -> RunConfig:
         If a value cannot work, or a path is relative: Flower's processes run in other folders
         than the one where ``flwr run`` was typed.
     """
-    cfg = RunConfig.from_mapping({k: v for k, v in options.items() if k != "resume"})
+    cfg = RunConfig.from_flower({k: v for k, v in options.items() if k != "resume"})
     for key, value in (("data-dir", cfg.data_dir), ("out", cfg.out)):
         needed = key == "out" or DATASETS[cfg.dataset].in_data_dir
         if needed and value and not Path(value).is_absolute():

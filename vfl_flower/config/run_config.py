@@ -5,14 +5,14 @@ Its options, in kebab-case, are flags of ``train``, keys of ``conf/*.toml`` and 
 """
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.method_spec import MethodOptions
-from vfl_flower.config.registry import ALIASES, METHODS, method_options, owners_of, spec_of, specs
+from vfl_flower.config.registry import ALIASES, METHODS, method_options, owners_of, spec_of
 from vfl_flower.config.schema import (
     Scalar,
     check_name,
@@ -29,6 +29,16 @@ CIRCUMSTANCES = tuple(
     kebab(name) for name, each in COMMON.items() if declaration(each).circumstance
 )
 """Options that say where a run happens, not what it is."""
+
+RECORDED = frozenset(
+    (
+        *("method", "dataset", "parties", "seed", "download", "partition", "validation", "models"),
+        *("embedding_dim", "optimizers", "learning_rates", "schedule", "epochs", "batch_size"),
+        *("loss", "eval_every", "eval_batch_size", "baselines", "blinding", "checkpoint_every"),
+        *("threads", "party_timeout"),
+    )
+)
+"""Options that every version wrote to a run folder; a file with all of them comes from one."""
 
 
 @dataclass(frozen=True, kw_only=True, init=False)
@@ -49,7 +59,7 @@ class RunConfig(Settings):
     """
 
     def __init__(self, *, options: MethodOptions | None = None, **values: Any) -> None:  # noqa: ANN401
-        values = _canonical(values, _known())
+        values = _present(values, _spelled(str), "option")
         method = _method_in(values)
         taken = {} if options is None else _values_of(options)
         for name, each in COMMON.items():
@@ -68,6 +78,22 @@ class RunConfig(Settings):
             For an unknown key, another method's option, a wrong type or a value that cannot work.
         """
         return cls(**_fields_of(values))
+
+    @classmethod
+    def from_flower(cls, values: Mapping[str, object]) -> "RunConfig":
+        """Make a configuration from Flower's, which holds the options of all methods.
+
+        Those at their defaults count as not given.
+
+        Raises
+        ------
+        ConfigError
+            As `from_mapping`.
+        """
+        known = _spelled(kebab)
+        return cls.from_mapping(
+            {k: v for k, v in values.items() if k not in known or not _is_default(known[k], v)}
+        )
 
     @classmethod
     def from_record(
@@ -94,7 +120,7 @@ class RunConfig(Settings):
 
     def changed(self, **values: Any) -> "RunConfig":  # noqa: ANN401
         """Return this configuration with some options changed, by field name."""
-        return replace(self, **values)
+        return replace(self, **_present(values, _spelled(str), "option"))
 
     def updated(self, values: Mapping[str, object]) -> "RunConfig":
         """Return this configuration with some options changed, by kebab-case keys."""
@@ -120,11 +146,22 @@ def differences(kept: RunConfig, asked: RunConfig) -> str:
     return "; ".join(f"{key} is {value!r}, not {other[key]!r}" for key, value in changed)
 
 
+def present_keys(values: Mapping[str, object]) -> dict[str, object]:
+    """Return values of kebab-case keys under their present ones.
+
+    Raises
+    ------
+    ConfigError
+        For an unknown key, a wrong type, or an option under both of its names.
+    """
+    return {kebab(name): value for name, value in _fields_of(values).items()}
+
+
 def read_toml(path: Path) -> dict[str, object]:
     """Read a flat toml file of options, under their present names.
 
-    Runs of earlier versions wrote the options of all methods: a file with more of methods' own than
-    any method has is such a record, and other methods' are left out.
+    A file with all of `RECORDED` is a run folder's: earlier versions wrote the options of all
+    methods there, and other methods' are left out.
 
     Raises
     ------
@@ -134,20 +171,15 @@ def read_toml(path: Path) -> dict[str, object]:
     try:
         values = tomllib.loads(path.read_text())
         named = _fields_of(values)
-        if len(set(named) - set(COMMON)) > max(
-            len(declared_in(s.options)) for s in specs().values()
-        ):
+        if set(named) >= RECORDED:
             named = _without_foreign(named)
         return {kebab(name): value for name, value in named.items()}
-    except (OSError, ValueError) as error:  # of which bad toml and bad text are kinds
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
+    except ValueError as error:  # of which bad toml and bad text are kinds
         raise ConfigError(f"{path} cannot be read as toml: {error}") from error
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error
-
-
-def _known() -> dict[str, "Field[Any]"]:
-    """Return the options of all methods, by field name."""
-    return COMMON | method_options()
 
 
 def _method_in(values: Mapping[str, object]) -> str:
@@ -169,61 +201,61 @@ def _own_options(
     """Build a method's own options from another record and given values."""
     record = spec_of(method).options
     own = {each.name: each for each in declared_in(record)}
-    for name, value in given.items():
+    for name in given:
         if name not in own and name not in COMMON:
-            _refuse_changed(method, name, value)
+            _refuse(method, name)
     values = {**taken, **given}
     return record(
         **{name: typed(each, values[name]) for name, each in own.items() if name in values}
     )
 
 
-def _refuse_changed(method: str, name: str, value: object) -> None:
-    """Refuse another method's option unless it has its default."""
-    each = method_options()[name]
-    if typed(each, value) == each.default:
-        return
+def _refuse(method: str, name: str) -> NoReturn:
+    """Refuse another method's option by name."""
     *others, last = [f"{owner}'s" for owner in owners_of(name)]
     owners = f"{', '.join(others)} and {last}" if others else last
     raise ConfigError(f"{kebab(name)} is {owners}; {method} has no such option")
 
 
 def _fields_of(values: Mapping[str, object]) -> dict[str, Any]:
-    """Return values under their fields' names, checked for names and types."""
-    known = _known()
-    names = {kebab(name): name for name in known}
-    names |= {kebab(a): a for each in known.values() if (a := declaration(each).alias)}
+    """Return values of kebab-case keys by present field names, checked for types."""
     for key, value in values.items():
         if isinstance(value, dict):
             raise ConfigError(f"'{key}' is a table; all keys stand at the top level")
-        if key not in names:
-            raise ConfigError(f"unknown key '{key}'{near(key, names)}")
-    named = _canonical({names[key]: value for key, value in values.items()}, known)
-    return {name: typed(known[name], value) for name, value in named.items()}
+    return _present(values, _spelled(kebab), "key")
+
+
+def _spelled(spell: Callable[[str], str]) -> dict[str, "Field[Any]"]:
+    """Return the options of all methods by their spelled present and former names."""
+    known = COMMON | method_options()
+    former = {a: each for each in known.values() if (a := declaration(each).alias)}
+    return {spell(name): each for name, each in (known | former).items()}
+
+
+def _present(
+    values: Mapping[str, object], known: Mapping[str, "Field[Any]"], kind: str
+) -> dict[str, Any]:
+    """Return values by present field names, checked for names and types."""
+    made: dict[str, Any] = {}
+    for key, value in values.items():
+        if key not in known:
+            raise ConfigError(f"unknown {kind} '{key}'{near(key, known)}")
+        each = known[key]
+        if each.name in made:
+            both = f"{kebab(each.name)} and {kebab(declaration(each).alias)}"
+            raise ConfigError(f"{both} are one option; give one of them")
+        made[each.name] = typed(each, value)
+    return made
+
+
+def _is_default(each: "Field[Any]", value: object) -> bool:
+    """Tell whether a value is an option's default, an int for a float among them."""
+    kind = type(each.default)
+    fits = type(value) is kind or (kind is float and type(value) is int)
+    return fits and value == each.default
 
 
 def _without_foreign(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return values without other methods' options."""
     own = {each.name for each in declared_in(spec_of(_method_in(values)).options)}
     return {name: value for name, value in values.items() if name in COMMON or name in own}
-
-
-def _canonical(values: Mapping[str, Any], known: Mapping[str, "Field[Any]"]) -> dict[str, Any]:
-    """Return values under present names.
-
-    Of an option and its alias, the changed one counts.
-    """
-    made = dict(values)
-    for name, each in known.items():
-        alias = declaration(each).alias
-        if not alias or alias not in made:
-            continue
-        former = made.pop(alias)
-        if name in made and each.default not in (former, made[name]) and former != made[name]:
-            raise ConfigError(f"{kebab(name)} and {kebab(alias)} are one option; give one of them")
-        if former != each.default or name not in made:
-            made[name] = former
-    for name in made:
-        if name not in known:
-            raise ConfigError(f"unknown option '{name}'{near(name, known)}")
-    return made

@@ -152,7 +152,7 @@ def test_a_run_that_cannot_be_read_is_refused(
 def test_a_method_that_adds_up_no_shares_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    cfg = SMALL.changed(method="easter", heads="sgd", epochs=1)
+    cfg = SMALL.changed(method="easter", epochs=1)
     Attempt(cfg, tmp_path / "run").run()
     assert run([str(tmp_path / "run")]) == 2
     text = " ".join(capsys.readouterr().err.split())
