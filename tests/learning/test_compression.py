@@ -146,4 +146,5 @@ def test_compression_that_cannot_be_is_refused(text: str) -> None:
 def test_labels_are_shared_only_where_a_method_does() -> None:
     assert RunConfig(method="c_vfl", share_labels=True).labels_shared
     assert not RunConfig(method="c_vfl").labels_shared
-    assert not RunConfig(method="splitnn", share_labels=True).labels_shared
+    with pytest.raises(ConfigError, match="share-labels is c_vfl's; splitnn has no such option"):
+        RunConfig(method="splitnn", share_labels=True)
