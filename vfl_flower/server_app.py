@@ -93,8 +93,9 @@ def _given_up(folder: RunFolder | None) -> Iterator[None]:
 
 def _align(folder: RunFolder, transport: Transport) -> "Aligned":
     """Align the parties' own tables, or the new ones of a prediction."""
+    # pyarrow is slow to import
     from vfl_flower.alignment.build import build_alignment_active
-    from vfl_flower.workflows.align import carried_out, check_enough  # slow to import
+    from vfl_flower.workflows.align import carried_out, check_enough
 
     cfg = folder.cfg
     active = build_alignment_active(cfg, folder.path, partial(check_enough, cfg))
@@ -106,13 +107,8 @@ def _align(folder: RunFolder, transport: Transport) -> "Aligned":
 
 def _predict(folder: RunFolder, transport: Transport) -> None:
     """Predict the new rows that all parties have, and list the others."""
-    from vfl_flower.workflows.prediction import (  # slow to import
-        asked,
-        ids_of,
-        missing_of,
-        write,
-        write_missing,
-    )
+    # pyarrow is slow to import
+    from vfl_flower.workflows.prediction import asked, ids_of, missing_of, write, write_missing
 
     folder.cfg = prediction_of(folder.cfg, 0, Path(folder.cfg.model))
     (common, alignments), path = _align(folder, transport), folder.path / _PREDICTIONS

@@ -1,8 +1,10 @@
-"""Layers of the packages: upward or circular imports fail."""
+"""Layers of the packages: upward, circular and unexplained imports fail."""
 
+import ast
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("vfl_flower", "strategies", "clients")
 LINT = "from importlinter.cli import lint_imports; raise SystemExit(lint_imports(no_cache=True))"
+FILES = sorted((ROOT / "vfl_flower").rglob("*.py"))
+REASON = "slow to import"
 BY_CONTRACT = {
     "Imports run from the upper layers to the lower ones": [
         ("vfl_flower/common/codec.py", "from vfl_flower.config import registry"),
@@ -72,3 +76,41 @@ def test_a_module_without_a_layer_fails(tree: Path) -> None:
     code, text = lint(tree)
     assert code != 0
     assert "utils" in text, text
+
+
+def unexplained(source: str) -> Iterator[int]:
+    """Yield lines of imports inside functions that no comment above their block explains."""
+    lines, explained = source.splitlines(), set[int]()
+    for at in sorted(set(imports_inside(ast.parse(source)))):
+        above = lines[at[0] - 2].strip()
+        if at[0] - 1 in explained or (above.startswith("#") and REASON in above):
+            explained |= set(range(at[0], at[1] + 1))
+        else:
+            yield at[0]
+
+
+def imports_inside(tree: ast.Module) -> Iterator[tuple[int, int]]:
+    """Yield first and last line of each import inside a function."""
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            for node in ast.walk(function):
+                if isinstance(node, ast.Import | ast.ImportFrom):
+                    yield node.lineno, node.end_lineno or node.lineno
+
+
+def test_imports_inside_functions_are_explained() -> None:
+    found = {str(path.relative_to(ROOT)): [*unexplained(path.read_text())] for path in FILES}
+    assert {name: lines for name, lines in found.items() if lines} == {}
+
+
+@pytest.mark.parametrize(
+    ("body", "lines"),
+    [
+        ("import torch", [2]),
+        ("# torch is here\n    import torch", [3]),
+        ("# torch is slow to import\n    import torch\n    from a import (\n        b,\n    )", []),
+        ("# torch is slow to import\n    import torch\n    a = 1\n    import b", [5]),
+    ],
+)
+def test_an_unexplained_import_is_found(body: str, lines: list[int]) -> None:
+    assert [*unexplained(f"def f():\n    {body}\n")] == lines

@@ -18,6 +18,7 @@ def align(as_json: bool, **flags: Scalar | None) -> None:
     No party shows another one an id. A run whose --alignment names the folder then trains on these
     rows; one that names none aligns by itself.
     """
+    # torch is slow to import
     from vfl_flower.workflows.simulate import align as aligned
 
     told(

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from vfl_flower.cli.options import AS_JSON, FILE, FOLDER, at_least_one, told
+from vfl_flower.common.files import write_atomically
 
 
 @click.group(no_args_is_help=False)
@@ -37,6 +38,7 @@ def labels(run: Path, at_most: int, known: int, as_json: bool) -> None:
 
     A run is repeated with and without label privacy.
     """
+    # torch is slow to import
     from vfl_flower.analysis.audit.label_inference import audit as attack
     from vfl_flower.analysis.audit.tables import print_audit
 
@@ -65,15 +67,16 @@ def reconstruct(runs: tuple[Path, ...], epochs: int, pictures: Path | None, as_j
 
     They are made of the feature maps that passive parties sent in complete runs.
     """
+    # torch is slow to import
     from vfl_flower.analysis.audit.feature_reconstruction import attack, runs_with_maps
     from vfl_flower.analysis.audit.tables import print_reconstruction
-    from vfl_flower.common.files import write_atomically
 
     def audited() -> object:
         attacked = [attack(folder, epochs) for folder in runs_with_maps(runs)]
         print_reconstruction([findings for findings, _ in attacked])
         if pictures:
-            from vfl_flower.analysis.audit.pictures import drawn  # matplotlib is slow to import
+            # matplotlib is slow to import
+            from vfl_flower.analysis.audit.pictures import drawn
 
             write_atomically(pictures, drawn(attacked))
         return [findings.told() for findings, _ in attacked]

@@ -7,6 +7,7 @@ import click
 from vfl_flower.cli.options import FILE, Command, given, options
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import Scalar
+from vfl_flower.data.tables.description import read_description
 
 
 @click.group(no_args_is_help=False)
@@ -24,6 +25,7 @@ def data() -> None:
 )
 def show(picture: Path, **flags: Scalar | None) -> None:
     """Draw and list each party's share."""
+    # torch is slow to import
     from vfl_flower.reporting.console.lines import say
     from vfl_flower.reporting.partition_picture import draw, lines_of
 
@@ -41,7 +43,7 @@ def columns(description: Path) -> None:
 
     TOML describes the table. Nothing is written.
     """
-    from vfl_flower.data.tables.description import read_description
+    # pyarrow is slow to import
     from vfl_flower.data.tables.reader import read_table
     from vfl_flower.reporting.console.own_table import print_columns
 

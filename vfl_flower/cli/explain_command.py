@@ -9,6 +9,7 @@ import click
 
 from vfl_flower.cli.options import AS_JSON, FOLDER, told
 from vfl_flower.common.errors import ConfigError
+from vfl_flower.common.names import party_name
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import near, split_list
 
@@ -53,6 +54,7 @@ def _explained(
     run: Path, out: Path | None, noise: float, retrain: str | None, names: Sequence[str]
 ) -> dict[str, Any]:
     """Compute, draw and retrain as asked; return all numbers."""
+    # torch is slow to import
     from vfl_flower.analysis.explain.importance import explain as found
     from vfl_flower.analysis.explain.retraining import Choice, plan
     from vfl_flower.analysis.explain.retraining import retrain as retrained
@@ -70,7 +72,8 @@ def _explained(
     planned = plan(folder.cfg, findings, choice) if choice else None
     print_findings(findings, recorded)
     if out:
-        from vfl_flower.analysis.explain.figures import draw  # matplotlib is slow to import
+        # matplotlib is slow to import
+        from vfl_flower.analysis.explain.figures import draw
 
         draw(parties, findings, names, out)
     found_out: dict[str, Any] = {**asdict(findings), "recorded": recorded, "retrained": None}
@@ -83,8 +86,6 @@ def _explained(
 
 def _check_names(cfg: RunConfig, names: Sequence[str]) -> None:
     """Refuse parties that are not there, or have no columns."""
-    from vfl_flower.common.names import party_name
-
     known = tuple(party_name(rank) for rank in range(cfg.parties - cfg.holders, cfg.parties))
     for name in names:
         if name not in known:

@@ -19,6 +19,7 @@ def make(file: Path) -> None:
 
     The private key goes to FILE, the public one to FILE.pub.
     """
+    # cryptography is slow to import
     from vfl_flower.crypto.identity import fingerprint, make_identity
     from vfl_flower.reporting.console.lines import say
 
@@ -34,6 +35,7 @@ def show(file: Path) -> None:
 
     FILE has the private key that it belongs to.
     """
+    # cryptography is slow to import
     from vfl_flower.crypto.identity import fingerprint, read_private
     from vfl_flower.reporting.console.lines import say
 

@@ -96,7 +96,8 @@ def _usage(error: click.UsageError) -> str:
 
 
 def _told(kind: str, text: str, code: int) -> int:
-    from vfl_flower.reporting.console.lines import complain  # what goes well needs it no sooner
+    # rich is slow to import
+    from vfl_flower.reporting.console.lines import complain
 
     complain(kind, text)
     return code

@@ -205,7 +205,8 @@ AS_JSON = click.option(
 
 def told(as_json: bool, command: Callable[[], object]) -> None:
     """Run a command's work; print its result as JSON on request."""
-    from vfl_flower.reporting.console.lines import aside  # --help is quicker without them
+    # torch is slow to import
+    from vfl_flower.reporting.console.lines import aside
     from vfl_flower.runs.results import json_of
 
     with aside() if as_json else nullcontext():

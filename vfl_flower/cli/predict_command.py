@@ -25,6 +25,7 @@ def predict(run: Path, tables: str | None, rows: str | None, out: Path, as_json:
     Each party uses its own part of the model and its own encoders. New rows that some party lacks
     are not predicted, but listed beside the predictions.
     """
+    # torch is slow to import
     from vfl_flower.workflows.simulate import predict as predicted
 
     told(as_json, lambda: predicted(run, out, tables, rows))

@@ -6,6 +6,7 @@ import click
 
 from vfl_flower.cli.options import FILE, FOLDER
 from vfl_flower.common.errors import ConfigError
+from vfl_flower.common.files import write_atomically
 
 _PAGE = "report.html"
 
@@ -23,7 +24,7 @@ def report(runs: tuple[Path, ...], page: Path | None) -> None:
     if page and page.suffix not in (".html", ".htm"):
         raise ConfigError(f"--page must name an .html file, not {page}")
 
-    from vfl_flower.common.files import write_atomically
+    # torch is slow to import
     from vfl_flower.reporting.console.lines import say
     from vfl_flower.reporting.html.page import render
     from vfl_flower.reporting.html.story import read_stories

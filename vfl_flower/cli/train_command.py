@@ -36,6 +36,7 @@ def train(
     if resume and "out" in chosen:
         raise ConfigError("--resume goes on in the run's own folder; remove --out")
 
+    # torch is slow to import
     from vfl_flower.workflows.simulate import repeat, resumed, start
 
     def trained() -> object:

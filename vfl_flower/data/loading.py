@@ -37,7 +37,8 @@ def run_data(cfg: RunConfig, alignments: Alignments | None = None) -> RunData:
         By rank, of tables that were aligned just now; others are read from their files.
     """
     if cfg.own_tables:
-        from vfl_flower.data.table_data import OwnTables  # pyarrow is slow to import
+        # pyarrow is slow to import
+        from vfl_flower.data.table_data import OwnTables
 
         return OwnTables(cfg, alignments or {})
     return PublishedData(cfg)
@@ -114,6 +115,7 @@ class PartyCache:
 def _stamp(cfg: RunConfig, rank: int) -> tuple[int, ...]:
     if not cfg.own_tables:
         return ()
-    from vfl_flower.data.table_data import stamp_of  # pyarrow is slow to import
+    # pyarrow is slow to import
+    from vfl_flower.data.table_data import stamp_of
 
     return stamp_of(cfg, rank)

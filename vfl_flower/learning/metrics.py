@@ -45,7 +45,8 @@ def metrics_of(logits: Tensor, y: Tensor) -> dict[str, Any]:
         accuracy on a class's rows (of the population; fairness); None where a class has no rows.
         ``confusion``: rows counted by true class and, within, by predicted class, (C, C).
     """
-    from sklearn.metrics import confusion_matrix, f1_score  # a second's import
+    # scikit-learn is slow to import
+    from sklearn.metrics import confusion_matrix, f1_score
 
     classes = logits.shape[1]
     truth, predicted = y.cpu().numpy(), logits.argmax(1).cpu().numpy()
@@ -69,7 +70,8 @@ def _spread(confusion: NDArray[np.int64]) -> float | None:
 
 def _auc(logits: Tensor, truth: NDArray[np.int64]) -> float | None:
     """Compute the area under the ROC curve of tie-free ranking scores."""
-    from sklearn.metrics import roc_auc_score  # a second's import
+    # scikit-learn is slow to import
+    from sklearn.metrics import roc_auc_score
 
     classes = logits.shape[1]
     if not logits.isfinite().all() or 0 in np.bincount(truth, minlength=classes):

@@ -41,7 +41,8 @@ class TensorBoard(Observer):
 
     def on_start(self, step: int, steps: int, records: list[Evaluation]) -> None:
         """Write the evaluations of the checkpoint; earlier events become void."""
-        from torch.utils.tensorboard import SummaryWriter  # slow to import
+        # TensorBoard is slow to import
+        from torch.utils.tensorboard import SummaryWriter
 
         self.on_end()
         with self._refused():

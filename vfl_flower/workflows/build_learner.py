@@ -15,7 +15,9 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.party_data import PartyData
 from vfl_flower.learning.device import device_of
 from vfl_flower.learning.networks.base import TopInput, blank, head
+from vfl_flower.learning.networks.cut_network import cut_network
 from vfl_flower.learning.networks.factory import check_halves, network
+from vfl_flower.learning.networks.torchvision_models import load_weights
 from vfl_flower.learning.optimizer import ScheduledOptimizer
 from vfl_flower.learning.randomness import Randomness, public_origin
 from vfl_flower.learning.schedule import steps_per_epoch
@@ -106,10 +108,6 @@ def _network(
 ) -> nn.Module:
     """Build a party's network."""
     if cfg.options.cut_at:
-        from vfl_flower.learning.networks.cut_network import (
-            cut_network,  # it builds on torchvision, which is slow
-        )
-
         return cut_network(cfg, data, top_input)
     if cfg.blank(data.rank):
         return blank(data.classes)
@@ -135,8 +133,4 @@ def _take_weights(cfg: RunConfig, rank: int, net: nn.Module) -> None:
     if weights and not (name in NETWORKS and NETWORKS[name].published):
         raise NetworkError(f"there are no weights for {name}; leave this party's entry empty")
     if weights:
-        from vfl_flower.learning.networks.torchvision_models import (
-            load_weights,  # torchvision is slow to import
-        )
-
         load_weights(net.embed, Path(weights))  # type: ignore[arg-type]

@@ -82,9 +82,8 @@ class Node(Client):
         if cfg.task == "predict":
             cfg = prediction_of(cfg, rank, Path(cfg.model))
         if cfg.task == "align" or _aligns(cfg, folder, rank):
-            from vfl_flower.alignment.build import (
-                build_alignment_passive,  # pyarrow is slow to import
-            )
+            # pyarrow is slow to import
+            from vfl_flower.alignment.build import build_alignment_passive
 
             return build_alignment_passive(cfg, self.rank, folder)
         identity = identity_of(cfg, self.context, self.rank)

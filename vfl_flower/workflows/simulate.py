@@ -114,10 +114,8 @@ def predict(run: Path, out: Path, tables: str | None, rows: str | None) -> dict[
     ConfigError
         If both are given.
     """
-    from vfl_flower.workflows.predict_locally import (  # pyarrow is slow to import
-        predict_rows,
-        predict_tables,
-    )
+    # pyarrow is slow to import
+    from vfl_flower.workflows.predict_locally import predict_rows, predict_tables
     from vfl_flower.workflows.prediction import missing_of
 
     if tables is not None and rows is not None:
@@ -176,7 +174,8 @@ def _prepared(folder: RunFolder) -> Iterator[Alignments]:
 
 def _align(folder: RunFolder) -> "Aligned":
     """Align the parties' own tables."""
-    from vfl_flower.workflows.align import align_here  # pyarrow is slow to import
+    # pyarrow is slow to import
+    from vfl_flower.workflows.align import align_here
 
     cfg = folder.cfg
     check_tables_here(cfg)

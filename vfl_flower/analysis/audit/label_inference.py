@@ -186,7 +186,8 @@ class Stage:
 
     def learnt(self, table: Table) -> Table:
         """Learn from the known labels; return class scores of all rows."""
-        from sklearn.linear_model import LogisticRegression  # a second's import
+        # scikit-learn is slow to import
+        from sklearn.linear_model import LogisticRegression
         from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import StandardScaler
 
@@ -211,6 +212,7 @@ class Stage:
 
     def judge(self, scores: Table) -> tuple[float, float]:
         """Return accuracy and AUC on the rows whose labels are not known."""
+        # scikit-learn is slow to import
         from sklearn.metrics import roc_auc_score
 
         y, scores = self.y[~self.known], scores[~self.known]

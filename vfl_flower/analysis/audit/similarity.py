@@ -31,7 +31,8 @@ def likeness(true: Tensor, made: Tensor) -> Likeness:
 
     Both are (B, c, h, w), with pixels from 0 to 1.
     """
-    from skimage.metrics import peak_signal_noise_ratio, structural_similarity  # slow to import
+    # scikit-image is slow to import
+    from skimage.metrics import peak_signal_noise_ratio, structural_similarity
 
     one, other = (each.flatten(0, 1).numpy() for each in (true, made))  # (B c, h, w)
     with np.errstate(divide="ignore"):  # no error at all is infinitely good

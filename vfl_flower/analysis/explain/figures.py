@@ -146,7 +146,8 @@ def _planar(holder: Holder, rows: torch.Tensor, seed: int) -> NDArray[np.float32
 
     (n,) -> (n, 2).
     """
-    from sklearn.manifold import TSNE  # a second's import
+    # scikit-learn is slow to import
+    from sklearn.manifold import TSNE
 
     embeddings = holder.embed(holder.x)[rows].numpy()
     perplexity = min(30.0, (len(rows) - 1) / 3)

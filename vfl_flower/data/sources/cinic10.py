@@ -48,6 +48,7 @@ class Cinic10:
 
 def _picture(path: Path) -> Pixels:
     """Read one 32 x 32 picture; some of CINIC-10's are grey."""
+    # Pillow is slow to import
     from PIL import Image
 
     try:

@@ -74,6 +74,7 @@ class ModelNet40:
 
     def _picture(self, path: Path) -> Pixels:
         """Read one view, (224, 224)."""
+        # Pillow is slow to import
         from PIL import Image
 
         try:

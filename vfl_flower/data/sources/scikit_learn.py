@@ -27,7 +27,8 @@ def _images(*_: object) -> Features:
 
 
 def _bunch(name: str) -> Any:  # noqa: ANN401
-    from sklearn import datasets  # a second's import, for these data sets only
+    # scikit-learn is slow to import
+    from sklearn import datasets
 
     return getattr(datasets, f"load_{name}")()
 

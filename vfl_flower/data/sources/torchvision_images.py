@@ -46,6 +46,7 @@ class Published:
         DataError
             If the files are missing and cannot be fetched, or are damaged.
         """
+        # torchvision is slow to import
         from vfl_flower.common.torchvision_import import datasets
 
         kind = getattr(datasets, self.kind)

@@ -24,6 +24,7 @@ def _resnet(name: str, shape: Shape, width: int, classes: int) -> SplitNet:
     Small images meet a 3 x 3 convolution of stride 1 and no pooling, as is usual for CIFAR, in the
     place of a 7 x 7 one of stride 2 and a pooling.
     """
+    # torchvision is slow to import
     from vfl_flower.common.torchvision_import import models
 
     channels, height, breadth = image_of(name, shape, 1)
@@ -49,6 +50,7 @@ def vgg16_bn(shape: Shape, width: int, classes: int) -> SplitNet:
 
     Poolings round up, so that small tiles do not vanish; the map is averaged over its pixels.
     """
+    # torchvision is slow to import
     from vfl_flower.common.torchvision_import import models
 
     channels, *_ = image_of("vgg16_bn", shape, 1)

@@ -29,6 +29,7 @@ def vgg16_bn(shape: Shape, classes: int, width: float) -> Chain:
     width : float
         What the channels, and the classifier's hidden layers, are multiplied by.
     """
+    # torchvision is slow to import
     from vfl_flower.common.torchvision_import import models
 
     channels, *size = image_of("vgg16_bn", shape, 1)

@@ -34,7 +34,8 @@ _PRECISE = 1e-5
 
 def rdp_epsilon(ratio: float, delta: float) -> float:
     """Return epsilon by Renyi differential privacy."""
-    from dp_accounting import GaussianDpEvent, NeighboringRelation  # takes seconds to import
+    # dp-accounting is slow to import
+    from dp_accounting import GaussianDpEvent, NeighboringRelation
     from dp_accounting.rdp import RdpAccountant
 
     accountant = RdpAccountant(ORDERS, NeighboringRelation.REPLACE_SPECIAL)
@@ -43,6 +44,7 @@ def rdp_epsilon(ratio: float, delta: float) -> float:
 
 def pld_epsilon(ratio: float, delta: float) -> float:
     """Return epsilon by the distribution of the privacy loss."""
+    # dp-accounting is slow to import
     from dp_accounting import GaussianDpEvent, NeighboringRelation
     from dp_accounting.pld import PLDAccountant
 

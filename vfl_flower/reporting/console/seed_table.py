@@ -5,14 +5,13 @@ from typing import Any
 
 from rich.table import Table
 
+from vfl_flower.learning.metrics import score_name, shown
 from vfl_flower.reporting.console.format import score
 from vfl_flower.reporting.console.lines import out, say
 
 
 def print_summary(summary: Mapping[str, Any]) -> None:
     """Print mean and standard deviation over seeds."""
-    from vfl_flower.learning.metrics import score_name, shown
-
     others = shown(summary["task"])
     title = f"{summary['method']} on {summary['dataset']}, {len(summary['seeds'])} seeds"
     table = Table(title=title, title_justify="left")

@@ -7,9 +7,12 @@ from rich.table import Table
 from rich.text import Text
 
 from vfl_flower.common.names import party_name
+from vfl_flower.config.dataset_specs import DATASETS
 from vfl_flower.config.run_config import RunConfig
+from vfl_flower.learning.metrics import score_name, shown
 from vfl_flower.reporting.console.format import ending, readable, score
 from vfl_flower.reporting.console.lines import out, say
+from vfl_flower.runs.results import warnings_of
 
 
 def baseline_rows(cfg: RunConfig) -> list[tuple[str, str, str]]:
@@ -28,10 +31,6 @@ MOST_CLASSES = 10
 
 def print_result(result: Mapping[str, Any], cfg: RunConfig) -> None:
     """Print a result: scores, traffic and protections."""
-    from vfl_flower.config.dataset_specs import DATASETS
-    from vfl_flower.learning.metrics import score_name, shown  # torch is heavy, and --help is not
-    from vfl_flower.runs.results import warnings_of
-
     table = Table(title=f"{cfg.method} on {cfg.dataset}", title_justify="left")
     for column in ("party", "network", "optimizer"):
         table.add_column(column)
@@ -60,8 +59,6 @@ def print_result(result: Mapping[str, Any], cfg: RunConfig) -> None:
 
 def _scores_of(result: Mapping[str, Any], name: str) -> list[str]:
     """Format one party's scores; dashes without a model."""
-    from vfl_flower.learning.metrics import shown
-
     keys = shown(result["task"]).values()
     if name not in result["test_accuracy"]:
         return ["-", *("-" for _ in keys)]
