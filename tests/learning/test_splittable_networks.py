@@ -10,9 +10,10 @@ from torch import nn
 
 from vfl_flower.common.errors import NetworkError
 from vfl_flower.common.torchvision_import import models
+from vfl_flower.config.catalog import NETWORKS, cut_networks
 from vfl_flower.learning.networks.decoder import mirror
-from vfl_flower.learning.networks.split_factory import padded
-from vfl_flower.learning.networks.splittable import shapes_through
+from vfl_flower.learning.networks.split_factory import chain, padded
+from vfl_flower.learning.networks.splittable import Chain, shapes_through
 from vfl_flower.learning.networks.vgg import vgg16_bn
 
 if TYPE_CHECKING:
@@ -31,6 +32,22 @@ def test_it_is_torchvisions_network() -> None:
     assert [*map(type, ours.children())][: len(theirs)] == [*map(type, theirs.children())]
     widths = [layer.out_features for layer in ours if isinstance(layer, nn.Linear)]
     assert widths == [4096, 4096, 10]
+
+
+def test_the_table_of_networks_says_which_can_be_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert cut_networks() == ["vgg16_bn"]
+    assert chain("vgg16_bn", TILE, 10, NARROW).cuts == vgg16_bn(TILE, 10, NARROW).cuts
+    with pytest.raises(NetworkError, match="network 'mlp' cannot be cut in two"):
+        chain("mlp", TILE, 10, NARROW)
+    mine = NETWORKS["mlp"]._replace(chain=f"{__name__}:without_cuts")
+    monkeypatch.setitem(NETWORKS, "mine", mine)
+    assert cut_networks() == ["vgg16_bn", "mine"]
+    assert chain("mine", TILE, 10, NARROW).cuts == {}
+
+
+def without_cuts(shape: "Shape", classes: int, width: float) -> Chain:
+    """Return a network's chain that has no cuts."""
+    return Chain(shape, nn.Sequential(), {})
 
 
 def test_the_cuts_of_table_3_come_first_and_in_order() -> None:
