@@ -25,7 +25,7 @@ OLD = {"rho": 2.0, "views": 3, "heads": "ridge", "vafl-mode": "asynchronous"}
 
 @pytest.mark.parametrize("key", OWN)
 def test_another_methods_option_is_refused_by_name(key: str) -> None:
-    """At its default too; but Flower's configuration always holds it at its default."""
+    """At its default too, except in Flower's configuration."""
     owners = owners_of(OPTIONS[key].name)
     default: Any = OPTIONS[key].default
     value = f"not {default}" if isinstance(default, str) else type(default)(1 - default)
@@ -104,7 +104,7 @@ def test_a_configuration_of_an_earlier_version_can_be_read() -> None:
 
 
 def test_a_file_of_an_earlier_version_can_be_used_again(tmp_path: Path) -> None:
-    """A run folder's may hold every option; any other none of another method."""
+    """A run folder's alone may hold another method's options."""
     every = {key: each.default for key, each in OPTIONS.items() if key != "out"} | OLD
     every["bounds"] = every.pop("baselines")
     path = tmp_path / "config.toml"

@@ -226,7 +226,7 @@ def _fields_of(values: Mapping[str, object]) -> dict[str, Any]:
 
 
 def _spelled(spell: Callable[[str], str]) -> dict[str, "Field[Any]"]:
-    """Return the options of all methods by their spelled present and former names."""
+    """Return all options by their present and former names."""
     known = COMMON | method_options()
     former = {a: each for each in known.values() if (a := declaration(each).alias)}
     return {spell(name): each for name, each in (known | former).items()}
@@ -249,7 +249,7 @@ def _present(
 
 
 def _is_default(each: "Field[Any]", value: object) -> bool:
-    """Tell whether a value is an option's default, an int for a float among them."""
+    """Tell whether a value is the default of an option."""
     kind = type(each.default)
     fits = type(value) is kind or (kind is float and type(value) is int)
     return fits and value == each.default
