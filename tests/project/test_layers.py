@@ -79,7 +79,7 @@ def test_a_module_without_a_layer_fails(tree: Path) -> None:
 
 
 def unexplained(source: str) -> Iterator[int]:
-    """Yield lines of imports inside functions that no comment above their block explains."""
+    """Yield lines of unexplained imports inside functions."""
     lines, explained = source.splitlines(), set[int]()
     for at in sorted(set(imports_inside(ast.parse(source)))):
         above = lines[at[0] - 2].strip()
