@@ -46,12 +46,14 @@ def test_cut_connections_change_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Every exchange is computed once, and no mask is used twice."""
-    masks: list[tuple[bytes, int, str, bytes]] = []
+    masks: list[tuple[bytes, int, str, bytes, int]] = []
     real = masking.mask
 
-    def recorded(key: bytes, exchange: int, phase: str, digest: bytes, count: int) -> Any:
-        masks.append((key, exchange, phase, digest))
-        return real(key, exchange, phase, digest, count)
+    def recorded(
+        key: bytes, exchange: int, phase: str, digest: bytes, count: int, position: int
+    ) -> Any:
+        masks.append((key, exchange, phase, digest, position))
+        return real(key, exchange, phase, digest, count, position)
 
     monkeypatch.setattr(blinding, "mask", recorded)
     proxy, cfg, listen = proxied

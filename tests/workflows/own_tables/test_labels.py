@@ -36,7 +36,7 @@ def numbers(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.mark.parametrize("method", ["easter", "splitnn", "agg_vfl", "vafl", "fedbcd", "c_vfl"])
 def test_numbers_are_learnt_too(method: str, numbers: str, tmp_path: Path) -> None:
-    more = (f"--method={method}", "--epochs=12", "--keep=best", "--bounds=on")
+    more = (f"--method={method}", "--epochs=12", "--keep=best", "--baselines=on")
     assert run(flags(numbers, tmp_path / "out", *more)) == 0
     result = result_of(tmp_path / "out")
     assert (result["task"], result["classes"]) == ("regression", [])
