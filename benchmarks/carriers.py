@@ -76,7 +76,7 @@ def stream(x: Array, parties: int, times: int) -> list[float]:
     )
     clients = [
         PROCESSES.Process(target=visit, args=(k, parties, server.invite(k)[0]))
-        for k in range(parties)
+        for k in range(1, parties + 1)
     ]
     with started(clients):
         active = Caller.of(config(parties), x, times)

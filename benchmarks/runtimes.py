@@ -26,7 +26,7 @@ from deploy.local import QUIET, ROOT, Deployment, free_port
 
 OPTIONS = 'models="mlp" validation=0.05 batch-size=683 eval-batch-size=10000'
 EPOCHS = {"superlink": {"stream": 20, "messages": 1}, "simulation": {"stream": 20, "messages": 2}}
-START = 60.0  # seconds
+START = 240.0  # seconds
 
 
 def add(table: Table, runtime: str, path: Path) -> None:

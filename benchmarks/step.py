@@ -86,9 +86,11 @@ def masking_timed(spent: list[float]) -> Iterator[None]:
     """Append how long every call of `Masker.mask` takes."""
     plain = Masker.mask
 
-    def timed(self: Masker, x: Tensor, weight: int = 1, total: int | None = None) -> Array:
+    def timed(
+        self: Masker, x: Tensor, weight: int = 1, total: int | None = None, position: int = 0
+    ) -> Array:
         started = time.perf_counter()
-        words = plain(self, x, weight, total)
+        words = plain(self, x, weight, total, position)
         spent.append(time.perf_counter() - started)
         return words
 
