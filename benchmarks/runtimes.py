@@ -75,13 +75,15 @@ def listening(port: int) -> None:
 def simulated(folder: Path, parties: int) -> Iterator[Callable[[str], None]]:
     """Start ``flwr run .``'s SuperLink; yield a function that runs the app."""
     port, control = free_port(), free_port()
+    programs = Path(sys.executable).parent
     own = {
+        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",  # it starts others of them
         "FLWR_HOME": str(folder / "simulation"),
         "FLWR_LOCAL_SUPERLINK_HTTP_API_PORT": str(port),
         "FLWR_LOCAL_CONTROL_API_PORT": str(control),
         "RAY_USAGE_STATS_ENABLED": "0",
     }
-    env, programs = os.environ | QUIET | own, Path(sys.executable).parent
+    env = os.environ | QUIET | own
     words = [
         *("--insecure", "--simulation", "--isolation", "subprocess"),
         *("--control-api-address", f"127.0.0.1:{control}"),
