@@ -71,6 +71,12 @@ def listening(port: int) -> None:
     raise TimeoutError(f"nothing listens to port {port} after {START:g} s")
 
 
+def quietly(command: list[str], env: dict[str, str]) -> "subprocess.Popen[bytes]":
+    """Start a program without its output."""
+    silent = subprocess.DEVNULL
+    return subprocess.Popen(command, cwd=ROOT, env=env, stdout=silent, stderr=silent)  # noqa: S603
+
+
 @contextmanager
 def simulated(folder: Path, parties: int) -> Iterator[Callable[[str], None]]:
     """Start ``flwr run .``'s SuperLink; yield a function that runs the app."""
@@ -89,9 +95,7 @@ def simulated(folder: Path, parties: int) -> Iterator[Callable[[str], None]]:
         *("--control-api-address", f"127.0.0.1:{control}"),
         *("--host", "127.0.0.1", "--port", str(port)),
     ]
-    silent = subprocess.DEVNULL
-    command = [str(programs / "flower-superlink"), *words]
-    link = subprocess.Popen(command, cwd=ROOT, env=env, stdout=silent, stderr=silent)  # noqa: S603
+    link = quietly([str(programs / "flower-superlink"), *words], env)
 
     def flwr(config: str) -> None:
         federation = f"num-supernodes={parties} client-resources-num-cpus=1 init-args-num-cpus=4"
