@@ -1,7 +1,6 @@
 """Pictures of others' tiles, better the earlier the cut."""
 
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -9,13 +8,19 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.helpers.outcomes.attempts import Attempt
+from tests.helpers.outcomes.attacked_runs import (
+    NOISED,
+    OTHERWISE,
+    PASSIVE,
+    SMALL,
+    attacked,
+    sent,
+)
 from vfl_flower.analysis.audit.feature_reconstruction import (
     Attacker,
     Findings,
     Tiles,
     attack,
-    runs_with_maps,
 )
 from vfl_flower.analysis.audit.similarity import likeness
 from vfl_flower.analysis.audit.tables import print_reconstruction
@@ -24,52 +29,8 @@ from vfl_flower.common.codec import Array
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.published_data import PublishedData
 from vfl_flower.parties.party import Party
-from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.workflows.build_parties import build_active
 from vfl_flower.workflows.trained_parties import parties_of
-
-SMALL = RunConfig(
-    method="adptvfedconv",
-    partition="grid:2x2",
-    models="vgg16_bn",
-    cut="1C",
-    width=0.1,
-    pretrain_epochs=1,
-    local_epochs=1,
-    epochs=1,
-    baselines="off",
-)
-RUNS = {"early": SMALL, "late": SMALL.changed(cut="2C+1M")}
-NOISED = replace(SMALL, dp_sigma=1.0, dp_clip=10.0)
-OTHERWISE = {
-    "early": SMALL,
-    "coarse": SMALL.changed(compression="quantize:1"),
-    "noised": NOISED,
-    "noised in training": replace(NOISED, dp_eval="clear"),
-}
-"""Ways to send the maps of one and the same networks, those of the early cut."""
-
-PASSIVE = ("party-1", "party-2", "party-3")
-
-
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with a complete run of each kind."""
-    root = tmp_path_factory.mktemp("attacked")
-    for name, cfg in RUNS.items():
-        Attempt(cfg, root / name).run()
-    return root
-
-
-@cache
-def attacked(path: Path) -> Findings:
-    [folder] = runs_with_maps([path])
-    return attack(folder, epochs=20)[0]
-
-
-def sent(path: Path, way: str) -> RunFolder:
-    """Return a run as if its maps had been sent differently."""
-    return RunFolder(path, OTHERWISE[way], fresh=False)
 
 
 def psnr_of(findings: Findings) -> dict[str, float]:
@@ -86,9 +47,9 @@ def wire_of(cfg: RunConfig) -> tuple[Wire, Attacker]:
 
 
 def test_tiles_are_reconstructed_better_than_by_their_mean_and_worse_behind_a_later_cut(
-    runs: Path,
+    attacked_root: Path,
 ) -> None:
-    early, late = attacked(runs / "early"), attacked(runs / "late")
+    early, late = attacked(attacked_root / "early"), attacked(attacked_root / "late")
     for each in early.found:
         assert each.made.psnr > each.mean.psnr + 3
         assert each.made.ssim is not None
@@ -100,32 +61,32 @@ def test_tiles_are_reconstructed_better_than_by_their_mean_and_worse_behind_a_la
         assert psnr_of(early)["active"] > psnr_of(early)[party]
 
 
-def test_attack_is_told_with_the_run_that_it_was_on(runs: Path) -> None:
-    findings = attacked(runs / "late")
-    assert (findings.run, findings.cut) == (str(runs / "late"), "2C+1M")
+def test_attack_is_told_with_the_run_that_it_was_on(attacked_root: Path) -> None:
+    findings = attacked(attacked_root / "late")
+    assert (findings.run, findings.cut) == (str(attacked_root / "late"), "2C+1M")
     assert (findings.tile, findings.map) == ((1, 4, 4), (6, 2, 2))
     assert (findings.epochs, findings.learnt, findings.measured) == (20, 1294, 359)
     assert [each.party for each in findings.found] == ["active", *PASSIVE]
 
 
-def test_what_a_message_loses_is_lost_to_the_attacker(runs: Path) -> None:
+def test_what_a_message_loses_is_lost_to_the_attacker(attacked_root: Path) -> None:
     psnr, sigma = {}, {}
     for way in OTHERWISE:
-        findings, _ = attack(sent(runs / "early", way), epochs=5)
+        findings, _ = attack(sent(attacked_root / "early", way), epochs=5)
         psnr[way], sigma[way] = psnr_of(findings)["active"], findings.sigma
     assert psnr["noised"] < psnr["coarse"] < psnr["early"] == psnr["noised in training"]
     assert psnr["noised"] < psnr["early"] - 2
     assert sigma == {"early": 0, "coarse": 0, "noised": 1, "noised in training": 0}
 
 
-def test_same_attack_comes_out_each_time(runs: Path) -> None:
-    one, other = (attack(sent(runs / "early", "noised"), epochs=1) for _ in range(2))
+def test_same_attack_comes_out_each_time(attacked_root: Path) -> None:
+    one, other = (attack(sent(attacked_root / "early", "noised"), epochs=1) for _ in range(2))
     assert one[0] == other[0]
 
 
 @pytest.mark.parametrize("way", ["early", "coarse"])
-def test_maps_arrive_as_a_party_of_the_run_sends_them(way: str, runs: Path) -> None:
-    active, passive = parties_of(sent(runs / "early", way))
+def test_maps_arrive_as_a_party_of_the_run_sends_them(way: str, attacked_root: Path) -> None:
+    active, passive = parties_of(sent(attacked_root / "early", way))
     rows, wire = active.rows["test"], Wire(active.cfg, active)
     for party in passive:
         asked = {"exchange": 1, "phases": "embed_only", "arrays": "1"}
@@ -194,8 +155,8 @@ def test_likeness_is_what_its_definition_says(side: int, window: int | None) -> 
     assert likeness(true, flat).ssim == pytest.approx(terms.mean().item(), abs=1e-4)
 
 
-def test_errors_without_end_are_told_as_text(runs: Path) -> None:
-    findings = attacked(runs / "early")
+def test_errors_without_end_are_told_as_text(attacked_root: Path) -> None:
+    findings = attacked(attacked_root / "early")
     exact = replace(
         findings.found[0], made=likeness(torch.zeros(1, 1, 2, 2), torch.zeros(1, 1, 2, 2))
     )
@@ -203,8 +164,8 @@ def test_errors_without_end_are_told_as_text(runs: Path) -> None:
     assert told["found"][0]["made"] == {"psnr": "inf", "ssim": None}
 
 
-def test_what_is_sent_is_told(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    findings = attacked(runs / "early")
+def test_what_is_sent_is_told(attacked_root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    findings = attacked(attacked_root / "early")
     noised = replace(findings, compression="float16", sigma=2.0)
     print_reconstruction([findings, noised])
     [table, *_] = capsys.readouterr().out.split("1: ")

@@ -4,8 +4,6 @@ import json
 import shutil
 import stat
 from collections.abc import Callable
-from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -13,77 +11,29 @@ import pytest
 import torch
 from PIL import Image
 
-from tests.helpers.outcomes.attempts import Attempt
+from tests.helpers.outcomes.attacked_runs import (
+    PASSIVE,
+)
 from tests.helpers.outcomes.commands import audit as run
 from tests.helpers.outcomes.commands import train as simulate
-from vfl_flower.analysis.audit.feature_reconstruction import (
-    Findings,
-    attack,
-    runs_with_maps,
-)
 from vfl_flower.analysis.audit.pictures import line
-from vfl_flower.config.run_config import RunConfig
-from vfl_flower.runs.run_folder import RunFolder
-
-SMALL = RunConfig(
-    method="adptvfedconv",
-    partition="grid:2x2",
-    models="vgg16_bn",
-    cut="1C",
-    width=0.1,
-    pretrain_epochs=1,
-    local_epochs=1,
-    epochs=1,
-    baselines="off",
-)
-RUNS = {"early": SMALL, "late": SMALL.changed(cut="2C+1M")}
-NOISED = replace(SMALL, dp_sigma=1.0, dp_clip=10.0)
-OTHERWISE = {
-    "early": SMALL,
-    "coarse": SMALL.changed(compression="quantize:1"),
-    "noised": NOISED,
-    "noised in training": replace(NOISED, dp_eval="clear"),
-}
-"""Ways to send the maps of one and the same networks, those of the early cut."""
-
-PASSIVE = ("party-1", "party-2", "party-3")
-
-
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with a complete run of each kind."""
-    root = tmp_path_factory.mktemp("attacked")
-    for name, cfg in RUNS.items():
-        Attempt(cfg, root / name).run()
-    return root
 
 
 @pytest.fixture
-def copied(runs: Path, tmp_path: Path) -> Path:
+def copied(attacked_root: Path, tmp_path: Path) -> Path:
     """Return a copy of a run that a test may change."""
-    return Path(shutil.copytree(runs / "early", tmp_path / "run"))
-
-
-@cache
-def attacked(path: Path) -> Findings:
-    [folder] = runs_with_maps([path])
-    return attack(folder, epochs=20)[0]
-
-
-def sent(path: Path, way: str) -> RunFolder:
-    """Return a run as if its maps had been sent differently."""
-    return RunFolder(path, OTHERWISE[way], fresh=False)
+    return Path(shutil.copytree(attacked_root / "early", tmp_path / "run"))
 
 
 def test_command_tells_writes_and_draws(
-    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    attacked_root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = {path: path.stat().st_mtime_ns for path in runs.rglob("*")}
-    chosen = [str(runs / "early"), str(runs / "late")]
+    before = {path: path.stat().st_mtime_ns for path in attacked_root.rglob("*")}
+    chosen = [str(attacked_root / "early"), str(attacked_root / "late")]
     drawn = tmp_path / "a.png"
     outputs = ["--json", "--pictures", str(drawn)]
     assert run(["reconstruct", *chosen, "--epochs", "2", *outputs]) == 0
-    assert {path: path.stat().st_mtime_ns for path in runs.rglob("*")} == before
+    assert {path: path.stat().st_mtime_ns for path in attacked_root.rglob("*")} == before
     printed = capsys.readouterr()
     table, told = printed.err, json.loads(printed.out)
     assert [each["run"] for each in told] == chosen
@@ -153,13 +103,13 @@ def test_runs_that_cannot_be_attacked_are_refused_and_nothing_is_written(
     change: Callable[[Path], None],
     says: str,
     copied: Path,
-    runs: Path,
+    attacked_root: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     change(copied)
     before = sorted(copied.parent.rglob("*"))
     outputs = ["--json", "--pictures", str(copied.parent / "a.png")]
-    chosen = [str(copied), str(runs / "late")]
+    chosen = [str(copied), str(attacked_root / "late")]
     assert run(["reconstruct", *chosen, "--epochs", "1", *outputs]) == 2
     assert says in capsys.readouterr().err
     assert sorted(copied.parent.rglob("*")) == before
