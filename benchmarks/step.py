@@ -4,7 +4,8 @@
 
 Steps of the local transport alternate with steps of the joint program (the same mathematics in one
 autograd graph) in one process, and the ratio is the median over pairs. Both run on copies of the
-same networks and batches.
+same networks and batches. A second table has steps whose requests are checked beside such whose
+requests are not.
 """
 
 import contextlib
@@ -22,6 +23,7 @@ os.environ["OMP_WAIT_POLICY"] = "PASSIVE"  # read when torch starts: idle thread
 import torch
 from torch import Tensor
 
+from benchmarks.harness import checks
 from benchmarks.harness.benchmark import DATA_DIR, Arguments, Benchmark, Option
 from benchmarks.harness.echo import Caller, echo
 from benchmarks.harness.report import Report
@@ -161,6 +163,11 @@ def measure(given: Arguments, report: Report) -> None:
             shares.append(steps(cfg, watch))
         ours, theirs, ratio = watch.summary()
         table.add(how, ours, theirs, threads, ratio)
+    prices = report.table("requests checked and not", checks.COLUMNS)
+    for dataset, models, batch in (("digits", "mlp", 128), (given.dataset, given.models, 512)):
+        for method in ("easter", "splitnn"):
+            run = checks.configuration(method, dataset, models, batch, given.data_dir)
+            prices.add(method, dataset, models, batch, *checks.compare(run, given.pairs))
     p50, p99 = np.quantile(latency(given.exchanges), (0.5, 0.99)) * 1e3
     report.fact("torch threads a party", cfg.threads)
     report.fact("share of a step that one party spends on masking", shares[0])

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from strategies.specs.adptvfedconv import AdptVFedConvOptions
 from vfl_flower.algorithms.augmentation import augmented, maps_of
-from vfl_flower.api import Party, PassiveParty, phase
+from vfl_flower.api import Party, PassiveParty, floats, number, phase, rows, weights
 from vfl_flower.common.errors import ProtocolError, TrainingError
 from vfl_flower.common.names import party_name
 from vfl_flower.data.tiling import tile_fact
@@ -47,16 +47,31 @@ class AdptVFedConvClient(PassiveParty):
         """Return facts that must be equal everywhere, the tiles' shape included."""
         return super().facts() | tile_fact(self.x)
 
-    @phase
+    @property
+    def transferred(self) -> list[Tensor]:
+        """Weights of the extractor, if the active party sends its own."""
+        return list(self.extractor.state_dict().values()) if self.options.model_transfer else []
+
+    @property
+    def due_epoch(self) -> int | None:
+        """The next epoch of fine-tuning; None after the last."""
+        return None if self.ended else len(self.errors)
+
+    @phase(
+        takes=(rows("train"), rows("validation"), weights("W_e^0, if sent", "transferred")), most=1
+    )
     def adapt(self, train: Tensor, validation: Tensor, *W_e: Tensor) -> None:  # (N,), (V,), ... ->
         """Start from the active party's extractor (line 18), if it is sent."""
-        if not len(train) or not len(validation):
-            raise ProtocolError("there are no rows to learn from, or to be judged by")
         self.rows = {"train": train, "validation": validation}
         if self.options.model_transfer:
             self.take_extractor(W_e)
 
-    @phase(sends="figure")
+    @phase(
+        takes=number("options.local_epochs", "due_epoch"),
+        gives=floats(2, low=0, name="least error, and whether it ended"),
+        sends="figure",
+        most="options.local_epochs",
+    )
     def finetune(self, epoch: Tensor) -> Tensor | None:  # () int64 -> (2,)
         """Train the autoencoder for one epoch, line 20.
 
@@ -73,27 +88,34 @@ class AdptVFedConvClient(PassiveParty):
             return None
         return torch.tensor([min(self.errors), self.ended])
 
-    @phase(sends="maps", repeatable=True)
+    @phase(
+        takes=(rows("chunk"), number("options.views")),
+        gives=floats("B", "M", name="H^k"),
+        sends="maps",
+        repeatable=True,
+    )
     def embed(self, rows: Tensor, view: Tensor) -> Tensor:  # (B,), () -> (B, c' h' w')
         """Return H^k of training rows in one view (line 22)."""
         return self.maps(rows, int(view))
 
-    @phase(training=False, sends="maps", repeatable=True)
+    @phase(
+        training=False,
+        takes=rows("held-out"),
+        gives=floats("B", "M", name="H^k"),
+        sends="maps",
+        repeatable=True,
+    )
     def embed_only(self, rows: Tensor) -> Tensor:  # (B,) -> (B, c' h' w')
         """Return H^k of other rows, as they are."""
         return self.maps(rows, 0)
 
     def maps(self, rows: Tensor, view: int) -> Tensor:
         """Return feature maps, a row each."""
-        if not 0 <= view < self.options.views or not len(rows):
-            raise ProtocolError(f"maps of {len(rows)} rows in view {view} were asked for")
         return maps_of(self, view, rows).flatten(1)
 
     def take_extractor(self, weights: tuple[Tensor, ...]) -> None:
         """Take the active party's extractor over (Eq. 2)."""
         own = self.extractor.state_dict()
-        if [each.shape for each in weights] != [each.shape for each in own.values()]:
-            raise ProtocolError("the extractor that was sent is none of this run's network")
         self.extractor.load_state_dict(dict(zip(own, weights, strict=True)))
 
     def reconstruct(self, x: Tensor) -> Tensor:
@@ -109,21 +131,28 @@ class AdptVFedConvClient(PassiveParty):
 
     def judge(self) -> None:
         """Keep the best weights on validation tiles; decide on early stopping."""
-        error = self.error(self.rows["validation"])
-        if not math.isfinite(error):
-            raise TrainingError(
-                f"{party_name(self.rank)}: the error of reconstruction is not finite; lower "
-                "decoder-rate or extractor-rate"
-            )
+        error = self.judged()
         if error < min(self.errors, default=math.inf):
             self.keep_weights()
         self.errors.append(error)
         since = len(self.errors) - 1 - self.errors.index(min(self.errors))
-        patience = self.options.local_patience
+        patience = 0 if self.privacy.budget else self.options.local_patience
         self.ended = len(self.errors) == self.options.local_epochs or 0 < patience <= since
         if self.ended:
             self.take_best()
             self.best = {}
+
+    def judged(self) -> float:
+        """Return the error on validation tiles; without noise, refuse overflow."""
+        error = self.error(self.rows["validation"])
+        if math.isfinite(error):
+            return error
+        if self.privacy.budget:  # a refusal would tell of columns
+            return math.inf
+        raise TrainingError(
+            f"{party_name(self.rank)}: the error of reconstruction is not finite; lower "
+            "decoder-rate or extractor-rate"
+        )
 
     @torch.no_grad()
     def error(self, rows: Tensor) -> float:

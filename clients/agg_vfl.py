@@ -2,7 +2,7 @@
 
 from torch import Tensor
 
-from vfl_flower.api import Party, PassiveParty, Tape, phase
+from vfl_flower.api import Party, PassiveParty, Tape, floats, phase, residual, rows
 
 
 class AggVFLClient(PassiveParty):
@@ -16,22 +16,24 @@ class AggVFLClient(PassiveParty):
         self.tape.passes = {"predict": self.logits}
 
     def logits(self, rows: Tensor) -> Tensor:  # (B,) -> (B, C)
-        """Return R_k."""
-        return self.decide(self.embed_rows(rows))
+        """Return R_k, each row within the bound."""
+        return self.bounded(self.decide(self.embed_rows(rows)))
 
-    @phase(sends="logits")
+    @phase(takes=rows("batch"), gives=floats("B", "C", name="R_k"), sends="logits")
     def predict(self, rows: Tensor) -> Tensor:  # (B,) int32 -> (B, C), masked
         """Begin a step: [R_k]."""
         return self.tape.start("predict", rows)
 
-    @phase(after="predict")
+    @phase(after="predict", takes=residual("B", "C", name="g"))
     def update(self, g: Tensor) -> None:  # (B, C) ->
         """Learn from the residual."""
         self.optimizer.zero()
         self.tape.backward("predict", g)
         self.optimizer.step()
 
-    @phase(training=False, sends="logits")
+    @phase(
+        training=False, takes=rows("held-out"), gives=floats("B", "C", name="R_k"), sends="logits"
+    )
     def predict_only(self, rows: Tensor) -> Tensor:  # (B,) int32 -> (B, C), masked
         """Predict without learning."""
         return self.logits(rows)

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from clients.fedbcd import FedBCDClient
 from strategies.specs.c_vfl import CVFLOptions
-from vfl_flower.api import Lessons, Party, phase
+from vfl_flower.api import Lessons, Party, floats, labels, messages, phase, rows, weights
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ProtocolError
 from vfl_flower.learning.compression import compression_of, relative_error
@@ -31,14 +31,21 @@ class CVFLClient(FedBCDClient):
                 self.cfg.holders * self.cfg.embedding_dim, classes, self.cfg.top_layers or 1
             ).requires_grad_(False)
 
-    @phase(sends=("embedding", "figure"))
+    @phase(
+        takes=rows("batch"),
+        gives=(floats("B", "D", name="E_k"), floats(low=0, name="error")),
+        sends=("embedding", "figure"),
+    )
     def embed(self, rows: Tensor) -> tuple[Tensor, Array]:  # (B,) int32 -> C(E_k), () float32
         """Begin Q steps: C(E_k), and the relative squared error of that."""
         E_k = self.tape.start("embed", rows)
         sent = self.compression.restore(self.compression.compress(E_k), len(rows))
         return E_k, np.array(relative_error(E_k, sent), np.float32)
 
-    @phase(after="embed")
+    @phase(
+        after="embed",
+        takes=(labels("B"), weights("weights of p", "top"), messages("all C(E_j)", "layout")),
+    )
     def descend(self, y: Tensor, *given: Tensor) -> None:
         """Take Q steps on the loss itself.
 
@@ -53,6 +60,10 @@ class CVFLClient(FedBCDClient):
             E[self.cfg.holders - self.parties + self.rank] = E_k
             R = self.top(torch.cat(E, 1))
             self.lessons.loss(R, labels).backward()
+
+    def layout(self, rows: int) -> list[tuple[str, tuple[int, ...]]]:
+        """Return dtype and shape of each array of all parties' compressed embeddings."""
+        return self.cfg.holders * self.compression.layout(rows)
 
     def everybodys(self, messages: tuple[Tensor, ...], rows: int) -> list[Tensor]:
         """Read all parties' compressed embeddings, each (B, D)."""

@@ -2,30 +2,49 @@
 
 from torch import Tensor
 
-from vfl_flower.api import Party, PassiveParty, Tape, phase
+from vfl_flower.api import (
+    RING_LIMIT,
+    Party,
+    PassiveParty,
+    Tape,
+    floats,
+    phase,
+    residual,
+    rows,
+)
+
+GLOBAL = floats("B", "D", low=-RING_LIMIT, high=RING_LIMIT, name="E")
+"""A mean of embeddings, each of which the ring can hold."""
 
 
 class EasterClient(PassiveParty):
     """Embeds its columns, predicts from everybody's, and learns from the residual."""
 
+    default_loss = "binary-cross-entropy"
     components = (Tape,)
     tape: Tape
 
     def __init__(self, party: Party) -> None:
         super().__init__(party)
-        self.tape.passes = {"embed": self.embed_rows, "predict": self.decide}
+        self.tape.passes = {"embed": self.share, "predict": self.decide}
 
-    @phase(sends="embedding")
+    @phase(takes=rows("batch"), gives=floats("B", "D", name="E_k"), sends="embedding")
     def embed(self, rows: Tensor) -> Tensor:  # (B,) int32 -> (B, D), masked
         """Begin a step: [E_k]."""
         return self.tape.start("embed", rows)
 
-    @phase(after="embed", sends="logits", masked=False)  # each R_k has its own loss
+    @phase(
+        after="embed",
+        takes=GLOBAL,
+        gives=floats("B", "C", name="R_k"),
+        sends="logits",
+        masked=False,  # each R_k has its own loss
+    )
     def predict(self, E: Tensor) -> Tensor:  # (B, D) -> (B, C)
         """Predict from the global embedding: R_k."""
         return self.tape.run("predict", E)
 
-    @phase(after="predict")
+    @phase(after="predict", takes=residual("B", "C", of="predict", name="g_k"))
     def update(self, g_k: Tensor) -> None:  # (B, C) ->
         """Learn from the residual, h_k through its own share of E."""
         self.optimizer.zero()
@@ -33,12 +52,24 @@ class EasterClient(PassiveParty):
         self.tape.backward("embed", dE / self.parties)
         self.optimizer.step()
 
-    @phase(training=False, sends="embedding")
+    @phase(
+        training=False,
+        takes=rows("held-out"),
+        gives=floats("B", "D", name="E_k"),
+        sends="embedding",
+    )
     def embed_only(self, rows: Tensor) -> Tensor:  # (B,) int32 -> (B, D), masked
         """Embed rows without learning from them."""
-        return self.embed_rows(rows)
+        return self.share(rows)
 
-    @phase(training=False, sends="logits", masked=False)
+    @phase(
+        training=False,
+        after="embed_only",
+        takes=GLOBAL,
+        gives=floats("B", "C", name="R_k"),
+        sends="logits",
+        masked=False,
+    )
     def predict_only(self, E: Tensor) -> Tensor:  # (B, D) -> (B, C)
         """Predict without learning."""
         return self.decide(E)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from clients.agg_vfl import AggVFLClient
-from vfl_flower.api import Lessons, Party, phase
+from vfl_flower.api import Lessons, Party, floats, labels, phase, rows
 from vfl_flower.common.errors import ProtocolError
 from vfl_flower.learning.losses import residuals
 
@@ -22,14 +22,14 @@ class FDMLClient(AggVFLClient):
         self.lessons = Lessons(self.cfg, self.data.classes)
         self.labels = torch.empty(0)  # (rows of all parties,), or (..., C); 0 where none was given
 
-    @phase
+    @phase(takes=(rows("train"), labels("N")), most=1)
     def hold(self, rows: Tensor, y: Tensor) -> None:  # (N,) int32, (N,) or (N, C) ->
         """Take the labels of the training rows."""
         given = self.lessons.read(y)
         self.labels = given.new_zeros(len(self.x), *given.shape[1:])
         self.labels[rows] = given
 
-    @phase(after="predict")
+    @phase(after="predict", takes=floats("B", "C", name="R"))
     def update(self, R: Tensor) -> None:  # (B, C) ->
         """Learn from the gradient at everybody's mean."""
         if not len(self.labels):

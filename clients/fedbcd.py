@@ -9,7 +9,7 @@ from torch import Tensor
 
 from clients.splitnn import SplitNNClient
 from strategies.specs.fedbcd import FedBCDOptions
-from vfl_flower.api import phase
+from vfl_flower.api import floats, phase
 
 
 class FedBCDClient(SplitNNClient):
@@ -17,7 +17,7 @@ class FedBCDClient(SplitNNClient):
 
     options: FedBCDOptions
 
-    @phase(after="embed")
+    @phase(after="embed", takes=floats("B", "D", name="g_k"))
     def update(self, g_k: Tensor) -> None:  # (B, D) ->
         """Take Q steps on dL/dE_k, as it was before the first."""
         for E_k in self.embeddings():

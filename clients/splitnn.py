@@ -5,7 +5,7 @@ Its network's decision net is not used.
 
 from torch import Tensor
 
-from vfl_flower.api import Answer, Party, PassiveParty, Tape, phase
+from vfl_flower.api import Answer, Party, PassiveParty, Tape, floats, phase, rows
 
 
 class SplitNNClient(PassiveParty):
@@ -18,19 +18,24 @@ class SplitNNClient(PassiveParty):
         super().__init__(party)
         self.tape.passes = {"embed": self.embed_rows}
 
-    @phase(sends="embedding")
+    @phase(takes=rows("batch"), gives=floats("B", "D", name="E_k"), sends="embedding")
     def embed(self, rows: Tensor) -> Answer:  # (B,) int32 -> (B, D)
         """Begin a step: E_k."""
         return self.tape.start("embed", rows)
 
-    @phase(after="embed")
+    @phase(after="embed", takes=floats("B", "D", name="g_k"))
     def update(self, g_k: Tensor) -> None:  # (B, D) ->
         """Learn from dL/dE_k."""
         self.optimizer.zero()
         self.tape.backward("embed", g_k)
         self.optimizer.step()
 
-    @phase(training=False, sends="embedding")
+    @phase(
+        training=False,
+        takes=rows("held-out"),
+        gives=floats("B", "D", name="E_k"),
+        sends="embedding",
+    )
     def embed_only(self, rows: Tensor) -> Tensor:  # (B,) int32 -> (B, D)
         """Embed rows without learning from them."""
         return self.embed_rows(rows)

@@ -5,3 +5,5 @@ from clients.easter import EasterClient
 
 class VFedMHClient(EasterClient):
     """The client of `strategies.vfedmh`."""
+
+    default_loss = "cross-entropy"

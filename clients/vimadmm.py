@@ -8,8 +8,7 @@ from torch import Tensor
 from clients.splitnn import SplitNNClient
 from strategies.specs.vimadmm import VIMADMMOptions
 from vfl_flower.algorithms.admm_heads import descend, head_of
-from vfl_flower.api import Party, phase
-from vfl_flower.common.errors import ProtocolError
+from vfl_flower.api import Party, floats, phase, weights
 
 
 class VIMADMMClient(SplitNNClient):
@@ -24,12 +23,10 @@ class VIMADMMClient(SplitNNClient):
             head = head_of(self.cfg.embedding_dim, classes, self.cfg.top_layers or 1)
         self.head = head.requires_grad_(False).eval()
 
-    @phase(after="embed")
+    @phase(after="embed", takes=(floats("B", "C", name="v"), weights("W_k", "head")))
     def update(self, v: Tensor, *W_k: Tensor) -> None:  # (B, C), the weights of its head ->
         """Update h_k by Eq. 9."""
         names = self.head.state_dict()
-        if len(W_k) != len(names):
-            raise ProtocolError(f"a head of {len(W_k)} arrays arrived; this one has {len(names)}")
         self.head.load_state_dict(dict(zip(names, W_k, strict=True)))
         rows, H_k = self.tape["embed"]
         o_0 = self.head(self.privacy.sent(H_k)).detach()

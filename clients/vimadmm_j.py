@@ -4,7 +4,7 @@ from torch import Tensor
 
 from strategies.specs.admm import ADMMOptions
 from vfl_flower.algorithms.admm_heads import check_head, descend_in_turns
-from vfl_flower.api import Party, PassiveParty, Tape, phase
+from vfl_flower.api import Party, PassiveParty, Tape, floats, phase, rows
 
 
 class VIMADMMJClient(PassiveParty):
@@ -19,21 +19,22 @@ class VIMADMMJClient(PassiveParty):
         self.tape.passes = {"embed": self.embed_rows, "decide": self.decide}
         check_head(self)
 
-    @phase(sends="logits")
+    @phase(takes=rows("batch"), gives=floats("B", "C", name="o_k"), sends="logits")
     def predict(self, rows: Tensor) -> Tensor:  # (B,) int32 -> (B, C), masked
         """Begin a round: o_k."""
         H_k = self.tape.start("embed", rows)
-        return self.tape.run("decide", H_k)
+        return self.bounded(self.tape.run("decide", H_k))
 
-    @phase(after="predict")
+    @phase(after="predict", takes=floats("B", "C", low=-4, high=4, name="v"))
     def update(self, v: Tensor) -> None:  # (B, C) ->
         """Update W_k and h_k by Eq. 22 and 23."""
         _, o_k = self.tape["decide"]
-        descend_in_turns(
-            self, *self.tape["embed"], self.privacy.sent(o_k.detach()), v, self.options
-        )
+        sent = self.privacy.sent(self.bounded(o_k.detach()))
+        descend_in_turns(self, *self.tape["embed"], sent, v, self.options)
 
-    @phase(training=False, sends="logits")
+    @phase(
+        training=False, takes=rows("held-out"), gives=floats("B", "C", name="o_k"), sends="logits"
+    )
     def predict_only(self, rows: Tensor) -> Tensor:  # (B,) int32 -> (B, C), masked
         """Predict without learning."""
-        return self.decide(self.embed_rows(rows))
+        return self.bounded(self.decide(self.embed_rows(rows)))

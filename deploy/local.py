@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 
@@ -21,9 +22,13 @@ import click
 
 from deploy.certificates import make_ca, make_node_key, make_server
 from vfl_flower.cli.main import guarded
-from vfl_flower.cli.options import FOLDER
+from vfl_flower.cli.options import FILE, FOLDER
 from vfl_flower.common.errors import Interrupted, RunError
+from vfl_flower.common.files import write_atomically
 from vfl_flower.common.signals import stopped_by
+from vfl_flower.config.policy.file import read_policy
+from vfl_flower.config.policy.record import OPEN
+from vfl_flower.config.policy.text import text_of
 
 ROOT = Path(__file__).resolve().parents[1]
 CONNECTION = "local-deployment"
@@ -34,6 +39,9 @@ QUIET = {
     "FLWR_TELEMETRY_ENABLED": "0",
 }
 START, _ONLINE = 60.0, 60.0  # seconds
+_POLICY = "policy.toml"
+TRIAL = replace(OPEN, name="trial")
+"""Policy of the nodes unless another is named: all parties are this user's, who allows all runs."""
 
 
 class Deployment:
@@ -49,10 +57,20 @@ class Deployment:
         The project that is run.
     own : sequence of str
         What the nodes' configurations have beside what they need, the first node's first.
+    policy : str
+        Text of the policy file of all nodes.
     """
 
-    def __init__(self, folder: Path, nodes: int, app: Path = ROOT, own: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        nodes: int,
+        app: Path = ROOT,
+        own: Sequence[str] = (),
+        policy: str = text_of(TRIAL),
+    ) -> None:
         self.folder, self.nodes, self.app, self.own = folder, nodes, app, own
+        self.policy = policy
         self.port = free_port()
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self.env = (
@@ -87,6 +105,7 @@ class Deployment:
             self.end(name)
 
     def _prepare(self) -> None:
+        write_atomically(self.folder / _POLICY, self.policy.encode())
         make_ca(self.folder)
         make_server(self.folder, ["localhost", "127.0.0.1"])
         for k in range(self.nodes):
@@ -125,7 +144,12 @@ class Deployment:
 
         `own` are keys of its node configuration.
         """
-        config = {"partition-id": k, "state-dir": str(self.folder / f"party-{k + 1}")} | own
+        config = {
+            "partition-id": k,
+            "state-dir": str(self.folder / f"party-{k + 1}"),
+            "policy": str(self.folder / _POLICY),
+            **own,
+        }
         entries = [(key.replace("_", "-"), value) for key, value in config.items()]
         written = " ".join(f"{key}={_toml(value)}" for key, value in entries)
         written = " ".join([written, *self.own[k : k + 1]])
@@ -227,6 +251,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
 @click.option(
     "--node", multiple=True, metavar="KEYS", help="a node's own configuration; first party-1's, ..."
 )
+@click.option("--policy", type=FILE, help="policy of all nodes; without it they allow all runs")
 @click.option(
     "--run-config",
     multiple=True,
@@ -235,16 +260,23 @@ def _stop(number: int, frame: FrameType | None) -> None:
     help="as for flwr run; several are runs one after the other",
 )
 @click.option("--keep", type=FOLDER, metavar="DIR", help="keep logs, keys and results there")
-def local(nodes: int, node: Sequence[str], run_config: Sequence[str], keep: Path | None) -> None:
+def local(
+    nodes: int,
+    node: Sequence[str],
+    policy: Path | None,
+    run_config: Sequence[str],
+    keep: Path | None,
+) -> None:
     """Make a whole deployment on this machine, for one run or several.
 
     That is a SuperLink with TLS and SuperNode authentication on loopback, SuperNodes, their
     certificates and keys; all of it ends with the run.
     """
+    rules = text_of(read_policy(policy) if policy else TRIAL)
     folder = (keep or Path(tempfile.mkdtemp(prefix="vfl-flower-"))).absolute()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
-        with stopped_by(_stop), Deployment(folder, nodes, own=node) as deployment:
+        with stopped_by(_stop), Deployment(folder, nodes, own=node, policy=rules) as deployment:
             for options in run_config:
                 if not deployment.run(options):
                     raise RunError("the run did not complete; its log is above")

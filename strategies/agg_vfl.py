@@ -23,6 +23,8 @@ Assumes
 Deviates
     The paper adapts how often each party computes to how many columns it holds; here all compute
     in every step, as in the comparisons. Logits are rounded to multiples of 2**-16 when blinded.
+    With ``embedding-bound`` each row of a passive R_k is first scaled to that norm at most, and
+    gradients pass through the scaling.
 Costs
     One exchange a step. Per step and passive party 4BC bytes up, 4B + 4BC down, and framing.
 """

@@ -25,7 +25,9 @@ Deviates
     The paper sends the scalar loss down. A party without labels cannot differentiate it, so the
     residual is sent. Eq. 8 takes a probability per class: here the logistic function of each
     logit. Gradients reach a party's own h_k through its own share of E only, dE/dE_k = 1/(K + 1),
-    as Algorithm 1 has it. Embeddings are rounded to multiples of 2**-16 when blinded.
+    as Algorithm 1 has it. Embeddings are rounded to multiples of 2**-16 when blinded. With
+    ``embedding-bound`` each row of a passive E_k is first scaled to that norm at most, and
+    gradients pass through the scaling.
 Costs
     Two exchanges a step. Per step and passive party 4BD + 4BC bytes up, 4B + 4BD + 4BC down,
     and framing.

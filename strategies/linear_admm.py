@@ -16,7 +16,7 @@ Assumes
 Deviates
     The paper solves each party's share of the problem to the end, and has full batches; here a
     party takes tau steps on a batch, and its matrix is a product of two, which restricts nothing
-    as long as D is at least C or F_k.
+    as long as D is at least C or F_k. ``embedding-bound`` acts as in VIMADMM-J.
 Costs
     As VIMADMM-J.
 """

@@ -31,7 +31,9 @@ Deviates
     the same sum. Nobody weighs less than a third of an even share: one party that weighed nearly
     alone would be seen through the sum. Each column of E_p is standardised on the training rows,
     and p_a has three layers: the paper says neither, and one layer leaves much of E_p unused. The
-    active party trains on the true labels, and sends nothing that it computes from them.
+    active party trains on the true labels, and sends nothing that it computes from them. With
+    ``embedding-bound`` h_k ends in scaling each row to that norm at most, in its own training too;
+    the weights W_k come after it.
 Costs
     Two exchanges of training in all. Per passive party and row 4D bytes up; 8 and the noisy label
     down: 1 byte with randomised response, 4C with Laplace noise. Rows that are evaluated or
@@ -86,7 +88,7 @@ class PraVFed(Local):
         replies = yield ask(phase, rows, self.accuracies, purpose=purpose)
         if not len(self.E_p):
             self.E_p = torch.full((len(self.x), self.cfg.embedding_dim), torch.nan)
-        self.E_p[torch.from_numpy(rows)] = replies.sum() / TOTAL  # Eq. 9
+        self.E_p[torch.from_numpy(rows)] = replies.sum(TOTAL) / TOTAL  # Eq. 9
 
     def step(self, rows: Array, y: Tensor) -> Protocol:
         """Train on one batch with true labels, without an exchange.

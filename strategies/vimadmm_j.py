@@ -37,7 +37,8 @@ Deviates
     L-BFGS-B. Heads are the parties' decision nets, whatever they are, and take plain SGD steps. The
     active party may have columns too. With label privacy the posterior of the noised label at the
     prediction a stands for onehot(y) in one round's z update. Logits are rounded to multiples
-    of 2**-16 when blinded.
+    of 2**-16 when blinded. With ``embedding-bound`` each row of a passive o_k is first scaled to
+    that norm at most; o_k^0 is what was sent, and local steps scale nothing.
 Costs
     One exchange for tau steps of everybody. Per exchange and passive party 4BC bytes up, 4B + 4BC
     down, and framing. The active party keeps lambda of every row, 4NC bytes.
@@ -91,6 +92,7 @@ class VIMADMMJ(AggVFL):
         """Return the sum of the passive parties' latest logits, (B, C)."""
         if replies.whole:
             return replies.sum()
+        replies.check_rows()
         return torch.stack(self.known.latest(replies, to, rows)).sum(0)
 
     def descend(self, rows: Array, H_0: Tensor, o_0: Tensor, v: Tensor) -> None:

@@ -1,6 +1,7 @@
 """Fixtures and collection order of all tests."""
 
 import os
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
@@ -34,6 +35,18 @@ LONGEST = (
     "methods/test_adptvfedconv.py",
     "reporting/test_report.py",
 )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def users_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Give the tests a home that trusts their own networks."""
+    home = tmp_path_factory.mktemp("home")
+    path = home / "config.toml"
+    path.write_text('trusted-modules = ["tests"]\n')
+    path.chmod(0o600)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("VFL_FLOWER_HOME", str(home))
+        yield
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -32,6 +32,22 @@ Tools of methods:
 `checkpoint`       all parties write their states
 `check_finite`     refuses losses that are not finite
 `interrupted`      the error of a stopped run
+`known_run`        the number of the run that a party's folder is of
+=================  ===========================================================================
+
+Words in which a `phase` declares its arrays (`vfl_flower.protocol.automaton.arrays`):
+
+=================  ===========================================================================
+`rows`             row numbers, by the run's public plan
+`floats`           finite numbers
+`residual`         a loss's gradient at the outputs
+`integers`         whole numbers
+`number`           one whole number
+`octets`           bytes
+`labels`           training labels, as the run publishes them
+`weights`          the weights of a network
+`messages`         arrays in another layout that the party knows
+`RING_LIMIT`       magnitude below which sums are, in the ring of masks
 =================  ===========================================================================
 
 `strategies/specs` declares methods and imports from `vfl_flower.config` instead: this module
@@ -40,13 +56,26 @@ imports torch, and a declaration does not.
 
 from vfl_flower.config.method_spec import MethodSpec
 from vfl_flower.config.run_config import RunConfig
+from vfl_flower.crypto.fixed_point import LIMIT as RING_LIMIT
 from vfl_flower.data.party_data import PartyData
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.party import Party
 from vfl_flower.parties.passive import PassiveParty
+from vfl_flower.parties.persistence.run_identity import known_run
+from vfl_flower.parties.residuals import residual
 from vfl_flower.parties.tape import Tape
 from vfl_flower.privacy.label_dp.training_labels import Lessons, noise_of, received
 from vfl_flower.privacy.secure_aggregation import agree_keys
+from vfl_flower.protocol.automaton.arrays import (
+    floats,
+    integers,
+    labels,
+    messages,
+    number,
+    octets,
+    rows,
+    weights,
+)
 from vfl_flower.protocol.components import Answer, Component, phase
 from vfl_flower.protocol.exchange import (
     Protocol,
@@ -65,6 +94,7 @@ from vfl_flower.training.loop import stage, train
 from vfl_flower.training.stopping import check_finite, interrupted
 
 __all__ = [
+    "RING_LIMIT",
     "ActiveParty",
     "Answer",
     "Component",
@@ -86,12 +116,22 @@ __all__ = [
     "ask_each",
     "check_finite",
     "checkpoint",
+    "floats",
+    "integers",
     "interrupted",
+    "known_run",
+    "labels",
+    "messages",
     "noise_of",
+    "number",
+    "octets",
     "phase",
     "received",
+    "residual",
+    "rows",
     "stage",
     "tell",
     "tell_each",
     "train",
+    "weights",
 ]

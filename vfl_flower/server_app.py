@@ -17,6 +17,7 @@ from flwr.superlink.grid import InMemoryGrid
 
 from vfl_flower.common.errors import VflError
 from vfl_flower.common.signals import stopped_by
+from vfl_flower.common.text.logs import safe_log
 from vfl_flower.config.node_config import at_home, home, run_config, told_of
 from vfl_flower.config.transports import Runtime, chosen_transport
 from vfl_flower.data.loading import Alignments, run_data
@@ -32,7 +33,7 @@ from vfl_flower.workflows.trained_parties import predicting_active, prediction_o
 if TYPE_CHECKING:
     from vfl_flower.workflows.align import Aligned
 
-log = logging.getLogger("flwr")
+log = safe_log("vfl_flower.run")
 
 
 _PREDICTIONS = "predictions.csv"
@@ -44,7 +45,8 @@ server = ServerApp()
 @server.main()
 def main(grid: Grid, context: Context) -> None:
     """Run the active party."""
-    logging.getLogger("vfl_flower").parent = log  # which Flower shows to whoever started the run
+    shown = logging.getLogger("flwr")  # by Flower, to whoever started the run
+    logging.getLogger("vfl_flower").parent = shown
     try:
         _run(grid, context)
     except VflError as error:
@@ -62,7 +64,7 @@ def _run(grid: Grid, context: Context) -> None:
     transport: Transport = entry.load()(grid, cfg, told, simulated)
     with _given_up(folder):
         if folder and cfg.task == "predict":
-            _predict(folder, transport)
+            _predict(folder, transport, simulated)
             return
         alignments: Alignments = {}
         if folder and folder.is_to_align:
@@ -105,12 +107,13 @@ def _align(folder: RunFolder, transport: Transport) -> "Aligned":
     return aligned
 
 
-def _predict(folder: RunFolder, transport: Transport) -> None:
+def _predict(folder: RunFolder, transport: Transport, simulated: bool) -> None:
     """Predict the new rows that all parties have, and list the others."""
     # pyarrow is slow to import
     from vfl_flower.workflows.prediction import asked, ids_of, missing_of, write, write_missing
 
-    folder.cfg = prediction_of(folder.cfg, 0, Path(folder.cfg.model))
+    own = not simulated  # the model lies in this party's own state folder
+    folder.cfg = prediction_of(folder.cfg, 0, Path(folder.cfg.model), trust_code=own)
     (common, alignments), path = _align(folder, transport), folder.path / _PREDICTIONS
     active = predicting_active(folder.cfg, run_data(folder.cfg, alignments))
     said = asked(active, active.rows["test"], transport)
@@ -144,7 +147,8 @@ def _folder(grid: Grid, context: Context, simulated: bool) -> RunFolder | None:
         path = Path(str(context.run_config["out"]) or home() / resume)
         given: dict[str, object] = {}
         given |= {k: v for k, v in grid.run.override_config.items() if k not in ("resume", "out")}
-        folder = RunFolder.reopen(path, given)
+        own = not simulated and not context.run_config["out"]  # its own state folder
+        folder = RunFolder.reopen(path, given, trust_code=own)
         cfg = at_home(folder.cfg, home(), path)
         folder.cfg = replace(cfg, run_name=resume, out=str(path))
         return folder

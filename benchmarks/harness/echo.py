@@ -1,6 +1,7 @@
 """Parties that send an array to and fro, to time exchanges."""
 
 import time
+from collections.abc import Sequence
 from typing import Self
 
 from torch import Tensor
@@ -11,6 +12,7 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.loading import load_party
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.passive import PassiveParty
+from vfl_flower.protocol.automaton.arrays import floats
 from vfl_flower.protocol.components import phase
 from vfl_flower.protocol.exchange import Protocol, ask
 from vfl_flower.workflows.build_learner import build_learner
@@ -19,7 +21,7 @@ from vfl_flower.workflows.build_learner import build_learner
 class Echo(PassiveParty):
     """Returns every array unchanged."""
 
-    @phase(sends="control")
+    @phase(takes=floats("n"), gives=floats("n"), sends="control")
     def echo(self, x: Tensor) -> Tensor:
         """Return the array."""
         return x
@@ -39,6 +41,10 @@ class Caller(ActiveParty):
         made = cls(build_learner(cfg, data), labels_of(cfg), data.rows)
         made.sent, made.times, made.spent = sent, times, []
         return made
+
+    def fault_of(self, phase: str, rows: int, arrays: Sequence[Array]) -> str:
+        """Return nothing, since no method declares echoes."""
+        return ""
 
     def protocol(self) -> Protocol:
         """Ask again and again."""

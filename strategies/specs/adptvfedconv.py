@@ -61,6 +61,11 @@ class AdptVFedConvOptions(ViewOptions, CutOptions, CompressionOptions, LocalEpoc
         return self.views
 
     @property
+    def epochs_before_training(self) -> int:
+        """Epochs of pre-training and fine-tuning."""
+        return self.pretrain_epochs + self.local_epochs
+
+    @property
     def cut_at(self) -> str:
         """Place where networks are cut."""
         return "2C+1M" if self.cut == "auto" else self.cut
@@ -72,6 +77,10 @@ class AdptVFedConvOptions(ViewOptions, CutOptions, CompressionOptions, LocalEpoc
     def learning_rate(self, rank: int) -> float | None:
         """Return a passive party's learning rate."""
         return self.decoder_rate if rank else None
+
+    def further_rates(self, rank: int) -> tuple[float, ...]:
+        """Return a passive party's learning rate of a transferred extractor."""
+        return (self.extractor_rate,) if rank and self.model_transfer else ()
 
 
 def check_tiles(cfg: Settings, options: AdptVFedConvOptions) -> None:

@@ -56,10 +56,11 @@ def test_exchange_counter_must_grow(method: str, tmp_path: Path) -> None:
     if "public_key" not in party.phases:  # it answers anew each time it is asked
         phase, rows = "save", [NONCE]
         if method_of(method).options().uploads_before_training:
-            phase, rows = "embed_only", [np.arange(5, dtype=np.int32)]
+            phase, rows = "embed_only", [party.data.rows["test"][:5]]
         elif not method_of(method).alone:
             (phase,) = finished(method, "local").phases()[0]
-            rows = [np.arange(5, dtype=np.int32)]
+            assert party.plan is not None
+            rows = [party.plan.batch(party.plan.turn(0))]
         config |= {"phases": phase, "arrays": str(len(rows))}
     first, again = party.fit(rows, config)[0], party.fit(rows, config)[0]
     assert first or method_of(method).alone

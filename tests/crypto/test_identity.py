@@ -107,7 +107,7 @@ def test_an_active_party_that_swaps_keys_is_caught(signature: str) -> None:
     error, message = refusal(parties[0], 2, "agree", swapped(keys, row), SALT)
     assert error == "BlindingError"
     assert "party-2 is not signed by the identity that is pinned" in message
-    assert refusal(parties[0], 3, "embed", ROWS_I)[0] == "BlindingError"  # nothing was kept
+    assert refusal(parties[0], 3, "embed_only", ROWS_I)[0] == "BlindingError"  # nothing was kept
     assert send(parties[2], 2, "agree", keys, SALT) == ([], {})  # the true keys pass
 
 
@@ -145,5 +145,5 @@ def test_an_honest_run_with_pins_comes_to_the_same_weights() -> None:
 def test_pinned_parties_agree_as_others_do() -> None:
     parties = pinned(identities(3))
     agree(parties)
-    assert answer(parties[0], 3, "embed", ROWS_I).dtype == np.uint32
+    assert answer(parties[0], 3, "embed_only", ROWS_I).dtype == np.uint32
     assert len(masker_of(parties[0]).state_dict()["keys"]) == 2

@@ -91,6 +91,7 @@ def made_roster(folder: Path, count: int = 3) -> Path:
         make_identity(folder / f"id-{number}")
         lines.append(f"party-{number} {(folder / f'id-{number}.pub').read_text().strip()} a note")
     (folder / "peers").write_text("\n".join(lines))
+    (folder / "peers").chmod(0o644)
     return folder / "peers"
 
 

@@ -154,7 +154,7 @@ def test_a_label_that_is_no_class_is_a_data_error(
     folder, _, labels = made_mnist
     labels[5] = 255
     write_idx(folder / "MNIST" / "raw" / LABELS, labels[:60_000])
-    with pytest.raises(DataError, match="active: a label is 255, and classes are 0 to 9"):
+    with pytest.raises(DataError, match="active: a label is none of the classes 0 to 9"):
         labels_of(RunConfig(dataset="mnist", data_dir=str(folder)))
 
 

@@ -136,7 +136,7 @@ def test_a_table_is_split_by_its_published_columns(tmp_path: Path) -> None:
 def test_a_class_without_training_rows_is_an_error(tmp_path: Path) -> None:
     rows = [adult_row(3 * n + 1) for n in range(250)]  # all of them <=50K
     folder = write_adult(tmp_path, rows, [adult_row(1)])
-    with pytest.raises(DataError, match=r"^active: no training row is of class >50K"):
+    with pytest.raises(DataError, match=r"^active: no training row is of one of the classes"):
         labels_of(RunConfig(dataset="adult", data_dir=str(folder)))
 
 
@@ -179,14 +179,14 @@ GOOD = "6,148,72,35,0,33.6,0.627,50,1\n"
     [
         ("6,148,72,35,0,33.6,0.627,50", "8 fields, not 9"),
         ("6,148,72,35,0,33.6,0.627,50,1,1", "10 fields, not 9"),
-        ("6,148,72,many,0,33.6,0.627,50,1", "skin must be a number, not 'many'"),
-        ("6,148,72,nan,0,33.6,0.627,50,1", "skin must be a number, not 'nan'"),
-        ("6,148,72,35,0,inf,0.627,50,1", "bmi must be a number, not 'inf'"),
-        ("6,148,72,35,0,1e39,0.627,50,1", "bmi must be a number, not '1e39'"),
-        ("6,148,72,?,0,33.6,0.627,50,1", r"skin must be a number, not '\?'"),
+        ("6,148,72,many,0,33.6,0.627,50,1", "skin must be a number"),
+        ("6,148,72,nan,0,33.6,0.627,50,1", "skin must be a number"),
+        ("6,148,72,35,0,inf,0.627,50,1", "bmi must be a number"),
+        ("6,148,72,35,0,1e39,0.627,50,1", "bmi must be a number"),
+        ("6,148,72,?,0,33.6,0.627,50,1", "skin must be a number"),
         ("6,148,72,,0,33.6,0.627,50,1", "skin is empty"),
-        ("6,148,72,35,0,33.6,0.627,50,2", "the label '2' is not 0 or 1"),
-        ("6,148,72,35,0,33.6,0.627,50,", "the label '' is not 0 or 1"),
+        ("6,148,72,35,0,33.6,0.627,50,2", "the label is not 0 or 1"),
+        ("6,148,72,35,0,33.6,0.627,50,", "the label is not 0 or 1"),
         ('"6,148,72,35,0,33.6,0.627,50,1', "1 fields, not 9"),
     ],
 )

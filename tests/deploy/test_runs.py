@@ -66,6 +66,7 @@ def test_own_networks_and_pinned_identities(
         make_identity(tmp_path / f"identity-{k}")
     lines = [f"party-{k} {(tmp_path / f'identity-{k}.pub').read_text()}" for k in (1, 2, 3)]
     (tmp_path / "peers").write_text("".join(lines))
+    (tmp_path / "peers").chmod(0o644)
     deployment.env["PYTHONPATH"] = str(tmp_path)
     for k in range(3):
         deployment.end(f"node{k + 1}")

@@ -14,6 +14,7 @@ from clients.easter import EasterClient
 from vfl_flower.common.codec import Array, from_parameters, to_parameters
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.fixed_point import Words
+from vfl_flower.data.splits import rows_of
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.privacy.secure_aggregation import Masker
 from vfl_flower.protocol.client import ProtocolClient
@@ -25,7 +26,8 @@ TINY = RunConfig(
     models="mlp", embedding_dim=8, epochs=1, batch_size=1294, baselines="off"
 )  # one step
 SALT = np.arange(16, dtype=np.uint8)
-ROWS_I, ROWS_J = np.arange(8, dtype=np.int32), np.arange(8, 16, dtype=np.int32)
+SPLIT = rows_of(TINY, 1797)
+ROWS_I, ROWS_J = SPLIT["test"][:8], SPLIT["test"][8:16]
 
 
 def passive(count: int, **options: Scalar) -> list[PassiveParty]:

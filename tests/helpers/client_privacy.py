@@ -24,7 +24,7 @@ NOISING = [
 ]
 """Methods with an upload for each batch; those with maps have tests of their own."""
 
-ROWS, NONCE = np.arange(20, dtype=np.int32), np.zeros(8, np.uint8)
+NONCE = np.zeros(8, np.uint8)
 STEPS, EVALUATIONS = 14, 3  # two epochs of seven batches; two of the validation rows, one of test
 
 each_method = pytest.mark.parametrize("method", NOISING)

@@ -44,6 +44,7 @@ CASES: dict[str, dict[str, Any]] = {method: {"method": method} for method in MET
         "local_epochs": 1,
         "decoder_rate": 0.01,
     },
+    "agg_vfl within a bound": {"method": "agg_vfl", "embedding_bound": "0.5"},
     "vafl in turns": {"method": "vafl", "vafl_mode": "asynchronous"},
     "c_vfl as published": PUBLISHED,
     "splitnn of labels only": {"method": "splitnn", "active_columns": "none"},

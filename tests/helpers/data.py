@@ -1,9 +1,12 @@
-"""The parties' columns and labels of a run, for tests and references."""
+"""Columns, labels and rows of a run's parties, for tests."""
 
+import numpy as np
 from torch import Tensor
 
+from vfl_flower.common.codec import Array
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.loading import load_party, run_data
+from vfl_flower.parties.passive import PassiveParty
 
 
 def columns_of(cfg: RunConfig, rank: int) -> Tensor:
@@ -21,3 +24,23 @@ def labels_of(cfg: RunConfig) -> Tensor:
     y = load_party(cfg, 0).y
     assert y is not None
     return y
+
+
+def next_batch(party: PassiveParty) -> Array:
+    """Return the rows of the next step that asks a party."""
+    assert party.plan is not None
+    return party.plan.batch(party.plan.turn(party.automaton.step))
+
+
+def rows_for(party: PassiveParty, phase: str, count: int = 20) -> Array:
+    """Return rows that a phase may name."""
+    declared = party.declared(phase)
+    assert declared is not None
+    return next_batch(party) if declared.begins else party.data.rows["test"][:count]
+
+
+def chunk(party: PassiveParty, number: int = 0) -> Array:
+    """Return the training rows of one message."""
+    size = party.cfg.eval_batch_size
+    rows: Array = party.data.rows["train"][number * size : (number + 1) * size]
+    return np.ascontiguousarray(rows)

@@ -117,6 +117,7 @@ FORMULAS: dict[str, Bytes] = {
     "splitnn of labels only": splitnn_bytes,
     "c_vfl as published of labels only": partial(published_bytes, embeddings=K),
     "agg_vfl": agg_vfl_bytes,
+    "agg_vfl within a bound": agg_vfl_bytes,
     "vimadmm": vimadmm_bytes,
     "vimadmm_j": agg_vfl_bytes,
     "linear_admm": agg_vfl_bytes,

@@ -1,7 +1,7 @@
 """Parties whose protocol is a script of the test."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -9,11 +9,13 @@ import torch
 from torch import Tensor
 
 from tests.helpers.contract import Tap, carry, configured, passive_parties
+from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import DataError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.loading import load_party
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.passive import PassiveParty
+from vfl_flower.protocol.automaton.arrays import floats
 from vfl_flower.protocol.components import phase
 from vfl_flower.protocol.exchange import Protocol
 from vfl_flower.workflows.build_learner import build_learner
@@ -28,6 +30,9 @@ class Prober(ActiveParty):
 
     def protocol(self) -> Protocol:
         return self.script()
+
+    def fault_of(self, phase: str, rows: int, arrays: Sequence[Array]) -> str:
+        return ""  # its passive parties are not those of a method
 
 
 Script = Callable[[Prober], Protocol]
@@ -44,19 +49,19 @@ class Probe(PassiveParty):
 
     remembers = (*PassiveParty.remembers, "notes")
 
-    @phase(training=False, sends="control")
+    @phase(training=False, takes=floats("n"), gives=floats("n"), sends="control")
     def echo(self, value: Tensor) -> Tensor:
         return value + self.rank - 1
 
-    @phase
+    @phase(takes=floats())
     def note(self, value: Tensor) -> None:
         self.notes.append(float(value))
 
-    @phase(training=False, sends="control")
+    @phase(training=False, gives=floats("n"), sends="control")
     def noted(self) -> Tensor:
         return torch.tensor(self.notes)
 
-    @phase(training=False)
+    @phase(training=False, takes=floats())
     def fail(self, value: Tensor) -> None:
         if self.rank == 2:
             raise DataError("cannot take that note")

@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from tests.long.check import Job, command, run
+from tests.long.decoders import decoders
 from tests.long.fuzz import fuzz
 from tests.long.kills import kills
 from tests.long.lowest import lowest
+from tests.long.requests import requests
 from tests.long.soak import soak
 from tests.long.tables import tables
 
@@ -33,6 +35,8 @@ CHECKS = {
     "kills": kills,  # first: it forks, and this process has no threads yet
     "soak": soak,
     "fuzz": fuzz,
+    "requests": requests,
+    "decoders": decoders,
     "tables": tables,
     "lowest": lowest,
     "benchmarks": benchmarks,

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 from tests.long.check import Failed, Job, command
 
-FOLDERS = ("common", "crypto", "protocol", "transport")
+FOLDERS = ("attacks", "common", "crypto", "protocol", "transport")
 
 
 def fuzz(job: Job) -> dict[str, Any]:

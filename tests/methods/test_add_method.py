@@ -56,9 +56,7 @@ class LogitSum(ActiveParty):
 CLIENT = '''
 """Logit sum, passive party."""
 
-from vfl_flower.parties.passive import PassiveParty
-from vfl_flower.protocol.components import phase
-from vfl_flower.parties.tape import Tape
+from vfl_flower.api import PassiveParty, Tape, floats, phase, residual, rows
 
 
 class LogitSumClient(PassiveParty):
@@ -71,17 +69,17 @@ class LogitSumClient(PassiveParty):
     def answer(self, rows):
         return self.decide(self.embed_rows(rows))
 
-    @phase(sends="logits")
+    @phase(takes=rows("batch"), gives=floats("B", "C"), sends="logits")
     def logits(self, rows):
         return self.tape.start("logits", rows)
 
-    @phase(after="logits")
+    @phase(after="logits", takes=residual("B", "C"))
     def learn(self, g):
         self.optimizer.zero()
         self.tape.backward("logits", g)
         self.optimizer.step()
 
-    @phase(training=False, sends="logits")
+    @phase(training=False, takes=rows("held-out"), gives=floats("B", "C"), sends="logits")
     def logits_only(self, rows):
         return self.answer(rows)
 '''

@@ -10,6 +10,7 @@ import torch
 
 from clients.fdml import FDMLClient
 from strategies.fdml import FDML
+from tests.helpers.data import next_batch
 from tests.helpers.outcomes.attempts import Attempt
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import DataError, PartyError
@@ -74,8 +75,9 @@ def test_a_step_without_labels_is_refused() -> None:
     def told(exchange: int, phase: str, array: Array) -> dict[str, Any]:
         return party.fit([array], {"exchange": exchange, "phases": phase, "arrays": "1"})[2]
 
-    assert told(1, "predict", np.arange(2, dtype=np.int32)) == {}
-    refusal = told(2, "update", np.zeros((2, 10), np.float32))
+    rows = next_batch(party)
+    assert told(1, "predict", rows) == {}
+    refusal = told(2, "update", np.zeros((len(rows), 10), np.float32))
     assert (refusal["error"], refusal["phase"]) == ("ProtocolError", "update")
     assert "no labels before it" in refusal["message"]
     assert all(a.equal(b) for a, b in zip(before, party.net.parameters(), strict=True))

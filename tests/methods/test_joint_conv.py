@@ -1,12 +1,18 @@
 """AdptVFedConv against its joint reference: equal parameters after all three stages."""
 
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.helpers.contract import carry, differing, passive_parties
 from tests.helpers.joint.reference_conv import joint_adptvfedconv
+from vfl_flower.common.codec import Array
 from vfl_flower.config.run_config import RunConfig
+from vfl_flower.privacy.client_dp.gaussian import Gaussian
+from vfl_flower.transport.local import run_local
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
 TINY: dict[str, Any] = {
@@ -41,6 +47,29 @@ def test_equals_the_joint_program(case: str, carrier: str) -> None:
     carry(carrier, active, parties.clients)
     reference = [dict(party.net.state_dict()) for party in joint_adptvfedconv(cfg)]
     assert differing([dict(active.net.state_dict()), *parties.weights()], reference) == []
+
+
+def test_a_noised_run_equals_the_joint_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fine-tuning takes all its epochs, though its error rises."""
+
+    def drawn(deviation: int, count: int, entropy: object) -> Array:
+        return np.random.default_rng(count).normal(0, deviation, count).astype(np.int64)
+
+    monkeypatch.setattr("vfl_flower.privacy.client_dp.gaussian.discrete_gaussian", drawn)
+    late = {"local_epochs": 6, "local_patience": 1, "decoder_rate": 0.3, "views": 2}
+    cfg = RunConfig(**TINY | late, dp_sigma=0.1, dp_clip=10.0)
+    active = build_active(cfg)
+    parties = [build_passive(cfg, k, tmp_path) for k in range(1, 4)]
+    run_local(active, parties)
+    errors = [party.durable()["errors"] for party in parties]
+    assert {len(each) for each in errors} == {6}
+    assert any(b >= a for each in errors for a, b in pairwise(each[:-1]))  # so it could end
+    joint = joint_adptvfedconv(cfg, Gaussian(0.1, 10.0).release)
+    reference = [dict(party.net.state_dict()) for party in joint]
+    found = [dict(party.net.state_dict()) for party in (active, *parties)]
+    assert differing(found, reference) == []
 
 
 def test_the_reference_can_differ() -> None:

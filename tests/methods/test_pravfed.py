@@ -14,7 +14,7 @@ from torch.nn.functional import cross_entropy, one_hot
 from strategies.pravfed import PraVFed
 from strategies.specs.pravfed import PraVFedOptions
 from tests.helpers.data import labels_of
-from tests.helpers.joint.reference import GRID, parties_of
+from tests.helpers.joint.reference import GRID, parties_of, within_bound
 from tests.helpers.outcomes.attempts import Attempt
 from vfl_flower.algorithms.integer_weights import MOST_PARTIES, TOTAL, integer_weights
 from vfl_flower.common.codec import Array
@@ -82,7 +82,7 @@ def pretrained(cfg: RunConfig, party: Party, train: Tensor, labels: Tensor) -> f
     party.net.train()
     for epoch in range(cfg.own(PraVFedOptions).local_epochs):
         for at in map(torch.from_numpy, batches(cfg.seed, epoch, every, cfg.batch_size)):
-            f = party.decide(party.embed_rows(train[at]))
+            f = party.decide(within_bound(party, party.embed_rows(train[at])))
             target = noise.target(labels[at], f) if noise else labels[at]
             softmax = (
                 cfg.own(PraVFedOptions).local_output == "softmax" or cfg.label_privacy == "alibi"
@@ -91,14 +91,14 @@ def pretrained(cfg: RunConfig, party: Party, train: Tensor, labels: Tensor) -> f
             party.optimizer.down((f - target).square().sum() / (2 * len(at)))
     party.net.eval()
     with torch.no_grad():
-        said = party.decide(party.embed_rows(train)).argmax(1)
+        said = party.decide(within_bound(party, party.embed_rows(train))).argmax(1)
     return (said == labels.argmax(1)).float().mean().item()
 
 
 def pooled(passive: list[Party], W: list[int], rows: Tensor, *, rounded: bool) -> Tensor:
     """Return the weighted mean of embeddings, on the grid or as floats."""
     with torch.no_grad():
-        E = [party.embed_rows(rows) for party in passive]
+        E = [within_bound(party, party.embed_rows(rows)) for party in passive]
     if rounded:
         words = [w * torch.round(e * GRID).to(torch.int64) for w, e in zip(W, E, strict=True)]
         return torch.stack(words).sum(0).to(torch.float32) / GRID / TOTAL
@@ -116,6 +116,7 @@ def pooled(passive: list[Party], W: list[int], rows: Tensor, *, rounded: bool) -
         {"optimizers": "momentum", "schedule": "cosine"},
         {"optimizers": "adagrad", "aggregation": "average"},
         {"models": "mixed", "local_output": "softmax"},
+        {"embedding_bound": "0.5"},
         {"label_privacy": "laplace"},
         {"label_privacy": "alibi"},
         {"label_privacy": "none"},

@@ -160,10 +160,10 @@ def test_a_value_that_could_overflow_is_refused_without_telling_it(
     with torch.no_grad():
         head.weight.zero_()
         head.bias.fill_(16384 + 7654.5)
-    error, message = refusal(party, 3, "embed", ROWS_I)
+    error, message = refusal(party, 3, "embed_only", ROWS_I)
     assert error == "BlindingError"
     assert "16384" in message
     assert "24038" not in message
     told = [(record.name, record.getMessage()) for record in caplog.records]
     assert ("vfl_flower.party-1", "the largest value was 24038.5") in told  # its own log
-    assert answer(other, 3, "embed", ROWS_I).dtype == np.uint32
+    assert answer(other, 3, "embed_only", ROWS_I).dtype == np.uint32

@@ -22,8 +22,10 @@ from vfl_flower.parties.party import Party
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.parties.uploads.compression import Compressor
 from vfl_flower.parties.uploads.registry import MECHANISMS
+from vfl_flower.privacy.client_dp.component import ClientPrivacy
 from vfl_flower.privacy.client_dp.upload_log import Counts
 from vfl_flower.privacy.secure_aggregation import Masker
+from vfl_flower.protocol.automaton.arrays import floats, rows
 from vfl_flower.protocol.components import Component, Phase, phase
 from vfl_flower.protocol.uploads import Upload, UploadMechanism
 from vfl_flower.workflows.build_learner import build_learner
@@ -71,7 +73,13 @@ def test_two_uploads_of_one_phase_have_masks_of_their_own(monkeypatch: pytest.Mo
         return self.embed_rows(rows), self.embed_rows(rows)
 
     both: Any = ("embedding", "embedding")
-    monkeypatch.setattr(EasterClient, "embed_only", phase(training=False, sends=both)(embed_only))
+    monkeypatch.setattr(
+        EasterClient,
+        "embed_only",
+        phase(training=False, takes=rows("held-out"), gives=2 * (floats("B", "D"),), sends=both)(
+            embed_only
+        ),
+    )
     parties = agreed(2)
     true = torch.stack([embeddings(party, ROWS_I) for party in parties]).sum(0)
     for exchange in (3, 4):  # positions count from 0 in each request
@@ -86,8 +94,10 @@ def test_two_uploads_of_one_phase_have_masks_of_their_own(monkeypatch: pytest.Mo
 def test_a_first_upload_has_the_mask_of_position_0() -> None:
     party = client(agreed(2)[0])
     E = embeddings(party, ROWS_I)
-    (sent,), _ = send(party, 3, "embed_only", ROWS_I)
     masker: Masker = party.masker  # type: ignore[attr-defined]
+    before = masker.state_dict()
+    (sent,), _ = send(party, 3, "embed_only", ROWS_I)
+    masker.load_state_dict(before)
     assert np.array_equal(sent, masker.mask(E))
     assert not np.array_equal(sent, masker.mask(E, position=1))
 
@@ -118,7 +128,7 @@ def test_masks_are_not_compressed_away(monkeypatch: pytest.MonkeyPatch) -> None:
             made = compression_of("float16", upload.values.shape[1])
             return replace(upload, message=made.compress(upload.values))
 
-    with_mechanisms(monkeypatch, MECHANISMS[0], Masker, Late)
+    with_mechanisms(monkeypatch, ClientPrivacy, Masker, Late)
     error, message = refusal(agreed(2)[0], 3, "embed_only", ROWS_I)
     assert (error, "'compressor' changes" in message) == ("ProtocolError", True)
 
@@ -160,7 +170,8 @@ def test_metrics_are_counts(told: dict[str, Scalar], monkeypatch: pytest.MonkeyP
 def test_facts_are_declared(more: dict[str, Scalar], monkeypatch: pytest.MonkeyPatch) -> None:
     party = party_of("splitnn")
     plain = party.facts()
-    assert party.get_properties({}) == {"rank": 1, **plain}
+    rules = {"policy": party.policy.name, "rules": party.policy.digest}
+    assert party.get_properties({}) == {"rank": 1, **plain, **rules}
     monkeypatch.setattr(SplitNNClient, "facts", lambda _: plain | more)
     told = party.get_properties({})
     assert told["error"] == "ProtocolError"
@@ -175,7 +186,7 @@ class Greedy(Component):
 
     name = "greedy"
 
-    @phase(training=False, sends="control")
+    @phase(training=False, takes=rows("held-out"), gives=floats("B"), sends="control")
     def embed_only(self, rows: torch.Tensor) -> torch.Tensor:
         return rows
 

@@ -20,13 +20,16 @@ from tests.helpers.outcomes.pages import (
 )
 from vfl_flower.cli.main import program
 from vfl_flower.config.node_config import OTHER, OWN
+from vfl_flower.config.policy.file import policy_of
+from vfl_flower.config.policy.record import DataPolicy, Policy, keys_of
 from vfl_flower.config.registry import METHODS, method_options
 from vfl_flower.config.schema import kebab
 from vfl_flower.config.settings import COMMON
 from vfl_flower.data.tables.description import Description
 
 TABLES = ROOT / "docs" / "tables.md"  # whose toml describes a table, and no run
-OTHERS_COMMANDS = ("flwr ", "flower-", "ssh-keygen ", "openssl ")
+POLICY = ROOT / "docs" / "policy.md"  # whose toml is a policy
+OTHERS_COMMANDS = ("flwr ", "flower-", "ssh-keygen ", "openssl ", "pip ", "cyclonedx-py ")
 
 
 def flags_of(command: click.Command) -> set[str]:
@@ -42,6 +45,7 @@ def flags_of(command: click.Command) -> set[str]:
 
 FLAGS = flags_of(program) | {"--help"}
 KEYS = frozenset(map(kebab, COMMON | method_options()))
+POLICY_KEYS = {*keys_of(Policy), *keys_of(DataPolicy), "data"}
 TABLE_KEYS = frozenset(map(kebab, Description.__dataclass_fields__))
 
 
@@ -76,7 +80,8 @@ def test_keys_exist(page: Path) -> None:
     keys = {key for table in tables for key in table} | {m[1] for m in quoted if m}
     given = [span for span in spans(text) if span.startswith("--run-config ")]
     keys |= {key for span in given for key in re.findall(r"([a-z][a-z-]*)=", span)}
-    assert keys <= (TABLE_KEYS if page == TABLES else KEYS | {"resume"})
+    known = {TABLES: TABLE_KEYS, POLICY: POLICY_KEYS}
+    assert keys <= known.get(page, KEYS | {"resume", "trusted-modules"})
 
 
 def test_keys_of_a_deployment_exist() -> None:
@@ -91,6 +96,20 @@ def test_keys_of_a_deployment_exist() -> None:
     table = set(re.findall(r"^\| ((?:`[a-z-]+`(?:, )?)+) \|", text, re.MULTILINE))
     named = {key for cell in table for key in re.findall(r"`([a-z-]+)`", cell)}
     assert {*OWN, *OTHER} - {"num-partitions"} <= named
+
+
+def test_policies_that_are_shown_are_policies() -> None:
+    pages = (POLICY, ROOT / "examples" / "bank-and-shop" / "README.md")
+    shown = {page: tomllib.loads(blocks(page.read_text(), "toml")[-1]) for page in pages}
+    assert policy_of(shown[POLICY]).data
+    assert shown[pages[1]] == tomllib.loads((pages[1].parent / "policy.toml").read_text())
+    assert policy_of(shown[pages[1]]).allow_single_embeddings
+
+
+def test_every_key_of_a_policy_is_described() -> None:
+    cells = re.findall(r"^\| ((?:`[a-z-]+`(?:, )?)+) \|", POLICY.read_text(), re.MULTILINE)
+    named = {key for cell in cells for key in re.findall(r"`([a-z-]+)`", cell)}
+    assert named == POLICY_KEYS - {"data"}
 
 
 def test_every_method_has_a_row() -> None:

@@ -24,6 +24,7 @@ from vfl_flower.config.schema import kebab
 from vfl_flower.config.settings import COMMON
 
 KEYS = frozenset(map(kebab, COMMON | method_options()))
+OWN = ("config", "resume", "seeds", "trust_code", "as_json")  # of the command, not of a run
 EXAMPLES = sorted((ROOT / "examples").rglob("README.md"))
 OURS = [
     command
@@ -48,7 +49,7 @@ def test_help_works() -> None:
 def test_shown_command_is_understood(command: str) -> None:
     values = parsed(command)
     if arguments_of(command)[0] == "train":
-        own = {name: values.pop(name) for name in ("config", "resume", "seeds", "as_json")}
+        own = {name: values.pop(name) for name in OWN}
         options = read_toml(ROOT / own["config"]) if own["config"] else {}
         RunConfig.from_mapping(options | given(values))
 

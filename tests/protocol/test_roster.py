@@ -37,7 +37,8 @@ class Fake(Client):
 
 
 def properties(rank: int, **changes: Scalar) -> dict[str, Scalar]:
-    return {"rank": rank, **FACTS, "folder": "/party/folder", **changes}
+    own = {"folder": "/party/folder", "policy": "bank", "rules": "0123"}
+    return {"rank": rank, **FACTS, **own, **changes}
 
 
 def manager_of(*clients: Client) -> SimpleClientManager:
@@ -63,6 +64,19 @@ def test_order_is_the_declared_rank() -> None:
     roster = call(*(Fake(properties(k)) for k in (3, 1, 2)))
     cids = [(k, name, proxy.cid) for k, name, proxy in roster]
     assert cids == [(1, "party-1", "node-1"), (2, "party-2", "node-2"), (3, "party-3", "node-0")]
+
+
+def test_policies_are_listed_by_party_and_not_compared() -> None:
+    roster = call(*(Fake(properties(k, policy=f"owner-{k}", rules=f"{k}")) for k in (3, 1, 2)))
+    assert list(roster.policies) == ["party-1", "party-2", "party-3"]
+    assert roster.policies["party-2"] == {"name": "owner-2", "digest": "2"}
+
+
+@pytest.mark.parametrize("policy", ["x" * 2000, "bank\n", "\x1b[2Jbank", 3])
+def test_a_policy_that_cannot_be_shown_is_refused(policy: Scalar) -> None:
+    text = error_of(Fake(properties(1, policy=policy)), size=1)
+    assert text.startswith("party-1 ")
+    assert text.isprintable()
 
 
 def test_missing_parties_are_named_with_the_hint() -> None:

@@ -10,6 +10,7 @@ import pytest
 from tests.helpers.outcomes.commands import report
 from tests.helpers.outcomes.commands import train as run
 from tests.helpers.outcomes.report_pages import read, result_of
+from vfl_flower.config.policy.record import OPEN
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.reporting.console.format import readable
 from vfl_flower.reporting.html.story import read_stories
@@ -28,6 +29,9 @@ def test_page_shows_what_the_result_holds(runs: Path, capsys: pytest.CaptureFixt
             assert f"{name} {readable(entry['up'])} {readable(entry['down'])}" in text
     for told in [*result["protections"], *result["unprotected"]]:
         assert told in text
+    told = result["policies"]
+    assert told == {key: {"name": "open", "digest": OPEN.digest} for key in told}
+    assert f"{', '.join(told)}: policy open ({OPEN.digest})" in text
     for fact, value in result["environment"].items():
         assert f"{fact} {value}" in text
     for key in RunConfig().to_mapping().keys() - {"out"}:

@@ -53,7 +53,8 @@ def test_keys_are_in_no_checkpoint(whole: Path) -> None:
             content = read_state(path)
             assert set(content) == {"header", "state"}
             assert set(content["header"]) == {"party", "step", "run"}
-            assert set(content["state"]) == {"net", "optimizer", "randomness", "best", "privacy"}
+            kept = {"net", "optimizer", "randomness", "best", "privacy", "automaton"}
+            assert set(content["state"]) == kept
             noiseless: dict[str, object] = {"counts": None, "sent": None}
             assert content["state"]["privacy"] == noiseless
             assert b"secret" not in path.read_bytes()

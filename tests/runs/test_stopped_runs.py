@@ -62,6 +62,9 @@ def test_exchange_numbers_grow_over_all_attempts(tmp_path: Path) -> None:
     assert numbers == list(range(earlier + 1, earlier + 1 + len(numbers)))
 
 
+NONCE = np.zeros(8, np.uint8)
+
+
 def test_checkpoints_of_later_steps_do_not_push_out_a_new_one(tmp_path: Path) -> None:
     """A folder may hold later steps of an abandoned attempt."""
     party = build_learner(TINY, load_party(TINY, 1), tmp_path)
@@ -74,12 +77,12 @@ def test_a_party_that_goes_back_drops_its_later_checkpoints(tmp_path: Path) -> N
     """Later ones are of repeated steps; those up to the step stay."""
     party = build_passive(TINY, 1, tmp_path)
     for exchange, step in enumerate((0, 3, 7), 1):
-        assert send(party, exchange, "checkpoint", np.array(step)) == ([], {})
+        assert send(party, exchange, "checkpoint", np.array(step), NONCE) == ([], {})
     assert steps_kept(tmp_path / "party-1") == [3, 7]
     again = build_passive(TINY, 1, tmp_path)
-    assert send(again, 1, "restore", np.array(3))[0] == []
+    assert send(again, 1, "restore", np.array(3), NONCE)[0] == []
     assert steps_kept(tmp_path / "party-1") == [3]
-    assert "error" not in send(again, 2, "checkpoint", np.array(5))[1]
+    assert "error" not in send(again, 2, "checkpoint", np.array(5), NONCE)[1]
     assert steps_kept(tmp_path / "party-1") == [3, 5]
 
 

@@ -45,7 +45,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "splitnn": {},
     "easter": {"epochs": 4},
     "agg_vfl": {"active_columns": "none"},
-    "pravfed": {"label_privacy": "none", "local_epochs": 2},
+    "pravfed": {"label_privacy": "none", "local_epochs": 2, "epochs": 5},
     "local": {},
 }
 NAMES = ("active", "party-1", "party-2", "party-3")

@@ -22,7 +22,8 @@ def test_a_killed_party_comes_back_and_the_weights_are_the_same(
     undisturbed: dict[str, torch.Tensor],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    cfg = replace(CFG, run_name="one", party_randomness="public", baselines="off")
+    cfg = replace(CFG, run_name="one", baselines="off")
+    cfg = replace(cfg, party_randomness="public", embedding_bound="none")  # as in one process
     left = kill(monkeypatch, moments, lambda: None)
     active = build_active(cfg, tmp_path)
     grid = FakeGrid(nodes(tmp_path, cfg))

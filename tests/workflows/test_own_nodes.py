@@ -1,6 +1,7 @@
 """Own tables between nodes: one app aligns, trains and predicts."""
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,12 +9,13 @@ import numpy as np
 import pytest
 from flwr.app import Context, RecordDict
 
-from tests.helpers.connections.streams import RUN, FakeGrid, node
+from tests.helpers.connections.streams import RUN, FakeGrid, node, policy_file
 from tests.helpers.outcomes.commands import predict, train
 from tests.helpers.own_data.own import ROWS, TINY, flags, header, held, make, write
 from vfl_flower.common.errors import ConfigError, RosterError, VflError
 from vfl_flower.common.names import party_name
 from vfl_flower.config.node_config import own_config
+from vfl_flower.config.policy.record import OPEN, DataPolicy
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.alignment_record import ALIGNMENT
 from vfl_flower.server_app import main
@@ -26,6 +28,7 @@ class World:
 
     def __init__(self, root: Path) -> None:
         self.root, self.tables = root, make(root / "tables").split(",")
+        self.policy = OPEN
         rows = [np.random.default_rng(k).permutation(ROWS)[:50] for k in range(3)]
         (root / "new").mkdir()
         self.new = [
@@ -38,7 +41,11 @@ class World:
     def run(self, **options: Any) -> None:
         """Run the app; nodes add their own configuration."""
         given = {key.replace("_", "-"): value for key, value in options.items()}
-        own = [{"table": self.tables[rank], "new-table": self.new[rank]} for rank in (1, 2)]
+        policy = str(policy_file(self.root, self.policy))
+        own = [
+            {"table": self.tables[rank], "new-table": self.new[rank], "policy": policy}
+            for rank in (1, 2)
+        ]
         grid = FakeGrid(
             {100 + k: node(k, self.state(k + 1), {}, **own[k]).fit for k in range(2)},
             overrides=given,
@@ -100,6 +107,29 @@ def test_a_name_that_a_party_has_already_is_refused(world: World) -> None:
         world.run(task="align", run_name="rows", tables=world.tables[0], parties=3)
     assert not (world.state(0) / "rows").exists()
     assert (world.state(1) / "rows" / "party-1" / ALIGNMENT).read_bytes() == kept
+
+
+def test_alignments_and_predictions_keep_to_the_policy(world: World) -> None:
+    tables = tuple(world.tables + world.new)
+    data = (DataPolicy(name="customers", tables=tables),)
+    world.policy = replace(OPEN, name="shop", run_names=("rows", "first"), data=data)
+    with pytest.raises(RosterError, match=r"party-.: policy 'shop' refuses .* rule run-names"):
+        world.run(task="align", run_name="others", tables=world.tables[0], parties=3)
+    world.run(task="align", run_name="rows", tables=world.tables[0], parties=3)
+    world.run(run_name="first", alignment="rows", tables=world.tables[0], **SETTINGS)
+    scores = {"task": "predict", "model": "first", "run_name": "scores", "tables": world.new[0]}
+    for changes, rule in (
+        ({}, "run-names"),
+        ({"run_names": ("*",), "most_predictions_a_day": 0}, "most-predictions-a-day"),
+        ({"run_names": ("*",), "methods": ("easter",)}, "methods"),
+        ({"run_names": ("*",), "require_secure_aggregation": True}, "require-secure-aggregation"),
+        ({"run_names": ("*",), "data": (replace(data[0], tables=tables[:3]),)}, "data"),
+    ):
+        kept, world.policy = world.policy, replace(world.policy, **changes)
+        with pytest.raises(RosterError, match=f"by its rule {rule}: "):
+            world.run(**scores)
+        world.policy = kept
+    assert not (world.state(0) / "scores").exists()
 
 
 def test_a_model_that_a_party_does_not_have_is_told_of(world: World) -> None:

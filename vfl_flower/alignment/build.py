@@ -11,8 +11,10 @@ from vfl_flower.alignment.passive import AlignmentPassive
 from vfl_flower.common.errors import RunError
 from vfl_flower.common.names import party_name
 from vfl_flower.config.catalog import REGRESSION
+from vfl_flower.config.policy.record import OPEN, Policy
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.hashed_ids import normalised
+from vfl_flower.crypto.identity import Identity
 from vfl_flower.data.alignment_record import ALIGNMENT, Alignment, drawn_nonce
 from vfl_flower.data.preprocessing.target import Target, task_of
 from vfl_flower.data.table_data import described, table_of, trained_target
@@ -71,8 +73,18 @@ def _target(cfg: RunConfig, table: OwnTable) -> Target:
     return Target(task_of(table.label), table.label.values or ())
 
 
-def build_alignment_passive(cfg: RunConfig, rank: int, folder: Path | None) -> AlignmentPassive:
-    """Build the passive party of a rank; see `build_alignment_active`."""
+def build_alignment_passive(
+    cfg: RunConfig,
+    rank: int,
+    folder: Path | None,
+    identity: Identity | None = None,
+    policy: Policy = OPEN,
+    root: Path | None = None,
+) -> AlignmentPassive:
+    """Build the passive party of a rank.
+
+    See `build_alignment_active` for errors, and `AlignmentPassive` for `root`.
+    """
     table, out = table_of(cfg, rank), folder and folder / party_name(rank)
     ids = normalised(table.ids, described(cfg, rank).duplicates)
-    return AlignmentPassive(cfg, rank, table, ids, out)
+    return AlignmentPassive(cfg, rank, table, ids, out, identity, policy, root)

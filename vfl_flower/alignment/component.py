@@ -5,7 +5,6 @@ from hashlib import sha256
 from typing import Protocol
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from vfl_flower.alignment.blinded_ids import CHUNK, Blinded, announced, announcement, due
@@ -15,6 +14,7 @@ from vfl_flower.common.names import party_log
 from vfl_flower.common.state import State
 from vfl_flower.crypto.curve25519 import POINT, TAG, multiply, tags
 from vfl_flower.crypto.hashed_ids import Ids
+from vfl_flower.protocol.automaton.arrays import integers, number, octets
 from vfl_flower.protocol.components import Answerer, Component, phase
 
 
@@ -48,7 +48,7 @@ class Aligner(Component):
         self._chosen = self.rows = np.empty(0, np.int64)
         self._blinded: Blinded | None = None
 
-    @phase(training=False, sends="control")
+    @phase(training=False, takes=integers(2), gives=integers(2), sends="control")
     def announce_ids(self, others: Tensor) -> Array:
         """Draw a fresh secret and announce the ids.
 
@@ -60,15 +60,19 @@ class Aligner(Component):
         self._chosen = self.rows = np.empty(0, np.int64)
         return announcement(self._ids)
 
-    @phase(training=False, sends=("control", "control"))
+    @phase(
+        training=False,
+        takes=(number(), octets("c", POINT)),
+        gives=(octets("c", TAG), octets("d", POINT)),
+        sends=("control", "control"),
+    )
     def blind_ids(self, start: Tensor, points: Tensor) -> tuple[Array, Array]:
         """Blind a chunk of the active party's ids and of the own.
 
         () int64, (c, 32) uint8 -> (c, 16) uint8, (d, 32) uint8.
         """
         own, owed = self._own(), due(self._next, self._asker)
-        fits = points.shape == (owed, POINT) and points.dtype == torch.uint8
-        if not fits or start.shape or int(start) != self._next:
+        if len(points) != owed or int(start) != self._next:
             raise ProtocolError(
                 f"the active party announced {self._asker} ids and owed {owed} points from "
                 f"position {self._next} on; it sent an array of shape {tuple(points.shape)}"
@@ -80,27 +84,23 @@ class Aligner(Component):
         log.info("alignment: %d of %d ids", min(self._next, total), total)
         return again[:, :TAG], own.points(int(start))
 
-    @phase(training=False)
+    @phase(training=False, takes=integers("s", dtype="int32"))
     def common_ids(self, positions: Tensor) -> None:
         """Take note of which ids all parties have: (s,) int32 ->."""
         own = self._own()
         chosen = to_array(positions)
-        if chosen.ndim != 1 or chosen.dtype != np.int32:
-            raise ProtocolError(
-                "the active party named common ids by something else than positions"
-            )
         if ((chosen < 0) | (chosen >= len(own.order))).any():
             raise ProtocolError("the active party named a common id that this party does not have")
         self._chosen = np.concatenate([self._chosen, own.order[chosen]])
 
-    @phase(training=False)
+    @phase(training=False, takes=number())
     def aligned(self, count: Tensor) -> None:
         """Turn the common ids into rows, and forget the secret.
 
         () int64 ->
         """
         hashes = tags(self._own().ids.hashed[self._chosen])
-        if count.shape or int(count) != len(hashes) or (hashes[1:] <= hashes[:-1]).any():
+        if int(count) != len(hashes) or (hashes[1:] <= hashes[:-1]).any():
             raise ProtocolError(
                 "the common ids are not as many as were told, or not in their order"
             )

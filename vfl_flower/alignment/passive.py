@@ -2,22 +2,25 @@
 
 from pathlib import Path
 
-import torch
 from flwr.common import Scalar
 from torch import Tensor
 
 from vfl_flower.alignment.component import Aligner
-from vfl_flower.alignment.messages import alignment_facts, alignment_log, name_digest
-from vfl_flower.common.codec import Array
+from vfl_flower.alignment.label_check import LabelCheck
+from vfl_flower.alignment.messages import alignment_facts, alignment_log
 from vfl_flower.common.errors import ProtocolError, RunError
 from vfl_flower.common.names import party_log, party_name
 from vfl_flower.common.nonce import hex_of
+from vfl_flower.common.state import State
 from vfl_flower.config.catalog import TASKS
+from vfl_flower.config.policy.record import OPEN, Policy
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.hashed_ids import Ids
+from vfl_flower.crypto.identity import Identity
 from vfl_flower.data.alignment_record import ALIGNMENT, Alignment
 from vfl_flower.data.tables.column_profile import MOST_CATEGORIES
-from vfl_flower.data.tables.reader import OwnTable, refuse_label
+from vfl_flower.data.tables.reader import OwnTable
+from vfl_flower.protocol.automaton.arrays import integers, octets
 from vfl_flower.protocol.client import ProtocolClient
 from vfl_flower.protocol.components import phase
 
@@ -37,6 +40,12 @@ class AlignmentPassive(ProtocolClient):
         Of the rows of its table.
     folder : Path or None
         Its own.
+    identity : Identity, optional
+        Its long-term key, and those that it pins; an alignment signs nothing.
+    policy : Policy
+        Of its owner.
+    root : Path or None
+        The node's folder of all runs; None where all parties are on one machine.
 
     Attributes
     ----------
@@ -51,47 +60,62 @@ class AlignmentPassive(ProtocolClient):
     rank = 0  # of the class; each party has its own
 
     def __init__(
-        self, cfg: RunConfig, rank: int, table: OwnTable, ids: Ids, folder: Path | None
+        self,
+        cfg: RunConfig,
+        rank: int,
+        table: OwnTable,
+        ids: Ids,
+        folder: Path | None,
+        identity: Identity | None = None,
+        policy: Policy = OPEN,
+        root: Path | None = None,
     ) -> None:
         self.cfg, self.rank, self.folder = cfg, rank, folder
+        self.identity, self.policy = identity, policy
         self.table, self.ids = table, ids
+        self.check = LabelCheck(rank, root)
         super().__init__()
 
     def facts(self) -> dict[str, Scalar]:
         """Return facts that must be equal everywhere, without the rows."""
         return alignment_facts()
 
-    @phase(training=False)
+    @phase(training=False, takes=(octets(16), octets(32)))
     def begin_alignment(self, nonce: Tensor, label: Tensor) -> None:
         """Check that the labels are not among the columns.
 
         (16,) uint8, (32,) uint8 ->
         """
-        name = party_name(self.rank)
-        refuse_label(self.table, "label", name)
-        for column in self.table.columns:
-            if torch.equal(_tensor(name_digest(hex_of(nonce), column.name)), label):
-                refuse_label(self.table, column.name, name)
-        if (_folder(self) / ALIGNMENT).exists():
-            raise RunError(f"{name} has an alignment of this name already; choose another run-name")
+        _check_free(self)
+        self.check.answer(self.table, nonce, label, _folder(self))
         alignment_log(self.rank, self.table, self.ids)
 
-    @phase(training=False)
+    @phase(training=False, takes=(octets(16), integers(3)))
     def keep_alignment(self, nonce: Tensor, facts: Tensor) -> None:
         """Write the alignment to the party's folder.
 
         (16,) uint8, (3,) int64: K + 1, C, the task's position ->
         """
+        _check_free(self)
         rows, told = self.aligner.rows, facts.flatten().tolist()
-        sized = facts.shape == (3,) and facts.dtype == torch.int64
-        known = sized and 0 < told[1] <= MOST_CATEGORIES and 0 <= told[2] < len(TASKS)
+        known = 0 < told[1] <= MOST_CATEGORIES and 0 <= told[2] < len(TASKS)
         if not known or not len(rows) or told[0] != self.cfg.parties:
             raise ProtocolError("an alignment is to be kept that was not come to")
+        self.check.check_same(nonce)
         parties, classes, task = told
         task_name, table = TASKS[task], self.table.digest
         self.kept = Alignment(rows, parties, classes, task_name, hex_of(nonce), table)
         self.kept.save(_folder(self))
         party_log(self.rank).info("alignment: %d rows in common", len(rows))
+
+    def durable(self) -> State:
+        """Return the question of this alignment, which is answered once."""
+        return {"asked": self.check.asked}
+
+    def recall(self, state: State) -> None:
+        """Take a state back."""
+        self.check.asked = state["asked"]
+        super().recall({name: value for name, value in state.items() if name != "asked"})
 
 
 def _folder(party: ProtocolClient) -> Path:
@@ -100,5 +124,8 @@ def _folder(party: ProtocolClient) -> Path:
     return party.folder
 
 
-def _tensor(array: Array) -> Tensor:
-    return torch.from_numpy(array)
+def _check_free(party: ProtocolClient) -> None:
+    """Refuse to align a second time under one name."""
+    if (_folder(party) / ALIGNMENT).exists():
+        name = party_name(party.rank)
+        raise RunError(f"{name} has an alignment of this name already; choose another run-name")

@@ -1,8 +1,8 @@
 """The command line: ``python -m vfl_flower COMMAND``, or ``vfl-flower COMMAND``.
 
-A command ``x`` is the function ``x`` in the module `vfl_flower.cli.x_command`, imported when it is
-asked for. Modules of commands import what is heavy in their functions, so that ``--help``, refusals
-and completion are quick.
+A command ``x`` is the function ``x`` in the module `vfl_flower.cli.commands.x_command`, imported
+when it is asked for. Modules of commands import what is heavy in their functions, so that
+``--help``, refusals and completion are quick.
 """
 
 import os
@@ -20,6 +20,7 @@ from vfl_flower.config.schema import near
 PROGRAM, COMPLETION = "vfl-flower", "_VFL_FLOWER_COMPLETE"
 COMMANDS = (
     *("train", "align", "predict", "inspect", "report", "explain", "audit", "data", "identity"),
+    *("policy", "account"),
 )
 EXIT_ERROR, EXIT_INTERRUPTED = 2, 130
 
@@ -36,7 +37,7 @@ class Program(click.Group):
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = getattr(
-            import_module(f"vfl_flower.cli.{cmd_name}_command"), cmd_name
+            import_module(f"vfl_flower.cli.commands.{cmd_name}_command"), cmd_name
         )
         return command
 

@@ -202,17 +202,24 @@ AS_JSON = click.option(
     help="print what comes of it as JSON, and everything else on standard error",
 )
 
+TRUST_CODE = click.option(
+    "--trust-code",
+    is_flag=True,
+    help="import the code of networks that the run's folder names; review it first",
+)
+
 
 def told(as_json: bool, command: Callable[[], object]) -> None:
     """Run a command's work; print its result as JSON on request."""
     # torch is slow to import
+    from vfl_flower.common.text.escapes import escaped_json
     from vfl_flower.reporting.console.lines import aside
     from vfl_flower.runs.results import json_of
 
     with aside() if as_json else nullcontext():
         result = command()
     if as_json:
-        click.echo(json_of(result), nl=False)
+        click.echo(escaped_json(json_of(result)), nl=False)
 
 
 def at_least_one(ctx: click.Context, option: click.Parameter, value: int) -> int:

@@ -22,7 +22,7 @@ from vfl_flower.common.errors import ProtocolError
 Array = NDArray[Any]
 
 HEADER = re.compile(
-    rb"\{'descr': '(..\d)', 'fortran_order': (True|False), "
+    rb"\{'descr': '([<|][a-z]\d)', 'fortran_order': (True|False), "
     rb"'shape': \(((?:\d{1,12}, ?){0,8}(?:\d{1,12})?)\), \} *\n"
 )
 MAGIC = b"\x93NUMPY\x01\x00"
@@ -104,9 +104,12 @@ def decode(tensor: bytes | memoryview) -> Array:
     if len(tensor) - start != math.prod(shape) * dtype.itemsize:
         raise ProtocolError(f"an array of shape {shape} arrived with {len(tensor) - start} bytes")
     try:
-        return np.frombuffer(tensor, dtype, offset=start).reshape(shape)
-    except ValueError as error:  # no bytes, but axes beyond what NumPy can count
+        array = np.frombuffer(tensor, dtype, offset=start).reshape(shape)
+    except (ValueError, OverflowError) as error:  # no bytes, but axes that NumPy cannot count
         raise ProtocolError(f"an array of shape {shape} cannot be") from error
+    if dtype == np.bool_ and (array.view(np.uint8) > 1).any():
+        raise ProtocolError("an array arrived whose truth values are neither true nor false")
+    return array
 
 
 def payload_of(tensor: bytes | memoryview) -> int:
@@ -137,3 +140,8 @@ def to_tensor(array: Array) -> Tensor:
     kernels choose their code by alignment, and results must not depend on the transport.
     """
     return torch.tensor(array)
+
+
+def identical(a: Array, b: Array) -> bool:
+    """Tell whether two arrays have equal dtypes, shapes and bytes."""
+    return (a.dtype, a.shape) == (b.dtype, b.shape) and a.tobytes() == b.tobytes()

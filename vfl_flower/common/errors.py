@@ -6,6 +6,11 @@ which party, and what to do. A command that ends with one exits with code 2.
 
 from collections.abc import Sequence
 
+from vfl_flower.common.text.escapes import escaped_lines
+
+LONGEST_FACT = 1000
+"""Characters of a text that one party tells another at the roll call."""
+
 
 class VflError(Exception):
     """Base of all errors of this package.
@@ -13,13 +18,13 @@ class VflError(Exception):
     Parameters
     ----------
     text : str
-        May be told to the other parties.
+        May be told to the other parties, and shown; so it cannot steer a terminal.
     detail : str
         What else its own party is told, in its log or on its terminal; it may quote data.
     """
 
     def __init__(self, text: str = "", detail: str = "") -> None:
-        super().__init__(text)
+        super().__init__(escaped_lines(text))
         self.detail = detail
 
     def in_full(self) -> str:
@@ -31,12 +36,20 @@ class ConfigError(VflError):
     """An option's name is unknown, or its type or value invalid."""
 
 
+class PolicyError(VflError):
+    """A policy file cannot be used, or a run breaks a policy."""
+
+
 class DataError(VflError):
     """A party's columns or labels are missing or unusable."""
 
 
 class NetworkError(VflError):
     """A network cannot take the columns that a party holds."""
+
+
+class TrustError(VflError):
+    """A file names code that its user has not said to trust."""
 
 
 class RosterError(VflError):
@@ -92,6 +105,11 @@ def printable(text: object) -> str:
     At most 500 characters are kept.
     """
     return "".join(c if c.isprintable() else " " for c in str(text)[:500])
+
+
+def tellable(fact: object) -> bool:
+    """Tell whether a fact, if a text, is short and printable."""
+    return not isinstance(fact, str) or (len(fact) <= LONGEST_FACT and fact.isprintable())
 
 
 def last_line(error: object) -> str:

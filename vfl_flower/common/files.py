@@ -2,6 +2,7 @@
 
 import json
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,12 @@ from typing import Any
 
 from vfl_flower.common.errors import RunError
 from vfl_flower.common.json_schema import Shape, fits
+
+LARGEST = 2**20
+"""Bytes of keys, policies and lists that people write."""
+
+OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+"""Permissions of a file that others than its owner may write."""
 
 
 @contextmanager
@@ -45,6 +52,53 @@ def write_atomically(path: Path, content: bytes) -> None:
             raise
     except OSError as error:
         raise RunError(f"{path} cannot be written: {error}") from error
+
+
+def read_small(path: Path, flags: int = 0) -> tuple[bytes, os.stat_result]:
+    """Read a small file and its own state.
+
+    Parameters
+    ----------
+    path : Path
+        What is no regular file, such as a pipe, is neither waited for nor read.
+    flags : int
+        Further flags of `os.open`.
+
+    Returns
+    -------
+    content : bytes
+        At most one byte more than `LARGEST`.
+    about : os.stat_result
+        Kind, mode and owner.
+
+    Raises
+    ------
+    OSError, ValueError
+        If it cannot be opened or read.
+    """
+    number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | flags)
+    try:
+        about = os.fstat(number)
+        return os.read(number, LARGEST + 1) if stat.S_ISREG(about.st_mode) else b"", about
+    finally:
+        os.close(number)
+
+
+def make_durable(path: Path) -> None:
+    """Make an empty file that survives a crash, for its owner.
+
+    Raises
+    ------
+    OSError
+        If the file system refuses.
+    """
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.touch(mode=0o600)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
 
 
 def json_bytes(value: object) -> bytes:

@@ -24,4 +24,7 @@ def model_of(folder: Path) -> Path:
     return folder / MODEL
 
 
-SEEDS, LOG = "seeds.json", "log.txt"
+ACCOUNTS, USERS = "accounts", "config.toml"
+"""Of privacy accounts, and of the user's own configuration, beside the folders of runs."""
+
+SEEDS, LOG, RUN = "seeds.json", "log.txt", "run.json"

@@ -4,6 +4,8 @@ import logging
 from importlib import import_module
 from typing import Any
 
+from vfl_flower.common.text.logs import safe_log
+
 
 def party_name(rank: int) -> str:
     """Return a party's name: rank 0 is ``active``, rank k is ``party-k``."""
@@ -12,7 +14,7 @@ def party_name(rank: int) -> str:
 
 def party_log(rank: int) -> logging.Logger:
     """Return a party's own log, which nobody else reads; see `party_name`."""
-    return logging.getLogger(f"vfl_flower.{party_name(rank)}")
+    return safe_log(f"vfl_flower.{party_name(rank)}")
 
 
 def load_object(reference: str) -> Any:  # noqa: ANN401

@@ -18,6 +18,12 @@ from vfl_flower.common.codec import Array, to_array, to_tensor
 from vfl_flower.common.errors import RunError
 from vfl_flower.common.files import write_atomically
 
+_DAMAGED = (
+    *(SafetensorError, RecursionError, TypeError, KeyError, ValueError, IndexError),
+    *(AttributeError, RuntimeError, OverflowError, MemoryError),
+)
+"""Exceptions of libraries that read a file other than one of `write_state`."""
+
 State = dict[str, Any]
 """Nested dicts, lists and tuples of tensors, arrays, bytes and JSON scalars."""
 
@@ -75,6 +81,8 @@ def unpack(arrays: dict[str, Array], skeleton: str) -> State:
         return {key: visit(each) for key, each in value["$dict"]}
 
     state: State = visit(json.loads(skeleton))
+    if not isinstance(state, dict):
+        raise TypeError("no names at the top")
     return state
 
 
@@ -110,7 +118,7 @@ def weights_from_bytes(content: bytes) -> dict[str, Tensor]:
     """
     try:
         return load(content)
-    except (SafetensorError, KeyError, ValueError) as error:
+    except _DAMAGED as error:
         raise RunError(f"weights are damaged: {error}") from error
 
 
@@ -126,5 +134,5 @@ def read_state(path: Path) -> State:
         with safe_open(path, framework="np") as file:
             skeleton = file.metadata()["state"]
             return unpack({name: file.get_tensor(name) for name in file.keys()}, skeleton)  # noqa: SIM118
-    except (OSError, SafetensorError, RecursionError, TypeError, KeyError, ValueError) as error:
+    except (OSError, *_DAMAGED) as error:
         raise RunError(f"{path} is missing or damaged: {error}") from error

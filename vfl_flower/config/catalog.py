@@ -4,6 +4,7 @@ A value is ``module:name``, imported where it is used: names are known without i
 line here makes an implementation known everywhere.
 """
 
+from math import log
 from typing import NamedTuple
 
 
@@ -50,10 +51,17 @@ class LossSpec(NamedTuple):
         ``module:function`` from (outputs, labels) to the mean over the batch.
     weighted : str
         ``module:function`` from a weight for each class to such a loss; empty if there is none.
+    link : str
+        ``module:LINK`` of the means m(R) that it compares with labels; see
+        `vfl_flower.parties.residuals`.
+    slope : float
+        Its gradient at an output R, of one row, is this times m(R) less the label.
     """
 
     loss: str
-    weighted: str = ""
+    weighted: str
+    link: str
+    slope: float
 
 
 _SMALL = "vfl_flower.learning.networks.small"
@@ -101,14 +109,21 @@ SCHEDULES = {
 
 _LOSSES = "vfl_flower.learning.losses"
 LOSSES = {
-    "cross-entropy": LossSpec(f"{_LOSSES}:cross_entropy", f"{_LOSSES}:weighted_cross_entropy"),
+    "cross-entropy": LossSpec(
+        f"{_LOSSES}:cross_entropy", f"{_LOSSES}:weighted_cross_entropy", f"{_LOSSES}:SOFTMAX", 1.0
+    ),
     "binary-cross-entropy": LossSpec(
-        f"{_LOSSES}:binary_cross_entropy", f"{_LOSSES}:weighted_binary_cross_entropy"
+        f"{_LOSSES}:binary_cross_entropy",
+        f"{_LOSSES}:weighted_binary_cross_entropy",
+        f"{_LOSSES}:SIGMOID",
+        1 / log(2),
     ),
 }
 """Losses of classes by name."""
 
-REGRESSION_LOSSES = {"mean-squared-error": LossSpec(f"{_LOSSES}:mean_squared_error")}
+REGRESSION_LOSSES = {
+    "mean-squared-error": LossSpec(f"{_LOSSES}:mean_squared_error", "", f"{_LOSSES}:IDENTITY", 2.0)
+}
 """Losses of labels that are numbers, by name."""
 
 _LABEL_DP = "vfl_flower.privacy.label_dp.mechanisms"

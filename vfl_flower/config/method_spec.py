@@ -48,6 +48,11 @@ class MethodOptions:
         return 0
 
     @property
+    def epochs_before_training(self) -> int:
+        """Epochs of all stages before the first step."""
+        return 0
+
+    @property
     def cut_at(self) -> str:
         """Cut layer between extractor and classifier; empty without one."""
         return ""
@@ -69,6 +74,10 @@ class MethodOptions:
     def learning_rate(self, rank: int) -> float | None:
         """Return a party's learning rate; None: that of ``learning-rates``."""
         return None
+
+    def further_rates(self, rank: int) -> tuple[float, ...]:
+        """Return the learning rates of a party beside `learning_rate`."""
+        return ()
 
 
 @dataclass(frozen=True, kw_only=True)

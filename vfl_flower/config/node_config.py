@@ -1,6 +1,5 @@
 """Configuration of one node in a deployment."""
 
-import difflib
 import os
 import sys
 from collections.abc import Mapping
@@ -10,9 +9,13 @@ from typing import Any
 
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.dataset_specs import DATASETS
+from vfl_flower.config.options.privacy import USUAL_BOUND
+from vfl_flower.config.policy.file import read_policy
+from vfl_flower.config.policy.record import OPEN, SAFE, Policy
+from vfl_flower.config.policy.run_options import taken_from
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.config.schema import Scalar, split_list
-from vfl_flower.config.validation.system import NAME
+from vfl_flower.config.schema import Scalar, kebab, near, split_list
+from vfl_flower.config.validation.system import NAME, check_free
 
 OWN = {
     "table": "tables",
@@ -28,14 +31,14 @@ OWN = {
 """Keys of a node's configuration, and the run's options that they override."""
 
 _NEW_TABLE = "new-table"
-OTHER = ("partition-id", "num-partitions", "state-dir", "identity", "peers", _NEW_TABLE)
+OTHER = ("partition-id", "num-partitions", "state-dir", "identity", "peers", "policy", _NEW_TABLE)
 
 
 def run_config(options: Mapping[str, Any], simulation: bool) -> RunConfig:
     """Read a run's configuration from Flower, and settle open options.
 
-    Between machines, a party's randomness is its own unless the run says otherwise, and there
-    are no baselines: nobody has everybody's columns.
+    Between machines, a party's randomness is its own and rows of summed uploads are clipped,
+    unless the run says otherwise, and there are no baselines: nobody has everybody's columns.
 
     Raises
     ------
@@ -55,12 +58,21 @@ def run_config(options: Mapping[str, Any], simulation: bool) -> RunConfig:
         _check_own_tables(cfg, simulation)
     if simulation:
         return cfg
+    for name in ("run_name", "alignment", "model"):
+        check_free(kebab(name), getattr(cfg, name))
     if cfg.spec.pools:
         raise ConfigError(f"{cfg.method} needs all columns in one place: simulations alone have it")
     if cfg.baselines == "on":
         raise ConfigError("baselines are on, and central needs all columns in one place; use off")
+    return _settled(cfg)
+
+
+def _settled(cfg: RunConfig) -> RunConfig:
+    """Return a configuration with the usual protections between machines."""
     private = cfg.party_randomness.replace("auto", "private")
-    return replace(cfg, party_randomness=private, baselines="off")
+    usual = USUAL_BOUND if cfg.spec.blinds else "none"
+    bound = cfg.embedding_bound.replace("auto", usual)
+    return replace(cfg, party_randomness=private, embedding_bound=bound, baselines="off")
 
 
 def _check_own_tables(cfg: RunConfig, simulation: bool) -> None:
@@ -113,23 +125,24 @@ def at_home(cfg: RunConfig, root: Path, folder: Path | None) -> RunConfig:
 
 
 def told_of(cfg: RunConfig, simulation: bool, own: Path | None) -> dict[str, Scalar]:
-    """Return the options for passive parties, without paths of others.
+    """Return the options for passive parties; between machines those that nodes take.
 
     `own` is the folder of the run.
     """
     options = cfg.to_mapping()
-    if not cfg.own_tables:
-        return options
-    if cfg.task != "train" or Path(cfg.alignment) == own:
+    if cfg.own_tables and (cfg.task != "train" or Path(cfg.alignment) == own):
         options["alignment"] = ""
-    if not simulation:
-        options["alignment"] = Path(str(options["alignment"])).name
-        options |= {"tables": "", "model": Path(cfg.model).name}
-    return options
+    if simulation:
+        return options
+    options["alignment"] = Path(str(options["alignment"])).name
+    return taken_from(options | {"model": Path(cfg.model).name})
 
 
 def own_config(options: Mapping[str, Any], node: Mapping[str, Any]) -> RunConfig:
     """Let a node's own configuration beat the run's.
+
+    Between machines, a node takes from the run only the options that `taken_from` allows, none of
+    which is a path.
 
     Raises
     ------
@@ -138,20 +151,63 @@ def own_config(options: Mapping[str, Any], node: Mapping[str, Any]) -> RunConfig
     """
     for key in node:
         if key not in OWN and key not in OTHER:
-            close = difflib.get_close_matches(key, [*OWN, *OTHER], n=1)
-            hint = f"; did you mean '{close[0]}'?" if close else ""
+            hint = near(key, [*OWN, *OTHER])
             raise ConfigError(f"the node configuration has an unknown key '{key}'{hint}")
     own = {option: node[key] for key, option in OWN.items() if key in node}
     if "learning-rates" in own:
         own["learning-rates"] = str(own["learning-rates"])
-    if options.get("dataset") == "own" and not simulated():
-        key = _NEW_TABLE if options.get("task") == "predict" else "table"
+    if simulated():
+        return run_config({**options, **own}, simulation=True)
+    return run_config(_of_node(taken_from(options), own, node), simulation=False)
+
+
+def _of_node(
+    taken: dict[str, object], own: dict[str, object], node: Mapping[str, Any]
+) -> dict[str, object]:
+    """Return a node's options: those taken from the run, and its own.
+
+    Missing data are downloaded only if the node's own configuration allows it: a run must not make
+    a node open connections.
+
+    Raises
+    ------
+    ConfigError
+        If the node's configuration does not name the data that the run is to use.
+    """
+    dataset = str(taken.get("dataset", RunConfig.dataset))
+    if dataset == "own":
+        key = _NEW_TABLE if taken.get("task") == "predict" else "table"
         if key not in node:
             raise ConfigError(
                 f"the node configuration lacks {key}, the toml description of its own table"
             )
         own["tables"] = node[key]
-    return run_config({**options, **own}, simulated())
+    elif "data-dir" not in node and dataset in DATASETS and DATASETS[dataset].in_data_dir:
+        raise ConfigError(
+            f"the node configuration lacks data-dir, its own folder with the data set {dataset}"
+        )
+    return {"download": False, **taken, **own}
+
+
+def policy_of_node(node: Mapping[str, Any]) -> Policy:
+    """Return the policy of a node's owner, with own modules.
+
+    Raises
+    ------
+    PolicyError
+        If its file cannot be used.
+    ConfigError
+        If the file is named by a relative path.
+    """
+    if simulated():
+        return OPEN
+    policy, named = SAFE, str(node.get("policy", ""))
+    if named:
+        if not Path(named).is_absolute():
+            raise ConfigError(f"policy must be an absolute path, not '{named}'")
+        policy = read_policy(Path(named))
+    modules = [each.partition(":")[0] for each in split_list(str(node.get("model", "")))]
+    return replace(policy, own_modules=tuple(filter(None, modules)))
 
 
 def home() -> Path:

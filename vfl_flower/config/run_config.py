@@ -6,7 +6,7 @@ Its options, in kebab-case, are flags of ``train``, keys of ``conf/*.toml`` and 
 
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import Field, dataclass, replace
+from dataclasses import Field, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -45,6 +45,12 @@ RECORDED = frozenset(
 class RunConfig(Settings):
     """The configuration of one run; constructing it checks it.
 
+    Attributes
+    ----------
+    read_from : Path or None
+        The file that its networks' names were read from, if somebody else may have written it: a
+        user's own network is then imported only if the user trusts that code.
+
     Parameters
     ----------
     options : MethodOptions, optional
@@ -58,7 +64,15 @@ class RunConfig(Settings):
         If a value cannot work; the text names the option.
     """
 
-    def __init__(self, *, options: MethodOptions | None = None, **values: Any) -> None:  # noqa: ANN401
+    read_from: Path | None = field(default=None, compare=False, repr=False)
+
+    def __init__(
+        self,
+        *,
+        options: MethodOptions | None = None,
+        read_from: Path | None = None,
+        **values: Any,  # noqa: ANN401
+    ) -> None:
         values = _present(values, _spelled(str), "option")
         method = _method_in(values)
         taken = {} if options is None else _values_of(options)
@@ -66,6 +80,7 @@ class RunConfig(Settings):
             object.__setattr__(self, name, typed(each, values.get(name, each.default)))
         object.__setattr__(self, "method", method)
         object.__setattr__(self, "options", _own_options(method, taken, values))
+        object.__setattr__(self, "read_from", read_from)
         check(self)
 
     @classmethod
@@ -90,10 +105,7 @@ class RunConfig(Settings):
         ConfigError
             As `from_mapping`.
         """
-        known = _spelled(kebab)
-        return cls.from_mapping(
-            {k: v for k, v in values.items() if k not in known or not _is_default(known[k], v)}
-        )
+        return cls.from_mapping(given_options(values))
 
     @classmethod
     def from_record(
@@ -122,6 +134,10 @@ class RunConfig(Settings):
         """Return this configuration with some options changed, by field name."""
         return replace(self, **_present(values, _spelled(str), "option"))
 
+    def unless_trusted(self, path: Path, trust_code: bool) -> "RunConfig":
+        """Note the file that names its networks, unless its code is trusted."""
+        return replace(self, read_from=None if trust_code else path)
+
     def updated(self, values: Mapping[str, object]) -> "RunConfig":
         """Return this configuration with some options changed, by kebab-case keys."""
         return replace(self, **_fields_of(values))
@@ -137,6 +153,22 @@ class RunConfig(Settings):
         The others may change at a resume.
         """
         return {k: v for k, v in self.to_mapping().items() if k not in CIRCUMSTANCES}
+
+
+def given_options(values: Mapping[str, object]) -> dict[str, object]:
+    """Return the options of Flower's configuration that are given.
+
+    Those at their defaults count as not given. Keys are the present names.
+
+    Raises
+    ------
+    ConfigError
+        For an unknown key, a wrong type, or an option under both of its names.
+    """
+    known = _spelled(kebab)
+    return present_keys(
+        {k: v for k, v in values.items() if k not in known or not _is_default(known[k], v)}
+    )
 
 
 def differences(kept: RunConfig, asked: RunConfig) -> str:
@@ -176,7 +208,7 @@ def read_toml(path: Path) -> dict[str, object]:
         return {kebab(name): value for name, value in named.items()}
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
-    except ValueError as error:  # of which bad toml and bad text are kinds
+    except (ValueError, RecursionError) as error:  # of which bad toml and bad text are kinds
         raise ConfigError(f"{path} cannot be read as toml: {error}") from error
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error

@@ -88,6 +88,13 @@ class Settings(  # fields come in the order of bases from the last to the first
         return self.spec.blinds and self.blinding != "none"
 
     @property
+    def row_bound(self) -> float | None:
+        """Largest Euclidean norm of a summed upload's rows; None for unbounded."""
+        if self.embedding_bound in ("auto", "none"):
+            return None
+        return float(self.embedding_bound)
+
+    @property
     def noised(self) -> bool:
         """Whether passive parties noise their uploads."""
         return self.dp_sigma > 0 or self.target_epsilon > 0

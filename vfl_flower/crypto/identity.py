@@ -11,6 +11,7 @@ formats; ``python -m vfl_flower identity make FILE`` writes a pair.
 
 import base64
 import os
+import stat
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -27,6 +28,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from vfl_flower.common.errors import BlindingError, IdentityError
+from vfl_flower.common.files import LARGEST, OTHERS_WRITE, read_small
 from vfl_flower.common.names import party_name
 
 PROTOCOL = b"vfl-flower identity 1"
@@ -62,6 +64,10 @@ class Identity:
                 f"the pinned identities have another key for {party_name(rank)}, this very party"
             )
         self.private, self.roster, self.rank, self.run = private, roster, rank, run
+
+    def fingerprints(self) -> list[str]:
+        """Return the fingerprints of all pinned identities, in roster order."""
+        return [fingerprint(each) for each in self.roster]
 
     def sign(self, key: bytes) -> bytes:
         """Sign this party's X25519 public key."""
@@ -128,9 +134,10 @@ def read_private(path: Path) -> Ed25519PrivateKey:
         If it cannot be read, is no Ed25519 key, or others may read it.
     """
     try:
-        if path.stat().st_mode & 0o077:
+        content, mode = _content(path)
+        if mode & (stat.S_IRWXG | stat.S_IRWXO):
             raise IdentityError(f"{path} may be read by others; chmod 600 it")
-        key = load_ssh_private_key(path.read_bytes(), password=None)
+        key = load_ssh_private_key(content, password=None)
     except (OSError, ValueError, TypeError, UnsupportedAlgorithm) as error:
         raise IdentityError(f"identity {path} cannot be read: {error}") from error
     if not isinstance(key, Ed25519PrivateKey):
@@ -151,10 +158,12 @@ def read_roster(path: Path, parties: int) -> list[bytes]:
     Raises
     ------
     IdentityError
-        If it cannot be read, or does not name each party once.
+        If it cannot be read, others may change it, or it does not name each party once.
     """
     try:
-        lines = path.read_text().splitlines()
+        content, mode = _content(path)
+        _check_unchanged_by_others(path, mode)
+        lines = content.decode().splitlines()
     except (OSError, ValueError) as error:
         raise IdentityError(f"pinned identities {path} cannot be read: {error}") from error
     found: dict[str, bytes] = {}
@@ -171,6 +180,25 @@ def read_roster(path: Path, parties: int) -> list[bytes]:
     if len(set(found.values())) < parties:
         raise IdentityError(f"{path} has one key for two parties")
     return [found[name] for name in names]
+
+
+def _content(path: Path) -> tuple[bytes, int]:
+    """Read a small regular file; return its content and mode."""
+    content, about = read_small(path)
+    if not stat.S_ISREG(about.st_mode):
+        raise OSError("it is no regular file")
+    if len(content) > LARGEST:
+        raise OSError("it is larger than 1 MiB")
+    return content, about.st_mode
+
+
+def _check_unchanged_by_others(path: Path, mode: int) -> None:
+    """Refuse pinned identities that another user could replace."""
+    if mode & OTHERS_WRITE:
+        raise IdentityError(f"{path} may be written by others; chmod go-w it")
+    above = path.resolve().parent
+    if (found := above.stat().st_mode) & stat.S_IWOTH and not found & stat.S_ISVTX:
+        raise IdentityError(f"{above} may be written by others, who can replace {path.name}")
 
 
 def _public(text: str, where: str) -> bytes:

@@ -14,6 +14,15 @@ PROTOCOL = b"vfl-flower blinding 1"
 KEY = 32  # bytes of an X25519 public key
 
 
+def usable(public: bytes) -> bool:
+    """Tell whether bytes are a usable X25519 public key."""
+    try:
+        X25519PrivateKey.generate().exchange(X25519PublicKey.from_public_bytes(public))
+    except ValueError:
+        return False
+    return True
+
+
 def pair_key(own: X25519PrivateKey, other: bytes, salt: bytes, i: int, j: int) -> bytes:
     """Derive the 32-byte pairwise key of parties i and j.
 

@@ -62,7 +62,8 @@ class Alignment:
             raise RunError(f"{path} is missing: align the tables first, or name where they were")
         kept = read_state(path)
         index = to_array(kept.pop("index", np.empty(0)))
-        if not fits(kept, _SHAPE) or index.ndim != 1 or index.dtype != np.int64 or not len(index):
+        rows = index.ndim == 1 and index.dtype == np.int64 and len(index) and index.min() >= 0
+        if not fits(kept, _SHAPE) or not rows:
             raise RunError(f"{path} is damaged, or of another version; align the tables again")
         return cls(index=index, **{key: kept[key] for key in _SHAPE})
 

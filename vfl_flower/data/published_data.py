@@ -116,12 +116,14 @@ class PublishedData:
             )
         if strange := sorted({*labels.tolist()} - {*range(entry.classes)}):
             raise DataError(
-                f"active: a label is {strange[0]}, and classes are 0 to {entry.classes - 1}"
+                f"active: a label is none of the classes 0 to {entry.classes - 1}",
+                str(strange[0]),
             )
         if absent := sorted({*range(entry.classes)} - {*labels[self.rows["train"]].tolist()}):
             raise DataError(
-                f"active: no training row is of class {entry.names()[absent[0]]}, so that it "
-                "cannot be learnt; take another seed, or more rows"
+                "active: no training row is of one of the classes, so that it cannot be learnt; "
+                "take another seed, or more rows",
+                entry.names()[absent[0]],
             )
         return torch.from_numpy(labels)
 

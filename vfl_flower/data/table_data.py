@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from vfl_flower.common.codec import Array
-from vfl_flower.common.errors import ConfigError, DataError
+from vfl_flower.common.errors import ConfigError, DataError, RunError
 from vfl_flower.common.layout import ENCODER, TARGET, model_of
 from vfl_flower.common.names import party_log, party_name
 from vfl_flower.config.catalog import REGRESSION
@@ -154,6 +154,8 @@ class OwnTables:
                 f"{party}: {described(cfg, rank).file.name}, or what is said of its ids, has "
                 "changed since the tables were aligned; put it back, or align again"
             )
+        if kept.index.max() >= len(table.ids):
+            raise RunError(f"{party}: {ALIGNMENT} is damaged; align the tables again")
         rows = rows_of(cfg, len(kept.index))
         encoder = _encoder(cfg, rank, table, kept.index[rows["train"]])
         made = PartyData(

@@ -6,6 +6,7 @@ each class. Of a regression, outputs are (B, 1), and labels (B,) float32.
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
@@ -16,6 +17,30 @@ from vfl_flower.common.names import load_object
 from vfl_flower.config.catalog import LOSSES, REGRESSION_LOSSES
 
 Loss = Callable[[Tensor, Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class Link:
+    """Means that a loss makes of outputs, and compares with labels.
+
+    Attributes
+    ----------
+    means : callable
+        From outputs (B, C).
+    shares : bool
+        Whether they are from 0 to 1.
+    sums : bool
+        Whether those of a row add up to 1.
+    """
+
+    means: Callable[[Tensor], Tensor]
+    shares: bool
+    sums: bool
+
+
+SOFTMAX = Link(lambda output: output.softmax(1), shares=True, sums=True)
+SIGMOID = Link(torch.sigmoid, shares=True, sums=False)
+IDENTITY = Link(lambda output: output, shares=False, sums=False)
 
 
 def onehot(y: Tensor, classes: int, dtype: torch.dtype) -> Tensor:

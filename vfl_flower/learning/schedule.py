@@ -52,6 +52,17 @@ def planned_uploads(cfg: RunConfig, rows: Mapping[str, Array]) -> Counter[str]:
     return Counter(training=_busiest(cfg, steps), evaluation=in_chunks)
 
 
+def last_mark(cfg: RunConfig, rows: Mapping[str, Array]) -> int:
+    """Return the largest number that may name a checkpoint of a run.
+
+    That is all its steps, and epochs and uploads before them.
+    """
+    steps = cfg.epochs * steps_per_epoch(cfg, len(rows["train"]))
+    options = cfg.options
+    uploads = planned_uploads(cfg, rows).total() if options.uploads_before_training else 0
+    return steps + options.epochs_before_training + uploads
+
+
 @cache
 def _busiest(cfg: RunConfig, steps: int) -> int:
     """Count the first steps that ask the busiest party."""

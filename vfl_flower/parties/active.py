@@ -1,7 +1,8 @@
 """The active party of a training: labels, network, and protocol."""
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import ClassVar, TypeVar
 
 import torch
@@ -14,9 +15,11 @@ from vfl_flower.common.json_schema import fits
 from vfl_flower.common.nonce import NONCE
 from vfl_flower.config.catalog import REGRESSION
 from vfl_flower.learning.losses import balanced_weights, loss_of
+from vfl_flower.learning.row_limit import RowLimit
 from vfl_flower.learning.schedule import steps_per_epoch
 from vfl_flower.parties.party import Party
 from vfl_flower.parties.progress import Progress
+from vfl_flower.parties.replies import ReplyRules
 from vfl_flower.privacy.client_dp.budget import Noise, budget_of
 from vfl_flower.privacy.client_dp.upload_log import LETTERS, Counts
 from vfl_flower.privacy.label_dp.training_labels import TrainingLabels
@@ -117,6 +120,28 @@ class ActiveParty(Party, Coordinator):
         """Return the noise of uploads, and the largest epsilon of a party."""
         return Noise(self.budget.sigma, self.budget.worst(self.uploaded)) if self.budget else None
 
+    def sizes(self) -> Mapping[str, int]:
+        """Return how many numbers a row of an upload has, by symbol."""
+        return {"D": self.cfg.embedding_dim, "C": self.data.classes}
+
+    def fault_of(self, phase: str, rows: int, arrays: Sequence[Array]) -> str:
+        """Return the fault of one party's reply to a phase, or nothing."""
+        return self._rules.fault(phase, rows, arrays)
+
+    def row_limit(self) -> RowLimit | None:
+        """Return the bound of summed rows, with the parties' noise."""
+        bound = self.cfg.row_bound
+        return None if bound is None else RowLimit(bound, self._deviation)
+
+    @cached_property
+    def _rules(self) -> ReplyRules:
+        return ReplyRules(self.cfg, self.sizes(), self._deviation)
+
+    @property
+    def _deviation(self) -> float:
+        """Deviation of the noise on each number of an upload."""
+        return self.budget.sigma * self.cfg.dp_clip if self.budget else 0.0
+
     def restart_from(self, step: int | None) -> None:
         """Prepare another attempt, from a checkpoint or from the start."""
         super().restart_from(step)
@@ -136,4 +161,7 @@ class ActiveParty(Party, Coordinator):
             return
         if not fits(metrics, dict.fromkeys(LETTERS, int)):
             raise PartyError(f"{name} noises its uploads and does not tell how many there were")
-        self.uploaded[name] = Counts({kind: metrics[kind] for kind in LETTERS})
+        counts = Counts({kind: metrics[kind] for kind in LETTERS})
+        if not self.uploaded.get(name, Counts()) <= counts:
+            raise PartyError(f"{name} says that it has sent fewer uploads than it said before")
+        self.uploaded[name] = counts

@@ -1,6 +1,8 @@
 """Common base of active and passive parties: columns, network, optimizer."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import ClassVar
 
@@ -12,6 +14,7 @@ from vfl_flower.common.codec import Array
 from vfl_flower.common.state import State, restore, state_of
 from vfl_flower.common.versions import code_facts
 from vfl_flower.config.method_spec import MethodOptions
+from vfl_flower.config.policy.record import OPEN, Policy
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.identity import Identity
 from vfl_flower.data.party_data import PartyData
@@ -45,6 +48,8 @@ class Party:
         Where it writes weights and checkpoints; None writes nothing.
     identity : Identity or None
         A passive party's long-term key and those that it pins, if it has some.
+    policy : Policy
+        Of a passive party's owner: which runs it takes part in.
     nonce : str
         What tells its run from all others: random hex digits, the same in every attempt; of a
         passive party only where its model has been loaded.
@@ -59,12 +64,16 @@ class Party:
     randomness: Randomness
     folder: Path | None
     identity: Identity | None = None
+    policy: Policy = OPEN
     nonce: str = ""
     best: dict[str, Tensor] = field(default_factory=dict)
 
     remembers: ClassVar[tuple[str, ...]] = ("net", "optimizer", "randomness", "best")
     predicts_with: ClassVar[tuple[str, ...]] = ()
     """Tensors that it predicts with beside its network, by their attributes' names."""
+
+    earlier_lack: ClassVar[tuple[str, ...]] = ()
+    """Those of `predicts_with` that model folders of earlier versions do not hold."""
 
     top_input: ClassVar[TopInput] = TopInput.EMBEDDING
     """Input of its decision net."""
@@ -105,6 +114,13 @@ class Party:
         """Return the noise of uploads and its cost; None without client-level privacy."""
         return None
 
+    def uploads_counted(self) -> Mapping[str, int]:
+        """Return how many noised uploads were counted, by purpose."""
+        return {}
+
+    def expect_uploads(self, counts: Mapping[str, int]) -> None:
+        """Refuse a count of uploads below that of the model folder."""
+
     def recall(self, state: State) -> None:
         """Take a state back, attribute by attribute."""
         restore(self, {_FORMER_NAMES.get(name, name): value for name, value in state.items()})
@@ -123,10 +139,14 @@ class Party:
         return {
             "rows": len(self.x),
             **({"alignment": self.data.alignment} if self.data.alignment else {}),
-            **({"model": self.nonce} if self.cfg.task == "predict" else {}),
+            **({"model": self._model_digest()} if self.cfg.task == "predict" else {}),
             "embedding_dim": self.cfg.embedding_dim,
             **code_facts(),
         }
+
+    def _model_digest(self) -> str:
+        """Digest the number of its model's run, which lets others write."""
+        return sha256(f"model of run {self.nonce}".encode()).hexdigest()[:16]
 
     def embed_rows(self, rows: Tensor | Array) -> Tensor:
         """Run the bottom model on some rows: (B,) -> (B, D)."""

@@ -2,21 +2,34 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any, ClassVar
 
 import torch
 from flwr.common import Scalar
+from torch import Tensor
 
 from vfl_flower.common.codec import Array, to_array
 from vfl_flower.common.state import State
+from vfl_flower.learning.row_norms import clip_rows
 from vfl_flower.parties.party import Party
 from vfl_flower.parties.persistence.checkpoint_component import CheckpointComponent
-from vfl_flower.parties.uploads.registry import MECHANISMS
+from vfl_flower.parties.residuals import Residuals
+from vfl_flower.parties.uploads.registry import COUNTERS, MECHANISMS
 from vfl_flower.privacy.client_dp.budget import Noise
 from vfl_flower.privacy.client_dp.component import ClientPrivacy
+from vfl_flower.privacy.label_dp.training_labels import label_format
+from vfl_flower.protocol.automaton.plan import Plan
+from vfl_flower.protocol.automaton.scope import LabelFormat
 from vfl_flower.protocol.client import ProtocolClient
-from vfl_flower.protocol.components import UPLOADS, Component, Kind, Phase, phases_of
-from vfl_flower.protocol.uploads import Upload, UploadMechanism, transform
+from vfl_flower.protocol.components import UPLOADS, Component, Kind, Phase, phases_of, report
+from vfl_flower.protocol.uploads import (
+    Upload,
+    UploadCounter,
+    UploadGate,
+    UploadMechanism,
+    transform,
+)
 
 
 class PassiveParty(Party, ProtocolClient):
@@ -30,30 +43,82 @@ class PassiveParty(Party, ProtocolClient):
         Counts its uploads, and noises them where the run says so.
     """
 
-    remembers = (*Party.remembers, "privacy")
-    sealed: ClassVar[tuple[str, ...]] = ("metrics", "released")
+    remembers = (*Party.remembers, "privacy", "automaton")
+    sealed: ClassVar[tuple[str, ...]] = ("metrics", "failure", "released")
     privacy: ClientPrivacy
+    default_loss: ClassVar[str] = "cross-entropy"
+    """The method's loss, as the active party's class says it."""
 
     def __init__(self, party: Party) -> None:
         super().__init__(**vars(party))
         ProtocolClient.__init__(self)
-        if self.cfg.task == "predict":  # nothing is learnt, and no checkpoint touched
-            kept = phases_of(self._components["checkpoints"])
-            self.phases = {
-                name: method
-                for name, method in self.phases.items()
-                if not method.phase.training and name not in kept  # type: ignore[attr-defined]
-            }
+        self.plan = Plan(self.cfg, self.rank, self.data.rows, len(self.x))
+        if self.cfg.task == "predict":
+            self.only_predict()
+
+    def only_predict(self) -> None:
+        """Learn nothing from now on, touch no checkpoint, and predict any row."""
+        assert self.plan is not None  # noqa: S101  the constructor has made it
+        self.plan.any_row = True
+        kept = phases_of(self._components["checkpoints"])
+        self.phases = {
+            name: method
+            for name, method in self.phases.items()
+            if not method.phase.training and name not in kept  # type: ignore[attr-defined]
+        }
+
+    def sizes(self) -> Mapping[str, int]:
+        """Return the lengths that the run sets, by symbol.
+
+        Who keeps a long tail of the training rows does not say how many are left.
+        """
+        rows, cfg = self.data.rows, self.cfg
+        train = {"N": len(rows["train"])} if cfg.long_tail == 1 else {}
+        return {
+            **super().sizes(),
+            **train,
+            "V": len(rows["validation"]),
+            "D": cfg.embedding_dim,
+            "C": self.data.classes,
+        }
+
+    @cached_property
+    def residuals(self) -> Residuals:
+        """Bounds and targets of the run's residuals."""
+        rows = len(self.data.rows["train"])
+        return Residuals(self.cfg, self.data.classes, self.default_loss, rows)
+
+    def label_format(self) -> LabelFormat:
+        """Return the wire format of training labels."""
+        return label_format(self.cfg, self.data.classes)
 
     def composition(self) -> Sequence[type[Component]]:
         """Return the method's components, the upload mechanisms and the keeping of checkpoints."""
         mechanisms = [each for each in MECHANISMS if each.wanted(self.cfg)]
-        return (*self.components, *mechanisms, CheckpointComponent)
+        return (*self.components, *mechanisms, *COUNTERS, CheckpointComponent)
+
+    @cached_property
+    def gates(self) -> list[UploadGate]:
+        """Its upload mechanisms in the order of application, then counters."""
+        return [each for each in self._components.values() if isinstance(each, UploadGate)]
+
+    def bounded(self, values: Tensor) -> Tensor:
+        """Clip each row to the run's `embedding-bound`, if any.
+
+        (B, D), either way. A method whose uploads are summed calls it in its forward pass, so that
+        gradients know.
+        """
+        bound = self.cfg.row_bound
+        return values if bound is None else clip_rows(values, bound)
+
+    def share(self, rows: Tensor) -> Tensor:
+        """Embed rows for a sum, within the bound: (B,) -> (B, D)."""
+        return self.bounded(self.embed_rows(rows))
 
     def check_in(self) -> None:
-        """Refuse a prediction that the privacy budget does not last for."""
-        if self.cfg.task == "predict":
-            self.privacy.afford()
+        """Refuse a run for which a budget or limit is too small."""
+        for gate in self.gates:
+            gate.check_in()
 
     def metrics(self) -> Mapping[str, Scalar]:
         """Return how many uploads were counted, if they are noised."""
@@ -61,26 +126,37 @@ class PassiveParty(Party, ProtocolClient):
 
     @contextmanager
     def mode(self, declared: Phase) -> Iterator[None]:
-        """Set the network to training or evaluation; without training, keep no gradients."""
+        """Set the network to training or evaluation; without training, keep no gradients.
+
+        Budgets and limits are asked before the phase looks at columns.
+        """
+        for gate in self.gates:
+            gate.admit(declared)
         if self.net.training != declared.training:
             self.net.train(declared.training)
         with torch.set_grad_enabled(declared.training):
             yield
 
+    def failure(self, error: Exception) -> dict[str, Scalar]:
+        """Describe an error; see `ClientPrivacy.failure`."""
+        return report(self.privacy.failure(error), self.rank)
+
     def released(self, kind: Kind, value: Any, declared: Phase) -> Sequence[Array]:  # noqa: ANN401
-        """Apply all mechanisms to an upload.
+        """Apply all mechanisms to an upload, and count it.
 
         Figures and control traffic are not changed.
         """
-        mechanisms = [
-            each for each in self._components.values() if isinstance(each, UploadMechanism)
-        ]
         if kind in UPLOADS:
             upload = value if isinstance(value, Upload) else Upload(value)
-            return transform(upload, mechanisms, declared)
+            mechanisms = [each for each in self.gates if isinstance(each, UploadMechanism)]
+            arrays = transform(upload, mechanisms, declared)
+            for counter in self.gates:
+                if isinstance(counter, UploadCounter):
+                    counter.count(upload, declared)
+            return arrays
         if kind == "figure":
-            for mechanism in mechanisms:
-                mechanism.pass_figure()
+            for gate in self.gates:
+                gate.pass_figure()
         return [to_array(value)]
 
     def checkpointed(self) -> State:
@@ -91,7 +167,16 @@ class PassiveParty(Party, ProtocolClient):
     def go_back(self, checkpoint: State) -> None:
         """Return to the state of a checkpoint."""
         self.recall(checkpoint)
+        self.automaton.stand()
         self.renew_components()
+
+    def uploads_counted(self) -> Mapping[str, int]:
+        """Return how many uploads its own file counts."""
+        return self.privacy.counts()
+
+    def expect_uploads(self, counts: Mapping[str, int]) -> None:
+        """Refuse to go on with a file that counts fewer."""
+        self.privacy.expect(counts)
 
     def upload_noise(self) -> Noise | None:
         """Return the noise of its uploads, and their cost so far."""

@@ -6,6 +6,7 @@ from vfl_flower.privacy.label_dp.training_labels import epsilon_of
 
 MASKS = "pairwise masks (X25519, HKDF-SHA256, ChaCha20) in Z/2^32 with 16 fractional bits"
 NOISE = "discrete Gaussian noise on every upload of a passive party, clipped"
+BOUNDED = "every row that is summed clipped by its party to Euclidean norm"
 PRIVATE = "initial weights and dropout that only their own party knows"
 CLEAR = "what the passive parties sent travelled in the clear"
 SINGLE = "what each passive party sent, noised, was seen by itself; nothing blinded it"
@@ -80,6 +81,7 @@ def column_protections(cfg: RunConfig) -> _Sentences:
     ways = (
         (MASKS, masked),
         (f"{NOISE} to Frobenius norm {cfg.dp_clip:g}", cfg.noised),
+        (f"{BOUNDED} {cfg.embedding_bound}", cfg.row_bound is not None),
         (PRIVATE, private and not published and secret),
     )
     gaps = (

@@ -1,43 +1,56 @@
 """Secure aggregation by pairwise masking: masks cancel in the parties' sum.
 
-    pair key   k_ij = HKDF(X25519(i, j), salt, both ranks)            fresh at every start
-    mask key   m_ij = HKDF(k_ij, exchange, phase, SHA-256 of request, position)   used once
+    pair key   k_ij = HKDF(X25519(i, j), salt and options, both ranks)  fresh at every start
+    mask key   m_ij = HKDF(k_ij, exchange, phase, SHA-256 of history and request, position)
     mask       M_ij = ChaCha20 keystream under m_ij, as words of Z/2**32
     sent       [E_i] = encode(E_i) + sum_{j>i} M_ij - sum_{j<i} M_ij
 
 The active party relays the public keys and sees [E_i] only. It learns sum_i E_i when all parties
-were asked the same thing, and noise otherwise, for then their mask keys differ. The position
-counts the uploads of one phase, so that each has masks of its own. The active party must not
-collude with all passive parties but one. It relays the public keys, each with its owner's signature
-(`vfl_flower.crypto.identity`); parties that pin no identities must trust it to relay them honestly.
+were told the same options, have answered the same phases since they agreed (the history), and
+were asked the same thing; noise otherwise, for then their keys differ. The position counts the
+uploads of one phase, so that each has masks of its own, used once. The active party must not
+collude with all passive parties but one. It relays the public keys, each with its owner's
+signature (`vfl_flower.crypto.identity`); parties that pin no identities must trust it to relay
+them honestly.
 """
 
 import secrets
 from dataclasses import replace
+from hashlib import sha256
 
 import numpy as np
-import torch
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from torch import Tensor
 
 from vfl_flower.common.codec import Array
-from vfl_flower.common.errors import BlindingError
+from vfl_flower.common.errors import BlindingError, PartyError
 from vfl_flower.common.names import party_log
 from vfl_flower.common.state import State
+from vfl_flower.config.policy.run_options import terms_of
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.fixed_point import Words, encode_ring
 from vfl_flower.crypto.identity import SIGNATURE
-from vfl_flower.crypto.masking import KEY, mask, pair_key
+from vfl_flower.crypto.masking import KEY, mask, pair_key, usable
+from vfl_flower.protocol.automaton.arrays import octets
 from vfl_flower.protocol.components import Answerer, Phase, Received, phase
 from vfl_flower.protocol.exchange import Protocol, ask
 from vfl_flower.protocol.uploads import Upload, UploadMechanism
 
 
 def agree_keys(cfg: RunConfig) -> Protocol:
-    """Sub-protocol of two exchanges: pairwise key agreement of passive parties."""
+    """Sub-protocol of two exchanges: pairwise key agreement of passive parties.
+
+    Raises
+    ------
+    PartyError
+        If a party's key is of low order: those that get it could only fail themselves.
+    """
     if not cfg.blinded:
         return
     keys = yield ask("public_key", purpose="control")
+    for name, key in zip(keys.names, keys.singles, strict=False):
+        if not usable(key[:KEY].tobytes()):
+            raise PartyError(f"{name} sent a public key that nobody can agree on a secret with")
     salt = np.frombuffer(secrets.token_bytes(16), np.uint8)
     yield ask("agree", np.stack(keys.singles), salt, purpose="control")
 
@@ -53,6 +66,7 @@ class Masker(UploadMechanism):
         self.peers = party.cfg.parties - 1
         self._secret = b""
         self._keys: dict[int, bytes] = {}
+        self._history = b""
         self._answered: Received | None = None
         self._position = 0
 
@@ -61,7 +75,7 @@ class Masker(UploadMechanism):
         """Tell whether the run's uploads travel under masks."""
         return cfg.blinded
 
-    @phase(training=False, sends="control")
+    @phase(training=False, gives=octets(KEY + SIGNATURE), sends="control")
     def public_key(self) -> Array:
         """Draw a key pair; return public key and signature, (96,) uint8.
 
@@ -73,7 +87,7 @@ class Masker(UploadMechanism):
         signature = identity.sign(public) if identity else bytes(SIGNATURE)
         return np.frombuffer(public + signature, np.uint8)
 
-    @phase(training=False)
+    @phase(training=False, takes=(octets("K", KEY + SIGNATURE), octets(16)))
     def agree(self, keys: Tensor, salt: Tensor) -> None:
         """Derive a key with every other party.
 
@@ -81,12 +95,6 @@ class Masker(UploadMechanism):
         """
         if not self._secret:
             raise BlindingError("this party has no key pair in use: it must be asked for one first")
-        shapes = (self.peers, KEY + SIGNATURE), (16,)
-        if (keys.shape, salt.shape) != shapes or {keys.dtype, salt.dtype} != {torch.uint8}:
-            raise BlindingError(
-                f"keys of shape {tuple(keys.shape)} arrived for a run with {self.peers} passive "
-                "parties; blinding needs the keys of all"
-            )
         if self.peers < 2:
             raise BlindingError("one passive party alone has nothing to hide behind")
         signed = [bytes(key.tolist()) for key in keys]
@@ -98,12 +106,13 @@ class Masker(UploadMechanism):
         if self.party.identity:
             for j, each in enumerate(signed, 1):
                 self.party.identity.check(j, each[:KEY], each[KEY:])
+        context = bytes(salt.tolist()) + terms_of(self.party.cfg)
         self._keys = {
-            j: pair_key(private, key, bytes(salt.tolist()), self.party.rank, j)
+            j: pair_key(private, key, context, self.party.rank, j)
             for j, key in enumerate(relayed, 1)
             if j != self.party.rank
         }
-        self._secret = b""  # used up: keys are agreed once for each that was asked for
+        self._secret = self._history = b""  # keys are agreed once for each that was asked for
 
     def apply(self, upload: Upload, declared: Phase) -> Upload:
         """Mask an upload that is to be summed."""
@@ -152,18 +161,22 @@ class Masker(UploadMechanism):
             log.error("the largest value was %g", x.detach().abs().max())
             raise
         words *= np.uint32(weight)
+        digest = sha256(self._history + received.digest).digest()
         for j, key in self._keys.items():
-            stream = mask(
-                key, received.exchange, received.phase, received.digest, words.size, position
-            )
+            stream = mask(key, received.exchange, received.phase, digest, words.size, position)
             combine = np.add if self.party.rank < j else np.subtract
             combine(words, stream.reshape(words.shape), out=words)
         return words
 
+    def note(self, received: Received) -> None:
+        """Add a phase to the history, which mask keys depend on."""
+        self._history = sha256(self._history + received.phase.encode()).digest()
+
     def state_dict(self) -> State:
-        """Return the keys; they never leave the party's memory."""
-        return {"secret": self._secret, "keys": self._keys}
+        """Return keys and history; the keys never leave the party's memory."""
+        return {"secret": self._secret, "keys": self._keys, "history": self._history}
 
     def load_state_dict(self, state: State) -> None:
         """Restore the state of `state_dict`."""
         self._secret, self._keys = state["secret"], state["keys"]
+        self._history = state["history"]

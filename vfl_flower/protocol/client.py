@@ -9,12 +9,17 @@ from typing import Any, ClassVar
 from flwr.client import NumPyClient
 from flwr.common import NDArrays, Scalar
 
-from vfl_flower.common.codec import Array, to_array, to_tensor
-from vfl_flower.common.errors import ProtocolError, VflError
+from vfl_flower.common.codec import Array, identical, to_array, to_tensor
+from vfl_flower.common.errors import ProtocolError, VflError, tellable
 from vfl_flower.common.state import State, restore
+from vfl_flower.config.policy.record import OPEN, Policy
+from vfl_flower.config.policy.rules import check
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.identity import Identity
 from vfl_flower.learning.device import use_threads
+from vfl_flower.protocol.automaton.machine import Automaton
+from vfl_flower.protocol.automaton.plan import Plan
+from vfl_flower.protocol.automaton.scope import LabelFormat
 from vfl_flower.protocol.components import (
     Component,
     Kind,
@@ -24,6 +29,7 @@ from vfl_flower.protocol.components import (
     phases_of,
     report,
 )
+from vfl_flower.protocol.messages import read_request
 
 _Reply = tuple[NDArrays, int, dict[str, Scalar]]
 
@@ -38,6 +44,8 @@ _FACTS = {
     "folder": str,
     "task": str,
     "tiles of": str,
+    "policy": str,
+    "rules": str,
 }
 """Type of each fact that a party may tell at the roll call, none of which depends on values."""
 
@@ -55,15 +63,21 @@ class ProtocolClient(NumPyClient):
         Where it writes.
     identity : Identity or None
         Its long-term key and those that it pins.
+    policy : Policy
+        Of its owner; no party stands in a run that breaks it.
     received : Received
         The request in hand.
     phases : dict of str to callable
         Its own phases and its components', by name.
+    automaton : Automaton
+        Admits requests, whose rows are those of `plan`.
     """
 
     cfg: RunConfig
     folder: Path | None
     identity: Identity | None = None
+    policy: Policy = OPEN
+    plan: Plan | None = None
 
     components: ClassVar[tuple[type[Component], ...]] = ()
     sealed: ClassVar[tuple[str, ...]] = ("fit", "get_properties")
@@ -80,7 +94,9 @@ class ProtocolClient(NumPyClient):
                     )
 
     def __init__(self) -> None:
-        self.exchange, self.last = 0, ""
+        pinned = self.identity.fingerprints() if self.identity else ()
+        check(self.policy, self.cfg, self.rank, pinned)
+        self.exchange, self.automaton = 0, Automaton(self)
         self.received = Received(0, "", [])
         self._answered: tuple[dict[str, Scalar], NDArrays, NDArrays] = ({}, [], [])
         self.phases: dict[str, PhaseMethod] = phases_of(self)
@@ -119,6 +135,19 @@ class ProtocolClient(NumPyClient):
         method = self.phases.get(name)
         return method.phase if method else None  # type: ignore[attr-defined]
 
+    @property
+    def declarations(self) -> dict[str, Phase]:
+        """Return the declarations of all phases, by name."""
+        return {name: each.phase for name, each in self.phases.items()}  # type: ignore[attr-defined]
+
+    def sizes(self) -> Mapping[str, int]:
+        """Return the lengths that the run sets, by the symbols of declarations."""
+        return {"K": self.cfg.parties - 1}
+
+    def label_format(self) -> LabelFormat:
+        """Return the wire format of training labels."""
+        raise ProtocolError(f"{type(self).__name__} learns from no labels")
+
     @abstractmethod
     def facts(self) -> dict[str, Scalar]:
         """Return facts that must be equal at all parties."""
@@ -148,13 +177,18 @@ class ProtocolClient(NumPyClient):
             )
         return [to_array(value)]
 
+    def failure(self, error: Exception) -> dict[str, Scalar]:
+        """Describe an error for the active party."""
+        return report(error, self.rank)
+
     # Flower's side ---------------------------------------------------------------------------
 
     def get_properties(self, config: dict[str, Scalar]) -> dict[str, Scalar]:
         """Answer the roll call; a party that cannot take part says why."""
         try:
             self.check_in()
-            return {"rank": self.rank, **_checked(self.facts(), _FACTS, "facts")}
+            facts = {**self.facts(), "policy": self.policy.name, "rules": self.policy.digest}
+            return {"rank": self.rank, **_checked(facts, _FACTS, "facts")}
         except VflError as error:
             return {"rank": self.rank, **report(error, self.rank)}
 
@@ -169,14 +203,14 @@ class ProtocolClient(NumPyClient):
             counts = _checked(self.metrics(), dict.fromkeys(_COUNTS, int), "metrics")
             return reply, 1, counts
         except Exception as error:
-            return [], 0, {**report(error, self.rank), "phase": self.received.phase}
+            return [], 0, {**self.failure(error), "phase": self.received.phase}
 
     # Dispatch --------------------------------------------------------------------------------
 
     def _answer(self, parameters: NDArrays, config: dict[str, Scalar]) -> NDArrays:
         """Run the phases of one request; return the last result."""
         self.received = Received(0, "", [])
-        exchange, phases, counts = _parse(config)
+        exchange, phases, counts = read_request(config)
         if sum(counts) != len(parameters) or len(counts) != len(phases):
             raise ProtocolError("a request's arrays do not fit its phases")
         if self._repeats(config, parameters):
@@ -197,27 +231,25 @@ class ProtocolClient(NumPyClient):
     def _repeats(self, config: dict[str, Scalar], parameters: NDArrays) -> bool:
         """Tell whether this request repeats the last one."""
         earlier_config, earlier, _ = self._answered
-        return config == earlier_config and all(map(_identical, parameters, earlier))
+        return config == earlier_config and all(map(identical, parameters, earlier))
 
     def _run(self, received: Received) -> NDArrays:
         """Run one phase in the mode that it declares."""
         declared = self.declared(received.phase)
         if declared is None:
+            known = ", ".join(sorted(self.phases))
             raise ProtocolError(
-                f"{type(self).__name__} has no phase '{received.phase}', only "
-                f"{', '.join(sorted(self.phases))}"
-            )
-        if declared.after and self.last != declared.after:
-            raise ProtocolError(
-                f"phase '{received.phase}' must follow '{declared.after}', not "
-                f"'{self.last or 'nothing'}'"
+                f"{type(self).__name__} has no phase '{received.phase}', only {known}"
             )
         self.received = received
         with self.mode(declared):
+            self.automaton.check(received.phase, declared, received.arrays, self.declarations)
+            self.automaton.count(received.phase, declared, received.arrays)
             result = self.phases[received.phase](*map(to_tensor, received.arrays))
             reply = self._reply(declared, result)
-        if declared.training:
-            self.last = received.phase
+        self.automaton.done(received.phase, declared)
+        for each in self._components.values():
+            each.note(received)
         return reply
 
     def _reply(self, declared: Phase, result: object) -> NDArrays:
@@ -228,6 +260,7 @@ class ProtocolClient(NumPyClient):
                 f"phase '{self.received.phase}' of {type(self).__name__} returns {len(values)} "
                 f"values and declares {', '.join(declared.sends) or 'none'}; nothing was sent"
             )
+        self.automaton.check_answer(self.received.phase, declared, values)
         pairs = zip(declared.sends, values, strict=False)
         return [array for kind, value in pairs for array in self.released(kind, value, declared)]
 
@@ -244,14 +277,14 @@ class ProtocolClient(NumPyClient):
     def memory(self) -> State:
         """Return the memory needed to answer the next message."""
         components = {name: part.state_dict() for name, part in self._components.items()}
-        return {"exchange": self.exchange, "last": self.last, **self.durable(), **components}
+        own = {"exchange": self.exchange, "automaton": self.automaton.state_dict()}
+        return {**own, **self.durable(), **components}
 
     def renew_components(self) -> None:
         """Reset all components to their initial state.
 
         No checkpoint holds the state of components.
         """
-        self.last = ""
         for each in self._components.values():
             each.load_state_dict(type(each)(self).state_dict())
 
@@ -260,21 +293,6 @@ def _checked(told: Mapping[str, Scalar], types: Mapping[str, type], what: str) -
     """Return scalars that are declared; refuse any other."""
     if other := sorted(name for name, value in told.items() if type(value) is not types.get(name)):
         raise ProtocolError(f"undeclared {what}: {', '.join(other)}; nothing was sent")
+    if long := sorted(name for name, value in told.items() if not tellable(value)):
+        raise ProtocolError(f"{what} that are too long or not printable: {', '.join(long)}")
     return dict(told)
-
-
-def _identical(a: Array, b: Array) -> bool:
-    return (a.dtype, a.shape) == (b.dtype, b.shape) and a.tobytes() == b.tobytes()
-
-
-def _parse(config: dict[str, Scalar]) -> tuple[int, list[str], list[int]]:
-    """Read a request's config record."""
-    exchange, phases, arrays = (config.get(key) for key in ("exchange", "phases", "arrays"))
-    if type(exchange) is not int or not 0 < exchange < 2**63:
-        raise ProtocolError(f"a request's exchange is {exchange!r}, no counter")
-    if not isinstance(phases, str) or not isinstance(arrays, str):
-        raise ProtocolError("a request without phases or arrays")
-    counts = arrays.split(",")
-    if not all(count.isdecimal() and len(count) < 6 for count in counts):
-        raise ProtocolError(f"a request's arrays are counted as '{arrays}'")
-    return exchange, phases.split(","), [int(count) for count in counts]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol, TypeVar, overload
+from typing import Any, ClassVar, Protocol, TypeVar, overload
 
 from flwr.common import NDArrays, Scalar
 from torch import Tensor
@@ -14,24 +14,18 @@ from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import VflError
 from vfl_flower.common.names import party_log
 from vfl_flower.common.state import State
+from vfl_flower.config.policy.record import Policy
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.identity import Identity
+from vfl_flower.protocol.automaton.declaration import Kind as Kind
+from vfl_flower.protocol.automaton.declaration import Phase as Phase
+from vfl_flower.protocol.automaton.declaration import check_declared
+from vfl_flower.protocol.automaton.rules import Declared, Numbers
 
 Answer = Tensor | tuple[Tensor | Array, ...] | None
 PhaseMethod = Callable[..., Any]
 M = TypeVar("M", bound=PhaseMethod)
 
-Kind = Literal["embedding", "logits", "maps", "figure", "control"]
-"""Meaning of an array that a passive party sends.
-
-``embedding``, ``logits``, ``maps``
-    Made of the party's columns; goes through all upload mechanisms.
-``figure``
-    A number about its columns, such as an error or an accuracy, which is sent as it is; refused
-    where uploads are noised.
-``control``
-    Says nothing of columns: keys, hashed ids under a secret.
-"""
 UPLOADS: tuple[Kind, ...] = ("embedding", "logits", "maps")
 
 
@@ -41,8 +35,12 @@ def phase(method: M) -> M: ...
 def phase(
     *,
     training: bool = True,
-    after: str = "",
+    after: str | tuple[str, ...] = (),
+    takes: Declared | tuple[Declared, ...] = (),
+    gives: Numbers | tuple[Numbers, ...] = (),
     sends: Kind | tuple[Kind, ...] = (),
+    most: int | str | None = None,
+    between_steps: bool = False,
     masked: bool = True,
     repeatable: bool = False,
 ) -> Callable[[M], M]: ...
@@ -50,8 +48,12 @@ def phase(
     method: M | None = None,
     *,
     training: bool = True,
-    after: str = "",
+    after: str | tuple[str, ...] = (),
+    takes: Declared | tuple[Declared, ...] = (),
+    gives: Numbers | tuple[Numbers, ...] = (),
     sends: Kind | tuple[Kind, ...] = (),
+    most: int | str | None = None,
+    between_steps: bool = False,
     masked: bool = True,
     repeatable: bool = False,
 ) -> M | Callable[[M], M]:
@@ -62,35 +64,48 @@ def phase(
     training : bool
         Whether the network is in training mode; otherwise it is in evaluation mode and no
         gradients are kept.
-    after : str
-        The training phase that must have come right before; empty allows any.
+    after : str, or tuple of them
+        The phases of which one must have come right before, of training or not as this one; empty
+        allows any. One that takes the rows of a step comes only after a whole step.
+    takes : Declared, or tuple of them
+        Each array of the request, in the words of `vfl_flower.protocol.automaton.arrays`. Any other
+        array is refused before the method runs.
+    gives : Numbers, or tuple of them
+        Each value that the method returns, before noise, compression and masks.
     sends : Kind, or tuple of them
-        The kind of each value that the method returns. One that returns anything else is an
-        error, and nothing leaves; so by default nothing does.
+        The kind of each of these values. A method that returns anything else is an error, and
+        nothing leaves; so by default nothing does.
+    most : int or str
+        How often it may be asked between two returns to a checkpoint, or the path to the party's
+        attribute that says so, such as ``options.local_epochs``; None sets no limit of its own.
+    between_steps : bool
+        Whether a step in hand must be whole first, as for whatever changes weights otherwise.
     masked : bool
         Whether its uploads are summed, and so can travel under pairwise masks.
     repeatable : bool
         Whether the same request, made once more right away, is answered with the same noise.
     """
-    kinds = (sends,) if isinstance(sends, str) else sends
+    taken = (takes,) if isinstance(takes, Declared) else takes
+    given = (gives,) if isinstance(gives, Declared) else gives
+    names = [(each,) if isinstance(each, str) else each for each in (after, sends)]
 
     def mark(method: M) -> M:
-        declared = Phase(training, after, kinds, masked, repeatable)
+        declared = Phase(
+            training=training,
+            after=names[0],
+            sends=names[1],  # type: ignore[arg-type]  # one of a tuple, or a tuple
+            masked=masked,
+            repeatable=repeatable,
+            takes=taken,
+            gives=given,
+            most=most,
+            between_steps=between_steps,
+        )
+        check_declared(method, declared)
         method.phase = declared  # type: ignore[attr-defined]
         return method
 
     return mark(method) if method else mark
-
-
-@dataclass(frozen=True)
-class Phase:
-    """Declaration of a phase; see `phase`."""
-
-    training: bool
-    after: str
-    sends: tuple[Kind, ...] = ()
-    masked: bool = True
-    repeatable: bool = False
 
 
 def declared_by(owner: object) -> dict[str, Phase]:
@@ -137,11 +152,14 @@ class Owner(Protocol):
         Where the party writes.
     identity : Identity or None
         Its long-term key and those that it pins.
+    policy : Policy
+        Of its owner.
     """
 
     cfg: RunConfig
     folder: Path | None
     identity: Identity | None
+    policy: Policy
 
     @property
     def rank(self) -> int:
@@ -172,6 +190,9 @@ class Component:
 
     def __init__(self, party: Owner) -> None:
         self.party = party
+
+    def note(self, received: Received) -> None:
+        """Hear of a request that the party has answered."""
 
     def state_dict(self) -> State:
         """Return the memory that must survive until the next message."""

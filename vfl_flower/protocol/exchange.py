@@ -13,9 +13,10 @@ from typing import Any, Literal
 import numpy as np
 from torch import Tensor
 
-from vfl_flower.common.codec import Array, encode, to_array, to_tensor
-from vfl_flower.common.errors import ProtocolError
+from vfl_flower.common.codec import Array, decode, encode, to_array, to_tensor
+from vfl_flower.common.errors import PartyError, ProtocolError
 from vfl_flower.crypto.fixed_point import decode_ring
+from vfl_flower.learning.row_limit import RowLimit
 
 Purpose = Literal["training", "evaluation", "control"]
 """What an exchange is for. The ledger keeps the three apart."""
@@ -62,6 +63,12 @@ class Request:
             return self.shared
         return self.each[self.targets(parties).index(rank)]
 
+    def rows_for(self, rank: int, parties: int) -> int:
+        """Return the length of its first array, or 0."""
+        tensors = self.tensors_for(rank, parties)
+        shape = decode(tensors[0]).shape if tensors else ()
+        return shape[0] if shape else 0
+
 
 class Ask(Request):
     """A request that is answered by everybody it is for."""
@@ -83,11 +90,17 @@ class Replies:
         What the ask's `own` returned, or None.
     whole : bool
         Whether the whole roster was asked.
+    limit : RowLimit or None
+        Bound of the rows that are summed.
+    names : sequence of str
+        The parties' names, where the bound is checked party by party.
     """
 
     arrays: Sequence[Sequence[Array]]
     own: Any = None
     whole: bool = True
+    limit: RowLimit | None = None
+    names: Sequence[str] = ()
 
     @property
     def singles(self) -> list[Array]:
@@ -111,24 +124,66 @@ class Replies:
         """The one array of each party as a tensor."""
         return [to_tensor(array) for array in self.singles]
 
-    def sum(self) -> Tensor:
+    def sum(self, weight: int | None = None) -> Tensor:
         """Sum the parties' arrays; pairwise masks cancel.
+
+        Parameters
+        ----------
+        weight : int, optional
+            The sum of all parties' weights; as many as there are parties, unless said.
 
         Returns
         -------
         Tensor
             float32. Ring words (uint32) are added modulo 2**32, where masks cancel, and decoded
             exactly; floats are added in roster order.
+
+        Raises
+        ------
+        PartyError
+            If no honest parties' arrays come to this sum; see `learning.row_limit`.
         """
         singles = self.singles
         if singles[0].dtype == np.uint32:
             if not self.whole:
                 raise ProtocolError("masks cancel in the sum over the whole roster only")
-            return decode_ring(np.add.reduce(singles, dtype=np.uint32))
+            decoded = decode_ring(np.add.reduce(singles, dtype=np.uint32))
+            self._check_sum(decoded, weight or len(singles))
+            return decoded
+        self.check_rows(weight or 1)
         total = self.tensors[0].clone()
         for tensor in self.tensors[1:]:
             total += tensor
         return total
+
+    def check_rows(self, weight: int = 1) -> None:
+        """Refuse unmasked rows above the bound.
+
+        Parameters
+        ----------
+        weight : int
+            Largest weight that a party's rows may have.
+
+        Raises
+        ------
+        PartyError
+            Names the party.
+        """
+        for name, rows in zip(self.names, self.tensors, strict=False):
+            if self.limit and self.limit.exceeded(rows, 1, weight):
+                raise PartyError(
+                    f"{name} sent a row above embedding-bound {self.limit.bound:g}, to which its "
+                    "party clips"
+                )
+
+    def _check_sum(self, total: Tensor, weight: int) -> None:
+        """Refuse a decoded sum that no honest parties' rows come to."""
+        if self.limit and self.limit.exceeded(total, len(self.arrays), weight):
+            raise PartyError(
+                f"a masked party sent rows above embedding-bound {self.limit.bound:g}, or random "
+                "words: the sum has a longer row than all parties' together can be; masks hide "
+                "which party it was; find it with blinding = none on data that may be seen"
+            )
 
 
 Protocol = Generator[Request, Replies, Any]

@@ -80,3 +80,22 @@ def booked(
     message = _message_of(requests, tensors, exchange)
     ledger.book_request(name, requests, tensors, message.config)
     return message
+
+
+def read_request(config: dict[str, Scalar]) -> tuple[int, list[str], list[int]]:
+    """Read a request's exchange, phases and numbers of arrays.
+
+    Raises
+    ------
+    ProtocolError
+        If they cannot be read.
+    """
+    exchange, phases, arrays = (config.get(key) for key in ("exchange", "phases", "arrays"))
+    if type(exchange) is not int or not 0 < exchange < 2**63:
+        raise ProtocolError(f"a request's exchange is {exchange!r}, no counter")
+    if not isinstance(phases, str) or not isinstance(arrays, str):
+        raise ProtocolError("a request without phases or arrays")
+    counts = arrays.split(",")
+    if not all(count.isdecimal() and len(count) < 6 for count in counts):
+        raise ProtocolError(f"a request's arrays are counted as '{arrays}'")
+    return exchange, phases.split(","), [int(count) for count in counts]

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from threading import Thread
 
@@ -11,7 +11,7 @@ from flwr.common import GetPropertiesIns, Scalar
 from flwr.server.client_manager import ClientManager
 from flwr.server.client_proxy import ClientProxy
 
-from vfl_flower.common.errors import PartyAway, RosterError, last_line, printable
+from vfl_flower.common.errors import PartyAway, RosterError, last_line, printable, tellable
 from vfl_flower.common.names import party_name
 
 _Properties = Mapping[str, Scalar]
@@ -24,9 +24,17 @@ class Roster:
     """The passive parties in the order of their declared indices.
 
     The order of arrival does not count.
+
+    Attributes
+    ----------
+    proxies : tuple of ClientProxy
+        One for each party.
+    policies : dict of str to dict
+        Name and digest of the policy that each party says it keeps to, by the party's name.
     """
 
     proxies: tuple[ClientProxy, ...]
+    policies: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.proxies)
@@ -64,6 +72,7 @@ def roll_call(manager: ClientManager, size: int, facts: _Properties, timeout: fl
     while manager.num_available() < size and time.monotonic() < deadline:
         time.sleep(POLL)
     found: dict[int, ClientProxy] = {}
+    policies: dict[int, dict[str, str]] = {}
     for proxy, properties in _ask_all(list(manager.all().values()), timeout):
         rank = _rank(properties)
         if "error" in properties and (rank is None or rank <= size):
@@ -77,15 +86,21 @@ def roll_call(manager: ClientManager, size: int, facts: _Properties, timeout: fl
             raise RosterError(
                 f"two parties say that they are {_who(rank)}; give each its own partition-id"
             )
+        _check_texts(_who(rank), properties)
         _check(_who(rank), properties, facts)
-        found[rank] = proxy
+        found[rank], policies[rank] = proxy, _policy(_who(rank), properties)
     missing = [party_name(rank) for rank in range(1, size + 1) if rank not in found]
     if missing:
         raise RosterError(
             f"missing after {timeout:g} s: {', '.join(missing)}; start them, or raise "
             f"party-timeout (in a simulation: num-supernodes={size}, one per passive party)"
         )
-    return Roster(tuple(found[rank] for rank in range(1, size + 1)))
+    return _in_order(found, policies)
+
+
+def _in_order(found: dict[int, ClientProxy], policies: dict[int, dict[str, str]]) -> Roster:
+    named = {party_name(rank): policies[rank] for rank in sorted(found)}
+    return Roster(tuple(found[rank] for rank in sorted(found)), named)
 
 
 def _rank(properties: _Properties) -> int | None:
@@ -95,6 +110,12 @@ def _rank(properties: _Properties) -> int | None:
 
 def _who(rank: int | None) -> str:
     return "a party without a rank" if rank is None else f"party-{rank}"
+
+
+def _check_texts(who: str, properties: _Properties) -> None:
+    """Refuse texts that are long or unprintable: they reach screens and files."""
+    if any(not tellable(name) or not tellable(value) for name, value in properties.items()):
+        raise RosterError(f"{who} tells a fact that is too long, or not printable")
 
 
 def _ask_all(proxies: list[ClientProxy], timeout: float) -> list[tuple[ClientProxy, _Properties]]:
@@ -125,6 +146,14 @@ def _ask_all(proxies: list[ClientProxy], timeout: float) -> list[tuple[ClientPro
                 raise answered
             answers.append((proxy, answered))
     return answers
+
+
+def _policy(who: str, properties: _Properties) -> dict[str, str]:
+    """Return the policy that a party names; every party may have another."""
+    name, digest = (properties.get(key) for key in ("policy", "rules"))
+    if not isinstance(name, str) or not isinstance(digest, str):
+        raise RosterError(f"{who} does not say which policy it keeps to")
+    return {"name": name, "digest": digest}
 
 
 def _check(who: str, properties: _Properties, facts: _Properties) -> None:

@@ -14,10 +14,11 @@ from flwr.server.client_proxy import ClientProxy
 from flwr.server.strategy import Strategy
 
 from vfl_flower.common.codec import Array
-from vfl_flower.common.errors import printable
+from vfl_flower.common.errors import PartyError, printable
 from vfl_flower.common.worker import Worker
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.device import use_threads
+from vfl_flower.learning.row_limit import RowLimit
 from vfl_flower.protocol.exchange import Ask, Protocol, Replies, Request
 from vfl_flower.protocol.ledger import Ledger
 from vfl_flower.protocol.messages import Failures, arrays_of, booked
@@ -69,6 +70,14 @@ class Coordinator(ABC):
     @abstractmethod
     def facts(self) -> dict[str, Scalar]:
         """Return facts that must be equal at all parties."""
+
+    def fault_of(self, phase: str, rows: int, arrays: Sequence[Array]) -> str:
+        """Return the fault of one party's reply to a phase, or nothing."""
+        return ""
+
+    def row_limit(self) -> RowLimit | None:
+        """Return the bound of rows that are summed, if there is one."""
+        return None
 
     def compute(self, work: Callable[[], Any], training: bool = True) -> Any:  # noqa: ANN401
         """Do some work, as a training or as an evaluation."""
@@ -170,12 +179,13 @@ class ProtocolStrategy(Strategy):
         by_cid = {proxy.cid: res for proxy, res in results}
         try:
             computed = self._worker.result() if self._busy else None
-            arrays = [
-                self._reply(asked, name, by_cid.get(proxy.cid), failures)
+            replies = {
+                name: self._reply(asked, k, name, by_cid.get(proxy.cid), failures)
                 for k, name, proxy in self.roster
                 if k in asked.targets(len(self.roster))
-            ]
-            self._outcome = Replies(arrays, computed, whole=len(arrays) == len(self.roster))
+            }
+            whole, arrays = len(replies) == len(self.roster), list(replies.values())
+            self._outcome = Replies(arrays, computed, whole, self.party.row_limit(), list(replies))
         except Exception as error:
             self._outcome = error
         self.latencies.append(time.perf_counter() - self._asked_at)
@@ -224,10 +234,16 @@ class ProtocolStrategy(Strategy):
             result = self.party.compute(request.own or _nothing, training)
         return result
 
-    def _reply(self, asked: Ask, name: str, res: FitRes | None, failures: Failures) -> list[Array]:
-        """Unpack and book one party's reply, or raise its error."""
-        arrays = arrays_of(res, name, self._where(asked, res), failures)
+    def _reply(
+        self, asked: Ask, rank: int, name: str, res: FitRes | None, failures: Failures
+    ) -> list[Array]:
+        """Unpack, check and book one party's reply, or raise its error."""
+        where = self._where(asked, res)
+        arrays = arrays_of(res, name, where, failures)
         assert res is not None  # noqa: S101  there would have been no arrays
+        rows = asked.rows_for(rank, len(self.roster))
+        if asked.phase and (fault := self.party.fault_of(asked.phase, rows, arrays)):
+            raise PartyError(f"{name} answered {where} {fault}")
         self.ledger.book_reply(name, asked, res.parameters.tensors, res.metrics)
         self.party.hear(name, res.metrics)
         return arrays

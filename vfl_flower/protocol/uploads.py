@@ -4,6 +4,7 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 from vfl_flower.common.codec import Array, to_array
@@ -33,6 +34,16 @@ class Upload:
     total: int | None = None
     message: tuple[Array, ...] | None = None
 
+    @property
+    def dtype(self) -> torch.dtype:
+        """Dtype of the values."""
+        return self.values.dtype
+
+    @property
+    def shape(self) -> torch.Size:
+        """Shape of the values."""
+        return self.values.shape
+
     def arrays(self) -> tuple[Array, ...]:
         """Return the arrays that travel."""
         if self.message is not None:
@@ -49,7 +60,28 @@ class Upload:
         return all(a is b for a, b in zip(mine, theirs, strict=True))
 
 
-class UploadMechanism(Component):
+class UploadGate(Component):
+    """Component that can refuse runs and requests."""
+
+    def check_in(self) -> None:
+        """Refuse a run that could not be finished, at the roll call."""
+
+    def admit(self, declared: Phase) -> None:
+        """Refuse a request before its phase looks at columns."""
+
+    def pass_figure(self) -> None:
+        """Let a figure pass, or refuse it where everything needs protection."""
+
+
+class UploadCounter(UploadGate):
+    """Durable count of every upload of every method."""
+
+    @abstractmethod
+    def count(self, upload: Upload, declared: Phase) -> None:
+        """Count an upload before it leaves, or refuse it."""
+
+
+class UploadMechanism(UploadGate):
     """One stage of the way out: noise, compression, masks.
 
     Those in `vfl_flower.parties.uploads.registry` apply to every upload of every method, in the
@@ -65,9 +97,6 @@ class UploadMechanism(Component):
     @abstractmethod
     def apply(self, upload: Upload, declared: Phase) -> Upload:
         """Transform an upload of the current phase, or refuse it."""
-
-    def pass_figure(self) -> None:
-        """Refuse a figure, which is not transformed, if everything needs protection."""
 
 
 def transform(

@@ -47,6 +47,7 @@ RESULT_SHAPE = {
     "uploads_per_party": Named(int),
     "protections": [str],
     "unprotected": [str],
+    "policies": Named({"name": str, "digest": str}),
     "figures": Named(float),
     "epsilon": (None, float, str),  # "inf", for which JSON has no number
     "label_privacy": (
@@ -84,12 +85,16 @@ FORMER_NAMES = {
 }
 """Keys that results of earlier versions hold under other names."""
 
+_LATER = {"policies": dict[str, Any]()}
+"""Values of keys that results of earlier versions lack."""
+
 
 def under_present_names(result: Any) -> Any:  # noqa: ANN401
     """Return the content of a result file under its present keys."""
     if not isinstance(result, dict):
         return result
-    return {FORMER_NAMES.get(key, key): value for key, value in result.items()}
+    named = {FORMER_NAMES.get(key, key): value for key, value in result.items()}
+    return named | {key: value for key, value in _LATER.items() if key not in named}
 
 
 def write_result(path: Path, result: dict[str, Any]) -> None:

@@ -68,7 +68,9 @@ class RunFolder:
                 raise RunError(f"{path} exists and is not empty; choose another out, or resume it")
 
     @classmethod
-    def reopen(cls, path: Path, changes: dict[str, object]) -> "RunFolder":
+    def reopen(
+        cls, path: Path, changes: dict[str, object], trust_code: bool = False
+    ) -> "RunFolder":
         """Open the folder of an earlier run.
 
         Parameters
@@ -77,6 +79,8 @@ class RunFolder:
             Its folder.
         changes : dict of str to object
             Options given beside ``--resume``, by their kebab-case names.
+        trust_code : bool
+            Whether the code of networks that the folder names may be imported.
 
         Raises
         ------
@@ -87,7 +91,8 @@ class RunFolder:
             if not (path / CONFIG).is_file():
                 raise RunError(f"{path} holds no run ({CONFIG} is missing)")
         kept = RunConfig.from_record(read_toml(path / CONFIG))
-        return cls(path, changed_from(path, kept, changes), fresh=False)
+        asked = changed_from(path, kept, changes).unless_trusted(path / CONFIG, trust_code)
+        return cls(path, asked, fresh=False)
 
     @property
     def aligns(self) -> bool:

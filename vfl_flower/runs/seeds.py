@@ -12,15 +12,21 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.runs.run_folder import RunFolder, aligned_in, changed_from, public_config
 
 
-def first_run(path: Path) -> RunFolder:
+def first_run(path: Path, trust_code: bool = False) -> RunFolder:
     """Open an earlier run; of several seeds, the first.
+
+    Parameters
+    ----------
+    path, trust_code
+        See `RunFolder.reopen`.
 
     Raises
     ------
     RunError
         If there is none.
     """
-    return next(iter(seeds_in(path, {})), None) or RunFolder.reopen(path, {})
+    folders = seeds_in(path, {}, trust_code)
+    return folders[0] if folders else RunFolder.reopen(path, {}, trust_code)
 
 
 def begin_seeds(path: Path, cfg: RunConfig, seeds: list[int]) -> None:
@@ -35,8 +41,13 @@ def begin_seeds(path: Path, cfg: RunConfig, seeds: list[int]) -> None:
     write_atomically(path / SEEDS, (json.dumps(content, indent=2) + "\n").encode())
 
 
-def seeds_in(path: Path, changes: dict[str, object]) -> list[RunFolder]:
+def seeds_in(path: Path, changes: dict[str, object], trust_code: bool = False) -> list[RunFolder]:
     """Return the runs of several seeds, begun or not; none for one.
+
+    Parameters
+    ----------
+    path, changes, trust_code
+        See `RunFolder.reopen`.
 
     Raises
     ------
@@ -54,6 +65,7 @@ def seeds_in(path: Path, changes: dict[str, object]) -> list[RunFolder]:
     except (ValueError, RecursionError, ConfigError) as error:
         raise RunError(f"{path / SEEDS} is damaged; start the run anew") from error
     seeds = list(dict.fromkeys(content["seeds"]))
-    asked = aligned_in(path, changed_from(path, cfg, changes))
+    asked = changed_from(path, cfg, changes).unless_trusted(path / SEEDS, trust_code)
+    asked = aligned_in(path, asked)
     folders = [(path / f"seed-{seed}", replace(asked, seed=seed)) for seed in seeds]
     return [RunFolder(p, c, fresh=not (p / CONFIG).exists()) for p, c in folders]

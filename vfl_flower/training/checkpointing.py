@@ -2,8 +2,10 @@
 
 import numpy as np
 
+from vfl_flower.common.nonce import nonce_to_array
 from vfl_flower.parties.active import ActiveParty
-from vfl_flower.parties.persistence.checkpoints import read_checkpoint, write_checkpoint
+from vfl_flower.parties.persistence.checkpoints import folder_of, read_checkpoint, write_checkpoint
+from vfl_flower.parties.persistence.run_identity import keep_run
 from vfl_flower.protocol.exchange import Protocol, ask
 from vfl_flower.protocol.observer import Evaluation, Stage
 
@@ -20,7 +22,8 @@ def checkpoint(party: ActiveParty) -> Protocol:
         return
     progress, exchanges = party.progress, party.ledger.exchanges["training"]
     if progress.parties_exchanges != exchanges:
-        yield ask("checkpoint", np.array(progress.mark), purpose="control")
+        run = nonce_to_array(party.nonce)
+        yield ask("checkpoint", np.array(progress.mark), run, purpose="control")
         progress.parties_mark, progress.parties_exchanges = progress.mark, exchanges
     state = party.checkpointed() | {
         "exchange": party.strategy.exchange,
@@ -42,6 +45,7 @@ def restore(party: ActiveParty, mark: int) -> Protocol:
     """Take all parties back to one checkpoint."""
     state = read_checkpoint(party, mark)
     party.nonce = state.pop("nonce")
+    keep_run(folder_of(party), party.nonce)
     party.progress.step, party.progress.seconds = state.pop("step"), state.pop("seconds")
     party.progress.losses = state.pop("losses")
     party.progress.stages = [Stage(**each) for each in state.pop("stages")]
@@ -56,4 +60,5 @@ def restore(party: ActiveParty, mark: int) -> Protocol:
     party.progress.parties_mark = state.pop("parties_mark")
     party.progress.parties_exchanges = party.ledger.exchanges["training"]
     party.go_back(state)
-    yield ask("restore", np.array(party.progress.parties_mark), purpose="control")
+    run = nonce_to_array(party.nonce)
+    yield ask("restore", np.array(party.progress.parties_mark), run, purpose="control")

@@ -3,12 +3,17 @@
 import time
 
 from vfl_flower.parties.active import ActiveParty
+from vfl_flower.parties.persistence.run_identity import keep_run, known_run
 from vfl_flower.protocol.exchange import Protocol
 from vfl_flower.training.checkpointing import checkpoint, restore
 
 
 def attempt(party: ActiveParty) -> Protocol:
     """Restore or write the first checkpoint, then run the protocol."""
+    if party.folder is not None and party.resume_from is None:
+        # one that died before its first checkpoint was of this run, too
+        party.nonce = known_run(party.folder) or party.nonce
+        keep_run(party.folder, party.nonce)
     party.training_labels.keep(party.folder, begun=party.begun)
     party.progress.started = time.monotonic()
     if party.resume_from is not None:

@@ -18,6 +18,7 @@ from vfl_flower.learning.networks.base import TopInput, blank, head
 from vfl_flower.learning.networks.cut_network import cut_network
 from vfl_flower.learning.networks.factory import check_halves, network
 from vfl_flower.learning.networks.torchvision_models import load_weights
+from vfl_flower.learning.networks.trusted_code import check_trusted
 from vfl_flower.learning.optimizer import ScheduledOptimizer
 from vfl_flower.learning.randomness import Randomness, public_origin
 from vfl_flower.learning.schedule import steps_per_epoch
@@ -51,7 +52,10 @@ def build_learner(
     ------
     NetworkError
         If the network cannot take the columns; the text names the party.
+    TrustError
+        If a run folder names code that the user has not said to trust.
     """
+    check_trusted(cfg)
     rank, private = data.rank, cfg.party_randomness == "private"
     randomness = Randomness(None if private else public_origin(cfg.seed, rank))
     with _naming_the_party(cfg, rank):

@@ -8,6 +8,7 @@ import torch
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ConfigError, DataError
 from vfl_flower.common.names import party_name
+from vfl_flower.config.policy.record import OPEN, Policy
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.identity import Identity
 from vfl_flower.data.loading import Alignments, RunData, load_party, run_data
@@ -100,6 +101,7 @@ def build_passive(
     folder: Path | None = None,
     identity: Identity | None = None,
     data: PartyData | None = None,
+    policy: Policy = OPEN,
 ) -> PassiveParty:
     """Build the passive party of a rank.
 
@@ -115,6 +117,8 @@ def build_passive(
         The party's long-term key, and the keys that it pins.
     data : PartyData, optional
         The party's, if they are loaded already.
+    policy : Policy
+        Of the party's owner; open where all parties share one process.
 
     Raises
     ------
@@ -128,6 +132,6 @@ def build_passive(
         raise ConfigError(f"there is no {party_name(rank)} in a run with parties = {cfg.parties}")
     data, folder = data or load_party(cfg, rank), folder and folder / party_name(rank)
     made = build_learner(cfg, data, folder, top_input=client.top_input)
-    made.identity = identity
+    made.identity, made.policy = identity, policy
     party: PassiveParty = client(made)
     return party

@@ -5,6 +5,7 @@ optimizer, learning rate, device, state folder and identity are nobody else's bu
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,15 @@ from flwr.common import FitIns, FitRes, GetPropertiesIns, GetPropertiesRes
 
 from vfl_flower.common.errors import ConfigError, ProtocolError
 from vfl_flower.common.names import party_name
-from vfl_flower.config.node_config import at_home, home, own_config, simulated
+from vfl_flower.config.node_config import (
+    at_home,
+    home,
+    own_config,
+    policy_of_node,
+    simulated,
+)
+from vfl_flower.config.policy.record import Policy
+from vfl_flower.config.policy.rules import check
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.transports import Runtime, transports_of
 from vfl_flower.crypto.identity import Identity, read_private, read_roster
@@ -76,21 +85,40 @@ class Node(Client):
     def _build(self, options: Mapping[str, Any]) -> ProtocolClient:
         if self.rank < 1:
             raise ConfigError("the node configuration lacks partition-id, from 0")
-        cfg = own_config(options, self.context.node_config)
+        policy = policy_of_node(self.context.node_config)
+        cfg = _named(own_config(options, self.context.node_config), self.context)
         rank, folder = self.rank, _state_folder(cfg, self.context)
         cfg = at_home(cfg, _state_root(self.context), folder)
         if cfg.task == "predict":
-            cfg = prediction_of(cfg, rank, Path(cfg.model))
-        if cfg.task == "align" or _aligns(cfg, folder, rank):
-            # pyarrow is slow to import
-            from vfl_flower.alignment.build import build_alignment_passive
+            own = not simulated()  # the folder is this party's, in its own state folder
+            cfg = prediction_of(cfg, rank, Path(cfg.model), trust_code=own)
+        identity = identity_of(cfg, self.context, rank)
+        # before data are read, or any module of others imported
+        check(policy, cfg, rank, identity.fingerprints() if identity else ())
+        return _built(cfg, rank, folder, identity, policy)
 
-            return build_alignment_passive(cfg, self.rank, folder)
-        identity = identity_of(cfg, self.context, self.rank)
-        data = _CACHE.load(cfg, rank)
-        if cfg.task == "predict":
-            return predicting_passive(cfg, self.rank, identity, data)
-        return build_passive(cfg, self.rank, folder, identity, data)
+
+def _built(
+    cfg: RunConfig, rank: int, folder: Path | None, identity: Identity | None, policy: Policy
+) -> ProtocolClient:
+    """Build the party that a run's task needs."""
+    if cfg.task == "align" or _aligns(cfg, folder, rank):
+        # pyarrow is slow to import
+        from vfl_flower.alignment.build import build_alignment_passive
+
+        root = None if simulated() or folder is None else folder.parent
+        return build_alignment_passive(cfg, rank, folder, identity, policy, root)
+    data = _CACHE.load(cfg, rank)
+    if cfg.task == "predict":
+        return predicting_passive(cfg, rank, identity, data, policy)
+    return build_passive(cfg, rank, folder, identity, data, policy)
+
+
+def _named(cfg: RunConfig, context: Context) -> RunConfig:
+    """Return the configuration with the run's name, which a policy looks at."""
+    if simulated():
+        return cfg
+    return replace(cfg, run_name=cfg.run_name or f"run-{context.run_id}")
 
 
 def _aligns(cfg: RunConfig, folder: Path | None, rank: int) -> bool:
@@ -114,7 +142,8 @@ def identity_of(cfg: RunConfig, context: Context, rank: int) -> Identity | None:
         return None
     if not own or not peers:
         raise ConfigError("the node configuration must have both identity and peers, or neither")
-    if open_ends := column_protections(cfg)[1]:
+    open_ends = [] if cfg.task == "align" else column_protections(cfg)[1]
+    if open_ends:
         raise ConfigError(f"this party pins identities, and in this run {open_ends[0]}")
     roster = read_roster(Path(peers), cfg.parties - 1)
     return Identity(read_private(Path(own)), roster, rank, str(context.run_id))
@@ -129,7 +158,7 @@ def _state_folder(cfg: RunConfig, context: Context) -> Path | None:
     """
     if simulated():
         return Path(cfg.out) if cfg.out else None
-    return _state_root(context) / (cfg.run_name or f"run-{context.run_id}")
+    return _state_root(context) / cfg.run_name
 
 
 def _state_root(context: Context) -> Path:

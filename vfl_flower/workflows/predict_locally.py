@@ -14,6 +14,7 @@ from vfl_flower.config.schema import near
 from vfl_flower.config.validation.tasks import check_tables_here
 from vfl_flower.data.loading import run_data
 from vfl_flower.data.table_data import described
+from vfl_flower.learning.networks.trusted_code import check_trusted
 from vfl_flower.learning.schedule import chunks
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.protocol.observer import Observer
@@ -52,7 +53,7 @@ class Prediction(NamedTuple):
     missing: int = 0
 
 
-def predict_rows(run: Path, rows: str, out: Path) -> Prediction:
+def predict_rows(run: Path, rows: str, out: Path, trust_code: bool = False) -> Prediction:
     """Predict rows of a run's own data, and write the predictions.
 
     Parameters
@@ -63,9 +64,13 @@ def predict_rows(run: Path, rows: str, out: Path) -> Prediction:
         Which.
     out : Path
         The file; see `prediction.write`. Ids are the rows' numbers where the data have no others.
+    trust_code : bool
+        Whether the code of networks that the folder names may be imported.
 
     Raises
     ------
+    TrustError
+        If it names some, and may not.
     ConfigError
         If there are no such rows.
     DataError
@@ -80,7 +85,8 @@ def predict_rows(run: Path, rows: str, out: Path) -> Prediction:
     """
     if rows not in ROWS:
         raise ConfigError(f"rows: unknown '{rows}'{near(rows, ROWS)}")
-    folder = first_run(run)
+    folder = first_run(run, trust_code)
+    check_trusted(folder.cfg)
     check_out(out, _inputs(folder.cfg))
     check_models(folder)
     active, passive = predicting_parties(folder)
@@ -100,7 +106,9 @@ def numbers_of(active: ActiveParty, rows: str) -> Array:
     return active.rows[rows]
 
 
-def predict_tables(run: Path, tables: str, out: Path, observer: Observer) -> Prediction:
+def predict_tables(
+    run: Path, tables: str, out: Path, observer: Observer, trust_code: bool = False
+) -> Prediction:
     """Align new tables by id, and predict their common rows.
 
     Parameters
@@ -113,13 +121,15 @@ def predict_tables(run: Path, tables: str, out: Path, observer: Observer) -> Pre
         The file; see `prediction.write`. Rows that some party lacks are listed beside it.
     observer : Observer
         Is told of the alignment's progress.
+    trust_code : bool
+        As for `predict_rows`.
 
     Raises
     ------
     VflError
         As for `predict_rows`; or a table cannot be used, or no row is common.
     """
-    folder = first_run(run)
+    folder = first_run(run, trust_code)
     if not folder.cfg.own_tables:
         raise ConfigError(
             f"{run} is a run of {folder.cfg.dataset}; say which of its rows, not tables"
@@ -130,9 +140,11 @@ def predict_tables(run: Path, tables: str, out: Path, observer: Observer) -> Pre
     others = folder.cfg.parties - 1
     with TemporaryDirectory() as temporary, party_logs(folder, others), voices(others):
         cfgs = [
-            replace(prediction_of(now, rank, folder.path), alignment=temporary)
+            replace(prediction_of(now, rank, folder.path, trust_code), alignment=temporary)
             for rank in range(now.parties)
         ]
+        for cfg in cfgs:
+            check_trusted(cfg)
         check_out(out, [described(cfg, rank).file for rank, cfg in enumerate(cfgs)])
         common, alignments = align_here(cfgs[0], Path(temporary), observer)
         active = predicting_active(cfgs[0], run_data(cfgs[0], alignments))

@@ -92,6 +92,7 @@ def _guarantees(active: ActiveParty) -> dict[str, Any]:
     return {
         "protections": protected,
         "unprotected": unprotected,
+        "policies": active.strategy.roster.policies,
         "figures": active.figures(),
         "epsilon": client_privacy and client_privacy["epsilon"],
         "label_privacy": label_report(cfg),

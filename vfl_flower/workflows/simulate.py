@@ -63,19 +63,17 @@ def align(cfg: RunConfig) -> dict[str, Any]:
     return {"alignment": str(folder.path), "rows": rows}
 
 
-def resumed(path: Path, changes: dict[str, object]) -> dict[str, Any]:
+def resumed(path: Path, changes: dict[str, object], trust_code: bool = False) -> dict[str, Any]:
     """Resume a run, or one with several seeds.
 
     Parameters
     ----------
-    path : Path
-        The run's folder.
-    changes : dict of str to object
+    path, changes, trust_code
         See `RunFolder.reopen`.
     """
-    if folders := seeds_in(path, changes):
+    if folders := seeds_in(path, changes, trust_code):
         return _all_of(folders, path)
-    return _rest_of(RunFolder.reopen(path, changes))
+    return _rest_of(RunFolder.reopen(path, changes, trust_code))
 
 
 def repeat(cfg: RunConfig, seeds: int) -> dict[str, Any]:
@@ -94,15 +92,18 @@ def repeat(cfg: RunConfig, seeds: int) -> dict[str, Any]:
         folder.take()
         begin_seeds(folder.path, cfg, list(range(cfg.seed, cfg.seed + seeds)))
     folder.end()
-    return _all_of(seeds_in(folder.path, {}), folder.path)
+    written = seeds_in(folder.path, {}, trust_code=True)  # right here, and built above
+    return _all_of(written, folder.path)
 
 
-def predict(run: Path, out: Path, tables: str | None, rows: str | None) -> dict[str, Any]:
+def predict(
+    run: Path, out: Path, tables: str | None, rows: str | None, trust_code: bool = False
+) -> dict[str, Any]:
     """Predict rows with a run's model, and report the outcome.
 
     Parameters
     ----------
-    run, out
+    run, out, trust_code
         As for `predict.here.predict_rows`.
     tables : str or None
         Of new rows; see `predict.here.predict_tables`.
@@ -121,9 +122,9 @@ def predict(run: Path, out: Path, tables: str | None, rows: str | None) -> dict[
     if tables is not None and rows is not None:
         raise ConfigError("--rows says which of the run's own rows, and --tables names new ones")
     if tables is not None:
-        made = predict_tables(run, tables, out, watcher("alignment"))
+        made = predict_tables(run, tables, out, watcher("alignment"), trust_code)
     else:
-        made = predict_rows(run, rows or "test", out)
+        made = predict_rows(run, rows or "test", out, trust_code)
     say(f"{made.rows:,} rows predicted, in {out}")
     if made.missing:
         say(f"{made.missing:,} rows are not at all parties, and listed in {missing_of(out)}")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from vfl_flower.common.names import party_name
+from vfl_flower.config.policy.record import OPEN, Policy
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.settings import UNNOISED
 from vfl_flower.crypto.identity import Identity
@@ -52,7 +53,10 @@ def predicting_parties(folder: RunFolder) -> tuple[ActiveParty, list[PassivePart
         See `parties_of`.
     """
     cfg = replace(folder.cfg, tensorboard=False, class_weights="none")
-    return _of_run(folder, cfg, labelled=False, counted=folder.path)
+    active, passive = _of_run(folder, cfg, labelled=False, counted=folder.path)
+    for party in passive:
+        party.only_predict()
+    return active, passive
 
 
 def _of_run(
@@ -69,7 +73,7 @@ def _of_run(
     return active, passive
 
 
-def prediction_of(cfg: RunConfig, rank: int, model: Path) -> RunConfig:
+def prediction_of(cfg: RunConfig, rank: int, model: Path, trust_code: bool = False) -> RunConfig:
     """Return one party's configuration of a prediction of new rows.
 
     Parameters
@@ -80,13 +84,15 @@ def prediction_of(cfg: RunConfig, rank: int, model: Path) -> RunConfig:
         The party's, 0 for the active one.
     model : Path
         The folder of the run whose model predicts, with this party's folder in it.
+    trust_code : bool
+        Whether the code of networks that the folder names may be imported.
 
     Raises
     ------
     RunError
         If the party's model folder is missing or damaged.
     """
-    trained, sigma = trained_with(model / party_name(rank), cfg)
+    trained, sigma = trained_with(model / party_name(rank), cfg, trust_code)
     return replace(
         trained,
         task="predict",
@@ -117,13 +123,15 @@ def predicting_passive(
     rank: int,
     identity: Identity | None = None,
     data: PartyData | None = None,
+    policy: Policy = OPEN,
 ) -> PassiveParty:
     """Build a passive party of a prediction of new rows; see `predicting_active`.
 
     It counts its uploads where training has counted them, and says at the roll call whether its
     privacy budget lasts for these rows.
     """
-    return _with_model(build_passive(cfg, rank, Path(cfg.model), identity, data), Path(cfg.model))
+    folder = Path(cfg.model)
+    return _with_model(build_passive(cfg, rank, folder, identity, data, policy), folder)
 
 
 def _with_model(party: P, run: Path, kept: RunConfig | None = None) -> P:

@@ -18,7 +18,10 @@ from vfl_flower.common.names import party_name
 PATIENCE = 240.0  # seconds: a busy machine takes long to start four processes that import torch
 OPENING = f'parties=4 stream-listen="127.0.0.1:0" party-timeout={PATIENCE} models="mlp"'
 EPOCHS = 100  # enough for what happens after some of them to happen before the last
-OPTIONS = 'stream-grace=10.0 batch-size=256 embedding-dim=16 party-randomness="public"'
+OPTIONS = (
+    'stream-grace=10.0 batch-size=256 embedding-dim=16 party-randomness="public" '
+    'embedding-bound="none"'
+)
 FLAGS = ["--models", "mlp", "--batch-size", "256", "--embedding-dim", "16", "--baselines", "off"]
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 

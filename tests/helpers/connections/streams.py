@@ -1,9 +1,12 @@
 """Stream transport with nodes that are threads of this process."""
 
+import atexit
+import shutil
+import tempfile
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +17,8 @@ from flwr.common import FitIns, FitRes, Parameters
 from flwr.compat.common import recorddict_compat as compat
 from flwr.supercore.task_identity import TaskIdentity
 
+from vfl_flower.config.policy.record import OPEN, Policy
+from vfl_flower.config.policy.text import text_of
 from vfl_flower.protocol.strategy import Coordinator
 from vfl_flower.transport.endpoint import OK
 from vfl_flower.transport.stream.client import StreamClient
@@ -78,9 +83,26 @@ class FakeGrid:
 
 
 def node(k: int, folder: Path, options: Mapping[str, Any], **own: Any) -> Node:
-    """Return a passive party's node with a state folder of its own."""
+    """Return a passive party's node with state folder and policy."""
     config = {"partition-id": k, "num-partitions": 3, "state-dir": str(folder), **own}
+    config.setdefault("policy", str(open_policy()))
     return Node(Context(RUN, 100 + k, config, RecordDict(), dict(options)))
+
+
+@cache
+def open_policy() -> Path:
+    """Write a policy file that allows all runs, until Python ends."""
+    folder = Path(tempfile.mkdtemp(prefix="vfl-flower-policy-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return policy_file(folder, OPEN)
+
+
+def policy_file(folder: Path, policy: Policy) -> Path:
+    """Write a policy into a folder, as its owner's file."""
+    path = folder / "policy.toml"
+    path.write_text(text_of(policy))
+    path.chmod(0o600)
+    return path
 
 
 def visit(client: Client, ins: FitIns) -> FitRes:

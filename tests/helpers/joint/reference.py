@@ -61,7 +61,7 @@ def easter_step(
     parties: Sequence[Party], rows: Tensor, y: Tensor, loss: Loss, *, rounded: bool
 ) -> None:
     """Take one step: every party descends its own loss through its E."""
-    e = [m.embed_rows(rows) for m in parties]
+    e = [within_bound(m, m.embed_rows(rows)) for m in parties]
     E = (e[0].detach() + total(e[1:], rounded=rounded)) / len(parties)
     shares = [E + (e_k - e_k.detach()) / len(parties) for e_k in e]
     losses = [loss(m.decide(share), y[rows]) for m, share in zip(parties, shares, strict=True)]
@@ -70,6 +70,14 @@ def easter_step(
     torch.stack(losses).sum().backward()
     for m in parties:
         m.optimizer.step()
+
+
+def within_bound(party: Party, x: Tensor) -> Tensor:
+    """Clip the rows of a passive party to `embedding-bound`."""
+    bound = party.cfg.row_bound
+    if bound is None or party.rank == 0:
+        return x
+    return x * torch.minimum(torch.ones(()), bound / x.norm(dim=1, keepdim=True))
 
 
 def total(embeddings: Sequence[Tensor], *, rounded: bool) -> Tensor:

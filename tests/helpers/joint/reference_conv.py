@@ -1,6 +1,6 @@
 """AdptVFedConv as a plain PyTorch program over all tiles."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 import torch.nn.functional as F
@@ -20,8 +20,13 @@ from vfl_flower.parties.party import Party
 from vfl_flower.workflows.build_learner import build_learner
 
 
-def joint_adptvfedconv(cfg: RunConfig) -> list[Party]:
-    """Train all parties; constant rates, Adam, one grid of 2 x 2."""
+def joint_adptvfedconv(
+    cfg: RunConfig, released: Callable[[Tensor], Tensor] | None = None
+) -> list[Party]:
+    """Train all parties; constant rates, Adam, one grid of 2 x 2.
+
+    `released` clips and noises the maps of one message, (B, c' h' w').
+    """
     torch.set_num_threads(cfg.threads)
     y = labels_of(cfg)
     tops = [TopInput.TILED] + [TopInput.MIRROR] * 3
@@ -31,7 +36,7 @@ def joint_adptvfedconv(cfg: RunConfig) -> list[Party]:
         if cfg.own(AdptVFedConvOptions).model_transfer:
             halves(party.net)[0].load_state_dict(halves(parties[0].net)[0].state_dict())
         finetune(cfg, party)
-    train(cfg, parties[0], assembled(cfg, parties), y)
+    train(cfg, parties[0], assembled(cfg, parties, released), y)
     return parties
 
 
@@ -94,7 +99,9 @@ def finetune(cfg: RunConfig, party: Party) -> None:
 
 
 @torch.no_grad()
-def assembled(cfg: RunConfig, parties: list[Party]) -> Tensor:
+def assembled(
+    cfg: RunConfig, parties: list[Party], released: Callable[[Tensor], Tensor] | None
+) -> Tensor:
     """Return all maps assembled, in every view: (views, N, c, H, W)."""
     whole = []
     for number in range(cfg.own(AdptVFedConvOptions).views):
@@ -103,10 +110,19 @@ def assembled(cfg: RunConfig, parties: list[Party]) -> Tensor:
             party.net.eval()
             looks = view(cfg, number, len(party.x), party.x.shape[2:])
             tiles.append(halves(party.net)[0](looks.seen(party.x)))
+            if released and party.rank:
+                noise(cfg, tiles[-1], released)
         straight = torch.cat([torch.cat(tiles[:2], 3), torch.cat(tiles[2:], 3)], 2)
         swapped = torch.cat([torch.cat(tiles[1::-1], 3), torch.cat(tiles[:1:-1], 3)], 2)
         whole.append(torch.where(looks.flips[:, None, None, None], swapped, straight))
     return torch.stack(whole)
+
+
+def noise(cfg: RunConfig, maps: Tensor, released: Callable[[Tensor], Tensor]) -> None:
+    """Noise a party's maps, message by message."""
+    for part in rows_of(cfg, len(maps)).values():
+        for rows in torch.from_numpy(part).split(cfg.eval_batch_size):
+            maps[rows] = released(maps[rows].flatten(1)).unflatten(1, maps.shape[1:])
 
 
 def train(cfg: RunConfig, active: Party, H: Tensor, y: Tensor) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from tests.helpers.joint.reference import total
+from tests.helpers.joint.reference import total, within_bound
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.batching import turn
 from vfl_flower.learning.compression import Compression
@@ -121,7 +121,7 @@ def logits_step(
     parties: Sequence[Party], rows: Tensor, y: Tensor, loss: Loss, *, rounded: bool, divisor: int
 ) -> None:
     """Take one step on the sum of all logits or their mean."""
-    R_k = [m.decide(m.embed_rows(rows)) for m in parties]
+    R_k = [within_bound(m, m.decide(m.embed_rows(rows))) for m in parties]
     R = (R_k[0].detach() + total(R_k[1:], rounded=rounded)) / divisor
     R = R + torch.stack([each - each.detach() for each in R_k]).sum(0) / divisor
     zero(parties)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from strategies.specs.admm import ADMMOptions
 from strategies.specs.vimadmm import VIMADMMOptions
-from tests.helpers.joint.reference import total
+from tests.helpers.joint.reference import total, within_bound
 from tests.helpers.joint.reference_split import zero
 from vfl_flower.algorithms.admm import z_update
 from vfl_flower.algorithms.admm_heads import head_of
@@ -134,7 +134,10 @@ class VimAdmmJ(Vim):
         cfg = parties[0].cfg
         options = cfg.own(ADMMOptions)
         graphs = {m.rank: m.embed_rows(rows) for m in self.present(parties)}
-        o = {rank: parties[rank].decide(H_k.detach()).detach() for rank, H_k in graphs.items()}
+        o = {
+            rank: within_bound(parties[rank], parties[rank].decide(H_k.detach()).detach())
+            for rank, H_k in graphs.items()
+        }
         each = self.said(o, rows, len(y), cfg.parties - 1)
         a = each[0] + total(each[1:], rounded=self.rounded)
         z, dual = self.solve(a, rows, y, options.rho)

@@ -13,4 +13,5 @@ def command(name: str) -> Command:
 
 train, align, predict = map(command, ("train", "align", "predict"))
 inspect, report, explain = map(command, ("inspect", "report", "explain"))
-audit, data, identity = map(command, ("audit", "data", "identity"))
+audit, data, identity, policy = map(command, ("audit", "data", "identity", "policy"))
+account = command("account")

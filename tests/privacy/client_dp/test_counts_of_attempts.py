@@ -8,7 +8,7 @@ import pytest
 
 from tests.helpers.client_privacy import (
     EVALUATIONS,
-    ROWS,
+    NONCE,
     STEPS,
     asked,
     configured,
@@ -17,6 +17,7 @@ from tests.helpers.client_privacy import (
     result_of,
     some_methods,
 )
+from tests.helpers.data import next_batch, rows_for
 from tests.helpers.outcomes.attempts import Attempt
 from vfl_flower.common.errors import Interrupted, PartyError, PrivacyError
 from vfl_flower.privacy.client_dp.accounting import epsilon_of
@@ -80,11 +81,11 @@ def test_a_count_is_missed_though_the_only_checkpoint_is_the_first(
 def test_a_run_that_died_before_its_first_upload_goes_on(tmp_path: Path) -> None:
     """Its count has begun by then, and is not taken for lost."""
     party = build_passive(configured("splitnn"), 1, tmp_path)
-    assert "error" not in asked(party, 1, "checkpoint", np.array(0))[2]
+    assert "error" not in asked(party, 1, "checkpoint", np.array(0), NONCE)[2]
     assert (tmp_path / "party-1" / "uploads").read_bytes() == b""
     again = build_passive(configured("splitnn"), 1, tmp_path)
-    assert "error" not in asked(again, 1, "restore", np.array(0))[2]
-    assert len(asked(again, 2, "embed", ROWS)[0]) == 1
+    assert "error" not in asked(again, 1, "restore", np.array(0), NONCE)[2]
+    assert len(asked(again, 2, "embed", next_batch(again))[0]) == 1
     assert again.privacy.counts() == Counts(training=1)
 
 
@@ -94,11 +95,11 @@ def test_a_party_at_work_misses_its_count(lose: Callable[[Path], object], tmp_pa
     cfg = configured("splitnn")
     party = build_passive(cfg, 2, tmp_path)
     for exchange in (1, 2, 3):
-        assert len(asked(party, exchange, "embed", ROWS)[0]) == 1
+        assert len(asked(party, exchange, "embed_only", rows_for(party, "embed_only"))[0]) == 1
     path = tmp_path / "party-2" / "uploads"
     lose(path)
     left = path.exists() and path.read_bytes()
-    reply, _, metrics = asked(party, 4, "embed", ROWS)
+    reply, _, metrics = asked(party, 4, "embed_only", rows_for(party, "embed_only"))
     assert reply == []
     assert metrics["error"] == "PrivacyError"
     assert "party-2's count of uploads is missing or cut short" in metrics["message"]
@@ -117,6 +118,7 @@ def test_a_party_with_checkpoints_begins_no_count(kept: int, tmp_path: Path) -> 
     assert len(checkpoints) == 2  # of steps 0 and 3
     for path in (*checkpoints[kept:], out / "party-2" / "uploads"):
         path.unlink()
-    reply, _, metrics = asked(build_passive(cfg, 2, out), 1, "embed", ROWS)
+    party = build_passive(cfg, 2, out)
+    reply, _, metrics = asked(party, 1, "embed", next_batch(party))
     assert reply == []
     assert "party-2's count of uploads is missing" in metrics["message"]

@@ -48,7 +48,7 @@ def test_no_upload_is_longer_than_the_clip(x: Tensor, sigma: float, clip: float)
 def test_clipping_only_shortens(x: Tensor, sigma: float, clip: float) -> None:
     """Towards zero, by less than a step and rounding, without turning."""
     mechanism = Gaussian(sigma, clip)
-    kept = torch.from_numpy(mechanism.clipped(x)) * mechanism.step
+    kept = torch.from_numpy(mechanism.clipped(x)).double() * mechanism.step
     meant = x.double() * min(1.0, clip / (x.double().norm().item() or 1.0))
     lost = meant.abs() - kept.abs()
     assert (kept * meant >= 0).all()

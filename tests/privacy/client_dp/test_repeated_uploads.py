@@ -8,19 +8,21 @@ import pytest
 
 from tests.helpers.blinding import send
 from tests.helpers.contract import configured
+from tests.helpers.data import chunk
 from vfl_flower.common.codec import Array
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.privacy.client_dp.component import LAST
 from vfl_flower.privacy.client_dp.upload_log import Counts, Uploads
 from vfl_flower.workflows.build_parties import build_passive
 
-CFG = replace(configured("adptvfedconv"), dp_sigma=1.0)  # its uploads can be asked for again
+CFG = replace(
+    configured("adptvfedconv"), dp_sigma=1.0, eval_batch_size=5
+)  # its uploads can be asked for again
 
 
 def asked(party: PassiveParty, exchange: int, batch: int) -> Array:
     """Return maps of five training rows, as they left."""
-    rows = np.arange(5 * batch, 5 * batch + 5, dtype=np.int32)
-    (reply,), _ = send(party, exchange, "embed", rows, np.array(0))
+    (reply,), _ = send(party, exchange, "embed", chunk(party, batch), np.array(0))
     return reply
 
 

@@ -8,7 +8,6 @@ import pytest
 
 from tests.helpers.client_privacy import (
     EVALUATIONS,
-    ROWS,
     STEPS,
     asked,
     asks,
@@ -19,6 +18,7 @@ from tests.helpers.client_privacy import (
     result_of,
     some_methods,
 )
+from tests.helpers.data import rows_for
 from tests.helpers.outcomes.attempts import Attempt
 from vfl_flower.privacy.client_dp.accounting import epsilon_of
 from vfl_flower.privacy.client_dp.upload_log import Counts
@@ -124,8 +124,8 @@ def test_the_party_itself_refuses_what_would_exceed_the_target(method: str, tmp_
     assert party.privacy.budget
     most = int(party.privacy.budget.most)
     for exchange in range(1, most + 4):
-        name = asks(party)[exchange % 2]
-        reply, _, metrics = asked(party, exchange, name, ROWS)
+        name = asks(party)[exchange != 1]  # a step, and then evaluations
+        reply, _, metrics = asked(party, exchange, name, rows_for(party, name))
         if exchange <= most:
             assert len(reply) == 1
         else:

@@ -21,6 +21,7 @@ from vfl_flower.crypto.fixed_point import decode_ring
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.parties.persistence.checkpoint_component import CheckpointComponent
 from vfl_flower.parties.uploads import registry
+from vfl_flower.protocol.automaton.arrays import floats, rows
 from vfl_flower.protocol.components import UPLOADS, Phase, declared_by, phase
 from vfl_flower.protocol.uploads import Upload, UploadMechanism
 from vfl_flower.workflows.build_parties import build_passive
@@ -33,7 +34,8 @@ def redeclared(monkeypatch: pytest.MonkeyPatch, owner: type, name: str, **declar
     def method(self: object, *arrays: torch.Tensor) -> object:
         return plain(self, *arrays)
 
-    monkeypatch.setattr(owner, name, phase(training=False, **declared)(method))
+    takes = declared_by(owner)[name].takes
+    monkeypatch.setattr(owner, name, phase(training=False, takes=takes, **declared)(method))
 
 
 def party_of(method: str, **options: Any) -> PassiveParty:
@@ -71,7 +73,14 @@ def test_a_phase_sends_as_many_values_as_it_declares(
 
     declared: Any = sends
     monkeypatch.setattr(
-        SplitNNClient, "embed_only", phase(training=False, sends=declared)(embed_only)
+        SplitNNClient,
+        "embed_only",
+        phase(
+            training=False,
+            takes=rows("held-out"),
+            gives=len(sends) * (floats("B", "D"),),
+            sends=declared,
+        )(embed_only),
     )
     error, _ = refusal(party_of("splitnn"), 1, "embed_only", ROWS_I)
     assert error == "ProtocolError"
@@ -134,8 +143,8 @@ def test_masks_and_noise_leave_control_traffic_alone(monkeypatch: pytest.MonkeyP
 def test_what_is_declared_unmasked_travels_as_it_is() -> None:
     party = agreed(2)[0]
     E = np.ones((8, party.cfg.embedding_dim), np.float32)
-    assert answer(party, 3, "predict_only", E).dtype == np.float32
-    assert answer(party, 4, "embed_only", ROWS_I).dtype == np.uint32
+    assert answer(party, 3, "embed_only", ROWS_I).dtype == np.uint32
+    assert answer(party, 4, "predict_only", E).dtype == np.float32
 
 
 def test_a_message_cannot_be_masked() -> None:
@@ -148,10 +157,10 @@ def test_a_message_cannot_be_masked() -> None:
 def test_what_is_compressed_is_noised_already(tmp_path: Path) -> None:
     """The noise has its width in the array that travels."""
     cfg = configured("adptvfedconv").changed(compression="float16")
-    rows = np.arange(40, dtype=np.int32)
+    some = build_passive(cfg, 1).data.rows["test"][:40]
     noised = replace(cfg, dp_sigma=0.5, dp_clip=100.0)
-    (plain,), _ = send(build_passive(cfg, 1), 1, "embed_only", rows)
-    (sent,), _ = send(build_passive(noised, 1, tmp_path), 1, "embed_only", rows)
+    (plain,), _ = send(build_passive(cfg, 1), 1, "embed_only", some)
+    (sent,), _ = send(build_passive(noised, 1, tmp_path), 1, "embed_only", some)
     assert plain.dtype == sent.dtype == np.float16
     noise = sent.astype(np.float64) - plain
     assert noise.size > 1000

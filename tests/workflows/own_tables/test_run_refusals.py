@@ -39,11 +39,11 @@ ALL = np.arange(ROWS)
 BAD: dict[str, tuple[Change, str]] = {
     "the label's column at a passive party": (
         lambda f: write(f, 1, [[*r, 1] for r in held(1, ALL)], header(1, "OUTCOME")),
-        "column OUTCOME has the name of the labels",
+        "party-1: a column has the name of the labels",
     ),
     "a column called label": (
         lambda f: write(f, 2, [[*r, 1] for r in held(2, ALL)], header(2, "label")),
-        "party-2: column label has the name of the labels",
+        "party-2: a column has the name of the labels",
     ),
     "a passive party that names a label": (
         lambda f: write(f, 1, held(1, ALL), header(1), label=NAMES[SHARE]),

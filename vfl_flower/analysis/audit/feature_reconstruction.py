@@ -127,8 +127,10 @@ def sends_maps(method: str) -> bool:
     return any("maps" in declared.sends for declared in declared_by(client).values())
 
 
-def runs_with_maps(paths: Sequence[Path]) -> list[RunFolder]:
+def runs_with_maps(paths: Sequence[Path], trust_code: bool = False) -> list[RunFolder]:
     """Find attackable runs; of several seeds, the first.
+
+    `trust_code` is as for `RunFolder.reopen`.
 
     Raises
     ------
@@ -137,7 +139,7 @@ def runs_with_maps(paths: Sequence[Path]) -> list[RunFolder]:
     ConfigError
         If no feature maps are sent with its method.
     """
-    folders = [first_run(path) for path in paths]
+    folders = [first_run(path, trust_code) for path in paths]
     for folder in folders:
         if not sends_maps(folder.cfg.method):
             able = ", ".join(name for name in METHODS if sends_maps(name))

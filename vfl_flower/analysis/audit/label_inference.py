@@ -90,8 +90,10 @@ class Findings:
     found: list[Finding]
 
 
-def audit(path: Path, epochs: int, known: int) -> Findings:
+def audit(path: Path, epochs: int, known: int, trust_code: bool = False) -> Findings:
     """Repeat a run for at most so many epochs, and attack it.
+
+    `trust_code` is as for `RunFolder.reopen`.
 
     Raises
     ------
@@ -100,7 +102,7 @@ def audit(path: Path, epochs: int, known: int) -> Findings:
     ConfigError
         If its method sends passive parties nothing that depends on labels.
     """
-    folder = first_run(path)
+    folder = first_run(path, trust_code)
     repeated = min(folder.cfg.epochs, epochs)
     whole = replace(folder.cfg, stop_drop=0.0, long_tail=1.0)
     cfg = replace(whole, epochs=repeated, baselines="off", out="")

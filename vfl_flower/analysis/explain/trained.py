@@ -24,8 +24,13 @@ Decide = Callable[[Tensor], Tensor]
 """From embeddings (N, D) to shares of the prediction, (N, C)."""
 
 
-def complete_run(path: Path) -> tuple[RunFolder, float]:
+def complete_run(path: Path, trust_code: bool = False) -> tuple[RunFolder, float]:
     """Find a run, of several seeds the first, that can be explained.
+
+    Parameters
+    ----------
+    path, trust_code
+        See `RunFolder.reopen`.
 
     Returns
     -------
@@ -43,7 +48,7 @@ def complete_run(path: Path) -> tuple[RunFolder, float]:
     DataError
         If the parties have tables of their own.
     """
-    folder = first_run(path)
+    folder = first_run(path, trust_code)
     cfg = folder.cfg
     if not cfg.spec.additive:
         able = ", ".join(name for name, spec in specs().items() if spec.additive)

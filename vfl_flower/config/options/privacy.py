@@ -14,6 +14,12 @@ LEAST_SIGMA, MOST_SIGMA = 0.1, 1000.0
 LEAST_TARGET, MOST_TARGET = 0.001, 1000.0
 """Of target-epsilon."""
 
+LEAST_BOUND, MOST_BOUND = 0.001, 1e6
+"""Of embedding-bound."""
+
+USUAL_BOUND = "16"
+"""The embedding-bound between machines; benchmarks/results.md has the accuracy under it."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class PrivacyOptions:
@@ -30,6 +36,12 @@ class PrivacyOptions:
         "initial weights, dropout: public (from seed) or each party's private; auto: public where "
         "one machine has all parties, else private",
         choices=("auto", "public", "private"),
+    )
+    embedding_bound: str = option(
+        "auto",
+        "Euclidean norm that each row of an upload is clipped to before it is summed, or none; "
+        f"auto: none where one machine has all parties, else {USUAL_BOUND}",
+        suggested=("auto", "none", USUAL_BOUND),
     )
 
 

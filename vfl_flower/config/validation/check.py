@@ -11,6 +11,7 @@ from vfl_flower.config.validation.data import (
 from vfl_flower.config.validation.privacy import (
     check_blinding,
     check_client_privacy,
+    check_embedding_bound,
     check_label_privacy,
 )
 from vfl_flower.config.validation.system import check_transport
@@ -36,6 +37,7 @@ def check(cfg: Settings) -> None:
         each(cfg, cfg.options)
     check_column_noise(cfg)
     check_blinding(cfg)
+    check_embedding_bound(cfg)
     check_label_privacy(cfg)
     check_client_privacy(cfg)
     check_long_tail(cfg)

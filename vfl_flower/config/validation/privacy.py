@@ -3,8 +3,10 @@
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.catalog import LABEL_MECHANISMS
 from vfl_flower.config.options.privacy import (
+    LEAST_BOUND,
     LEAST_SIGMA,
     LEAST_TARGET,
+    MOST_BOUND,
     MOST_SIGMA,
     MOST_TARGET,
     TRUE_SENSITIVITY,
@@ -27,6 +29,28 @@ def check_blinding(cfg: Settings) -> None:
             f"{cfg.method} blinds the passive parties' embeddings in their sum, and {cfg.parties} "
             "parties leave one passive party with nothing to hide behind; use parties = 3 or more, "
             "or blinding = none, which protects nothing"
+        )
+
+
+def check_embedding_bound(cfg: Settings) -> None:
+    """Refuse a bound without meaning or effect."""
+    bound = cfg.embedding_bound
+    if bound in ("auto", "none"):
+        return
+    try:
+        fits = LEAST_BOUND <= float(bound) <= MOST_BOUND
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ConfigError(
+            f"embedding-bound must be auto, none, or {LEAST_BOUND:g} to {MOST_BOUND:g}, not "
+            f"'{bound}'"
+        )
+    if not cfg.spec.blinds:
+        able = ", ".join(name for name, method in specs().items() if method.blinds)
+        raise ConfigError(
+            f"embedding-bound is {bound}, and {cfg.method} sums no uploads; use embedding-bound = "
+            f"auto or none, or one of {able}"
         )
 
 

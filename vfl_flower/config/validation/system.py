@@ -3,6 +3,7 @@
 import re
 
 from vfl_flower.common.errors import ConfigError
+from vfl_flower.common.layout import ACCOUNTS, USERS
 from vfl_flower.config.settings import Settings
 
 NAME = re.compile(r"([A-Za-z0-9_][\w.-]{0,99})?", re.ASCII)
@@ -18,3 +19,15 @@ def check_transport(cfg: Settings) -> None:
     for key, address in (("listen", cfg.stream_listen), ("advertise", cfg.stream_advertise)):
         if address and not ADDRESS.fullmatch(address):
             raise ConfigError(f"stream-{key} must be host:port, not '{address}'")
+
+
+def check_free(key: str, name: str) -> None:
+    """Refuse the name of a run that state folders use otherwise.
+
+    Raises
+    ------
+    ConfigError
+        Names the option.
+    """
+    if name.casefold() in (ACCOUNTS, USERS):  # one file, where capitals do not count
+        raise ConfigError(f"{key} must not be '{name}', which state folders use; choose another")

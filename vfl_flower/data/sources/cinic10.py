@@ -4,9 +4,10 @@ from pathlib import Path
 
 import numpy as np
 
-from vfl_flower.common.errors import DataError, last_line
+from vfl_flower.common.errors import DataError
 from vfl_flower.data.columns import Labels, Pixels
 from vfl_flower.data.datasets import of_parts
+from vfl_flower.data.sources.pictures import read_picture
 
 
 class Cinic10:
@@ -42,23 +43,8 @@ class Cinic10:
             raise DataError(f"{folder} holds {sum(counts)} pictures where {rows} are published")
         pixels = np.empty((rows, 3, 32, 32), np.uint8)
         for row, path in enumerate(path for each in files for path in each):
-            pixels[row] = _picture(path)
+            pixels[row] = read_picture(path, "RGB", 32).transpose(2, 0, 1)
         return pixels, np.repeat(np.arange(len(files)), counts)
-
-
-def _picture(path: Path) -> Pixels:
-    """Read one 32 x 32 picture; some of CINIC-10's are grey."""
-    # Pillow is slow to import
-    from PIL import Image
-
-    try:
-        with Image.open(path) as image:
-            picture = np.asarray(image.convert("RGB"))
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path} is damaged: {last_line(error)}") from error
-    if picture.shape != (32, 32, 3):
-        raise DataError(f"{path} has {picture.shape[1]} x {picture.shape[0]} pixels, not 32 x 32")
-    return picture.transpose(2, 0, 1)
 
 
 CINIC10 = of_parts(len(Cinic10.classes), Cinic10.rows[1], Cinic10().parts)

@@ -113,7 +113,7 @@ def _read(source: Source, folder: Path) -> Table:
             for line, row in _lines(path, source):
                 reading.take(f"{path}, line {line}", row)
         except (OSError, ValueError, csv.Error) as error:  # no file, no text, no table
-            raise DataError(f"{path} cannot be read: {error}") from error
+            raise DataError(f"{path} cannot be read as a table", str(error)) from error
         if len(reading.rows) == before:
             raise DataError(f"{path} holds no rows; get it again from {source.published}")
     return reading.table()
@@ -160,7 +160,7 @@ class _Reading:
             label = label.removesuffix(self.source.label_end)
         if label not in self.source.classes:
             known = " or ".join(self.source.classes)
-            raise DataError(f"{where}: the label '{label:.20}' is not {known}")
+            raise DataError(f"{where}: the label is not {known}", label[:20])
         self.labels.append(self.source.classes.index(label))
         values = [self._value(where, name, named[name]) for name in self.kept]
         self.rows.append(np.array(values, np.float32))
@@ -178,7 +178,7 @@ class _Reading:
         except ValueError:
             number = np.nan
         if not abs(number) <= LARGEST:  # nor NaN
-            raise DataError(f"{where}: {name} must be a number, not '{text:.20}'")
+            raise DataError(f"{where}: {name} must be a number", text[:20])
         return np.nan if number == 0 and name in self.source.zero_gaps else number
 
     def table(self) -> Table:

@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from vfl_flower.common.errors import DataError, last_line
+from vfl_flower.common.errors import DataError
 from vfl_flower.data.datasets import of_whole
+from vfl_flower.data.sources.pictures import read_picture
 
 PUBLISHED = "http://supermoe.cs.umass.edu/shape_recog/shaded_images.tar.gz"
 FOLDER = "modelnet40_images_new_12x"
@@ -62,7 +63,8 @@ class ModelNet40:
         labels = [label % len(self.classes) for label, each in enumerate(classes) for _ in each]
         pixels = np.empty((len(labels), 1, self.side, len(VIEWS) * self.side), np.uint8)
         for row, views in enumerate(views for each in classes for views in each):
-            pixels[row, 0] = np.concatenate([self._picture(path) for path in views], 1)
+            read = [read_picture(path, "L", self.side) for path in views]
+            pixels[row, 0] = np.concatenate(read, 1)
         return pixels, np.array(labels, np.int64)
 
     def _part(self, root: Path, part: str, rows: int) -> list[list[_Views]]:
@@ -71,23 +73,6 @@ class ModelNet40:
         if (count := sum(map(len, found))) != rows:
             raise DataError(f"{root} has {count} {part} objects where {rows} are published")
         return found
-
-    def _picture(self, path: Path) -> Pixels:
-        """Read one view, (224, 224)."""
-        # Pillow is slow to import
-        from PIL import Image
-
-        try:
-            with Image.open(path) as image:
-                picture = np.asarray(image.convert("L"))
-        except (OSError, ValueError) as error:
-            raise DataError(f"{path} is damaged: {last_line(error)}") from error
-        if picture.shape != (self.side, self.side):
-            raise DataError(
-                f"{path} has {picture.shape[1]} x {picture.shape[0]} pixels, not "
-                f"{self.side} x {self.side}"
-            )
-        return picture
 
 
 def _objects(folder: Path) -> list[_Views]:

@@ -93,7 +93,10 @@ def _shown(root: Path, part: str) -> dict[str, _Bits]:
 
 def _column(path: Path) -> _Bits:
     """Read a file of zeros and ones, one a line."""
-    words = np.array(path.read_bytes().split())
+    try:
+        words = np.array(path.read_bytes().split())
+    except OSError as error:
+        raise DataError(f"{path} cannot be read", str(error)) from error
     if not np.isin(words, (b"0", b"1")).all():
         raise DataError(f"{path} is damaged: a line must be 0 or 1")
     shows: _Bits = words == b"1"
@@ -116,13 +119,13 @@ def _rows(path: Path, taken: _Bits, width: int) -> NDArray[np.float32]:
     try:
         with path.open("rb") as file:
             if (lines := sum(1 for _ in file)) != len(taken):
-                raise ValueError(f"{lines} lines, and the labels have {len(taken)}")
+                raise DataError(f"{path} has {lines} lines, and the labels have {len(taken)}")
             file.seek(0)
             table: NDArray[np.float32] = np.loadtxt(compress(file, taken), np.float32, ndmin=2)
         if table.shape[1] != width:
-            raise ValueError(f"{table.shape[1]} numbers a line, not {width}")
+            raise DataError(f"{path} has {table.shape[1]} numbers a line, not {width}")
     except (OSError, ValueError) as error:
-        raise DataError(f"{path} is damaged: {last_line(error)}") from error
+        raise DataError(f"{path} is damaged; get it again", last_line(error)) from error
     return table
 
 

@@ -1,6 +1,7 @@
 """Image data sets of torchvision."""
 
 import contextlib
+import struct
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,10 @@ from vfl_flower.common.errors import DataError, last_line
 from vfl_flower.data.columns import Labels, Pixels
 from vfl_flower.data.datasets import DataSet, of_parts
 
-_DAMAGED = (RuntimeError, ValueError, AssertionError, EOFError, IndexError, OSError)
+_DAMAGED = (
+    *(RuntimeError, ValueError, AssertionError, EOFError, LookupError, OSError),
+    *(TypeError, AttributeError, OverflowError, MemoryError, struct.error),
+)
 """What torchvision raises for files that it cannot read."""
 
 
@@ -66,8 +70,9 @@ class Published:
                     )
         except _DAMAGED as error:
             raise DataError(
-                f"{self.kind} in {folder / self.place} is damaged or not whole "
-                f"({last_line(error)}); delete that folder and get the data set again"
+                f"{self.kind} in {folder / self.place} is damaged or not whole; delete that folder "
+                "and get the data set again",
+                last_line(error),
             ) from error
         return parts
 

@@ -75,7 +75,7 @@ def read_description(path: Path) -> Description:
     """
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError) as error:  # of which bad toml and bad text are kinds
+    except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f"{path} cannot be read as toml: {error}") from error
     try:
         return _described(values, path.parent)

@@ -22,6 +22,9 @@ from vfl_flower.common.errors import DataError
 ROWS = 1 << 16
 """Of a Parquet batch; a CSV batch is of about a mebibyte."""
 
+_UNREADABLE = (pa.ArrowException, UnicodeError, OverflowError)
+"""Exceptions about cells, such as text that is not UTF-8 in a Parquet file."""
+
 _SEPARATORS = ",;\t"
 _LOOKED_AT = 20  # rows, to tell the separator
 _PARQUET, CSV = (".parquet", ".pq"), (".csv", ".tsv", ".txt")
@@ -218,6 +221,9 @@ def opened(path: Path, party: str) -> Iterator[TableFile]:
         yield ParquetFile(path, party) if suffix in _PARQUET else CsvFile(path, party)
     except Exception as error:  # anything may come of half a file
         _check_unchanged(before, path, party, error)
+        if isinstance(error, _UNREADABLE):
+            text = f"{party}: {path.name} holds something that cannot be read; write it again"
+            raise DataError(text, str(error)) from error
         raise
     _check_unchanged(before, path, party, None)
 

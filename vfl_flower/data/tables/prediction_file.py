@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 from numpy.typing import NDArray
@@ -17,6 +18,11 @@ from vfl_flower.common.files import write_atomically
 from vfl_flower.data.tables.row_ids import Ids
 
 _SUFFIXES = (".csv", ".parquet")
+
+_FORMULA = r"^'*[\s\x00-\x1f]*[=+\-@\t\r\n\x{ff1d}\x{ff0b}\x{ff0d}\x{ff20}]"
+"""Text that a spreadsheet takes for a formula; the last four are wide forms of the signs."""
+
+_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 
 def write_predictions(
@@ -73,13 +79,31 @@ def check_path(path: Path, inputs: Sequence[Path]) -> None:
 
 
 def write_columns(path: Path, columns: Mapping[str, Any]) -> None:
-    """Write columns by name, (N,) each, as CSV or Parquet."""
+    """Write columns by name, (N,) each, as CSV or Parquet; see `quoted`."""
     table, buffer = pa.table(dict(columns)), io.BytesIO()
     if path.suffix.lower() == ".parquet":
         pa.parquet.write_table(table, buffer)
     else:
+        for place, name in enumerate(table.column_names):
+            table = table.set_column(place, name, quoted(table.column(place)))
         pa.csv.write_csv(table, buffer)
     write_atomically(path, buffer.getvalue())
+
+
+def quoted(cells: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Put a quote before text that spreadsheets run as formulas.
+
+    Numbers stay as they are, written as text too. A cell that has quotes before such text gets one
+    more, so that whoever removes one from each cell that `_FORMULA` matches has the text back.
+    """
+    if not pa.types.is_string(cells.type) and not pa.types.is_large_string(cells.type):
+        return cells
+    risky = pc.and_(
+        pc.match_substring_regex(cells, _FORMULA),
+        pc.invert(pc.match_substring_regex(cells, _NUMBER)),
+    )
+    quote, nothing = (pa.scalar(text, cells.type) for text in ("'", ""))
+    return pc.if_else(risky, pc.binary_join_element_wise(quote, cells, nothing), cells)
 
 
 def _same(path: Path, other: Path) -> bool:

@@ -161,14 +161,15 @@ def refuse_label(table: OwnTable, label: str, party: str) -> None:
     Raises
     ------
     DataError
-        If a column is called so, or just ``label``, in whatever case.
+        If a column is called so, or just ``label``, in whatever case; the detail is its name.
     """
     suspects = {plain(name).casefold() for name in (label, "label")}
     for column in table.columns:
         if column.name.casefold() in suspects:
             raise DataError(
-                f"{party}: column {column.name} has the name of the labels, which are the active "
-                "party's; rename it, or say that it is ignored"
+                f"{party}: a column has the name of the labels, which are the active party's; "
+                "rename it, or say that it is ignored",
+                column.name,
             )
 
 

@@ -4,10 +4,15 @@ from torch import Tensor
 
 from vfl_flower.common.errors import RunError
 from vfl_flower.common.layout import checkpoint_path, steps_kept
-from vfl_flower.common.nonce import nonce_of
+from vfl_flower.common.names import party_name
+from vfl_flower.common.nonce import NONCE, nonce_of
+from vfl_flower.learning.schedule import last_mark
 from vfl_flower.parties.party import Party
 from vfl_flower.parties.persistence.checkpoints import folder_of, read_checkpoint, write_checkpoint
 from vfl_flower.parties.persistence.model_folder import write_model
+from vfl_flower.parties.persistence.run_identity import check_run, keep_run
+from vfl_flower.protocol.automaton.arrays import number, octets
+from vfl_flower.protocol.automaton.machine import standing_at
 from vfl_flower.protocol.components import Component, phase
 
 
@@ -17,26 +22,31 @@ class CheckpointComponent(Component):
     name = "checkpoints"
     party: Party
 
-    @phase(training=False)
-    def checkpoint(self, step: Tensor) -> None:
-        """Write a checkpoint: () int64 ->.
-
-        A run's first is at step 0. Later ones that are there already are another run's.
-        """
-        if int(step) == 0 and any(steps_kept(folder_of(self.party))):
+    @phase(training=False, takes=(number(), octets(NONCE)))
+    def checkpoint(self, step: Tensor, run: Tensor) -> None:
+        """Write a checkpoint, with the run's number: () int64, (8,) uint8 ->."""
+        folder, mark, told = folder_of(self.party), int(step), nonce_of(run)
+        check_run(self.party, told)
+        kept, last = steps_kept(folder), last_mark(self.party.cfg, self.party.data.rows)
+        if not max(kept, default=0) <= mark <= last:
             raise RunError(
-                f"{folder_of(self.party)} holds another run's checkpoints; choose another run-name"
+                f"{party_name(self.party.rank)} was asked for a checkpoint of step {mark}; this "
+                f"run's next one is of step {max(kept, default=0)} to {last}"
             )
-        write_checkpoint(self.party, int(step), self.party.checkpointed())
+        keep_run(folder, told)
+        write_checkpoint(self.party, mark, self.party.checkpointed())
 
-    @phase(training=False)
-    def restore(self, step: Tensor) -> None:
+    @phase(training=False, takes=(number(), octets(NONCE)))
+    def restore(self, step: Tensor, run: Tensor) -> None:
         """Return to a checkpoint, and drop keys and the current step.
 
-        () int64 ->.
+        () int64, (8,) uint8 ->.
         """
-        folder = folder_of(self.party)
-        self.party.go_back(read_checkpoint(self.party, int(step)))
+        folder, told = folder_of(self.party), nonce_of(run)
+        check_run(self.party, told, resumes=True)
+        earlier = {"automaton": standing_at(int(step))}  # where an earlier version says nothing
+        self.party.go_back(earlier | read_checkpoint(self.party, int(step)))
+        keep_run(folder, told)
         for later in [kept for kept in steps_kept(folder) if kept > int(step)]:
             checkpoint_path(folder, later).unlink()
 
@@ -45,13 +55,15 @@ class CheckpointComponent(Component):
         """Keep the present weights as the best so far."""
         self.party.keep_weights()
 
-    @phase(training=False)
+    @phase(training=False, between_steps=True)
     def take_best(self) -> None:
         """Take back the weights that were kept last."""
         self.party.take_best()
 
-    @phase(training=False)
+    @phase(training=False, takes=octets(NONCE))
     def save(self, nonce: Tensor) -> None:
-        """Write the model folder, with the run's nonce: (8,) uint8 ->."""
-        told = nonce_of(nonce)
-        write_model(folder_of(self.party), self.party, told, self.party.upload_noise())
+        """Write the model folder, with the run's number: (8,) uint8 ->."""
+        folder, told = folder_of(self.party), nonce_of(nonce)
+        check_run(self.party, told)
+        keep_run(folder, told)
+        write_model(folder, self.party, told, self.party.upload_noise())

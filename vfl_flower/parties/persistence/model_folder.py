@@ -22,7 +22,7 @@ import tomli_w
 
 from vfl_flower.common.errors import ConfigError, RunError
 from vfl_flower.common.files import json_bytes, read_json, write_atomically
-from vfl_flower.common.json_schema import Named
+from vfl_flower.common.json_schema import Named, fits
 from vfl_flower.common.layout import CARD, CONFIG, ENCODER, NETWORK, TARGET, WEIGHTS, model_of
 from vfl_flower.common.names import party_name
 from vfl_flower.common.state import weights_from_bytes, weights_to_bytes
@@ -96,6 +96,7 @@ def write_model(
     write_atomically(where / CARD, card.encode())
     about: dict[str, Any] = {"run": nonce, "party": party_name(party.rank), "network": network}
     about["sigma"] = noise.sigma if noise else 0.0
+    about["uploads"] = dict(party.uploads_counted())
     about["files"] = {name: sha256(content).hexdigest() for name, content in contents.items()}
     write_atomically(where / NETWORK, json_bytes(about))
 
@@ -118,6 +119,8 @@ def load_model(folder: Path, party: Party, cfg: RunConfig | None = None) -> None
     RunError
         If a file is missing or damaged, is not of this folder's run, this party or this
         configuration, or does not fit the party's network; the text says which.
+    PrivacyError
+        If the party's file counts fewer uploads than when the model was written.
     """
     where, name = model_of(folder), party_name(party.rank)
     about, contents = _contents(where)
@@ -137,14 +140,16 @@ def load_model(folder: Path, party: Party, cfg: RunConfig | None = None) -> None
     tensors = weights_from_bytes(contents[WEIGHTS])
     try:
         for each in party.predicts_with:
-            setattr(party, each, tensors.pop(EXTRA + each))
+            if each not in party.earlier_lack or EXTRA + each in tensors:
+                setattr(party, each, tensors.pop(EXTRA + each))
         party.net.load_state_dict(tensors)
     except (KeyError, RuntimeError) as error:
         raise RunError(f"{misfit}: {WEIGHTS} is of another one") from error
+    party.expect_uploads(about["uploads"])
     party.nonce = about["run"]
 
 
-def trained_with(folder: Path, cfg: RunConfig) -> tuple[RunConfig, float]:
+def trained_with(folder: Path, cfg: RunConfig, trust_code: bool = False) -> tuple[RunConfig, float]:
     """Return configuration and noise of the run of a model folder.
 
     Parameters
@@ -153,6 +158,8 @@ def trained_with(folder: Path, cfg: RunConfig) -> tuple[RunConfig, float]:
         The party's own, with a model folder in it.
     cfg : RunConfig
         Where things are now: what the folder says nothing of.
+    trust_code : bool
+        Whether the code of networks that the folder names may be imported.
 
     Returns
     -------
@@ -167,7 +174,8 @@ def trained_with(folder: Path, cfg: RunConfig) -> tuple[RunConfig, float]:
     """
     about, contents = _contents(model_of(folder))
     path = model_of(folder) / CONFIG
-    return _written(path, contents[CONFIG], cfg), about["sigma"]
+    written = _written(path, contents[CONFIG], cfg)
+    return written.unless_trusted(path, trust_code), about["sigma"]
 
 
 def run_of(folder: Path) -> str:
@@ -183,7 +191,9 @@ def run_of(folder: Path) -> str:
 
 def _contents(where: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
     """Read a model folder's files, which must have been written together."""
-    about = read_json(where / NETWORK, _SHAPE)
+    about = {"uploads": {}} | read_json(where / NETWORK, _SHAPE)  # earlier versions do not say
+    if not fits(about["uploads"], Named(int)):
+        raise RunError(f"{where / NETWORK} is damaged: it counts no uploads")
     names = {WEIGHTS, CONFIG, *about["files"]} & {WEIGHTS, CONFIG, ENCODER, TARGET}
     return about, {name: _read(where / name, about["files"].get(name)) for name in names}
 
@@ -207,5 +217,5 @@ def _written(path: Path, content: bytes, cfg: RunConfig) -> RunConfig:
     try:
         now = cfg.to_mapping() | {"model": ""}  # which is a prediction's
         return RunConfig.from_record(tomllib.loads(content.decode()), now)
-    except (ValueError, ConfigError) as error:
+    except (ValueError, RecursionError, ConfigError) as error:
         raise RunError(f"{path} is of another version: {error}") from error

@@ -1,16 +1,23 @@
 """Registry of upload mechanisms, in the order of their application.
 
-One line here adds a mechanism to every method. Those that change values come before those that
-write the message.
+One line here adds a mechanism to every method. A check of values comes first, those that
+change values before those that write the message.
 """
 
 from vfl_flower.parties.uploads.compression import Compressor
+from vfl_flower.parties.uploads.row_bound import RowBound
+from vfl_flower.privacy.accounts.component import UploadAccount
+from vfl_flower.privacy.accounts.limits import Limits
 from vfl_flower.privacy.client_dp.component import ClientPrivacy
 from vfl_flower.privacy.secure_aggregation import Masker
-from vfl_flower.protocol.uploads import UploadMechanism
+from vfl_flower.protocol.uploads import UploadCounter, UploadMechanism
 
 MECHANISMS: tuple[type[UploadMechanism], ...] = (
+    RowBound,
     ClientPrivacy,
     Compressor,
     Masker,
 )
+
+COUNTERS: tuple[type[UploadCounter], ...] = (Limits, UploadAccount)
+"""Counts of what leaves, which the owner's policy may ask for."""

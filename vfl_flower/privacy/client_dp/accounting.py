@@ -14,7 +14,7 @@ the continuous Gaussian's, which steps of a millionth of the deviation cannot be
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 
 import numpy as np
@@ -75,6 +75,31 @@ def epsilon_of(sigma: float, uploads: int, delta: float, accountant: str) -> flo
     if not uploads:
         return 0.0
     return _accountant_of(accountant)(sigma / math.sqrt(uploads), delta)
+
+
+def weight_of(uploads: Mapping[float, int]) -> float:
+    """Compose uploads with several noise multipliers: their number over its square, summed.
+
+    The composition of Gaussian mechanisms, whichever accountant follows it, is the one Gaussian
+    mechanism with multiplier ``1 / sqrt(weight)``.
+
+    Parameters
+    ----------
+    uploads : mapping of float to int
+        Number of uploads by noise multiplier.
+    """
+    return math.fsum(count / sigma**2 for sigma, count in uploads.items())
+
+
+@cache
+def epsilon_of_weight(weight: float, delta: float, accountant: str) -> float:
+    """Return the epsilon of composed uploads; see `weight_of`."""
+    return _accountant_of(accountant)(1 / math.sqrt(weight), delta) if weight else 0.0
+
+
+def most_weight(epsilon: float, delta: float, accountant: str) -> float:
+    """Return the largest weight of composed uploads within an epsilon."""
+    return _least_ratio(epsilon, delta, accountant) ** -2 if epsilon else 0.0
 
 
 @cache

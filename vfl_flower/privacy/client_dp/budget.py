@@ -26,8 +26,8 @@ COVERS = (
 )
 EXCLUDES = (
     "labels; which rows there are and which are asked; when messages come and how long they are; "
-    "that a run fails where a value is not finite; settings chosen by looking at other runs, and "
-    "what those reveal, whose epsilons add up"
+    "how long a party takes for an answer; that its process ends or its network raises an error; "
+    "settings chosen by looking at other runs, and what those reveal, whose epsilons add up"
 )
 _CLEAR_EVALUATION = "evaluations, which are sent as they are and make epsilon infinite; "
 

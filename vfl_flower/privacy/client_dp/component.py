@@ -1,5 +1,6 @@
 """Client-level differential privacy at a passive party: clips and noises uploads."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Protocol
@@ -7,14 +8,24 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from vfl_flower.common.errors import PrivacyError
-from vfl_flower.common.names import party_name
+from vfl_flower.common.errors import (
+    BlindingError,
+    IdentityError,
+    PolicyError,
+    PrivacyError,
+    ProtocolError,
+    RunError,
+)
+from vfl_flower.common.names import party_log, party_name
 from vfl_flower.common.state import State, read_state, write_state
 from vfl_flower.data.party_data import PartyData
 from vfl_flower.privacy.client_dp.budget import Noise, budget_of
 from vfl_flower.privacy.client_dp.upload_log import Counts, Uploads
-from vfl_flower.protocol.components import Answerer, Phase, Received
+from vfl_flower.protocol.components import UPLOADS, Answerer, Phase, Received
 from vfl_flower.protocol.uploads import Upload, UploadMechanism
+
+TOLD = (ProtocolError, PrivacyError, PolicyError, BlindingError, IdentityError, RunError)
+"""Errors of requests, counts, limits, keys and files, and of sums that are noised already."""
 
 LAST = "last-upload.safetensors"
 """A repeatable upload, as it was sent."""
@@ -39,6 +50,8 @@ class ClientPrivacy(UploadMechanism):
     ----------
     budget : Budget or None
         The run's; None if nothing is noised.
+    repeats : bool
+        Whether the request in hand repeats one whose upload is counted.
 
     Raises
     ------
@@ -53,6 +66,8 @@ class ClientPrivacy(UploadMechanism):
         super().__init__(party)
         self.budget = budget_of(party.cfg, party.data.rows)
         self._answered: Received | None = None
+        self._earlier: State | None = None
+        self.repeats = False
         self._sent: Tensor | None = None
         if self.budget and party.folder is None:
             raise PrivacyError(
@@ -72,6 +87,17 @@ class ClientPrivacy(UploadMechanism):
     def counts(self) -> Counts:
         """Return the number of counted uploads, empty without noise."""
         return self._uploads.counts() if self.budget else Counts()
+
+    def expect(self, counts: Mapping[str, int]) -> None:
+        """Refuse a file that counts fewer uploads than a model folder says.
+
+        Raises
+        ------
+        PrivacyError
+            If it is missing, cut short or damaged.
+        """
+        if self.budget:
+            self._uploads.expect(Counts(dict(counts)))
 
     def afford(self, uploads: int | None = None) -> None:
         """Refuse a prediction that the budget cannot finish, before any upload.
@@ -109,6 +135,29 @@ class ClientPrivacy(UploadMechanism):
             raise PrivacyError(f"{self._who} would noise an upload that is compressed already")
         return replace(upload, values=self.upload(upload.values, declared.repeatable))
 
+    def check_in(self) -> None:
+        """Refuse a prediction that the budget does not last for."""
+        if self.party.cfg.task == "predict":
+            self.afford()
+
+    def admit(self, declared: Phase) -> None:
+        """Refuse a phase whose upload the budget cannot pay, before it starts.
+
+        Raises
+        ------
+        PrivacyError
+            If it is spent; the text depends on the count alone.
+        """
+        self._earlier, self.repeats = None, False
+        if self.budget is None or not set(declared.sends) & set(UPLOADS):
+            return
+        if declared.repeatable and (earlier := self._written()):
+            self._earlier = earlier
+            self.repeats = earlier["count"] <= self.counts().total()
+        kind = "training" if declared.training else "evaluation"
+        if not self.repeats and not self.budget.allows(self.counts() + Counts([kind])):
+            raise self._spent()
+
     def upload(self, x: Tensor, repeatable: bool = False) -> Tensor:
         """Clip, noise and count one upload that depends on columns.
 
@@ -128,31 +177,33 @@ class ClientPrivacy(UploadMechanism):
         Raises
         ------
         PrivacyError
-            If a value is not finite, the request has had an upload already, or the budget is spent.
+            If the request has had an upload already, or the budget is spent. Neither depends on
+            `x`: one that is not finite is sent as noise alone, and counted.
         """
         if self.budget is None:
             return x
         if self._answered is self.party.received:
             raise PrivacyError(f"{self._who} would answer one request with two uploads")
-        if not x.isfinite().all():
-            raise PrivacyError(
-                f"{self._who} would send values that are not finite; lower its learning rate"
-            )
         kind = "training" if torch.is_grad_enabled() else "evaluation"  # as the phase declares
-        earlier = self._earlier() if repeatable else None
-        released = earlier["sent"] if earlier else self._released(x, kind)
-        counted = earlier is not None and earlier["count"] <= self.counts().total()
-        if repeatable and not earlier:  # before it is counted, so that no count is for nothing
-            self._write_down(released)
-        if not counted and not self._uploads.add(kind, self.budget.allows):
-            raise PrivacyError(
-                f"{self._who} has spent its privacy budget: target-epsilon "
-                f"{self.budget.cfg.target_epsilon:g} allows {self.budget.most} uploads"
-            )
-        self._answered = self.party.received
+        released = self._earlier["sent"] if self._earlier else None
+        if released is None:
+            released = self._released(x, kind)
+            if repeatable:  # before it is counted, so that no count is for nothing
+                self._write_down(released)
+        if not self.repeats and not self._uploads.add(kind, self.budget.allows):
+            raise self._spent()
+        self._answered, self._earlier = self.party.received, None
         if kind == "training":
             self._sent = released
         return released
+
+    def _spent(self) -> PrivacyError:
+        """Return the one refusal of an upload."""
+        assert self.budget is not None  # noqa: S101  its callers have looked
+        return PrivacyError(
+            f"{self._who} has spent its privacy budget: target-epsilon "
+            f"{self.budget.cfg.target_epsilon:g} allows {self.budget.most} uploads"
+        )
 
     def _released(self, x: Tensor, kind: str) -> Tensor:
         """Clip and noise an upload, if its kind is noised."""
@@ -163,7 +214,7 @@ class ClientPrivacy(UploadMechanism):
     def _request(self) -> str:
         return f"{self.party.received.phase} {self.party.received.digest.hex()}"
 
-    def _earlier(self) -> State | None:
+    def _written(self) -> State | None:
         """Return the last repeatable upload, if it answered this request."""
         path = self._uploads.path.with_name(LAST)
         earlier = read_state(path) if path.exists() else {"request": ""}
@@ -196,6 +247,18 @@ class ClientPrivacy(UploadMechanism):
                 f"{self._who} would answer '{self.party.received.phase}' without noise; nothing "
                 "was sent"
             )
+
+    def failure(self, error: Exception) -> Exception:
+        """Replace an error that may depend on columns by one text.
+
+        Without noise it is the error itself, and so is one of `TOLD`.
+        """
+        if self.budget is None or isinstance(error, TOLD):
+            return error
+        party_log(self.party.rank).error("%s", error, exc_info=error)
+        return PrivacyError(
+            f"{self._who} noises what it sends, and could not answer; its own log says why"
+        )
 
     def begin(self) -> None:
         """Make the count's file, without which no checkpoint is written; see `Uploads.begin`."""

@@ -7,9 +7,9 @@ The clipped upload is put on a grid and noised in whole steps.
     X' = (Y + n) step,  P(n) ~ exp(-n^2 / (2 s^2))       (B, D)   what it sends, float32
 
 |X| is the Frobenius norm, C the clip, s >= sigma C / step a whole number and step a power of two
-that makes s a million or two. Adjacency is zero-out: without the party's contribution Y is zero,
-and the two differ by C at most, so an upload satisfies Renyi differential privacy of
-alpha / (2 sigma^2) at every order alpha, as with continuous noise
+that makes s a million or two. Of an X that is not finite Y is zero. Adjacency is zero-out: without
+the party's contribution Y is zero, and the two differ by C at most, so an upload satisfies Renyi
+differential privacy of alpha / (2 sigma^2) at every order alpha, as with continuous noise
 (Canonne, Kamath and Steinke 2020, arXiv:2004.00010).
 
 Noise drawn as floating-point numbers could give the clipped values away by its last bits (Mironov
@@ -62,7 +62,7 @@ class Gaussian:
         return math.ceil(Fraction(self.sigma) * Fraction(self.clip) / Fraction(self.step))
 
     def release(self, x: Tensor, entropy: Entropy = os.urandom) -> Tensor:
-        """Clip and noise one finite upload of any shape.
+        """Clip and noise one upload of any shape.
 
         Returns float32 of the same shape.
         """
@@ -71,8 +71,14 @@ class Gaussian:
         return torch.from_numpy((steps + noise) * self.step).float()
 
     def clipped(self, x: Tensor) -> Integers:
-        """Return Y, whose norm is at most C exactly."""
+        """Return Y, whose norm is at most C exactly.
+
+        It is zero where one value of `x` is not finite, as if the party had contributed nothing: a
+        refusal would be an answer that no noise covers.
+        """
         values = x.detach().cpu().double()
+        if not values.isfinite().all():
+            values = torch.zeros_like(values)
         scale = self.clip / max(values.norm().item(), self.clip)
         while True:
             steps: Integers = (values * scale / self.step).trunc().to(torch.int64).numpy()

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from vfl_flower.common.errors import PrivacyError
-from vfl_flower.common.files import refused
+from vfl_flower.common.files import make_durable, refused
 from vfl_flower.common.layout import steps_kept
 
 FILE = "uploads"
@@ -55,9 +55,7 @@ class Uploads:
         with refused(self.path):
             if not self.path.exists():
                 self._check_new()
-                self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                self.path.touch(mode=0o600)
-                _sync_name(self.path)
+                make_durable(self.path)
             self._count(self.path.read_bytes())
 
     def expect(self, counts: Counts) -> None:
@@ -144,12 +142,3 @@ class Uploads:
             f"{self.path.parent.name}'s count of uploads is missing or cut short: {self.path}; put "
             "it back, or start a new run"
         )
-
-
-def _sync_name(path: Path) -> None:
-    """Let a new file's name survive a crash too."""
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

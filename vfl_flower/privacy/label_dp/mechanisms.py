@@ -29,9 +29,16 @@ from torch import Tensor
 
 from vfl_flower.config.options.privacy import TRUE_SENSITIVITY
 from vfl_flower.crypto.discrete_sampling import Entropy, below, discrete_laplace
+from vfl_flower.protocol.automaton.scope import LabelFormat
 
 _GRANULES = 1 << 10
 """Laplace noise is a multiple of 1 / _GRANULES."""
+
+_SCALES = 60
+"""Scales of Laplace noise that one number may hold.
+
+Noise exceeds them with chance 2 exp(-60) < 2**-85, so once in 2**45 runs of 2**40 numbers each.
+"""
 
 _DECIMALS = 10**4  # epsilon is cut, and the sensitivity raised, to a fourth decimal
 
@@ -75,12 +82,24 @@ class LabelNoise:
         """Invert `publish`."""
         return published
 
+    def label_format(self) -> LabelFormat:
+        """Return the wire format of `publish`."""
+        raise NotImplementedError
+
     def log_likelihood(self, released: Tensor) -> Tensor:
         """Return log P(o | y) for every y, up to a constant.
 
         (B, C) -> (B, C).
         """
         raise NotImplementedError
+
+    def admits(self, targets: Tensor, logits: Tensor, rounding: Tensor) -> Tensor:
+        """Tell which rows `posterior` can return.
+
+        (B, C), (B, C), (B,) -> (B,). Here: whether it is a distribution.
+        """
+        least, total = targets.amin(1), targets.sum(1)
+        return (least >= -rounding) & ((total - 1).abs() <= self.classes * rounding)
 
     def posterior(self, released: Tensor, logits: Tensor) -> Tensor:
         """Return the posterior P(y | o), (B, C).
@@ -110,9 +129,21 @@ class Laplace(LabelNoise):
         granules = F.one_hot(y, self.classes) * _GRANULES + torch.from_numpy(noise).view(len(y), -1)
         return granules.to(torch.float32) / _GRANULES
 
+    def label_format(self) -> LabelFormat:
+        """See `LabelNoise`."""
+        most = 1 + _SCALES / float(self.rate() * _GRANULES)
+        return LabelFormat("float32", (self.classes,), -most, most)
+
     def log_likelihood(self, released: Tensor) -> Tensor:
         """See `LabelNoise`."""
         return (released.abs() - (released - 1).abs()) * float(self.rate() * _GRANULES)
+
+    def admits(self, targets: Tensor, logits: Tensor, rounding: Tensor) -> Tensor:
+        """Tell which rows are within exp(2 epsilon / sensitivity) of the prior."""
+        prior = logits.softmax(1) if self.adaptive else torch.full_like(logits, 1 / self.classes)
+        most, around = math.exp(2 * float(self.rate() * _GRANULES)), rounding[:, None]
+        near = (targets <= prior * most + around) & (targets >= prior / most - around)
+        return super().admits(targets, logits, rounding) & near.all(1)
 
 
 class Alibi(Laplace):
@@ -153,6 +184,10 @@ class RandomizedResponse(LabelNoise):
         """
         return compact(released.argmax(1), self.classes)
 
+    def label_format(self) -> LabelFormat:
+        """See `LabelNoise`."""
+        return classes_format(self.classes)
+
     def receive(self, published: Tensor) -> Tensor:
         """Return the unbiased estimate of the one-hot row, (N, C) float32."""
         e = self.odds() / (1 << 32)
@@ -163,7 +198,17 @@ class RandomizedResponse(LabelNoise):
         """See `LabelNoise`."""
         return F.one_hot(released.argmax(1), self.classes) * self.epsilon
 
+    def admits(self, targets: Tensor, logits: Tensor, rounding: Tensor) -> Tensor:
+        """Tell which rows are the posterior of some class."""
+        of_class = (F.one_hot(targets.argmax(1), self.classes) * self.epsilon).softmax(1)
+        return (targets - of_class).abs().amax(1) <= rounding
+
 
 def compact(labels: Tensor, classes: int) -> Tensor:
     """Return labels in the smallest type that holds them."""
     return labels.to(torch.uint8 if classes <= 256 else torch.int32)
+
+
+def classes_format(classes: int) -> LabelFormat:
+    """Return the wire format of `compact`."""
+    return LabelFormat("uint8" if classes <= 256 else "int32", (), 0, classes - 1)

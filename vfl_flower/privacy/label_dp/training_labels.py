@@ -15,7 +15,8 @@ from vfl_flower.common.state import read_state, write_state
 from vfl_flower.config.catalog import LABEL_MECHANISMS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.losses import Loss, loss_of
-from vfl_flower.privacy.label_dp.mechanisms import LabelNoise, compact
+from vfl_flower.privacy.label_dp.mechanisms import LabelNoise, classes_format, compact
+from vfl_flower.protocol.automaton.scope import LabelFormat
 
 NOISED = "noised-labels.safetensors"
 COVERS = (
@@ -77,6 +78,12 @@ def label_report(cfg: RunConfig) -> dict[str, Any] | None:
 def received(published: Tensor, noise: LabelNoise | None) -> Tensor:
     """Invert `TrainingLabels.published`."""
     return noise.receive(published) if noise else published.long()
+
+
+def label_format(cfg: RunConfig, classes: int) -> LabelFormat:
+    """Return the wire format of `TrainingLabels.published`."""
+    noise = noise_of(cfg, classes)
+    return noise.label_format() if noise else classes_format(classes)
 
 
 class Lessons:

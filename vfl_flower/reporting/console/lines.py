@@ -1,21 +1,40 @@
 """Lines on standard output and standard error."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.text import Text
 
 from vfl_flower.common.names import party_log
+from vfl_flower.common.text.escapes import escaped, escaped_lines
 
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
+
+class _SafeConsole(Console):
+    """Console without markup, whose text cannot steer the terminal.
+
+    All that is shown passes here, in tables and progress bars too.
+    """
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Escape the text of a renderable; keep rich's own control codes."""
+        for segment in super().render(renderable, options):
+            yield (
+                segment if segment.control else segment._replace(text=escaped_lines(segment.text))
+            )
+
+
+out = _SafeConsole(highlight=False, markup=False, emoji=False)
+err = _SafeConsole(stderr=True, highlight=False, markup=False, emoji=False)
 
 
 def say(text: str) -> None:
     """Print one line verbatim."""
-    out.print(text, markup=False, soft_wrap=True)
+    out.print(escaped(text), soft_wrap=True)
 
 
 @contextmanager

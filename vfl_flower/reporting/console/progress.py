@@ -19,11 +19,11 @@ class _Bar(_Terminal):
 
     def __init__(self, title: str) -> None:
         self.bar = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("loss {task.fields[loss]}  validation {task.fields[accuracy]}"),
-            TextColumn("{task.fields[wait]}"),
+            TextColumn("{task.fields[wait]}", markup=False),
             TimeRemainingColumn(elapsed_when_finished=True),
             console=out,
         )

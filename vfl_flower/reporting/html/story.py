@@ -147,6 +147,15 @@ class Story:
         return [Spread.of(list(map(read, moment))) for moment in zip(*self.metrics, strict=False)]
 
     @property
+    def policies(self) -> list[str]:
+        """Policies in force, each with the parties that keep to it."""
+        told = self.result["policies"] if self.result else {}
+        kept: dict[str, list[str]] = {}
+        for party, each in told.items():
+            kept.setdefault(f"policy {each['name']} ({each['digest']})", []).append(party)
+        return [f"{', '.join(parties)}: {policy}" for policy, parties in kept.items()]
+
+    @property
     def warnings(self) -> list[str]:
         """Warn of parties that may have learnt nothing, by seed."""
         return self._by_seed(warnings_of)

@@ -8,7 +8,7 @@ import grpc
 from flwr.client import Client
 from flwr.common import FitIns, GetPropertiesIns
 
-from vfl_flower.common.errors import ProtocolError, StreamError
+from vfl_flower.common.errors import ProtocolError, StreamError, printable
 from vfl_flower.crypto.tls_certificate import NAME
 from vfl_flower.transport.stream.frames import (
     METHOD,
@@ -92,7 +92,7 @@ class StreamClient:
                 else:
                     out.put(self._reply(frame))
         except grpc.RpcError as error:
-            self._trouble = f"{error.code().name}, {error.details()}"
+            self._trouble = f"{error.code().name}, {printable(error.details())}"
             if error.code() in _FINAL:
                 raise StreamError(
                     f"the active party at {self.invitation.address} refused: {self._trouble}"

@@ -6,6 +6,8 @@ JSON in UTF-8; then each array with its length (8 bytes) before it.
 """
 
 import json
+import math
+import re
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +23,7 @@ HEAD = struct.Struct("!3sBBQII")
 _LENGTH = struct.Struct("!Q")
 MAGIC = b"VFS"
 LARGEST = 1 << 28  # bytes of a frame; a larger one is refused before it is read
+_SURROGATE = re.compile("[\ud800-\udfff]")  # half a character, which no encoding can write
 LONGEST_RECORD, MOST_TENSORS = 1 << 20, 4096  # bytes and arrays: both are read in Python
 
 
@@ -97,12 +100,14 @@ def decode_frame(content: bytes) -> Frame:
             raise ValueError("too much")
         at = HEAD.size + length
         record = json.loads(content[HEAD.size : at])
-        if not isinstance(record, dict) or not all(map(_scalar, record.values())):
+        if not isinstance(record, dict) or not all(map(_scalar, (*record, *record.values()))):
             raise ValueError("not a record of scalars")
         tensors, view = [], memoryview(content)
         for _ in range(count):
             (size,) = _LENGTH.unpack_from(content, at)
             at += _LENGTH.size
+            if size > len(content) - at:
+                raise ValueError("cut short")
             tensors.append(view[at : at + size])  # no copy: arrays may be large
             at += size
         if at != len(content):
@@ -118,7 +123,12 @@ def parameters_of(frame: Frame) -> Parameters:
 
 
 def _scalar(value: object) -> bool:
-    return isinstance(value, bool | int | float | str)
+    """Tell whether Flower's records could hold a value, and others write it."""
+    if isinstance(value, str):
+        return value.isascii() or not _SURROGATE.search(value)
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, int) and -(2**63) <= value < 2**64  # bool is one
 
 
 SERVICE, METHOD = "vfl_flower.Session", "Join"

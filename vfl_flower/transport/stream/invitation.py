@@ -3,12 +3,22 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
+from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from flwr.common import FitIns, Parameters, Scalar
 
 from vfl_flower.common.errors import ProtocolError
+from vfl_flower.config.options.system import LONGEST
 
 TOKEN_BYTES = 32
+LONGEST_CERTIFICATE = 1 << 14  # bytes of PEM; one of this package's has less than 1,000
+_LONGEST_ADDRESS, _LONGEST_OPTIONS = 300, 1 << 20  # characters
+_IDS = range(2**64)  # Flower's
+_NO_CERTIFICATE = (x509.InvalidVersion, UnsupportedAlgorithm)  # beside ValueError
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -41,20 +51,62 @@ def invitation_in(config: Mapping[str, Scalar]) -> tuple[Invitation, dict[str, o
     Raises
     ------
     ProtocolError
-        If it is damaged.
+        If it is damaged, or not one that this package makes.
     """
     if "stream-token" not in config:
         return None
     try:
-        values = {key: config[f"stream-{key}"] for key in KEYS}
-        invitation = Invitation(
-            str(values["address"]),
-            bytes(values["certificate"]),  # type: ignore[arg-type]
-            int(values["run"]),
-            int(values["node"]),
-            bytes(values["token"]),  # type: ignore[arg-type]
-            float(values["grace"]),
-        )
-        return invitation, json.loads(str(config["stream-options"]))
-    except (KeyError, TypeError, ValueError) as error:
+        address = _typed(config, "address", str)
+        grace = config["stream-grace"]
+        certificate = _typed(config, "certificate", bytes)
+        token = _typed(config, "token", bytes)
+        run, node = (_id(_typed(config, key, str)) for key in ("run", "node"))
+        if type(grace) not in (int, float) or not 0 < float(grace) <= LONGEST:  # nor NaN
+            raise ValueError("grace")
+        if len(token) != TOKEN_BYTES:
+            raise ValueError("token")
+        if not address.isprintable() or not 0 < len(address) <= _LONGEST_ADDRESS:
+            raise ValueError("address")
+        _check_certificate(certificate)
+        invitation = Invitation(address, certificate, run, node, token, float(grace))
+        return invitation, _options(_typed(config, "options", str))
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        RecursionError,
+        OverflowError,
+        *_NO_CERTIFICATE,
+    ) as error:
         raise ProtocolError("an invitation to a session cannot be read") from error
+
+
+def _typed(config: Mapping[str, Scalar], key: str, kind: type[T]) -> T:
+    value = config[f"stream-{key}"]
+    if type(value) is not kind:
+        raise TypeError(key)
+    return value
+
+
+def _id(text: str) -> int:
+    if not text.isascii() or not text.isdecimal() or int(text[:21]) not in _IDS:
+        raise ValueError("id")
+    return int(text)
+
+
+def _check_certificate(certificate: bytes) -> None:
+    """Refuse anything but one PEM certificate."""
+    if len(certificate) > LONGEST_CERTIFICATE:
+        raise ValueError("certificate")
+    if len(x509.load_pem_x509_certificates(certificate)) != 1:
+        raise ValueError("certificate")
+
+
+def _options(text: str) -> dict[str, object]:
+    """Read the run's options, whose names are checked elsewhere."""
+    if len(text) > _LONGEST_OPTIONS:
+        raise ValueError("options")
+    options = json.loads(text)
+    if not isinstance(options, dict):
+        raise TypeError("options")
+    return options

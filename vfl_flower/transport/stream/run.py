@@ -1,6 +1,5 @@
 """Stream transport: gRPC sessions with all parties, and recovery from checkpoints."""
 
-import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +8,7 @@ from flwr.serverapp import Grid
 
 from vfl_flower.common.errors import ConfigError, PartyAway
 from vfl_flower.common.layout import steps_kept
+from vfl_flower.common.text.logs import safe_log
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.protocol.strategy import Coordinator
 from vfl_flower.transport.endpoint import OK
@@ -19,7 +19,7 @@ from vfl_flower.transport.stream.invitation import invitation_in
 from vfl_flower.transport.stream.server import StreamServer
 from vfl_flower.transport.stream.session_opener import SessionOpener
 
-log = logging.getLogger("vfl_flower.transport.stream")
+log = safe_log("vfl_flower.transport.stream")
 
 TRIES = 5
 """Recoveries in a row from the same checkpoint before a run gives up."""

@@ -1,6 +1,5 @@
 """Stream server: TLS endpoint of a run, for invited parties only."""
 
-import logging
 import secrets
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +9,7 @@ from typing import NoReturn
 import grpc
 
 from vfl_flower.common.errors import ConfigError, ProtocolError
+from vfl_flower.common.text.logs import safe_log
 from vfl_flower.crypto.tls_certificate import make_certificate
 from vfl_flower.transport.stream.frames import (
     LARGEST,
@@ -24,9 +24,15 @@ from vfl_flower.transport.stream.frames import (
     decode_frame,
 )
 from vfl_flower.transport.stream.invitation import TOKEN_BYTES, Invitation
+from vfl_flower.transport.stream.limits import (
+    REFUSE_COMPRESSED,
+    reserve_descriptors,
+    server_options,
+    streams_of,
+)
 from vfl_flower.transport.stream.session import Connection, Session
 
-log = logging.getLogger("vfl_flower.transport.stream")
+log = safe_log("vfl_flower.transport.stream")
 
 
 OPTIONS = (
@@ -38,6 +44,7 @@ OPTIONS = (
     ("grpc.http2.max_pings_without_data", 0),
     ("grpc.http2.min_ping_interval_without_data_ms", 5_000),
     ("grpc.so_reuseport", 0),
+    *REFUSE_COMPRESSED,
 )
 """Both ends: no compression, since masked data does not compress; pings through idle NATs."""
 
@@ -68,7 +75,7 @@ class StreamServer:
     Raises
     ------
     ConfigError
-        If the address cannot be listened on.
+        If the address cannot be listened on, or this process may open too few files.
     """
 
     def __init__(
@@ -88,11 +95,12 @@ class StreamServer:
         self._lock = Lock()
         self._refused = 0
         key, self.certificate = make_certificate()
-        streams = 4 * parties + 16  # more at once are turned away, so that a flood starves nobody
+        reserve_descriptors(parties)
+        streams = streams_of(parties)  # more at once are turned away: a flood starves nobody
         self._grpc = grpc.server(
             ThreadPoolExecutor(streams),
             handlers=[self._handler()],
-            options=OPTIONS,
+            options=(*OPTIONS, *server_options(parties)),
             maximum_concurrent_rpcs=streams,
         )
         if not advertise and _host(listen) in _EVERYWHERE:

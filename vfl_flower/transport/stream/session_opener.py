@@ -1,6 +1,5 @@
 """Session opener: invites every node through Flower's own authenticated channel."""
 
-import logging
 import time
 from collections.abc import Callable, Mapping
 from threading import Event, Thread
@@ -14,13 +13,14 @@ from flwr.serverapp import Grid
 from flwr.supercore.run import RunNotRunningException
 
 from vfl_flower.common.errors import PartyAway, last_line, printable
+from vfl_flower.common.text.logs import safe_log
 from vfl_flower.protocol.roster import Roster
 from vfl_flower.transport.stream.invitation import invitation_to
 from vfl_flower.transport.stream.proxy import StreamProxy
 from vfl_flower.transport.stream.server import StreamServer
 from vfl_flower.transport.stream.session import Session
 
-log = logging.getLogger("vfl_flower.transport.stream")
+log = safe_log("vfl_flower.transport.stream")
 
 POLL = 1.0  # seconds between looks at nodes and replies
 AGAIN = 5.0  # seconds until a node that did not keep its session is invited again
@@ -137,6 +137,6 @@ def _reason(message: Message) -> str:
         return f"Flower says: {printable(message.error.reason)}"
     try:
         metrics = compat.recorddict_to_fitres(message.content, keep_input=False).metrics
-    except (KeyError, ValueError, TypeError):
+    except Exception:  # Flower's readers have no error of their own
         return "it left with an answer that cannot be read"
     return f"{printable(metrics.get('error', 'it left'))}: {printable(metrics.get('message', ''))}"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from vfl_flower.cli.options import AS_JSON, FILE, FOLDER, at_least_one, told
+from vfl_flower.cli.options import AS_JSON, FILE, FOLDER, TRUST_CODE, at_least_one, told
 from vfl_flower.common.files import write_atomically
 
 
@@ -32,8 +32,9 @@ def audit() -> None:
     callback=at_least_one,
     help="labels a class that the attacker has (default: 10)",
 )
+@TRUST_CODE
 @AS_JSON
-def labels(run: Path, at_most: int, known: int, as_json: bool) -> None:
+def labels(run: Path, at_most: int, known: int, trust_code: bool, as_json: bool) -> None:
     """Attack the labels from the passive parties' side.
 
     A run is repeated with and without label privacy.
@@ -43,7 +44,7 @@ def labels(run: Path, at_most: int, known: int, as_json: bool) -> None:
     from vfl_flower.analysis.audit.tables import print_audit
 
     def audited() -> object:
-        findings = attack(run, at_most, known)
+        findings = attack(run, at_most, known, trust_code)
         print_audit(findings)
         return asdict(findings)
 
@@ -61,8 +62,15 @@ def labels(run: Path, at_most: int, known: int, as_json: bool) -> None:
     help="of the attacker's decoder (default: 5)",
 )
 @click.option("--pictures", type=FILE, metavar="PNG", help="also draw some there")
+@TRUST_CODE
 @AS_JSON
-def reconstruct(runs: tuple[Path, ...], epochs: int, pictures: Path | None, as_json: bool) -> None:
+def reconstruct(
+    runs: tuple[Path, ...],
+    epochs: int,
+    pictures: Path | None,
+    trust_code: bool,
+    as_json: bool,
+) -> None:
     """Make pictures of others' tiles.
 
     They are made of the feature maps that passive parties sent in complete runs.
@@ -72,7 +80,7 @@ def reconstruct(runs: tuple[Path, ...], epochs: int, pictures: Path | None, as_j
     from vfl_flower.analysis.audit.tables import print_reconstruction
 
     def audited() -> object:
-        attacked = [attack(folder, epochs) for folder in runs_with_maps(runs)]
+        attacked = [attack(folder, epochs) for folder in runs_with_maps(runs, trust_code)]
         print_reconstruction([findings for findings, _ in attacked])
         if pictures:
             # matplotlib is slow to import

@@ -4,7 +4,16 @@ from pathlib import Path
 
 import click
 
-from vfl_flower.cli.options import AS_JSON, FILE, FOLDER, TrainCommand, given, options, told
+from vfl_flower.cli.options import (
+    AS_JSON,
+    FILE,
+    FOLDER,
+    TRUST_CODE,
+    TrainCommand,
+    given,
+    options,
+    told,
+)
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.run_config import RunConfig, read_toml
 from vfl_flower.config.schema import Scalar
@@ -16,11 +25,13 @@ from vfl_flower.config.schema import Scalar
     "--resume", type=FOLDER, metavar="RUN", help="go on from a run folder's last checkpoint"
 )
 @click.option("--seeds", type=int, metavar="N", help="repeat with N seeds, report the mean")
+@TRUST_CODE
 @AS_JSON
 def train(
     config: Path | None,
     resume: Path | None,
     seeds: int | None,
+    trust_code: bool,
     as_json: bool,
     **flags: Scalar | None,
 ) -> None:
@@ -41,8 +52,10 @@ def train(
 
     def trained() -> object:
         if resume:
-            return resumed(resume, chosen)
+            return resumed(resume, chosen, trust_code)
         cfg = RunConfig.from_mapping(chosen)
+        if config and flags["models"] is None:  # a flag is the user's own word, a file may not be
+            cfg = cfg.unless_trusted(config, trust_code)
         return start(cfg) if seeds is None else repeat(cfg, seeds)
 
     told(as_json, trained)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from vfl_flower.cli.options import AS_JSON, FOLDER, told
+from vfl_flower.cli.options import AS_JSON, FOLDER, TRUST_CODE, told
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.common.names import party_name
 from vfl_flower.config.run_config import RunConfig
@@ -26,6 +26,7 @@ _SIGMA, MOST_SIGMA = 10.0, 1e6
     help="train again with the most (top:50) or least (bottom:50) important passive parties",
 )
 @click.option("--tsne", metavar="PARTIES", help="also draw the embeddings of these: one, or a list")
+@TRUST_CODE
 @AS_JSON
 def explain(
     run: Path,
@@ -33,6 +34,7 @@ def explain(
     noise: float,
     retrain: str | None,
     tsne: str | None,
+    trust_code: bool,
     as_json: bool,
 ) -> None:
     """Tell how much each party counts.
@@ -47,11 +49,16 @@ def explain(
     if not out and (retrain is not None or names):
         raise ConfigError("--retrain and --tsne write files; say where with --out")
 
-    told(as_json, lambda: _explained(run, out, noise, retrain, names))
+    told(as_json, lambda: _explained(run, out, noise, retrain, names, trust_code))
 
 
 def _explained(
-    run: Path, out: Path | None, noise: float, retrain: str | None, names: Sequence[str]
+    run: Path,
+    out: Path | None,
+    noise: float,
+    retrain: str | None,
+    names: Sequence[str],
+    trust_code: bool,
 ) -> dict[str, Any]:
     """Compute, draw and retrain as asked; return all numbers."""
     # torch is slow to import
@@ -65,7 +72,7 @@ def _explained(
     choice = Choice.read(retrain) if retrain is not None else None
     if out:
         RunFolder.check_free(out)
-    folder, recorded = complete_run(run)
+    folder, recorded = complete_run(run, trust_code)
     _check_names(folder.cfg, names)
     parties = trained(folder)
     findings = found(parties, noise)

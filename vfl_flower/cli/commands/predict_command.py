@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from vfl_flower.cli.options import AS_JSON, FILE, FOLDER, told
+from vfl_flower.cli.options import AS_JSON, FILE, FOLDER, TRUST_CODE, told
 
 
 @click.command()
@@ -18,8 +18,16 @@ from vfl_flower.cli.options import AS_JSON, FILE, FOLDER, told
 @click.option(
     "--out", type=FILE, required=True, metavar="FILE", help="predictions: .csv or .parquet"
 )
+@TRUST_CODE
 @AS_JSON
-def predict(run: Path, tables: str | None, rows: str | None, out: Path, as_json: bool) -> None:
+def predict(
+    run: Path,
+    tables: str | None,
+    rows: str | None,
+    out: Path,
+    trust_code: bool,
+    as_json: bool,
+) -> None:
     """Predict rows with the model of a run on this machine.
 
     Each party uses its own part of the model and its own encoders. New rows that some party lacks
@@ -28,4 +36,4 @@ def predict(run: Path, tables: str | None, rows: str | None, out: Path, as_json:
     # torch is slow to import
     from vfl_flower.workflows.simulate import predict as predicted
 
-    told(as_json, lambda: predicted(run, out, tables, rows))
+    told(as_json, lambda: predicted(run, out, tables, rows, trust_code))

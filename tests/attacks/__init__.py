@@ -1,0 +1,1 @@
+"""Attacks that were carried out, each refused or bounded."""

@@ -1,0 +1,1 @@
+"""Tests of privacy accounts over all runs."""

@@ -1,0 +1,77 @@
+"""Residuals of honest runs pass the check under all options."""
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from vfl_flower.common.codec import Array
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.learning.losses import balanced_weights, loss_of, residuals
+from vfl_flower.parties.residuals import Residuals
+from vfl_flower.privacy.label_dp.training_labels import TrainingLabels
+
+LOSSES = ["cross-entropy", "binary-cross-entropy"]
+MECHANISMS = ["none", "laplace", "alibi", "randomized-response"]
+SCALES = [1e-3, 1.0, 30.0, 1e4]
+CASES: list[dict[str, Any]] = [
+    *({"loss": a, "label_privacy": b} for a, b in product(LOSSES, MECHANISMS)),
+    *({"loss": a, "class_weights": "balanced"} for a in LOSSES),
+    {"loss": "cross-entropy", "label_privacy": "laplace", "label_epsilon": 0.1},
+    {"loss": "cross-entropy", "label_privacy": "randomized-response", "label_epsilon": 8.0},
+]
+each_case = pytest.mark.parametrize("case", CASES, ids=str)
+
+
+def run(case: dict[str, Any], classes: int, scale: float) -> tuple[Residuals, Tensor, Array]:
+    """Return the check, a batch's outputs and its honest residuals."""
+    cfg = RunConfig(method="vfedmh", models="mlp", **case)
+    random = torch.Generator().manual_seed(int(scale) + classes)
+    y = torch.randint(classes, (120,), generator=random)
+    y[:classes] = torch.arange(classes)
+    y[y == 0] = torch.where(torch.arange(int((y == 0).sum())) < 2, 0, 1)  # a rare class
+    weights = balanced_weights(y, classes) if cfg.class_weights != "none" else None
+    labels = TrainingLabels(cfg, y, classes, loss_of(cfg.loss, weights))
+    R = scale * torch.randn(120, classes, generator=random)
+    R[::3] += scale * torch.nn.functional.one_hot(y[::3], classes)
+    (g,), _ = residuals(labels.loss, [R], labels.of(torch.arange(120)))
+    return Residuals(cfg, classes, cfg.loss, len(y)), R, g.numpy()
+
+
+@each_case
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("classes", [2, 10])
+def test_honest_residuals_pass(case: dict[str, Any], scale: float, classes: int) -> None:
+    check, R, g = run(case, classes, scale)
+    assert check.fault(g, R) == ""
+    assert check.fault(g, None) == ""
+
+
+@each_case
+@pytest.mark.parametrize("classes", [2, 10])
+def test_other_residuals_do_not(case: dict[str, Any], classes: int) -> None:
+    """One row of a batch is enough."""
+    check, R, g = run(case, classes, 1.0)
+    own = R[7].numpy()
+    for row in (-0.2 * own, np.full_like(own, 0.1), 5 * np.sign(g[7]), g[7] + 0.02 * own):
+        other = g.copy()
+        other[7] = row
+        assert check.fault(other, R), row
+
+
+def test_without_the_output_a_loss_bounds_entries_and_sums() -> None:
+    check, _, g = run({"loss": "cross-entropy"}, 10, 1.0)
+    assert "larger than the loss allows" in check.fault(300 * g, None)
+    assert "do not add up to 0" in check.fault(g + 1e-4, None)
+    other, _, g = run({"loss": "binary-cross-entropy"}, 10, 1.0)
+    assert other.fault(g + 1e-4, None) == ""
+
+
+def test_numbers_of_a_regression_are_free() -> None:
+    cfg = RunConfig(method="agg_vfl", models="mlp")
+    check = Residuals(cfg, 1, "cross-entropy", 100)
+    g = np.linspace(-1e6, 1e6, 9, dtype=np.float32)[:, None]
+    assert check.fault(g, torch.zeros(9, 1)) == check.fault(g, None) == ""

@@ -1,0 +1,1 @@
+"""Text of tables and of other parties, made safe to show."""

@@ -1,0 +1,1 @@
+"""Policy of a node's owner: the record, its file, and its rules."""

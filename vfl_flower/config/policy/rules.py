@@ -1,0 +1,269 @@
+"""Rules of a policy by key, and their check."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from vfl_flower.common.errors import PolicyError
+from vfl_flower.config.options.privacy import TRUE_SENSITIVITY
+from vfl_flower.config.policy.record import DataPolicy, Policy
+from vfl_flower.config.settings import Settings
+
+
+@dataclass(frozen=True)
+class Case:
+    """A run as one passive party has it.
+
+    Attributes
+    ----------
+    policy : Policy
+        Of the party's owner.
+    cfg : Settings
+        The run's configuration.
+    rank : int
+        The party's, 1 to K.
+    pinned : sequence of str
+        Fingerprints of the identities that the party pins, in roster order.
+    """
+
+    policy: Policy
+    cfg: Settings
+    rank: int
+    pinned: Sequence[str] = ()
+
+    @property
+    def uploads(self) -> bool:
+        """Whether something of the party's columns is sent."""
+        return self.cfg.task != "align" and not self.cfg.spec.alone
+
+    @property
+    def masked(self) -> bool:
+        """Whether uploads are summed under masks."""
+        return self.uploads and self.cfg.blinded
+
+    @property
+    def teaches(self) -> bool:
+        """Whether something that depends on labels reaches the party."""
+        return self.cfg.task == "train" and self.cfg.teaches
+
+    @property
+    def noised(self) -> bool:
+        """Whether all uploads are noised, those of evaluations too."""
+        return self.cfg.noised and self.cfg.dp_eval == "noised"
+
+    @property
+    def data(self) -> DataPolicy | None:
+        """The entry for the run's data; None if there is none."""
+        return self.policy.data_of(self.cfg, self.rank)
+
+
+def check(policy: Policy, cfg: Settings, rank: int, pinned: Sequence[str] = ()) -> None:
+    """Refuse a run that breaks a policy.
+
+    Parameters
+    ----------
+    policy : Policy
+        Of the party's owner.
+    cfg : Settings
+        The run's configuration, as the party has it.
+    rank : int
+        The party's, 1 to K.
+    pinned : sequence of str
+        Fingerprints of the identities that the party pins.
+
+    Raises
+    ------
+    PolicyError
+        Names the policy and the rule; its text may be told to the active party.
+    """
+    case = Case(policy, cfg, rank, pinned)
+    for rule, broken in RULES.items():
+        if why := broken(case):
+            raise refusal(policy, "run", rule, why)
+
+
+def refusal(policy: Policy, subject: str, rule: str, why: str) -> PolicyError:
+    """Build the refusal of a run, request or upload by a rule."""
+    return PolicyError(f"policy '{policy.name}' refuses this {subject} by its rule {rule}: {why}")
+
+
+def _run_names(case: Case) -> str:
+    name = case.cfg.run_name
+    if any(fnmatchcase(name, pattern) for pattern in case.policy.run_names):
+        return ""
+    return f"no pattern is for run-name '{name}'"
+
+
+def _peers(case: Case) -> str:
+    if not case.policy.peers:
+        return ""
+    if not case.pinned:
+        return "this node's configuration names no identity and peers"
+    other = [k for k, each in enumerate(case.pinned, 1) if each not in case.policy.peers]
+    return f"the identity pinned for party-{other[0]} is not listed" if other else ""
+
+
+def _data(case: Case) -> str:
+    if not case.policy.data or case.data:
+        return ""
+    return f"no entry is for the table or data set of this run (dataset = {case.cfg.dataset})"
+
+
+def _least_sigma(case: Case) -> str:
+    least = case.data.least_sigma if case.data else 0.0
+    if not case.uploads or not least:
+        return ""
+    if not case.noised:
+        return f"it is {least:g}, and not all that parties send is noised"
+    given = case.cfg.dp_sigma
+    return f"it is {least:g}, and dp-sigma is {given:g}" if 0 < given < least else ""
+
+
+def _largest_epsilon(case: Case) -> str:
+    if not case.uploads or not case.data or not case.data.accounted or case.noised:
+        return ""
+    return f"it is {case.data.largest_epsilon:g}, and not all that parties send is noised"
+
+
+def _methods(case: Case) -> str:
+    listed = case.policy.methods
+    if case.cfg.task == "align" or not listed or case.cfg.method in listed:
+        return ""
+    return f"it lists {', '.join(listed)}, and method is {case.cfg.method}"
+
+
+def _secure_aggregation(case: Case) -> str:
+    if not case.policy.require_secure_aggregation or not case.uploads or case.cfg.blinded:
+        return ""
+    return (
+        f"nothing masks what single parties send (method {case.cfg.method}, blinding "
+        f"{case.cfg.blinding})"
+    )
+
+
+def _single_embeddings(case: Case) -> str:
+    if case.policy.allow_single_embeddings or not case.uploads or case.cfg.blinded:
+        return ""
+    if not case.noised:
+        return (
+            "the active party would see single embeddings without noise (method "
+            f"{case.cfg.method}, blinding {case.cfg.blinding})"
+        )
+    if case.data and case.data.limits_noise:
+        return ""
+    return (
+        "the active party would see single embeddings, and nothing says how much noise protects "
+        "them; give their data an entry with least-sigma or largest-epsilon"
+    )
+
+
+def _private_weights(case: Case) -> str:
+    if not case.policy.require_private_weights or not case.uploads:
+        return ""
+    if case.cfg.party_randomness != "private":
+        return f"party-randomness is {case.cfg.party_randomness}"
+    if not case.cfg.spec.weights_secret:
+        return f"{case.cfg.method} tells the active party this party's first weights"
+    return ""
+
+
+def _embedding_bound(case: Case) -> str:
+    unbounded = case.masked and case.cfg.row_bound is None
+    if not case.policy.require_embedding_bound or not unbounded:
+        return ""
+    return f"embedding-bound is {case.cfg.embedding_bound}"
+
+
+def _largest_bound(case: Case) -> str:
+    bound, largest = case.cfg.row_bound, case.policy.largest_embedding_bound
+    if not case.masked or bound is None or bound <= largest:
+        return ""
+    return f"it is {largest:g}, and embedding-bound is {case.cfg.embedding_bound}"
+
+
+def _learning_rate(case: Case) -> str:
+    largest = case.policy.largest_learning_rate
+    if not case.uploads or case.cfg.task != "train":
+        return ""
+    rate = max((case.cfg.rate_of(case.rank), *case.cfg.options.further_rates(case.rank)))
+    return f"it is {largest:g}, and this party's is {rate:g}" if rate > largest else ""
+
+
+def _accept_labels(case: Case) -> str:
+    given = case.teaches and case.cfg.labels_given
+    if case.policy.accept_labels or not given:
+        return ""
+    return f"{case.cfg.method} gives passive parties the training labels"
+
+
+def _label_privacy(case: Case) -> str:
+    accepted, used = case.policy.label_privacy, case.cfg.label_noise or "none"
+    if not case.teaches or not accepted or used in accepted:
+        return ""
+    return f"it lists {', '.join(accepted)}, and the mechanism on labels is {used}"
+
+
+def _label_epsilon(case: Case) -> str:
+    cfg, largest = case.cfg, case.policy.largest_label_epsilon
+    if not case.teaches or largest is None:
+        return ""
+    if not cfg.label_noise:
+        return f"it is {largest:g}, and labels are not noised"
+    epsilon = cfg.label_epsilon * max(1.0, TRUE_SENSITIVITY / cfg.label_sensitivity)
+    return f"it is {largest:g}, and epsilon is {epsilon:g}" if epsilon > largest else ""
+
+
+def _least_batch(case: Case) -> str:
+    least, size = case.policy.least_batch_size, case.cfg.batch_size
+    if case.cfg.task != "train" or size >= least:
+        return ""
+    return f"it is {least}, and batch-size is {size}"
+
+
+def _most_batch(case: Case) -> str:
+    most, size = case.policy.most_batch_size, case.cfg.batch_size
+    if case.cfg.task != "train" or most is None or size <= most:
+        return ""
+    return f"it is {most}, and batch-size is {size}"
+
+
+def _predictions(case: Case) -> str:
+    none = case.policy.most_predictions_a_day == 0
+    return "it is 0, and task is predict" if none and case.cfg.task == "predict" else ""
+
+
+def _modules(case: Case) -> str:
+    if case.cfg.task == "align":
+        return ""
+    module, own, _ = case.cfg.model_of(case.rank).partition(":")
+    known = (*case.policy.modules, *case.policy.own_modules)
+    if not own or any(fnmatchcase(module, pattern) for pattern in known):
+        return ""
+    return f"this party's network is in module '{module}', which is not listed"
+
+
+RULES: dict[str, Callable[[Case], str]] = {
+    "run-names": _run_names,
+    "peers": _peers,
+    "data": _data,
+    "methods": _methods,
+    "require-secure-aggregation": _secure_aggregation,
+    "allow-single-embeddings": _single_embeddings,
+    "require-private-weights": _private_weights,
+    "require-embedding-bound": _embedding_bound,
+    "largest-embedding-bound": _largest_bound,
+    "largest-learning-rate": _learning_rate,
+    "accept-labels": _accept_labels,
+    "label-privacy": _label_privacy,
+    "largest-label-epsilon": _label_epsilon,
+    "least-batch-size": _least_batch,
+    "most-batch-size": _most_batch,
+    "most-predictions-a-day": _predictions,
+    "modules": _modules,
+    "least-sigma": _least_sigma,
+    "largest-epsilon": _largest_epsilon,
+}
+"""Rules that a run's configuration can break, by key: each says why, or nothing."""
+
+COUNTED = ("most-rows", "most-requests", "most-predictions-a-day", "largest-epsilon")
+"""Keys that are also, or only, held against the requests that a node answers."""

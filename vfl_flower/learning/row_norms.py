@@ -1,0 +1,25 @@
+"""Euclidean norms of rows, and rows clipped to one."""
+
+import torch
+from torch import Tensor
+
+ROUNDING = 1e-4
+"""Share of a bound by which float32 arithmetic may exceed it."""
+
+
+def clip_rows(x: Tensor, bound: float) -> Tensor:
+    """Scale each row to a norm of at most `bound`.
+
+    (B, D), either way. A row within the bound keeps every bit, and a row of zeros has a gradient. A
+    row whose norm is not finite becomes NaN, which is refused or noised on its way out: as zeros it
+    would leave a sum to the other parties.
+    """
+    norms: Tensor = torch.linalg.vector_norm(x, dim=1, keepdim=True)
+    norms = norms.masked_fill(norms.isinf(), torch.nan)
+    return x * (bound / norms.clamp(min=bound))
+
+
+def exceeds(x: Tensor, bound: float) -> bool:
+    """Tell whether a row exceeds a bound by more than rounding."""
+    norms = torch.linalg.vector_norm(x, dim=1)
+    return bool(norms.numel() and norms.amax().item() > bound * (1 + ROUNDING))

@@ -1,0 +1,147 @@
+"""Check of residuals by the targets that they imply.
+
+Every loss of `vfl_flower.config.catalog` has, for one row of a batch of B, the gradient
+
+    g = w s (m(R) - t) / B
+
+with m the `Link` and s the slope of the loss, t the target and w the weight of its class. Who has
+the output R solves it for t, which must be a target of the run: a one-hot row, or what the run's
+label mechanism can make of one. Who has not can bound g only, since m(R) and t are shares.
+"""
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from vfl_flower.common.codec import Array
+from vfl_flower.common.names import load_object
+from vfl_flower.config.catalog import LOSSES, REGRESSION_LOSSES
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.learning.losses import Link, onehot
+from vfl_flower.privacy.label_dp.training_labels import noise_of
+from vfl_flower.protocol.automaton.rules import Layout, Numbers
+from vfl_flower.protocol.automaton.scope import Scope, Size
+
+_ROUNDING, _MOST_ROUNDING = 1e-4, 1e-2
+"""Error of a target, solved in float32: usually, and for outputs as large as 10^5."""
+_RELATIVE = 1e-3  # of bounds
+
+
+class Residuals:
+    """Bounds and targets of a run's residuals.
+
+    Parameters
+    ----------
+    cfg : RunConfig
+        Its loss, class weights and label mechanism.
+    classes : int
+        C, or 1 of a regression.
+    loss : str
+        The method's loss, unless the run says otherwise.
+    rows : int
+        Training rows of the split, which limit the weight of a class.
+    """
+
+    def __init__(self, cfg: RunConfig, classes: int, loss: str, rows: int) -> None:
+        usual = "mean-squared-error" if classes == 1 else loss
+        spec = (LOSSES | REGRESSION_LOSSES)[cfg.loss or usual]
+        self.link: Link = load_object(spec.link)
+        self.slope, self.classes = spec.slope, classes
+        self.noise = noise_of(cfg, classes)
+        self.weighted = cfg.class_weights != "none"
+        self.most = max(rows / classes, 1.0) if self.weighted else 1.0
+
+    def fault(self, g: Array, R: Tensor | None) -> str:
+        """Return the fault of a batch of residuals, or nothing.
+
+        Parameters
+        ----------
+        g : ndarray
+            (B, C).
+        R : Tensor or None
+            The outputs that it is of, if the party has them.
+        """
+        exact = g * np.float32(len(g) / self.slope)
+        if not self.link.shares or (R is not None and self._one_hot(exact, R)):
+            return ""
+        scaled = torch.from_numpy(exact)
+        limit = self.most * (1 + _RELATIVE)
+        if scaled.abs().amax() > limit:
+            return "has residuals that are larger than the loss allows"
+        if self.link.sums and scaled.sum(1).abs().amax() > _RELATIVE * limit:
+            return "has residuals that do not add up to 0 in each row"
+        if R is None or self._solved(scaled, R):
+            return ""
+        return "has residuals of none of the run's labels at this party's output"
+
+    def _one_hot(self, scaled: Array, R: Tensor) -> bool:
+        """Tell whether every target is one class, without weights."""
+        if self.noise is not None or self.weighted:
+            return False
+        targets = self.link.means(R).numpy() - scaled
+        classes = np.rint(targets)
+        rounding = min(_ROUNDING + 4e-7 * float(np.abs(R.numpy()).max()), _MOST_ROUNDING)
+        if not np.abs(targets - classes).max() <= rounding or classes.min() < 0:
+            return False
+        return bool((classes.sum(1) == 1).all())
+
+    def _solved(self, scaled: Tensor, R: Tensor) -> bool:
+        """Tell whether every row is the residual of some target."""
+        means = self.link.means(R)
+        rounding = (_ROUNDING + 4e-7 * R.abs().amax(1)).clamp(max=_MOST_ROUNDING)
+        if self.noise is not None:
+            return bool(self.noise.admits(means - scaled, R, rounding).all())
+        off = means - onehot(_labels(scaled, means), self.classes, means.dtype)
+        weight = self._weights(scaled, off) if self.weighted else torch.ones(len(off))
+        error = (scaled - weight[:, None] * off).abs().amax(1)
+        return bool((error <= rounding * weight.clamp(min=1)).all())
+
+    def _weights(self, scaled: Tensor, off: Tensor) -> Tensor:
+        """Fit the weight of each row's class, (B,)."""
+        fitted = (scaled * off).sum(1) / off.square().sum(1).clamp(min=1e-12)
+        return fitted.clamp(1 / self.classes, self.most)
+
+
+def _labels(scaled: Tensor, means: Tensor) -> Tensor:
+    """Return the label that each row's residual implies, (B,).
+
+    Its entry alone is negative, or 0 as others are where the mean is 1 already.
+    """
+    least = scaled <= scaled.amin(1, keepdim=True) + _RELATIVE
+    return means.masked_fill(~least, -1.0).argmax(1)
+
+
+@dataclass(frozen=True)
+class Residual(Numbers):
+    """Gradient of the loss at the outputs.
+
+    Attributes
+    ----------
+    of : str
+        The pass of the party's `Tape` whose result it is of; empty where the party does not have
+        the output.
+    """
+
+    of: str = ""
+
+    def fault(self, array: Array, party: Scope, step: int) -> str:
+        """See `Declared`."""
+        if fault := super().fault(array, party, step):
+            return fault
+        learner = cast("Any", party)  # a `PassiveParty`, which has all of these
+        R = learner.privacy.sent(learner.tape[self.of][1].detach()) if self.of else None
+        with np.errstate(over="ignore", invalid="ignore"):  # such numbers are refused
+            found: str = learner.residuals.fault(array, R)
+        return found
+
+
+def residual(*shape: Size, of: str = "", name: str = "") -> Residual:
+    """Declare the loss's gradient at outputs, float32.
+
+    With `of`, those of a pass of the party's own tape; every row must be of a label, or of what
+    the run's label mechanism makes of one. Without, it is bounded as the loss bounds it.
+    """
+    return Residual(Layout("float32", shape), name=name, of=of)

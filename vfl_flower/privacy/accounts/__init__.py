@@ -1,0 +1,1 @@
+"""Durable privacy accounts of a node's data sets, over all runs."""

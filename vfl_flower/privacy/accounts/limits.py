@@ -1,0 +1,84 @@
+"""Counter of requests, rows and predictions for a policy."""
+
+from vfl_flower.config.policy.rules import refusal
+from vfl_flower.privacy.accounts.counters import Counters, counters_in
+from vfl_flower.privacy.accounts.place import accounts_of, checked_folder, run_of
+from vfl_flower.privacy.client_dp.component import Holder
+from vfl_flower.protocol.components import Phase
+from vfl_flower.protocol.uploads import Upload, UploadCounter
+
+
+class Limits(UploadCounter):
+    """Counts requests and uploaded rows, where the owner's policy limits them.
+
+    Raises
+    ------
+    PrivacyError
+        If the party has no folder, or the run's name is that of the folder of accounts.
+    """
+
+    name = "limits"
+    party: Holder
+
+    def __init__(self, party: Holder) -> None:
+        super().__init__(party)
+        self.predicts = party.cfg.task == "predict"
+        most_a_day = party.policy.most_predictions_a_day if self.predicts else None
+        self.of_rows = {"most-rows": party.policy.most_rows, "most-predictions-a-day": most_a_day}
+        self.of_requests = party.policy.most_requests
+        self._counted = 0
+        if any(most is not None for most in (*self.of_rows.values(), self.of_requests)):
+            self._folder = checked_folder(party)
+
+    @property
+    def _counters(self) -> Counters:
+        return counters_in(accounts_of(self._folder))
+
+    def check_in(self) -> None:
+        """Refuse a prediction of more rows than are left for today.
+
+        Raises
+        ------
+        PolicyError
+            Says how many are left.
+        """
+        rule = "most-predictions-a-day"
+        most, rows = self.of_rows[rule], len(self.party.data.rows["test"])
+        if most is None:
+            return
+        with self._counters.opened():
+            left = max(most - self._counters.predicted(), 0)
+        if rows > left:
+            why = f"it is {most}, {left} are left, and {rows} are to be predicted"
+            raise refusal(self.party.policy, "run", rule, why)
+
+    def admit(self, declared: Phase) -> None:
+        """Count a request, however many phases it has.
+
+        Raises
+        ------
+        PolicyError
+            If there were as many as the policy allows.
+        """
+        exchange = self.party.received.exchange
+        if self.of_requests is None or exchange == self._counted:
+            return
+        if not self._counters.request(run_of(self._folder), self.of_requests):
+            why = f"it is {self.of_requests} a run"
+            raise refusal(self.party.policy, "request", "most-requests", why)
+        self._counted = exchange
+
+    def count(self, upload: Upload, declared: Phase) -> None:
+        """Count the rows of an upload before it leaves.
+
+        Raises
+        ------
+        PolicyError
+            If there were as many as the policy allows.
+        """
+        if any(most is not None for most in self.of_rows.values()):
+            rows, run = len(upload.values), run_of(self._folder)
+            rule = self._counters.upload(run, rows, self.of_rows, predicts=self.predicts)
+            if rule:
+                why = f"it is {self.of_rows[rule]}"
+                raise refusal(self.party.policy, "upload", rule, why)

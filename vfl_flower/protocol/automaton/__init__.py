@@ -1,0 +1,1 @@
+"""Request automaton of a passive party."""

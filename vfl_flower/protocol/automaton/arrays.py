@@ -1,0 +1,84 @@
+"""Vocabulary of a phase's arrays, in request and reply.
+
+=============  ==================================================================================
+`rows`         row numbers: of the step, of a part of the split, or to be predicted
+`floats`       finite numbers, in a range if it is said
+`integers`     whole numbers, in a range if it is said
+`number`       one whole number, such as an epoch
+`octets`       bytes: keys, salts, digests
+`labels`       training labels as the run publishes them
+`weights`      the weights of a network that the party has
+`messages`     arrays in a layout that a method of the party returns
+=============  ==================================================================================
+
+Lengths are numbers or symbols: B rows of the request, D embedding width, C classes, K passive
+parties, N training rows, V validation rows. Any other symbol is free in each request.
+"""
+
+from vfl_flower.protocol.automaton.rules import (
+    Counter,
+    Declared,
+    Labels,
+    Layout,
+    Numbers,
+    Part,
+    Rows,
+    Several,
+)
+from vfl_flower.protocol.automaton.scope import Size
+
+
+def rows(part: Part) -> Rows:
+    """Declare row numbers, int32, each once.
+
+    ``batch``: those of the step. ``train``, ``validation``: all of that part. ``held-out``:
+    validation or test rows, in a prediction any. ``chunk``: training rows of one message.
+    """
+    return Rows(part)
+
+
+def floats(
+    *shape: Size, low: float | None = None, high: float | None = None, name: str = ""
+) -> Numbers:
+    """Declare finite float32 numbers; `name` is for readers."""
+    return Numbers(Layout("float32", shape), low, high, name)
+
+
+def integers(
+    *shape: Size, dtype: str = "int64", low: float | None = None, high: float | None = None
+) -> Numbers:
+    """Declare whole numbers, in a range if it is said."""
+    return Numbers(Layout(dtype, shape), low, high)
+
+
+def number(below: str = "", following: str = "") -> Declared:
+    """Declare one whole number from 0 on, int64.
+
+    Parameters
+    ----------
+    below : str
+        Path to the party's attribute that is the limit, such as ``options.views``.
+    following : str
+        Path to the attribute that is the number due, or None where any is.
+    """
+    return Counter(below, following) if below else integers(low=0)
+
+
+def octets(*shape: Size) -> Numbers:
+    """Declare bytes."""
+    return Numbers(Layout("uint8", shape))
+
+
+def labels(size: Size) -> Labels:
+    """Declare training labels as the run publishes them."""
+    return Labels(size)
+
+
+def weights(name: str, path: str) -> Several:
+    """Declare the weights of a network, or a list of tensors."""
+    return Several(name, path)
+
+
+def messages(name: str, path: str) -> Several:
+    """Declare arrays whose layout a method of the party returns."""
+    return Several(name, path)
