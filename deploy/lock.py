@@ -22,17 +22,33 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).resolve().parents[1]
 LOCK = ROOT / "requirements" / "release.lock"
 
+RELEASED = ("simulation", "images", "audit", "dp", "plots")
+"""Extras in the lock: all that run by themselves; a tracker of runs is its user's choice."""
+
 _HEAD = """\
-# All that vfl-flower needs, for CPython {python} on {machine}. Written by python -m deploy.lock.
+# All that vfl-flower[{extras}] needs, for CPython {python} on {machine}.
+# Written by python -m deploy.lock.
 # pip install --require-hashes -r requirements/release.lock
 """
 _LINE = re.compile(r"([a-z0-9-]+)==([^\s;]+)((?: --hash=sha256:[0-9a-f]{64})+)")
 
 
+def _project() -> dict[str, Any]:
+    project: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return project
+
+
 def dependencies() -> list[Requirement]:
-    """Return the dependencies that ``pyproject.toml`` declares."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    return [Requirement(text) for text in project["dependencies"]]
+    """Return the dependencies of ``pyproject.toml``, those of `RELEASED` among them."""
+    project = _project()
+    extras = project["optional-dependencies"]
+    texts = [*project["dependencies"], *(text for extra in RELEASED for text in extras[extra])]
+    return [Requirement(text) for text in texts]
+
+
+def tested() -> list[str]:
+    """Return the versions that developers' tests are tied to, as requirements."""
+    return [text for text in _project()["optional-dependencies"]["dev"] if "==" in text]
 
 
 def resolved(requirements: Sequence[str]) -> list[dict[str, Any]]:
@@ -83,9 +99,10 @@ def outside(versions: Mapping[str, str], wanted: Iterable[Requirement]) -> list[
 
 def main() -> None:
     """Write the lock file."""
-    lines = sorted(map(line_of, resolved([str(each) for each in dependencies()])))
+    lines = sorted(map(line_of, resolved([*map(str, dependencies()), *tested()])))
     machine = f"{platform.system()} {platform.machine()}"
-    head = _HEAD.format(python=".".join(platform.python_version_tuple()[:2]), machine=machine)
+    python, extras = ".".join(platform.python_version_tuple()[:2]), ",".join(RELEASED)
+    head = _HEAD.format(extras=extras, python=python, machine=machine)
     LOCK.parent.mkdir(exist_ok=True)
     LOCK.write_text(head + "\n".join(lines) + "\n")
     sys.stdout.write(f"{len(lines)} packages in {LOCK.relative_to(ROOT)}\n")

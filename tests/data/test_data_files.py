@@ -82,7 +82,7 @@ def test_data_that_is_missing_says_what_to_do(tmp_path: Path) -> None:
 def test_a_failing_download_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from vfl_flower.common.torchvision_import import datasets
+    from vfl_flower.common.optional.torchvision_import import datasets
 
     def fail(_: object) -> None:
         raise RuntimeError("Error downloading train-images-idx3-ubyte.gz")
@@ -206,11 +206,11 @@ def test_cinic_that_is_not_whole_is_a_data_error(made_cinic: Path) -> None:
 
 IMPORT_TWICE = """
 import importlib
-import vfl_flower.common.torchvision_import as shim
+import vfl_flower.common.optional.torchvision_import as shim
 first = shim.datasets
 importlib.reload(shim)
 assert shim.datasets is first
-from vfl_flower.common.torchvision_import import datasets
+from vfl_flower.common.optional.torchvision_import import datasets
 import torchvision
 assert torchvision.datasets is datasets is first
 print(datasets.MNIST.__name__, datasets.FashionMNIST.__name__)

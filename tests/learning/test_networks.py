@@ -208,7 +208,7 @@ def test_what_a_network_says_of_rows_stays_at_its_party(
 
 def published(tmp_path: Path, name: str = "resnet18") -> dict[str, Path]:
     """Write weights as torchvision publishes them, with 1,000 classes, in both formats."""
-    from vfl_flower.common.torchvision_import import models
+    from vfl_flower.common.optional.torchvision_import import models
 
     torch.manual_seed(1)
     weights = getattr(models, name)(weights=None).state_dict()

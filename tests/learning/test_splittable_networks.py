@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from vfl_flower.common.errors import NetworkError
-from vfl_flower.common.torchvision_import import models
+from vfl_flower.common.optional.torchvision_import import models
 from vfl_flower.config.catalog import NETWORKS, cut_networks
 from vfl_flower.learning.networks.decoder import mirror
 from vfl_flower.learning.networks.split_factory import chain, padded

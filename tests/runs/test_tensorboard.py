@@ -1,6 +1,7 @@
 """TensorBoard's event files hold the run's metrics, each once."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,6 @@ import pytest
 from tests.helpers.outcomes.commands import train as run
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.runs import tensorboard_log as tensorboard
 from vfl_flower.transport.local import LocalTransport
 from vfl_flower.workflows.build_parties import build_active
 from vfl_flower.workflows.run import conduct
@@ -86,10 +86,10 @@ def test_it_is_off_unless_asked_for(tmp_path: Path) -> None:
 def test_a_missing_package_is_told_before_anything_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(tensorboard, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "tensorboard", None)
     for more in ([], ["--seeds", "2"]):
         assert run([*SHORT, *more, "--tensorboard", "--out", str(tmp_path / "run")]) == 2
-        assert "pip install tensorboard" in capsys.readouterr().err
+        assert "pip install 'vfl-flower[tensorboard]'" in capsys.readouterr().err
         assert not (tmp_path / "run").exists()
 
 

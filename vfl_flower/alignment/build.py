@@ -13,6 +13,7 @@ from vfl_flower.common.names import party_name
 from vfl_flower.config.catalog import REGRESSION
 from vfl_flower.config.policy.record import OPEN, Policy
 from vfl_flower.config.run_config import RunConfig
+from vfl_flower.config.validation.extras import check_extras
 from vfl_flower.crypto.hashed_ids import normalised
 from vfl_flower.crypto.identity import Identity
 from vfl_flower.data.alignment_record import ALIGNMENT, Alignment, drawn_nonce
@@ -44,6 +45,7 @@ def build_alignment_active(
     RunError
         If the folder holds an alignment already.
     """
+    check_extras(cfg, 0)
     table, description, out = table_of(cfg, 0), described(cfg, 0), folder / party_name(0)
     if (out / ALIGNMENT).exists():
         raise RunError(f"{out} holds an alignment already; choose another")
@@ -85,6 +87,7 @@ def build_alignment_passive(
 
     See `build_alignment_active` for errors, and `AlignmentPassive` for `root`.
     """
+    check_extras(cfg, rank)
     table, out = table_of(cfg, rank), folder and folder / party_name(rank)
     ids = normalised(table.ids, described(cfg, rank).duplicates)
     return AlignmentPassive(cfg, rank, table, ids, out, identity, policy, root)

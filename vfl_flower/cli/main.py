@@ -6,12 +6,13 @@ when it is asked for. Modules of commands import what is heavy in their function
 """
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 
 import click
-from click.exceptions import Exit, NoSuchCommand
+from click.exceptions import Exit
 from click.shell_completion import shell_complete
 
 from vfl_flower.common.errors import Interrupted, VflError
@@ -22,6 +23,7 @@ COMMANDS = (
     *("train", "align", "predict", "inspect", "report", "explain", "audit", "data", "identity"),
     *("policy", "account"),
 )
+_UNKNOWN = re.compile(r"No such command '(.*)'")  # click has a class for it since 8.4
 EXIT_ERROR, EXIT_INTERRUPTED = 2, 130
 
 
@@ -90,9 +92,10 @@ def _usage(error: click.UsageError) -> str:
     text = error.format_message().rstrip(".")
     if error.ctx is None:
         return text
-    if isinstance(error, NoSuchCommand) and isinstance(error.ctx.command, click.Group):
+    unknown = _UNKNOWN.match(error.message)
+    if unknown and isinstance(error.ctx.command, click.Group):
         known = tuple(error.ctx.command.list_commands(error.ctx))  # not only those imported
-        text += near(error.command_name, known).rstrip("?")
+        text = unknown[0] + near(unknown[1], known).rstrip("?")
     return f"{text}; see {error.ctx.command_path} --help"
 
 

@@ -6,7 +6,7 @@ from dataclasses import Field
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 from click.shell_completion import CompletionItem
@@ -157,7 +157,13 @@ class TrainCommand(Command):
         )
 
 
-class PathType(click.ParamType[Path]):
+if TYPE_CHECKING:
+    _PathParameter = click.ParamType[Path]
+else:
+    _PathParameter = click.ParamType  # generic since click 8.4 only
+
+
+class PathType(_PathParameter):
     """Unchecked path, whose user reports errors.
 
     Parameters

@@ -36,6 +36,10 @@ class ConfigError(VflError):
     """An option's name is unknown, or its type or value invalid."""
 
 
+class ExtraError(ConfigError):
+    """A package is missing that one of the extras installs."""
+
+
 class PolicyError(VflError):
     """A policy file cannot be used, or a run breaks a policy."""
 

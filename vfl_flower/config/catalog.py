@@ -20,11 +20,14 @@ class NetworkSpec(NamedTuple):
     chain : str
         ``module:function`` from (shape, classes, width) to the `Chain` that can be cut in two;
         empty if the network cannot.
+    needs : str
+        Import name of the optional package that builds it; see `vfl_flower.common.optional.extras`.
     """
 
     build: str
     published: bool = False
     chain: str = ""
+    needs: str = ""
 
 
 class OptimizerSpec(NamedTuple):
@@ -73,15 +76,16 @@ NETWORKS = {
     "linear": NetworkSpec(f"{_SMALL}:linear"),
     "vim-mlp": NetworkSpec(f"{_SMALL}:vim_mlp"),
     "vim-cnn": NetworkSpec(f"{_SMALL}:vim_cnn"),
-    "resnet18": NetworkSpec(f"{_TORCHVISION}:resnet18", published=True),
-    "resnet34": NetworkSpec(f"{_TORCHVISION}:resnet34", published=True),
-    "resnet50": NetworkSpec(f"{_TORCHVISION}:resnet50", published=True),
-    "resnet101": NetworkSpec(f"{_TORCHVISION}:resnet101", published=True),
-    "resnet152": NetworkSpec(f"{_TORCHVISION}:resnet152", published=True),
+    "resnet18": NetworkSpec(f"{_TORCHVISION}:resnet18", published=True, needs="torchvision"),
+    "resnet34": NetworkSpec(f"{_TORCHVISION}:resnet34", published=True, needs="torchvision"),
+    "resnet50": NetworkSpec(f"{_TORCHVISION}:resnet50", published=True, needs="torchvision"),
+    "resnet101": NetworkSpec(f"{_TORCHVISION}:resnet101", published=True, needs="torchvision"),
+    "resnet152": NetworkSpec(f"{_TORCHVISION}:resnet152", published=True, needs="torchvision"),
     "vgg16_bn": NetworkSpec(
         f"{_TORCHVISION}:vgg16_bn",
         published=True,
         chain="vfl_flower.learning.networks.vgg:vgg16_bn",
+        needs="torchvision",
     ),
 }
 """Networks by name."""

@@ -17,12 +17,15 @@ class DataSetSpec:
         Whether training both baselines too is a matter of seconds.
     in_data_dir : bool
         Whether it is read from ``data-dir``.
+    needs : str
+        Import name of the optional package that reads it; see `vfl_flower.common.optional.extras`.
     """
 
     source: str
     images: bool = False
     small: bool = False
     in_data_dir: bool = True
+    needs: str = ""
 
 
 SOURCES = "vfl_flower.data.sources"
@@ -41,12 +44,12 @@ DATASETS = {
     "credit-default": DataSetSpec(f"{CSV}:CREDIT_DEFAULT"),
     "credit-card-fraud": DataSetSpec(f"{CSV}:CREDIT_CARD_FRAUD"),
     "nus-wide": DataSetSpec(f"{SOURCES}.nus_wide:NUS_WIDE"),
-    "mnist": DataSetSpec(f"{TORCHVISION}:MNIST", images=True),
-    "fashion-mnist": DataSetSpec(f"{TORCHVISION}:FASHION_MNIST", images=True),
-    "cifar10": DataSetSpec(f"{TORCHVISION}:CIFAR10", images=True),
-    "cifar100": DataSetSpec(f"{TORCHVISION}:CIFAR100", images=True),
-    "cinic10": DataSetSpec(f"{SOURCES}.cinic10:CINIC10", images=True),
-    "modelnet40": DataSetSpec(f"{SOURCES}.modelnet40:MODELNET40", images=True),
+    "mnist": DataSetSpec(f"{TORCHVISION}:MNIST", images=True, needs="torchvision"),
+    "fashion-mnist": DataSetSpec(f"{TORCHVISION}:FASHION_MNIST", images=True, needs="torchvision"),
+    "cifar10": DataSetSpec(f"{TORCHVISION}:CIFAR10", images=True, needs="torchvision"),
+    "cifar100": DataSetSpec(f"{TORCHVISION}:CIFAR100", images=True, needs="torchvision"),
+    "cinic10": DataSetSpec(f"{SOURCES}.cinic10:CINIC10", images=True, needs="PIL"),
+    "modelnet40": DataSetSpec(f"{SOURCES}.modelnet40:MODELNET40", images=True, needs="PIL"),
     "own": DataSetSpec(f"{SOURCES}.own_tables:OWN", in_data_dir=False),
 }
 """Data sets by name. One line here makes a data set known everywhere."""

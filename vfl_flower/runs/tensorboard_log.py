@@ -2,28 +2,15 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from vfl_flower.common.errors import ConfigError, RunError
+from vfl_flower.common.errors import RunError
 from vfl_flower.protocol.observer import Evaluation, Observer
 
 _EVENTS = "tensorboard"
 _LOSSES_AND_ACCURACIES = ("train_loss", "validation_loss", "validation_accuracy")
 _TRAFFIC = ("exchanges", "bytes_up", "bytes_down")
-
-
-def require_tensorboard() -> None:
-    """Refuse a run without the package.
-
-    Raises
-    ------
-    ConfigError
-        If it is missing.
-    """
-    if find_spec("tensorboard") is None:
-        raise ConfigError("tensorboard is on, and its package missing: pip install tensorboard")
 
 
 class TensorBoard(Observer):

@@ -10,13 +10,13 @@ from vfl_flower.common.errors import ConfigError, DataError
 from vfl_flower.common.names import party_name
 from vfl_flower.config.policy.record import OPEN, Policy
 from vfl_flower.config.run_config import RunConfig
+from vfl_flower.config.validation.extras import check_extras
 from vfl_flower.crypto.identity import Identity
 from vfl_flower.data.loading import Alignments, RunData, load_party, run_data
 from vfl_flower.data.party_data import PartyData
 from vfl_flower.data.preprocessing.long_tail import long_tailed
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.passive import PassiveParty
-from vfl_flower.runs.tensorboard_log import require_tensorboard
 from vfl_flower.training.session import attempt
 from vfl_flower.workflows.build_learner import build_learner
 
@@ -49,6 +49,7 @@ def build_parties(
     VflError
         As `build_active` and `build_passive` do.
     """
+    check_extras(cfg, 0)
     data = run_data(cfg, alignments)
     passive = [
         build_passive(cfg, rank, folder, data=data.party(rank)) for rank in range(1, cfg.parties)
@@ -67,8 +68,7 @@ def build_active(
 
     Errors are those of `load_party` and `build_learner`.
     """
-    if cfg.tensorboard:
-        require_tensorboard()
+    check_extras(cfg, 0)
     strategy, _ = cfg.spec.load()
     source = source or run_data(cfg)
     pools = cfg.spec.pools
@@ -127,9 +127,10 @@ def build_passive(
     VflError
         As `load_party` and `build_learner` do.
     """
-    _, client = cfg.spec.load()
     if not 1 <= rank < cfg.parties:
         raise ConfigError(f"there is no {party_name(rank)} in a run with parties = {cfg.parties}")
+    check_extras(cfg, rank)
+    _, client = cfg.spec.load()
     data, folder = data or load_party(cfg, rank), folder and folder / party_name(rank)
     made = build_learner(cfg, data, folder, top_input=client.top_input)
     made.identity, made.policy = identity, policy

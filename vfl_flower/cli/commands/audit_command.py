@@ -7,6 +7,7 @@ import click
 
 from vfl_flower.cli.options import AS_JSON, FILE, FOLDER, TRUST_CODE, at_least_one, told
 from vfl_flower.common.files import write_atomically
+from vfl_flower.common.optional.extras import require
 
 
 @click.group(no_args_is_help=False)
@@ -75,6 +76,9 @@ def reconstruct(
 
     They are made of the feature maps that passive parties sent in complete runs.
     """
+    require("skimage", "audit reconstruct")
+    if pictures:
+        require("matplotlib", "audit reconstruct --pictures")
     # torch is slow to import
     from vfl_flower.analysis.audit.feature_reconstruction import attack, runs_with_maps
     from vfl_flower.analysis.audit.tables import print_reconstruction

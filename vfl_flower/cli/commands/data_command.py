@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from vfl_flower.cli.options import FILE, Command, given, options
+from vfl_flower.common.optional.extras import require
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import Scalar
 from vfl_flower.data.tables.description import read_description
@@ -25,6 +26,7 @@ def data() -> None:
 )
 def show(picture: Path, **flags: Scalar | None) -> None:
     """Draw and list each party's share."""
+    require("PIL", "data show")
     # torch is slow to import
     from vfl_flower.reporting.console.lines import say
     from vfl_flower.reporting.partition_picture import draw, lines_of

@@ -10,6 +10,7 @@ import click
 from vfl_flower.cli.options import AS_JSON, FOLDER, TRUST_CODE, told
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.common.names import party_name
+from vfl_flower.common.optional.extras import require
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import near, split_list
 
@@ -48,6 +49,8 @@ def explain(
     names = [] if tsne is None else split_list(tsne)
     if not out and (retrain is not None or names):
         raise ConfigError("--retrain and --tsne write files; say where with --out")
+    if out:
+        require("matplotlib", "explain --out")
 
     told(as_json, lambda: _explained(run, out, noise, retrain, names, trust_code))
 

@@ -7,6 +7,7 @@ import click
 from vfl_flower.cli.options import FILE, FOLDER
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.common.files import write_atomically
+from vfl_flower.common.optional.extras import require
 
 _PAGE = "report.html"
 
@@ -24,6 +25,7 @@ def report(runs: tuple[Path, ...], page: Path | None) -> None:
     if page and page.suffix not in (".html", ".htm"):
         raise ConfigError(f"--page must name an .html file, not {page}")
 
+    require("matplotlib", "report")
     # torch is slow to import
     from vfl_flower.reporting.console.lines import say
     from vfl_flower.reporting.html.page import render

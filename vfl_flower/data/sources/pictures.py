@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vfl_flower.common.errors import DataError, last_line
+from vfl_flower.common.optional.extras import require
 
 _DAMAGED = (
     *(OSError, ValueError, SyntaxError, TypeError, IndexError, KeyError, OverflowError),
@@ -25,6 +26,7 @@ def read_picture(path: Path, mode: Literal["L", "RGB"], side: int) -> NDArray[np
     DataError
         If it is damaged, or of another size.
     """
+    require("PIL", f"{path.suffix.lstrip('.').upper()} pictures")
     # Pillow is slow to import
     from PIL import Image
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from vfl_flower.common.errors import DataError, last_line
+from vfl_flower.common.optional.extras import require
 from vfl_flower.data.columns import Labels, Pixels
 from vfl_flower.data.datasets import DataSet, of_parts
 
@@ -50,8 +51,9 @@ class Published:
         DataError
             If the files are missing and cannot be fetched, or are damaged.
         """
+        require("torchvision", self.kind)
         # torchvision is slow to import
-        from vfl_flower.common.torchvision_import import datasets
+        from vfl_flower.common.optional.torchvision_import import datasets
 
         kind = getattr(datasets, self.kind)
         try:

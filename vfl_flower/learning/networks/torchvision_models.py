@@ -25,7 +25,7 @@ def _resnet(name: str, shape: Shape, width: int, classes: int) -> SplitNet:
     place of a 7 x 7 one of stride 2 and a pooling.
     """
     # torchvision is slow to import
-    from vfl_flower.common.torchvision_import import models
+    from vfl_flower.common.optional.torchvision_import import models
 
     channels, height, breadth = image_of(name, shape, 1)
     net = getattr(models, name)(weights=None, num_classes=width)
@@ -51,7 +51,7 @@ def vgg16_bn(shape: Shape, width: int, classes: int) -> SplitNet:
     Poolings round up, so that small tiles do not vanish; the map is averaged over its pixels.
     """
     # torchvision is slow to import
-    from vfl_flower.common.torchvision_import import models
+    from vfl_flower.common.optional.torchvision_import import models
 
     channels, *_ = image_of("vgg16_bn", shape, 1)
     features = models.vgg.make_layers(models.vgg.cfgs["D"], batch_norm=True)

@@ -30,7 +30,7 @@ def vgg16_bn(shape: Shape, classes: int, width: float) -> Chain:
         What the channels, and the classifier's hidden layers, are multiplied by.
     """
     # torchvision is slow to import
-    from vfl_flower.common.torchvision_import import models
+    from vfl_flower.common.optional.torchvision_import import models
 
     channels, *size = image_of("vgg16_bn", shape, 1)
     plan = [n if n == "M" else _scaled(n, width) for n in models.vgg.cfgs["D"]]

@@ -20,6 +20,7 @@ from functools import cache
 import numpy as np
 
 from vfl_flower.common.names import load_object
+from vfl_flower.common.optional.extras import require
 from vfl_flower.config.catalog import ACCOUNTANTS
 
 ORDERS: tuple[float, ...] = tuple((1 + np.geomspace(0.0101, 1e5, 1000)).tolist())
@@ -34,6 +35,7 @@ _PRECISE = 1e-5
 
 def rdp_epsilon(ratio: float, delta: float) -> float:
     """Return epsilon by Renyi differential privacy."""
+    require("dp_accounting", "the epsilon of noised uploads")
     # dp-accounting is slow to import
     from dp_accounting import GaussianDpEvent, NeighboringRelation
     from dp_accounting.rdp import RdpAccountant
@@ -44,6 +46,7 @@ def rdp_epsilon(ratio: float, delta: float) -> float:
 
 def pld_epsilon(ratio: float, delta: float) -> float:
     """Return epsilon by the distribution of the privacy loss."""
+    require("dp_accounting", "the epsilon of noised uploads")
     # dp-accounting is slow to import
     from dp_accounting import GaussianDpEvent, NeighboringRelation
     from dp_accounting.pld import PLDAccountant

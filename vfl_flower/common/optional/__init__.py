@@ -1,0 +1,1 @@
+"""Packages that are not always there, or not whole."""
