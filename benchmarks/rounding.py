@@ -8,7 +8,7 @@ Both are trained by the joint program, which the protocol equals bit for bit, on
 from benchmarks.harness.benchmark import Arguments, Benchmark, Option
 from benchmarks.harness.report import Report
 from tests.helpers.joint.reference import joint_easter
-from vfl_flower.config.catalog import OPTIMIZERS
+from vfl_flower.config.optimization.optimizers import OPTIMIZERS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.losses import loss_of
 

@@ -196,6 +196,7 @@ def test_a_rebuilt_party_answers_nothing_without_its_policy(tmp_path: Path) -> N
         ({"embedding-bound": "none"}, "require-embedding-bound"),
         ({"embedding-bound": "1e6"}, "largest-embedding-bound"),
         ({"learning-rates": "1e8", "optimizers": "sgd"}, "largest-learning-rate"),
+        ({"optimizers": "rprop:step_sizes=1/1e8"}, "largest-learning-rate"),
         ({"models": "antigravity:fly"}, "modules"),
     ],
 )

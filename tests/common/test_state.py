@@ -20,7 +20,7 @@ from tests.helpers.examples import examples
 from vfl_flower.common.errors import RunError
 from vfl_flower.common.files import write_atomically
 from vfl_flower.common.state import State, pack, read_state, unpack, weights_to_bytes, write_state
-from vfl_flower.config.catalog import OPTIMIZERS
+from vfl_flower.config.optimization.optimizers import OPTIMIZERS
 from vfl_flower.learning.optimizer import optimizer_of
 
 FEWER = examples(60, suppress_health_check=[HealthCheck.too_slow])

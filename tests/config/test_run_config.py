@@ -6,7 +6,7 @@ import pytest
 
 from tests.helpers.option_values import OPTIONS
 from vfl_flower.common.errors import ConfigError
-from vfl_flower.config.catalog import OPTIMIZERS
+from vfl_flower.config.optimization.optimizers import OPTIMIZERS
 from vfl_flower.config.registry import specs
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import split_list

@@ -8,7 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from vfl_flower.common.state import read_state, write_state
-from vfl_flower.config.catalog import OPTIMIZERS, SCHEDULES
+from vfl_flower.config.optimization.optimizers import OPTIMIZERS
+from vfl_flower.config.optimization.schedules import SCHEDULES
 from vfl_flower.learning.optimizer import ScheduledOptimizer, cosine
 
 STEPS = 8
@@ -64,6 +65,18 @@ def test_cosine_never_rises_again_nor_turns_negative() -> None:
 def test_a_run_of_one_or_no_step_works() -> None:
     assert rates("cosine", 1) == [0.2]
     ScheduledOptimizer({small_net(): 0.2}, "sgd", "cosine", 0)
+
+
+@pytest.mark.parametrize("warmup", ["8%", "8"])
+def test_a_warm_up_rises_in_equal_steps_and_the_schedule_follows(warmup: str) -> None:
+    seen = rates(f"linear:warmup={warmup}", 100)
+    rise = [0.2 * (n + 1) / 8 for n in range(8)]
+    assert seen == pytest.approx([*rise, *(0.2 * (1 - n / 92) for n in range(92))])
+
+
+def test_a_warm_up_longer_than_the_run_only_rises() -> None:
+    assert rates("cosine:warmup=40", 2) == pytest.approx([0.005, 0.01])
+    assert rates("constant:warmup=100%", 2) == pytest.approx([0.1, 0.2])
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)

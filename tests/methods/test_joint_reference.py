@@ -43,6 +43,19 @@ def test_optimizers(optimizer: str, blinding: str) -> None:
     assert_equal(distributed(cfg), theirs)
 
 
+@pytest.mark.parametrize(
+    "optimizers",
+    [
+        "adamw:weight_decay=0.1,nadam,radam:betas=0.8/0.99,adamax",
+        "sgd:momentum=0.9:nesterov=true,rmsprop:momentum=0.5,adadelta,adafactor",
+    ],
+)
+def test_optimizers_with_arguments_and_warm_up(optimizers: str) -> None:
+    cfg = replace(FIFTY, optimizers=optimizers, schedule="linear:warmup=20%")
+    loss = loss_of("binary-cross-entropy")
+    assert_equal(distributed(cfg), joint_easter(cfg, loss, STEPS, rounded=True))
+
+
 @pytest.mark.parametrize("blinding", ["pairwise", "none"])
 @pytest.mark.parametrize("models", ["cnn", "lenet", "mlp", "mixed"])
 def test_networks(models: str, blinding: str) -> None:

@@ -1,4 +1,4 @@
-"""Networks, losses, optimizers, schedules, mechanisms and tasks by name.
+"""Networks, losses, mechanisms and tasks by name.
 
 A value is ``module:name``, imported where it is used: names are known without importing torch. One
 line here makes an implementation known everywhere.
@@ -28,21 +28,6 @@ class NetworkSpec(NamedTuple):
     published: bool = False
     chain: str = ""
     needs: str = ""
-
-
-class OptimizerSpec(NamedTuple):
-    """An optimizer's builder.
-
-    Attributes
-    ----------
-    build : str
-        ``module:function`` from (parameter groups, learning rate) to a torch optimizer.
-    rate : float
-        Learning rate for ``learning-rates = auto``.
-    """
-
-    build: str
-    rate: float
 
 
 class LossSpec(NamedTuple):
@@ -95,21 +80,6 @@ def cut_networks() -> list[str]:
     """Return the networks that can be cut, the usual one first."""
     return [name for name, spec in NETWORKS.items() if spec.chain]
 
-
-_OPTIMIZER = "vfl_flower.learning.optimizer"
-OPTIMIZERS = {
-    "sgd": OptimizerSpec(f"{_OPTIMIZER}:sgd", 0.05),
-    "momentum": OptimizerSpec(f"{_OPTIMIZER}:momentum", 0.01),
-    "adagrad": OptimizerSpec(f"{_OPTIMIZER}:adagrad", 0.02),
-    "adam": OptimizerSpec(f"{_OPTIMIZER}:adam", 0.003),
-}
-"""Optimizers by name."""
-
-SCHEDULES = {
-    "constant": f"{_OPTIMIZER}:constant",
-    "cosine": f"{_OPTIMIZER}:cosine",
-}
-"""Learning-rate factors by the share of the run's steps that is done."""
 
 _LOSSES = "vfl_flower.learning.losses"
 LOSSES = {

@@ -4,9 +4,9 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, TypeVar
 
 from vfl_flower.common.errors import ConfigError
-from vfl_flower.config.catalog import OPTIMIZERS
 from vfl_flower.config.dataset_specs import DATASETS
 from vfl_flower.config.method_spec import MethodOptions, MethodSpec
+from vfl_flower.config.optimization.optimizers import read_optimizer
 from vfl_flower.config.options.data import DataOptions
 from vfl_flower.config.options.networks import MIXED, NetworkOptions
 from vfl_flower.config.options.privacy import (
@@ -186,7 +186,7 @@ class Settings(  # fields come in the order of bases from the last to the first
         return self._listed("weights", rank)
 
     def optimizer_of(self, rank: int) -> str:
-        """Return the optimizer's name of a party; 0 is the active one."""
+        """Return a party's optimizer with its arguments, by rank."""
         return self._listed("optimizers", rank)
 
     def rate_of(self, rank: int) -> float:
@@ -195,7 +195,7 @@ class Settings(  # fields come in the order of bases from the last to the first
         if prescribed is not None:
             return prescribed
         text = self._listed("learning_rates", rank)
-        return OPTIMIZERS[self.optimizer_of(rank)].rate if text == "auto" else float(text)
+        return read_optimizer(self.optimizer_of(rank))[0].rate if text == "auto" else float(text)
 
     # Partition ---------------------------------------------------------------------------------
 

@@ -6,25 +6,34 @@ from functools import partial
 from typing import Any
 
 from torch import Tensor, nn
-from torch.optim import SGD, Adagrad, Adam, Optimizer
+from torch.optim import SGD, Optimizer
 
+from vfl_flower.common.errors import ConfigError, last_line
 from vfl_flower.common.names import load_object
-from vfl_flower.config.catalog import OPTIMIZERS, SCHEDULES
+from vfl_flower.config.optimization.optimizers import read_optimizer
+from vfl_flower.config.optimization.schedules import read_schedule
 
 Groups = Iterable[dict[str, Any]]
-Build = Callable[[Groups, float], Optimizer]
+Build = Callable[..., Optimizer]
 _INITIAL = "initial_lr"  # as torch's own schedules call it
 
-sgd: Build = SGD
 momentum: Build = partial(SGD, momentum=0.9)
-adagrad: Build = Adagrad
-adam: Build = Adam
 
 
-def optimizer_of(name: str, groups: Groups, rate: float) -> Optimizer:
-    """Build an optimizer by name for groups of parameters."""
-    build: Build = load_object(OPTIMIZERS[name].build)
-    return build(groups, rate)
+def optimizer_of(text: str, groups: Groups, rate: float) -> Optimizer:
+    """Build an optimizer for groups of parameters.
+
+    Raises
+    ------
+    ConfigError
+        If the optimizer refuses its arguments, or this torch does not have it.
+    """
+    spec, arguments = read_optimizer(text)
+    try:
+        build: Build = load_object(spec.build)
+        return build(groups, lr=rate, **arguments)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise ConfigError(f"optimizers: torch refuses '{text}': {last_line(error)}") from error
 
 
 def constant(done: float) -> float:
@@ -37,13 +46,28 @@ def cosine(done: float) -> float:
     return 0.5 * (1 + math.cos(math.pi * min(done, 1.0)))
 
 
-def schedule_of(name: str) -> Callable[[float], float]:
-    """Import a learning-rate schedule.
+def linear(done: float) -> float:
+    """Lower the learning rate to 0 along a line."""
+    return 1 - min(done, 1.0)
 
-    It maps the share of steps that is done to a factor of the rate.
+
+def schedule_of(text: str) -> Callable[[float, int], float]:
+    """Build a learning-rate schedule.
+
+    It maps the steps that are done, and those of the whole run, to a factor of the rate. In
+    a warm-up of W steps the n-th has n / W of the rate; the schedule then runs over the steps that
+    are left.
     """
-    schedule: Callable[[float], float] = load_object(SCHEDULES[name])
-    return schedule
+    spec = read_schedule(text)
+    schedule: Callable[[float], float] = load_object(spec.factor)
+
+    def factor(taken: float, steps: int) -> float:
+        warmup = spec.warmup_steps or math.ceil(spec.warmup_share * steps)
+        if taken < warmup:
+            return min((taken + 1) / warmup, 1.0)
+        return schedule((taken - warmup) / max(steps - warmup, 1))
+
+    return factor
 
 
 class ScheduledOptimizer:
@@ -54,9 +78,9 @@ class ScheduledOptimizer:
     rates : mapping of nn.Module to float
         The networks whose parameters it changes, and the initial learning rate of each.
     optimizer : str
-        A key of `vfl_flower.config.catalog.OPTIMIZERS`.
+        As `vfl_flower.config.optimization.optimizers.read_optimizer` reads it.
     schedule : str
-        A key of `vfl_flower.config.catalog.SCHEDULES`.
+        As `vfl_flower.config.optimization.schedules.read_schedule` reads it.
     steps : int
         How many steps the whole run takes.
     """
@@ -92,7 +116,7 @@ class ScheduledOptimizer:
         of : int
             Of how many that the schedule counts as one of the run's steps this is one.
         """
-        factor = self.schedule(self.taken / self.steps)
+        factor = self.schedule(self.taken, self.steps)
         for group in self.optimizer.param_groups:
             group["lr"] = group[_INITIAL] * factor
         self.optimizer.step()

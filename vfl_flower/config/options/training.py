@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
-from vfl_flower.config.catalog import LOSSES, OPTIMIZERS, REGRESSION_LOSSES, SCHEDULES
+from vfl_flower.config.catalog import LOSSES, REGRESSION_LOSSES
+from vfl_flower.config.optimization.optimizers import OPTIMIZERS
+from vfl_flower.config.optimization.schedules import SCHEDULES
 from vfl_flower.config.schema import option
 
 
@@ -11,11 +13,18 @@ class TrainingOptions:
     """Optimizers, epochs, batches and losses."""
 
     optimizers: str = option(
-        "adam", f"{', '.join(OPTIMIZERS)}: one, or a list", choices=OPTIMIZERS, listed=True
+        "adam",
+        f"{', '.join(OPTIMIZERS)}: one, or a list; with torch's arguments behind colons, as in "
+        "adamw:weight_decay=0.01:betas=0.9/0.99",
+        suggested=OPTIMIZERS,
+        listed=True,
     )
     learning_rates: str = option("auto", "one, or a list; auto is each optimizer's own")
     schedule: str = option(
-        "constant", f"learning rate over the run: {', '.join(SCHEDULES)}", choices=SCHEDULES
+        "constant",
+        f"learning rate over the run: {', '.join(SCHEDULES)}; with a warm-up, in percent of the "
+        "steps or in steps, as in cosine:warmup=5%",
+        suggested=SCHEDULES,
     )
     epochs: int = option(20, "passes over the training rows", least=0, most=10**9)
     batch_size: int = option(128, "rows a step", least=1)

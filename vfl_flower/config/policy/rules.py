@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from vfl_flower.common.errors import PolicyError
+from vfl_flower.config.optimization.optimizers import largest_step
 from vfl_flower.config.options.privacy import TRUE_SENSITIVITY
 from vfl_flower.config.policy.record import DataPolicy, Policy
 from vfl_flower.config.settings import Settings
@@ -185,7 +186,9 @@ def _learning_rate(case: Case) -> str:
     largest = case.policy.largest_learning_rate
     if not case.uploads or case.cfg.task != "train":
         return ""
-    rate = max((case.cfg.rate_of(case.rank), *case.cfg.options.further_rates(case.rank)))
+    cfg, rank = case.cfg, case.rank
+    step = largest_step(cfg.optimizer_of(rank))
+    rate = max(cfg.rate_of(rank), step, *cfg.options.further_rates(rank))
     return f"it is {largest:g}, and this party's is {rate:g}" if rate > largest else ""
 
 

@@ -1,6 +1,7 @@
 """Checks of data: partition, the active party's columns, noise, class imbalance."""
 
 from vfl_flower.common.errors import ConfigError
+from vfl_flower.config.optimization.schedules import read_schedule
 from vfl_flower.config.registry import specs
 from vfl_flower.config.settings import Settings
 
@@ -49,10 +50,10 @@ def check_column_noise(cfg: Settings) -> None:
 
 def check_long_tail(cfg: Settings) -> None:
     """Refuse invalid long tails, and those that reveal labels."""
-    if cfg.long_tail > 1 and cfg.schedule == "cosine":
+    if cfg.long_tail > 1 and read_schedule(cfg.schedule).needs_steps:
         raise ConfigError(
             "long-tail leaves fewer training rows, and only the active party knows how many: the "
-            "others' schedule = cosine would not come to its end; use schedule = constant"
+            f"others' schedule = {cfg.schedule} would not come to its end; use schedule = constant"
         )
     if cfg.long_tail > 1 and cfg.label_noise:
         raise ConfigError(

@@ -4,6 +4,8 @@ import re
 
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.catalog import NETWORKS
+from vfl_flower.config.optimization.optimizers import check_optimizer
+from vfl_flower.config.optimization.schedules import read_schedule
 from vfl_flower.config.schema import FLOAT32_MAX, check_name
 from vfl_flower.config.settings import Settings
 from vfl_flower.config.validation.lists import check_list
@@ -13,11 +15,12 @@ OWN_NETWORK = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
 def check_lists(cfg: Settings) -> None:
-    """Refuse lists of unknown networks, or of learning rates that are none."""
+    """Refuse unknown networks, optimizers and schedules, and wrong learning rates."""
     if cfg.models != "mixed":
         check_list(cfg, "models", _check_model)
     check_list(cfg, "weights")
-    check_list(cfg, "optimizers")
+    check_list(cfg, "optimizers", check_optimizer)
+    read_schedule(cfg.schedule)
     check_list(cfg, "learning_rates", check_rate)
     if cfg.spec.network and cfg.top_layers > 1:
         raise ConfigError(
