@@ -1,7 +1,7 @@
 """Main job: train a vertically federated model in this process.
 
 It is ``python -m vfl_flower train`` in a file. Without arguments: EASTER on scikit-learn's digits,
-one active and three passive parties. See ``--help`` for every option, and README.md for the
+one active and three passive parties. See ``--help`` for every option, and docs/first-run.md for the
 meaning of the output.
 """
 

@@ -16,11 +16,11 @@ from tests.helpers.connections.deployments import (
     result,
     weights,
 )
+from tests.helpers.outcomes.pages import own_network
 from vfl_flower.common.layout import steps_kept
 from vfl_flower.crypto.identity import make_identity
 from vfl_flower.privacy.guarantees import READABLE
 
-ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.slow
 
 
@@ -59,9 +59,7 @@ def test_own_networks_and_pinned_identities(
     deployment: Deployment, start: Start, tmp_path: Path
 ) -> None:
     """Each party's own configuration says so; the network lives outside the project."""
-    readme = (ROOT / "README.md").read_text().split("```python\n")
-    own = next(block for block in readme if block.startswith("# my_networks.py"))
-    (tmp_path / "my_networks.py").write_text(own.split("```")[0])
+    (tmp_path / "my_networks.py").write_text(own_network())
     for k in (1, 2, 3):
         make_identity(tmp_path / f"identity-{k}")
     lines = [f"party-{k} {(tmp_path / f'identity-{k}.pub').read_text()}" for k in (1, 2, 3)]

@@ -10,12 +10,13 @@ import pytest
 from tests.helpers.outcomes.pages import (
     DEPLOYMENT,
     DESCRIBED,
+    DOCS,
     FENCE,
     PAGES,
-    README,
     ROOT,
     blocks,
     commands,
+    page,
     spans,
 )
 from vfl_flower.cli.main import program
@@ -49,39 +50,39 @@ POLICY_KEYS = {*keys_of(Policy), *keys_of(DataPolicy), "data"}
 TABLE_KEYS = frozenset(map(kebab, Description.__dataclass_fields__))
 
 
-def flags_named(page: Path) -> set[str]:
+def flags_named(path: Path) -> set[str]:
     """Return our flags in a page's text and commands."""
-    text = page.read_text()
+    text = path.read_text()
     shown = [c for c in [*spans(text), *commands(text)] if not c.startswith(OTHERS_COMMANDS)]
     ours = [c for c in shown if "flwr run" not in c]
     return {flag for c in ours for flag in re.findall(r"(?<!\S)--[a-z][a-z-]*", c)}
 
 
-@pytest.mark.parametrize("page", DESCRIBED, ids=lambda p: p.name)
-def test_flags_exist(page: Path) -> None:
+@pytest.mark.parametrize("path", DESCRIBED, ids=lambda p: p.name)
+def test_flags_exist(path: Path) -> None:
     others = {
         "--run-config",
         "--federation-config",
     }
-    assert flags_named(page) - others <= FLAGS
+    assert flags_named(path) - others <= FLAGS
 
 
 def test_flags_are_found() -> None:
     """The search above is not vacuous."""
-    found = flags_named(ROOT / "README.md")
+    found = flags_named(DOCS / "commands.md")
     assert {"--resume", "--seeds", "--eval-every", "--blinding", "--parties"} <= found
 
 
-@pytest.mark.parametrize("page", DESCRIBED, ids=lambda p: p.name)
-def test_keys_exist(page: Path) -> None:
-    text = page.read_text()
+@pytest.mark.parametrize("path", DESCRIBED, ids=lambda p: p.name)
+def test_keys_exist(path: Path) -> None:
+    text = path.read_text()
     tables = [tomllib.loads(block) for block in blocks(text, "toml")]
     quoted = [re.fullmatch(r"([a-z][a-z-]*) = .*", span) for span in spans(text)]
     keys = {key for table in tables for key in table} | {m[1] for m in quoted if m}
     given = [span for span in spans(text) if span.startswith("--run-config ")]
     keys |= {key for span in given for key in re.findall(r"([a-z][a-z-]*)=", span)}
     known = {TABLES: TABLE_KEYS, POLICY: POLICY_KEYS}
-    assert keys <= known.get(page, KEYS | {"resume", "trusted-modules"})
+    assert keys <= known.get(path, KEYS | {"resume", "trusted-modules"})
 
 
 def test_keys_of_a_deployment_exist() -> None:
@@ -100,7 +101,7 @@ def test_keys_of_a_deployment_exist() -> None:
 
 def test_policies_that_are_shown_are_policies() -> None:
     pages = (POLICY, ROOT / "examples" / "bank-and-shop" / "README.md")
-    shown = {page: tomllib.loads(blocks(page.read_text(), "toml")[-1]) for page in pages}
+    shown = {each: tomllib.loads(blocks(each.read_text(), "toml")[-1]) for each in pages}
     assert policy_of(shown[POLICY]).data
     assert shown[pages[1]] == tomllib.loads((pages[1].parent / "policy.toml").read_text())
     assert policy_of(shown[pages[1]]).allow_single_embeddings
@@ -113,21 +114,21 @@ def test_every_key_of_a_policy_is_described() -> None:
 
 
 def test_every_method_has_a_row() -> None:
-    rows = re.findall(r"^\| \[`([\w-]+)`\]", README, re.MULTILINE)
+    rows = re.findall(r"^\| \[`([\w-]+)`\]", page("methods"), re.MULTILINE)
     assert set(rows) == set(METHODS)
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_has_a_page(name: str) -> None:
-    text = (ROOT / "docs" / "methods" / f"{name}.md").read_text()
+    text = page(f"methods/{name}")
     for heading in ("Learns", "Assumes", "Deviates", "Costs", "Messages of"):
         assert f"\n## {heading}" in text
-    assert f"\nmethods/{name}\n" in (ROOT / "docs" / "index.md").read_text()
+    assert f"\nmethods/{name}\n" in page("index")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_relative_links_resolve(page: Path) -> None:
-    targets = re.findall(r"\]\(([^)\s]+)\)", FENCE.sub("", page.read_text()))
+@pytest.mark.parametrize("path", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_relative_links_resolve(path: Path) -> None:
+    targets = re.findall(r"\]\(([^)\s]+)\)", FENCE.sub("", path.read_text()))
     relative = [t.split("#")[0] for t in targets if not re.match(r"[a-z]+:", t)]
-    missing = [t for t in relative if t and not (page.parent / t).exists()]
+    missing = [t for t in relative if t and not (path.parent / t).exists()]
     assert missing == []

@@ -1,4 +1,4 @@
-"""Commands that the documentation shows are understood, and README's network trains."""
+"""Commands that the documentation shows are understood; README is short."""
 
 import re
 import subprocess
@@ -13,8 +13,9 @@ from tests.helpers.outcomes.pages import (
     README,
     ROOT,
     arguments_of,
-    blocks,
     commands,
+    own_network,
+    page,
     parsed,
 )
 from vfl_flower.cli.options import given
@@ -32,6 +33,13 @@ OURS = [
     for command in commands(page.read_text())
     if "run_simulation.py" in command or "-m vfl_flower " in command
 ]
+
+
+MOST_WORDS = 800
+
+
+def test_readme_is_short() -> None:
+    assert len(README.split()) <= MOST_WORDS
 
 
 def test_help_works() -> None:
@@ -55,8 +63,7 @@ def test_shown_command_is_understood(command: str) -> None:
 
 
 def test_shown_network_trains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = next(b for b in blocks(README, "python") if b.startswith("# my_networks.py"))
-    (tmp_path / "my_networks.py").write_text(shown)
+    (tmp_path / "my_networks.py").write_text(own_network())
     monkeypatch.syspath_prepend(tmp_path)
     for dataset in ("wine", "digits"):
         flags = ["--dataset", dataset, "--models", "my_networks:Mine", "--epochs", "2"]
@@ -64,7 +71,7 @@ def test_shown_network_trains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_file_and_flags_of_the_mnist_run_agree() -> None:
-    full = next(c for c in commands(README) if "--dataset mnist" in c)
+    full = next(c for c in commands(page("commands")) if "--dataset mnist" in c)
     flags = given({k: v for k, v in parsed(full).items() if kebab(k) in KEYS})
     file = RunConfig.from_mapping(read_toml(ROOT / "conf/easter-mnist.toml"))
     elsewhere = {"out", "data-dir"}
@@ -73,7 +80,7 @@ def test_file_and_flags_of_the_mnist_run_agree() -> None:
 
 
 def test_flower_command_has_a_supernode_per_passive_party() -> None:
-    (command,) = (c for c in commands(README) if "flwr run" in c)
+    (command,) = (c for c in commands(page("simulation")) if "flwr run" in c)
     (nodes,) = re.findall(r"num-supernodes=(\d+)", command)
     assert int(nodes) == RunConfig().parties - 1
     assert command.startswith("FLWR_DISABLE_RUNTIME_DEPENDENCY_INSTALLATION=1 ")

@@ -12,9 +12,9 @@ PRODUCT = ("vfl_flower", "strategies", "clients")
 CODE = (*PRODUCT, "benchmarks", "deploy", "tests")
 LONGEST_FILE, LONGEST_FUNCTION, FULLEST_FOLDER, MEDIAN_FILE = 300, 30, 12, 100
 ONE_EACH = {"strategies", "clients", "strategies/specs", "tests/methods", "docs/methods"} | {
-    "tests/attacks"
+    *("tests/attacks", "benchmarks")
 }
-"""Folders with a module for each method, or for each attack."""
+"""Folders with a module for each method, attack or benchmark."""
 
 
 def modules(*folders: str) -> list[Path]:

@@ -19,6 +19,7 @@ import pytest
 
 from deploy.local import QUIET, free_port
 from tests.helpers.outcomes.commands import train as run
+from tests.helpers.outcomes.pages import own_network
 from vfl_flower.common.names import party_name
 
 pytestmark = pytest.mark.slow
@@ -56,12 +57,6 @@ class Runtime:
         return self.flwr(
             "run", ".", "--stream", "--federation-config", federation, "--run-config", config
         )
-
-
-def own_network() -> str:
-    """Return the network that README.md shows."""
-    blocks = (ROOT / "README.md").read_text().split("```python\n")
-    return next(block for block in blocks if block.startswith("# my_networks.py")).split("```")[0]
 
 
 def copy_project(target: Path) -> Path:

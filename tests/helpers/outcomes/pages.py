@@ -12,6 +12,9 @@ from vfl_flower.cli.main import program
 
 ROOT = Path(__file__).resolve().parents[3]
 README = (ROOT / "README.md").read_text()
+DOCS = ROOT / "docs"
+OWN_NETWORK = "# my_networks.py"
+"""First line of the network that the page of networks shows."""
 PAGES = sorted(
     page
     for pattern in (
@@ -23,10 +26,8 @@ PAGES = sorted(
     )
     for page in ROOT.glob(pattern)
 )
-DEPLOYMENT = ROOT / "docs" / "deployment.md"  # whose commands are mostly others'
-DESCRIBED = sorted(
-    {ROOT / "README.md", ROOT / "SECURITY.md", *(ROOT / "docs").rglob("*.md")} - {DEPLOYMENT}
-)
+DEPLOYMENT = DOCS / "deployment.md"  # whose commands are mostly others'
+DESCRIBED = sorted({ROOT / "README.md", ROOT / "SECURITY.md", *DOCS.rglob("*.md")} - {DEPLOYMENT})
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -42,6 +43,17 @@ def reached(*words: str) -> tuple[click.Command, list[str]]:
 
 def blocks(text: str, language: str) -> list[str]:
     return [body for kind, body in FENCE.findall(text) if kind == language]
+
+
+def page(name: str) -> str:
+    """Return the text of a page of the documentation, without its ending."""
+    return (DOCS / f"{name}.md").read_text()
+
+
+def own_network() -> str:
+    """Return the network that the page of networks shows."""
+    (shown,) = (b for b in blocks(page("networks"), "python") if b.startswith(OWN_NETWORK))
+    return shown
 
 
 def spans(text: str) -> list[str]:

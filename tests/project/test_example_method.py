@@ -1,4 +1,4 @@
-"""README's example of a method trains, is short and lint-free."""
+"""The example of a method trains, is short and lint-free."""
 
 import importlib
 import re
@@ -11,7 +11,7 @@ import pytest
 
 import clients
 import strategies.specs
-from tests.helpers.outcomes.pages import README, ROOT, blocks
+from tests.helpers.outcomes.pages import ROOT, blocks, page
 from vfl_flower.cli.main import run as program
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.registry import METHODS
@@ -19,15 +19,15 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.transport.local import run_amnesiac, run_local
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
-SECTION = README.split("\n## Add a method\n")[1].split("\n## ")[0]
-EXAMPLE = {block.splitlines()[0].removeprefix("# "): block for block in blocks(SECTION, "python")}
+SHOWN = blocks(page("add-method"), "python")
+EXAMPLE = {block.splitlines()[0].removeprefix("# "): block for block in SHOWN}
 REGISTRY = "vfl_flower/config/registry.py"
 ENTRY = re.compile(r'^"([\w-]+)": "([\w.:]+)",$', re.M)
 
 
 @pytest.fixture
 def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Write README's files to packages, register the method, return its name."""
+    """Write the page's files to packages, register the method, return its name."""
     for path, code in EXAMPLE.items():
         if path == REGISTRY:
             continue

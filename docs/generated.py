@@ -1,0 +1,103 @@
+"""Reference pages of the site, made from the code when the site is built.
+
+A page says where, by a comment such as ``<!-- filled by docs/generated.py: options -->``.
+"""
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import Field
+from types import ModuleType
+from typing import Any
+
+import click
+
+from vfl_flower import api
+from vfl_flower.cli.main import PROGRAM, program
+from vfl_flower.config.registry import METHODS, spec_of
+from vfl_flower.config.schema import Declaration, declaration, declared_in, kebab
+from vfl_flower.config.settings import GROUPS
+
+MARK = re.compile(r"<!-- filled by docs/generated\.py: (\w+) -->")
+HEADER = "| option | values | default | meaning |\n|---|---|---|---|"
+LIMITS = {"least": "at least", "above": "above", "most": "at most", "below": "below"}
+
+
+def filled(page: str) -> str:
+    """Return a page with its comments replaced by what they name."""
+    return MARK.sub(lambda found: MADE[found[1]](), page)
+
+
+def options() -> str:
+    """Return tables of all options: those of all runs, then those of each method."""
+    parts = [f"## {title}\n\n{_table(declared_in(group))}" for title, group in GROUPS.items()]
+    parts += ["## Options of single methods\n\nOther methods refuse them by name."]
+    for name in METHODS:
+        if own := declared_in(spec_of(name).options):
+            parts.append(f"### {name}\n\nSee [{name}](../methods/{name}.md).\n\n{_table(own)}")
+    return "\n\n".join(parts) + "\n"
+
+
+def commands() -> str:
+    """Return the help text of every command."""
+    return "\n\n".join(_commands_of(program, PROGRAM)) + "\n"
+
+
+def python() -> str:
+    """Return directives that document the names of `vfl_flower.api`."""
+    return _documented(api)
+
+
+MADE: dict[str, Callable[[], str]] = {"options": options, "commands": commands, "api": python}
+
+
+def _table(fields: Iterable["Field[Any]"]) -> str:
+    return "\n".join([HEADER, *map(_row, fields)])
+
+
+def _row(each: "Field[Any]") -> str:
+    declared, name = declaration(each), kebab(each.name)
+    default = f"`{each.default}`" if each.default != "" else ""
+    cells = [f"`--{name}`", _values(declared, type(each.default)), default, declared.text]
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _values(declared: Declaration, kind: type) -> str:
+    """Return the permitted values of an option in words."""
+    if kind is bool:
+        return "yes or no"
+    if declared.choices:
+        return ", ".join(f"`{choice}`" for choice in declared.choices)
+    named = {int: "whole number", float: "number", str: "text"}[kind]
+    told = {word: getattr(declared, key) for key, word in LIMITS.items()}
+    limits = [f"{word} {limit:g}" for word, limit in told.items() if _is_told(limit)]
+    return " ".join([named, " and ".join(limits)]).strip()
+
+
+def _is_told(limit: float | None) -> bool:
+    """Tell whether a limit is worth a word: huge ones only keep numbers finite."""
+    return limit is not None and abs(limit) < 1e9
+
+
+def _commands_of(command: click.Command, name: str) -> Iterator[str]:
+    """Yield a section for each command below another."""
+    context = click.Context(command, info_name=name, max_content_width=96, terminal_width=96)
+    if not isinstance(command, click.Group):
+        yield f"## {name}\n\n```text\n{command.get_help(context)}\n```"
+        return
+    for each in command.list_commands(context):
+        found = command.get_command(context, each)
+        if found:
+            yield from _commands_of(found, f"{name} {each}")
+
+
+def _documented(module: ModuleType) -> str:
+    """Return a directive for each public class and function of a module."""
+    lines = ["```{eval-rst}"]
+    for name in module.__all__:
+        value = getattr(module, name)
+        if inspect.isclass(value):
+            lines += [f".. autoclass:: {module.__name__}.{name}", "   :members:", ""]
+        elif callable(value) and inspect.getdoc(value):
+            lines += [f".. autofunction:: {module.__name__}.{name}", ""]
+    return "\n".join([*lines, "```"]) + "\n"
