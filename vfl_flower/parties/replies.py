@@ -11,7 +11,7 @@ from vfl_flower.crypto.fixed_point import LIMIT
 from vfl_flower.learning.compression import compression_of
 from vfl_flower.parties.persistence.checkpoint_component import CheckpointComponent
 from vfl_flower.parties.uploads.registry import MECHANISMS
-from vfl_flower.protocol.automaton.rules import Layout, Numbers
+from vfl_flower.protocol.automaton.rules import Layout, Numbers, within
 from vfl_flower.protocol.components import UPLOADS, declared_by
 
 _DEVIATIONS = 16
@@ -63,7 +63,8 @@ class ReplyRules:
             if fault := self._misfit(layouts, rows, arrays):
                 return fault
             self._right.add(found)
-        if not all(map(self._in_range, arrays)):
+        floats = (array for array in arrays if array.dtype.kind == "f")
+        if not all(within(array, -self.most, self.most) for array in floats):
             return (
                 f"with a number that is not finite, or beyond {self.most:g}; if it computed that "
                 "honestly, lower its learning rate"
@@ -79,13 +80,6 @@ class ReplyRules:
         pairs = zip(layouts, arrays, strict=True)
         faults = [layout.fault(each, sizes) for layout, each in pairs]
         return next((f"with an array that {fault}" for fault in faults if fault), "")
-
-    def _in_range(self, array: Array) -> bool:
-        """Tell whether all numbers are finite and no larger than `most`."""
-        if array.dtype.kind != "f" or not array.size:
-            return True
-        low, high = (each.reduce(array, axis=None) for each in (np.minimum, np.maximum))
-        return bool(-self.most <= low and high <= self.most)  # NaN fails too
 
     def _rules(self, phase: str, rows: int) -> tuple[list[Layout], list[tuple[int, Numbers]]]:
         """Return layouts of a reply, and declared figures by position."""

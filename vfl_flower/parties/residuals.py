@@ -22,7 +22,7 @@ from vfl_flower.config.catalog import LOSSES, REGRESSION_LOSSES
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.losses import Link, onehot
 from vfl_flower.privacy.label_dp.training_labels import noise_of
-from vfl_flower.protocol.automaton.rules import Layout, Numbers
+from vfl_flower.protocol.automaton.rules import Layout, Numbers, within
 from vfl_flower.protocol.automaton.scope import Scope, Size
 
 _ROUNDING, _MOST_ROUNDING = 1e-4, 1e-2
@@ -64,10 +64,9 @@ class Residuals:
         R : Tensor or None
             The outputs that it is of, if the party has them.
         """
-        exact = g * np.float32(len(g) / self.slope)
-        if not self.link.shares or (R is not None and self._one_hot(exact, R)):
+        if not self.link.shares:
             return ""
-        scaled = torch.from_numpy(exact)
+        scaled = torch.from_numpy(self._scaled(g))
         limit = self.most * (1 + _RELATIVE)
         if scaled.abs().amax() > limit:
             return "has residuals that are larger than the loss allows"
@@ -77,16 +76,23 @@ class Residuals:
             return ""
         return "has residuals of none of the run's labels at this party's output"
 
-    def _one_hot(self, scaled: Array, R: Tensor) -> bool:
-        """Tell whether every target is one class, without weights."""
+    def _scaled(self, g: Array) -> Array:
+        """Return m(R) - t of what every row implies, up to the weight of its class."""
+        return g * np.float32(len(g) / self.slope)
+
+    def one_hot(self, g: Array, R: Tensor) -> bool:
+        """Tell whether every target is one class, without weights.
+
+        No residual that is not finite has one. A quick way to what `fault` finds as well.
+        """
         if self.noise is not None or self.weighted:
             return False
-        targets = self.link.means(R).numpy() - scaled
-        classes = np.rint(targets)
+        off = self.link.means(R).numpy() - self._scaled(g)
+        off.ravel()[off.argmax(1) + np.arange(0, off.size, self.classes)] -= 1
+        if within(off, -_ROUNDING, _ROUNDING):  # as nearly always
+            return True
         rounding = min(_ROUNDING + 4e-7 * float(np.abs(R.numpy()).max()), _MOST_ROUNDING)
-        if not np.abs(targets - classes).max() <= rounding or classes.min() < 0:
-            return False
-        return bool((classes.sum(1) == 1).all())
+        return within(off, -rounding, rounding)
 
     def _solved(self, scaled: Tensor, R: Tensor) -> bool:
         """Tell whether every row is the residual of some target."""
@@ -129,13 +135,13 @@ class Residual(Numbers):
 
     def fault(self, array: Array, party: Scope, step: int) -> str:
         """See `Declared`."""
-        if fault := super().fault(array, party, step):
-            return fault
         learner = cast("Any", party)  # a `PassiveParty`, which has all of these
+        residuals: Residuals = learner.residuals
         R = learner.privacy.sent(learner.tape[self.of][1].detach()) if self.of else None
         with np.errstate(over="ignore", invalid="ignore"):  # such numbers are refused
-            found: str = learner.residuals.fault(array, R)
-        return found
+            if R is not None and residuals.one_hot(array, R):
+                return ""
+            return super().fault(array, party, step) or residuals.fault(array, R)
 
 
 def residual(*shape: Size, of: str = "", name: str = "") -> Residual:

@@ -42,6 +42,11 @@ class Phase:
         return any(isinstance(each, Rows) and each.part == "batch" for each in self.takes)
 
     @cached_property
+    def follows(self) -> frozenset[str]:
+        """The phases of which one must have come right before, if any."""
+        return frozenset(self.after)
+
+    @cached_property
     def names_rows(self) -> bool:
         """Whether the request begins with row numbers."""
         return bool(self.takes) and isinstance(self.takes[0], Rows)

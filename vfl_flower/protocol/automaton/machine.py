@@ -91,7 +91,7 @@ class Automaton:
                     raise ProtocolError(f"the answer to '{name}' {fault}; nothing was sent")
 
     def _check_order(self, name: str, declared: Phase, phases: Mapping[str, Phase]) -> None:
-        if declared.after and not {*declared.after} & {*self.last.values()}:
+        if declared.after and declared.follows.isdisjoint(self.last.values()):
             wanted = " or ".join(f"'{each}'" for each in declared.after)
             last = self.last[_chain(declared)] or "nothing"
             raise ProtocolError(f"phase '{name}' must follow {wanted}, not '{last}'")

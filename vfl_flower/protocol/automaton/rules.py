@@ -157,11 +157,19 @@ class Numbers(Declared):
 
     def outside(self, array: Array) -> str:
         """Return the fault of an array's numbers, if any."""
-        if fault := _not_finite(array):
-            return fault
-        low = self.low is not None and bool((array < self.low).any())
-        high = self.high is not None and bool((array > self.high).any())
-        return f"has a number that is not in {self._range()}" if low or high else ""
+        low, high = self._limits
+        if within(array, low, high):
+            return ""
+        return _not_finite(array) or f"has a number that is not in {self._range()}"
+
+    @cached_property
+    def _limits(self) -> tuple[float, float]:
+        """Least and largest number, both of them finite for floats."""
+        finite = float(np.finfo(self.layout.kind).max) if self.layout.kind.kind == "f" else np.inf
+        return (
+            -finite if self.low is None else self.low,
+            finite if self.high is None else self.high,
+        )
 
 
 @dataclass(frozen=True)
@@ -238,6 +246,14 @@ def _layout_of(each: Any) -> Layout:  # noqa: ANN401
         return Layout(str(each.dtype).removeprefix("torch."), tuple(each.shape))
     dtype, shape = each
     return Layout(np.dtype(dtype).name, tuple(shape))
+
+
+def within(array: Array, low: float, high: float) -> bool:
+    """Tell whether all numbers are from `low` to `high`, which NaN is not."""
+    if not array.size:
+        return True
+    least, most = np.minimum.reduce(array, axis=None), np.maximum.reduce(array, axis=None)
+    return bool(low <= least and most <= high)
 
 
 def _not_finite(array: Array) -> str:
