@@ -18,14 +18,13 @@ from vfl_flower.common.files import refused
 from vfl_flower.common.names import party_log, party_name
 from vfl_flower.common.nonce import hex_of
 from vfl_flower.data.tables.reader import OwnTable, refuse_label
+from vfl_flower.privacy.accounts.counters import DAY
 
 BEGUN = "alignment-begun"
 """File in a party's folder: the one name that was asked for, as it came."""
 
 MOST_A_DAY = 50
 """Names that a node answers for in 24 hours, over all runs."""
-
-_DAY = 24 * 3600.0  # seconds
 
 
 class LabelCheck:
@@ -92,7 +91,7 @@ class LabelCheck:
         """Record the answer before it is given, and log the count."""
         with refused(path):
             begun = [each.stat().st_mtime for each in root.glob(f"*/{path.parent.name}/{BEGUN}")]
-            count = sum(each > time.time() - _DAY for each in begun) + 1
+            count = sum(each > time.time() - DAY for each in begun) + 1
             if path.exists() and path.read_text() == pair:
                 return
             if count > MOST_A_DAY:

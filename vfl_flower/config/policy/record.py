@@ -133,6 +133,10 @@ class Policy:
     largest_label_epsilon: float | None = key(None, "largest epsilon of a label", float)
     least_batch_size: int = key(1, "fewest rows a step", int, least=1)
     most_batch_size: int | None = key(None, "most rows a step", int, least=1)
+    largest_embedding_dim: int = key(
+        4096, "largest embedding-dim, which a network's memory grows with", int, least=1
+    )
+    most_threads: int = key(64, "most threads of a party", int, least=1)
     most_rows: int | None = key(None, "rows that one run may ask for, over all requests", int)
     most_requests: int | None = key(None, "requests that one run may make", int)
     most_predictions_a_day: int | None = key(
@@ -196,6 +200,8 @@ OPEN = Policy(
     require_embedding_bound=False,
     largest_embedding_bound=math.inf,
     largest_learning_rate=math.inf,
+    largest_embedding_dim=10**6,
+    most_threads=1024,
     modules=("*",),
 )
 """Policy of parties that share one process, and of simulations: every run is allowed."""

@@ -230,6 +230,18 @@ def _most_batch(case: Case) -> str:
     return f"it is {most}, and batch-size is {size}"
 
 
+def _embedding_dim(case: Case) -> str:
+    largest, width = case.policy.largest_embedding_dim, case.cfg.embedding_dim
+    if case.cfg.task == "align" or width <= largest:
+        return ""
+    return f"it is {largest}, and embedding-dim is {width}"
+
+
+def _threads(case: Case) -> str:
+    most, threads = case.policy.most_threads, case.cfg.threads
+    return "" if threads <= most else f"it is {most}, and threads is {threads}"
+
+
 def _predictions(case: Case) -> str:
     none = case.policy.most_predictions_a_day == 0
     return "it is 0, and task is predict" if none and case.cfg.task == "predict" else ""
@@ -261,6 +273,8 @@ RULES: dict[str, Callable[[Case], str]] = {
     "largest-label-epsilon": _label_epsilon,
     "least-batch-size": _least_batch,
     "most-batch-size": _most_batch,
+    "largest-embedding-dim": _embedding_dim,
+    "most-threads": _threads,
     "most-predictions-a-day": _predictions,
     "modules": _modules,
     "least-sigma": _least_sigma,

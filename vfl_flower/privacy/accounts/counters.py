@@ -9,7 +9,7 @@ from pathlib import Path
 from vfl_flower.privacy.accounts.journal import Journal, Record
 
 DAY = 24 * 60 * 60
-"""Seconds for which predicted rows count."""
+"""Seconds for which predicted rows count, and alignments."""
 
 FILE = ".counters.jsonl"
 """Name of the file beside the accounts, which no data set can have."""
