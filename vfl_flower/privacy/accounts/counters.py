@@ -49,12 +49,15 @@ class Counters(Journal):
             self._predicted.popleft()
         return sum(rows for _, rows in self._predicted)
 
-    def request(self, run: str, most: int) -> bool:
-        """Count a request of a run, unless there have been so many."""
+    def request(self, run: str, most: int, *, durable: bool = True) -> bool:
+        """Count a request of a run, unless there have been so many.
+
+        The count of its upload, if there is one, makes it durable as well.
+        """
         with self.opened():
             if self.requests[run] >= most:
                 return False
-            self.append({"run": run})
+            self.append({"run": run}, durable=durable)
         return True
 
     def upload(self, run: str, rows: int, most: Mapping[str, int | None], *, predicts: bool) -> str:

@@ -92,14 +92,18 @@ class Journal(ABC):
         finally:
             os.close(self._file)
 
-    def append(self, record: Record) -> None:
-        """Write a record to disk, while the journal is `opened`."""
+    def append(self, record: Record, *, durable: bool = True) -> None:
+        """Write a record to disk, while the journal is `opened`.
+
+        One that need not be durable yet is so with the next record that is.
+        """
         text = json.dumps(record, separators=(",", ":")).encode()
         mark = _marked(self._mark, text)
         line = b"%b %b\n" % (text, mark)
         if os.write(self._file, line) < len(line):
             raise OSError(errno.ENOSPC, "no room for a line")
-        os.fsync(self._file)
+        if durable:
+            os.fsync(self._file)
         self._size, self._mark = self._size + len(line), mark
         self.take(record)
 

@@ -4,7 +4,7 @@ from vfl_flower.config.policy.rules import refusal
 from vfl_flower.privacy.accounts.counters import Counters, counters_in
 from vfl_flower.privacy.accounts.place import accounts_of, checked_folder, run_of
 from vfl_flower.privacy.client_dp.component import Holder
-from vfl_flower.protocol.components import Phase
+from vfl_flower.protocol.components import UPLOADS, Phase
 from vfl_flower.protocol.uploads import Upload, UploadCounter
 
 
@@ -27,8 +27,12 @@ class Limits(UploadCounter):
         self.of_rows = {"most-rows": party.policy.most_rows, "most-predictions-a-day": most_a_day}
         self.of_requests = party.policy.most_requests
         self._counted = 0
-        if any(most is not None for most in (*self.of_rows.values(), self.of_requests)):
+        if self._limits_rows or self.of_requests is not None:
             self._folder = checked_folder(party)
+
+    @property
+    def _limits_rows(self) -> bool:
+        return any(most is not None for most in self.of_rows.values())
 
     @property
     def _counters(self) -> Counters:
@@ -63,7 +67,9 @@ class Limits(UploadCounter):
         exchange = self.party.received.exchange
         if self.of_requests is None or exchange == self._counted:
             return
-        if not self._counters.request(run_of(self._folder), self.of_requests):
+        uploads = self._limits_rows and not set(UPLOADS).isdisjoint(declared.sends)
+        run = run_of(self._folder)
+        if not self._counters.request(run, self.of_requests, durable=not uploads):
             why = f"it is {self.of_requests} a run"
             raise refusal(self.party.policy, "request", "most-requests", why)
         self._counted = exchange
@@ -76,7 +82,7 @@ class Limits(UploadCounter):
         PolicyError
             If there were as many as the policy allows.
         """
-        if any(most is not None for most in self.of_rows.values()):
+        if self._limits_rows:
             rows, run = len(upload.values), run_of(self._folder)
             rule = self._counters.upload(run, rows, self.of_rows, predicts=self.predicts)
             if rule:
