@@ -77,7 +77,7 @@ class Residuals:
         return "has residuals of none of the run's labels at this party's output"
 
     def _scaled(self, g: Array) -> Array:
-        """Return m(R) - t of what every row implies, up to the weight of its class."""
+        """Scale residuals to m(R) - t, up to the weights of classes."""
         return g * np.float32(len(g) / self.slope)
 
     def one_hot(self, g: Array, R: Tensor) -> bool:

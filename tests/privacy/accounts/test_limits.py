@@ -51,11 +51,11 @@ def test_a_run_may_ask_for_so_many_rows(tmp_path: Path) -> None:
     assert upload(party_of(tmp_path, "shop", rules, CLEAR), rows=21) == (True, "")
 
 
-@pytest.mark.parametrize("limits", [{}, {"most_rows": 99}])
+@pytest.mark.parametrize("most_rows", [None, 99])
 def test_an_upload_waits_for_the_disk_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limits: dict[str, int]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_rows: int | None
 ) -> None:
-    party = party_of(tmp_path, "bank", replace(OPEN, most_requests=9, **limits), CLEAR)
+    party = party_of(tmp_path, "bank", replace(OPEN, most_requests=9, most_rows=most_rows), CLEAR)
     assert upload(party) == (True, "")  # and the file is there
     waited = list[int]()
     monkeypatch.setattr("vfl_flower.privacy.accounts.journal.os.fsync", waited.append)

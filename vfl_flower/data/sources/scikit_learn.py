@@ -1,5 +1,6 @@
 """Data sets that scikit-learn brings along."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,9 @@ def _images(*_: object) -> Features:
     return images
 
 
+@cache
 def _bunch(name: str) -> Any:  # noqa: ANN401
+    """Parse a bundled file, once a process; its readers copy the arrays."""
     # scikit-learn is slow to import
     from sklearn import datasets
 

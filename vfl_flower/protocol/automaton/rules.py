@@ -249,7 +249,7 @@ def _layout_of(each: Any) -> Layout:  # noqa: ANN401
 
 
 def within(array: Array, low: float, high: float) -> bool:
-    """Tell whether all numbers are from `low` to `high`, which NaN is not."""
+    """Tell whether all numbers lie in a range; NaN never does."""
     if not array.size:
         return True
     least, most = np.minimum.reduce(array, axis=None), np.maximum.reduce(array, axis=None)
