@@ -45,14 +45,18 @@ def metrics_of(logits: Tensor, y: Tensor) -> dict[str, Any]:
         the accuracy on a class's rows (of the population; fairness); None where a class has none.
         ``confusion``: rows counted by true class and, within, by predicted class, (C, C).
     """
+    # scikit-learn is slow to import
+    from sklearn.metrics import confusion_matrix, f1_score
+
     classes = logits.shape[1]
     truth, predicted = y.cpu().numpy(), logits.argmax(1).cpu().numpy()
-    pairs = np.bincount(truth * classes + predicted, minlength=classes**2)
-    confusion = pairs.reshape(classes, classes)
-    f1 = 2 * confusion.diagonal() / np.maximum(confusion.sum(0) + confusion.sum(1), 1)
+    average = "binary" if classes == 2 else "macro"
+    asked = None if classes == 2 else range(classes)
+    f1 = f1_score(truth, predicted, labels=asked, average=average, zero_division=0)
+    confusion = confusion_matrix(truth, predicted, labels=range(classes))
     return {
         "auc": _auc(logits.double().cpu(), truth),
-        "f1": float(f1[1] if classes == 2 else f1.mean()),
+        "f1": float(f1),
         "class_accuracy_std": _spread(confusion),
         "confusion": confusion.tolist(),
     }
@@ -66,21 +70,16 @@ def _spread(confusion: NDArray[np.int64]) -> float | None:
 
 def _auc(logits: Tensor, truth: NDArray[np.int64]) -> float | None:
     """Compute the area under the ROC curve of tie-free ranking scores."""
+    # scikit-learn is slow to import
+    from sklearn.metrics import roc_auc_score
+
     classes = logits.shape[1]
     if not logits.isfinite().all() or 0 in np.bincount(truth, minlength=classes):
         return None
     if classes == 2:
-        return _area((logits[:, 1] - logits[:, 0]).numpy(), truth == 1)
-    scores = torch.log_softmax(logits, 1).numpy()
-    return float(np.mean([_area(scores[:, c], truth == c) for c in range(classes)]))
-
-
-def _area(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> float:
-    """Return the share of ordered pairs of both kinds; ties are halves."""
-    _, place, times = np.unique(scores, return_inverse=True, return_counts=True)
-    ranks = (times.cumsum() - (times - 1) / 2)[place]
-    own, other = np.count_nonzero(positive), np.count_nonzero(~positive)
-    return float((ranks[positive].sum() - own * (own + 1) / 2) / (own * other))
+        return float(roc_auc_score(truth, (logits[:, 1] - logits[:, 0]).numpy()))
+    onehot = np.eye(classes, dtype=np.int64)[truth]
+    return float(roc_auc_score(onehot, torch.log_softmax(logits, 1).numpy()))
 
 
 def regression_metrics_of(output: Tensor, y: Tensor, deviation: float = 1.0) -> dict[str, Any]:
