@@ -1,7 +1,36 @@
 """Vertical federated learning as a Flower application.
 
-The nouns, each in the module of its name: a method is an `active.ActiveParty` and a
-`passive.PassiveParty`; its protocol yields `exchange.ask` and `exchange.tell`; `roster`, `ledger`
-and `checkpoint` serve it; `local` and `app` carry it; `config.RunConfig` sets it up and
-`registry.METHODS` knows its `method_spec.MethodSpec` by name.
+For users: `Table`, `train`, `load` and what they return; see `docs/python.md`. For authors of
+methods: `vfl_flower.api`. Names are imported when they are first used, so that the import of the
+package alone is quick.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from vfl_flower.common.errors import VflError
+    from vfl_flower.interface.run import Run
+    from vfl_flower.interface.table import Table
+    from vfl_flower.interface.train import train
+
+__all__ = ["Run", "Table", "VflError", "train"]
+
+_HOMES = {
+    "Run": "vfl_flower.interface.run",
+    "Table": "vfl_flower.interface.table",
+    "VflError": "vfl_flower.common.errors",
+    "train": "vfl_flower.interface.train",
+}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401
+    """Import a public name when it is first used."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

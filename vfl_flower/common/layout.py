@@ -1,5 +1,6 @@
 """Names of the files in a run folder."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 
@@ -28,3 +29,11 @@ ACCOUNTS, USERS = "accounts", "config.toml"
 """Of privacy accounts, and of the user's own configuration, beside the folders of runs."""
 
 SEEDS, LOG, RUN = "seeds.json", "log.txt", "run.json"
+
+TABLE = Path("table", "table.toml")
+"""Description of a table that lies in the folder of its party, beside the table."""
+
+
+def tables_in(folder: Path, parties: Iterable[str]) -> str:
+    """Return paths of the descriptions in a run's own folder."""
+    return ",".join(str(folder.absolute() / party / TABLE) for party in parties)

@@ -1,6 +1,7 @@
 """Handling of Ctrl-C and SIGTERM."""
 
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -10,7 +11,13 @@ Handler = Callable[[int, FrameType | None], None]
 
 @contextmanager
 def stopped_by(handler: Handler) -> Iterator[None]:
-    """Let a handler take Ctrl-C and SIGTERM, from the main thread only."""
+    """Let a handler take Ctrl-C and SIGTERM.
+
+    Signals reach the main thread only; in any other thread nothing changes.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     earlier = {number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield

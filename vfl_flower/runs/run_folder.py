@@ -13,7 +13,7 @@ import tomli_w
 from vfl_flower.common.errors import RunError
 from vfl_flower.common.files import refused, write_atomically
 from vfl_flower.common.json_schema import fits
-from vfl_flower.common.layout import CONFIG, steps_kept
+from vfl_flower.common.layout import CONFIG, steps_kept, tables_in
 from vfl_flower.common.names import party_name
 from vfl_flower.config.run_config import RunConfig, differences, read_toml
 from vfl_flower.config.schema import split_list
@@ -90,7 +90,7 @@ class RunFolder:
         with refused(path):
             if not (path / CONFIG).is_file():
                 raise RunError(f"{path} holds no run ({CONFIG} is missing)")
-        kept = RunConfig.from_record(read_toml(path / CONFIG))
+        kept = RunConfig.from_record(_with_tables(path, read_toml(path / CONFIG)))
         asked = changed_from(path, kept, changes).unless_trusted(path / CONFIG, trust_code)
         return cls(path, asked, fresh=False)
 
@@ -98,6 +98,11 @@ class RunFolder:
     def aligns(self) -> bool:
         """Whether this folder has, or will have, the alignment of own tables."""
         return self.cfg.own_tables and Path(self.cfg.alignment) == self.path.absolute()
+
+    @property
+    def holds_tables(self) -> bool:
+        """Whether the parties' own tables lie in this folder."""
+        return self.cfg.own_tables and self.cfg.tables == _tables_of(self.path, self.cfg.parties)
 
     @property
     def is_to_align(self) -> bool:
@@ -138,6 +143,7 @@ class RunFolder:
             return
         self.take()
         content = public_config(self.cfg) | ({"alignment": ""} if self.aligns else {})
+        content |= {"tables": ""} if self.holds_tables else {}
         write_atomically(self.path / CONFIG, tomli_w.dumps(content).encode())
         self.fresh = self._provisional = False
         self._begun = True
@@ -212,6 +218,18 @@ def public_config(cfg: RunConfig) -> dict[str, Any]:
         "tables": ",".join(_whole(each) for each in split_list(cfg.tables)),
         "alignment": _whole(cfg.alignment),
     }
+
+
+def _with_tables(path: Path, values: dict[str, object]) -> dict[str, object]:
+    """Name the tables in the run's own folder if none is named."""
+    parties = values.get("parties")
+    if values.get("dataset") != "own" or values.get("tables") or not isinstance(parties, int):
+        return values
+    return values | {"tables": _tables_of(path, parties)}
+
+
+def _tables_of(path: Path, parties: int) -> str:
+    return tables_in(path, map(party_name, range(parties)))
 
 
 def _whole(path: str) -> str:

@@ -17,13 +17,12 @@ from vfl_flower.data.table_data import described
 from vfl_flower.learning.networks.trusted_code import check_trusted
 from vfl_flower.learning.schedule import chunks
 from vfl_flower.parties.active import ActiveParty
-from vfl_flower.protocol.observer import Observer
-from vfl_flower.reporting.console.lines import voices
 from vfl_flower.runs.party_logs import party_logs
 from vfl_flower.runs.seeds import first_run
 from vfl_flower.transport.local import LocalTransport
 from vfl_flower.workflows.align import align_here
 from vfl_flower.workflows.completed_run import check_models
+from vfl_flower.workflows.local.watch import Watch
 from vfl_flower.workflows.prediction import asked, check_out, ids_of, write, write_missing
 from vfl_flower.workflows.trained_parties import (
     predicting_active,
@@ -107,7 +106,7 @@ def numbers_of(active: ActiveParty, rows: str) -> Array:
 
 
 def predict_tables(
-    run: Path, tables: str, out: Path, observer: Observer, trust_code: bool = False
+    run: Path, tables: str, out: Path, watch: Watch, trust_code: bool = False
 ) -> Prediction:
     """Align new tables by id, and predict their common rows.
 
@@ -119,8 +118,8 @@ def predict_tables(
         Descriptions of the parties' new tables, the active party's first.
     out : Path
         The file; see `prediction.write`. Rows that some party lacks are listed beside it.
-    observer : Observer
-        Is told of the alignment's progress.
+    watch : Watch
+        How the alignment is followed.
     trust_code : bool
         As for `predict_rows`.
 
@@ -138,7 +137,7 @@ def predict_tables(
     now = replace(folder.cfg, tables=tables)
     check_tables_here(now)
     others = folder.cfg.parties - 1
-    with TemporaryDirectory() as temporary, party_logs(folder, others), voices(others):
+    with TemporaryDirectory() as temporary, party_logs(folder, others), watch.messages(others):
         cfgs = [
             replace(prediction_of(now, rank, folder.path, trust_code), alignment=temporary)
             for rank in range(now.parties)
@@ -146,7 +145,7 @@ def predict_tables(
         for cfg in cfgs:
             check_trusted(cfg)
         check_out(out, [described(cfg, rank).file for rank, cfg in enumerate(cfgs)])
-        common, alignments = align_here(cfgs[0], Path(temporary), observer)
+        common, alignments = align_here(cfgs[0], Path(temporary), watch.observer("alignment"))
         active = predicting_active(cfgs[0], run_data(cfgs[0], alignments))
         passive = [
             predicting_passive(cfg, rank, data=run_data(cfg, alignments).party(rank))

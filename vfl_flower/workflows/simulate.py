@@ -1,35 +1,20 @@
 """Runs with all parties on this machine: new, resumed, or repeated."""
 
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vfl_flower.common.errors import ConfigError
-from vfl_flower.common.signals import stopped_by
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.config.transports import Runtime, chosen_transport
-from vfl_flower.config.validation.tasks import check_tables_here
-from vfl_flower.data.loading import Alignments
-from vfl_flower.parties.active import ActiveParty
-from vfl_flower.parties.passive import PassiveParty
-from vfl_flower.reporting.console.lines import complain, say, voices
-from vfl_flower.reporting.console.progress import watcher
+from vfl_flower.reporting.console.lines import say
 from vfl_flower.reporting.console.seed_table import print_summary
 from vfl_flower.reporting.console.tables import print_result
-from vfl_flower.runs.party_logs import party_logs
 from vfl_flower.runs.results import write_result
 from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.runs.seed_summary import summary_of
 from vfl_flower.runs.seeds import begin_seeds, seeds_in
-from vfl_flower.workflows.build_parties import build_parties
-from vfl_flower.workflows.run import conduct
-
-if TYPE_CHECKING:
-    from vfl_flower.workflows.align import Aligned
+from vfl_flower.workflows.local.train import align_in, build, prepared, train_in
+from vfl_flower.workflows.local.watch import TERMINAL
 
 
 def start(cfg: RunConfig) -> dict[str, Any]:
@@ -54,13 +39,9 @@ def align(cfg: RunConfig) -> dict[str, Any]:
         If the configuration names an alignment that is there.
     """
     folder = RunFolder(_out(cfg), cfg)
-    if not folder.aligns:
-        raise ConfigError("alignment names one that is there; leave it empty to align anew")
-    with _prepared(folder):
-        rows = len(_align(folder).common.rows)
-    folder.end()
-    say(f"{rows} rows are common to all parties; aligned in {folder.path}")
-    return {"alignment": str(folder.path), "rows": rows}
+    made = align_in(folder, TERMINAL)
+    say(f"{made['rows']} rows are common to all parties; aligned in {folder.path}")
+    return made
 
 
 def resumed(path: Path, changes: dict[str, object], trust_code: bool = False) -> dict[str, Any]:
@@ -87,8 +68,8 @@ def repeat(cfg: RunConfig, seeds: int) -> dict[str, Any]:
     if seeds < 2:
         raise ConfigError(f"--seeds must be at least 2, not {seeds}")
     folder = RunFolder(_out(cfg), cfg)
-    with _prepared(folder) as alignments:
-        _build(folder, alignments)  # whatever is wrong shows before more is written
+    with prepared(folder, TERMINAL) as alignments:
+        build(folder, alignments)  # whatever is wrong shows before more is written
         folder.take()
         begin_seeds(folder.path, cfg, list(range(cfg.seed, cfg.seed + seeds)))
     folder.end()
@@ -122,7 +103,7 @@ def predict(
     if tables is not None and rows is not None:
         raise ConfigError("--rows says which of the run's own rows, and --tables names new ones")
     if tables is not None:
-        made = predict_tables(run, tables, out, watcher("alignment"), trust_code)
+        made = predict_tables(run, tables, out, TERMINAL, trust_code)
     else:
         made = predict_rows(run, rows or "test", out, trust_code)
     say(f"{made.rows:,} rows predicted, in {out}")
@@ -159,66 +140,9 @@ def _rest_of(folder: RunFolder) -> dict[str, Any]:
     return result
 
 
-@contextmanager
-def _prepared(folder: RunFolder) -> Iterator[Alignments]:
-    """Align the tables of a new run.
-
-    A run that does not begin after all leaves nothing behind.
-    """
-    try:
-        aligns = folder.cfg.task == "train" and folder.is_to_align
-        yield _align(folder).alignments if aligns else {}
-    except BaseException:
-        folder.give_up()
-        raise
-
-
-def _align(folder: RunFolder) -> "Aligned":
-    """Align the parties' own tables."""
-    # pyarrow is slow to import
-    from vfl_flower.workflows.align import align_here
-
-    cfg = folder.cfg
-    check_tables_here(cfg)
-    folder.take()
-    with party_logs(folder, cfg.parties - 1), voices(cfg.parties - 1):
-        return align_here(cfg, folder.path, watcher("alignment"))
-
-
-def _build(folder: RunFolder, alignments: Alignments) -> tuple[ActiveParty, list[PassiveParty]]:
-    check_tables_here(folder.cfg)
-    return build_parties(folder.cfg, folder.path, alignments)
-
-
 def simulate(folder: RunFolder) -> dict[str, Any]:
     """Train with all parties in this process, and show the result."""
-    cfg = folder.cfg
-    entry = chosen_transport(cfg.transport, Runtime.ONE_PROCESS)
-    with _prepared(folder) as alignments:
-        active, passive = _build(folder, alignments)
-        title = f"{cfg.method} on {cfg.dataset}, seed {cfg.seed}"
-        during = _watched(folder, active, len(passive))
-        result = conduct(active, entry.load()(passive), folder, watcher(title), during)
-        print_result(result, cfg)
-        say(f"saved in {folder.path}")
-        return result
-
-
-@contextmanager
-def _watched(folder: RunFolder, active: ActiveParty, others: int) -> Iterator[None]:
-    """Set up party logs, console and signals for this process."""
-    with _graceful(active), party_logs(folder, others), voices(others):
-        yield
-
-
-@contextmanager
-def _graceful(active: ActiveParty) -> Iterator[None]:
-    """End the run after the current step at Ctrl-C; another aborts."""
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        complain("stopping", "after the step in hand; once more stops at once")
-        active.request_stop()
-        signal.signal(number, signal.default_int_handler)
-
-    with stopped_by(stop):
-        yield
+    result = train_in(folder, TERMINAL)
+    print_result(result, folder.cfg)
+    say(f"saved in {folder.path}")
+    return result

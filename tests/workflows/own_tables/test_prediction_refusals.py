@@ -15,7 +15,7 @@ from tests.helpers.own_data.own_predictions import Finished, Rows, new_tables, s
 from vfl_flower.common.errors import PrivacyError
 from vfl_flower.common.layout import ENCODER, TARGET
 from vfl_flower.common.names import party_name
-from vfl_flower.protocol.observer import Observer
+from vfl_flower.workflows.local.watch import Watch
 from vfl_flower.workflows.predict_locally import predict_rows, predict_tables
 
 
@@ -131,11 +131,11 @@ def test_new_rows_cost_budget_under_the_noise_of_training(
     folder, rows = finished(*private), some(12)
     new = new_tables(tmp_path, rows, rows, rows)
     before = predict_rows(folder, "test", tmp_path / "test.csv").epsilon
-    made = predict_tables(folder, new, tmp_path / "said.csv", Observer())
+    made = predict_tables(folder, new, tmp_path / "said.csv", Watch())
     assert before is not None and made.epsilon is not None
     assert before < made.epsilon < before + 1
     spend: Callable[[], object] = partial(
-        predict_tables, folder, new, tmp_path / "more.csv", Observer()
+        predict_tables, folder, new, tmp_path / "more.csv", Watch()
     )
     with pytest.raises(PrivacyError, match="these rows take 1 more"):
         for _ in range(20):

@@ -78,12 +78,26 @@ def read_description(path: Path) -> Description:
     except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f"{path} cannot be read as toml: {error}") from error
     try:
-        return _described(values, path.parent)
+        return description_of(values, path.parent)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error
 
 
-def _described(values: Mapping[str, object], folder: Path) -> Description:
+def description_of(values: Mapping[str, object], folder: Path) -> Description:
+    """Make a description from the keys and values of a toml file.
+
+    Parameters
+    ----------
+    values : mapping
+        By `KEYS`.
+    folder : Path
+        Where a relative ``file`` starts.
+
+    Raises
+    ------
+    ConfigError
+        See `read_description`.
+    """
     for key in values:
         if key not in KEYS:
             raise ConfigError(f"unknown key '{key}'{near(key, KEYS)}")

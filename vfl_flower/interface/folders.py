@@ -1,0 +1,83 @@
+"""Private folders of runs, and errors that leave one behind."""
+
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from vfl_flower.common.errors import Interrupted, VflError
+from vfl_flower.common.files import refused
+from vfl_flower.common.layout import CONFIG
+from vfl_flower.common.text.escapes import escaped_lines
+
+
+class Place:
+    """Folder of a run; a private one is removed with it.
+
+    Parameters
+    ----------
+    out : str or Path, optional
+        The folder; without one, a new temporary folder for its owner alone.
+
+    Attributes
+    ----------
+    path : Path
+    private : bool
+        Whether it is a temporary folder that is to be removed.
+    """
+
+    def __init__(self, out: str | os.PathLike[str] | None = None) -> None:
+        self.private = not out
+        with refused(Path(tempfile.gettempdir())):
+            self.path = Path(out) if out else Path(tempfile.mkdtemp(prefix="vfl-flower-"))
+        self._end = weakref.finalize(self, _remove, self.path, os.getpid()) if not out else None
+
+    def keep(self) -> None:
+        """Leave the folder where it is."""
+        self.private = False
+        if self._end:
+            self._end.detach()
+
+    def remove(self) -> None:
+        """Remove a private folder now."""
+        if self._end:
+            self._end()
+
+
+def _remove(path: Path, owner: int) -> None:
+    """Remove a folder, unless this process is a fork of the owner's."""
+    if os.getpid() == owner:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+@contextmanager
+def resumable(place: Place) -> Iterator[None]:
+    """Keep the folder of a run that Ctrl-C ends.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        With a note that names the folder.
+    """
+    try:
+        yield
+    except (Interrupted, KeyboardInterrupt) as stopped:
+        error = KeyboardInterrupt(str(stopped))
+        if (place.path / CONFIG).is_file():
+            place.keep()
+            error.add_note(f"go on with it: vfl_flower.load({str(place.path)!r}).resume()")
+        raise error from stopped
+
+
+@contextmanager
+def in_full() -> Iterator[None]:
+    """Add the detail of an error to its text."""
+    try:
+        yield
+    except VflError as error:
+        if error.detail:
+            error.args, error.detail = (escaped_lines(error.in_full()),), ""
+        raise

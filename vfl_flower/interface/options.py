@@ -1,0 +1,51 @@
+"""Options of a run as Python values."""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from vfl_flower.common.errors import ConfigError
+from vfl_flower.config.registry import method_options
+from vfl_flower.config.settings import COMMON
+
+_SET_BY_DATA = ("task", "model", "tables", "dataset")
+"""Options that the data set, or the function, says."""
+
+
+def values_of(options: Mapping[str, object]) -> dict[str, Any]:
+    """Convert keywords to values of options; None means the default.
+
+    A list becomes a comma list, a number for an option of text its digits, a NumPy number
+    Python's, and a path its text.
+
+    Raises
+    ------
+    ConfigError
+        If one of them is not the caller's to set.
+    """
+    for name in _SET_BY_DATA:
+        if options.get(name) is not None:
+            raise ConfigError(f"{name} is no keyword: the first argument says which data are used")
+    known = COMMON | method_options()
+    texts = {name for name, each in known.items() if type(each.default) is str}
+    return {
+        name: _text(value) if name in texts else _number(value)
+        for name, value in options.items()
+        if value is not None
+    }
+
+
+def _text(value: object) -> object:
+    """Write lists, numbers and paths as an option's text."""
+    if isinstance(value, list | tuple):
+        return ",".join(str(_text(each)) for each in value)
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    value = _number(value)
+    return value if isinstance(value, bool) or not isinstance(value, int | float) else repr(value)
+
+
+def _number(value: object) -> object:
+    """Return a NumPy number as Python's."""
+    item = getattr(value, "item", None)
+    return item() if callable(item) and getattr(value, "shape", None) == () else value

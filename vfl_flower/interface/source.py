@@ -1,0 +1,95 @@
+"""Data of a run: a data set's name, or own tables."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+
+from vfl_flower.common.errors import ConfigError
+from vfl_flower.common.layout import tables_in
+from vfl_flower.common.names import party_name
+from vfl_flower.interface.table import Table
+
+Tables: TypeAlias = "Sequence[Table | str | os.PathLike[str]]"
+"""Of all parties, the active one's first; a path is that of a toml description."""
+
+
+class Source(Protocol):
+    """Data of a run, before it has begun."""
+
+    def options(self, folder: Path) -> dict[str, Any]:
+        """Return the options that name the data of a run."""
+
+    def write(self, folder: Path) -> None:
+        """Write the data that are in memory into the folder."""
+
+
+class Named:
+    """Data set by its name on the command line."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def options(self, folder: Path) -> dict[str, Any]:
+        """Return the name."""
+        if self.name == "own":
+            raise ConfigError("own stands for the parties' own tables; give a list of Table")
+        return {"dataset": self.name}
+
+    def write(self, folder: Path) -> None:
+        """Write nothing."""
+
+
+class OwnTables:
+    """Tables of all parties."""
+
+    def __init__(self, tables: Tables) -> None:
+        self.tables = [_table(each) for each in tables]
+        self.names = [party_name(rank) for rank in range(len(self.tables))]
+
+    def options(self, folder: Path) -> dict[str, Any]:
+        """Return where the tables' descriptions are to be."""
+        if "," in str(folder.absolute()):
+            raise ConfigError(f"the folder {folder} has a comma in its name; choose another one")
+        tables = tables_in(folder, self.names)
+        return {"dataset": "own", "parties": len(self.tables), "tables": tables}
+
+    def write(self, folder: Path) -> None:
+        """Write descriptions, and the tables that are in memory."""
+        for name, table in zip(self.names, self.tables, strict=True):
+            table.write(folder / name)
+
+
+def source_of(data: "str | Tables") -> Source:
+    """Return the data of a run.
+
+    Parameters
+    ----------
+    data : str, or sequence of Table
+        The name of a data set, or the tables of all parties, the active one's first.
+
+    Raises
+    ------
+    ConfigError
+        If it is neither, or tables of fewer than two parties.
+    """
+    if isinstance(data, str):
+        return Named(data)
+    if not isinstance(data, Sequence) or len(data) < 2:
+        raise ConfigError(
+            "data must be the name of a data set, or a list with a Table for each of two parties "
+            f"or more, the active party's first, not {type(data).__name__}"
+        )
+    return OwnTables(data)
+
+
+def _table(given: object) -> Table:
+    """Return a party's table, of a description if a path is given."""
+    if isinstance(given, Table):
+        return given
+    if isinstance(given, str | os.PathLike) and Path(given).suffix.lower() == ".toml":
+        return Table.described_in(Path(given))
+    raise ConfigError(
+        f"each party's data must be a Table, such as Table(frame, id='customer'), not "
+        f"{type(given).__name__}"
+    )

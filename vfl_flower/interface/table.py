@@ -1,0 +1,172 @@
+"""A party's own table: in memory, or a file."""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet
+import tomli_w
+
+from vfl_flower.common.errors import ConfigError, DataError
+from vfl_flower.common.files import refused, write_atomically
+from vfl_flower.common.layout import TABLE
+from vfl_flower.data.tables.description import description_of, read_description
+from vfl_flower.data.tables.files import plain
+from vfl_flower.interface.folders import in_full
+
+_FILE = "table.parquet"
+
+
+class Table:
+    """Table of one party, with the column that identifies its rows.
+
+    Parameters
+    ----------
+    source : DataFrame, Arrow table, mapping, str or Path
+        A pandas or polars data frame, or whatever has ``__arrow_c_stream__``; columns by name; or
+        the path of a CSV or Parquet file. A table in memory is copied at once. Of pandas' index
+        only the levels that `id` or `label` name are columns.
+    id : str
+        The column that tells rows apart, for all parties alike.
+    label : str
+        The column with the labels, of the active party's table only.
+    columns : mapping of str to str, optional
+        By name ``numeric``, ``categorical`` or ``ignored``; the other columns are looked at.
+        Categories of pandas and polars are categorical.
+    task : {"", "binary", "multi-class", "regression"}
+        Kind of the labels; empty: by their values.
+    id_type : {"", "integer", "text"}
+        Type of the ids; empty: by their values.
+    decimal : {".", ","}
+        Decimal mark of numbers that are written as text.
+    missing : sequence of str, optional
+        Texts that stand for no value; see `docs/tables.md` for the usual ones.
+    duplicates : {"refuse", "first"}
+        Treatment of rows with the id of an earlier one.
+
+    Raises
+    ------
+    ConfigError
+        If something that is said of the table cannot be.
+    DataError
+        If the table in memory cannot be read.
+    """
+
+    def __init__(
+        self,
+        source: Any,  # noqa: ANN401
+        *,
+        id: str,  # noqa: A002
+        label: str = "",
+        columns: Mapping[str, str] | None = None,
+        task: str = "",
+        id_type: str = "",
+        decimal: str = ".",
+        missing: Sequence[str] | None = None,
+        duplicates: str = "refuse",
+    ) -> None:
+        stated = {"label": label, "task": task, "id-type": id_type}
+        self._stated: dict[str, Any] = {key: value for key, value in stated.items() if value}
+        self._stated |= {"id": id, "decimal": decimal, "duplicates": duplicates}
+        self._stated["columns"] = dict(columns or {})
+        if missing is not None:
+            self._stated["missing"] = list(missing)
+        self._path: Path | None = None
+        self._cells: Any = None
+        with in_full():
+            self._take(source, plain(id), plain(label))
+            description_of(self._described(), Path())
+
+    def _take(self, source: Any, *named: str) -> None:  # noqa: ANN401
+        """Take the path of a table, or a copy of its cells."""
+        if isinstance(source, str | os.PathLike):
+            self._path = Path(source).absolute()
+            if self._path.suffix.lower() == ".toml":
+                raise ConfigError(
+                    f"{self._path.name} is a description; name it in the place of a Table"
+                )
+        else:
+            self._cells = _in_memory(source, named)
+            kinds = dict.fromkeys(sorted(_categories(self._cells) - {*named}), "categorical")
+            self._stated["columns"] = kinds | self._stated["columns"]
+
+    @classmethod
+    def described_in(cls, path: Path) -> "Table":
+        """Return the table that a toml description tells of; see `docs/tables.md`."""
+        told = read_description(path)
+        return cls(
+            told.file,
+            id=told.id,
+            label=told.label,
+            columns=told.columns,
+            task=told.task,
+            id_type=told.id_type,
+            decimal=told.decimal,
+            missing=told.missing,
+            duplicates=told.duplicates,
+        )
+
+    def _described(self) -> dict[str, object]:
+        """Return the content of its description."""
+        return self._stated | {"file": str(self._path or _FILE)}
+
+    def write(self, party: Path) -> None:
+        """Write its description, and a table in memory, into a party's folder.
+
+        Raises
+        ------
+        DataError
+            If the table cannot be written as Parquet.
+        RunError
+            If the file system refuses.
+        """
+        place = party / TABLE.parent
+        write_atomically(party / TABLE, tomli_w.dumps(self._described()).encode())
+        if self._cells is None:
+            return
+        file = place / _FILE
+        with refused(file):
+            file.touch(mode=0o600)
+            try:
+                pyarrow.parquet.write_table(self._cells, file)
+            except pa.ArrowException as error:
+                text = f"{party.name}: its table cannot be written as Parquet"
+                raise DataError(text, str(error)) from error
+
+    def __repr__(self) -> str:
+        where = self._path or f"{self._cells.num_rows} rows, {self._cells.num_columns} columns"
+        label = f", label={self._stated['label']!r}" if "label" in self._stated else ""
+        return f"Table({where}, id={self._stated['id']!r}{label})"
+
+
+def _in_memory(source: Any, named: Sequence[str]) -> Any:  # noqa: ANN401
+    """Copy columns into an Arrow table, without pandas' index."""
+    try:
+        if isinstance(source, Mapping):
+            cells = pa.table(dict(source))
+        elif hasattr(source, "__arrow_c_stream__"):
+            cells = pa.table(source)
+        else:
+            raise DataError(
+                f"a table is a data frame, an Arrow table, a dict of columns or a path, not "
+                f"{type(source).__name__}; for arrays without ids use Arrays"
+            )
+    except (pa.ArrowException, ValueError, TypeError, KeyError) as error:
+        raise DataError("the table cannot be read as Arrow columns", str(error)) from error
+    index = [name for name in _index_of(cells) if plain(name) not in named]
+    cells = cells.drop_columns([name for name in index if name in cells.column_names])
+    return cells.replace_schema_metadata(None)
+
+
+def _index_of(cells: Any) -> list[str]:  # noqa: ANN401
+    """Return the columns that pandas made of an index."""
+    about = json.loads((cells.schema.metadata or {}).get(b"pandas", b"{}"))
+    return [each for each in about.get("index_columns", ()) if isinstance(each, str)]
+
+
+def _categories(cells: Any) -> set[str]:  # noqa: ANN401
+    """Return the names of columns that are declared categories."""
+    return {plain(each.name) for each in cells.schema if pa.types.is_dictionary(each.type)}

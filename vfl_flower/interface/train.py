@@ -1,0 +1,83 @@
+"""Training and alignment, with all parties in this process."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.interface.folders import Place, in_full, resumable
+from vfl_flower.interface.options import values_of
+from vfl_flower.interface.progress import watch_of
+from vfl_flower.interface.run import Run
+from vfl_flower.interface.source import Source, Tables, source_of
+from vfl_flower.runs.run_folder import RunFolder
+from vfl_flower.workflows.local.train import train_in
+
+
+def train(
+    data: "str | Tables",
+    *,
+    out: str | os.PathLike[str] | None = None,
+    progress: bool | None = None,
+    **options: Any,  # noqa: ANN401
+) -> Run:
+    """Train a model with all parties in this process.
+
+    Parameters
+    ----------
+    data : str, or sequence of Table
+        The name of a data set, such as ``"digits"``, or the tables of all parties, the active
+        party's first, whose rows are aligned by their ids.
+    out : str or Path, optional
+        Folder of the run. Without it, the run lives in a private temporary folder that is removed
+        with the `Run`, unless `Run.save` keeps it.
+    progress : bool, optional
+        Whether progress is shown; by default on a terminal and in a notebook only.
+    **options
+        Every option of ``vfl-flower train``, with underscores: ``method="splitnn"``, ``epochs=10``,
+        ``seed=0``. One value for each party is a list.
+
+    Returns
+    -------
+    Run
+        Complete, with the models of all parties.
+
+    Raises
+    ------
+    VflError
+        If something cannot be as it is said, with the text of the command line.
+    KeyboardInterrupt
+        After Ctrl-C; a note names the folder of the run, which can be resumed.
+    """
+    with in_full():
+        source = source_of(data)
+        place = Place(out)
+        with _removed_after_failure(place), resumable(place):
+            train_in(_folder(source, place, options), watch_of(progress))
+        return Run(place)
+
+
+def _folder(source: Source, place: Place, options: dict[str, object]) -> RunFolder:
+    """Make the folder of a new run, with data in memory."""
+    known = source.options(place.path)
+    cfg = RunConfig(**(known | values_of(options)))
+    folder = RunFolder(place.path, cfg)
+    folder.take()
+    try:
+        source.write(place.path)
+    except BaseException:
+        folder.give_up()
+        raise
+    return folder
+
+
+@contextmanager
+def _removed_after_failure(place: Place) -> Iterator[None]:
+    """Remove a private folder of a run that failed."""
+    try:
+        yield
+    except BaseException:
+        if place.private:
+            place.remove()
+        raise

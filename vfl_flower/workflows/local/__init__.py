@@ -1,0 +1,1 @@
+"""Runs with all parties in one process, silent by default."""
