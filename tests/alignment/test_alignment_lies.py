@@ -18,11 +18,11 @@ from tests.helpers.own_data.own import TINY, make
 from vfl_flower.alignment.build import build_alignment_active, build_alignment_passive
 from vfl_flower.common.codec import Array, from_parameters, to_parameters
 from vfl_flower.common.errors import PartyError, ProtocolError, VflError
+from vfl_flower.common.layout import ALIGNMENT
 from vfl_flower.config.catalog import TASKS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.curve25519 import tags
 from vfl_flower.crypto.hashed_ids import Ids, normalised
-from vfl_flower.data.alignment_record import ALIGNMENT
 from vfl_flower.protocol.client import ProtocolClient
 from vfl_flower.transport.endpoint import Endpoint, RebuiltEndpoint
 from vfl_flower.workflows.align import carried_out

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from vfl_flower.common.errors import RunError
+from vfl_flower.common.layout import ALIGNMENT
 from vfl_flower.common.state import write_state
-from vfl_flower.data.alignment_record import ALIGNMENT, Alignment
+from vfl_flower.data.alignment_record import Alignment
 
 RECORD = Alignment(np.array([4, 0, 7]), 3, 2, "binary", "00" * 16, "digest")
 

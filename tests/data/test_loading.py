@@ -9,9 +9,10 @@ import torch
 
 from tests.helpers.datasets import add_dataset
 from tests.helpers.own_data.own import TINY, make
+from vfl_flower.common.layout import ALIGNMENT
 from vfl_flower.common.names import party_name
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.alignment_record import ALIGNMENT, Alignment
+from vfl_flower.data.alignment_record import Alignment
 from vfl_flower.data.columns import Features
 from vfl_flower.data.datasets import DataSet
 from vfl_flower.data.loading import PartyCache, load_parties, load_party, run_data

@@ -13,11 +13,11 @@ from tests.helpers.connections.streams import RUN, FakeGrid, node, policy_file
 from tests.helpers.outcomes.commands import predict, train
 from tests.helpers.own_data.own import ROWS, TINY, flags, header, held, make, write
 from vfl_flower.common.errors import ConfigError, RosterError, VflError
+from vfl_flower.common.layout import ALIGNMENT
 from vfl_flower.common.names import party_name
 from vfl_flower.config.node_config import own_config
 from vfl_flower.config.policy.record import OPEN, DataPolicy
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.alignment_record import ALIGNMENT
 from vfl_flower.server_app import main
 
 SETTINGS = {key.replace("_", "-"): value for key, value in TINY.items()} | {"method": "splitnn"}

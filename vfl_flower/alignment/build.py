@@ -9,6 +9,7 @@ from vfl_flower.alignment.active import AlignmentActive
 from vfl_flower.alignment.messages import alignment_log
 from vfl_flower.alignment.passive import AlignmentPassive
 from vfl_flower.common.errors import RunError
+from vfl_flower.common.layout import ALIGNMENT
 from vfl_flower.common.names import party_name
 from vfl_flower.config.catalog import REGRESSION
 from vfl_flower.config.policy.record import OPEN, Policy
@@ -16,9 +17,10 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.validation.extras import check_extras
 from vfl_flower.crypto.hashed_ids import normalised
 from vfl_flower.crypto.identity import Identity
-from vfl_flower.data.alignment_record import ALIGNMENT, Alignment, drawn_nonce
+from vfl_flower.data.alignment_record import Alignment, drawn_nonce
 from vfl_flower.data.preprocessing.target import Target, task_of
-from vfl_flower.data.table_data import described, table_of, trained_target
+from vfl_flower.data.table_data import table_of, trained_target
+from vfl_flower.data.tables.description import described
 from vfl_flower.data.tables.reader import OwnTable
 
 

@@ -9,6 +9,7 @@ from vfl_flower.alignment.component import Aligner
 from vfl_flower.alignment.label_check import LabelCheck
 from vfl_flower.alignment.messages import alignment_facts, alignment_log
 from vfl_flower.common.errors import ProtocolError, RunError
+from vfl_flower.common.layout import ALIGNMENT
 from vfl_flower.common.names import party_log, party_name
 from vfl_flower.common.nonce import hex_of
 from vfl_flower.common.state import State
@@ -17,7 +18,7 @@ from vfl_flower.config.policy.record import OPEN, Policy
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.hashed_ids import Ids
 from vfl_flower.crypto.identity import Identity
-from vfl_flower.data.alignment_record import ALIGNMENT, Alignment
+from vfl_flower.data.alignment_record import Alignment
 from vfl_flower.data.tables.column_profile import MOST_CATEGORIES
 from vfl_flower.data.tables.reader import OwnTable
 from vfl_flower.protocol.automaton.arrays import integers, octets

@@ -217,7 +217,7 @@ TRUST_CODE = click.option(
 
 def told(as_json: bool, command: Callable[[], object]) -> None:
     """Run a command's work; print its result as JSON on request."""
-    # torch is slow to import
+    # rich is slow to import
     from vfl_flower.common.text.escapes import escaped_json
     from vfl_flower.reporting.console.lines import aside
     from vfl_flower.runs.results import json_of

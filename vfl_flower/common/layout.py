@@ -15,6 +15,14 @@ def steps_kept(folder: Path) -> list[int]:
     return sorted(int(path.stem.removeprefix("checkpoint-")) for path in names)
 
 
+ALIGNMENT = "alignment.safetensors"
+
+
+def is_aligned(folder: Path) -> bool:
+    """Tell whether a party's folder holds its part of an alignment."""
+    return (folder / ALIGNMENT).is_file()
+
+
 MODEL = "model"
 WEIGHTS, CONFIG, CARD, NETWORK = "weights.safetensors", "config.toml", "card.md", "network.json"
 ENCODER, TARGET = "encoder.json", "target.json"

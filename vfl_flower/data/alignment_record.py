@@ -9,9 +9,9 @@ import numpy as np
 from vfl_flower.common.codec import Array, to_array
 from vfl_flower.common.errors import RunError
 from vfl_flower.common.json_schema import fits
+from vfl_flower.common.layout import ALIGNMENT
 from vfl_flower.common.state import read_state, write_state
 
-ALIGNMENT = "alignment.safetensors"
 NONCE = 16  # bytes
 
 _SHAPE = {"parties": int, "classes": int, "task": str, "nonce": str, "table": str}
@@ -66,11 +66,6 @@ class Alignment:
         if not fits(kept, _SHAPE) or not rows:
             raise RunError(f"{path} is damaged, or of another version; align the tables again")
         return cls(index=index, **{key: kept[key] for key in _SHAPE})
-
-
-def is_aligned(folder: Path) -> bool:
-    """Tell whether a party's folder holds its part of an alignment."""
-    return (folder / ALIGNMENT).is_file()
 
 
 def drawn_nonce() -> str:

@@ -12,49 +12,19 @@ from torch import Tensor
 
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ConfigError, DataError, RunError
-from vfl_flower.common.layout import ENCODER, TARGET, model_of
+from vfl_flower.common.layout import ALIGNMENT, ENCODER, TARGET, model_of
 from vfl_flower.common.names import party_log, party_name
 from vfl_flower.config.catalog import REGRESSION
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.validation.tasks import check_task
-from vfl_flower.data.alignment_record import ALIGNMENT, Alignment
+from vfl_flower.data.alignment_record import Alignment
 from vfl_flower.data.party_data import PartyData, Rows
 from vfl_flower.data.preprocessing.encoder import Encoder
 from vfl_flower.data.preprocessing.scaling import noised
 from vfl_flower.data.preprocessing.target import Target
 from vfl_flower.data.splits import rows_of
-from vfl_flower.data.tables.description import Description, read_description
+from vfl_flower.data.tables.description import described, described_at
 from vfl_flower.data.tables.reader import OwnTable, read_table
-
-
-def described(cfg: RunConfig, rank: int) -> Description:
-    """Read the description of a party's table.
-
-    Raises
-    ------
-    ConfigError
-        If it cannot be read, or names labels where they are not, or none where they are.
-    """
-    description = _described(Path(cfg.table_of(rank)), rank)
-    if not rank and not description.label and cfg.task != "predict":
-        raise ConfigError(
-            f"active: {cfg.table_of(rank)} names no label; say which column it is, or name the "
-            "active party's description first"
-        )
-    return description
-
-
-def _described(path: Path, rank: int) -> Description:
-    try:
-        description = read_description(path)
-    except ConfigError as error:
-        raise ConfigError(f"{party_name(rank)}: {error}") from error
-    if rank and description.label:
-        raise ConfigError(
-            f"{party_name(rank)}: {path.name} names a label, and labels are the active party's; "
-            "remove it, and if it is the same label, say that the column is ignored"
-        )
-    return description
 
 
 def _stamp(*paths: Path | None) -> tuple[int, ...]:
@@ -66,7 +36,7 @@ def _stamp(*paths: Path | None) -> tuple[int, ...]:
 @lru_cache(maxsize=1)  # a party that aligns its table needs it again at once
 def _read(path: Path, rank: int, trained: Path | None, stamp: tuple[int, ...]) -> OwnTable:
     encoder = None if trained is None else Encoder.load(trained)
-    return read_table(_described(path, rank), party_name(rank), encoder)
+    return read_table(described_at(path, rank), party_name(rank), encoder)
 
 
 def _kept_at(cfg: RunConfig, rank: int, file: str) -> Path:

@@ -9,7 +9,7 @@ from typing import Any
 from vfl_flower.common.files import write_atomically
 from vfl_flower.common.json_schema import Named, fits
 from vfl_flower.config.catalog import REGRESSION
-from vfl_flower.learning.metrics import BY_PARTY, MARGIN, OF_NUMBERS
+from vfl_flower.learning.metric_names import BY_PARTY, MARGIN, OF_NUMBERS
 
 RESULT = "result.json"
 NUMBERS = re.compile(r"\[\n[\d,\s]+\]")

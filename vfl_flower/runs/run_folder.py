@@ -13,11 +13,10 @@ import tomli_w
 from vfl_flower.common.errors import RunError
 from vfl_flower.common.files import refused, write_atomically
 from vfl_flower.common.json_schema import fits
-from vfl_flower.common.layout import CONFIG, steps_kept, tables_in
+from vfl_flower.common.layout import CONFIG, is_aligned, steps_kept, tables_in
 from vfl_flower.common.names import party_name
 from vfl_flower.config.run_config import RunConfig, differences, read_toml
 from vfl_flower.config.schema import split_list
-from vfl_flower.data.alignment_record import is_aligned
 from vfl_flower.runs.results import (
     RESULT,
     RESULT_SHAPE,

@@ -14,6 +14,7 @@ from flwr.client import Client
 from flwr.common import FitIns, FitRes, GetPropertiesIns, GetPropertiesRes
 
 from vfl_flower.common.errors import ConfigError, ProtocolError
+from vfl_flower.common.layout import is_aligned
 from vfl_flower.common.names import party_name
 from vfl_flower.config.node_config import (
     at_home,
@@ -27,7 +28,6 @@ from vfl_flower.config.policy.rules import check
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.transports import Runtime, transports_of
 from vfl_flower.crypto.identity import Identity, read_private, read_roster
-from vfl_flower.data.alignment_record import is_aligned
 from vfl_flower.data.loading import PartyCache
 from vfl_flower.privacy.guarantees import column_protections
 from vfl_flower.protocol.client import ProtocolClient

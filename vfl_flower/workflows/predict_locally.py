@@ -13,7 +13,7 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import near
 from vfl_flower.config.validation.tasks import check_tables_here
 from vfl_flower.data.loading import run_data
-from vfl_flower.data.table_data import described
+from vfl_flower.data.tables.description import described
 from vfl_flower.learning.networks.trusted_code import check_trusted
 from vfl_flower.learning.schedule import chunks
 from vfl_flower.parties.active import ActiveParty

@@ -58,15 +58,7 @@ def resumed(path: Path, changes: dict[str, object], trust_code: bool = False) ->
 
 
 def repeat(cfg: RunConfig, seeds: int) -> dict[str, Any]:
-    """Run one configuration with several seeds, a folder each, and sum up.
-
-    Raises
-    ------
-    ConfigError
-        If they are not several.
-    """
-    if seeds < 2:
-        raise ConfigError(f"--seeds must be at least 2, not {seeds}")
+    """Run one configuration with several seeds, a folder each, and sum up."""
     folder = RunFolder(_out(cfg), cfg)
     with prepared(folder, TERMINAL) as alignments:
         build(folder, alignments)  # whatever is wrong shows before more is written

@@ -16,12 +16,13 @@ import torch
 from tests.helpers.own_data.own import held, write
 from vfl_flower.common.codec import decode, encode
 from vfl_flower.common.errors import VflError
+from vfl_flower.common.layout import ALIGNMENT
 from vfl_flower.common.state import read_state, weights_from_bytes, weights_to_bytes, write_state
 from vfl_flower.config.policy.file import read_policy
 from vfl_flower.config.run_config import RunConfig, read_toml
 from vfl_flower.crypto.identity import make_identity, read_private, read_roster
 from vfl_flower.crypto.tls_certificate import make_certificate
-from vfl_flower.data.alignment_record import ALIGNMENT, Alignment
+from vfl_flower.data.alignment_record import Alignment
 from vfl_flower.data.preprocessing.encoder import Encoder
 from vfl_flower.data.preprocessing.encoder_columns import Categorical, Numeric
 from vfl_flower.data.preprocessing.target import Target

@@ -24,8 +24,8 @@ from tests.helpers.own_data.own import (
 from tests.helpers.own_data.own_runs import align, stopped, trained
 from vfl_flower.alignment.build import build_alignment_active, build_alignment_passive
 from vfl_flower.common.errors import DataError, PartyError, RosterError
+from vfl_flower.common.layout import ALIGNMENT
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.alignment_record import ALIGNMENT
 from vfl_flower.protocol.client import ProtocolClient
 from vfl_flower.workflows.align import carried_out
 from vfl_flower.workflows.build_parties import build_passive

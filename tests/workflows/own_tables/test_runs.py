@@ -25,9 +25,10 @@ from tests.helpers.own_data.own import (
     write,
 )
 from tests.helpers.own_data.own_runs import align, trained
+from vfl_flower.common.layout import ALIGNMENT
 from vfl_flower.common.names import party_name
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.alignment_record import ALIGNMENT, Alignment
+from vfl_flower.data.alignment_record import Alignment
 from vfl_flower.data.columns import Column
 from vfl_flower.data.datasets import DataSet
 from vfl_flower.workflows import align as here

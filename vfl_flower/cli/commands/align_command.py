@@ -2,8 +2,8 @@
 
 import click
 
+from vfl_flower.cli.checks import new_run
 from vfl_flower.cli.options import AS_JSON, Command, given, options, told
-from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import Scalar
 
 PARTS = ("parties", "tables", "out", "threads", "answer_timeout")
@@ -18,10 +18,9 @@ def align(as_json: bool, **flags: Scalar | None) -> None:
     No party shows another one an id. A run whose --alignment names the folder then trains on these
     rows; one that names none aligns by itself.
     """
+    cfg = new_run({"dataset": "own", "task": "align"} | given(flags))
+
     # torch is slow to import
     from vfl_flower.workflows.simulate import align as aligned
 
-    told(
-        as_json,
-        lambda: aligned(RunConfig.from_mapping({"dataset": "own", "task": "align"} | given(flags))),
-    )
+    told(as_json, lambda: aligned(cfg))

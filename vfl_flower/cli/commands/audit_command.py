@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from vfl_flower.cli.checks import check_run
 from vfl_flower.cli.options import AS_JSON, FILE, FOLDER, TRUST_CODE, at_least_one, told
 from vfl_flower.common.files import write_atomically
 from vfl_flower.common.optional.extras import require
@@ -40,6 +41,7 @@ def labels(run: Path, at_most: int, known: int, trust_code: bool, as_json: bool)
 
     A run is repeated with and without label privacy.
     """
+    check_run(run, complete=False)
     # torch is slow to import
     from vfl_flower.analysis.audit.label_inference import audit as attack
     from vfl_flower.analysis.audit.tables import print_audit
@@ -79,6 +81,8 @@ def reconstruct(
     require("skimage", "audit reconstruct")
     if pictures:
         require("matplotlib", "audit reconstruct --pictures")
+    for run in runs:
+        check_run(run)
     # torch is slow to import
     from vfl_flower.analysis.audit.feature_reconstruction import attack, runs_with_maps
     from vfl_flower.analysis.audit.tables import print_reconstruction

@@ -27,11 +27,11 @@ def data() -> None:
 def show(picture: Path, **flags: Scalar | None) -> None:
     """Draw and list each party's share."""
     require("PIL", "data show")
+    cfg = RunConfig.from_mapping(given(flags))
     # torch is slow to import
     from vfl_flower.reporting.console.lines import say
     from vfl_flower.reporting.partition_picture import draw, lines_of
 
-    cfg = RunConfig.from_mapping(given(flags))
     draw(cfg, picture)
     for line in lines_of(cfg):
         say(line)
@@ -45,8 +45,9 @@ def columns(description: Path) -> None:
 
     TOML describes the table. Nothing is written.
     """
+    described = read_description(description)
     # pyarrow is slow to import
     from vfl_flower.data.tables.reader import read_table
     from vfl_flower.reporting.console.own_table import print_columns
 
-    print_columns(read_table(read_description(description), description.stem))
+    print_columns(read_table(described, description.stem))

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from vfl_flower.cli.checks import check_run
 from vfl_flower.cli.options import AS_JSON, FOLDER, TRUST_CODE, told
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.common.names import party_name
@@ -52,6 +53,7 @@ def explain(
     if out:
         require("matplotlib", "explain --out")
 
+    check_run(run)
     told(as_json, lambda: _explained(run, out, noise, retrain, names, trust_code))
 
 

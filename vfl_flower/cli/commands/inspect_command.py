@@ -15,7 +15,7 @@ def inspect(run: Path, as_json: bool) -> None:
 
     That is its settings, stages, result, bytes, protections and models.
     """
-    # torch is slow to import
+    # rich is slow to import
     from vfl_flower.reporting.html.story import read_stories
     from vfl_flower.reporting.overview import overview, print_overview
 

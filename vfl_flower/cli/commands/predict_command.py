@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from vfl_flower.cli.checks import check_run
 from vfl_flower.cli.options import AS_JSON, FILE, FOLDER, TRUST_CODE, told
 
 
@@ -33,6 +34,7 @@ def predict(
     Each party uses its own part of the model and its own encoders. New rows that some party lacks
     are not predicted, but listed beside the predictions.
     """
+    check_run(run)
     # torch is slow to import
     from vfl_flower.workflows.simulate import predict as predicted
 

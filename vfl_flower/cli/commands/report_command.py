@@ -8,6 +8,7 @@ from vfl_flower.cli.options import FILE, FOLDER
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.common.files import write_atomically
 from vfl_flower.common.optional.extras import require
+from vfl_flower.reporting.html.story import read_stories
 
 _PAGE = "report.html"
 
@@ -26,12 +27,11 @@ def report(runs: tuple[Path, ...], page: Path | None) -> None:
         raise ConfigError(f"--page must name an .html file, not {page}")
 
     require("matplotlib", "report")
-    # torch is slow to import
-    from vfl_flower.reporting.console.lines import say
-    from vfl_flower.reporting.html.page import render
-    from vfl_flower.reporting.html.story import read_stories
-
     page = page or (runs[0] if len(runs) == 1 else Path()) / _PAGE
     stories = read_stories(runs)
+    # matplotlib is slow to import
+    from vfl_flower.reporting.console.lines import say
+    from vfl_flower.reporting.html.page import render
+
     write_atomically(page, render(stories).encode())
     say(f"written to {page}")

@@ -1,9 +1,11 @@
 """``train``: the main job, with all parties on this machine."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
+from vfl_flower.cli.checks import check_resume, new_run
 from vfl_flower.cli.options import (
     AS_JSON,
     FILE,
@@ -42,20 +44,36 @@ def train(
     chosen = (read_toml(config) if config else {}) | given(flags)
     if chosen.get("task", "train") != "train":
         raise ConfigError(f"{config} sets task, which is for flwr run; use a command of that name")
-    if resume and seeds is not None:
+    if seeds is not None and seeds < 2:
+        raise ConfigError(f"--seeds must be at least 2, not {seeds}")
+    if resume:
+        _check_resume(resume, chosen, seeds)
+        told(as_json, lambda: _resumed(resume, chosen, trust_code))
+        return
+    cfg = new_run(chosen)
+    if config and flags["models"] is None:  # a flag is the user's own word, a file may not be
+        cfg = cfg.unless_trusted(config, trust_code)
+    told(as_json, lambda: _started(cfg, seeds))
+
+
+def _check_resume(path: Path, chosen: dict[str, object], seeds: int | None) -> None:
+    """Refuse options that a resumed run cannot have, and a folder without one."""
+    if seeds is not None:
         raise ConfigError("--resume goes on with the seeds that the run was started with")
-    if resume and "out" in chosen:
+    if "out" in chosen:
         raise ConfigError("--resume goes on in the run's own folder; remove --out")
+    check_resume(path, chosen)
 
+
+def _resumed(path: Path, chosen: dict[str, object], trust_code: bool) -> dict[str, Any]:
     # torch is slow to import
-    from vfl_flower.workflows.simulate import repeat, resumed, start
+    from vfl_flower.workflows.simulate import resumed
 
-    def trained() -> object:
-        if resume:
-            return resumed(resume, chosen, trust_code)
-        cfg = RunConfig.from_mapping(chosen)
-        if config and flags["models"] is None:  # a flag is the user's own word, a file may not be
-            cfg = cfg.unless_trusted(config, trust_code)
-        return start(cfg) if seeds is None else repeat(cfg, seeds)
+    return resumed(path, chosen, trust_code)
 
-    told(as_json, trained)
+
+def _started(cfg: RunConfig, seeds: int | None) -> dict[str, Any]:
+    # torch is slow to import
+    from vfl_flower.workflows.simulate import repeat, start
+
+    return start(cfg) if seeds is None else repeat(cfg, seeds)

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Literal
 
 from vfl_flower.common.errors import ConfigError
+from vfl_flower.common.names import party_name
+from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import near
 
 USES = ("numeric", "categorical", "ignored")
@@ -81,6 +83,37 @@ def read_description(path: Path) -> Description:
         return description_of(values, path.parent)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error
+
+
+def described(cfg: RunConfig, rank: int) -> Description:
+    """Read the description of a party's table.
+
+    Raises
+    ------
+    ConfigError
+        If it cannot be read, or names labels where they are not, or none where they are.
+    """
+    description = described_at(Path(cfg.table_of(rank)), rank)
+    if not rank and not description.label and cfg.task != "predict":
+        raise ConfigError(
+            f"active: {cfg.table_of(rank)} names no label; say which column it is, or name the "
+            "active party's description first"
+        )
+    return description
+
+
+def described_at(path: Path, rank: int) -> Description:
+    """Read a party's description by its path; see `described`."""
+    try:
+        description = read_description(path)
+    except ConfigError as error:
+        raise ConfigError(f"{party_name(rank)}: {error}") from error
+    if rank and description.label:
+        raise ConfigError(
+            f"{party_name(rank)}: {path.name} names a label, and labels are the active party's; "
+            "remove it, and if it is the same label, say that the column is ignored"
+        )
+    return description
 
 
 def description_of(values: Mapping[str, object], folder: Path) -> Description:

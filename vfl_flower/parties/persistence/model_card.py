@@ -9,7 +9,7 @@ from typing import Any
 from vfl_flower.common.names import party_name
 from vfl_flower.common.versions import versions
 from vfl_flower.data.preprocessing.target import Target
-from vfl_flower.learning.metrics import score_name, shown
+from vfl_flower.learning.metric_names import score_name, shown
 from vfl_flower.parties.party import Party
 from vfl_flower.privacy.guarantees import protections
 from vfl_flower.privacy.label_dp.training_labels import label_report

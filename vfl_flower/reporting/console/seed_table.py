@@ -5,7 +5,7 @@ from typing import Any
 
 from rich.table import Table
 
-from vfl_flower.learning.metrics import score_name, shown
+from vfl_flower.learning.metric_names import score_name, shown
 from vfl_flower.reporting.console.format import score
 from vfl_flower.reporting.console.lines import out, say
 

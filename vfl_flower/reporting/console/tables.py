@@ -9,7 +9,7 @@ from rich.text import Text
 from vfl_flower.common.names import party_name
 from vfl_flower.config.dataset_specs import DATASETS
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.learning.metrics import score_name, shown
+from vfl_flower.learning.metric_names import score_name, shown
 from vfl_flower.reporting.console.format import ending, readable, score
 from vfl_flower.reporting.console.lines import out, say
 from vfl_flower.runs.results import warnings_of

@@ -10,7 +10,7 @@ from typing import Any
 from vfl_flower.common.errors import RunError
 from vfl_flower.common.names import party_name
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.learning.metrics import score_name, shown
+from vfl_flower.learning.metric_names import score_name, shown
 from vfl_flower.protocol.observer import Evaluation
 from vfl_flower.reporting.console.format import ending
 from vfl_flower.runs.metrics_file import read_metrics
