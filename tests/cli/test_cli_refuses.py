@@ -11,6 +11,12 @@ import pytest
 from tests.helpers.datasets import add_dataset
 from tests.helpers.outcomes.commands import train as run
 from vfl_flower.cli.main import run as program
+from vfl_flower.config.catalog import NETWORKS
+from vfl_flower.config.dataset_specs import DATASETS
+from vfl_flower.config.optimization.optimizers import OPTIMIZERS
+from vfl_flower.config.optimization.schedules import SCHEDULES
+from vfl_flower.config.partition_spec import SCHEMES
+from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import RunConfig, read_toml
 from vfl_flower.data.columns import Features
 from vfl_flower.data.datasets import DataSet
@@ -55,13 +61,19 @@ def refused(
     ("flags", "parts"),
     [
         (["--method", "eester"], ["method", "'eester'", "did you mean 'easter'"]),
-        (["--method", "xyz"], ["method", "'xyz'", "easter", "vfedmh"]),
-        (["--dataset", "minst"], ["dataset", "'minst'", "'mnist'"]),
-        (["--models", "mlp2"], ["models", "'mlp2'", "'mlp'"]),
-        (["--models", "mlp,cnn,foo,mlp"], ["models", "'foo'"]),
-        (["--optimizers", "adamm"], ["optimizers", "'adamm'", "'adam'"]),
-        (["--partition", "diagonal"], ["partition", "'diagonal'", "strips", "columns"]),
-        (["--schedule", "line"], ["schedule", "'line'", "'linear'"]),
+        (["--method", "xyz"], [f"unknown method 'xyz'; known are {', '.join(METHODS)}"]),
+        (["--dataset", "iris"], [f"unknown dataset 'iris'; known are {', '.join(DATASETS)}"]),
+        (["--dataset", "minst"], ["'minst'", "breast-cancer", "did you mean 'mnist'?"]),
+        (["--models", "mlp2"], ["model 'mlp2'", ", ".join(NETWORKS), "did you mean 'mlp'"]),
+        (["--models", "mlp,cnn,foo,mlp"], ["model 'foo'"]),
+        (["--models", "mlp;cnn;mlp;mlp"], ["'mlp;cnn;mlp;mlp'", "commas between several"]),
+        (["--optimizers", "adamm"], ["optimizer 'adamm'", ", ".join(OPTIMIZERS), "'adam'?"]),
+        (["--partition", "diagonal"], ["partition 'diagonal'", ", ".join(SCHEMES)]),
+        (["--partition", "grid-2x2"], ["partition 'grid-2x2'", "write grid:2x2", "strips"]),
+        (["--partition", "grid:2,2"], ["partition must be grid:2x2", "'grid:2,2'"]),
+        (["--partition", "listed:0-3|4-7"], ["semicolons between parties", "'listed:0-3|4-7'"]),
+        (["--lr", "fast"], ["learning-rates", "'fast'"]),
+        (["--schedule", "line"], ["schedule 'line'", ", ".join(SCHEDULES), "'linear'?"]),
         (["--blinding", "pair"], ["blinding", "'pair'"]),
         (["--loss", "hinge"], ["loss", "'hinge'"]),
         (["--baselines", "yes"], ["baselines", "'yes'"]),

@@ -80,7 +80,7 @@ def test_values_that_shells_offer_are_those_accepted() -> None:
             except ConfigError as error:
                 _, told, known = str(error).partition("; known are ")
                 if told:
-                    accepted[name] = set(known.split(", "))
+                    accepted[name] = set(known.partition(";")[0].split(", "))
             if declaration(each).offered():
                 offered[name] = set(declaration(each).offered())
     assert accepted == offered

@@ -83,7 +83,7 @@ def test_a_former_name_is_accepted_and_never_written(tmp_path: Path) -> None:
     for baselines in ("auto", "on", "off"):
         with pytest.raises(ConfigError, match="baselines and bounds are one option"):
             RunConfig.from_mapping({"bounds": "on", "baselines": baselines})
-    with pytest.raises(ConfigError, match=r"^baselines: unknown 'yes'"):
+    with pytest.raises(ConfigError, match=r"^unknown baselines 'yes'"):
         RunConfig(bounds="yes")
 
 

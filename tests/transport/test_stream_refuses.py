@@ -93,7 +93,7 @@ def test_a_party_that_cannot_be_built_says_why(tmp_path: Path) -> None:
             for k in range(K)
         }
     )
-    with pytest.raises(RosterError, match=r"party-[123]: models: unknown 'cnn7'"):
+    with pytest.raises(RosterError, match=r"party-[123]: unknown model 'cnn7'"):
         run_stream(build_active(CFG), grid, "127.0.0.1:0", options)
 
 

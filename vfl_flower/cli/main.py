@@ -16,7 +16,7 @@ from click.exceptions import Exit
 from click.shell_completion import shell_complete
 
 from vfl_flower.common.errors import Interrupted, VflError
-from vfl_flower.config.schema import near
+from vfl_flower.config.schema import choices
 
 PROGRAM, COMPLETION = "vfl-flower", "_VFL_FLOWER_COMPLETE"
 COMMANDS = (
@@ -95,7 +95,7 @@ def _usage(error: click.UsageError) -> str:
     unknown = _UNKNOWN.match(error.message)
     if unknown and isinstance(error.ctx.command, click.Group):
         known = tuple(error.ctx.command.list_commands(error.ctx))  # not only those imported
-        text = unknown[0] + near(unknown[1], known).rstrip("?")
+        text = unknown[0] + choices(unknown[1], known).rstrip("?")
     return f"{text}; see {error.ctx.command_path} --help"
 
 

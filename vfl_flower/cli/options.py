@@ -1,6 +1,6 @@
 """Command-line options: those of a run, paths, and whole numbers above 0."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import nullcontext
 from dataclasses import Field
 from functools import cache
@@ -15,7 +15,14 @@ from vfl_flower.cli.completion import complete
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.registry import ALIASES, METHODS, method_options, spec_of
 from vfl_flower.config.run_config import present_keys
-from vfl_flower.config.schema import Scalar, check_name, declaration, declared_in, kebab
+from vfl_flower.config.schema import (
+    Declaration,
+    Scalar,
+    check_name,
+    declaration,
+    declared_in,
+    kebab,
+)
 from vfl_flower.config.settings import COMMON, GROUPS
 
 METHOD = "vfl_flower.method"
@@ -23,6 +30,9 @@ METHOD = "vfl_flower.method"
 
 OWN = "Options"
 """The title of a command's options that are no options of a run."""
+
+_WIDEST = 26
+"""Characters of a flag and its choices that ``--help`` shows in one line with its text."""
 
 IMPLIED = ("task", "model")
 """Options of a run that are no flags: which command it is says as much."""
@@ -47,16 +57,24 @@ class Option(click.Option):
         flag = kind is bool
         name = self.declared.alias if former else each.name
         typed = kebab(name)
+        short = [f"--{self.declared.short}"] if self.declared.short and not former else []
         text = self.declared.text + (f" [{each.default}]" if each.default != "" else "")
         super().__init__(
-            [name, f"--{typed}/--no-{typed}" if flag else f"--{typed}"],
+            [name, *short, f"--{typed}/--no-{typed}" if flag else f"--{typed}"],
             type=kind,
-            metavar=None if flag else kind.__name__.upper(),
+            metavar=None if flag else _metavar(self.declared, kind, typed),
             default=None,
             help=text,
             hidden=former,
             shell_complete=lambda ctx, param, incomplete: complete(self.declared, incomplete),
         )
+
+
+def _metavar(declared: Declaration, kind: type[object], flag: str) -> str:
+    """Return a few choices as ``[a|b]``; else the type, as the text lists the choices."""
+    written = f"[{'|'.join(declared.choices)}]"
+    few = declared.choices and len(flag) + len(written) <= _WIDEST and not declared.listed
+    return written if few else kind.__name__.upper()
 
 
 def options(*groups: str) -> list[click.Parameter]:
@@ -158,9 +176,41 @@ class TrainCommand(Command):
 
 
 if TYPE_CHECKING:
-    _PathParameter = click.ParamType[Path]
+    _NameParameter, _PathParameter = click.ParamType[str], click.ParamType[Path]
 else:
-    _PathParameter = click.ParamType  # generic since click 8.4 only
+    _NameParameter = _PathParameter = click.ParamType  # generic since click 8.4 only
+
+
+class NameType(_NameParameter):
+    """One of some names; errors and help list all.
+
+    Parameters
+    ----------
+    known : collection of str
+        Names, from a registry.
+    """
+
+    name = "name"
+
+    def __init__(self, known: Collection[str]) -> None:
+        self.known = known
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name.
+
+        Raises
+        ------
+        ConfigError
+            If there is none such.
+        """
+        check_name(param.name if param and param.name else self.name, value, self.known)
+        return value
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Return the names that begin as typed."""
+        return [CompletionItem(name) for name in self.known if name.startswith(incomplete)]
 
 
 class PathType(_PathParameter):

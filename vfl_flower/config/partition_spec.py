@@ -77,6 +77,11 @@ class PartitionSpec:
         return SCHEMES[self.name].images
 
 
+def form_hint(text: str) -> str:
+    """Show how the scheme that a wrong text begins with is written, or nothing."""
+    return next((f"; write {s.form}" for name, s in SCHEMES.items() if text.startswith(name)), "")
+
+
 def grid_for(parties: int) -> str:
     """Return the most nearly square grid of a number of tiles.
 
@@ -157,7 +162,9 @@ SCHEMES = {
         f"{_TABULAR}:overlapping", _count, "overlapping:14, pixels or columns a party"
     ),
     "listed": Scheme(
-        f"{_TABULAR}:listed", _lists, "listed:0-3,7;4-6;8, a list for each party, each once"
+        f"{_TABULAR}:listed",
+        _lists,
+        "listed:0-3,7;4-6;8, each party's columns, with semicolons between parties, each once",
     ),
     "importance": Scheme(
         f"{_TABULAR}:importance",

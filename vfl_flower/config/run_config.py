@@ -258,10 +258,10 @@ def _fields_of(values: Mapping[str, object]) -> dict[str, Any]:
 
 
 def _spelled(spell: Callable[[str], str]) -> dict[str, "Field[Any]"]:
-    """Return all options by their present and former names."""
+    """Return all options by all their names."""
     known = COMMON | method_options()
-    former = {a: each for each in known.values() if (a := declaration(each).alias)}
-    return {spell(name): each for name, each in (known | former).items()}
+    further = {name: each for each in known.values() for name in declaration(each).further_names()}
+    return {spell(name): each for name, each in (known | further).items()}
 
 
 def _present(
@@ -274,8 +274,8 @@ def _present(
             raise ConfigError(f"unknown {kind} '{key}'{near(key, known)}")
         each = known[key]
         if each.name in made:
-            both = f"{kebab(each.name)} and {kebab(declaration(each).alias)}"
-            raise ConfigError(f"{both} are one option; give one of them")
+            names = " and ".join(map(kebab, (each.name, *declaration(each).further_names())))
+            raise ConfigError(f"{names} are one option; give one of them")
         made[each.name] = typed(each, value)
     return made
 

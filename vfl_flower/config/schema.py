@@ -1,6 +1,7 @@
 """Declaration of options, and checks of single values: type, choices, limits."""
 
 import difflib
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import Field, dataclass, field, fields
 from operator import ge, gt, le, lt
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 Scalar = bool | int | float | str
 FLOAT32_MAX = 3.4028234e38
+_OTHER_SEPARATOR = re.compile(r"[\s;|/+]")
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,8 @@ class Declaration:
         Kind of path that a shell offers.
     alias : str
         Former name of the field, still accepted.
+    short : str
+        Second name of the field, accepted and shown.
     circumstance : bool
         Whether it says where a run happens, not what it is: it may change at a resume.
     """
@@ -51,7 +55,12 @@ class Declaration:
     listed: bool = False
     path: str = ""
     alias: str = ""
+    short: str = ""
     circumstance: bool = False
+
+    def further_names(self) -> list[str]:
+        """Return the names that are accepted beside the field's own."""
+        return [name for name in (self.alias, self.short) if name]
 
     def offered(self) -> Collection[str]:
         """Return the values that a shell offers."""
@@ -87,8 +96,18 @@ def split_list(text: str) -> list[str]:
 def near(word: str, known: Iterable[str]) -> str:
     """Suggest the known word most like another, or list all."""
     words = list(known)
-    close = difflib.get_close_matches(word, words, n=1)
-    return f"; did you mean '{close[0]}'?" if close else f"; known are {', '.join(words)}"
+    return _suggested(word, words) or f"; known are {', '.join(words)}"
+
+
+def choices(word: str, known: Iterable[str]) -> str:
+    """List all known words, and suggest the one most like another."""
+    words = list(known)
+    return f"; known are {', '.join(words)}{_suggested(word, words)}"
+
+
+def _suggested(word: str, words: list[str]) -> str:
+    close = difflib.get_close_matches(word, words, n=1, cutoff=0.65)
+    return f"; did you mean '{close[0]}'?" if close else ""
 
 
 def typed(each: "Field[Any]", value: object) -> Any:  # noqa: ANN401
@@ -121,20 +140,34 @@ def check_values(record: "DataclassInstance") -> None:
         declared, value = declaration(each), getattr(record, each.name)
         if declared.choices and (value or each.default):  # an empty default means "none chosen"
             for entry in split_list(value) if declared.listed else [value]:
-                check_name(each.name, entry, declared.choices)
+                check_name(each.name, entry, declared.choices, listed=declared.listed)
         _check_limits(each.name, declared, value)
 
 
-def check_name(key: str, entry: str, known: Collection[str]) -> None:
-    """Refuse a name that is not known, and suggest one.
+def check_name(key: str, entry: str, known: Collection[str], *, listed: bool = False) -> None:
+    """Refuse a name that is not known; list those that are, and suggest one.
+
+    Parameters
+    ----------
+    key : str
+        Field name of the option.
+    entry : str
+        The name.
+    known : collection of str
+        All that there are.
+    listed : bool
+        Whether the name is one of a list, as the option's plural says.
 
     Raises
     ------
     ConfigError
         Names the option.
     """
-    if entry not in known:
-        raise ConfigError(f"{kebab(key)}: unknown '{entry}'{near(entry, known)}")
+    if entry in known:
+        return
+    noun = kebab(key).removesuffix("s") if listed else kebab(key)
+    apart = "; put commas between several" if listed and _OTHER_SEPARATOR.search(entry) else ""
+    raise ConfigError(f"unknown {noun} '{entry}'{choices(entry, known)}{apart}")
 
 
 def _check_limits(key: str, declared: Declaration, value: float) -> None:

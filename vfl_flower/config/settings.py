@@ -17,9 +17,9 @@ from vfl_flower.config.options.privacy import (
 from vfl_flower.config.options.run import RunOptions, TableOptions
 from vfl_flower.config.options.system import SystemOptions, TransportOptions
 from vfl_flower.config.options.training import EvaluationOptions, TrainingOptions
-from vfl_flower.config.partition_spec import SCHEMES, PartitionSpec
+from vfl_flower.config.partition_spec import SCHEMES, PartitionSpec, form_hint
 from vfl_flower.config.registry import spec_of
-from vfl_flower.config.schema import declared_in, near, split_list
+from vfl_flower.config.schema import choices, declared_in, split_list
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -218,8 +218,9 @@ class Settings(  # fields come in the order of bases from the last to the first
         try:
             return PartitionSpec.read(self.partition_text)
         except KeyError as error:
+            name = error.args[0]
             raise ConfigError(
-                f"partition: unknown {error}{near(error.args[0], SCHEMES)}"
+                f"unknown partition '{name}'{form_hint(name)}{choices(name, SCHEMES)}"
             ) from error
         except ValueError as error:
             raise ConfigError(f"partition must be {error}, not '{self.partition}'") from error

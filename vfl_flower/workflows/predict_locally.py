@@ -10,7 +10,7 @@ import numpy as np
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.config.schema import near
+from vfl_flower.config.schema import choices
 from vfl_flower.config.validation.tasks import check_tables_here
 from vfl_flower.data.loading import run_data
 from vfl_flower.data.tables.description import described
@@ -83,7 +83,7 @@ def predict_rows(run: Path, rows: str, out: Path, trust_code: bool = False) -> P
         If a party fails.
     """
     if rows not in ROWS:
-        raise ConfigError(f"rows: unknown '{rows}'{near(rows, ROWS)}")
+        raise ConfigError(f"unknown rows '{rows}'{choices(rows, ROWS)}")
     folder = first_run(run, trust_code)
     check_trusted(folder.cfg)
     check_out(out, _inputs(folder.cfg))

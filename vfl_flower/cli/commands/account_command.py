@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from vfl_flower.cli.options import AS_JSON, FOLDER, told
+from vfl_flower.cli.options import AS_JSON, FOLDER, NameType, told
 from vfl_flower.common.errors import PrivacyError
 from vfl_flower.common.layout import ACCOUNTS
 from vfl_flower.config.catalog import ACCOUNTANTS
@@ -27,7 +27,8 @@ def account() -> None:
 )
 @click.option(
     "--accountant",
-    type=click.Choice(list(ACCOUNTANTS)),
+    type=NameType(ACCOUNTANTS),
+    metavar=f"[{'|'.join(ACCOUNTANTS)}]",
     default="rdp",
     help="bound of epsilon: rdp (default), by which nodes refuse, or pld (tighter, slower)",
 )

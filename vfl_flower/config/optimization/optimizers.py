@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.optimization.arguments import Argument, Value, read_arguments
-from vfl_flower.config.schema import near
+from vfl_flower.config.schema import check_name
 
 
 def _anything(arguments: Mapping[str, Any]) -> str:
@@ -190,10 +190,11 @@ def read_optimizer(text: str) -> tuple[OptimizerSpec, dict[str, Value]]:
     name = text.partition(":")[0]
     if name in LEFT_OUT:
         raise ConfigError(f"optimizers: {name} cannot be used: {LEFT_OUT[name]}; take another one")
-    if name not in OPTIMIZERS:
-        split = "=" in name
-        hint = "; put a colon between arguments, not a comma" if split else near(name, OPTIMIZERS)
-        raise ConfigError(f"optimizers: unknown '{name}'{hint}")
+    if name not in OPTIMIZERS and "=" in name:
+        raise ConfigError(
+            f"optimizers: unknown '{name}'; put a colon between arguments, not a comma"
+        )
+    check_name("optimizers", name, OPTIMIZERS, listed=True)
     spec = OPTIMIZERS[name]
     given = read_arguments("optimizers", text, spec.takes)
     defaults = {each: argument.default for each, argument in spec.takes.items()}

@@ -28,8 +28,8 @@ class DataOptions:
     )
     active_columns: str = option(
         "own",
-        "own, or none: the active party has labels only, and the baseline local is the share of "
-        "the most frequent class",
+        "none: the active party has labels only, and the baseline local is the share of the most "
+        "frequent class",
         choices=("own", "none"),
     )
     column_noise: str = option(

@@ -87,9 +87,9 @@ class ClientPrivacyOptions:
     )
     dp_eval: str = option(
         "noised",
-        "uploads in evaluations: noised, or clear, which makes epsilon infinite",
+        "uploads in evaluations; clear makes epsilon infinite",
         choices=("noised", "clear"),
     )
     dp_accountant: str = option(
-        "rdp", "bound of epsilon: rdp, or pld (tighter, slower)", choices=ACCOUNTANTS
+        "rdp", "bound of epsilon; pld is tighter, slower", choices=ACCOUNTANTS
     )

@@ -19,7 +19,7 @@ class TrainingOptions:
         suggested=OPTIMIZERS,
         listed=True,
     )
-    learning_rates: str = option("auto", "one, or a list; auto is each optimizer's own")
+    learning_rates: str = option("auto", "one, or a list; auto is each optimizer's own", short="lr")
     schedule: str = option(
         "constant",
         f"learning rate over the run: {', '.join(SCHEDULES)}; with a warm-up, in percent of the "
@@ -37,7 +37,7 @@ class TrainingOptions:
     )
     keep: str = option(
         "last",
-        "weights that count at the end: last, or best, those of the best validation accuracy",
+        "weights that count at the end; best: those of the best validation accuracy",
         choices=("last", "best"),
     )
     loss: str = option(
@@ -47,7 +47,7 @@ class TrainingOptions:
     )
     class_weights: str = option(
         "none",
-        "weights of rows in the loss: none, all alike, or balanced, all classes alike",
+        "weights of rows in the loss: none (all alike) or balanced (all classes alike)",
         choices=("none", "balanced"),
     )
 
@@ -60,7 +60,7 @@ class EvaluationOptions:
     eval_batch_size: int = option(4096, "rows an exchange of an evaluation", least=1)
     baselines: str = option(
         "auto",
-        "also train both baselines, local and central: on, off, auto (small sets)",
+        "also train both baselines, local and central; auto: of small sets",
         choices=("auto", "on", "off"),
         alias="bounds",
     )

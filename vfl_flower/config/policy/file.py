@@ -14,7 +14,7 @@ from vfl_flower.config.catalog import LABEL_MECHANISMS
 from vfl_flower.config.dataset_specs import DATASETS
 from vfl_flower.config.policy.record import DataPolicy, Key, Policy, keys_of
 from vfl_flower.config.registry import METHODS
-from vfl_flower.config.schema import near
+from vfl_flower.config.schema import choices, near
 
 _NAME = re.compile(r"[A-Za-z0-9_][\w.-]{0,63}", re.ASCII)
 _FINGERPRINT = re.compile(r"SHA256:[A-Za-z0-9+/]{43}")
@@ -113,7 +113,9 @@ def _data(name: str, table: Mapping[str, Any]) -> DataPolicy:
             raise PolicyError(f"{where}tables must be absolute paths, not '{each}'")
     if entry.dataset == "own" or (entry.dataset and entry.dataset not in DATASETS):
         known = [each for each in DATASETS if each != "own"]
-        raise PolicyError(f"{where}dataset: unknown '{entry.dataset}'{near(entry.dataset, known)}")
+        raise PolicyError(
+            f"{where}dataset: unknown '{entry.dataset}'{choices(entry.dataset, known)}"
+        )
     return entry
 
 
@@ -131,7 +133,7 @@ def _check_name(name: str, at: str) -> None:
 def _check_each(at: str, entries: tuple[str, ...], known: Collection[str]) -> None:
     for entry in entries:
         if entry not in known:
-            raise PolicyError(f"{at}: unknown '{entry}'{near(entry, known)}")
+            raise PolicyError(f"{at}: unknown '{entry}'{choices(entry, known)}")
 
 
 def _check_once(policy: Policy) -> None:

@@ -47,7 +47,7 @@ def check_class_weights(cfg: Settings) -> None:
 
 def _check_model(entry: str) -> None:
     if not OWN_NETWORK.fullmatch(entry):
-        check_name("models", entry, NETWORKS)
+        check_name("models", entry, NETWORKS, listed=True)
 
 
 def check_rate(entry: str, key: str = "learning-rates") -> None:
