@@ -13,7 +13,8 @@ from typing import Any
 import click
 
 from vfl_flower import api
-from vfl_flower.cli.main import PROGRAM, program
+from vfl_flower.cli.completion import PROGRAM
+from vfl_flower.cli.main import program
 from vfl_flower.config.registry import METHODS, spec_of
 from vfl_flower.config.schema import Declaration, declaration, declared_in, kebab
 from vfl_flower.config.settings import GROUPS

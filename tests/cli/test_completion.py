@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from click.shell_completion import ShellComplete
 
-from vfl_flower.cli.main import COMPLETION, PROGRAM, program
+from vfl_flower.cli.completion import PROGRAM, script
+from vfl_flower.cli.completion import VARIABLE as COMPLETION
+from vfl_flower.cli.main import program, run
 from vfl_flower.cli.options import IMPLIED
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.registry import method_options, owners_of
@@ -66,6 +68,65 @@ def test_shells_are_answered_by_the_program_itself() -> None:
         check=True,
     )
     assert done.stdout.split() == ["plain,inspect"]
+
+
+BASH = """
+eval "$({python} {file} --completion bash)"
+COMP_WORDS=({words}) COMP_CWORD={last} COMPREPLY=()
+_run_simulationpy_completion_of_python {python} "" ""
+echo "${{COMPREPLY[@]}}"
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("--method vimadmm_", "vimadmm_j"),
+        ("--lr 0.1 --dataset wi", "wine"),
+        ("--blinding none --optimizers sgd,adamw --keep b", "best"),
+    ],
+)
+def test_bash_completes_a_file_of_python(words: str, offered: str) -> None:
+    typed = f"{sys.executable} {ROOT / 'run_simulation.py'} {words}"
+    told = BASH.format(
+        python=sys.executable,
+        file=ROOT / "run_simulation.py",
+        words=typed,
+        last=len(typed.split()) - 1,
+    )
+    done = subprocess.run(  # noqa: S603
+        ["/bin/bash", "--norc", "-c", "compopt() { :; }\n" + told],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert done.stdout.split() == [offered], done.stderr
+
+
+def test_bash_leaves_other_files_of_python_alone() -> None:
+    other = BASH.format(
+        python=sys.executable, file=ROOT / "run_simulation.py", words="python other.py --", last=2
+    )
+    done = subprocess.run(  # noqa: S603
+        ["/bin/bash", "--norc", "-c", other], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == []
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_program_prints_what_a_shell_evaluates(
+    shell: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["--completion", shell]) == 0
+    assert f"{COMPLETION}={shell}_complete" in capsys.readouterr().out
+
+
+def test_what_no_shell_can_do_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--completion", "tcsh"]) == 2
+    assert "unknown shell 'tcsh'; known are bash, zsh, fish" in capsys.readouterr().err
+    with pytest.raises(ConfigError, match="bashcompinit"):
+        script("zsh", "run_simulation.py")
 
 
 def test_values_that_shells_offer_are_those_accepted() -> None:

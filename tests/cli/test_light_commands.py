@@ -1,4 +1,4 @@
-"""Help, refusals and a run at a glance: quick, because nothing slow is imported."""
+"""Help, refusals and inspect import nothing that is slow."""
 
 import json
 import subprocess
@@ -34,7 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def light(folder: Path, *ends: tuple[int, list[str]]) -> str:
-    """Run commands in one new process; return their output if no slow module was imported."""
+    """Run commands in one new process that imports nothing slow."""
     done = subprocess.run(  # noqa: S603
         [sys.executable, "-c", RUN, repr(ends), repr(SLOW)],
         cwd=folder,

@@ -1,4 +1,4 @@
-"""Checks of a command's arguments before the import of torch, which takes seconds."""
+"""Checks of a command's arguments before the slow import of torch."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -43,7 +43,7 @@ def check_resume(path: Path, changes: dict[str, object]) -> None:
 
 
 def check_run(path: Path, *, complete: bool = True) -> None:
-    """Refuse a folder without a run, or with one that is not complete.
+    """Refuse a folder without a run, or with an incomplete one.
 
     Raises
     ------

@@ -13,12 +13,11 @@ from importlib import import_module
 
 import click
 from click.exceptions import Exit
-from click.shell_completion import shell_complete
 
+from vfl_flower.cli.completion import PROGRAM, VARIABLE, answer, completion_option
 from vfl_flower.common.errors import Interrupted, VflError
 from vfl_flower.config.schema import choices
 
-PROGRAM, COMPLETION = "vfl-flower", "_VFL_FLOWER_COMPLETE"
 COMMANDS = (
     *("train", "align", "predict", "inspect", "report", "explain", "audit", "data", "identity"),
     *("policy", "account"),
@@ -46,7 +45,15 @@ class Program(click.Group):
 
 program = Program(
     PROGRAM,
-    help="Vertical federated learning: train, predict, and look at what came of it.",
+    params=[completion_option()],
+    help="""Vertical federated learning: parties with different columns of the same rows train
+    together, and none shows its columns to another.""",
+    epilog="""\b
+    Example: train on a bundled data set, then look at the run.
+      vfl-flower train --dataset wine --epochs 10 --out RUN
+      vfl-flower inspect RUN
+
+    Each command has a --help. Your own tables: docs/tables.md; all commands: docs/commands.md.""",
     no_args_is_help=False,
     context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 100},
 )
@@ -107,6 +114,12 @@ def _told(kind: str, text: str, code: int) -> int:
     return code
 
 
+def _named(command: Sequence[str]) -> click.Command:
+    """Return the command that this process always runs, or all commands."""
+    found = program.get_command(click.Context(program), command[0]) if command else None
+    return found or program
+
+
 def main(*command: str) -> None:
     """Run this process's command, and exit with its code.
 
@@ -115,8 +128,8 @@ def main(*command: str) -> None:
     *command : str
         What stands before the process's arguments.
     """
-    if asked := os.environ.get(COMPLETION):
-        sys.exit(shell_complete(program, {}, PROGRAM, COMPLETION, asked))
+    if asked := os.environ.get(VARIABLE):
+        sys.exit(answer(_named(command), asked))
     code = run([*command, *sys.argv[1:]])
     sys.stdout.flush()
     sys.stderr.flush()

@@ -71,7 +71,7 @@ class Option(click.Option):
 
 
 def _metavar(declared: Declaration, kind: type[object], flag: str) -> str:
-    """Return a few choices as ``[a|b]``; else the type, as the text lists the choices."""
+    """Return a few choices as ``[a|b]``, else the type."""
     written = f"[{'|'.join(declared.choices)}]"
     few = declared.choices and len(flag) + len(written) <= _WIDEST and not declared.listed
     return written if few else kind.__name__.upper()
@@ -176,7 +176,8 @@ class TrainCommand(Command):
 
 
 if TYPE_CHECKING:
-    _NameParameter, _PathParameter = click.ParamType[str], click.ParamType[Path]
+    _NameParameter = click.ParamType[str]
+    _PathParameter = click.ParamType[Path]
 else:
     _NameParameter = _PathParameter = click.ParamType  # generic since click 8.4 only
 

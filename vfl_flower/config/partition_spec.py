@@ -78,7 +78,7 @@ class PartitionSpec:
 
 
 def form_hint(text: str) -> str:
-    """Show how the scheme that a wrong text begins with is written, or nothing."""
+    """Show the form of the scheme that a wrong text begins with."""
     return next((f"; write {s.form}" for name, s in SCHEMES.items() if text.startswith(name)), "")
 
 

@@ -145,7 +145,7 @@ def check_values(record: "DataclassInstance") -> None:
 
 
 def check_name(key: str, entry: str, known: Collection[str], *, listed: bool = False) -> None:
-    """Refuse a name that is not known; list those that are, and suggest one.
+    """Refuse an unknown name; list the known ones, and suggest one.
 
     Parameters
     ----------

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from vfl_flower.cli.checks import check_resume, new_run
+from vfl_flower.cli.completion import completion_option
 from vfl_flower.cli.options import (
     AS_JSON,
     FILE,
@@ -21,7 +22,7 @@ from vfl_flower.config.run_config import RunConfig, read_toml
 from vfl_flower.config.schema import Scalar
 
 
-@click.command(cls=TrainCommand, params=options())
+@click.command(cls=TrainCommand, params=[completion_option(), *options()])
 @click.option("--config", type=FILE, metavar="TOML", help="read options from a file; flags win")
 @click.option(
     "--resume", type=FOLDER, metavar="RUN", help="go on from a run folder's last checkpoint"
@@ -57,7 +58,7 @@ def train(
 
 
 def _check_resume(path: Path, chosen: dict[str, object], seeds: int | None) -> None:
-    """Refuse options that a resumed run cannot have, and a folder without one."""
+    """Refuse options that a resumed run cannot have."""
     if seeds is not None:
         raise ConfigError("--resume goes on with the seeds that the run was started with")
     if "out" in chosen:

@@ -11,6 +11,9 @@ from vfl_flower.common.names import party_name
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import near
 
+TABLES = (".csv", ".tsv", ".txt", ".parquet", ".pq")
+"""Suffixes of tables, which are no descriptions."""
+
 USES = ("numeric", "categorical", "ignored")
 """What may be said of a column."""
 
@@ -75,6 +78,12 @@ def read_description(path: Path) -> Description:
     ConfigError
         If it cannot be read, lacks ``file`` or ``id``, or has an unknown key or value.
     """
+    if path.suffix.lower() in TABLES:
+        raise ConfigError(
+            f"{path} is a table, and a description of it is needed: write {path.stem}.toml with "
+            f'two lines, file = "{path.name}" and id = "COLUMN" (and at the active party label = '
+            '"COLUMN"), and name that file'
+        )
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError, RecursionError) as error:

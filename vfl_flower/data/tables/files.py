@@ -18,6 +18,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from vfl_flower.common.errors import DataError
+from vfl_flower.data.tables.description import TABLES
 
 ROWS = 1 << 16
 """Of a Parquet batch; a CSV batch is of about a mebibyte."""
@@ -25,9 +26,9 @@ ROWS = 1 << 16
 _UNREADABLE = (pa.ArrowException, UnicodeError, OverflowError)
 """Exceptions about cells, such as text that is not UTF-8 in a Parquet file."""
 
-_SEPARATORS = ",;\t"
+_SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}
 _LOOKED_AT = 20  # rows, to tell the separator
-_PARQUET, CSV = (".parquet", ".pq"), (".csv", ".tsv", ".txt")
+CSV, _PARQUET = TABLES[:3], TABLES[3:]
 
 
 class TableFile:
@@ -69,6 +70,10 @@ class TableFile:
             If the file is damaged.
         """
         raise NotImplementedError
+
+    def lacks(self, name: str) -> str:
+        """Say that a column is missing."""
+        return f"has no column '{name}'; add or rename it"
 
     def refused(self, why: str, detail: object = "") -> DataError:
         """Return an error that names party and file."""
@@ -124,6 +129,13 @@ class CsvFile(TableFile):
         if not heads[self._separator]:
             raise self.refused("is empty; its first line must name the columns")
         return heads[self._separator][0]
+
+    def lacks(self, name: str) -> str:
+        """Say that a column is missing, perhaps for an unknown separator."""
+        if len(self.names) > 1:
+            return super().lacks(name)
+        known = ", ".join(_SEPARATORS.values())
+        return f"has one column, and none '{name}': separators of columns are {known}; use one"
 
     def type_of(self, name: str) -> pa.DataType | None:
         """Return None: CSV has no types."""

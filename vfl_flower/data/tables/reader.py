@@ -191,7 +191,7 @@ def _uses(description: Description, file: TableFile, trained: Encoder | None) ->
     for name in needed:
         if name not in file.names:
             known = f"it has {', '.join(file.names)}"
-            raise file.refused(f"has no column '{name}'; add or rename it", known)
+            raise file.refused(file.lacks(name), known)
     if trained is not None:
         stated = {name: use for name, use in stated.items() if use == "ignored"}
         stated |= dict.fromkeys(trained.ignored, "ignored") | trained.uses
