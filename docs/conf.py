@@ -32,6 +32,8 @@ napoleon_use_ivar = True  # attributes of dataclasses are documented once
 highlight_language = "text"
 html_theme = "furo"
 html_title = "vfl-flower"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
 

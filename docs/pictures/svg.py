@@ -62,13 +62,15 @@ def text(
     size: int = 14,
     anchor: str = "start",
     bold: bool = False,
-    more: str = "",
+    halo: bool = False,
 ) -> str:
-    """Return a line of text; y is its base line."""
+    """Return a line of text; y is its base line, and a halo sets it off from lines below."""
     weight = ' font-weight="600"' if bold else ""
+    classes = f"{colour} paper-edge" if halo else colour
+    rim = ' stroke-width="4" stroke-linejoin="round" paint-order="stroke"' if halo else ""
     return (
-        f'<text class="{colour}" x="{x:g}" y="{y:g}" font-size="{size}" text-anchor="{anchor}"'
-        f"{weight}{more}>{escape(words)}</text>"
+        f'<text class="{classes}" x="{x:g}" y="{y:g}" font-size="{size}" text-anchor="{anchor}"'
+        f"{weight}{rim}>{escape(words)}</text>"
     )
 
 
