@@ -22,7 +22,8 @@ from typing import Any
 
 from benchmarks.harness.benchmark import OUT, Arguments, Benchmark, Option
 from benchmarks.harness.report import Report, Table
-from deploy.local import QUIET, ROOT, Deployment, free_port
+from deploy.local import QUIET, Deployment, free_port
+from vfl_flower.common.sources import ROOT
 
 OPTIONS = 'models="mlp" validation=0.05 batch-size=683 eval-batch-size=10000'
 EPOCHS = {"superlink": {"stream": 20, "messages": 1}, "simulation": {"stream": 20, "messages": 2}}

@@ -4,13 +4,13 @@ Its network's decision net is the decoder W_g^k, the mirror of its extractor.
 """
 
 import math
+from typing import TYPE_CHECKING
 
 import torch
 import torch.nn.functional as F
 from flwr.common import Scalar
 from torch import Tensor
 
-from strategies.specs.adptvfedconv import AdptVFedConvOptions
 from vfl_flower.algorithms.augmentation import augmented, maps_of
 from vfl_flower.api import Party, PassiveParty, floats, number, phase, rows, weights
 from vfl_flower.common.errors import ProtocolError, TrainingError
@@ -22,11 +22,14 @@ from vfl_flower.learning.networks.cut_network import halves
 from vfl_flower.learning.optimizer import ScheduledOptimizer
 from vfl_flower.learning.schedule import steps_per_epoch
 
+if TYPE_CHECKING:
+    from strategies.specs.adptvfedconv import AdptVFedConvOptions
+
 
 class AdptVFedConvClient(PassiveParty):
     """Fine-tunes the active party's extractor, and sends feature maps once."""
 
-    options: AdptVFedConvOptions
+    options: "AdptVFedConvOptions"
     top_input = TopInput.MIRROR
     remembers = (*PassiveParty.remembers, "rows", "errors", "ended")
 

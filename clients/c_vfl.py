@@ -3,23 +3,28 @@
 Its network's decision net is not used.
 """
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import torch
 from torch import Tensor
 
-from clients.fedbcd import FedBCDClient
-from strategies.specs.c_vfl import CVFLOptions
 from vfl_flower.api import Lessons, Party, floats, labels, messages, phase, rows, weights
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ProtocolError
 from vfl_flower.learning.compression import compression_of, relative_error
 from vfl_flower.learning.networks.base import head
 
+from .fedbcd import FedBCDClient
+
+if TYPE_CHECKING:
+    from strategies.specs.c_vfl import CVFLOptions
+
 
 class CVFLClient(FedBCDClient):
     """Sends compressed embeddings, and takes Q steps on the reply."""
 
-    options: CVFLOptions
+    options: "CVFLOptions"
 
     def __init__(self, party: Party) -> None:
         super().__init__(party)

@@ -1,6 +1,6 @@
 """Central training, passive party: it takes no part.  See `strategies.central`."""
 
-from clients.local import LocalClient
+from .local import LocalClient
 
 
 class CentralClient(LocalClient):

@@ -6,10 +6,11 @@
 import torch
 from torch import Tensor
 
-from clients.agg_vfl import AggVFLClient
 from vfl_flower.api import Lessons, Party, floats, labels, phase, rows
 from vfl_flower.common.errors import ProtocolError
 from vfl_flower.learning.losses import residuals
+
+from .agg_vfl import AggVFLClient
 
 
 class FDMLClient(AggVFLClient):

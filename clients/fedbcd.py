@@ -4,18 +4,22 @@ Its network's decision net is not used.
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from torch import Tensor
 
-from clients.splitnn import SplitNNClient
-from strategies.specs.fedbcd import FedBCDOptions
 from vfl_flower.api import floats, phase
+
+from .splitnn import SplitNNClient
+
+if TYPE_CHECKING:
+    from strategies.specs.fedbcd import FedBCDOptions
 
 
 class FedBCDClient(SplitNNClient):
     """Embeds its columns, takes Q steps on one embedding gradient."""
 
-    options: FedBCDOptions
+    options: "FedBCDOptions"
 
     @phase(after="embed", takes=floats("B", "D", name="g_k"))
     def update(self, g_k: Tensor) -> None:  # (B, D) ->

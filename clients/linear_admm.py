@@ -1,6 +1,6 @@
 """Linear-ADMM, passive party; notation and header in `strategies.linear_admm`."""
 
-from clients.vimadmm_j import VIMADMMJClient
+from .vimadmm_j import VIMADMMJClient
 
 
 class LinearADMMClient(VIMADMMJClient):

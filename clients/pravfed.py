@@ -9,7 +9,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from strategies.specs.pravfed import PraVFedOptions
 from vfl_flower.algorithms.integer_weights import TOTAL, weights_of
 from vfl_flower.api import (
     Party,
@@ -32,6 +31,9 @@ from vfl_flower.learning.losses import onehot
 from vfl_flower.learning.schedule import steps_per_epoch
 
 if TYPE_CHECKING:
+    from strategies.specs.pravfed import PraVFedOptions
+
+if TYPE_CHECKING:
     from vfl_flower.privacy.label_dp.mechanisms import LabelNoise
 
 
@@ -42,7 +44,7 @@ ACCEPTED = "accepted-accuracies.safetensors"
 class PraVFedClient(PassiveParty):
     """Learns by itself from noisy labels, and then embeds its columns."""
 
-    options: PraVFedOptions
+    options: "PraVFedOptions"
     remembers = (*PassiveParty.remembers, "accuracy", "accuracies", "label_digest")
     predicts_with = ("accuracy", "accuracies")
     earlier_lack = ("accuracies",)

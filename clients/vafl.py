@@ -3,7 +3,7 @@
 Its network's decision net is not used.
 """
 
-from clients.splitnn import SplitNNClient
+from .splitnn import SplitNNClient
 
 
 class VAFLClient(SplitNNClient):

@@ -1,6 +1,6 @@
 """VFedMH, passive party: EASTER's, since only the active party's loss differs."""
 
-from clients.easter import EasterClient
+from .easter import EasterClient
 
 
 class VFedMHClient(EasterClient):

@@ -3,18 +3,23 @@
 Its network's decision net is not used.
 """
 
+from typing import TYPE_CHECKING
+
 from torch import Tensor
 
-from clients.splitnn import SplitNNClient
-from strategies.specs.vimadmm import VIMADMMOptions
 from vfl_flower.algorithms.admm_heads import descend, head_of
 from vfl_flower.api import Party, floats, phase, weights
+
+from .splitnn import SplitNNClient
+
+if TYPE_CHECKING:
+    from strategies.specs.vimadmm import VIMADMMOptions
 
 
 class VIMADMMClient(SplitNNClient):
     """Embeds its columns, takes tau steps on its Lagrangian term."""
 
-    options: VIMADMMOptions
+    options: "VIMADMMOptions"
 
     def __init__(self, party: Party) -> None:
         super().__init__(party)

@@ -1,16 +1,20 @@
 """VIMADMM-J, passive party; notation and header in `strategies.vimadmm_j`."""
 
+from typing import TYPE_CHECKING
+
 from torch import Tensor
 
-from strategies.specs.admm import ADMMOptions
 from vfl_flower.algorithms.admm_heads import check_head, descend_in_turns
 from vfl_flower.api import Party, PassiveParty, Tape, floats, phase, rows
+
+if TYPE_CHECKING:
+    from strategies.specs.admm import ADMMOptions
 
 
 class VIMADMMJClient(PassiveParty):
     """Predicts from its own columns, takes tau steps on its Lagrangian term."""
 
-    options: ADMMOptions
+    options: "ADMMOptions"
     components = (Tape,)
     tape: Tape
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from typing import Any
 
-from deploy.lock import LOCK
+from .lock import LOCK
 
 LONGEST = 300  # seconds
 

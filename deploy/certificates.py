@@ -1,4 +1,4 @@
-"""``python -m deploy.certificates DIR HOST [HOST ...]``: CA, server's certificate, node keys.
+"""``vfl-flower deploy certificates DIR HOST [HOST ...]``: CA, server's certificate, node keys.
 
 The CA's certificate, ``ca.crt``, is what every SuperNode and every user of ``flwr`` gets. Keys are
 readable by their owner only. To renew, run it again: a CA that is there signs another certificate.

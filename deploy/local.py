@@ -1,4 +1,4 @@
-"""``python -m deploy.local``: a deployment on loopback for one run.
+"""``vfl-flower deploy local``: a deployment on loopback for one run.
 
 A SuperLink with TLS and SuperNode authentication, four SuperNodes, their certificates and keys made
 on the spot; then ``flwr run . local-deployment``, its log, and the end of all that was started.
@@ -20,17 +20,18 @@ from types import FrameType
 
 import click
 
-from deploy.certificates import make_ca, make_node_key, make_server
 from vfl_flower.cli.main import guarded
 from vfl_flower.cli.options import FILE, FOLDER
 from vfl_flower.common.errors import Interrupted, RunError
 from vfl_flower.common.files import write_atomically
 from vfl_flower.common.signals import stopped_by
+from vfl_flower.common.sources import INSTALLED, ROOT, write_app
 from vfl_flower.config.policy.file import read_policy
 from vfl_flower.config.policy.record import OPEN
 from vfl_flower.config.policy.text import text_of
 
-ROOT = Path(__file__).resolve().parents[1]
+from .certificates import make_ca, make_node_key, make_server
+
 CONNECTION = "local-deployment"
 SMALL = 'models="mlp"'  # one party of five holds a single column of pixels, too narrow for a CNN
 QUIET = {
@@ -53,8 +54,8 @@ class Deployment:
         Where certificates, keys, logs and the parties' state go.
     nodes : int
         How many SuperNodes, one for each passive party.
-    app : Path
-        The project that is run.
+    app : Path, optional
+        The project that is run; by default this one.
     own : sequence of str
         What the nodes' configurations have beside what they need, the first node's first.
     policy : str
@@ -65,11 +66,12 @@ class Deployment:
         self,
         folder: Path,
         nodes: int,
-        app: Path = ROOT,
+        app: Path | None = None,
         own: Sequence[str] = (),
         policy: str = text_of(TRIAL),
     ) -> None:
-        self.folder, self.nodes, self.app, self.own = folder, nodes, app, own
+        self.folder, self.nodes, self.own = folder, nodes, own
+        self.app = app or (folder / "app" if INSTALLED else ROOT)
         self.policy = policy
         self.port = free_port()
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
@@ -106,6 +108,8 @@ class Deployment:
 
     def _prepare(self) -> None:
         write_atomically(self.folder / _POLICY, self.policy.encode())
+        if not self.app.exists():
+            write_app(self.app)
         make_ca(self.folder)
         make_server(self.folder, ["localhost", "127.0.0.1"])
         for k in range(self.nodes):

@@ -58,7 +58,6 @@ import torch
 from flwr.common import Scalar
 from torch import Tensor
 
-from strategies.specs.adptvfedconv import AdptVFedConvOptions
 from vfl_flower.algorithms.augmentation import augmented, chosen, maps_of, view
 from vfl_flower.algorithms.feature_map_store import Maps
 from vfl_flower.api import (
@@ -84,6 +83,8 @@ from vfl_flower.learning.networks.base import TopInput
 from vfl_flower.learning.networks.cut_network import cut_network, halves
 from vfl_flower.learning.optimizer import ScheduledOptimizer
 from vfl_flower.learning.schedule import steps_per_epoch
+
+from .specs.adptvfedconv import AdptVFedConvOptions
 
 
 class Upload(NamedTuple):

@@ -40,11 +40,12 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from strategies.fedbcd import FedBCD
-from strategies.specs.c_vfl import CVFLOptions
 from vfl_flower.api import Party, Protocol, Replies, Value, ask, tell, tell_each
 from vfl_flower.common.codec import Array
 from vfl_flower.learning.compression import Mean, compression_of
+
+from .fedbcd import FedBCD
+from .specs.c_vfl import CVFLOptions
 
 
 class CVFL(FedBCD):

@@ -16,7 +16,7 @@ Costs
     No exchange. Columns are not sent but read where they lie, so no byte is counted.
 """
 
-from strategies.local import Local
+from .local import Local
 
 
 class Central(Local):

@@ -34,10 +34,11 @@ Costs
 import torch
 from torch import Tensor
 
-from strategies.agg_vfl import AggVFL
 from vfl_flower.api import Protocol, agree_keys, ask, tell, train
 from vfl_flower.common.codec import Array
 from vfl_flower.learning.losses import residuals
+
+from .agg_vfl import AggVFL
 
 
 class FDML(AggVFL):

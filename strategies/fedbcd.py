@@ -31,10 +31,11 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from strategies.specs.fedbcd import FedBCDOptions
-from strategies.splitnn import SplitNN
 from vfl_flower.api import Protocol, ask, tell_each
 from vfl_flower.common.codec import Array
+
+from .specs.fedbcd import FedBCDOptions
+from .splitnn import SplitNN
 
 
 class FedBCD(SplitNN):

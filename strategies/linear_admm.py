@@ -21,7 +21,7 @@ Costs
     As VIMADMM-J.
 """
 
-from strategies.vimadmm_j import VIMADMMJ
+from .vimadmm_j import VIMADMMJ
 
 
 class LinearADMM(VIMADMMJ):

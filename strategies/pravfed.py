@@ -43,13 +43,14 @@ Costs
 import torch
 from torch import Tensor
 
-from strategies.local import Local
-from strategies.specs.pravfed import PraVFedOptions
 from vfl_flower.algorithms.integer_weights import MOST_PARTIES, TOTAL, weights_of
 from vfl_flower.api import Party, Protocol, Purpose, agree_keys, ask, train
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.common.names import party_name
+
+from .local import Local
+from .specs.pravfed import PraVFedOptions
 
 
 class PraVFed(Local):

@@ -35,10 +35,11 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from strategies.specs.splitnn import SplitNNOptions
 from vfl_flower.api import ActiveParty, Protocol, Replies, ask, tell_each, train
 from vfl_flower.common.codec import Array
 from vfl_flower.learning.networks.base import TopInput
+
+from .specs.splitnn import SplitNNOptions
 
 
 class SplitNN(ActiveParty):

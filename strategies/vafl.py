@@ -35,13 +35,14 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from strategies.splitnn import SplitNN
 from vfl_flower.algorithms.embedding_cache import EmbeddingCache
 from vfl_flower.api import Party, Protocol, ask, tell_each
 from vfl_flower.common.codec import Array
 from vfl_flower.common.names import party_name
 from vfl_flower.learning.batching import asked
 from vfl_flower.learning.networks.base import TopInput
+
+from .splitnn import SplitNN
 
 
 class VAFL(SplitNN):

@@ -11,7 +11,7 @@ Deviates
     As EASTER, but for the loss: its Eq. 7 is the cross-entropy, from softmax of the logits.
 """
 
-from strategies.easter import Easter
+from .easter import Easter
 
 
 class VFedMH(Easter):

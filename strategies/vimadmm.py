@@ -49,7 +49,6 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from strategies.specs.vimadmm import VIMADMMOptions
 from vfl_flower.algorithms.admm import Duals
 from vfl_flower.algorithms.admm_heads import descend, head_of, norms, rate_of, solve_head, step_head
 from vfl_flower.algorithms.embedding_cache import EmbeddingCache
@@ -57,6 +56,8 @@ from vfl_flower.api import ActiveParty, Party, Protocol, ask, tell_each, train
 from vfl_flower.common.codec import Array
 from vfl_flower.common.names import party_name
 from vfl_flower.learning.batching import asked
+
+from .specs.vimadmm import VIMADMMOptions
 
 
 class VIMADMM(ActiveParty):

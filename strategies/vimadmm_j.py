@@ -49,14 +49,15 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from strategies.agg_vfl import AggVFL
-from strategies.specs.admm import ADMMOptions
 from vfl_flower.algorithms.admm import Duals
 from vfl_flower.algorithms.admm_heads import check_head, descend_in_turns
 from vfl_flower.algorithms.embedding_cache import EmbeddingCache
 from vfl_flower.api import Party, Protocol, Replies, ask, tell
 from vfl_flower.common.codec import Array
 from vfl_flower.learning.batching import asked
+
+from .agg_vfl import AggVFL
+from .specs.admm import ADMMOptions
 
 
 class VIMADMMJ(AggVFL):

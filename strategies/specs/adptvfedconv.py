@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from strategies.specs.cut_networks import check_cut, check_views
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.compression_spec import read_compression
 from vfl_flower.config.method_spec import MethodSpec
@@ -15,6 +14,8 @@ from vfl_flower.config.options.shared import (
 from vfl_flower.config.partition_spec import grid_for
 from vfl_flower.config.schema import FLOAT32_MAX, option
 from vfl_flower.config.settings import Settings
+
+from .cut_networks import check_cut, check_views
 
 
 @dataclass(frozen=True, kw_only=True)

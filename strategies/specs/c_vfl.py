@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 
-from strategies.specs.fedbcd import FedBCDOptions
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.compression_spec import read_compression
 from vfl_flower.config.method_spec import MethodSpec
 from vfl_flower.config.options.shared import CompressionOptions
 from vfl_flower.config.schema import option
 from vfl_flower.config.settings import Settings
+
+from .fedbcd import FedBCDOptions
 
 
 @dataclass(frozen=True, kw_only=True)

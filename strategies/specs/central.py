@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from strategies.specs.local import SPEC as LOCAL
+from .local import SPEC as LOCAL
 
 SPEC = replace(
     LOCAL,

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from strategies.specs.vimadmm_j import SPEC as VIMADMM_J
+from .vimadmm_j import SPEC as VIMADMM_J
 
 SPEC = replace(
     VIMADMM_J,

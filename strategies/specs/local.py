@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 
-from strategies.specs.cut_networks import check_cut, check_views
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.method_spec import MethodSpec
 from vfl_flower.config.options.shared import CutOptions, ViewOptions
 from vfl_flower.config.settings import Settings
+
+from .cut_networks import check_cut, check_views
 
 
 @dataclass(frozen=True, kw_only=True)

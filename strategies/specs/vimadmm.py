@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 
-from strategies.specs.admm import ADMMOptions, check_admm
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.method_spec import MethodSpec
 from vfl_flower.config.schema import option
 from vfl_flower.config.settings import Settings
+
+from .admm import ADMMOptions, check_admm
 
 
 @dataclass(frozen=True, kw_only=True)

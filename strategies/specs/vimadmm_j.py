@@ -1,7 +1,8 @@
 """Declaration of VIMADMM-J; see `strategies.vimadmm_j`."""
 
-from strategies.specs.admm import ADMMOptions, check_admm
 from vfl_flower.config.method_spec import MethodSpec
+
+from .admm import ADMMOptions, check_admm
 
 SPEC = MethodSpec(
     strategy="strategies.vimadmm_j:VIMADMMJ",

@@ -1,8 +1,8 @@
 """The command line: ``python -m vfl_flower COMMAND``, or ``vfl-flower COMMAND``.
 
-A command ``x`` is the function ``x`` in the module `vfl_flower.cli.commands.x_command`, imported
-when it is asked for. Modules of commands import what is heavy in their functions, so that
-``--help``, refusals and completion are quick.
+A command ``x`` is the function ``x`` in the module `vfl_flower.cli.commands.x_command`, or in one
+of a folder of `FOLDERS`, imported when it is asked for. Modules of commands import what is heavy in
+their functions, so that ``--help``, refusals and completion are quick.
 """
 
 import os
@@ -21,7 +21,9 @@ from vfl_flower.config.schema import choices
 COMMANDS = (
     *("train", "align", "predict", "inspect", "report", "explain", "audit", "data", "identity"),
     *("policy", "account"),
+    *("deploy", "examples"),
 )
+FOLDERS = {"deploy": "package.", "examples": "package."}
 _UNKNOWN = re.compile(r"No such command '(.*)'")  # click has a class for it since 8.4
 EXIT_ERROR, EXIT_INTERRUPTED = 2, 130
 
@@ -37,8 +39,9 @@ class Program(click.Group):
         """Import one, if there is one of that name."""
         if cmd_name not in COMMANDS:
             return None
+        place = f"{FOLDERS.get(cmd_name, '')}{cmd_name}_command"
         command: click.Command = getattr(
-            import_module(f"vfl_flower.cli.commands.{cmd_name}_command"), cmd_name
+            import_module(f"vfl_flower.cli.commands.{place}"), cmd_name
         )
         return command
 

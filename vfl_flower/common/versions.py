@@ -3,10 +3,11 @@
 import platform
 from functools import cache
 from hashlib import sha256
-from pathlib import Path
 
 import flwr
 import torch
+
+from vfl_flower.common.sources import ROOT, sources
 
 
 def versions() -> dict[str, str]:
@@ -20,19 +21,17 @@ def versions() -> dict[str, str]:
 
 
 PROTOCOL_VERSION = 1
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @cache
 def code_digest() -> str:
     """Digest the three packages that must be equal at all parties.
 
-    Returns 16 hex digits.
+    Returns 16 hex digits, the same of a checkout and of an installed package.
     """
     digest = sha256()
-    for package in ("vfl_flower", "strategies", "clients"):
-        for path in sorted((ROOT / package).rglob("*.py")):
-            digest.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
+    for name, path in sources():
+        digest.update(f"{name}\0".encode() + path.read_bytes())
     return digest.hexdigest()[:16]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from vfl_flower.common.names import load_object
+from vfl_flower.common.sources import load_ours
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,4 +146,4 @@ class MethodSpec:
 
     def load(self) -> tuple[Any, Any]:
         """Import and return the strategy's and the client's class."""
-        return load_object(self.strategy), load_object(self.client)
+        return load_ours(self.strategy), load_ours(self.client)

@@ -4,7 +4,7 @@ from dataclasses import Field
 from typing import Any
 
 from vfl_flower.common.errors import ConfigError
-from vfl_flower.common.names import load_object
+from vfl_flower.common.sources import load_ours
 from vfl_flower.config.method_spec import MethodSpec
 from vfl_flower.config.schema import declaration, declared_in, kebab
 
@@ -25,7 +25,9 @@ METHODS = {
     "local": "strategies.specs.local:SPEC",
     "central": "strategies.specs.central:SPEC",
 }
-"""Where each method is declared: ``module:SPEC``, imported when it is asked for."""
+"""Where each method is declared: ``module:SPEC``, imported when it is asked for.
+
+Installed, these modules are parts of `vfl_flower`; see `load_ours`."""
 
 ALIASES = {"pyvertical": "splitnn"}
 """Further names of methods."""
@@ -33,7 +35,7 @@ ALIASES = {"pyvertical": "splitnn"}
 
 def spec_of(method: str) -> MethodSpec:
     """Import and return the declaration of a method."""
-    spec: MethodSpec = load_object(METHODS[method])
+    spec: MethodSpec = load_ours(METHODS[method])
     return spec
 
 

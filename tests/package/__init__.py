@@ -1,0 +1,1 @@
+"""The package as it is installed, and as Flower bundles it."""

@@ -1,0 +1,1 @@
+"""Commands on deployment and examples that come with the package."""
