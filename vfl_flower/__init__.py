@@ -13,10 +13,12 @@ if TYPE_CHECKING:
     from vfl_flower.interface.run import Run
     from vfl_flower.interface.table import Table
     from vfl_flower.interface.train import train
+    from vfl_flower.runs.callback import Callback
 
-__all__ = ["Run", "Table", "VflError", "train"]
+__all__ = ["Callback", "Run", "Table", "VflError", "train"]
 
 _HOMES = {
+    "Callback": "vfl_flower.runs.callback",
     "Run": "vfl_flower.interface.run",
     "Table": "vfl_flower.interface.table",
     "VflError": "vfl_flower.common.errors",

@@ -20,7 +20,10 @@ LACKING = [
     ("--method adptvfedconv", "network vgg16_bn", "images"),
     ("--dataset mnist", "dataset = mnist", "images"),
     ("--dataset modelnet40", "dataset = modelnet40", "images"),
-    ("--tensorboard", "tensorboard = true", "tensorboard"),
+    ("--tensorboard", "track = tensorboard", "tensorboard"),
+    ("--track mlflow", "track = mlflow", "mlflow"),
+    ("--track tensorboard,wandb", "track = tensorboard", "tensorboard"),
+    ("--track wandb", "track = wandb", "wandb"),
 ]
 
 

@@ -99,6 +99,10 @@ class Interrupted(VflError):
     """
 
 
+class CallbackError(VflError):
+    """A user's callback raised an exception."""
+
+
 class TrainingError(VflError):
     """Training went nowhere: a loss is not finite."""
 

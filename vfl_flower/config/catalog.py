@@ -1,4 +1,4 @@
-"""Networks, losses, mechanisms and tasks by name.
+"""Networks, losses, mechanisms, trackers and tasks by name.
 
 A value is ``module:name``, imported where it is used: names are known without importing torch. One
 line here makes an implementation known everywhere.
@@ -50,6 +50,21 @@ class LossSpec(NamedTuple):
     weighted: str
     link: str
     slope: float
+
+
+class TrackerSpec(NamedTuple):
+    """A tracker of experiments.
+
+    Attributes
+    ----------
+    build : str
+        ``module:class`` of a `vfl_flower.runs.callback.Callback` without arguments.
+    needs : str
+        Import name of its optional package; see `vfl_flower.common.optional.extras`.
+    """
+
+    build: str
+    needs: str
 
 
 _SMALL = "vfl_flower.learning.networks.small"
@@ -114,6 +129,14 @@ AUDITED_MECHANISM = "randomized-response"
 _ACCOUNTING = "vfl_flower.privacy.client_dp.accounting"
 ACCOUNTANTS = {"rdp": f"{_ACCOUNTING}:rdp_epsilon", "pld": f"{_ACCOUNTING}:pld_epsilon"}
 """Privacy accountants: from noise ratio and delta to epsilon."""
+
+_TRACKERS = "vfl_flower.runs.trackers"
+TRACKERS = {
+    "tensorboard": TrackerSpec(f"{_TRACKERS}.tensorboard_log:TensorBoard", "tensorboard"),
+    "mlflow": TrackerSpec(f"{_TRACKERS}.mlflow_log:MLflow", "mlflow"),
+    "wandb": TrackerSpec(f"{_TRACKERS}.wandb_log:WeightsAndBiases", "wandb"),
+}
+"""Trackers that a run's options and metrics are sent to."""
 
 BINARY, MULTI_CLASS, REGRESSION = TASKS = "binary", "multi-class", "regression"
 """Tasks, by the kind of labels."""

@@ -80,6 +80,12 @@ class Settings(  # fields come in the order of bases from the last to the first
             raise ConfigError(f"{self.method} has no {kind.__name__}")
         return self.options
 
+    @property
+    def trackers(self) -> list[str]:
+        """Names of the trackers that the run is sent to, each once."""
+        named = split_list(self.track) if self.track else []
+        return [*dict.fromkeys([*["tensorboard"] * self.tensorboard, *named])]
+
     # Privacy -----------------------------------------------------------------------------------
 
     @property

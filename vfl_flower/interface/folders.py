@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from vfl_flower.common.errors import Interrupted, VflError
+from vfl_flower.common.errors import CallbackError, Interrupted, VflError
 from vfl_flower.common.files import refused
 from vfl_flower.common.layout import CONFIG
 from vfl_flower.common.text.escapes import escaped_lines
@@ -55,12 +55,14 @@ def _remove(path: Path, owner: int) -> None:
 
 @contextmanager
 def resumable(place: Place) -> Iterator[None]:
-    """Keep the folder of a run that Ctrl-C ends.
+    """Keep the folder of a run that Ctrl-C or a callback ends.
 
     Raises
     ------
     KeyboardInterrupt
         With a note that names the folder.
+    CallbackError
+        With such a note, too.
     """
     try:
         yield
@@ -70,6 +72,11 @@ def resumable(place: Place) -> Iterator[None]:
             place.keep()
             error.add_note(f"go on with it: vfl_flower.load({str(place.path)!r}).resume()")
         raise error from stopped
+    except CallbackError as failed:
+        if (place.path / CONFIG).is_file():
+            place.keep()
+            failed.add_note(f"go on with it: vfl_flower.load({str(place.path)!r}).resume()")
+        raise
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Training and alignment, with all parties in this process."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,6 +11,7 @@ from vfl_flower.interface.options import values_of
 from vfl_flower.interface.progress import watch_of
 from vfl_flower.interface.run import Run
 from vfl_flower.interface.source import Source, Tables, source_of
+from vfl_flower.runs.callback import Callback
 from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.workflows.local.train import train_in
 
@@ -20,6 +21,7 @@ def train(
     *,
     out: str | os.PathLike[str] | None = None,
     progress: bool | None = None,
+    callbacks: Sequence[Callback] = (),
     **options: Any,  # noqa: ANN401
 ) -> Run:
     """Train a model with all parties in this process.
@@ -34,6 +36,8 @@ def train(
         with the `Run`, unless `Run.save` keeps it.
     progress : bool, optional
         Whether progress is shown; by default on a terminal and in a notebook only.
+    callbacks : sequence of Callback, optional
+        Objects that follow the run; an exception of one stops it.
     **options
         Every option of ``vfl-flower train``, with underscores: ``method="splitnn"``, ``epochs=10``,
         ``seed=0``. One value for each party is a list.
@@ -54,7 +58,7 @@ def train(
         source = source_of(data)
         place = Place(out)
         with _removed_after_failure(place), resumable(place):
-            train_in(_folder(source, place, options), watch_of(progress))
+            train_in(_folder(source, place, options), watch_of(progress, callbacks))
         return Run(place)
 
 
@@ -78,6 +82,6 @@ def _removed_after_failure(place: Place) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        if place.private:
+        if place.private:  # and not one that can be resumed
             place.remove()
         raise

@@ -90,13 +90,16 @@ class ScheduledOptimizer:
     ) -> None:
         groups = [{"params": [*net.parameters()], _INITIAL: rate} for net, rate in rates.items()]
         self.rate = next(iter(rates.values()))
+        self._text = optimizer
         self.optimizer = optimizer_of(optimizer, groups, self.rate)
         self.schedule, self.steps = schedule_of(schedule), max(steps, 1)
         self.taken = 0.0
 
     def add(self, parameter: nn.Parameter) -> None:
-        """Change a parameter that the first network has got since, too."""
-        self.optimizer.add_param_group({"params": [parameter], _INITIAL: self.rate})
+        """Add a parameter to the first network's, before any step."""
+        groups = [*self.optimizer.param_groups, {"params": [parameter], _INITIAL: self.rate}]
+        # anew: in older versions of torch some make a parameter's state when they are built
+        self.optimizer = optimizer_of(self._text, groups, self.rate)
 
     def down(self, loss: Tensor, of: int = 1) -> None:
         """Take one step down a scalar loss; see `step`."""

@@ -1,5 +1,7 @@
 """Observers of a run: progress bars, metrics files, tests."""
 
+from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from statistics import fmean
 from typing import Any
@@ -110,6 +112,12 @@ class Observer:
     def on_baselines(self) -> None:
         """Hear that the baselines are trained next."""
 
+    def on_close(self, result: Mapping[str, Any] | None) -> None:
+        """Hear the end of the run: its result, or None.
+
+        It is None if the run failed. A second call is to have no effect.
+        """
+
 
 class Observers(Observer):
     """Several observers as one, told in order."""
@@ -151,3 +159,9 @@ class Observers(Observer):
         """Tell all."""
         for observer in self.observers:
             observer.on_baselines()
+
+    def on_close(self, result: Mapping[str, Any] | None) -> None:
+        """Tell all, though some raise."""
+        with ExitStack() as closing:
+            for observer in reversed(self.observers):
+                closing.callback(observer.on_close, result)

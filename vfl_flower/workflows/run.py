@@ -1,18 +1,21 @@
 """One run from configuration to result, over any transport."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
 from vfl_flower.common.errors import ConfigError
+from vfl_flower.common.names import load_object
+from vfl_flower.config.catalog import TRACKERS
+from vfl_flower.config.run_config import RunConfig
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.protocol.exchange import Protocol
 from vfl_flower.protocol.observer import Observer, Observers
 from vfl_flower.protocol.transport import Transport
+from vfl_flower.runs.callback import Callback, CallbackObserver
 from vfl_flower.runs.metrics_file import MetricsFile
 from vfl_flower.runs.run_folder import RunFolder
-from vfl_flower.runs.tensorboard_log import TensorBoard
 from vfl_flower.workflows.baselines import baselines_of, wanted
 from vfl_flower.workflows.result import result_of
 
@@ -23,6 +26,7 @@ def conduct(
     folder: RunFolder | None = None,
     observer: Observer | None = None,
     during: AbstractContextManager[object] | None = None,
+    callbacks: Sequence[Callback] = (),
 ) -> dict[str, Any]:
     """Train, evaluate and write the result.
 
@@ -39,6 +43,8 @@ def conduct(
         Is told of everything.
     during : context manager, optional
         Is entered while the protocol runs: signal handlers and logs.
+    callbacks : sequence of Callback
+        The user's own.
 
     Returns
     -------
@@ -55,7 +61,8 @@ def conduct(
     try:
         if folder:
             _prepare(active, folder)
-        active.observer = Observers(observer or Observer(), *_written(active, folder))
+        followers = _followers(active.cfg, folder, callbacks)
+        active.observer = Observers(observer or Observer(), *followers)
         with during or nullcontext():
             facts = _run_protocol(active, transport)
         result = result_of(active, transport.name) | {"connections": facts}
@@ -64,6 +71,10 @@ def conduct(
             result["baselines"] = baselines_of(active)
         if folder:
             folder.write_result(result)
+        active.observer.on_close(result)
+    except BaseException:
+        active.observer.on_close(None)
+        raise
     finally:
         if folder:
             folder.end()
@@ -72,8 +83,11 @@ def conduct(
 
 def _check_needs_no_folder(active: ActiveParty) -> None:
     """Refuse a run without a folder that has something to write."""
-    if active.cfg.tensorboard:
-        raise ConfigError("tensorboard is on, but the run has no folder to write to; set out")
+    if active.cfg.trackers:
+        raise ConfigError(
+            f"{' and '.join(active.cfg.trackers)} is on, but the run has no folder to write to; "
+            "set out"
+        )
     if active.budget:
         raise ConfigError(
             "passive parties are to noise and count what they send, and the run has no folder to "
@@ -100,12 +114,15 @@ def _begun(folder: RunFolder, task: Callable[[], Protocol]) -> Protocol:
     yield from task()
 
 
-def _written(active: ActiveParty, folder: RunFolder | None) -> Iterator[Observer]:
-    """Yield the observers that write into the run's folder."""
+def _followers(
+    cfg: RunConfig, folder: RunFolder | None, callbacks: Sequence[Callback]
+) -> Iterator[Observer]:
+    """Yield the observers of the run's folder, of trackers and of callbacks."""
     if folder:
         yield MetricsFile(folder.path)
-        if active.cfg.tensorboard:
-            yield TensorBoard(folder.path)
+    trackers = [load_object(TRACKERS[name].build)() for name in cfg.trackers]
+    for each in (*trackers, *callbacks):
+        yield CallbackObserver(each, cfg, folder.path if folder else None)
 
 
 def _run_protocol(active: ActiveParty, transport: Transport) -> dict[str, Any]:

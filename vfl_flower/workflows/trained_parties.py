@@ -35,7 +35,7 @@ def parties_of(folder: RunFolder) -> tuple[ActiveParty, list[PassiveParty]]:
         If a model folder is missing or damaged, or not of this run and this party.
     """
     unnoised: dict[str, Any] = UNNOISED  # nothing is sent
-    cfg = replace(folder.cfg, tensorboard=False, **unnoised)
+    cfg = replace(folder.cfg, tensorboard=False, track="", **unnoised)
     active, passive = _of_run(folder, cfg, labelled=True)
     active.use_threads()
     return active, passive
@@ -52,7 +52,7 @@ def predicting_parties(folder: RunFolder) -> tuple[ActiveParty, list[PassivePart
     RunError
         See `parties_of`.
     """
-    cfg = replace(folder.cfg, tensorboard=False, class_weights="none")
+    cfg = replace(folder.cfg, tensorboard=False, track="", class_weights="none")
     active, passive = _of_run(folder, cfg, labelled=False, counted=folder.path)
     for party in passive:
         party.only_predict()
@@ -102,6 +102,7 @@ def prediction_of(cfg: RunConfig, rank: int, model: Path, trust_code: bool = Fal
         class_weights="none",
         dp_sigma=sigma,  # the noise that training had, whatever other rows would need
         tensorboard=False,
+        track="",
     )
 
 

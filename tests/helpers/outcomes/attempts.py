@@ -1,10 +1,12 @@
 """One attempt at a run in this process, complete or stopped."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.protocol.observer import Observer, Stage
+from vfl_flower.runs.callback import Callback
 from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.transport.local import LocalTransport
 from vfl_flower.workflows.build_parties import build_active, build_passive
@@ -37,7 +39,14 @@ class Attempt:
         self.active = build_active(cfg, out)
         self.passive = [build_passive(cfg, k, out) for k in range(1, cfg.parties)]
 
-    def run(self, stop_at: int = -1, stage: str = "", done: int = 0) -> None:
+    def run(
+        self,
+        stop_at: int = -1,
+        stage: str = "",
+        done: int = 0,
+        callbacks: Sequence[Callback] = (),
+    ) -> None:
         """Run; raises `Interrupted` if it is stopped."""
         stop = StopAt(self.active, stop_at, stage, done)
-        conduct(self.active, LocalTransport(self.passive), self.folder, stop)
+        transport = LocalTransport(self.passive)
+        conduct(self.active, transport, self.folder, stop, callbacks=callbacks)

@@ -15,6 +15,8 @@ EXTRAS = {
     "dp_accounting": "dp",
     "matplotlib": "plots",
     "tensorboard": "tensorboard",
+    "mlflow": "mlflow",
+    "wandb": "wandb",
 }
 """Extra of each optional package, by the package's import name."""
 

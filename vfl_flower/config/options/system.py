@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from vfl_flower.config.catalog import TRACKERS
 from vfl_flower.config.schema import option
 from vfl_flower.config.transports import TRANSPORTS
 
@@ -13,7 +14,14 @@ class SystemOptions:
     """Folders, device and threads."""
 
     out: str = option("", "run folder; empty: a new one under runs/", path="dir", circumstance=True)
-    tensorboard: bool = option(False, "also write TensorBoard's event files", circumstance=True)
+    track: str = option(
+        "",
+        f"send options and metrics to {', '.join(TRACKERS)}: one, or a list",
+        choices=TRACKERS,
+        listed=True,
+        circumstance=True,
+    )
+    tensorboard: bool = option(False, "the same as tensorboard in track", circumstance=True)
     checkpoint_every: int = option(1, "epochs between checkpoints", least=1)
     device: str = option(
         "auto",

@@ -34,8 +34,8 @@ OF_A_PARTY = frozenset(
 
 LEFT = frozenset(
     (
-        *("tables", "data-dir", "download", "weights", "out", "tensorboard", "transport"),
-        *("party-timeout", "return-timeout", "answer-timeout"),
+        *("tables", "data-dir", "download", "weights", "out", "track", "tensorboard"),
+        *("transport", "party-timeout", "return-timeout", "answer-timeout"),
         *("stream-listen", "stream-advertise", "stream-grace"),
     )
 )

@@ -2,7 +2,7 @@
 
 from vfl_flower.common.names import party_name
 from vfl_flower.common.optional.extras import require
-from vfl_flower.config.catalog import NETWORKS
+from vfl_flower.config.catalog import NETWORKS, TRACKERS
 from vfl_flower.config.dataset_specs import DATASETS
 from vfl_flower.config.settings import Settings
 
@@ -29,5 +29,5 @@ def check_extras(cfg: Settings, rank: int) -> None:
         require(package, f"{party_name(rank)}: network {network}")
     if cfg.noised:
         require("dp_accounting", "dp-sigma or target-epsilon")
-    if cfg.tensorboard and not rank:
-        require("tensorboard", "tensorboard = true")
+    for tracker in () if rank else cfg.trackers:
+        require(TRACKERS[tracker].needs, f"track = {tracker}")

@@ -47,7 +47,8 @@ def train_in(folder: RunFolder, watch: Watch) -> dict[str, Any]:
         active, passive = build(folder, alignments)
         observer = watch.observer(f"{cfg.method} on {cfg.dataset}, seed {cfg.seed}")
         during = watched(folder, active, len(passive), watch)
-        return conduct(active, entry.load()(passive), folder, observer, during)
+        transport = entry.load()(passive)
+        return conduct(active, transport, folder, observer, during, watch.callbacks)
 
 
 def align_in(folder: RunFolder, watch: Watch) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from vfl_flower.parties.active import ActiveParty
 from vfl_flower.protocol.observer import Observer
 from vfl_flower.reporting.console.lines import complain, voices
 from vfl_flower.reporting.console.progress import watcher
+from vfl_flower.runs.callback import Callback
 from vfl_flower.runs.party_logs import party_logs
 from vfl_flower.runs.run_folder import RunFolder
 
@@ -35,10 +36,13 @@ class Watch:
         From a title to an observer of one run, or of one alignment.
     messages : callable
         From the number of passive parties to a context in which their messages are shown.
+    callbacks : tuple of Callback
+        The caller's own, of training.
     """
 
     observer: Callable[[str], Observer] = _unwatched
     messages: Callable[[int], AbstractContextManager[None]] = _unheard
+    callbacks: tuple[Callback, ...] = ()
 
 
 TERMINAL = Watch(watcher, voices)

@@ -1,55 +1,46 @@
 """TensorBoard event files of a run."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from vfl_flower.common.errors import RunError
-from vfl_flower.protocol.observer import Evaluation, Observer
+from vfl_flower.protocol.observer import Evaluation
+from vfl_flower.runs.callback import Callback, Start
+from vfl_flower.runs.trackers.numbers import numbers_of
 
 _EVENTS = "tensorboard"
-_LOSSES_AND_ACCURACIES = ("train_loss", "validation_loss", "validation_accuracy")
-_TRAFFIC = ("exchanges", "bytes_up", "bytes_down")
 
 
-class TensorBoard(Observer):
-    """Writes each evaluation's numbers under ``tensorboard`` in a run folder.
+class TensorBoard(Callback):
+    """Writes each evaluation's numbers under ``tensorboard`` in the run folder."""
 
-    Parameters
-    ----------
-    run : Path
-        The run's folder.
-    """
-
-    def __init__(self, run: Path) -> None:
-        self._folder = run / _EVENTS
+    def __init__(self) -> None:
+        self._folder = Path(_EVENTS)
         self._writer: Any = None
 
-    def on_start(self, step: int, steps: int, records: list[Evaluation]) -> None:
+    def on_start(self, run: Start) -> None:
         """Write the evaluations of the checkpoint; earlier events become void."""
         # TensorBoard is slow to import
         from torch.utils.tensorboard import SummaryWriter
 
-        self.on_end()
+        self._folder = (run.folder or Path()) / _EVENTS
+        self.on_end(None)
         with self._refused():
             self._folder.mkdir(mode=0o700, exist_ok=True)
             self._writer = SummaryWriter(str(self._folder), purge_step=0)
-        for record in records:
+        for record in run.evaluations:
             self.on_evaluation(record)
 
     def on_evaluation(self, evaluation: Evaluation) -> None:
         """Write the numbers of one evaluation."""
         with self._refused():
-            for name in _LOSSES_AND_ACCURACIES:
-                for party, value in getattr(evaluation, name).items():
-                    self._writer.add_scalar(f"{name}/{party}", value, evaluation.step)
-            for name in _TRAFFIC:
-                value = getattr(evaluation, name)
-                self._writer.add_scalar(f"traffic/{name}", value, evaluation.step)
+            for name, value in numbers_of(evaluation).items():
+                self._writer.add_scalar(name, value, evaluation.step)
             self._writer.flush()
 
-    def on_end(self) -> None:
+    def on_end(self, result: Mapping[str, Any] | None) -> None:
         """Close the file."""
         if self._writer is not None:
             self._writer.close()

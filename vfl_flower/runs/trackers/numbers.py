@@ -1,0 +1,29 @@
+"""Numbers of a run that trackers get."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from vfl_flower.protocol.observer import Evaluation
+
+_LOSSES_AND_ACCURACIES = ("train_loss", "validation_loss", "validation_accuracy")
+TRAFFIC = ("exchanges", "bytes_up", "bytes_down")
+
+
+def numbers_of(evaluation: Evaluation) -> dict[str, float]:
+    """Return the numbers of an evaluation, as ``train_loss/active``."""
+    numbers = {
+        f"{name}/{party}": value
+        for name in _LOSSES_AND_ACCURACIES
+        for party, value in getattr(evaluation, name).items()
+    }
+    return numbers | {f"traffic/{name}": getattr(evaluation, name) for name in TRAFFIC}
+
+
+def final_numbers(result: Mapping[str, Any]) -> dict[str, float]:
+    """Return the numbers of a result, as ``test_accuracy/active``."""
+    numbers = {f"test_accuracy/{party}": each for party, each in result["test_accuracy"].items()}
+    for party, metrics in result["metrics"].items():
+        numbers |= {f"test_{name}/{party}": each for name, each in metrics.items()}
+    numbers |= {f"total/{name}": result[name] for name in TRAFFIC}
+    numbers["epsilon"] = result["epsilon"]
+    return {name: float(each) for name, each in numbers.items() if isinstance(each, int | float)}
