@@ -12,7 +12,7 @@ from tests.helpers.outcomes.commands import train as run
 from tests.helpers.outcomes.report_pages import read, result_of
 from vfl_flower.config.policy.record import OPEN
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.reporting.console.format import readable
+from vfl_flower.reporting.console.format import data_name, readable
 from vfl_flower.reporting.html.story import read_stories
 
 
@@ -61,7 +61,32 @@ def test_what_differs_stands_first(runs: Path, tmp_path: Path) -> None:
     differing = [key for marked, key in rows if marked]
     assert differing == ["method", "baselines"]
     assert [key for _, key in rows][:2] == differing
+    shown, folded = table.split("<details>")
+    named = re.compile(r'<th scope="row">([\w-]+)</th>')
+    assert named.findall(shown)[2:] == ["dataset", "epochs", "eval-every"]
+    assert {"batch-size", "data-dir"} <= set(named.findall(folded))
     assert len(rows) > 20
+
+
+def test_runs_on_other_data_have_axes_of_their_own(runs: Path, tmp_path: Path) -> None:
+    wine = ["--dataset", "wine", "--epochs", "1", "--models", "linear", "--baselines", "off"]
+    assert run([*wine, "--out", str(tmp_path / "wine")]) == 0
+    page = tmp_path / "page.html"
+    folders = [str(runs / "easter"), str(tmp_path / "wine"), str(runs / "vfedmh")]
+    assert report([*folders, "--page", str(page)]) == 0
+    text = page.read_text()
+    assert re.findall(r"active party on ([\w-]+) by epoch", text) == ["digits", "wine"]
+    assert re.findall(r"<h3>(digits|wine)</h3>", text) == ["digits", "wine"]
+
+
+@pytest.mark.parametrize(
+    ("tables", "told"),
+    [("here/bank.toml,there/shop.toml", "bank + shop"), ("a/t.toml,b/t.toml", "own tables")],
+)
+def test_own_tables_have_their_names(tables: str, told: str) -> None:
+    cfg = RunConfig(dataset="own", method="splitnn", parties=2, tables=tables)
+    assert data_name(cfg) == told
+    assert data_name(RunConfig()) == "digits"
 
 
 def test_seeds_are_one_story_with_mean_and_deviation(runs: Path) -> None:
@@ -115,10 +140,12 @@ def test_many_parties_fit(tmp_path: Path) -> None:
     assert "party-15" in read(tmp_path / "run" / "report.html").text
 
 
-def test_a_run_of_no_epochs_has_a_page(tmp_path: Path) -> None:
+def test_a_run_of_no_epochs_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--epochs", "0", "--baselines", "off", "--out", str(tmp_path / "run")]) == 0
     assert report([str(tmp_path / "run")]) == 0
     assert len(read(tmp_path / "run" / "report.html").sources) == 1
+    assert "epochs is 0: nothing was trained" in read(tmp_path / "run" / "report.html").text
+    assert "epochs is 0: nothing was trained" in capsys.readouterr().out
 
 
 def test_a_seed_that_has_just_begun_does_not_empty_the_curves(runs: Path, tmp_path: Path) -> None:

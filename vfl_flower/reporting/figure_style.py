@@ -71,4 +71,5 @@ def name_bars(panel: Axes, names: Sequence[str]) -> None:
     panel.set_xticks(range(0, len(names), each), names[::each])
     if len(names) > 4:
         panel.tick_params("x", rotation=30)
+    panel.set_xlim(-0.6, max(len(names), 3) - 0.4)  # or a single bar fills the panel
     panel.grid(visible=False, axis="x")

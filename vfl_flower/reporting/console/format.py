@@ -1,7 +1,11 @@
 """Number formats of the console."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
+
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.config.schema import split_list
 
 _LARGE = 10_000
 """Errors from which on decimals say nothing."""
@@ -16,12 +20,29 @@ _ENDINGS = {
 
 def ending(result: Mapping[str, Any]) -> list[str]:
     """Name an unusual end of training, and the weights that count."""
-    told = []
+    told = _untrained(result)
     if why := _ENDINGS.get(result["ended_by"]):
         told.append(f"training ended at step {result['steps']}: {why}")
     if result["counting_step"] != result["steps"]:
         told.append(f"the weights of step {result['counting_step']} count: the best on validation")
     return told
+
+
+def _untrained(result: Mapping[str, Any]) -> list[str]:
+    """Say that no step was taken, as with no epochs."""
+    if result["steps"]:
+        return []
+    if any(stage["done"] for stage in result["stages"]):
+        return ["epochs is 0: nothing was trained after the stages before the first step"]
+    return ["epochs is 0: nothing was trained, and all scores are those of initial weights"]
+
+
+def data_name(cfg: RunConfig) -> str:
+    """Name a run's data set, or its parties' own tables."""
+    if not cfg.own_tables:
+        return cfg.dataset
+    names = [Path(each).stem for each in split_list(cfg.tables)]
+    return " + ".join(names) if len(set(names)) == len(names) else "own tables"
 
 
 def score(value: float | None) -> str:

@@ -10,7 +10,7 @@ from vfl_flower.common.names import party_name
 from vfl_flower.config.dataset_specs import DATASETS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.metric_names import score_name, shown
-from vfl_flower.reporting.console.format import ending, readable, score
+from vfl_flower.reporting.console.format import data_name, ending, readable, score
 from vfl_flower.reporting.console.lines import out, say
 from vfl_flower.runs.results import warnings_of
 
@@ -31,7 +31,7 @@ MOST_CLASSES = 10
 
 def print_result(result: Mapping[str, Any], cfg: RunConfig) -> None:
     """Print a result: scores, traffic and protections."""
-    table = Table(title=f"{cfg.method} on {cfg.dataset}", title_justify="left")
+    table = Table(title=f"{cfg.method} on {data_name(cfg)}", title_justify="left")
     for column in ("party", "network", "optimizer"):
         table.add_column(column)
     for column in (f"test {score_name(result['task'])}", *shown(result["task"])):

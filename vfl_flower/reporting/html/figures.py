@@ -1,7 +1,7 @@
 """A report's figures, as SVG images that the page holds itself."""
 
 import base64
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -27,8 +27,13 @@ def _drawing(panels: int, height: float = 2.9) -> Iterator[tuple[list[Axes], lis
     image.append("data:image/svg+xml;base64," + base64.b64encode(drawn.getvalue()).decode())
 
 
-def comparison(stories: Sequence[Story]) -> str:
+def comparison(stories: Mapping[int, Story]) -> str:
     """Draw the active parties' validation score against epochs, traffic and time.
+
+    Parameters
+    ----------
+    stories : mapping of int to Story
+        Of one data set, by their numbers on the page.
 
     Returns
     -------
@@ -36,22 +41,19 @@ def comparison(stories: Sequence[Story]) -> str:
         A data URL; so do the other figures.
     """
     with _drawing(3) as (panels, image):
-        for number, story in enumerate(stories, 1):
+        for number, story in stories.items():
             accuracy = story.curve("validation_accuracy", "active")
             up, down = story.curve("bytes_up"), story.curve("bytes_down")
             sent = [(a.mean + b.mean) / MIB for a, b in zip(up, down, strict=True)]
             seconds = [moment.mean for moment in story.curve("seconds")]
             for panel, x in zip(panels, (_epochs(story), sent, seconds), strict=True):
                 _line(panel, x, accuracy, label=f"{number}. {story.name}")
-        scores = " or ".join(dict.fromkeys(story.score for story in stories))
+        scores = " or ".join(dict.fromkeys(story.score for story in stories.values()))
         for panel, unit in zip(panels, ("epoch", "MiB up and down", "seconds"), strict=True):
             panel.set_title(f"validation {scores} by {unit}")
             panel.yaxis.set_major_formatter(PercentFormatter(1))
         panels[0].xaxis.set_major_locator(MaxNLocator(integer=True))
-        handles, labels = panels[0].get_legend_handles_labels()
-        figure = panels[0].get_figure(root=True)
-        if figure:
-            figure.legend(handles, labels, loc="outside lower left", ncols=3)
+        _legend(panels[0], 3)
     return image[0]
 
 
@@ -68,7 +70,7 @@ def curves(story: Story) -> str:
             panel.set_xlabel("epoch")
             panel.xaxis.set_major_locator(MaxNLocator(integer=True))
         panels[0].yaxis.set_major_formatter(PercentFormatter(1))
-        panels[2].legend(loc="upper right")
+        _legend(panels[0], len(COLOURS))
     return image[0]
 
 
@@ -87,11 +89,10 @@ def accuracies(story: Story) -> str:
         for name, style in (("central", "--"), ("local", ":")):
             if bound := story.spread("baselines", name):
                 panel.axhline(bound.mean, linestyle=style, color="#333a45", label=name)
-        if panel.get_legend_handles_labels()[0]:
-            panel.legend(loc="upper right", ncols=2)
+        _legend(panel, 2)
         name_bars(panel, story.learners)
         panel.set_title(f"test {story.score}")
-        panel.set_ylim(min(0, *(bar.mean for bar in known)), 1.15)  # room for the legend
+        panel.set_ylim(min(0, *(bar.mean for bar in known)), 1.02)
         panel.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1])
         panel.yaxis.set_major_formatter(PercentFormatter(1))
     return image[0]
@@ -109,8 +110,16 @@ def traffic(story: Story) -> str:
                 panel.bar(at, heights, 0.4, label=direction, color=colour)
             name_bars(panel, list(books))
             panel.set_title("training, " + key.replace("bytes", "MiB").replace("_", " "))
-        panels[0].legend(loc="upper right")
+        _legend(panels[0], 2)
     return image[0]
+
+
+def _legend(panel: Axes, columns: int) -> None:
+    """Write a panel's legend below all panels, where it covers nothing."""
+    handles, labels = panel.get_legend_handles_labels()
+    figure = panel.get_figure(root=True)
+    if figure and handles:
+        figure.legend(handles, labels, loc="outside lower left", ncols=columns)
 
 
 def _epochs(story: Story) -> list[float]:

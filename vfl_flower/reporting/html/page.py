@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from vfl_flower.config.run_config import CIRCUMSTANCES, RunConfig
 from vfl_flower.config.schema import Scalar
 from vfl_flower.reporting.console.format import readable
 from vfl_flower.reporting.console.tables import MOST_CLASSES, baseline_rows
@@ -12,6 +14,11 @@ from vfl_flower.reporting.html.figures import accuracies, comparison, curves, tr
 from vfl_flower.reporting.html.story import Spread, Story
 
 BLANK = "–"
+_ALWAYS = ("method", "dataset")
+"""Settings that are shown although they are the defaults."""
+
+_PLACES = frozenset(CIRCUMSTANCES) - {"tables"}
+"""Settings that are no reason to show them: where a run's files were."""
 
 
 def render(stories: Sequence[Story]) -> str:
@@ -40,13 +47,12 @@ def render(stories: Sequence[Story]) -> str:
         "score": score,
         "number": number,
     }
-    moved = [story for story in stories if story.metrics]
     return templates.get_template("page.html").render(
         stories=stories,
         baseline_rows=baseline_rows,
         most_classes=MOST_CLASSES,
         written=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M"),
-        comparison=comparison(moved) if moved else "",
+        comparisons=[(name, comparison(those)) for name, those in _by_data(stories).items()],
         curves=[curves(story) if story.metrics else "" for story in stories],
         accuracies=[accuracies(story) if story.result else "" for story in stories],
         traffic=[traffic(story) if _trained(story) else "" for story in stories],
@@ -82,13 +88,49 @@ def number(spread: Spread | None, unit: str = "") -> str:
     return (f"{spread.mean:,.0f}" if whole else f"{spread.mean:,.1f}") + unit
 
 
-def _settings_of(stories: Sequence[Story]) -> list[tuple[str, list[Scalar], bool]]:
-    """Return all settings by story, those that differ first."""
+def _by_data(stories: Sequence[Story]) -> dict[str, dict[int, Story]]:
+    """Group the evaluated stories by data, each by its number."""
+    groups: dict[str, dict[int, Story]] = {}
+    for number, story in enumerate(stories, 1):
+        if story.metrics:
+            groups.setdefault(story.data, {})[number] = story
+    return groups
+
+
+class Setting(NamedTuple):
+    """One option of all stories.
+
+    Attributes
+    ----------
+    key : str
+    values : list
+        By story.
+    differs : bool
+        Whether the stories differ in it.
+    changed : bool
+        Whether it is another than the default in some story.
+    """
+
+    key: str
+    values: list[Scalar]
+    differs: bool
+    changed: bool
+
+
+def _settings_of(stories: Sequence[Story]) -> list[Setting]:
+    """Return all settings by story: those that differ, other changed ones, defaults."""
     settings = [story.cfg.to_mapping() for story in stories]
+    usual = [RunConfig(method=story.cfg.method).to_mapping() for story in stories]
     keys = dict.fromkeys(key for setting in settings for key in setting if key != "out")
-    rows = [(key, [setting.get(key, BLANK) for setting in settings]) for key in keys]
-    marked = [(key, values, len(set(values)) > 1) for key, values in rows]
-    return sorted(marked, key=lambda row: not row[2])
+    made = []
+    for key in keys:
+        values = [setting.get(key, BLANK) for setting in settings]
+        changed = key in _ALWAYS or any(
+            key in theirs and theirs[key] != default[key] and key not in _PLACES
+            for theirs, default in zip(settings, usual, strict=True)
+        )
+        made.append(Setting(key, values, len(set(values)) > 1, changed))
+    return sorted(made, key=lambda row: (not row.differs, not row.changed))
 
 
 def _environments_of(stories: Sequence[Story]) -> list[tuple[str, list[object]]]:

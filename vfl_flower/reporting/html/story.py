@@ -12,7 +12,7 @@ from vfl_flower.common.names import party_name
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.metric_names import score_name, shown
 from vfl_flower.protocol.observer import Evaluation
-from vfl_flower.reporting.console.format import ending
+from vfl_flower.reporting.console.format import data_name, ending
 from vfl_flower.runs.metrics_file import read_metrics
 from vfl_flower.runs.results import warnings_of
 from vfl_flower.runs.run_folder import RunFolder
@@ -111,6 +111,11 @@ class Story:
     def result(self) -> dict[str, Any] | None:
         """Result of the first complete seed, for facts common to all."""
         return self.results[0] if self.results else None
+
+    @property
+    def data(self) -> str:
+        """Name of the data set, or of the parties' own tables."""
+        return data_name(self.cfg)
 
     @property
     def task(self) -> str:
