@@ -10,18 +10,22 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from vfl_flower.common.errors import VflError
-    from vfl_flower.interface.run import Run
-    from vfl_flower.interface.table import Table
+    from vfl_flower.interface.align import Alignment, align
+    from vfl_flower.interface.data.table import Table
+    from vfl_flower.interface.run import Run, load
     from vfl_flower.interface.train import train
     from vfl_flower.runs.callback import Callback
 
-__all__ = ["Callback", "Run", "Table", "VflError", "train"]
+__all__ = ["Alignment", "Callback", "Run", "Table", "VflError", "align", "load", "train"]
 
 _HOMES = {
+    "Alignment": "vfl_flower.interface.align",
     "Callback": "vfl_flower.runs.callback",
     "Run": "vfl_flower.interface.run",
-    "Table": "vfl_flower.interface.table",
+    "Table": "vfl_flower.interface.data.table",
     "VflError": "vfl_flower.common.errors",
+    "align": "vfl_flower.interface.align",
+    "load": "vfl_flower.interface.run",
     "train": "vfl_flower.interface.train",
 }
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from vfl_flower.common.errors import CallbackError, Interrupted, VflError
+from vfl_flower.common.errors import CallbackError, Interrupted, RunError, VflError
 from vfl_flower.common.files import refused
 from vfl_flower.common.layout import CONFIG
 from vfl_flower.common.text.escapes import escaped_lines
@@ -45,6 +45,27 @@ class Place:
         """Remove a private folder now."""
         if self._end:
             self._end()
+
+
+def copy_folder(source: Path, target: Path) -> None:
+    """Copy a run's folder; the copy is whole or absent.
+
+    Raises
+    ------
+    RunError
+        If there is something in its place already, or the file system refuses.
+    """
+    with refused(target):
+        if target.exists() or target.is_symlink():
+            raise RunError(f"{target} exists; choose another folder")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        staging = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
+        try:
+            shutil.copytree(source, staging, dirs_exist_ok=True)
+            staging.rename(target)
+        except BaseException:
+            shutil.rmtree(staging, ignore_errors=True)
+            raise
 
 
 def _remove(path: Path, owner: int) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.registry import method_options
+from vfl_flower.config.schema import kebab
 from vfl_flower.config.settings import COMMON
 
 _SET_BY_DATA = ("task", "model", "tables", "dataset")
@@ -33,6 +34,11 @@ def values_of(options: Mapping[str, object]) -> dict[str, Any]:
         for name, value in options.items()
         if value is not None
     }
+
+
+def changes_of(options: Mapping[str, object]) -> dict[str, object]:
+    """Convert keywords to the changes of a resume, by kebab-case keys."""
+    return {kebab(name): value for name, value in values_of(options).items()}
 
 
 def _text(value: object) -> object:

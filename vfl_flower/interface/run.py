@@ -1,92 +1,39 @@
 """A run: metrics, history, predictions, reports."""
 
-import warnings
+import os
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from vfl_flower.common.errors import RunError
-from vfl_flower.common.layout import tables_in
-from vfl_flower.config.catalog import REGRESSION
-from vfl_flower.config.run_config import RunConfig
-from vfl_flower.interface.folders import Place, in_full
+from vfl_flower.analysis.explain.importance import explain as importance
+from vfl_flower.analysis.explain.noise import SIGMA, check_noise
+from vfl_flower.analysis.explain.trained import complete_run, trained
+from vfl_flower.common.errors import PrivacyError, RunError
+from vfl_flower.common.layout import SEEDS
+from vfl_flower.common.optional.extras import require
+from vfl_flower.interface.analysis import audited, predicted_rows, predicted_tables
+from vfl_flower.interface.data.source import OwnTables, Tables
+from vfl_flower.interface.folders import Place, copy_folder, in_full, resumable
+from vfl_flower.interface.options import changes_of
 from vfl_flower.interface.progress import watch_of
-from vfl_flower.interface.source import OwnTables, Tables
-from vfl_flower.runs.metrics_file import read_metrics
+from vfl_flower.interface.results import Results
+from vfl_flower.reporting.html.place import check_page
+from vfl_flower.reporting.html.story import read_stories
+from vfl_flower.runs.callback import Callback
 from vfl_flower.runs.run_folder import RunFolder
-from vfl_flower.workflows.predict_locally import predict_rows, predict_tables
-from vfl_flower.workflows.prediction import missing_of
+from vfl_flower.workflows.local.train import finished
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 
-class Run:
+class Run(Results):
     """A run with all parties on this machine.
 
     `train` and `load` make runs.
     """
-
-    def __init__(self, place: Place, trust_code: bool = False) -> None:
-        self._place, self._trust_code = place, trust_code or place.private
-        self._folder = RunFolder.reopen(place.path, {}, self._trust_code)
-
-    @property
-    def path(self) -> Path:
-        """Folder of the run."""
-        return self._place.path
-
-    @property
-    def config(self) -> RunConfig:
-        """Configuration of the run."""
-        return self._folder.cfg
-
-    @property
-    def complete(self) -> bool:
-        """Whether training has ended; a run that was interrupted can be resumed."""
-        return self._folder.result() is not None
-
-    @property
-    def result(self) -> dict[str, Any]:
-        """Content of ``result.json``: metrics, traffic, protections and environment.
-
-        Raises
-        ------
-        RunError
-            If the run is not complete, or its result damaged.
-        """
-        result = self._folder.result()
-        if result is None:
-            raise RunError(f"the run in {self.path} is not complete; resume it first")
-        return result
-
-    @property
-    def metrics(self) -> dict[str, dict[str, Any]]:
-        """Test metrics by party: ``accuracy``, ``auc``, ``f1`` and more; of numbers ``r2``.
-
-        Raises
-        ------
-        RunError
-            See `result`.
-        """
-        result = self.result
-        if result["task"] == REGRESSION:
-            return {party: dict(each) for party, each in result["metrics"].items()}
-        accuracy = result["test_accuracy"]
-        return {p: {"accuracy": accuracy[p], **each} for p, each in result["metrics"].items()}
-
-    @property
-    def history(self) -> "pd.DataFrame":
-        """Evaluations of the validation rows, one a row.
-
-        Columns with a value for each party are named ``validation_accuracy active`` and so on;
-        bytes and exchanges are those of training so far.
-        """
-        # pandas is slow to import
-        import pandas as pd
-
-        rows = [_flat(each.as_dict()) for each in read_metrics(self.path)]
-        return pd.DataFrame(rows)
 
     def predict(
         self,
@@ -118,43 +65,194 @@ class Run:
         VflError
             If a table cannot be used, or the run is not complete.
         """
-        # pandas is slow to import
-        import pandas as pd
-
         self.result  # noqa: B018  only a complete run predicts
-        with in_full(), TemporaryDirectory(prefix="vfl-flower-") as temporary:
-            file, trusted = Path(temporary) / "predictions.parquet", self._trust_code
+        with in_full():
             if tables is None:
-                predict_rows(self.path, rows, file, trusted)
-                return pd.read_parquet(file)
-            source, watch = OwnTables(tables), watch_of(progress)
-            source.write(Path(temporary))
-            named = tables_in(Path(temporary), source.names)
-            made = predict_tables(self.path, named, file, watch, trusted)
-            frame = pd.read_parquet(file)
-            if made.missing:
-                lacking = pd.read_parquet(missing_of(file))
-                frame.attrs["missing"] = lacking.to_dict("list")
-        if made.missing:
-            warnings.warn(
-                f"{made.missing} rows are not at all parties, and have no prediction; "
-                'attrs["missing"] names them',
-                stacklevel=2,
+                return predicted_rows(self.path, rows, self._trust_code)
+            watch = watch_of(progress)
+            return predicted_tables(self.path, OwnTables(tables), watch, self._trust_code)
+
+    def plot(self) -> "Figure":
+        """Draw validation score and losses of every party.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            A notebook shows it; ``savefig`` writes it.
+
+        Raises
+        ------
+        ExtraError
+            Without matplotlib, which the extra `plots` brings.
+        """
+        require("matplotlib", "plot")
+        # matplotlib is slow to import
+        from vfl_flower.reporting.figure_style import styled
+        from vfl_flower.reporting.html.figures import draw_curves
+
+        (story,) = read_stories([self.path])
+        with styled(3) as (figure, panels):
+            draw_curves(panels, story)
+        return figure
+
+    def report(self, page: str | os.PathLike[str]) -> Path:
+        """Write one HTML page about the run, whole in itself.
+
+        Raises
+        ------
+        ConfigError
+            If the page is to be no .html file.
+        RunError
+            If it cannot be written.
+        """
+        place = Path(page)
+        check_page(place)
+        require("matplotlib", "report")
+        # matplotlib is slow to import
+        from vfl_flower.reporting.html.page import write_page
+
+        write_page(read_stories([self.path]), place)
+        return place
+
+    def explain(self, noise: float = SIGMA) -> dict[str, Any]:
+        """Measure how much each party counts for the prediction.
+
+        Parameters
+        ----------
+        noise : float
+            Standard deviations of the noise on a party's columns.
+
+        Returns
+        -------
+        dict
+            As ``vfl-flower explain --json`` prints it.
+
+        Raises
+        ------
+        VflError
+            If the run's method, or its data, cannot be explained.
+        """
+        check_noise(noise)
+        with in_full():
+            folder, recorded = complete_run(self.path, self._trust_code)
+            return {**asdict(importance(trained(folder), noise)), "recorded": recorded}
+
+    def audit(
+        self,
+        attack: Literal["labels", "reconstruct"] = "labels",
+        *,
+        epochs: int | None = None,
+        known: int = 10,
+    ) -> dict[str, Any]:
+        """Attack the run, to measure the parties' leakage.
+
+        Parameters
+        ----------
+        attack : {"labels", "reconstruct"}
+            Passive parties infer labels; or others' tiles of images are made of feature maps.
+        epochs : int, optional
+            Of the repeated training, 3, or of the attacker's decoder, 5.
+        known : int
+            Labels of each class that an attacker of labels has.
+
+        Returns
+        -------
+        dict
+            As ``vfl-flower audit`` prints it with ``--json``.
+
+        Raises
+        ------
+        VflError
+            If there is nothing of the kind to attack.
+        """
+        with in_full():
+            return audited(self.path, attack, epochs, known, self._trust_code)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Keep the run in a folder, for `load` and the command line.
+
+        The folder holds the models of all parties, and tables that were in memory. A run in a
+        temporary folder lives in the new one from then on.
+
+        Parameters
+        ----------
+        path : str or Path
+            Of a folder that is not there yet.
+
+        Raises
+        ------
+        RunError
+            If it is there, or cannot be written.
+        PrivacyError
+            If a copy would count the uploads of a privacy budget apart.
+        """
+        target = Path(path)
+        if self.config.noised and not self._place.private:
+            raise PrivacyError(
+                f"a copy of {self.path} would count uploads apart, and no budget would hold; use "
+                "the folder where it is, or move it"
             )
-        return frame
+        folder = RunFolder.reopen(self.path, {}, self._trust_code)
+        folder.take()
+        try:
+            copy_folder(self.path, target)
+        finally:
+            folder.end()
+        if self._place.private:
+            self._place.remove()
+            self._place = Place(target)
+            self._folder = RunFolder.reopen(target, {}, self._trust_code)
+        return target
 
-    def __repr__(self) -> str:
-        cfg = self.config
-        state = "" if self.complete else ", not complete"
-        return f"Run({cfg.method} on {cfg.dataset}, seed {cfg.seed}{state}, {str(self.path)!r})"
+    def resume(
+        self,
+        *,
+        progress: bool | None = None,
+        callbacks: Sequence[Callback] = (),
+        **options: Any,  # noqa: ANN401
+    ) -> "Run":
+        """Train the rest of an interrupted run; keep a complete one.
+
+        Parameters
+        ----------
+        progress, callbacks
+            See `train`.
+        **options
+            That say where the run happens, such as ``device="cpu"``.
+
+        Returns
+        -------
+        Run
+            This one.
+
+        Raises
+        ------
+        RunError
+            If an option makes another run of it.
+        """
+        with in_full(), resumable(self._place):
+            changes, watch = changes_of(options), watch_of(progress, callbacks)
+            self._folder = finished(self.path, changes, watch, self._trust_code)
+        return self
 
 
-def _flat(evaluation: dict[str, Any]) -> dict[str, Any]:
-    """Give each party's value a column of its own."""
-    flat: dict[str, Any] = {}
-    for name, value in evaluation.items():
-        if isinstance(value, dict):
-            flat |= {f"{name} {party}": each for party, each in value.items()}
-        else:
-            flat[name] = value
-    return flat
+def load(path: str | os.PathLike[str], *, trust_code: bool = False) -> Run:
+    """Open the folder of a run, complete or to be resumed.
+
+    Parameters
+    ----------
+    path : str or Path
+        As `train` or the command line made it, with the folders of all parties.
+    trust_code : bool
+        Whether the code of networks that the folder names may be imported.
+
+    Raises
+    ------
+    RunError
+        If there is no run, or one of several seeds.
+    """
+    folder = Path(path)
+    if (folder / SEEDS).is_file():
+        raise RunError(f"{folder} holds a run of several seeds; load one of its folders")
+    with in_full():
+        return Run(Place(folder), trust_code)

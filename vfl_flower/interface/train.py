@@ -5,14 +5,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from vfl_flower.config.run_config import RunConfig
+from vfl_flower.interface.data.source import Tables, begun, source_of
 from vfl_flower.interface.folders import Place, in_full, resumable
-from vfl_flower.interface.options import values_of
 from vfl_flower.interface.progress import watch_of
 from vfl_flower.interface.run import Run
-from vfl_flower.interface.source import Source, Tables, source_of
 from vfl_flower.runs.callback import Callback
-from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.workflows.local.train import train_in
 
 
@@ -58,22 +55,9 @@ def train(
         source = source_of(data)
         place = Place(out)
         with _removed_after_failure(place), resumable(place):
-            train_in(_folder(source, place, options), watch_of(progress, callbacks))
+            folder = begun(source, place, task="train", options=options)
+            train_in(folder, watch_of(progress, callbacks))
         return Run(place)
-
-
-def _folder(source: Source, place: Place, options: dict[str, object]) -> RunFolder:
-    """Make the folder of a new run, with data in memory."""
-    known = source.options(place.path)
-    cfg = RunConfig(**(known | values_of(options)))
-    folder = RunFolder(place.path, cfg)
-    folder.take()
-    try:
-        source.write(place.path)
-    except BaseException:
-        folder.give_up()
-        raise
-    return folder
 
 
 @contextmanager

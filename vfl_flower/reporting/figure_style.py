@@ -34,6 +34,15 @@ _STYLE: Any = {
 }
 
 
+class ShownFigure(Figure):
+    """Figure that a notebook shows, without pyplot and its window."""
+
+    def _repr_png_(self) -> bytes:
+        image = io.BytesIO()
+        self.savefig(image, format="png")
+        return image.getvalue()
+
+
 @contextmanager
 def drawing(
     panels: int,
@@ -52,10 +61,17 @@ def drawing(
         What ``Figure.savefig`` takes.
     """
     image = io.BytesIO()
-    with mpl.rc_context(_STYLE):
-        figure = Figure(figsize=(3.7 * panels, height))
-        yield list(figure.subplots(1, panels, squeeze=False)[0]), image
+    with styled(panels, height) as (figure, axes):
+        yield axes, image
         figure.savefig(image, **how)
+
+
+@contextmanager
+def styled(panels: int, height: float = 2.9) -> Iterator[tuple[ShownFigure, list[Axes]]]:
+    """Yield a figure and its panels in the common style."""
+    with mpl.rc_context(_STYLE):
+        figure = ShownFigure(figsize=(3.7 * panels, height))
+        yield figure, list(figure.subplots(1, panels, squeeze=False)[0])
 
 
 def bare(panel: Axes) -> None:

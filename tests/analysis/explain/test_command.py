@@ -79,10 +79,10 @@ def test_a_result_that_is_not_met_is_told(copied: Path, capsys: pytest.CaptureFi
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--noise", "0"], "--noise must be above 0"),
-        (["--noise", "-1"], "--noise must be above 0"),
-        (["--noise", "nan"], "--noise must be above 0"),
-        (["--noise", "inf"], "--noise must be above 0"),
+        (["--noise", "0"], "noise must be above 0"),
+        (["--noise", "-1"], "noise must be above 0"),
+        (["--noise", "nan"], "noise must be above 0"),
+        (["--noise", "inf"], "noise must be above 0"),
         (["--noise", "much"], "not a valid float"),
         (["--out", "out", "--retrain", "top:100"], "below 100, not 'top:100'"),
         (["--out", "out", "--retrain", ""], "below 100, not ''"),

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from vfl_flower.analysis.explain.noise import SIGMA, check_noise
 from vfl_flower.cli.checks import check_run
 from vfl_flower.cli.options import AS_JSON, FOLDER, TRUST_CODE, told
 from vfl_flower.common.errors import ConfigError
@@ -15,13 +16,11 @@ from vfl_flower.common.optional.extras import require
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import near, split_list
 
-_SIGMA, MOST_SIGMA = 10.0, 1e6
-
 
 @click.command()
 @click.argument("run", type=FOLDER)
 @click.option("--out", type=FOLDER, metavar="FOLDER", help="also draw figures there")
-@click.option("--noise", type=float, default=_SIGMA, metavar="SIGMA", help=f"default: {_SIGMA:g}")
+@click.option("--noise", type=float, default=SIGMA, metavar="SIGMA", help=f"default: {SIGMA:g}")
 @click.option(
     "--retrain",
     metavar="END:PERCENT",
@@ -43,10 +42,7 @@ def explain(
 
     That is the norm of its head, and what noise on its columns costs.
     """
-    if not 0 < noise <= MOST_SIGMA:
-        raise ConfigError(
-            f"--noise must be above 0 and up to {MOST_SIGMA:g} standard deviations, not {noise:g}"
-        )
+    check_noise(noise)
     names = [] if tsne is None else split_list(tsne)
     if not out and (retrain is not None or names):
         raise ConfigError("--retrain and --tsne write files; say where with --out")

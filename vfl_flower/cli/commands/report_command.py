@@ -5,9 +5,8 @@ from pathlib import Path
 import click
 
 from vfl_flower.cli.options import FILE, FOLDER
-from vfl_flower.common.errors import ConfigError
-from vfl_flower.common.files import write_atomically
 from vfl_flower.common.optional.extras import require
+from vfl_flower.reporting.html.place import check_page
 from vfl_flower.reporting.html.story import read_stories
 
 _PAGE = "report.html"
@@ -23,15 +22,14 @@ def report(runs: tuple[Path, ...], page: Path | None) -> None:
 
     It has accuracies, curves, bytes and protections, and is whole in itself.
     """
-    if page and page.suffix not in (".html", ".htm"):
-        raise ConfigError(f"--page must name an .html file, not {page}")
-
+    if page:
+        check_page(page)
     require("matplotlib", "report")
     page = page or (runs[0] if len(runs) == 1 else Path()) / _PAGE
     stories = read_stories(runs)
     # matplotlib is slow to import
     from vfl_flower.reporting.console.lines import say
-    from vfl_flower.reporting.html.page import render
+    from vfl_flower.reporting.html.page import write_page
 
-    write_atomically(page, render(stories).encode())
+    write_page(stories, page)
     say(f"written to {page}")

@@ -60,18 +60,23 @@ def comparison(stories: Mapping[int, Story]) -> str:
 def curves(story: Story) -> str:
     """Draw score on validation rows and losses of every party."""
     with _drawing(3) as (panels, image):
-        fields = ("validation_accuracy", "train_loss", "validation_loss")
-        for panel, field in zip(panels, fields, strict=True):
-            for rank, party in enumerate(story.learners):
-                quiet = rank and len(story.learners) > len(COLOURS)
-                style = QUIET if quiet else {"label": party}
-                _line(panel, _epochs(story), story.curve(field, party), **style)
-            panel.set_title(field.replace("_", " ").replace("accuracy", story.score))
-            panel.set_xlabel("epoch")
-            panel.xaxis.set_major_locator(MaxNLocator(integer=True))
-        panels[0].yaxis.set_major_formatter(PercentFormatter(1))
-        _legend(panels[0], len(COLOURS))
+        draw_curves(panels, story)
     return image[0]
+
+
+def draw_curves(panels: Sequence[Axes], story: Story) -> None:
+    """Draw the score and both losses by epoch into three panels."""
+    fields = ("validation_accuracy", "train_loss", "validation_loss")
+    for panel, field in zip(panels, fields, strict=True):
+        for rank, party in enumerate(story.learners):
+            quiet = rank and len(story.learners) > len(COLOURS)
+            style = QUIET if quiet else {"label": party}
+            _line(panel, _epochs(story), story.curve(field, party), **style)
+        panel.set_title(field.replace("_", " ").replace("accuracy", story.score))
+        panel.set_xlabel("epoch")
+        panel.xaxis.set_major_locator(MaxNLocator(integer=True))
+    panels[0].yaxis.set_major_formatter(PercentFormatter(1))
+    _legend(panels[0], len(COLOURS))
 
 
 def accuracies(story: Story) -> str:

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from vfl_flower.common.files import write_atomically
 from vfl_flower.config.run_config import CIRCUMSTANCES, RunConfig
 from vfl_flower.config.schema import Scalar
 from vfl_flower.reporting.console.format import readable
@@ -19,6 +21,17 @@ _ALWAYS = ("method", "dataset")
 
 _PLACES = frozenset(CIRCUMSTANCES) - {"tables"}
 """Settings that are no reason to show them: where a run's files were."""
+
+
+def write_page(stories: Sequence[Story], page: Path) -> None:
+    """Write the page into a file; see `render`.
+
+    Raises
+    ------
+    RunError
+        If it cannot be written.
+    """
+    write_atomically(page, render(stories).encode())
 
 
 def render(stories: Sequence[Story]) -> str:

@@ -1,14 +1,18 @@
 """Data of a run: a data set's name, or own tables."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.common.layout import tables_in
 from vfl_flower.common.names import party_name
-from vfl_flower.interface.table import Table
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.interface.data.table import Table
+from vfl_flower.interface.folders import Place
+from vfl_flower.interface.options import values_of
+from vfl_flower.runs.run_folder import RunFolder
 
 Tables: TypeAlias = "Sequence[Table | str | os.PathLike[str]]"
 """Of all parties, the active one's first; a path is that of a toml description."""
@@ -81,6 +85,26 @@ def source_of(data: "str | Tables") -> Source:
             f"or more, the active party's first, not {type(data).__name__}"
         )
     return OwnTables(data)
+
+
+def begun(source: Source, place: Place, *, task: str, options: Mapping[str, object]) -> RunFolder:
+    """Lock the folder of a new run, with data in memory.
+
+    Raises
+    ------
+    VflError
+        If an option or the data cannot be; then no folder is left.
+    """
+    known = source.options(place.path)
+    cfg = RunConfig(**(known | values_of(options) | {"task": task}))
+    folder = RunFolder(place.path, cfg)
+    folder.take()
+    try:
+        source.write(place.path)
+    except BaseException:
+        folder.give_up()
+        raise
+    return folder
 
 
 def _table(given: object) -> Table:

@@ -1,0 +1,136 @@
+"""Runs from Python: kept, loaded, resumed, shown, attacked."""
+
+import shutil
+import signal
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import vfl_flower as vfl
+from tests.interface.conftest import Frames
+from tests.interface.test_train import QUICK, weights
+from vfl_flower.cli.main import run as command
+from vfl_flower.common.errors import ConfigError, DataError, PrivacyError, RunError
+
+
+@pytest.fixture(scope="module")
+def digits() -> vfl.Run:
+    """Train with images once for all tests."""
+    options: dict[str, Any] = {"train_rows": 200, "epochs": 1, "baselines": "off", "batch_size": 64}
+    return vfl.train("digits", method="vimadmm", parties=3, **options)
+
+
+def test_a_saved_run_is_whole_wherever_it_is(frames: Frames, tmp_path: Path) -> None:
+    run = vfl.train(frames.tables(), **QUICK)
+    before, said = weights(run), run.predict()
+    private = run.path
+    run.save(tmp_path / "kept")
+    assert run.path == tmp_path / "kept" and not private.exists()
+    shutil.move(tmp_path / "kept", tmp_path / "moved")
+    loaded = vfl.load(tmp_path / "moved")
+    assert weights(loaded) == before
+    assert loaded.predict().equals(said)
+    assert tomllib.loads((loaded.path / "config.toml").read_text())["tables"] == ""
+    out = tmp_path / "said.csv"
+    assert command(["predict", str(loaded.path), "--rows", "test", "--out", str(out)]) == 0
+
+
+def test_nothing_is_replaced_by_a_run(run: vfl.Run, tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    with pytest.raises(RunError, match="there exists; choose another folder"):
+        run.save(tmp_path / "there")
+    assert list(tmp_path.iterdir()) == [tmp_path / "there"]
+
+
+def test_a_run_in_a_folder_of_its_own_is_copied(frames: Frames, tmp_path: Path) -> None:
+    run = vfl.train(frames.tables(), **QUICK, out=tmp_path / "run")
+    run.save(tmp_path / "copy")
+    assert run.path == tmp_path / "run"
+    assert weights(vfl.load(tmp_path / "copy")) == weights(run)
+
+
+def test_a_privacy_account_is_not_copied(frames: Frames, tmp_path: Path) -> None:
+    options = QUICK | {
+        "dp_sigma": 5.0,
+        "method": "fdml",
+        "blinding": "none",
+        "out": tmp_path / "run",
+    }
+    run = vfl.train(frames.tables(), **options)
+    with pytest.raises(PrivacyError, match="would count uploads apart"):
+        run.save(tmp_path / "copy")
+
+
+def test_an_interrupted_run_is_resumed(frames: Frames, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = vfl.train(frames.tables(), **QUICK | {"epochs": 3})
+    steps = iter(range(1, 100))
+
+    def stop(*args: object) -> None:
+        if next(steps) == 9:
+            signal.raise_signal(signal.SIGINT)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("vfl_flower.runs.metrics_file.MetricsFile.on_step", stop)
+        with pytest.raises(KeyboardInterrupt) as caught:
+            vfl.train(frames.tables(), **QUICK | {"epochs": 3})
+    run = vfl.load(caught.value.__notes__[0].split("'")[1])
+    assert not run.complete and "not complete" in repr(run)
+    with pytest.raises(RunError, match="resume it first"):
+        run.predict()
+    with pytest.raises(RunError, match="started with another configuration: seed is 0, not 1"):
+        run.resume(seed=1)
+    assert run.resume().complete
+    assert weights(run) == weights(whole)
+    shutil.rmtree(run.path)
+
+
+def test_what_holds_no_run_is_not_loaded(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="holds no run"):
+        vfl.load(tmp_path)
+    (tmp_path / "seeds.json").touch()
+    with pytest.raises(RunError, match="load one of its folders"):
+        vfl.load(tmp_path)
+
+
+def test_curves_and_a_page_are_drawn(run: vfl.Run, tmp_path: Path) -> None:
+    figure = run.plot()
+    assert len(figure.axes) == 3 and figure.axes[0].lines
+    assert figure._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]
+    page = run.report(tmp_path / "page.html")
+    assert "splitnn" in page.read_text()
+    with pytest.raises(ConfigError, match=r"must name an \.html file"):
+        run.report(tmp_path / "page.png")
+
+
+def test_parties_are_explained(digits: vfl.Run, run: vfl.Run) -> None:
+    found = digits.explain()
+    assert [each["party"] for each in found["parties"]] == ["active", "party-1", "party-2"]
+    with pytest.raises(ConfigError, match="noise must be above 0"):
+        digits.explain(noise=0)
+    with pytest.raises(ConfigError, match="the prediction of splitnn"):
+        run.explain()
+
+
+def test_labels_are_attacked(run: vfl.Run, frames: Frames) -> None:
+    found = run.audit(epochs=1, known=3)
+    assert found["rows"] == 79 and found["found"]
+    for options, text in (
+        ({"attack": "label"}, "did you mean 'labels'"),
+        ({"epochs": 0}, "epochs must be at least 1"),
+        ({"attack": "reconstruct"}, "no feature maps are sent"),
+    ):
+        with pytest.raises(ConfigError, match=text):
+            run.audit(**options)
+
+
+def test_an_alignment_serves_several_runs(frames: Frames, run: vfl.Run) -> None:
+    aligned = vfl.align(frames.tables())
+    assert aligned.rows == 110
+    other = vfl.train(frames.tables(), **QUICK | {"epochs": 2}, alignment=aligned)
+    assert weights(other) == weights(run)
+    frames.shop.iloc[0, 1] += 1
+    with pytest.raises(DataError, match="has changed since the tables were aligned"):
+        vfl.train(frames.tables(), **QUICK, alignment=aligned)
+    frames.shop.iloc[0, 1] -= 1

@@ -1,0 +1,84 @@
+"""Predictions and attacks of complete runs, as data frames and numbers."""
+
+import warnings
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from vfl_flower.common.errors import ConfigError
+from vfl_flower.common.layout import tables_in
+from vfl_flower.common.optional.extras import require
+from vfl_flower.config.schema import check_name
+from vfl_flower.interface.data.source import OwnTables
+from vfl_flower.workflows.local.watch import Watch
+from vfl_flower.workflows.predict_locally import predict_rows, predict_tables
+from vfl_flower.workflows.prediction import missing_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_FILE = "predictions.parquet"
+_ATTACKS = {"labels": 3, "reconstruct": 5}
+"""Attacks, with the epochs that they train unless the caller says otherwise."""
+
+
+def predicted_rows(run: Path, rows: str, trust_code: bool) -> "pd.DataFrame":
+    """Predict rows of a run's own data; see `predict_rows`."""
+    # pandas is slow to import
+    import pandas as pd
+
+    with TemporaryDirectory(prefix="vfl-flower-") as temporary:
+        file = Path(temporary) / _FILE
+        predict_rows(run, rows, file, trust_code)
+        return pd.read_parquet(file)
+
+
+def predicted_tables(
+    run: Path, source: OwnTables, watch: Watch, trust_code: bool
+) -> "pd.DataFrame":
+    """Predict the rows of new tables; see `predict_tables`.
+
+    A warning counts rows that some party lacks, and ``attrs["missing"]`` names them.
+    """
+    # pandas is slow to import
+    import pandas as pd
+
+    with TemporaryDirectory(prefix="vfl-flower-") as temporary:
+        folder, file = Path(temporary), Path(temporary) / _FILE
+        source.write(folder)
+        made = predict_tables(run, tables_in(folder, source.names), file, watch, trust_code)
+        frame = pd.read_parquet(file)
+        if made.missing:
+            frame.attrs["missing"] = pd.read_parquet(missing_of(file)).to_dict("list")
+    if made.missing:
+        warnings.warn(
+            f"{made.missing} rows are not at all parties, and have no prediction; "
+            'attrs["missing"] names them',
+            stacklevel=3,
+        )
+    return frame
+
+
+def audited(
+    run: Path, attack: str, epochs: int | None, known: int, trust_code: bool
+) -> dict[str, Any]:
+    """Attack a run; see `vfl_flower.interface.run.Run.audit`."""
+    check_name("attack", attack, _ATTACKS)
+    epochs = _ATTACKS[attack] if epochs is None else epochs
+    for name, number in (("epochs", epochs), ("known", known)):
+        if number < 1:
+            raise ConfigError(f"{name} must be at least 1, not {number}")
+    if attack == "labels":
+        # scikit-learn is slow to import
+        from vfl_flower.analysis.audit.label_inference import audit
+
+        return asdict(audit(run, epochs, known, trust_code))
+    require("skimage", "audit reconstruct")
+    # scikit-image is slow to import
+    from vfl_flower.analysis.audit.feature_reconstruction import attack as reconstruct
+    from vfl_flower.analysis.audit.feature_reconstruction import runs_with_maps
+
+    (folder,) = runs_with_maps([run], trust_code)
+    findings, _ = reconstruct(folder, epochs)
+    return findings.told()

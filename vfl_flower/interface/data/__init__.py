@@ -1,0 +1,1 @@
+"""Data of runs from Python: tables, arrays, names of data sets."""

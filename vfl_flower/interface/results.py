@@ -1,0 +1,95 @@
+"""Results of a run: configuration, metrics, history."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vfl_flower.common.errors import RunError
+from vfl_flower.config.catalog import REGRESSION
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.interface.folders import Place
+from vfl_flower.runs.metrics_file import read_metrics
+from vfl_flower.runs.run_folder import RunFolder
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Results:
+    """Results of a run in a folder; see `vfl_flower.Run`."""
+
+    def __init__(self, place: Place, trust_code: bool = False) -> None:
+        self._place, self._trust_code = place, trust_code or place.private
+        self._folder = RunFolder.reopen(place.path, {}, self._trust_code)
+
+    @property
+    def path(self) -> Path:
+        """Folder of the run."""
+        return self._place.path
+
+    @property
+    def config(self) -> RunConfig:
+        """Configuration of the run."""
+        return self._folder.cfg
+
+    @property
+    def complete(self) -> bool:
+        """Whether training has ended; a run that was interrupted can be resumed."""
+        return self._folder.result() is not None
+
+    @property
+    def result(self) -> dict[str, Any]:
+        """Content of ``result.json``: metrics, traffic, protections and environment.
+
+        Raises
+        ------
+        RunError
+            If the run is not complete, or its result damaged.
+        """
+        result = self._folder.result()
+        if result is None:
+            raise RunError(f"the run in {self.path} is not complete; resume it first")
+        return result
+
+    @property
+    def metrics(self) -> dict[str, dict[str, Any]]:
+        """Test metrics by party: ``accuracy``, ``auc``, ``f1`` and more; of numbers ``r2``.
+
+        Raises
+        ------
+        RunError
+            See `result`.
+        """
+        result = self.result
+        if result["task"] == REGRESSION:
+            return {party: dict(each) for party, each in result["metrics"].items()}
+        accuracy = result["test_accuracy"]
+        return {p: {"accuracy": accuracy[p], **each} for p, each in result["metrics"].items()}
+
+    @property
+    def history(self) -> "pd.DataFrame":
+        """Evaluations of the validation rows, one a row.
+
+        Columns with a value for each party are named ``validation_accuracy active`` and so on;
+        bytes and exchanges are those of training so far.
+        """
+        # pandas is slow to import
+        import pandas as pd
+
+        rows = [_flat(each.as_dict()) for each in read_metrics(self.path)]
+        return pd.DataFrame(rows)
+
+    def __repr__(self) -> str:
+        cfg = self.config
+        state = "" if self.complete else ", not complete"
+        return f"Run({cfg.method} on {cfg.dataset}, seed {cfg.seed}{state}, {str(self.path)!r})"
+
+
+def _flat(evaluation: dict[str, Any]) -> dict[str, Any]:
+    """Give each party's value a column of its own."""
+    flat: dict[str, Any] = {}
+    for name, value in evaluation.items():
+        if isinstance(value, dict):
+            flat |= {f"{name} {party}": each for party, each in value.items()}
+        else:
+            flat[name] = value
+    return flat
