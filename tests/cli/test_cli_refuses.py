@@ -10,7 +10,6 @@ import pytest
 
 from tests.helpers.datasets import add_dataset
 from tests.helpers.outcomes.commands import train as run
-from vfl_flower.cli.main import run as program
 from vfl_flower.config.catalog import NETWORKS
 from vfl_flower.config.dataset_specs import DATASETS
 from vfl_flower.config.optimization.optimizers import OPTIMIZERS
@@ -255,31 +254,6 @@ def test_diverging_unblinded_run_is_not_a_success(refused: Refusals) -> None:
     flags = [*TINY, "--models", "mlp", "--optimizers", "sgd", "--learning-rates", "1e30"]
     line = refused.line(*flags, "--blinding", "none", "--out", "run")
     assert "not finite" in line
-
-
-@pytest.mark.parametrize(
-    ("arguments", "parts"),
-    [
-        ([], ["Missing command", "vfl-flower --help"]),
-        (["trian"], ["'trian'", "did you mean 'train'", "vfl-flower --help"]),
-        (["audit", "columns"], ["'columns'", "labels, reconstruct", "vfl-flower audit --help"]),
-        (["inspect"], ["RUN", "vfl-flower inspect --help"]),
-        (["inspect", ""], ["RUN is empty"]),
-        (["inspect", "nowhere"], ["nowhere", "holds no run"]),
-        (["report", "nul\0byte"], ["cannot be found", "null"]),
-        (["train", "--jsn"], ["--jsn", "--json", "vfl-flower train --help"]),
-    ],
-)
-def test_the_program_refuses(
-    arguments: list[str], parts: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert program(arguments) == 2
-    shown = capsys.readouterr()
-    (line,) = shown.err.splitlines()
-    assert line.startswith("error: ")
-    for part in parts:
-        assert part in line
-    assert shown.out == ""
 
 
 def test_all_defaults_are_accepted() -> None:

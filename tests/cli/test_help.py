@@ -84,6 +84,9 @@ def test_help_lists_the_own_options_of_one_method(
     own = {each.name for each in declared_in(spec_of(method).options)}
     assert {n for n, each in method_options().items() if f" --{kebab(n)} " in text} == own
     assert (f"Own options of {method}:" in text) == bool(own)
+    for each in declared_in(spec_of(method).options):
+        told = text.split(f" --{kebab(each.name)} ", 1)[1].split(" --", 1)[0]
+        assert [choice for choice in declaration(each).choices if choice not in told] == []
     assert "--method METHOD --help" in text
 
 

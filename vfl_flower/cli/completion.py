@@ -85,5 +85,5 @@ def completion_option(known: Sequence[str] = SHELLS) -> click.Option:
         is_eager=True,
         expose_value=False,
         callback=_show,
-        help=f"print what makes a shell complete commands: {', '.join(known)}",
+        help=f"print completion for {', '.join(known)}",
     )

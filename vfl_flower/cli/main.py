@@ -6,17 +6,17 @@ their functions, so that ``--help``, refusals and completion are quick.
 """
 
 import os
-import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 
 import click
 from click.exceptions import Exit
 
 from vfl_flower.cli.completion import PROGRAM, VARIABLE, answer, completion_option
+from vfl_flower.cli.usage import usage_text
 from vfl_flower.common.errors import Interrupted, VflError
-from vfl_flower.config.schema import choices
 
 COMMANDS = (
     *("train", "align", "predict", "inspect", "report", "explain", "audit", "data", "identity"),
@@ -24,7 +24,6 @@ COMMANDS = (
     *("deploy", "examples"),
 )
 FOLDERS = {"deploy": "package.", "examples": "package."}
-_UNKNOWN = re.compile(r"No such command '(.*)'")  # click has a class for it since 8.4
 EXIT_ERROR, EXIT_INTERRUPTED = 2, 130
 
 
@@ -46,9 +45,29 @@ class Program(click.Group):
         return command
 
 
+def _show_version(ctx: click.Context, option: click.Parameter, asked: bool) -> None:
+    if asked:
+        try:
+            found = version(PROGRAM)
+        except PackageNotFoundError:
+            found = "from a checkout that is not installed"
+        click.echo(f"{PROGRAM} {found}")
+        ctx.exit()
+
+
 program = Program(
     PROGRAM,
-    params=[completion_option()],
+    params=[
+        completion_option(),
+        click.Option(
+            ["--version"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_show_version,
+            help="print the version of this program",
+        ),
+    ],
     help="""Vertical federated learning: parties with different columns of the same rows train
     together, and none shows its columns to another.""",
     epilog="""\b
@@ -87,7 +106,7 @@ def guarded(command: click.Command, name: str, arguments: Sequence[str]) -> int:
     except Exit as ended:  # of --help
         return ended.exit_code
     except click.UsageError as error:
-        return _told("error", _usage(error), EXIT_ERROR)
+        return _told("error", usage_text(error), EXIT_ERROR)
     except Interrupted as stopped:
         return _told("interrupted", str(stopped), EXIT_INTERRUPTED)
     except KeyboardInterrupt:
@@ -96,17 +115,6 @@ def guarded(command: click.Command, name: str, arguments: Sequence[str]) -> int:
     except VflError as error:
         return _told("error", error.in_full(), EXIT_ERROR)
     return 0
-
-
-def _usage(error: click.UsageError) -> str:
-    text = error.format_message().rstrip(".")
-    if error.ctx is None:
-        return text
-    unknown = _UNKNOWN.match(error.message)
-    if unknown and isinstance(error.ctx.command, click.Group):
-        known = tuple(error.ctx.command.list_commands(error.ctx))  # not only those imported
-        text = unknown[0] + choices(unknown[1], known).rstrip("?")
-    return f"{text}; see {error.ctx.command_path} --help"
 
 
 def _told(kind: str, text: str, code: int) -> int:

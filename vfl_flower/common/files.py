@@ -25,7 +25,8 @@ def refused(path: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError) as error:
-        raise RunError(f"{path} cannot be used: {error}") from error
+        reason = getattr(error, "strerror", None) or error
+        raise RunError(f"{path} cannot be used: {reason}") from error
 
 
 def write_atomically(path: Path, content: bytes) -> None:

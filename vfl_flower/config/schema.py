@@ -106,8 +106,9 @@ def choices(word: str, known: Iterable[str]) -> str:
 
 
 def _suggested(word: str, words: list[str]) -> str:
-    close = difflib.get_close_matches(word, words, n=1, cutoff=0.65)
-    return f"; did you mean '{close[0]}'?" if close else ""
+    small = {each.lower(): each for each in words}
+    close = difflib.get_close_matches(word.lower(), small, n=1, cutoff=0.65)
+    return f"; did you mean '{small[close[0]]}'?" if close else ""
 
 
 def typed(each: "Field[Any]", value: object) -> Any:  # noqa: ANN401

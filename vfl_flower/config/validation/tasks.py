@@ -56,7 +56,7 @@ def check_tables_here(cfg: Settings) -> None:
     if cfg.own_tables and len(split_list(cfg.tables)) < cfg.parties:
         raise ConfigError(
             f"tables lists one description for {cfg.parties} parties; on one machine name each "
-            "party's own, the active party's first"
+            "party's own, with commas between, the active party's first"
         )
 
 

@@ -46,6 +46,10 @@ def check_class_weights(cfg: Settings) -> None:
 
 
 def _check_model(entry: str) -> None:
+    if "." in entry and not OWN_NETWORK.fullmatch(entry):
+        raise ConfigError(
+            f"unknown model '{entry}'; a network of your own is written package.module:Class"
+        )
     if not OWN_NETWORK.fullmatch(entry):
         check_name("models", entry, NETWORKS, listed=True)
 

@@ -86,7 +86,9 @@ def read_description(path: Path) -> Description:
         )
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError, RecursionError) as error:
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path} cannot be read as toml: {error}") from error
     try:
         return description_of(values, path.parent)

@@ -24,6 +24,6 @@ class Deploy(click.Group):
 
 deploy = Deploy(
     "deploy",
-    help="Make a deployment on this machine, or certificates of one on several.",
+    help="Make a deployment, or its certificates.",
     no_args_is_help=False,
 )
