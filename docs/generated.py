@@ -59,7 +59,9 @@ def _table(fields: Iterable["Field[Any]"]) -> str:
 def _row(each: "Field[Any]") -> str:
     declared, name = declaration(each), kebab(each.name)
     default = f"`{each.default}`" if each.default != "" else ""
-    cells = [f"`--{name}`", _values(declared, type(each.default)), default, declared.text]
+    names = [name, declared.short] if declared.short else [name]
+    flags = ", ".join(f"`--{each}`" for each in names)
+    cells = [flags, _values(declared, type(each.default)), default, declared.text]
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
