@@ -4,9 +4,9 @@
 
 Every method has its defaults but for what is common to all: the data, the network of each party,
 the number of epochs. AdptVFedConv cuts a convolutional network, here a narrow one. VIM's methods
-have the published optimizer, batch size and local steps. Accuracies are means over seeds, with the
-standard deviation; bytes are those of training, up and down, of all parties together. The second
-table has the validation accuracy on the way. Nothing is chosen on test rows.
+with networks have the published optimizer, batch size and local steps. Accuracies are means over
+seeds, with the standard deviation; bytes are those of training, up and down, of all parties
+together. The second table has the validation accuracy on the way. Nothing is chosen on test rows.
 """
 
 import statistics
@@ -31,13 +31,12 @@ PUBLISHED = {
     "keep": "best",
     "eval-every": "10",
 }
-"""VIM's own settings: its rounds with Adam, a small step and small batches do not stay stable."""
+"""Published settings of VIM: many local steps with Adam and small batches do not stay stable."""
 
 CHANGED: dict[str, Flags] = {
     "adptvfedconv": NARROW | {"models": "mixed"},
     "vimadmm": PUBLISHED | {"heads": "ridge"},
     "vimadmm_j": PUBLISHED,
-    "linear_admm": PUBLISHED,
 }
 """Flags of methods that cannot have the common settings."""
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+import vfl_flower
 from vfl_flower import api
 from vfl_flower.cli.completion import PROGRAM
 from vfl_flower.cli.main import program
@@ -44,12 +45,22 @@ def commands() -> str:
     return "\n\n".join(_commands_of(program, PROGRAM)) + "\n"
 
 
-def python() -> str:
+def users() -> str:
+    """Return directives that document the names of `vfl_flower`."""
+    return _documented(vfl_flower)
+
+
+def authors() -> str:
     """Return directives that document the names of `vfl_flower.api`."""
     return _documented(api)
 
 
-MADE: dict[str, Callable[[], str]] = {"options": options, "commands": commands, "api": python}
+MADE: dict[str, Callable[[], str]] = {
+    "options": options,
+    "commands": commands,
+    "users": users,
+    "authors": authors,
+}
 
 
 def _table(fields: Iterable["Field[Any]"]) -> str:
