@@ -42,7 +42,7 @@ def test_every_party_learns(method: str) -> None:
 @each_case
 def test_every_party_generalises(method: str) -> None:
     """In a longer run: far above guessing, and not suspiciously good."""
-    cfg = replace(configured(method), epochs=5, batch_size=50)
+    cfg = replace(configured(method), epochs=3, batch_size=100, learning_rates="0.01")
     active = build_active(cfg)
     serve(active, [Endpoint(build_passive(cfg, k)) for k in range(1, K + 1)])
     registered = method_of(method)
@@ -50,13 +50,6 @@ def test_every_party_generalises(method: str) -> None:
     assert active.progress.test["accuracy"]
     for party, accuracy in active.progress.test["accuracy"].items():
         assert least < accuracy < 0.99, party
-
-
-@each_case
-def test_same_seed_same_run(method: str) -> None:
-    first, second = (finished(method, "local", attempt=n) for n in (0, 1))
-    assert differing(first.weights, second.weights) == []
-    assert judged(first) == judged(second)
 
 
 def judged(run: Run) -> tuple[object, ...]:
@@ -73,9 +66,9 @@ def test_other_seed_other_run(method: str) -> None:
 
 @each_case
 def test_carriers_agree(method: str) -> None:
-    """Weights agree bit for bit, and the ledgers byte for byte.
+    """Weights agree bit for bit, and the ledgers byte for byte, whoever answers first.
 
-    So all else is tested on one transport.
+    So the seed alone decides, and all else is tested on one transport.
     """
     runs = [finished(method, carrier) for carrier in CARRIERS]
     for run in runs[1:]:
@@ -102,27 +95,16 @@ def test_memory_round_trips(method: str) -> None:
     assert differing(ours, finished(method, "local").weights) == []
 
 
-@pytest.mark.parametrize(("method", "carrier"), ON_CARRIERS)
-def test_order_of_arrival_is_irrelevant(method: str, carrier: str) -> None:
-    """Parties connect in reverse and answer when they like."""
-    cfg = configured(method)
-    active, parties = build_active(cfg), passive_parties(carrier, lambda k: build_passive(cfg, k))
-    delayed = [Delayed(client, k) for k, client in enumerate(parties.clients)]
-    carry(carrier, active, delayed[::-1])
-    ours = [active.net.state_dict(), *parties.weights()]
-    assert differing(ours, finished(method, "local").weights) == []
-
-
 @pytest.mark.parametrize(  # the loop and its proxies are stock
     ("method", "carrier"), [pair for pair in ON_CARRIERS if pair[1] != "stream"]
 )
 def test_stock_server_drives_it(method: str, carrier: str) -> None:
-    """Flower's own loop with too many rounds gives the same weights."""
+    """Flower's own loop with too many rounds gives the same weights, whoever answers first."""
     cfg = configured(method)
     active, parties = build_active(cfg), passive_parties(carrier, lambda k: build_passive(cfg, k))
     manager = SimpleClientManager()
     taps = [Tap(Delayed(client, k)) for k, client in enumerate(parties.clients)]
-    for k, tap in enumerate(taps):
+    for k, tap in reversed([*enumerate(taps)]):
         manager.register(LocalProxy(f"client-{k}", tap))
     run = finished(method, "local")
     rounds = run.active.strategy.exchange + 5

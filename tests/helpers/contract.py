@@ -275,13 +275,20 @@ def of_rows(array: Array) -> bool:
 
 
 @cache
-def finished(method: str, carrier: str, seed: int = 0, attempt: int = 0) -> Run:
-    """Train once and remember it; another `attempt` trains again."""
+def finished(method: str, carrier: str, seed: int = 0) -> Run:
+    """Train once and remember it.
+
+    On other transports than the local one, parties connect in reverse and answer when they like.
+    """
     cfg = configured(method, seed)
     active = build_active(cfg)
     parties = passive_parties(carrier, lambda k: build_passive(cfg, k))
-    taps = [Tap(client) for client in parties.clients]
-    carry(carrier, active, taps)
+    if carrier == "local":
+        taps = [Tap(client) for client in parties.clients]
+        carry(carrier, active, taps)
+    else:
+        taps = [Tap(Delayed(client, k)) for k, client in enumerate(parties.clients)]
+        carry(carrier, active, taps[::-1])
     return Run(active, taps, parties.weights())
 
 

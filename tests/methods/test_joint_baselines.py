@@ -97,17 +97,12 @@ def assert_joint(cfg: RunConfig) -> None:
 
 
 @pytest.mark.parametrize(("turn", "case"), [*enumerate(CASES)])
-def test_optimizers(turn: int, case: str) -> None:
-    """Each party has another one, rotated from case to case."""
+def test_mixed_networks_and_optimizers(turn: int, case: str) -> None:
+    """Each party has another network, and another optimizer, rotated from case to case."""
     optimizers = deque(["sgd", "momentum", "adagrad", "adam"])
     optimizers.rotate(turn)
-    assert_joint(configured(case, optimizers=",".join(optimizers)))
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_mixed_networks_schedule_and_loss(case: str) -> None:
-    changes = {"models": "mixed", "schedule": "cosine", "loss": "binary-cross-entropy"}
-    assert_joint(configured(case, **changes))
+    own = {} if turn % 2 else {"schedule": "cosine", "loss": "binary-cross-entropy"}
+    assert_joint(configured(case, models="mixed", optimizers=",".join(optimizers), **own))
 
 
 @pytest.mark.parametrize("case", ["splitnn", "splitnn after", "vafl", "agg_vfl", "fdml", "central"])

@@ -1,6 +1,7 @@
 """VIM's methods equal their joint programs, bit for bit."""
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -28,15 +29,24 @@ ADMM = [name for name, method in specs().items() if method.additive]
 both = pytest.mark.parametrize("cfg", [VIM, VIM_J], ids=["vimadmm", "vimadmm_j"])
 
 
+trained = cache(distributed)
+
+
 def assert_joint(cfg: RunConfig) -> None:
     step: Vim = VimAdmmJ(rounded=cfg.blinded) if cfg.method == "vimadmm_j" else VimAdmm()
-    assert_equal(distributed(cfg), joint(cfg, loss_of("cross-entropy"), STEPS, step))  # type: ignore[arg-type]
+    assert_equal(trained(cfg), joint(cfg, loss_of("cross-entropy"), STEPS, step))  # type: ignore[arg-type]
+
+
+def assert_other(cfg: RunConfig, plain: RunConfig) -> None:
+    """Assert that what differs in the configurations acts."""
+    with pytest.raises(AssertionError):
+        assert_equal(trained(cfg), trained(plain))
 
 
 @both
-@pytest.mark.parametrize("optimizer", ["sgd", "momentum", "adagrad", "adam"])
-def test_optimizers(optimizer: str, cfg: RunConfig) -> None:
-    assert_joint(replace(cfg, optimizers=optimizer))
+@pytest.mark.parametrize("optimizers", ["sgd,momentum,adagrad,adam", "adagrad,adam,sgd,momentum"])
+def test_optimizers(optimizers: str, cfg: RunConfig) -> None:
+    assert_joint(replace(cfg, optimizers=optimizers))
 
 
 def test_logits_in_the_clear() -> None:
@@ -51,16 +61,14 @@ CHANGES: list[dict[str, Any]] = [{"rho": 0.1}, {"beta": 0.2}, {"head_rate": 0.01
 def test_options(changes: dict[str, Any], cfg: RunConfig) -> None:
     changed = replace(cfg, **changes)
     assert_joint(changed)
-    with pytest.raises(AssertionError):  # the option acts
-        assert_equal(distributed(changed), distributed(cfg))
+    assert_other(changed, cfg)
 
 
 @pytest.mark.parametrize("changes", [{}, {"head_rate": 0.5}], ids=str)
 def test_ridge_heads(changes: dict[str, Any]) -> None:
     changed = VIM.changed(heads="ridge", **changes)
     assert_joint(changed)
-    with pytest.raises(AssertionError):
-        assert_equal(distributed(changed), distributed(VIM))
+    assert_other(changed, VIM)
 
 
 @pytest.mark.parametrize("layers", [2, 3])
@@ -69,9 +77,8 @@ def test_deep_heads(layers: int) -> None:
 
 
 @both
-@pytest.mark.parametrize("tau", [1, 5])
-def test_mixed_networks_and_a_schedule(tau: int, cfg: RunConfig) -> None:
-    assert_joint(cfg.changed(models="mixed", schedule="cosine", local_steps=tau))
+def test_mixed_networks_and_a_schedule(cfg: RunConfig) -> None:
+    assert_joint(cfg.changed(models="mixed", schedule="cosine", local_steps=5))
 
 
 @both
@@ -90,8 +97,7 @@ def test_an_active_party_with_labels_only(cfg: RunConfig) -> None:
 def test_rounds_of_some_parties(cfg: RunConfig, share: float) -> None:
     some = cfg.changed(participation=share, blinding="none" if cfg.blinded else "auto")
     assert_joint(some)
-    with pytest.raises(AssertionError):
-        assert_equal(distributed(some), distributed(some.changed(participation=1.0)))
+    assert_other(some, some.changed(participation=1.0))
 
 
 @pytest.mark.parametrize("rank", [0, 1])

@@ -77,10 +77,12 @@ def differing(ours: Weights, theirs: Weights) -> list[str]:
     return [f"{rank}: {n}" for rank, (a, b) in pairs for n in a if not torch.equal(a[n], b[n])]
 
 
-@pytest.mark.parametrize("optimizer", ["sgd", "momentum", "adagrad", "adam"])
-@pytest.mark.parametrize("nets", NETS[:2])
-def test_rebuilt_live_and_joint_are_equal(nets: str, optimizer: str) -> None:
-    cfg = configured(nets, optimizers=optimizer)
+@pytest.mark.parametrize(
+    ("nets", "optimizers"),
+    [(NETS[0], "sgd,momentum,adagrad,adam"), (NETS[1], "adagrad,adam,sgd,momentum")],
+)
+def test_rebuilt_live_and_joint_are_equal(nets: str, optimizers: str) -> None:
+    cfg = configured(nets, optimizers=optimizers)
     ours = live(cfg)
     assert differing(ours, rebuilt(cfg)) == []
     joint = joint_easter(cfg, loss_of("binary-cross-entropy"), STEPS)
@@ -169,10 +171,9 @@ def test_global_generator_is_left_alone() -> None:
     assert differing(first, live(cfg)) == []
 
 
-@pytest.mark.parametrize("nets", NETS[:2])
-def test_checkpoint_and_weights_hold_the_buffers(nets: str, tmp_path: Path) -> None:
+def test_checkpoint_and_weights_hold_the_buffers(tmp_path: Path) -> None:
     """The weights on disk include BatchNorm's statistics, also from rebuilt parties."""
-    cfg = configured(nets)
+    cfg = configured(NETS[2])
     active = build_active(cfg, tmp_path)
     run_amnesiac(active, lambda k: build_passive(cfg, k, tmp_path))
     names = ["active", "party-1", "party-2", "party-3"]

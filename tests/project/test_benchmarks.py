@@ -47,13 +47,13 @@ def test_tiny_benchmark_runs(
     monkeypatch.chdir(tmp_path)  # where there are no data sets
     path = tmp_path / "result.json"
     every.benchmark(name).run(["--tiny", "--json", str(path)])
-    result = json.loads(path.read_text())
+    result, told = json.loads(path.read_text()), capsys.readouterr().out
     assert result["benchmark"] == name
     assert result["versions"]["code"] and result["machine"]["cores"]
     assert result["tables"]
     for table in result["tables"]:
         assert table["rows"]
-        assert table["title"].split("\n")[0][:20] in capsys.readouterr().out
+        assert table["title"].split("\n")[0][:20] in told
     assert f"## {name}" in tables.shown(result)
     assert [each.name for each in tmp_path.iterdir()] == ["result.json"]
 
