@@ -21,6 +21,15 @@ settings.register_profile("long", deadline=None, max_examples=100_000, print_blo
 settings.register_profile("sample", settings.get_profile("long"), max_examples=20)
 settings.load_profile(os.environ.get("VFL_HYPOTHESIS", "steady"))
 
+TOGETHER = ("contract", "reporting", "runs", "analysis", "explain")
+"""Folders whose files share trained runs, and so a worker."""
+
+RUNTIMES = ("test_simulation_runtime.py", "test_benchmarks.py", "test_examples.py")
+"""Files that start Flower's runtimes, Ray among them, beside those of deployments.
+
+One at a time: Ray gives up what has not started after half a minute.
+"""
+
 LONGEST = (
     "deploy/test_killed_parties.py",
     "deploy/test_killed_servers.py",
@@ -49,7 +58,18 @@ def users_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+def group_of(item: pytest.Item) -> str:
+    """Return the name of the tests that share a worker with one."""
+    folder, file = item.path.parts[-2:]
+    if item.get_closest_marker("slow") and (folder == "deploy" or file in RUNTIMES):
+        return "runtimes"
+    return folder if folder in TOGETHER else f"{folder}.{item.path.stem}"
+
+
+@pytest.hookimpl(tryfirst=True)  # before groups are read
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest files, so that workers end together."""
+    """Group tests by workers, and begin with the longest files."""
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(group_of(item)))
     rank = {name: rank for rank, name in enumerate(LONGEST)}
     items.sort(key=lambda item: rank.get("/".join(item.path.parts[-2:]), len(LONGEST)))

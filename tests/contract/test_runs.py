@@ -15,7 +15,6 @@ from tests.helpers.contract import (
     Forgetful,
     Run,
     Tap,
-    carry,
     configured,
     differing,
     finished,
@@ -66,9 +65,9 @@ def test_other_seed_other_run(method: str) -> None:
 
 @each_case
 def test_carriers_agree(method: str) -> None:
-    """Weights agree bit for bit, and the ledgers byte for byte, whoever answers first.
+    """Weights agree bit for bit, and the ledgers byte for byte.
 
-    So the seed alone decides, and all else is tested on one transport.
+    Whoever answers first. So the seed alone decides, and all else is tested on one transport.
     """
     runs = [finished(method, carrier) for carrier in CARRIERS]
     for run in runs[1:]:
@@ -99,7 +98,10 @@ def test_memory_round_trips(method: str) -> None:
     ("method", "carrier"), [pair for pair in ON_CARRIERS if pair[1] != "stream"]
 )
 def test_stock_server_drives_it(method: str, carrier: str) -> None:
-    """Flower's own loop with too many rounds gives the same weights, whoever answers first."""
+    """Flower's own loop with too many rounds gives the same weights.
+
+    Whoever answers first.
+    """
     cfg = configured(method)
     active, parties = build_active(cfg), passive_parties(carrier, lambda k: build_passive(cfg, k))
     manager = SimpleClientManager()

@@ -32,7 +32,6 @@ CARRIERS = ("local", "amnesia", "stream")
 BATCH = 200
 EPOCHS = 2
 
-
 PUBLISHED: dict[str, Any] = {"method": "c_vfl", "share_labels": True, "compression": "topk:0.5"}
 CASES: dict[str, dict[str, Any]] = {method: {"method": method} for method in METHODS} | {
     "pravfed": {"method": "pravfed", "label_privacy": "none"},  # noise is no function of the seed
@@ -54,7 +53,6 @@ CASES: dict[str, dict[str, Any]] = {method: {"method": method} for method in MET
 
 IN_TURNS = {"vafl in turns"}
 """Cases in which a batch is one passive party's, and not everybody's."""
-
 
 ON_CARRIERS = [
     (case, carrier)
@@ -283,12 +281,9 @@ def finished(method: str, carrier: str, seed: int = 0) -> Run:
     cfg = configured(method, seed)
     active = build_active(cfg)
     parties = passive_parties(carrier, lambda k: build_passive(cfg, k))
-    if carrier == "local":
-        taps = [Tap(client) for client in parties.clients]
-        carry(carrier, active, taps)
-    else:
-        taps = [Tap(Delayed(client, k)) for k, client in enumerate(parties.clients)]
-        carry(carrier, active, taps[::-1])
+    away, clients = carrier != "local", enumerate(parties.clients)
+    taps = [Tap(Delayed(client, k) if away else client) for k, client in clients]
+    carry(carrier, active, taps[::-1] if away else taps)
     return Run(active, taps, parties.weights())
 
 

@@ -98,7 +98,7 @@ def assert_joint(cfg: RunConfig) -> None:
 
 @pytest.mark.parametrize(("turn", "case"), [*enumerate(CASES)])
 def test_mixed_networks_and_optimizers(turn: int, case: str) -> None:
-    """Each party has another network, and another optimizer, rotated from case to case."""
+    """Each party has another network and optimizer, rotated from case to case."""
     optimizers = deque(["sgd", "momentum", "adagrad", "adam"])
     optimizers.rotate(turn)
     own = {} if turn % 2 else {"schedule": "cosine", "loss": "binary-cross-entropy"}

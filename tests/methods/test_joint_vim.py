@@ -38,7 +38,7 @@ def assert_joint(cfg: RunConfig) -> None:
 
 
 def assert_other(cfg: RunConfig, plain: RunConfig) -> None:
-    """Assert that what differs in the configurations acts."""
+    """Assert that two configurations train different weights."""
     with pytest.raises(AssertionError):
         assert_equal(trained(cfg), trained(plain))
 

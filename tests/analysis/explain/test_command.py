@@ -24,7 +24,7 @@ def test_command_draws_writes_and_trains(
     accuracies, out = {}, tmp_path / "out"
     for end in ("top", "bottom"):
         arguments = [str(runs / "strips"), "--out", str(out / end), "--retrain", f"{end}:50"]
-        arguments += ["--tsne", "party-1,active", "--json"]
+        arguments += ["--json", *(["--tsne", "party-1,active"] if end == "top" else [])]
         assert run(arguments) == 0
         printed = capsys.readouterr()
         written = json.loads(printed.out)

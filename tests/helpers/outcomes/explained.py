@@ -32,7 +32,14 @@ RUNS: dict[str, dict[str, Any]] = {
     "noisy": {"column_noise": "2:10"},
     "labels only": LOGITS | {"active_columns": "none", "column_noise": "3:10"},
     "deep": {"heads": "sgd", "top_layers": 2, "keep": "best", "eval_every": 2},
-    "uploads noised": {"heads": "sgd", "dp_sigma": 1.0, "dp_clip": 0.01, "dp_eval": "clear"},
+    "uploads noised": {
+        "heads": "sgd",
+        "dp_sigma": 1.0,
+        "dp_clip": 0.01,
+        "dp_eval": "clear",
+        "embedding_dim": 4,
+        "epochs": 3,
+    },
     "images": {"models": "cnn,lenet,mlp,mlp", "parties": 4, "participation": 0.5},
 }
 
