@@ -9,6 +9,7 @@ import pytest
 
 from tests.helpers.outcomes.commands import train
 from vfl_flower.cli.main import COMMANDS
+from vfl_flower.config.dataset_specs import DATASETS
 
 ROOT = Path(__file__).resolve().parents[2]
 SLOW = ["torch", "flwr", "numpy", "sklearn", "pyarrow", "matplotlib"]
@@ -80,6 +81,12 @@ def test_refused_options_and_files(folder: Path) -> None:
         (2, ["predict", "none", "--out", "rows.csv"]),
     )
     assert sorted(folder.rglob("*")) == before
+
+
+def test_data_sets_are_listed(folder: Path) -> None:
+    told = light(folder, (0, ["data", "list"]))
+    listed = [line.split()[1] for line in told.splitlines() if line.startswith("│")]
+    assert listed == list(DATASETS)
 
 
 def test_a_run_at_a_glance(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Commands ``data show``, the parties' shares, and ``data columns``, their encoding."""
+"""Commands ``data``: names, the parties' shares, and encodings of columns."""
 
 from pathlib import Path
 
@@ -6,6 +6,7 @@ import click
 
 from vfl_flower.cli.options import FILE, Command, given, options
 from vfl_flower.common.optional.extras import require
+from vfl_flower.config.dataset_specs import DATASETS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import Scalar
 from vfl_flower.data.tables.description import read_description
@@ -14,6 +15,18 @@ from vfl_flower.data.tables.description import read_description
 @click.group(no_args_is_help=False)
 def data() -> None:
     """Look at data sets."""
+
+
+@data.command(name="list")
+def list_all() -> None:
+    """List the data sets by name.
+
+    A row is an image, or a row of a table. Data sets that are not bundled lie in data-dir.
+    """
+    # rich is slow to import
+    from vfl_flower.reporting.console.dataset_table import print_datasets
+
+    print_datasets(DATASETS)
 
 
 @data.command(cls=Command, params=options("Run", "Data"))
