@@ -145,7 +145,9 @@ def test_a_run_of_no_epochs_says_so(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert report([str(tmp_path / "run")]) == 0
     assert len(read(tmp_path / "run" / "report.html").sources) == 1
     assert "epochs is 0: nothing was trained" in read(tmp_path / "run" / "report.html").text
-    assert "epochs is 0: nothing was trained" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "epochs is 0: nothing was trained" in told
+    assert "learnt nothing" not in told
 
 
 def test_a_seed_that_has_just_begun_does_not_empty_the_curves(runs: Path, tmp_path: Path) -> None:

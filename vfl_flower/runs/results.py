@@ -125,6 +125,8 @@ def fit_together(result: Mapping[str, Any]) -> bool:
 def warnings_of(result: Mapping[str, Any]) -> list[str]:
     """Warn of parties that are hardly better than a constant prediction."""
     share = result["majority_share"]
+    if not result["steps"]:
+        return []  # without epochs, which `ending` says
     if result["task"] == REGRESSION:
         return [
             f"{name} hardly predicts better than the mean of the labels does (R² {score:.2%}): it "
