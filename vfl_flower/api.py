@@ -33,6 +33,7 @@ Tools of methods:
 `check_finite`     refuses losses that are not finite
 `interrupted`      the error of a stopped run
 `known_run`        the number of the run that a party's folder is of
+`register`         a method of one's own becomes known to this process
 =================  ===========================================================================
 
 Words in which a `phase` declares its arrays (`vfl_flower.protocol.automaton.arrays`):
@@ -56,6 +57,7 @@ imports torch, and a declaration does not.
 
 from vfl_flower.config.method_spec import MethodSpec
 from vfl_flower.config.run_config import RunConfig
+from vfl_flower.config.validation.own_method import register
 from vfl_flower.crypto.fixed_point import LIMIT as RING_LIMIT
 from vfl_flower.data.party_data import PartyData
 from vfl_flower.parties.active import ActiveParty
@@ -127,6 +129,7 @@ __all__ = [
     "octets",
     "phase",
     "received",
+    "register",
     "residual",
     "rows",
     "stage",
