@@ -1,4 +1,4 @@
-"""A method of one's own is registered from Python, or refused with a reason."""
+"""Registration of methods from Python, and its refusals."""
 
 import sys
 from collections.abc import Iterator
