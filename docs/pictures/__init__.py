@@ -2,5 +2,6 @@
 
     python -m docs.pictures
 
-writes all of them beside this file. They depend on this code and on data in the repository only.
+writes all of them beside this file, from data in the repository. With ``--train``, the run of which
+one is the figure is trained anew.
 """
