@@ -24,7 +24,7 @@ WORDS, _WORDS_AT = 624, 24  # of the Mersenne Twister, in a state of torch's gen
 
 def public_origin(seed: int, rank: int) -> int:
     """Derive a party's public seed, which everybody can compute."""
-    return int(np.random.SeedSequence([seed, rank]).generate_state(1, np.uint64)[0] >> 1)
+    return int(np.random.SeedSequence([seed, rank]).generate_state(1, np.uint64)[0]) >> 1
 
 
 def _private_state() -> Tensor:

@@ -3,6 +3,7 @@
 import math
 import re
 from contextlib import suppress
+from unicodedata import normalize
 
 import numpy as np
 import pyarrow as pa
@@ -40,7 +41,7 @@ def as_text(cells: pa.Array) -> pa.Array:
         cells = pc.if_else(pc.is_nan(cells), None, cells)
     text = pc.utf8_trim_whitespace(pc.cast(cells, pa.string()))
     if not pc.all(pc.string_is_ascii(text), min_count=0).as_py():
-        text = pc.utf8_normalize(text, form="NFC")
+        text = pa.array([each and normalize("NFC", each) for each in text.to_pylist()], pa.string())
     return pc.if_else(pc.equal(text, ""), None, text)
 
 
