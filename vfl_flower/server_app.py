@@ -22,6 +22,7 @@ from vfl_flower.config.node_config import at_home, home, run_config, told_of
 from vfl_flower.config.transports import Runtime, chosen_transport
 from vfl_flower.data.loading import Alignments, run_data
 from vfl_flower.parties.active import ActiveParty
+from vfl_flower.protocol.roster import check_simulated
 from vfl_flower.protocol.transport import Transport
 from vfl_flower.reporting.console.progress import LineLog
 from vfl_flower.reporting.console.tables import print_result
@@ -63,6 +64,8 @@ def _run(grid: Grid, context: Context) -> None:
     entry = chosen_transport(cfg.transport, Runtime.FLOWER)
     transport: Transport = entry.load()(grid, cfg, told, simulated)
     with _given_up(folder):
+        if simulated:
+            check_simulated(lambda: len([*grid.get_node_ids()]), cfg.parties - 1, cfg.party_timeout)
         if folder and cfg.task == "predict":
             _predict(folder, transport, simulated)
             return

@@ -12,7 +12,7 @@ from flwr.common import Code, GetPropertiesIns, GetPropertiesRes, Scalar, Status
 from flwr.server import SimpleClientManager
 
 from vfl_flower.common.errors import DataError, RosterError
-from vfl_flower.protocol.roster import Roster, roll_call
+from vfl_flower.protocol.roster import Roster, check_simulated, roll_call
 from vfl_flower.transport.endpoint import RebuiltEndpoint
 from vfl_flower.transport.local import LocalProxy
 
@@ -219,3 +219,23 @@ def test_stranger_is_refused_in_words(answer: dict[str, Scalar]) -> None:
     """A client of another app answers the roll call without a rank."""
     text = error_of(Fake(properties(1)), Fake(answer), Fake(properties(3)))
     assert "party" in text
+
+
+def test_a_simulation_with_too_few_nodes_is_refused_at_once() -> None:
+    counts = iter([0, 1, 2])  # Flower registers them one after the other
+    began = time.monotonic()
+    with pytest.raises(RosterError, match="has 2 SuperNodes, and none for party-3") as refused:
+        check_simulated(lambda: next(counts, 2), 3, 60)
+    assert time.monotonic() - began < 10
+    assert 'flwr run . --stream --federation-config "num-supernodes=3 ' in str(refused.value)
+    assert "init-args-num-cpus=3" in str(refused.value)
+
+
+def test_a_simulation_with_all_nodes_goes_on() -> None:
+    counts = iter([0, 1, 3])
+    check_simulated(lambda: next(counts), 3, 60)
+
+
+def test_a_simulation_without_nodes_is_refused_after_the_timeout() -> None:
+    with pytest.raises(RosterError, match="has 0 SuperNodes, and none for party-1, party-2"):
+        check_simulated(lambda: 0, 2, 0.1)

@@ -172,7 +172,7 @@ def test_relative_out_is_refused(runtime: Runtime) -> None:
 def test_too_few_supernodes(runtime: Runtime, tmp_path: Path) -> None:
     """The default of two SuperNodes ends in a sentence, not in waiting."""
     out = tmp_path / "out"
-    log = runtime.run(f'out="{out}" epochs=1 party-timeout=60.0', supernodes=2)
+    log = runtime.flwr("run", ".", "--stream", "--run-config", f'out="{out}" epochs=1')
     line = next(line for line in log.splitlines() if "RosterError" in line)
     assert "party-3" in line
     assert "party-1" not in line

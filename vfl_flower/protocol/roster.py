@@ -1,7 +1,7 @@
 """The roster of passive parties, found by a roll call."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
@@ -17,6 +17,7 @@ from vfl_flower.common.names import party_name
 _Properties = Mapping[str, Scalar]
 
 POLL = 0.2  # seconds between looks at who is connected
+REGISTERING = 1.0  # seconds that a simulation may take to register its nodes, after the first
 
 
 @dataclass(frozen=True)
@@ -93,9 +94,48 @@ def roll_call(manager: ClientManager, size: int, facts: _Properties, timeout: fl
     if missing:
         raise RosterError(
             f"missing after {timeout:g} s: {', '.join(missing)}; start them, or raise "
-            f"party-timeout (in a simulation: num-supernodes={size}, one per passive party)"
+            f"party-timeout (in a simulation all run at once: {simulation_of(size)})"
         )
     return _in_order(found, policies)
+
+
+def simulation_of(size: int) -> str:
+    """Return the federation options of so many passive parties."""
+    return (
+        f'--federation-config "num-supernodes={size} client-resources-num-cpus=1 '
+        f'init-args-num-cpus={size}"'
+    )
+
+
+def check_simulated(nodes: Callable[[], int], size: int, timeout: float) -> None:
+    """Refuse a simulation with fewer nodes than passive parties, at once.
+
+    Parameters
+    ----------
+    nodes : callable
+        Returns the number of nodes; Flower registers all of them when the simulation starts.
+    size : int
+        How many passive parties the run has.
+    timeout : float
+        Seconds to wait for the first node.
+
+    Raises
+    ------
+    RosterError
+        Says how to start the simulation.
+    """
+    deadline = time.monotonic() + timeout
+    while not nodes() and time.monotonic() < deadline:
+        time.sleep(POLL)
+    deadline = min(deadline, time.monotonic() + REGISTERING)
+    while (there := nodes()) < size:
+        if time.monotonic() >= deadline:
+            lacking = ", ".join(map(party_name, range(there + 1, size + 1)))
+            raise RosterError(
+                f"this simulation has {there} SuperNodes, and none for {lacking}; start it with "
+                f"flwr run . --stream {simulation_of(size)}"
+            )
+        time.sleep(POLL)
 
 
 def _in_order(found: dict[int, ClientProxy], policies: dict[int, dict[str, str]]) -> Roster:

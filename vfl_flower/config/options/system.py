@@ -31,7 +31,7 @@ class SystemOptions:
     )
     threads: int = option(1, "torch threads of each party", least=1, most=1024)
     party_timeout: float = option(
-        60.0,
+        180.0,
         "seconds to wait for the parties at the start",
         above=0,
         most=LONGEST,
