@@ -17,7 +17,7 @@ from tests.long.check import Job, command, run
 from tests.long.decoders import decoders
 from tests.long.fuzz import fuzz
 from tests.long.kills import kills
-from tests.long.lowest import lowest
+from tests.long.ranges import ranges
 from tests.long.requests import requests
 from tests.long.soak import soak
 from tests.long.tables import tables
@@ -38,7 +38,7 @@ CHECKS = {
     "requests": requests,
     "decoders": decoders,
     "tables": tables,
-    "lowest": lowest,
+    "ranges": ranges,
     "benchmarks": benchmarks,
 }
 
