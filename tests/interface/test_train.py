@@ -32,7 +32,7 @@ class Stream:
         return self.table.__arrow_c_stream__(requested_schema)
 
 
-def weights(run: vfl.Run) -> dict[str, object]:
+def weights(run: vfl.Run) -> dict[str, bytes]:
     """Return all parties' weights as bytes."""
     files = sorted(run.path.glob("*/model/weights.safetensors"))
     tensors = {file.parts[-3]: weights_from_bytes(file.read_bytes()) for file in files}

@@ -167,7 +167,7 @@ def test_a_users_network_from_elsewhere(tmp_path: Path) -> None:
         ("own_networks:Nothing", "cannot be imported"),
         ("own_broken:Net", "No module named 'no_such_package'"),
         ("own_networks:Wider", "gives shapes (2, 65) and (2, 10)"),
-        ("own_networks:Half", "failed on two rows"),
+        ("own_networks:Half", "has embed alone; a network is"),
         ("own_networks:Broken", "no such layer"),
     ],
 )
@@ -193,6 +193,7 @@ def test_what_a_network_says_of_rows_stays_at_its_party(
         "        super().__init__()\n"
         "    def embed(self, x):\n"
         "        raise ValueError(f'secret {x.flatten()[:3].tolist()}')\n"
+        "    decide = embed\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     cfg = RunConfig(models="mlp,leaky:Leak,mlp,mlp")

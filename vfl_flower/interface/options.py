@@ -8,16 +8,17 @@ from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.registry import method_options
 from vfl_flower.config.schema import kebab
 from vfl_flower.config.settings import COMMON
+from vfl_flower.interface.models import names_of
 
 _SET_BY_DATA = ("task", "model", "tables", "dataset")
 """Options that the data set, or the function, says."""
 
 
-def values_of(options: Mapping[str, object]) -> dict[str, Any]:
+def values_of(options: Mapping[str, Any]) -> dict[str, Any]:
     """Convert keywords to values of options; None means the default.
 
-    A list becomes a comma list, a number for an option of text its digits, a NumPy number
-    Python's, and a path its text.
+    Networks get names. A list becomes a comma list, a number for an option of text its digits, a
+    NumPy number Python's, and a path its text.
 
     Raises
     ------
@@ -27,6 +28,8 @@ def values_of(options: Mapping[str, object]) -> dict[str, Any]:
     for name in _SET_BY_DATA:
         if options.get(name) is not None:
             raise ConfigError(f"{name} is no keyword: the first argument says which data are used")
+    if options.get("models") is not None:
+        options = {**options, "models": names_of(options["models"])}
     known = COMMON | method_options()
     texts = {name for name, each in known.items() if type(each.default) is str}
     return {
@@ -36,7 +39,7 @@ def values_of(options: Mapping[str, object]) -> dict[str, Any]:
     }
 
 
-def changes_of(options: Mapping[str, object]) -> dict[str, object]:
+def changes_of(options: Mapping[str, Any]) -> dict[str, object]:
     """Convert keywords to the changes of a resume, by kebab-case keys."""
     return {kebab(name): value for name, value in values_of(options).items()}
 

@@ -15,6 +15,7 @@ from vfl_flower.common.optional.extras import require
 from vfl_flower.interface.analysis import audited, predicted_rows, predicted_tables
 from vfl_flower.interface.data.source import OwnTables, Tables
 from vfl_flower.interface.folders import Place, copy_folder, in_full, resumable
+from vfl_flower.interface.models import give_again
 from vfl_flower.interface.options import changes_of
 from vfl_flower.interface.progress import watch_of
 from vfl_flower.interface.results import Results
@@ -27,6 +28,8 @@ from vfl_flower.workflows.local.train import finished
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
+
+    from vfl_flower.interface.models import Model
 
 
 class Run(Results):
@@ -236,7 +239,12 @@ class Run(Results):
         return self
 
 
-def load(path: str | os.PathLike[str], *, trust_code: bool = False) -> Run:
+def load(
+    path: str | os.PathLike[str],
+    *,
+    trust_code: bool = False,
+    models: "Sequence[Model] | None" = None,
+) -> Run:
     """Open the folder of a run, complete or to be resumed.
 
     Parameters
@@ -245,6 +253,8 @@ def load(path: str | os.PathLike[str], *, trust_code: bool = False) -> Run:
         As `train` or the command line made it, with the folders of all parties.
     trust_code : bool
         Whether the code of networks that the folder names may be imported.
+    models : sequence, optional
+        The networks that `train` was given, where they were objects of another process.
 
     Raises
     ------
@@ -255,4 +265,7 @@ def load(path: str | os.PathLike[str], *, trust_code: bool = False) -> Run:
     if (folder / SEEDS).is_file():
         raise RunError(f"{folder} holds a run of several seeds; load one of its folders")
     with in_full():
-        return Run(Place(folder), trust_code)
+        run = Run(Place(folder), trust_code)
+        if models is not None:
+            give_again(run.config.models, models)
+        return run

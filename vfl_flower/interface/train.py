@@ -37,7 +37,9 @@ def train(
         Objects that follow the run; an exception of one stops it.
     **options
         Every option of ``vfl-flower train``, with underscores: ``method="splitnn"``, ``epochs=10``,
-        ``seed=0``. One value for each party is a list.
+        ``seed=0``. One value for each party is a list. ``models`` takes names, classes and
+        instances of ``torch.nn.Module``: a plain one is a bottom model, whose ``forward`` makes
+        the embeddings.
 
     Returns
     -------
@@ -57,7 +59,7 @@ def train(
         with _removed_after_failure(place), resumable(place):
             folder = begun(source, place, task="train", options=options)
             train_in(folder, watch_of(progress, callbacks))
-        return Run(place)
+        return Run(place, trust_code=True)  # the caller has named its networks
 
 
 @contextmanager

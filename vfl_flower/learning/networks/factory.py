@@ -15,6 +15,8 @@ from vfl_flower.common.errors import NetworkError, last_line
 from vfl_flower.common.names import load_object
 from vfl_flower.config.catalog import NETWORKS
 from vfl_flower.learning.networks.base import Build
+from vfl_flower.learning.networks.given import MODULE, found
+from vfl_flower.learning.networks.plain import adapted
 
 
 def network(name: str) -> Build:
@@ -23,11 +25,10 @@ def network(name: str) -> Build:
     Raises
     ------
     NetworkError
-        If the user's own cannot be imported.
+        If the user's own cannot be imported, or is no network; see `adapted`.
     """
     if ":" in name:
-        own: Build = imported(name)
-        return own
+        return adapted(imported(name), name)
     build: Build = load_object(NETWORKS[name].build)
     return build
 
@@ -41,6 +42,8 @@ def imported(name: str) -> Any:  # noqa: ANN401
         If it cannot be imported.
     """
     module, _, attribute = name.partition(":")
+    if module == MODULE:
+        return found(name)
     try:
         return getattr(import_module(module), attribute)
     except Exception as error:  # whatever a user's module raises

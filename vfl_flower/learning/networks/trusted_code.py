@@ -18,6 +18,7 @@ from vfl_flower.common.files import LARGEST, OTHERS_WRITE, read_small
 from vfl_flower.common.layout import USERS
 from vfl_flower.config.node_config import home
 from vfl_flower.config.run_config import RunConfig
+from vfl_flower.learning.networks.given import MODULE
 
 _KEY = "trusted-modules"
 
@@ -33,7 +34,7 @@ def check_trusted(cfg: RunConfig) -> None:
         If the user's own configuration cannot be used.
     """
     names = {cfg.listed_model(rank) for rank in range(cfg.parties)}
-    modules = sorted({name.partition(":")[0] for name in names if ":" in name})
+    modules = sorted({name.partition(":")[0] for name in names if ":" in name} - {MODULE})
     if cfg.read_from is None or not modules:
         return
     trusted = trusted_modules()
