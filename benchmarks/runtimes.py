@@ -28,6 +28,8 @@ from vfl_flower.common.sources import ROOT
 OPTIONS = 'models="mlp" validation=0.05 batch-size=683 eval-batch-size=10000'
 EPOCHS = {"superlink": {"stream": 20, "messages": 1}, "simulation": {"stream": 20, "messages": 2}}
 START = 240.0  # seconds
+ATTEMPTS = 3
+"""Starts of a simulation: on a busy machine Ray gives up before the app has begun."""
 
 
 def add(table: Table, runtime: str, path: Path) -> None:
@@ -55,10 +57,11 @@ def simulation(given: Arguments, folder: Path, table: Table) -> None:
         for name in given.transports.split(","):
             epochs = min(EPOCHS["simulation"][name], given.epochs)
             path = folder / f"simulated-{name}"
-            flwr(
-                f'transport="{name}" epochs={epochs} out="{path}" baselines="off" '
-                f"parties={given.passive + 1} {OPTIONS}"
-            )
+            config = f'transport="{name}" epochs={epochs} out="{path}" baselines="off" '
+            for _ in range(ATTEMPTS):
+                flwr(config + f"parties={given.passive + 1} {OPTIONS}")
+                if path.exists():
+                    break
             add(table, "simulation", path)
 
 
@@ -102,7 +105,7 @@ def simulated(folder: Path, parties: int) -> Iterator[Callable[[str], None]]:
         federation = f"num-supernodes={parties} client-resources-num-cpus=1 init-args-num-cpus=4"
         command = [str(programs / "flwr"), "run", ".", "--stream"]
         command += ["--federation-config", federation, "--run-config", config]
-        subprocess.run(command, cwd=ROOT, env=env, check=True)  # noqa: S603
+        subprocess.run(command, cwd=ROOT, env=env, check=False)  # noqa: S603
 
     try:
         listening(port)

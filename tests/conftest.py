@@ -24,8 +24,8 @@ settings.load_profile(os.environ.get("VFL_HYPOTHESIS", "steady"))
 TOGETHER = ("contract", "reporting", "runs", "analysis", "explain")
 """Folders whose files share trained runs, and so a worker."""
 
-RUNTIMES = ("test_simulation_runtime.py", "test_benchmarks.py", "test_examples.py")
-"""Files that start Flower's runtimes, Ray among them, beside those of deployments.
+RUNTIMES = ("deploy/", "test_simulation_runtime", "test_examples", "[runtimes]")
+"""In the names of slow tests that start Flower's runtimes, Ray among them.
 
 One at a time: Ray gives up what has not started after half a minute.
 """
@@ -36,6 +36,8 @@ LONGEST = (
     "deploy/test_runs.py",
     "workflows/test_simulation_runtime.py",
     "contract/test_runs.py",
+    "analysis/test_audit.py",
+    "runs/test_killed_runs.py",
     "privacy/test_label_privacy.py",
     "methods/test_pravfed.py",
     "methods/test_joint_baselines.py",
@@ -60,8 +62,8 @@ def users_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 def group_of(item: pytest.Item) -> str:
     """Return the name of the tests that share a worker with one."""
-    folder, file = item.path.parts[-2:]
-    if item.get_closest_marker("slow") and (folder == "deploy" or file in RUNTIMES):
+    folder = item.path.parent.name
+    if item.get_closest_marker("slow") and any(name in item.nodeid for name in RUNTIMES):
         return "runtimes"
     return folder if folder in TOGETHER else f"{folder}.{item.path.stem}"
 

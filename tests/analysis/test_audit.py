@@ -26,6 +26,7 @@ TEACHING = [
 
 def configured(method: str, **changes: object) -> RunConfig:
     small = {
+        "parties": 3,
         "models": "mlp",
         "epochs": 2,
         "batch_size": 100,
@@ -59,7 +60,7 @@ def found(findings: Findings, protected: bool, source: str, attack: str) -> Find
 def test_of_maps_nothing_but_columns_tells_labels(folder: Path) -> None:
     """No message is about a row's label, noised or not."""
     tiny = {"models": "tests.helpers.networks:TinyChain", "cut": "one", "pretrain_epochs": 1}
-    Attempt(configured("adptvfedconv", **tiny, local_epochs=1), folder / "maps").run()
+    Attempt(configured("adptvfedconv", **tiny, parties=4, local_epochs=1), folder / "maps").run()
     findings = audit(folder / "maps", epochs=1, known=10)
     assert {each.source for each in findings.found} == {"own columns"}
 
@@ -109,7 +110,7 @@ def test_a_runs_own_protection_is_the_one_that_is_audited(tmp_path: Path) -> Non
 def test_recorder_keeps_the_mean_of_what_came_for_each_row() -> None:
     cfg = configured("pravfed", label_privacy="none")
     active = build_active(cfg)
-    recorders = [Recorder(build_passive(cfg, k), 10) for k in range(1, 4)]
+    recorders = [Recorder(build_passive(cfg, k), 10) for k in range(1, cfg.parties)]
     serve(active, recorders)
     rows = active.rows["train"]
     assert np.array_equal(

@@ -56,8 +56,10 @@ def test_optimizers_with_arguments_and_warm_up(optimizers: str) -> None:
     assert_equal(distributed(cfg), joint_easter(cfg, loss, STEPS, rounded=True))
 
 
-@pytest.mark.parametrize("blinding", ["pairwise", "none"])
-@pytest.mark.parametrize("models", ["cnn", "lenet", "mlp", "mixed"])
+@pytest.mark.parametrize(
+    ("models", "blinding"),
+    [*((models, "pairwise") for models in ("cnn", "lenet", "mlp", "mixed")), ("mixed", "none")],
+)
 def test_networks(models: str, blinding: str) -> None:
     cfg = replace(FIFTY, models=models, blinding=blinding, schedule="cosine")
     loss = loss_of("binary-cross-entropy")

@@ -27,6 +27,9 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("vfl_flower", "strategies", "clients")
 THREE_ACTORS = "client-resources-num-cpus=1 init-args-num-cpus=3"
+RAY_GAVE_UP = "The current node timed out during startup"
+"""Of Ray, which waits half a minute for its own processes, before the app has begun."""
+ATTEMPTS = 3
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -52,11 +55,14 @@ class Runtime:
         return ANSI.sub("", done.stdout)
 
     def run(self, config: str, supernodes: int = 3) -> str:
-        """Run the app with some options."""
+        """Run the app with some options, again where Ray gave up."""
         federation = f"num-supernodes={supernodes} {THREE_ACTORS}"
-        return self.flwr(
-            "run", ".", "--stream", "--federation-config", federation, "--run-config", config
-        )
+        words = ["run", ".", "--stream", "--federation-config", federation, "--run-config", config]
+        for _ in range(ATTEMPTS):
+            log = self.flwr(*words)
+            if RAY_GAVE_UP not in log:
+                break
+        return log
 
 
 def copy_project(target: Path) -> Path:

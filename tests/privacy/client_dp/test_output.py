@@ -12,6 +12,7 @@ from vfl_flower.reporting.html.page import render
 from vfl_flower.reporting.html.story import read_stories
 
 TINY = ["--method", "splitnn", "--models", "mlp", "--epochs", "2", "--batch-size", "300"]
+TINY += ["--embedding-dim", "4"]  # noise is drawn number by number
 
 
 def test_the_terminal_tells_what_it_cost(
@@ -19,6 +20,7 @@ def test_the_terminal_tells_what_it_cost(
 ) -> None:
     """The baselines, which are trained without noise, too."""
     flags = ["--dp-sigma", "3", "--target-epsilon", "4", "--baselines", "on"]
+    flags += ["--embedding-dim", "64"]  # which is enough for a baseline to learn at once
     assert run([*TINY, *flags, "--out", str(tmp_path / "run")]) == 0
     told = " ".join(capsys.readouterr().out.split())
     result = result_of(tmp_path / "run")
