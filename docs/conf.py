@@ -1,4 +1,6 @@
-"""The site that is made of this project's pages: ``sphinx-build -W -n -c docs . SITE``.
+"""Sphinx site of all pages.
+
+    sphinx-build -W -n -c docs . SITE
 
 The whole project is the source, so that links between pages, and from pages to code, are the same
 here as on a code host. Reference pages are filled from the code, by `docs.generated`.

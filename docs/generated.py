@@ -1,4 +1,4 @@
-"""Reference pages of the site, made from the code when the site is built.
+"""Reference pages of the site, made from the code.
 
 A page says where, by a comment such as ``<!-- filled by docs/generated.py: options -->``.
 """
@@ -26,12 +26,12 @@ LIMITS = {"least": "at least", "above": "above", "most": "at most", "below": "be
 
 
 def filled(page: str) -> str:
-    """Return a page with its comments replaced by what they name."""
+    """Return a page with its comments replaced by generated text."""
     return MARK.sub(lambda found: MADE[found[1]](), page)
 
 
 def options() -> str:
-    """Return tables of all options: those of all runs, then those of each method."""
+    """Return tables of the options of all runs, then of each method."""
     parts = [f"## {title}\n\n{_table(declared_in(group))}" for title, group in GROUPS.items()]
     parts += ["## Options of single methods\n\nOther methods refuse them by name."]
     for name in METHODS:
@@ -89,7 +89,7 @@ def _values(declared: Declaration, kind: type) -> str:
 
 
 def _is_told(limit: float | None) -> bool:
-    """Tell whether a limit is worth a word: huge ones only keep numbers finite."""
+    """Tell whether a limit does more than keep numbers finite."""
     return limit is not None and abs(limit) < 1e9
 
 

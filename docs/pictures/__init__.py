@@ -1,4 +1,4 @@
-"""Pictures of the documentation, as SVG files that suit light and dark pages.
+"""SVG pictures of the documentation, for light and dark pages.
 
     python -m docs.pictures
 

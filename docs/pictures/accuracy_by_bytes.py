@@ -1,4 +1,4 @@
-"""Test accuracy of every method by the bytes of its training, from measured data."""
+"""Measured test accuracy of every method by bytes of training."""
 
 import json
 import math
@@ -41,13 +41,13 @@ class Axes:
         return LEFT + (RIGHT - LEFT) * (math.log10(mib) - low) / (high - low)
 
     def y(self, percent: float) -> float:
-        """Return the place of an accuracy; what is below the scale lies on its edge."""
+        """Return the place of an accuracy, at least the lower edge."""
         low, high = self.percents
         return BOTTOM - (BOTTOM - TOP) * (max(percent, low) - low) / (high - low)
 
 
 def group_of(method: str) -> tuple[str, str]:
-    """Return a method's colour and the words for it: what others see of its uploads."""
+    """Return the colour and words for the visibility of uploads."""
     if spec_of(method).blinds:
         return "one", "masked: only sums are seen"
     return "two", "single embeddings are seen"
@@ -125,7 +125,7 @@ def _scales(axes: Axes) -> list[str]:
 
 
 def _baseline(axes: Axes, name: str, accuracy: float) -> str:
-    """Draw a baseline, or say where it is, if the scale ends above it."""
+    """Draw a baseline, or name one below the scale."""
     words = {"central": "one network, all columns", "local": "the active party alone"}[name]
     if accuracy < axes.percents[0]:
         below = f"below this scale: {words}, {accuracy:.1f} %"
@@ -136,7 +136,7 @@ def _baseline(axes: Axes, name: str, accuracy: float) -> str:
 
 
 def _course(axes: Axes, point: Point) -> list[str]:
-    """Draw the validation accuracy on the way, where it is within the scale."""
+    """Draw the validation accuracy on the way, within the scale."""
     shown = [(mib, percent) for mib, percent in point.course if percent >= axes.percents[0]]
     steps = " ".join(f"{axes.x(mib):.1f} {axes.y(percent):.1f}" for mib, percent in shown)
     colour, _ = group_of(point.method)
@@ -177,7 +177,7 @@ def _around(left: float, middle: float, width: float) -> Box:
 
 
 def _free(x: float, y: float, width: float, taken: list[Box]) -> tuple[float, float]:
-    """Return the nearest free place for a name: its left end and its middle line."""
+    """Return left end and middle line of the nearest free place."""
     shifts = sorted((LABEL_HEIGHT * n / 2 for n in range(-20, 21)), key=abs)
     for shift in shifts:
         for left in (x + 11 + abs(shift) / 2, x - 11 - abs(shift) / 2 - width):

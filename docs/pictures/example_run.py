@@ -28,7 +28,7 @@ ROLES = {"#000000": "ink", "#0072b2": "one", "#c5cad3": "rule", "#e6e9ee": "rule
 
 
 def train() -> None:
-    """Train README's run on the tables of the example, and keep its numbers."""
+    """Train README's run and keep its numbers."""
     with TemporaryDirectory(prefix="vfl-flower-") as temporary:
         tables, words = Path(temporary), sys.argv
         sys.argv = ["make_tables.py", temporary]
@@ -53,7 +53,10 @@ def draw() -> str:
 
 
 def drawn_by(picture: str) -> bool:
-    """Tell whether the installed Matplotlib drew a picture; others differ in single digits."""
+    """Tell whether the installed Matplotlib drew a picture.
+
+    Pictures of other versions differ in single digits.
+    """
     return f"Matplotlib v{version('matplotlib')}," in picture
 
 

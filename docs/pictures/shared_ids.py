@@ -1,4 +1,4 @@
-"""Two tables that share ids, and the model that is trained on the common rows."""
+"""Two tables that share ids, and the model of their common rows."""
 
 from collections.abc import Sequence
 
@@ -89,7 +89,7 @@ def _link(customer: str, left: float) -> str:
 
 
 def _beside(x: float, top: float, anchor: str) -> list[str]:
-    """Say beside an arrow what travels."""
+    """Name the content of a message beside its arrow."""
     lines = ("sends numbers made", "of its columns")
     return [
         text(x, top + 42 + 17 * n, line, "soft", anchor=anchor, size=13)
@@ -98,7 +98,7 @@ def _beside(x: float, top: float, anchor: str) -> list[str]:
 
 
 def _arrow(x: float, top: float, to: float) -> list[str]:
-    """Draw an arrow from below a table to a side of the model."""
+    """Draw an arrow from a table to a side of the model."""
     y, step = top + 88, 8 if to > x else -8
     return [
         path(f"M{x:g} {top + 8:g}V{y:g}H{to:g}", "soft", wide=1.5),

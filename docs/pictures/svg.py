@@ -1,4 +1,4 @@
-"""Elements of hand-made SVG pictures, in classes that a page's colour scheme fills."""
+"""Elements of SVG pictures, coloured for light and dark pages."""
 
 from html import escape
 
@@ -64,7 +64,10 @@ def text(
     bold: bool = False,
     halo: bool = False,
 ) -> str:
-    """Return a line of text; y is its base line, and a halo sets it off from lines below."""
+    """Return a line of text.
+
+    y is its base line; a halo sets it off from lines below.
+    """
     weight = ' font-weight="600"' if bold else ""
     classes = f"{colour} paper-edge" if halo else colour
     rim = ' stroke-width="4" stroke-linejoin="round" paint-order="stroke"' if halo else ""
@@ -77,7 +80,7 @@ def text(
 def box(
     x: float, y: float, width: float, height: float, colour: str, edge: str = "", corner: int = 0
 ) -> str:
-    """Return a filled rectangle, with an edge of another colour if it is given."""
+    """Return a filled rectangle, with or without an edge."""
     classes = f"{colour} {edge}-edge" if edge else colour
     return (
         f'<rect class="{classes}" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" '
@@ -91,7 +94,7 @@ def path(points: str, colour: str, *, wide: float = 1, more: str = "") -> str:
 
 
 def dot(x: float, y: float, radius: float, colour: str) -> str:
-    """Return a disc with a rim that sets it off from what is below."""
+    """Return a disc with a rim in the colour of the page."""
     return (
         f'<circle class="{colour} paper-edge" cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" '
         'stroke-width="1.5"/>'

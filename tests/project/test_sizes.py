@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = ("vfl_flower", "strategies", "clients")
-CODE = (*PRODUCT, "benchmarks", "deploy", "tests")
+CODE = (*PRODUCT, "benchmarks", "deploy", "docs", "tests")
 LONGEST_FILE, LONGEST_FUNCTION, FULLEST_FOLDER, MEDIAN_FILE = 300, 30, 12, 100
 ONE_EACH = {"strategies", "clients", "strategies/specs", "tests/methods", "docs/methods"} | {
     *("tests/attacks", "benchmarks")

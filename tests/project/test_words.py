@@ -10,7 +10,16 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 MOST_WORDS = 12  # of a docstring's summary
 
-CODE = ["vfl_flower", "strategies", "clients", "benchmarks", "deploy", "tests", "run_simulation.py"]
+CODE = [
+    "vfl_flower",
+    "strategies",
+    "clients",
+    "benchmarks",
+    "deploy",
+    "docs",
+    "tests",
+    "run_simulation.py",
+]
 PAGES = ["README.md", "SECURITY.md", "CHANGELOG.md", "docs", "examples", "conf", "pyproject.toml"]
 
 # Unwanted words, and the field's words for them. Identifiers are read as the words they hold.
