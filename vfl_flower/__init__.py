@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from vfl_flower.common.errors import VflError
     from vfl_flower.interface.align import Alignment, align
+    from vfl_flower.interface.data.arrays import Arrays
     from vfl_flower.interface.data.table import Table
     from vfl_flower.interface.run import Run, load
     from vfl_flower.interface.train import train
     from vfl_flower.runs.callback import Callback
 
-__all__ = ["Alignment", "Callback", "Run", "Table", "VflError", "align", "load", "train"]
+__all__ = ["Alignment", "Arrays", "Callback", "Run", "Table", "VflError", "align", "load", "train"]
 
 _HOMES = {
     "Alignment": "vfl_flower.interface.align",
+    "Arrays": "vfl_flower.interface.data.arrays",
     "Callback": "vfl_flower.runs.callback",
     "Run": "vfl_flower.interface.run",
     "Table": "vfl_flower.interface.data.table",

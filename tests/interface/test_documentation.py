@@ -48,6 +48,6 @@ def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.warns(UserWarning, match="have no prediction"):
         for block in blocks(page("python"), "python"):
             exec(block, names)  # noqa: S102
-    assert names["run"].metrics["active"]["accuracy"] > 0.8
+    assert names["run"].metrics["active"]["accuracy"] > 0.7
     assert isinstance(names["mine"], vfl.Run)
     assert names["again"].complete

@@ -25,9 +25,9 @@ def train(
 
     Parameters
     ----------
-    data : str, or sequence of Table
-        The name of a data set, such as ``"digits"``, or the tables of all parties, the active
-        party's first, whose rows are aligned by their ids.
+    data : str, or sequence of Table or Arrays
+        The name of a data set, such as ``"digits"``, or the data of all parties, the active
+        party's first. Tables are aligned by their ids, arrays by the numbers of their rows.
     out : str or Path, optional
         Folder of the run. Without it, the run lives in a private temporary folder that is removed
         with the `Run`, unless `Run.save` keeps it.

@@ -5,16 +5,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
-from vfl_flower.common.errors import ConfigError
+from vfl_flower.common.errors import ConfigError, DataError
 from vfl_flower.common.layout import tables_in
 from vfl_flower.common.names import party_name
 from vfl_flower.config.run_config import RunConfig
+from vfl_flower.interface.data.arrays import Arrays
 from vfl_flower.interface.data.table import Table
 from vfl_flower.interface.folders import Place
 from vfl_flower.interface.options import values_of
 from vfl_flower.runs.run_folder import RunFolder
 
-Tables: TypeAlias = "Sequence[Table | str | os.PathLike[str]]"
+Tables: TypeAlias = "Sequence[Table | str | os.PathLike[str]] | Sequence[Arrays]"
 """Of all parties, the active one's first; a path is that of a toml description."""
 
 
@@ -45,9 +46,17 @@ class Named:
 
 
 class OwnTables:
-    """Tables of all parties."""
+    """Tables of all parties.
+
+    Attributes
+    ----------
+    in_order : bool
+        Whether they are arrays, whose rows have an order that predictions keep.
+    """
 
     def __init__(self, tables: Tables) -> None:
+        _check_arrays(tables)
+        self.in_order = any(isinstance(each, Arrays) for each in tables)
         self.tables = [_table(each) for each in tables]
         self.names = [party_name(rank) for rank in range(len(self.tables))]
 
@@ -69,7 +78,7 @@ def source_of(data: "str | Tables") -> Source:
 
     Parameters
     ----------
-    data : str, or sequence of Table
+    data : str, or sequence of Table or Arrays
         The name of a data set, or the tables of all parties, the active one's first.
 
     Raises
@@ -107,10 +116,26 @@ def begun(source: Source, place: Place, *, task: str, options: Mapping[str, obje
     return folder
 
 
+def _check_arrays(given: "Sequence[object]") -> None:
+    """Refuse arrays beside tables, or of different lengths.
+
+    Raises
+    ------
+    DataError
+        Says how many rows each has.
+    """
+    rows = [len(each) for each in given if isinstance(each, Arrays)]
+    if rows and (len(rows) < len(given) or len(set(rows)) > 1):
+        raise DataError(
+            "all parties need Arrays with the same number of rows, for row n is of the same "
+            f"entity at each of them; given are {', '.join(map(repr, given))}"
+        )
+
+
 def _table(given: object) -> Table:
     """Return a party's table, of a description if a path is given."""
-    if isinstance(given, Table):
-        return given
+    if isinstance(given, Table | Arrays):
+        return given if isinstance(given, Table) else given.table()
     if isinstance(given, str | os.PathLike) and Path(given).suffix.lower() == ".toml":
         return Table.described_in(Path(given))
     raise ConfigError(
