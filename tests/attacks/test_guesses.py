@@ -61,6 +61,17 @@ def test_a_party_answers_for_one_name(guesser: Guesser) -> None:
     assert not guesser.ask(guesser.built("first"), OTHER)  # the same question
 
 
+def test_ids_are_not_announced_before_the_question_is_asked_and_counted(guesser: Guesser) -> None:
+    """Ids could be guessed in alignments that no limit counted."""
+    told = np.array([1, 5])
+    reply, metrics = send(guesser.party, 1, "announce_ids", told)
+    assert not reply
+    assert metrics["message"] == "phase 'announce_ids' must follow 'begin_alignment'"
+    guesser.exchange = 1
+    assert not guesser.ask(guesser.party, OTHER)
+    assert send(guesser.party, 3, "announce_ids", told)[0]
+
+
 def test_a_refusal_names_no_column(guesser: Guesser) -> None:
     told = guesser.ask(guesser.party, guesser.columns[0].upper())
     assert told == (

@@ -29,6 +29,9 @@ class _IdHolder(Answerer, Protocol):
 
     ids: Ids | None
 
+    def check_begun(self) -> None:
+        """Refuse to announce ids before the alignment has begun."""
+
 
 class Aligner(Component):
     """Passive party's side of private set intersection on its `ids`.
@@ -54,6 +57,7 @@ class Aligner(Component):
 
         (2,) int64 -> (2,) int64.
         """
+        self.party.check_begun()
         _, self._asker = announced([to_array(others)], "the active party")
         self._secret, self._blinded, self._next = secrets.token_bytes(POINT), None, 0
         self._source = _digest(self._ids)

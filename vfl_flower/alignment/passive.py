@@ -91,6 +91,11 @@ class AlignmentPassive(ProtocolClient):
         self.check.answer(self.table, nonce, label, _folder(self))
         alignment_log(self.rank, self.table, self.ids)
 
+    def check_begun(self) -> None:
+        """Refuse to announce ids in an alignment that has not begun."""
+        if not self.check.asked:
+            raise ProtocolError("phase 'announce_ids' must follow 'begin_alignment'")
+
     @phase(training=False, takes=(octets(16), integers(3)))
     def keep_alignment(self, nonce: Tensor, facts: Tensor) -> None:
         """Write the alignment to the party's folder.

@@ -68,6 +68,9 @@ class Holder(ProtocolClient):
     def facts(self) -> dict[str, Scalar]:
         return alignment_facts()
 
+    def check_begun(self) -> None:
+        """Announce at any time: it has no table with names."""
+
 
 def run(tables: Sequence[Ids], carrier: str = "local") -> tuple[Seeker, list[Array], list[Tap]]:
     """Align tables; return the active party, all rows, and the wire.
