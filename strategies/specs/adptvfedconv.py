@@ -103,11 +103,20 @@ def check_tiles(cfg: Settings, options: AdptVFedConvOptions) -> None:
         )
 
 
+def check_validation(cfg: Settings, options: AdptVFedConvOptions) -> None:
+    """Refuse autoencoders without validation rows, by which they are kept."""
+    if not cfg.validation:
+        raise ConfigError(
+            f"validation is 0, and {cfg.method} keeps the extractors of the least error on "
+            "validation rows; hold some out"
+        )
+
+
 SPEC = MethodSpec(
     strategy="strategies.adptvfedconv:AdptVFedConv",
     client="clients.adptvfedconv:AdptVFedConvClient",
     options=AdptVFedConvOptions,
-    checks=(check_tiles, check_cut, check_views),
+    checks=(check_tiles, check_cut, check_views, check_validation),
     noises=True,
     regression=False,
     weights_secret=False,

@@ -5,10 +5,8 @@ import numpy as np
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import DataError
 from vfl_flower.config.run_config import RunConfig
+from vfl_flower.config.settings import COMMON
 from vfl_flower.data.datasets import dataset_of
-
-_TEST_SHARE = 0.2
-"""Of the rows of a data set without a published test part."""
 
 
 def rows_of(cfg: RunConfig, total: int) -> dict[str, Array]:
@@ -17,7 +15,7 @@ def rows_of(cfg: RunConfig, total: int) -> dict[str, Array]:
     Parameters
     ----------
     cfg : RunConfig
-        Its seed, data set and share of validation rows.
+        Its seed, data set and shares of test and validation rows.
     total : int
         How many rows there are.
 
@@ -25,7 +23,8 @@ def rows_of(cfg: RunConfig, total: int) -> dict[str, Array]:
     -------
     dict of str to ndarray
         ``train``, ``validation`` and ``test``: int32, disjoint, together all rows, but for training
-        rows that ``train-rows`` leaves out. Rows to be predicted are all test rows.
+        rows that ``train-rows`` leaves out. A part whose share is 0 is empty. Rows to be predicted
+        are all test rows.
 
     Raises
     ------
@@ -37,8 +36,13 @@ def rows_of(cfg: RunConfig, total: int) -> dict[str, Array]:
         none = np.empty(0, np.int32)
         return {"train": none, "validation": none, "test": np.arange(total, dtype=np.int32)}
     fixed = dataset_of(cfg.dataset).test_rows
+    if fixed and cfg.test_share != COMMON["test_share"].default:
+        raise DataError(
+            f"test-share is {cfg.test_share:g}, and {cfg.dataset} has test rows of its own; leave "
+            "it as it is"
+        )
     order = np.random.default_rng([cfg.seed, total]).permutation(total - fixed).astype(np.int32)
-    drawn = 0 if fixed else round(_TEST_SHARE * total)
+    drawn = 0 if fixed else round(cfg.test_share * total)
     validation = round(cfg.validation * (len(order) - drawn))
     test = order[:drawn] if drawn else np.arange(total - fixed, total, dtype=np.int32)
     train = order[drawn + validation :]
@@ -49,9 +53,9 @@ def rows_of(cfg: RunConfig, total: int) -> dict[str, Array]:
         "validation": order[drawn : drawn + validation],
         "test": test,
     }
-    for name, rows in parts.items():
-        if len(rows) == 0:
-            raise DataError(f"no rows are left for {name}; change validation")
+    for name, share in {"train": 1, "validation": cfg.validation, "test": cfg.test_share}.items():
+        if share and len(parts[name]) == 0:
+            raise DataError(f"no rows are left for {name}; change validation or test-share")
     if cfg.batch_size > len(parts["train"]):
         raise DataError(
             f"batch-size {cfg.batch_size} is more than the {len(parts['train'])} training rows"

@@ -1,5 +1,6 @@
 """Observers of a run: progress bars, metrics files, tests."""
 
+import math
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
@@ -18,7 +19,7 @@ class Evaluation:
     train_loss : dict of str to float
         Mean since the last evaluation, by party.
     validation_loss, validation_accuracy : dict of str to float
-        By party; accuracies are fractions.
+        By party; accuracies are fractions. Empty without validation rows.
     seconds : float
         Since the run started, earlier attempts of a resumed run included.
     exchanges, bytes_up, bytes_down : int
@@ -37,8 +38,11 @@ class Evaluation:
 
     @property
     def accuracy(self) -> float:
-        """Mean validation accuracy, by which early stopping and `keep` decide."""
-        return fmean(self.validation_accuracy.values())
+        """Mean validation accuracy, by which early stopping and `keep` decide.
+
+        NaN without validation rows.
+        """
+        return fmean(self.validation_accuracy.values()) if self.validation_accuracy else math.nan
 
     def as_dict(self) -> dict[str, Any]:
         """Return all of it as JSON values."""

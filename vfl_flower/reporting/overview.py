@@ -8,7 +8,7 @@ from rich.text import Text
 
 from vfl_flower.common.files import refused
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.reporting.console.format import readable
+from vfl_flower.reporting.console.format import readable, validated
 from vfl_flower.reporting.console.lines import out, say
 from vfl_flower.reporting.console.seed_table import print_summary
 from vfl_flower.reporting.console.tables import print_bytes, print_protections, print_result
@@ -71,7 +71,7 @@ def _print_progress(story: Story, path: Path) -> None:
         last = evaluations[-1]
         say(
             f"seed {seed}: epoch {last.epoch} of {story.cfg.epochs}, step {last.step}, validation "
-            f"{last.validation_accuracy['active']:.2%}"
+            f"{validated(last)}"
         )
     say(f"train --resume {path} goes on with it")
 

@@ -36,7 +36,7 @@ RESULT_SHAPE = {
     "seconds": float,
     "test_accuracy": Named(float),
     "metrics": BY_PARTY,
-    "majority_share": float,
+    "majority_share": (None, float),
     "classes": [str],
     "validation_accuracy": Named(float),
     "baselines": (None, {"local": float, "central": float}),

@@ -24,7 +24,7 @@ def summary_of(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             name: {key: _judged(results, name, key) for key in metrics if key != "confusion"}
             for name, metrics in first["metrics"].items()
         },
-        "majority_share": _spread([each["majority_share"] for each in results]),
+        "majority_share": _spread_or_none([each["majority_share"] for each in results]),
         "seconds": _spread([each["seconds"] for each in results]),
     }
     if first["baselines"]:
@@ -50,6 +50,11 @@ def _spread(values: Sequence[float]) -> dict[str, float]:
     return {"mean": statistics.fmean(values), "std": statistics.stdev(values)}
 
 
+def _spread_or_none(values: Sequence[float | None]) -> dict[str, float] | None:
+    known = [each for each in values if each is not None]
+    return _spread(known) if len(known) == len(values) else None
+
+
 def _spreads(results: Sequence[Mapping[str, Any]], key: str) -> dict[str, dict[str, float]]:
     """Return the spread of each entry of one table of the results."""
     return {name: _spread([each[key][name] for each in results]) for name in results[0][key]}
@@ -57,5 +62,4 @@ def _spreads(results: Sequence[Mapping[str, Any]], key: str) -> dict[str, dict[s
 
 def _judged(results: Sequence[Mapping[str, Any]], name: str, key: str) -> dict[str, float] | None:
     """Return the spread of a party's metric, None if missing."""
-    values = [each["metrics"][name][key] for each in results]
-    return None if None in values else _spread(values)
+    return _spread_or_none([each["metrics"][name][key] for each in results])

@@ -41,7 +41,10 @@ def finish(party: ActiveParty) -> Protocol:
 
 
 def _test(party: ActiveParty) -> Protocol:
-    """Evaluate the test rows."""
+    """Evaluate the test rows, if there are some."""
+    if not len(party.rows["test"]):
+        party.progress.test = {"loss": {}, "accuracy": {}}
+        return
     outputs, y = yield from predict(party, party.rows["test"])
     loss, accuracy = judged(party, outputs, y)
     party.progress.test = {"loss": loss, "accuracy": accuracy}
@@ -56,9 +59,11 @@ def _judged_in_full(party: ActiveParty, output: Tensor, y: Tensor) -> dict[str, 
 
 
 def validate(party: ActiveParty, epoch: int) -> Protocol:
-    """Evaluate the validation rows and tell the observers."""
-    outputs, y = yield from predict(party, party.rows["validation"])
-    loss, accuracy = judged(party, outputs, y)
+    """Evaluate the validation rows, if there are some, and tell the observers."""
+    loss, accuracy = dict[str, float](), dict[str, float]()
+    if len(party.rows["validation"]):
+        outputs, y = yield from predict(party, party.rows["validation"])
+        loss, accuracy = judged(party, outputs, y)
     progress, ledger = party.progress, party.ledger
     means = np.mean(progress.losses, axis=0).tolist()
     progress.losses.clear()

@@ -24,7 +24,8 @@ _BASELINES = ("local", "central")
 
 def wanted(cfg: RunConfig) -> bool:
     """Tell whether a run is to train its baselines."""
-    return cfg.baselines == "on" or (cfg.baselines == "auto" and DATASETS[cfg.dataset].small)
+    automatic = DATASETS[cfg.dataset].small and cfg.test_share > 0
+    return cfg.baselines == "on" or (cfg.baselines == "auto" and automatic)
 
 
 def baselines_of(active: ActiveParty) -> dict[str, float]:

@@ -90,6 +90,8 @@ def predict_rows(run: Path, rows: str, out: Path, trust_code: bool = False) -> P
     check_models(folder)
     active, passive = predicting_parties(folder)
     numbers = numbers_of(active, rows)
+    if not len(numbers):
+        raise ConfigError(f"rows is {rows}, and the run held no such rows out; predict all")
     for party in passive:
         party.privacy.afford(chunks(active.cfg, numbers))
     with party_logs(folder, len(passive)):

@@ -61,11 +61,11 @@ def _setting(active: ActiveParty, transport: str) -> dict[str, Any]:
 def _outcome(active: ActiveParty) -> dict[str, Any]:
     """Return the metrics of predictions; baselines come later."""
     progress = active.progress
-    counting = progress.counting(active.cfg.keep)
+    counting, test = progress.counting(active.cfg.keep), active.rows["test"]
     return {
         "test_accuracy": progress.test["accuracy"],
         "metrics": progress.metrics,
-        "majority_share": guess(active.y[torch.from_numpy(active.rows["test"])]),
+        "majority_share": guess(active.y[torch.from_numpy(test)]) if len(test) else None,
         "classes": list(active.target.classes),
         "validation_accuracy": counting.validation_accuracy if counting else {},
         "baselines": None,

@@ -46,7 +46,7 @@ def complete_run(path: Path, trust_code: bool = False) -> tuple[RunFolder, float
     ConfigError
         If its method's prediction is no sum of what each party says.
     DataError
-        If the parties have tables of their own.
+        If the parties have tables of their own, or no row was held out for the test.
     """
     folder = first_run(path, trust_code)
     cfg = folder.cfg
@@ -58,6 +58,8 @@ def complete_run(path: Path, trust_code: bool = False) -> tuple[RunFolder, float
         )
     if cfg.own_tables:
         raise DataError(OWN_TABLES_ONLY)
+    if not cfg.test_share:
+        raise DataError("the run held out no test rows, on which parties are explained")
     return folder, result_of(folder)["test_accuracy"]["active"]
 
 

@@ -44,8 +44,19 @@ class DataOptions:
         least=1,
         most=MOST_TAIL,
     )
+    test_share: float = option(
+        0.2,
+        "share of the rows held out for the test, where a data set has no test rows of its own; 0: "
+        "none, and the result has no metrics",
+        least=0,
+        below=1,
+    )
     validation: float = option(
-        0.1, "share of the training rows held out for validation", above=0, below=1
+        0.1,
+        "share of the other rows held out for validation; 0: none, and only the training loss is "
+        "followed",
+        least=0,
+        below=1,
     )
     train_rows: int = option(
         0, "number of training rows, drawn by the seed, for a quick trial; 0: all", least=0

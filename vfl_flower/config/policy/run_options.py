@@ -12,7 +12,8 @@ from vfl_flower.config.schema import declaration, kebab
 TAKEN = frozenset(
     (
         *("method", "task", "dataset", "parties", "seed", "partition", "active-columns"),
-        *("column-noise", "long-tail", "validation", "train-rows", "models", "top-layers"),
+        *("column-noise", "long-tail", "test-share", "validation", "train-rows"),
+        *("models", "top-layers"),
         *("embedding-dim", "optimizers", "learning-rates", "schedule", "epochs", "batch-size"),
         *("stop-drop", "keep", "loss", "class-weights", "eval-every", "eval-batch-size"),
         *("baselines", "blinding", "party-randomness", "label-privacy", "label-epsilon"),

@@ -5,6 +5,7 @@ from vfl_flower.config.settings import Settings
 from vfl_flower.config.validation.data import (
     check_active_columns,
     check_column_noise,
+    check_held_out,
     check_long_tail,
     check_partition,
 )
@@ -40,6 +41,7 @@ def check(cfg: Settings) -> None:
     check_embedding_bound(cfg)
     check_label_privacy(cfg)
     check_client_privacy(cfg)
+    check_held_out(cfg)
     check_long_tail(cfg)
     check_class_weights(cfg)
     check_tables(cfg)

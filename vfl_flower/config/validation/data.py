@@ -48,6 +48,15 @@ def check_column_noise(cfg: Settings) -> None:
         )
 
 
+def check_held_out(cfg: Settings) -> None:
+    """Refuse options that need rows which are not held out."""
+    if not cfg.validation and (cfg.keep == "best" or cfg.stop_drop):
+        option = "keep is best" if cfg.keep == "best" else f"stop-drop is {cfg.stop_drop:g}"
+        raise ConfigError(f"{option}, and validation is 0; hold rows out for validation")
+    if not cfg.test_share and cfg.baselines == "on":
+        raise ConfigError("baselines is on, and test-share is 0; they are compared by test rows")
+
+
 def check_long_tail(cfg: Settings) -> None:
     """Refuse invalid long tails, and those that reveal labels."""
     if cfg.long_tail > 1 and read_schedule(cfg.schedule).needs_steps:

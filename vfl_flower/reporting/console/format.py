@@ -6,6 +6,7 @@ from typing import Any
 
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import split_list
+from vfl_flower.protocol.observer import Evaluation
 
 _LARGE = 10_000
 """Errors from which on decimals say nothing."""
@@ -43,6 +44,12 @@ def data_name(cfg: RunConfig) -> str:
         return cfg.dataset
     names = [Path(each).stem for each in split_list(cfg.tables)]
     return " + ".join(names) if len(set(names)) == len(names) else "own tables"
+
+
+def validated(evaluation: Evaluation) -> str:
+    """Format the active party's validation score; a dash without validation rows."""
+    scores = evaluation.validation_accuracy
+    return f"{scores['active']:.2%}" if scores else "-"
 
 
 def score(value: float | None) -> str:

@@ -3,6 +3,7 @@
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from vfl_flower.protocol.observer import Evaluation, Observer, Stage
+from vfl_flower.reporting.console.format import validated
 from vfl_flower.reporting.console.lines import out, say
 
 
@@ -47,8 +48,7 @@ class _Bar(_Terminal):
 
     def on_evaluation(self, evaluation: Evaluation) -> None:
         """Show the accuracy."""
-        accuracy = evaluation.validation_accuracy["active"]
-        self.bar.update(self.task, accuracy=f"{accuracy:.2%}")
+        self.bar.update(self.task, accuracy=validated(evaluation))
 
     def on_wait(self, names: list[str]) -> None:
         """Show the parties that an exchange waits for."""
@@ -72,7 +72,7 @@ class LineLog(_Terminal):
         out.print(
             f"epoch {evaluation.epoch}  step {evaluation.step}"
             f"  loss {evaluation.train_loss['active']:.4f}"
-            f"  validation {evaluation.validation_accuracy['active']:.2%}"
+            f"  validation {validated(evaluation)}"
             f"  {evaluation.seconds:.1f} s"
         )
 

@@ -45,7 +45,8 @@ def print_result(result: Mapping[str, Any], cfg: RunConfig) -> None:
         for name, network, what in baseline_rows(cfg):
             table.add_row(name, network, what, f"{result['baselines'][name]:.2%}")
     out.print(table)
-    if not DATASETS[cfg.dataset].images and 0 < len(result["classes"]) <= MOST_CLASSES:
+    few = 0 < len(result["classes"]) <= MOST_CLASSES
+    if result["metrics"] and few and not DATASETS[cfg.dataset].images:
         _print_confusion(result)
     for text in ending(result):
         say(text)

@@ -68,7 +68,8 @@ def draw_curves(panels: Sequence[Axes], story: Story) -> None:
     """Draw the score and both losses by epoch into three panels."""
     fields = ("validation_accuracy", "train_loss", "validation_loss")
     for panel, field in zip(panels, fields, strict=True):
-        for rank, party in enumerate(story.learners):
+        followed = field == "train_loss" or story.cfg.validation
+        for rank, party in enumerate(story.learners if followed else ()):
             quiet = rank and len(story.learners) > len(COLOURS)
             style = QUIET if quiet else {"label": party}
             _line(panel, _epochs(story), story.curve(field, party), **style)
@@ -76,7 +77,7 @@ def draw_curves(panels: Sequence[Axes], story: Story) -> None:
         panel.set_xlabel("epoch")
         panel.xaxis.set_major_locator(MaxNLocator(integer=True))
     panels[0].yaxis.set_major_formatter(PercentFormatter(1))
-    _legend(panels[0], len(COLOURS))
+    _legend(panels[1], len(COLOURS))
 
 
 def accuracies(story: Story) -> str:

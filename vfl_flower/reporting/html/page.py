@@ -67,11 +67,16 @@ def render(stories: Sequence[Story]) -> str:
         written=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M"),
         comparisons=[(name, comparison(those)) for name, those in _by_data(stories).items()],
         curves=[curves(story) if story.metrics else "" for story in stories],
-        accuracies=[accuracies(story) if story.result else "" for story in stories],
+        accuracies=[accuracies(story) if _tested(story) else "" for story in stories],
         traffic=[traffic(story) if _trained(story) else "" for story in stories],
         options=_settings_of(stories),
         environments=_environments_of(stories),
     )
+
+
+def _tested(story: Story) -> bool:
+    """Whether a story has metrics; without test rows it has none."""
+    return bool(story.result and story.result["metrics"])
 
 
 def _trained(story: Story) -> bool:
@@ -105,7 +110,7 @@ def _by_data(stories: Sequence[Story]) -> dict[str, dict[int, Story]]:
     """Group the evaluated stories by data, each by its number."""
     groups: dict[str, dict[int, Story]] = {}
     for number, story in enumerate(stories, 1):
-        if story.metrics:
+        if story.metrics and story.cfg.validation:
             groups.setdefault(story.data, {})[number] = story
     return groups
 

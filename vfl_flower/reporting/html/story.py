@@ -76,7 +76,9 @@ class Story:
         tables = [r[k] for r in self.results for k in keys]
         tables = [table for table in tables if table]  # of no epochs there is no validation
         for each in (evaluation for seed in self.metrics for evaluation in seed):
-            tables += [each.train_loss, each.validation_loss, each.validation_accuracy]
+            tables.append(each.train_loss)
+            if self.cfg.validation:
+                tables += [each.validation_loss, each.validation_accuracy]
         if any(not table or set(table) != set(self.learners) for table in tables):
             raise RunError(f"{self.name} is damaged: not all parties are in its metrics or result")
 
@@ -104,7 +106,7 @@ class Story:
         """Names of the parties with a model, the active one's first."""
         tables = [r["test_accuracy"] for r in self.results]
         tables += [each.train_loss for seed in self.metrics for each in seed]
-        named = set(tables[0] if tables else self.parties)
+        named = set(next(filter(None, tables), self.parties))
         return [name for name in self.parties if name in named]
 
     @property
