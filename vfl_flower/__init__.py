@@ -14,20 +14,35 @@ if TYPE_CHECKING:
     from vfl_flower.interface.data.arrays import Arrays
     from vfl_flower.interface.data.table import Table
     from vfl_flower.interface.run import Run, load
+    from vfl_flower.interface.sweep import Sweep, sweep
     from vfl_flower.interface.train import train
     from vfl_flower.runs.callback import Callback
 
-__all__ = ["Alignment", "Arrays", "Callback", "Run", "Table", "VflError", "align", "load", "train"]
+__all__ = [
+    "Alignment",
+    "Arrays",
+    "Callback",
+    "Run",
+    "Sweep",
+    "Table",
+    "VflError",
+    "align",
+    "load",
+    "sweep",
+    "train",
+]
 
 _HOMES = {
     "Alignment": "vfl_flower.interface.align",
     "Arrays": "vfl_flower.interface.data.arrays",
     "Callback": "vfl_flower.runs.callback",
     "Run": "vfl_flower.interface.run",
+    "Sweep": "vfl_flower.interface.sweep",
     "Table": "vfl_flower.interface.data.table",
     "VflError": "vfl_flower.common.errors",
     "align": "vfl_flower.interface.align",
     "load": "vfl_flower.interface.run",
+    "sweep": "vfl_flower.interface.sweep",
     "train": "vfl_flower.interface.train",
 }
 

@@ -24,10 +24,21 @@ def new_run(values: Mapping[str, object]) -> RunConfig:
     cfg = RunConfig.from_mapping(values)
     if cfg.out:
         RunFolder.check_free(Path(cfg.out))
+    check_tables(cfg)
+    return cfg
+
+
+def check_tables(cfg: RunConfig) -> None:
+    """Refuse own tables that are not described, or not all here.
+
+    Raises
+    ------
+    ConfigError
+        Names the table.
+    """
     check_tables_here(cfg)
     for rank in range(cfg.parties) if cfg.own_tables else ():
         described(cfg, rank)
-    return cfg
 
 
 def check_resume(path: Path, changes: dict[str, object]) -> None:

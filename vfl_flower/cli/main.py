@@ -19,7 +19,18 @@ from vfl_flower.cli.usage import usage_text
 from vfl_flower.common.errors import Interrupted, VflError
 
 COMMANDS = (
-    *("train", "align", "predict", "inspect", "report", "explain", "audit", "data", "identity"),
+    *(
+        "train",
+        "sweep",
+        "align",
+        "predict",
+        "inspect",
+        "report",
+        "explain",
+        "audit",
+        "data",
+        "identity",
+    ),
     *("policy", "account"),
     *("deploy", "examples"),
 )

@@ -21,6 +21,8 @@ class Place:
     ----------
     out : str or Path, optional
         The folder; without one, a new temporary folder for its owner alone.
+    within : Place, optional
+        Folder that it lies in, which must stay as long.
 
     Attributes
     ----------
@@ -29,7 +31,10 @@ class Place:
         Whether it is a temporary folder that is to be removed.
     """
 
-    def __init__(self, out: str | os.PathLike[str] | None = None) -> None:
+    def __init__(
+        self, out: str | os.PathLike[str] | None = None, within: "Place | None" = None
+    ) -> None:
+        self.within = within
         self.private = not out
         with refused(Path(tempfile.gettempdir())):
             self.path = Path(out) if out else Path(tempfile.mkdtemp(prefix="vfl-flower-"))

@@ -14,4 +14,4 @@ def command(name: str) -> Command:
 train, align, predict = map(command, ("train", "align", "predict"))
 inspect, report, explain = map(command, ("inspect", "report", "explain"))
 audit, data, identity, policy = map(command, ("audit", "data", "identity", "policy"))
-account = command("account")
+account, sweep = map(command, ("account", "sweep"))

@@ -17,6 +17,7 @@ EXTRAS = {
     "tensorboard": "tensorboard",
     "mlflow": "mlflow",
     "wandb": "wandb",
+    "optuna": "sweep",
 }
 """Extra of each optional package, by the package's import name."""
 

@@ -1,0 +1,65 @@
+"""Sweeps from Python, over data sets and tables in memory."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import vfl_flower as vfl
+from tests.interface.conftest import Frames
+from vfl_flower.common.errors import ConfigError
+from vfl_flower.protocol.observer import Observer
+
+pytest.importorskip("optuna")
+TINY: dict[str, Any] = {"models": "linear", "epochs": 1, "batch_size": 700, "embedding_dim": 4}
+
+
+def test_the_best_run_is_the_best_on_validation_rows(tmp_path: Path) -> None:
+    over = {"learning_rates": "log:1e-3..1e-1", "optimizers": ["adam", ("sgd",) * 4]}
+    made = vfl.sweep("digits", over=over, trials=2, out=tmp_path / "sweep", **TINY)
+    trials = made.trials
+    assert list(trials["number"]) == [0, 1]
+    best = trials.sort_values("validation_accuracy", ascending=False).iloc[0]
+    assert made.best.path == tmp_path / "sweep" / best["folder"]
+    assert made.best_options == {
+        "learning_rates": best["learning-rates"],
+        "optimizers": best["optimizers"],
+    }
+    assert made.best.config.optimizers == best["optimizers"]
+    assert len(vfl.Sweep(tmp_path / "sweep").resume(trials=3).trials) == 3
+
+
+def test_tables_are_aligned_once_for_all_trials(frames: Frames) -> None:
+    made = vfl.sweep(
+        frames.tables(),
+        over={"learning_rates": "0.001..0.1"},
+        trials=2,
+        method="splitnn",
+        epochs=1,
+        batch_size=16,
+    )
+    runs = [made.path / folder for folder in made.trials["folder"]]
+    assert len(set(runs)) == 2
+    assert (made.path / "alignment").is_dir()
+    assert not [run for run in runs if list(run.glob("*/alignment*"))]
+    assert 0 <= made.best.metrics["active"]["accuracy"] <= 1
+
+
+def test_ctrl_c_leaves_a_sweep_that_can_be_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Observer, "on_step", stop)
+        with pytest.raises(KeyboardInterrupt) as stopped:
+            vfl.sweep("digits", over={"seed": [1]}, trials=1, out=tmp_path / "sweep", **TINY)
+    assert f"Sweep('{tmp_path / 'sweep'}').resume()" in stopped.value.__notes__[0]
+    assert vfl.Sweep(tmp_path / "sweep").resume().best.complete
+
+
+def test_a_wrong_space_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="did you mean 'embedding-dim'"):
+        vfl.sweep("digits", over={"embeding_dim": [1]}, out=tmp_path / "sweep")
+    assert not (tmp_path / "sweep").exists()

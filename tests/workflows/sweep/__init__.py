@@ -1,0 +1,1 @@
+"""Tests of `vfl_flower.workflows.sweep`."""

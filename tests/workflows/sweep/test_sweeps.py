@@ -1,0 +1,161 @@
+"""Sweeps: choice on validation rows, refused and failed trials, resumes."""
+
+import json
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import pytest
+
+from tests.helpers.outcomes.commands import sweep
+from vfl_flower.common.errors import ConfigError, Interrupted, RunError
+from vfl_flower.protocol.observer import Observer
+from vfl_flower.workflows.local.watch import Watch
+from vfl_flower.workflows.sweep.record import SweepRecord, new_sweep, read_record
+from vfl_flower.workflows.sweep.run import sweep_in
+
+pytest.importorskip("optuna")
+BASE: dict[str, Any] = {"models": "linear", "epochs": 1, "batch-size": 700, "embedding-dim": 4}
+FLAGS = [text for key, value in BASE.items() for text in (f"--{key}", str(value))]
+RATES = {"learning-rates": "log:1e-3..1e-1"}
+
+
+class StopsIn(Observer):
+    """Interrupts one run, by its number, as Ctrl-C does."""
+
+    def __init__(self, number: int) -> None:
+        self.left = number
+
+    def on_start(self, *_: object) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise Interrupted("stopped")
+
+
+def run(path: Path, over: dict[str, str], trials: int, **more: Any) -> SweepRecord:
+    return sweep_in(path, new_sweep(path, over, BASE | more, trials), Watch())
+
+
+def result_of(path: Path) -> dict[str, Any]:
+    result: dict[str, Any] = json.loads((path / "result.json").read_text())
+    return result
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Sweep over learning rates with the command."""
+    path = tmp_path_factory.mktemp("sweep") / "sweep"
+    over = ["--over", f"learning-rates={RATES['learning-rates']}"]
+    assert sweep([*FLAGS, *over, "--trials", "3", "--out", str(path)]) == 0
+    return path
+
+
+def test_each_trial_is_a_run_and_validation_rows_choose(whole: Path) -> None:
+    record = read_record(whole)
+    accuracies = []
+    for done in record.done:
+        result = result_of(whole / done.folder)
+        assert done.validation_accuracy == fmean(result["validation_accuracy"].values())
+        assert result["learning_rates"] == [float(done.options["learning-rates"])] * 4
+        accuracies.append(done.validation_accuracy)
+    assert len({done.options["learning-rates"] for done in record.done}) == 3
+    assert record.best is not None
+    assert record.best.validation_accuracy == max(accuracies)
+    assert "test" not in (whole / "sweep.json").read_text()
+    assert (whole / "sweep.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_an_interrupted_sweep_ends_as_an_uninterrupted_one(whole: Path, tmp_path: Path) -> None:
+    path = tmp_path / "sweep"
+    record = new_sweep(path, RATES, BASE, 3)
+    stops = StopsIn(1)
+    with pytest.raises(Interrupted):
+        sweep_in(path, record, Watch(observer=lambda title: stops))
+    assert len(read_record(path).done) == 1
+    resumed = sweep_in(path, read_record(path), Watch())
+    assert resumed.as_dict() == read_record(whole).as_dict()
+
+
+def test_more_trials_may_follow_and_a_complete_sweep_is_left_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "sweep"
+    run(path, RATES, 1)
+    first = read_record(path).done
+    assert sweep(["--resume", str(path), "--trials", "2"]) == 0
+    assert read_record(path).done[:1] == first
+    capsys.readouterr()
+    assert sweep(["--resume", str(path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == read_record(path).as_dict()
+    assert len(read_record(path).done) == 2
+
+
+@pytest.mark.parametrize(
+    ("over", "states", "says"),
+    [
+        ({"parties": "2"}, ["refused", "refused"], "use parties = 3 or more"),
+        ({"models": "cnn", "partition": "columns"}, ["refused", "refused"], "use mlp"),
+        ({"learning-rates": "1e30", "optimizers": "sgd"}, ["failed", "failed"], "lower the lear"),
+    ],
+)
+def test_refused_and_failed_trials_do_not_end_the_sweep(
+    over: dict[str, str], states: list[str], says: str, tmp_path: Path
+) -> None:
+    base = {key: value for key, value in BASE.items() if key != "models"}
+    record = new_sweep(tmp_path / "sweep", over, base | {"epochs": 2}, 2)
+    with pytest.raises(RunError, match=f"no trial of .* is complete.*{says}"):
+        sweep_in(tmp_path / "sweep", record, Watch())
+    done = read_record(tmp_path / "sweep").done
+    assert [each.state for each in done] == states
+    assert says in done[0].error
+
+
+def test_the_same_options_are_not_trained_twice(tmp_path: Path) -> None:
+    done = run(tmp_path / "sweep", {"seed": "3"}, 2).done
+    assert [each.folder for each in done] == ["trial-000", "trial-000"]
+    assert done[0].validation_accuracy == done[1].validation_accuracy
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        ([], "--over is missing"),
+        (["--over", "epochs=1,2", "--epochs", "3"], "epochs is both set and swept over"),
+        (["--over", "seed=1,2", "--trials", "0"], "--trials must be at least 1"),
+        (["--over", "seed=1,2", "--batch-size", "0"], "batch-size must be at least 1"),
+        (["--resume", "none"], "none/sweep.json is missing"),
+        (["--resume", "none", "--epochs", "3"], "--resume goes on with the sweep's own options"),
+    ],
+)
+def test_wrong_sweeps_are_refused_before_anything_is_written(
+    flags: list[str],
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert sweep(flags) == 2
+    assert says in " ".join(capsys.readouterr().err.split())
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_damaged_record_is_told(tmp_path: Path) -> None:
+    (tmp_path / "sweep.json").write_text('{"trials": 1}')
+    with pytest.raises(RunError, match="damaged"):
+        read_record(tmp_path)
+
+
+def test_modules_that_a_record_names_are_not_imported(tmp_path: Path) -> None:
+    """Somebody else may have written it."""
+    path = tmp_path / "sweep"
+    record = new_sweep(path, {"models": "antigravity:fly"}, {}, 1)
+    with pytest.raises(RunError, match="trust"):
+        sweep_in(path, record, Watch())
+
+
+def test_a_folder_that_is_used_is_refused(whole: Path) -> None:
+    with pytest.raises(RunError, match="exists and is not empty"):
+        new_sweep(whole, RATES, BASE, 1)
+    with pytest.raises(ConfigError, match="trials must be at least 1"):
+        new_sweep(whole / "new", RATES, BASE, 0)

@@ -1,0 +1,156 @@
+"""Sweeps from Python: search for options that do best on validation rows."""
+
+import os
+import shutil
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from vfl_flower.common.errors import Interrupted
+from vfl_flower.common.optional.extras import require
+from vfl_flower.config.schema import kebab
+from vfl_flower.interface.data.source import Tables, source_of
+from vfl_flower.interface.folders import Place, in_full
+from vfl_flower.interface.options import values_of
+from vfl_flower.interface.progress import watch_of
+from vfl_flower.interface.run import Run
+from vfl_flower.workflows.sweep.record import new_sweep, read_record
+from vfl_flower.workflows.sweep.run import sweep_in
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Sweep:
+    """Trials of a sweep, complete or not.
+
+    Parameters
+    ----------
+    path : str or Path
+        The sweep's folder.
+    trust_code : bool
+        Whether networks that its record names may be imported.
+    """
+
+    def __init__(self, path: "str | os.PathLike[str] | Place", trust_code: bool = False) -> None:
+        self._place = path if isinstance(path, Place) else Place(path)
+        self._trust_code = trust_code
+        self.path = self._place.path
+        self._record = read_record(self.path)
+
+    @property
+    def trials(self) -> "pd.DataFrame":
+        """Ended trials, one a row; swept options are columns."""
+        # pandas is slow to import
+        import pandas as pd
+
+        done = [dict(each) for each in self._record.as_dict()["done"]]
+        return pd.DataFrame([each.pop("options") | each for each in done])
+
+    @property
+    def best_options(self) -> dict[str, Any]:
+        """Swept options of the best trial; nothing if none is complete."""
+        best = self._record.best
+        return {key.replace("-", "_"): value for key, value in best.options.items()} if best else {}
+
+    @property
+    def best(self) -> Run:
+        """Run with the highest validation accuracy.
+
+        Raises
+        ------
+        RunError
+            If no trial is complete.
+        """
+        best = self._record.best
+        folder = self.path / (best.folder if best else "")
+        return Run(Place(folder, self._place), self._trust_code)
+
+    def resume(self, trials: int | None = None, *, progress: bool | None = None) -> "Sweep":
+        """Run the trials that have not ended.
+
+        Parameters
+        ----------
+        trials : int, optional
+            How many there are to be in all.
+        progress : bool, optional
+            See `train`.
+
+        Raises
+        ------
+        VflError
+            See `sweep`.
+        KeyboardInterrupt
+            After Ctrl-C; a note names the folder.
+        """
+        with in_full():
+            record = self._record.extended(trials or self._record.trials)
+            watch = watch_of(progress)
+            try:
+                self._record = sweep_in(self.path, record, watch, trust_code=self._trust_code)
+            except (Interrupted, KeyboardInterrupt) as stopped:
+                self._place.keep()
+                error = KeyboardInterrupt(str(stopped))
+                error.add_note(f"go on with it: vfl_flower.Sweep({str(self.path)!r}).resume()")
+                raise error from stopped
+        return self
+
+    def __repr__(self) -> str:
+        return f"Sweep({len(self._record.done)} of {self._record.trials} trials, {self.path})"
+
+
+def sweep(
+    data: "str | Tables",
+    *,
+    over: Mapping[str, "str | Iterable[object]"],
+    trials: int = 20,
+    out: str | os.PathLike[str] | None = None,
+    progress: bool | None = None,
+    **options: Any,  # noqa: ANN401
+) -> Sweep:
+    """Search for options that do best on the validation rows.
+
+    Runs come one after the other. Test rows choose nothing.
+
+    Parameters
+    ----------
+    data : str, or sequence of Table
+        See `train`.
+    over : mapping
+        For each option to search over a list of values, or a range as a text: ``"0.1..0.5"`` or
+        ``"log:1e-4..1e-1"``.
+    trials : int
+        Runs in all.
+    out : str or Path, optional
+        Folder of the sweep, which `Sweep` opens again. Without it, a private temporary folder that
+        is removed with the `Sweep` and its runs.
+    progress : bool, optional
+        See `train`.
+    **options
+        Options that all runs have; see `train`.
+
+    Raises
+    ------
+    VflError
+        If an option or a search space cannot work, or no trial is complete.
+    """
+    with in_full():
+        require("optuna", "sweep")
+        source, place = source_of(data), Place(out)
+        spaces = {kebab(name): _written(name, space) for name, space in over.items()}
+        values = {kebab(key): value for key, value in values_of(options).items()}
+        record = new_sweep(place.path, spaces, source.options(place.path) | values, trials)
+        try:
+            source.write(place.path)
+        except BaseException:
+            shutil.rmtree(place.path, ignore_errors=True)  # it was free
+            raise
+        record.write(place.path)
+        return Sweep(place, trust_code=True).resume(progress=progress)
+
+
+def _written(name: str, space: "str | Iterable[object]") -> str:
+    """Write a search space as the command line has it."""
+    if isinstance(space, str):
+        return space
+    values = (values_of({name: each})[name] for each in space)
+    return "".join(f"{str(each).lower() if isinstance(each, bool) else each}|" for each in values)

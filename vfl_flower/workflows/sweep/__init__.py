@@ -1,0 +1,1 @@
+"""Sweeps: many runs with other options, chosen by their validation rows."""

@@ -1,0 +1,203 @@
+"""Trials of a sweep, one after the other."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from vfl_flower.common.errors import (
+    ConfigError,
+    Interrupted,
+    NetworkError,
+    RunError,
+    VflError,
+    last_line,
+)
+from vfl_flower.common.layout import CONFIG
+from vfl_flower.common.optional.extras import require
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.config.schema import Scalar
+from vfl_flower.runs.run_folder import RunFolder
+from vfl_flower.workflows.local.train import align_in, train_in
+from vfl_flower.workflows.local.watch import Watch
+from vfl_flower.workflows.sweep.record import (
+    COMPLETE,
+    FAILED,
+    RECORD,
+    REFUSED,
+    Done,
+    SweepRecord,
+)
+
+_JOURNAL, _STUDY, _ALIGNMENT = "optuna.log", "sweep", "alignment"
+
+
+def sweep_in(
+    path: Path,
+    record: SweepRecord,
+    watch: Watch,
+    tell: Callable[[Done], None] = lambda done: None,
+    trust_code: bool = False,
+) -> SweepRecord:
+    """Run all trials of a sweep that have not ended.
+
+    A trial that was interrupted goes on from its last checkpoint. Each trial's sampler has a seed
+    of its own, so that a resumed sweep draws as an uninterrupted one.
+
+    Parameters
+    ----------
+    path : Path
+        The sweep's folder; trials have their run folders in it.
+    record : SweepRecord
+        New, or read from the folder.
+    watch : Watch
+        How each run is followed.
+    tell : callable
+        Is given each trial that has ended.
+    trust_code : bool
+        Whether networks that a record names may be imported.
+
+    Returns
+    -------
+    SweepRecord
+        With all trials.
+
+    Raises
+    ------
+    RunError
+        If no trial is complete.
+    Interrupted
+        After Ctrl-C; the sweep can be resumed.
+    """
+    require("optuna", "sweep")
+    record.write(path)
+    record = _aligned(path, record, watch)
+    study = _study(path)
+    ended = {each.number for each in record.done}
+    while len(record.done) < record.trials:
+        number, drawn = _next(study, record, ended)
+        done = _repeated(record, number, drawn) or _tried(
+            path, record, number, drawn, watch, trust_code
+        )
+        _close(study, done)
+        record, ended = record.with_done(done), ended | {number}
+        record.write(path)
+        tell(done)
+    if record.best is None:
+        why = record.done[-1].error
+        raise RunError(f"no trial of {path} is complete; see its {RECORD}. The last one: {why}")
+    return record
+
+
+def _study(path: Path) -> Any:  # noqa: ANN401
+    """Open Optuna's journal of a sweep: lines of JSON."""
+    # Optuna is slow to import
+    import optuna
+    from optuna.storages import JournalStorage
+    from optuna.storages.journal import JournalFileBackend
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    storage = JournalStorage(JournalFileBackend(str(path / _JOURNAL)))
+    return optuna.create_study(
+        study_name=_STUDY, storage=storage, direction="maximize", load_if_exists=True
+    )
+
+
+def _next(study: Any, record: SweepRecord, ended: set[int]) -> tuple[int, dict[str, Scalar]]:  # noqa: ANN401
+    """Return number and options of the next trial, open or new."""
+    # Optuna is slow to import
+    from optuna.samplers import TPESampler
+    from optuna.trial import FixedTrial, TrialState
+
+    for each in study.get_trials(states=(TrialState.RUNNING,)):
+        if each.number in ended:  # the record was written, and the process ended
+            _close(study, next(done for done in record.done if done.number == each.number))
+        elif set(record.spaces) <= set(each.params):
+            return each.number, _drawn(record, FixedTrial(each.params))
+        else:
+            study.tell(each.number, state=TrialState.FAIL)  # it was still being drawn
+    seed, number = int(record.options.get("seed", 0)), len(study.get_trials(deepcopy=False))
+    study.sampler = TPESampler(seed=(seed * 1_000_003 + number) % 2**32)
+    trial = study.ask()
+    return trial.number, _drawn(record, trial)
+
+
+def _drawn(record: SweepRecord, trial: Any) -> dict[str, Scalar]:  # noqa: ANN401
+    """Return the options that a trial of Optuna has."""
+    return {key: space.drawn(trial, key) for key, space in record.spaces.items()}
+
+
+def _close(study: Any, done: Done) -> None:  # noqa: ANN401
+    """Tell Optuna how a trial ended."""
+    # Optuna is slow to import
+    from optuna.trial import TrialState
+
+    if done.state == COMPLETE:
+        study.tell(done.number, done.validation_accuracy)
+    else:
+        state = TrialState.PRUNED if done.state == REFUSED else TrialState.FAIL
+        study.tell(done.number, state=state)
+
+
+def _repeated(record: SweepRecord, number: int, drawn: dict[str, Scalar]) -> Done | None:
+    """Return the outcome of an earlier trial with the same options."""
+    same = [each for each in record.done if each.options == drawn and each.state != FAILED]
+    return replace(same[0], number=number) if same else None
+
+
+def _tried(
+    path: Path,
+    record: SweepRecord,
+    number: int,
+    drawn: dict[str, Scalar],
+    watch: Watch,
+    trust_code: bool,
+) -> Done:
+    """Train one trial; whatever goes wrong is its outcome."""
+    name = f"trial-{number:03}"
+    try:
+        cfg = record.config(drawn).unless_trusted(path / RECORD, trust_code)
+        accuracy = _trained(path / name, cfg, watch, trust_code)
+        return Done(number, COMPLETE, drawn, accuracy, name)
+    except Interrupted:
+        raise
+    except (ConfigError, NetworkError) as error:
+        return Done(number, REFUSED, drawn, error=error.in_full())
+    except VflError as error:
+        text = error.in_full()
+    except Exception as error:  # of a user's own network, or no memory: other trials may do
+        text = f"{type(error).__name__}: {last_line(error)}"
+    begun = name if (path / name / CONFIG).is_file() else ""
+    return Done(number, FAILED, drawn, folder=begun, error=text)
+
+
+def _trained(path: Path, cfg: RunConfig, watch: Watch, trust_code: bool) -> float:
+    """Train a run, or its rest, and return its mean validation accuracy."""
+    if (path / CONFIG).is_file():
+        folder = RunFolder.reopen(path, {}, trust_code)
+    else:
+        folder = RunFolder(path, cfg)
+    result = folder.result() or train_in(folder, watch)
+    if not (accuracies := result["validation_accuracy"]):
+        raise RunError("the run was not evaluated on validation rows")
+    return fmean(accuracies.values())
+
+
+def _aligned(path: Path, record: SweepRecord, watch: Watch) -> SweepRecord:
+    """Align own tables once, for all trials."""
+    options = record.options
+    if options.get("dataset") != "own" or options.get("alignment"):
+        return record
+    cfg = RunConfig.from_mapping(
+        {key: options[key] for key in ("dataset", "tables", "parties", "threads") if key in options}
+        | {"task": "align"}
+    )
+    folder = path / _ALIGNMENT
+    again = (folder / CONFIG).is_file()
+    made = RunFolder.reopen(folder, {}) if again else RunFolder(folder, cfg)
+    if made.is_to_align:
+        align_in(made, watch)
+    record = replace(record, options=options | {"alignment": str(folder.absolute())})
+    record.write(path)
+    return record
