@@ -23,7 +23,7 @@ from vfl_flower.transport.endpoint import ARRAYS, RebuiltEndpoint
 
 def mapped(numbers: Array) -> Array:
     """Map rows of 32 bytes to the curve, one by one."""
-    data = b"".join(to_curve(number.tobytes()) for number in numbers)
+    data = b"".join(to_curve(number.tobytes() for number in numbers))
     return np.frombuffer(data, np.uint8).reshape(-1, 32)
 
 
