@@ -24,7 +24,14 @@ settings.load_profile(os.environ.get("VFL_HYPOTHESIS", "steady"))
 TOGETHER = ("contract", "reporting", "runs", "analysis", "explain")
 """Folders whose files share trained runs, and so a worker."""
 
-RUNTIMES = ("deploy/", "test_simulation_runtime", "test_examples", "[runtimes]")
+RUNTIMES = (
+    "deploy/test_runs",
+    "deploy/test_killed",
+    "deploy/test_processes",
+    "test_simulation_runtime",
+    "test_examples",
+    "[runtimes]",
+)
 """In the names of slow tests that start Flower's runtimes, Ray among them.
 
 One at a time: Ray gives up what has not started after half a minute.

@@ -63,6 +63,7 @@ def test_pips_report_becomes_lines() -> None:
     assert line_of(install) == GOOD
 
 
+@pytest.mark.slow  # continuous integration makes one before it
 def test_the_bill_of_materials_lists_the_lock(tmp_path: Path) -> None:
     """It is made as continuous integration makes it."""
     (command,) = re.findall(r'step "\$venv/bin/cyclonedx-py" (.*)', (ROOT / ".ci/run").read_text())

@@ -24,6 +24,8 @@ from vfl_flower.workflows.baselines import baselines_of, configurations
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
 TINY = ["--epochs", "2", "--batch-size", "300", "--embedding-dim", "8", "--models", "mlp"]
+ALIKE = ("central", "agg_vfl within a bound", "splitnn of labels only")
+"""Cases whose parties keep in a checkpoint what those of another case keep."""
 
 
 def result_of(folder: Path) -> dict[str, Any]:
@@ -31,7 +33,7 @@ def result_of(folder: Path) -> dict[str, Any]:
     return result
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", [case for case in CASES if case not in ALIKE])
 def test_stopped_runs_go_on_as_if_nothing_had_happened(case: str, tmp_path: Path) -> None:
     """Stopped within the second epoch: the same weights, result and ledger."""
     cfg = replace(configured(case), baselines="off", schedule="cosine", optimizers="adam")

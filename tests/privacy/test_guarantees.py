@@ -183,10 +183,10 @@ def test_private_weights_differ_from_run_to_run_and_the_batches_do_not() -> None
 
 def test_private_weights_survive_every_message_of_a_rebuilt_party() -> None:
     """Each rebuild draws other weights; the party's memory overrides them."""
-    cfg = replace(PRIVATE_RUN, epochs=8, batch_size=100)
+    cfg = replace(PRIVATE_RUN, epochs=3, batch_size=100, learning_rates="0.01")
     active = Attempt(cfg, None).active
     run_amnesiac(active, lambda k: build_passive(cfg, k))
-    assert min(active.progress.test["accuracy"].values()) > 0.8
+    assert min(active.progress.test["accuracy"].values()) > 0.75
 
 
 def test_a_private_run_is_resumed_from_its_own_weights(tmp_path: Path) -> None:

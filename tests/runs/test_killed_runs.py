@@ -87,6 +87,7 @@ def test_a_second_interrupt_ends_at_once_and_in_order(tmp_path: Path) -> None:
         assert interrupted(out, signal.SIGINT, lines_written(out, 2), again=0.015) == 130
 
 
+@pytest.mark.slow
 def test_interrupt_leaves_a_checkpoint_at_the_very_step(whole: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     assert interrupted(out, signal.SIGINT, lines_written(out, PER_EPOCH + 5)) == 130
