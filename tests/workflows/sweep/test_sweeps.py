@@ -123,6 +123,7 @@ def test_the_same_options_are_not_trained_twice(tmp_path: Path) -> None:
         (["--over", "epochs=1,2", "--epochs", "3"], "epochs is both set and swept over"),
         (["--over", "seed=1,2", "--trials", "0"], "--trials must be at least 1"),
         (["--over", "seed=1,2", "--batch-size", "0"], "batch-size must be at least 1"),
+        (["--over", "epochs=1,2", "--validation", "0"], "chooses on validation rows"),
         (["--resume", "none"], "none/sweep.json is missing"),
         (["--resume", "none", "--epochs", "3"], "--resume goes on with the sweep's own options"),
     ],

@@ -165,5 +165,8 @@ def new_sweep(
     """
     RunFolder.check_free(path)
     record = SweepRecord(over, {"baselines": "off"} | options, trials)
-    check_tables_here(record.check())
+    cfg = record.check()
+    check_tables_here(cfg)
+    if not cfg.validation:
+        raise ConfigError("validation is 0, and a sweep chooses on validation rows; take some")
     return record
