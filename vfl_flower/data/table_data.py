@@ -1,6 +1,7 @@
 """Aligned rows of the parties' own tables, with encoded columns."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from vfl_flower.common.codec import Array
-from vfl_flower.common.errors import ConfigError, DataError, RunError
+from vfl_flower.common.errors import ConfigError, DataError, RunError, sizes
 from vfl_flower.common.layout import ALIGNMENT, ENCODER, TARGET, model_of
 from vfl_flower.common.names import party_log, party_name
 from vfl_flower.config.catalog import REGRESSION
@@ -111,7 +112,7 @@ class OwnTables:
         first = self.cfg.parties - self.cfg.holders
         active = self._party(0, labelled)
         others = [self._party(rank, labelled).x for rank in range(1, self.cfg.parties)]
-        return replace(active, x=torch.cat([active.x, *others][first:], dim=1))
+        return replace(active, x=_joined([active.x, *others][first:]))
 
     def _party(self, rank: int, labelled: bool) -> PartyData:
         """Load the data of one party, without noise."""
@@ -190,7 +191,7 @@ def _encoder(cfg: RunConfig, rank: int, table: OwnTable, train: Array) -> Encode
 def _columns(
     cfg: RunConfig, rank: int, features: NDArray[np.float32], table: OwnTable, encoder: Encoder
 ) -> Tensor:
-    """Encode the rows of the run: (n, columns) -> (n, m) float32."""
+    """Encode the rows of the run: (n, columns) -> (n, ...) float32."""
     if cfg.active_columns == "none" and rank == 0:
         return torch.empty(len(features), 0)
     for name, count in encoder.unseen(features, table.columns).items():
@@ -199,7 +200,27 @@ def _columns(
             "the known ones",
             *(name, count, len(features)),
         )
-    return torch.from_numpy(encoder.apply(features, table.columns))
+    encoded = torch.from_numpy(encoder.apply(features, table.columns))
+    return _shaped(encoded, described(cfg, rank).shape, party_name(rank))
+
+
+def _joined(parties: Sequence[Tensor]) -> Tensor:
+    """Put all parties' columns, or images of one height, side by side."""
+    if len({each.shape[1:3] for each in parties}) == 1 and parties[0].ndim == 4:
+        return torch.cat([*parties], dim=3)
+    return torch.cat([each.flatten(1) for each in parties], dim=1)
+
+
+def _shaped(encoded: Tensor, shape: tuple[int, ...], party: str) -> Tensor:
+    """Return rows of pixels as images: (n, m) -> (n, *shape)."""
+    if not shape:
+        return encoded
+    if encoded.shape[1] != math.prod(shape):
+        raise DataError(
+            f"{party}: its table makes {encoded.shape[1]} columns, and images of shape "
+            f"{sizes(shape)} have {math.prod(shape)} pixels; each pixel is a column of numbers"
+        )
+    return encoded.reshape(-1, *shape)
 
 
 def _target(cfg: RunConfig, table: OwnTable, train: Array) -> Target:

@@ -25,7 +25,10 @@ _CHOICES = {
 }
 """What may be said where few words make sense."""
 
-KEYS = (*("file", "id", "label", "columns", "task", "id-type", "decimal", "missing", "duplicates"),)
+KEYS = (
+    *("file", "id", "label", "columns", "task", "id-type", "decimal", "missing", "duplicates"),
+    "shape",
+)
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,8 @@ class Description:
         What stands where there is no value, beside nothing at all. Ids are what they are.
     duplicates : str
         ``refuse`` or ``first``: what becomes of rows with the id of an earlier one.
+    shape : tuple of int
+        Channels, height and width, where the columns are the pixels of images; else empty.
     """
 
     file: Path
@@ -63,6 +68,7 @@ class Description:
     decimal: str = "."
     missing: tuple[str, ...] = ("NA", "N/A", "NaN", "nan", "null", "NULL")
     duplicates: Literal["refuse", "first"] = "refuse"
+    shape: tuple[int, ...] = ()
 
 
 def read_description(path: Path) -> Description:
@@ -161,6 +167,7 @@ def description_of(values: Mapping[str, object], folder: Path) -> Description:
         _text(values, "decimal") or Description.decimal,
         _missing(values),
         "first" if values.get("duplicates") == "first" else "refuse",
+        _shape(values),
     )
 
 
@@ -185,6 +192,17 @@ def _columns(values: Mapping[str, object]) -> dict[str, str]:
         if name in (values["id"], values.get("label")):
             raise ConfigError(f"column '{name}' is the id or the label, and nothing else")
     return stated
+
+
+def _shape(values: Mapping[str, object]) -> tuple[int, ...]:
+    stated = values.get("shape", [])
+    if not isinstance(stated, list) or any(type(each) is not int or each < 1 for each in stated):
+        stated = [0]
+    if stated and (0 in stated or len(stated) != 3):
+        raise ConfigError(
+            f"shape must be channels, height and width of images, not {values['shape']!r}"
+        )
+    return tuple(stated)
 
 
 def _missing(values: Mapping[str, object]) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from vfl_flower.common.errors import DataError
+from vfl_flower.common.errors import DataError, sizes
 from vfl_flower.config.catalog import BINARY, MULTI_CLASS, REGRESSION
 from vfl_flower.interface.data.table import Table
 
@@ -20,7 +20,8 @@ class Arrays:
     Parameters
     ----------
     x : array or Tensor
-        (N, m), or (N,) for one column; NaN is a gap. Columns are scaled by the training rows.
+        (N, m), or (N,) for one column, or images (N, height, width) or (N, channels, height,
+        width); NaN is a gap. Columns, or pixels, are scaled by the training rows.
     y : array or Tensor, optional
         (N,), of the active party only: whole numbers, booleans and texts are classes, other
         numbers are a regression's.
@@ -33,13 +34,12 @@ class Arrays:
 
     def __init__(self, x: Any, y: Any = None) -> None:  # noqa: ANN401
         self.x = _array(x, "x")
-        if self.x.ndim == 1:
+        if self.x.ndim in (1, 3):  # one column, one channel
             self.x = self.x[:, None]
-        if self.x.ndim != 2 or self.x.dtype.kind not in "biuf":
+        if self.x.ndim not in (2, 4) or self.x.dtype.kind not in "biuf" or not self.x.size:
             raise DataError(
-                f"x has shape {self.x.shape} and type {self.x.dtype}; it must be numbers, a row "
-                "for each entity and a column for each feature. Images are read by the name of a "
-                "data set"
+                f"x has shape {self.x.shape} and type {self.x.dtype}; it must be numbers, a row of "
+                "columns, or an image, for each entity"
             )
         self.y = None if y is None else _array(y, "y")
         if self.y is not None and self.y.shape != (len(self.x),):
@@ -50,17 +50,19 @@ class Arrays:
 
     def table(self) -> Table:
         """Return them as a table with row numbers as ids."""
-        names = [f"x{number}" for number in range(self.x.shape[1])]
+        columns_of = self.x.reshape(len(self.x), -1).T.astype(np.float32)
+        names = [f"x{number}" for number in range(len(columns_of))]
         columns: dict[str, Any] = {_ID: np.arange(len(self.x))}
-        columns |= dict(zip(names, self.x.T.astype(np.float32), strict=True))
+        columns |= dict(zip(names, columns_of, strict=True))
         uses = dict.fromkeys(names, "numeric")
+        shape = self.x.shape[1:] if self.x.ndim == 4 else ()
         if self.y is None:
-            return Table(columns, id=_ID, columns=uses)
-        labels = columns | {_LABEL: _labels(self.y)}
-        return Table(labels, id=_ID, label=_LABEL, columns=uses, task=_task(self.y))
+            return Table(columns, id=_ID, columns=uses, shape=shape)
+        columns |= {_LABEL: _labels(self.y)}
+        return Table(columns, id=_ID, label=_LABEL, columns=uses, task=_task(self.y), shape=shape)
 
     def __repr__(self) -> str:
-        return f"Arrays({len(self)} rows, {self.x.shape[1]} columns, {_labelled(self.y)})"
+        return f"Arrays({len(self)} rows, {sizes(self.x.shape[1:])}, {_labelled(self.y)})"
 
 
 def _array(given: Any, name: str) -> Any:  # noqa: ANN401

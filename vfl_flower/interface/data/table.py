@@ -46,6 +46,8 @@ class Table:
         Texts that stand for no value; see `docs/tables.md` for the usual ones.
     duplicates : {"refuse", "first"}
         Treatment of rows with the id of an earlier one.
+    shape : sequence of int
+        Channels, height and width, where the columns are the pixels of images.
 
     Raises
     ------
@@ -67,10 +69,12 @@ class Table:
         decimal: str = ".",
         missing: Sequence[str] | None = None,
         duplicates: str = "refuse",
+        shape: Sequence[int] = (),
     ) -> None:
         stated = {"label": label, "task": task, "id-type": id_type}
         self._stated: dict[str, Any] = {key: value for key, value in stated.items() if value}
         self._stated |= {"id": id, "decimal": decimal, "duplicates": duplicates}
+        self._stated |= {"shape": [*shape]} if shape else {}
         self._stated["columns"] = dict(columns or {})
         if missing is not None:
             self._stated["missing"] = list(missing)
@@ -107,6 +111,7 @@ class Table:
             decimal=told.decimal,
             missing=told.missing,
             duplicates=told.duplicates,
+            shape=told.shape,
         )
 
     def _described(self) -> dict[str, object]:
