@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from vfl_flower.interface.align import Alignment, align
     from vfl_flower.interface.data.arrays import Arrays
     from vfl_flower.interface.data.table import Table
+    from vfl_flower.interface.estimators.classifier import VFLClassifier
+    from vfl_flower.interface.estimators.regressor import VFLRegressor
     from vfl_flower.interface.run import Run, load
     from vfl_flower.interface.sweep import Sweep, sweep
     from vfl_flower.interface.train import train
@@ -25,6 +27,8 @@ __all__ = [
     "Run",
     "Sweep",
     "Table",
+    "VFLClassifier",
+    "VFLRegressor",
     "VflError",
     "align",
     "load",
@@ -40,6 +44,8 @@ _HOMES = {
     "Sweep": "vfl_flower.interface.sweep",
     "Table": "vfl_flower.interface.data.table",
     "VflError": "vfl_flower.common.errors",
+    "VFLClassifier": "vfl_flower.interface.estimators.classifier",
+    "VFLRegressor": "vfl_flower.interface.estimators.regressor",
     "align": "vfl_flower.interface.align",
     "load": "vfl_flower.interface.run",
     "sweep": "vfl_flower.interface.sweep",

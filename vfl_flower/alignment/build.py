@@ -18,10 +18,8 @@ from vfl_flower.config.validation.extras import check_extras
 from vfl_flower.crypto.hashed_ids import normalised
 from vfl_flower.crypto.identity import Identity
 from vfl_flower.data.alignment_record import Alignment, drawn_nonce
-from vfl_flower.data.preprocessing.target import Target, task_of
-from vfl_flower.data.table_data import table_of, trained_target
+from vfl_flower.data.table_data import aligned_target, table_of
 from vfl_flower.data.tables.description import described
-from vfl_flower.data.tables.reader import OwnTable
 
 
 def build_alignment_active(
@@ -51,7 +49,7 @@ def build_alignment_active(
     table, description, out = table_of(cfg, 0), described(cfg, 0), folder / party_name(0)
     if (out / ALIGNMENT).exists():
         raise RunError(f"{out} holds an alignment already; choose another")
-    target = _target(cfg, table)
+    target = aligned_target(cfg, table)
     kept = Alignment(
         index=np.empty(0, np.int64),
         parties=cfg.parties,
@@ -64,17 +62,6 @@ def build_alignment_active(
     name = label.name if label else ""
     alignment_log(0, table, ids)
     return AlignmentActive(cfg, ids, kept, name, out, enough)
-
-
-def _target(cfg: RunConfig, table: OwnTable) -> Target:
-    """Return the labels' target: the table's, or the model's.
-
-    The task, and the classes.
-    """
-    if cfg.task == "predict":
-        return trained_target(cfg)
-    assert table.label is not None  # noqa: S101  the description names it
-    return Target(task_of(table.label), table.label.values or ())
 
 
 def build_alignment_passive(

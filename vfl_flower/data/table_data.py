@@ -22,7 +22,7 @@ from vfl_flower.data.alignment_record import Alignment
 from vfl_flower.data.party_data import PartyData, Rows
 from vfl_flower.data.preprocessing.encoder import Encoder
 from vfl_flower.data.preprocessing.scaling import noised
-from vfl_flower.data.preprocessing.target import Target
+from vfl_flower.data.preprocessing.target import Target, task_of
 from vfl_flower.data.splits import rows_of
 from vfl_flower.data.tables.description import described, described_at
 from vfl_flower.data.tables.reader import OwnTable, read_table
@@ -181,6 +181,17 @@ def trained_target(cfg: RunConfig) -> Target:
     return Target.load(_kept_at(cfg, 0, TARGET))
 
 
+def aligned_target(cfg: RunConfig, table: OwnTable) -> Target:
+    """Return task and classes of labels that are not split yet.
+
+    Those of the active party's table, or of the model of a prediction.
+    """
+    if cfg.task == "predict":
+        return trained_target(cfg)
+    assert table.label is not None  # noqa: S101  the description names it
+    return Target(task_of(table.label), table.label.values or ())
+
+
 def _encoder(cfg: RunConfig, rank: int, table: OwnTable, train: Array) -> Encoder:
     """Fit an encoder on the training rows, or load the model's."""
     if cfg.task == "predict":
@@ -240,7 +251,7 @@ def _labels(table: OwnTable, index: Array, target: Target, rows: Rows) -> Tensor
     assert table.labels is not None and table.label is not None  # noqa: S101  a target is made of them
     y = target.apply(table.labels[index], table.label, "active")
     for part, each in rows.items() if target.task == REGRESSION else ():
-        if np.ptp(y[each]) == 0:
+        if len(each) and np.ptp(y[each]) == 0:
             raise DataError(
                 f"active: all {part} rows have the same {table.label.name}, so that no prediction "
                 "can be judged; take another seed, or more rows"

@@ -56,14 +56,14 @@ def train(
     with in_full():
         source = source_of(data)
         place = Place(out)
-        with _removed_after_failure(place), resumable(place):
+        with removed_after_failure(place), resumable(place):
             folder = begun(source, place, task="train", options=options)
             train_in(folder, watch_of(progress, callbacks))
         return Run(place, trust_code=True)  # the caller has named its networks
 
 
 @contextmanager
-def _removed_after_failure(place: Place) -> Iterator[None]:
+def removed_after_failure(place: Place) -> Iterator[None]:
     """Remove a private folder of a run that failed."""
     try:
         yield

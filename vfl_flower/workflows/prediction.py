@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from torch import Tensor
 
 from vfl_flower.alignment.psi import Common
@@ -17,6 +18,7 @@ from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import TrainingError
 from vfl_flower.common.names import party_name
 from vfl_flower.config.catalog import REGRESSION
+from vfl_flower.data.preprocessing.target import Target
 from vfl_flower.data.tables.prediction_file import check_path, write_columns, write_predictions
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.privacy.secure_aggregation import agree_keys
@@ -91,13 +93,33 @@ def write(path: Path, active: ActiveParty, ids: Any, said: Tensor) -> None:  # n
         (N, C), or (N, 1) of a regression.
     """
     target = active.target
+    values = values_of(target, said)
     if target.task == REGRESSION:
-        numbers = target.restored(said[:, 0].double().cpu().numpy())
-        write_predictions(path, pa.array(ids), numbers)
+        write_predictions(path, pa.array(ids), values)
         return
-    shares = said.softmax(1).cpu().numpy()
     classes = np.array(target.classes, object)[said.argmax(1).cpu().numpy()]
-    write_predictions(path, pa.array(ids), classes, shares, target.classes)
+    write_predictions(path, pa.array(ids), classes, values, target.classes)
+
+
+def values_of(target: Target, said: Tensor) -> NDArray[Any]:
+    """Return numbers or probabilities of a model's predictions.
+
+    Parameters
+    ----------
+    target : Target
+        What the labels are.
+    said : Tensor
+        (N, C), or (N, 1) of a regression.
+
+    Returns
+    -------
+    ndarray
+        (N,) float64 in the labels' own unit, or (N, C) float32, probabilities.
+    """
+    if target.task == REGRESSION:
+        return target.restored(said[:, 0].double().cpu().numpy())
+    shares: NDArray[np.float32] = said.softmax(1).cpu().numpy()
+    return shares
 
 
 def write_missing(path: Path, ids: Any, common: Common) -> None:  # noqa: ANN401

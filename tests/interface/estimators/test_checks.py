@@ -1,0 +1,18 @@
+"""Estimator checks of scikit-learn."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import vfl_flower as vfl
+
+QUICK: dict[str, Any] = {"epochs": 5, "batch_size": 16, "learning_rate": 0.02, "random_state": 0}
+ESTIMATORS = [vfl.VFLClassifier(**QUICK), vfl.VFLRegressor(**QUICK)]
+
+
+@pytest.mark.filterwarnings("ignore")  # scikit-learn's own, of data that it makes for its checks
+@parametrize_with_checks(ESTIMATORS)  # type: ignore[untyped-decorator]
+def test_scikit_learns_checks_pass(estimator: Any, check: Callable[[Any], None]) -> None:
+    check(estimator)
