@@ -1,5 +1,6 @@
 """An installed package takes no name but its own."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from vfl_flower.common.versions import code_digest
 
 pytestmark = pytest.mark.slow
 
+ENV = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
 NAMES = ("strategies", "clients", "deploy", "conf", "examples", "app")
 
 
@@ -77,7 +79,7 @@ def test_packages_of_a_user_do_not_matter(python: Path, hostile: Path) -> None:
     run = hostile / "run"
     flags = ["--models", "mlp", "--epochs", "1", "--baselines", "off", "--out", str(run)]
     train = [str(python), "-m", "vfl_flower", "train", *flags]
-    subprocess.run(train, cwd=hostile, check=True, capture_output=True)  # noqa: S603
+    subprocess.run(train, cwd=hostile, env=ENV, check=True, capture_output=True)  # noqa: S603
     assert (run / "result.json").is_file()
 
 
@@ -90,6 +92,6 @@ def test_what_is_beside_the_package_comes_with_it(python: Path, hostile: Path) -
         (["deploy", "certificates", "made/keys", "localhost"], "made/keys/ca.crt"),
     ):
         command = [str(python), "-m", "vfl_flower", *arguments]
-        subprocess.run(command, cwd=hostile, check=True, capture_output=True)  # noqa: S603
+        subprocess.run(command, cwd=hostile, env=ENV, check=True, capture_output=True)  # noqa: S603
         assert (hostile / made).is_file()
     assert (hostile / "made/app/strategies/easter.py").is_file()
