@@ -17,7 +17,9 @@ import vfl_flower as vfl
 from tests.interface.conftest import Frames, made
 from vfl_flower.common.errors import ConfigError, DataError, RunError
 from vfl_flower.common.state import weights_from_bytes
+from vfl_flower.interface.progress import watch_of
 from vfl_flower.protocol.observer import Observer
+from vfl_flower.reporting.console.lines import out
 
 QUICK: dict[str, Any] = {"method": "splitnn", "epochs": 1, "batch_size": 16}
 
@@ -75,6 +77,15 @@ def test_training_is_silent_and_has_metrics(
 def test_progress_is_shown_on_request(frames: Frames, capsys: pytest.CaptureFixture[str]) -> None:
     vfl.train(frames.tables(), **QUICK, progress=True)
     assert "epoch 1" in capsys.readouterr().out
+
+
+def test_a_notebook_shows_progress_unasked(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert type(watch_of(None).observer("run")) is Observer
+    monkeypatch.setattr(out, "is_jupyter", True)
+    for found, shown in ((None, "LineLog"), (object(), "_Bar")):
+        monkeypatch.setattr("vfl_flower.reporting.console.progress.find_spec", lambda _: found)  # noqa: B023
+        assert type(watch_of(None).observer("run")).__name__ == shown
+        assert type(watch_of(False).observer("run")) is Observer
 
 
 def test_tables_of_every_kind_give_the_same_weights(

@@ -1,5 +1,7 @@
 """Progress bars and log lines of a run."""
 
+from importlib.util import find_spec
+
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from vfl_flower.protocol.observer import Evaluation, Observer, Stage
@@ -82,5 +84,9 @@ class LineLog(_Terminal):
 
 
 def watcher(title: str) -> Observer:
-    """Return a bar on a terminal, lines elsewhere."""
-    return _Bar(title) if out.is_terminal else LineLog()
+    """Return a bar on a terminal and in a notebook, lines elsewhere.
+
+    In a notebook rich draws with ipywidgets; without them there are lines.
+    """
+    drawn = out.is_terminal or (out.is_jupyter and find_spec("ipywidgets") is not None)
+    return _Bar(title) if drawn else LineLog()
