@@ -94,7 +94,8 @@ def test_majority_share_by_hand() -> None:
 
 def test_a_party_near_the_most_frequent_class_is_named() -> None:
     accuracies = {"active": 0.905, "party-1": 0.92, "party-2": 0.5}
-    told = warnings_of({"task": "binary", "majority_share": 0.9, "test_accuracy": accuracies})
+    result = {"task": "binary", "majority_share": 0.9, "test_accuracy": accuracies, "steps": 1}
+    told = warnings_of(result)
     assert [text.split()[0] for text in told] == ["active", "party-2"]
     assert "near the share of the most frequent class (90.00%)" in told[0]
 

@@ -114,6 +114,8 @@ def fit_together(result: Mapping[str, Any]) -> bool:
     square = {"confusion": [[int]]}
     if set(result["metrics"]) != set(result["test_accuracy"]):
         return False
+    if result["test_accuracy"] and result["majority_share"] is None:
+        return False
     if result["task"] == REGRESSION:
         return all(fits(each, OF_NUMBERS) for each in result["metrics"].values())
     return all(
