@@ -22,6 +22,9 @@ from vfl_flower.config.settings import GROUPS
 
 MARK = re.compile(r"<!-- filled by docs/generated\.py: (\w+) -->")
 HEADER = "| option | values | default | meaning |\n|---|---|---|---|"
+REQUESTS = "set_fit_request, set_partial_fit_request, set_predict_request, set_score_request"
+"""Methods that scikit-learn makes, whose docstrings name pages of its own."""
+
 LIMITS = {"least": "at least", "above": "above", "most": "at most", "below": "below"}
 
 
@@ -111,7 +114,8 @@ def _documented(module: ModuleType) -> str:
     for name in module.__all__:
         value = getattr(module, name)
         if inspect.isclass(value):
-            lines += [f".. autoclass:: {module.__name__}.{name}", "   :members:", ""]
+            lines += [f".. autoclass:: {module.__name__}.{name}", "   :members:"]
+            lines += [f"   :exclude-members: {REQUESTS}", ""]
         elif callable(value) and inspect.getdoc(value):
             lines += [f".. autofunction:: {module.__name__}.{name}", ""]
     return "\n".join([*lines, "```"]) + "\n"
