@@ -123,6 +123,6 @@ def tables_of(
         }
         labelled = not rank and labels is not None
         given = {_ID: np.arange(rows), **held, **({_LABEL: labels} if labelled else {})}
-        stated = {"label": _LABEL, "task": task} if labelled else {}
+        stated: dict[str, Any] = {"label": _LABEL, "task": task} if labelled else {}
         tables.append(Table(given, id=_ID, columns=uses, missing=[], **stated))
     return tables
