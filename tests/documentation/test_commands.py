@@ -23,7 +23,7 @@ RUN_CONFIG = re.compile(r"--run-config '([^']*)'", re.DOTALL)
 TOOLS = {
     *(".", "cat", "chmod", "cp", "echo", "eval", "export", "for", "mkdir", "umask"),
     *("docker", "flower-superlink", "flower-supernode", "flwr", "openssl", "pip", "ssh-keygen"),
-    *("install", "python", "python3", "sudo", "vfl-flower"),
+    *("install", "jupyter", "python", "python3", "sudo", "vfl-flower"),
 }
 """First words of commands of the shell and of others' programs, which are not ours to test."""
 

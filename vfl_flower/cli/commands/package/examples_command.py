@@ -32,6 +32,7 @@ EXAMPLES = {
     "bank-and-shop": Example("two tables, from files to predictions", "examples/bank-and-shop"),
     "conf": Example("configurations of whole runs, for --config", "conf"),
     "deploy": Example("systemd units, container image and compose file", "deploy"),
+    "notebooks": Example("Jupyter notebooks that train from Python", "examples/notebooks"),
 }
 
 
