@@ -27,7 +27,7 @@ def train(
     ----------
     data : str, or sequence of Table or Arrays
         The name of a data set, such as ``"digits"``, or the data of all parties, the active
-        party's first. Tables are aligned by their ids, arrays by the numbers of their rows.
+        party's first. Tables are aligned by their ids; row n of arrays is of one entity.
     out : str or Path, optional
         Folder of the run. Without it, the run lives in a private temporary folder that is removed
         with the `Run`, unless `Run.save` keeps it.

@@ -28,6 +28,9 @@ class Source(Protocol):
     def write(self, folder: Path) -> None:
         """Write the data that are in memory into the folder."""
 
+    def align(self, folder: RunFolder) -> None:
+        """Record which rows are common, where that is known already."""
+
 
 class Named:
     """Data set by its name on the command line."""
@@ -44,19 +47,25 @@ class Named:
     def write(self, folder: Path) -> None:
         """Write nothing."""
 
+    def align(self, folder: RunFolder) -> None:
+        """Record nothing: its parties hold the same rows."""
+
 
 class OwnTables:
     """Tables of all parties.
 
-    Attributes
+    Parameters
     ----------
+    tables : sequence of Table, path or Arrays
+        The active party's first.
     in_order : bool
-        Whether they are arrays, whose rows have an order that predictions keep.
+        Whether row n of each table is of the same entity, as in arrays: then nothing is aligned,
+        and predictions keep the order.
     """
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: Tables, in_order: bool = False) -> None:
         _check_arrays(tables)
-        self.in_order = any(isinstance(each, Arrays) for each in tables)
+        self.in_order = in_order or any(isinstance(each, Arrays) for each in tables)
         self.tables = [_table(each) for each in tables]
         self.names = [party_name(rank) for rank in range(len(self.tables))]
 
@@ -71,6 +80,14 @@ class OwnTables:
         """Write descriptions, and the tables that are in memory."""
         for name, table in zip(self.names, self.tables, strict=True):
             table.write(folder / name)
+
+    def align(self, folder: RunFolder) -> None:
+        """Record that row n is row n of every table, where that is so."""
+        if self.in_order and folder.is_to_align:
+            # torch is slow to import
+            from vfl_flower.workflows.local.in_order import align_in_order
+
+            align_in_order(folder.cfg, folder.path)
 
 
 def source_of(data: "str | Tables") -> Source:
@@ -110,6 +127,8 @@ def begun(source: Source, place: Place, *, task: str, options: Mapping[str, obje
     folder.take()
     try:
         source.write(place.path)
+        if task == "train":
+            source.align(folder)
     except BaseException:
         folder.give_up()
         raise

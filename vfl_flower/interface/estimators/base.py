@@ -21,7 +21,7 @@ from vfl_flower.interface.folders import Place, in_full
 from vfl_flower.interface.run import Run
 from vfl_flower.interface.train import removed_after_failure
 from vfl_flower.runs.metrics_file import read_metrics
-from vfl_flower.workflows.local.in_order import align_in_order, predict_in_order
+from vfl_flower.workflows.local.in_order import predict_in_order
 from vfl_flower.workflows.local.train import train_in
 from vfl_flower.workflows.local.watch import Watch
 
@@ -105,8 +105,8 @@ class VFLEstimator(BaseEstimator):  # type: ignore[misc]
         options = self._options(len(labels), own_columns=bool(places[0]))
         place = Place()
         with in_full(), removed_after_failure(place), _stopped():
-            folder = begun(OwnTables(tables), place, task="train", options=options)
-            align_in_order(folder.cfg, folder.path)
+            source = OwnTables(tables, in_order=True)
+            folder = begun(source, place, task="train", options=options)
             train_in(folder, Watch())
         self.run_, self._places = Run(place), places
         self.n_iter_ = max((each.epoch for each in read_metrics(place.path)), default=0)
