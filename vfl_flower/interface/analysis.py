@@ -49,8 +49,6 @@ def predicted_tables(
         source.write(folder)
         made = predict_tables(run, tables_in(folder, source.names), file, watch, trust_code)
         frame = pd.read_parquet(file)
-        if source.in_order:
-            frame = frame.sort_values("id", ignore_index=True)
         if made.missing:
             frame.attrs["missing"] = pd.read_parquet(missing_of(file)).to_dict("list")
     if made.missing:

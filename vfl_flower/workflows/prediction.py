@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -76,6 +77,16 @@ def ids_of(active: ActiveParty, rows: Array) -> Any:  # noqa: ANN401
     if data.ids is None or data.index is None:
         return rows
     return data.ids.take(data.index[rows])
+
+
+def write_new(path: Path, active: ActiveParty, said: Tensor) -> None:
+    """Write the predictions of new tables, in the order of the active party's; see `write`.
+
+    Rows are asked in the order of the alignment, which tells no party that of another's table.
+    """
+    rows = active.rows["test"]
+    order = np.argsort(rows if active.data.index is None else active.data.index[rows])
+    write(path, active, ids_of(active, rows[order]), said[torch.from_numpy(order).to(said.device)])
 
 
 def write(path: Path, active: ActiveParty, ids: Any, said: Tensor) -> None:  # noqa: ANN401
