@@ -10,7 +10,7 @@ from vfl_flower.cli.main import run as program
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
-        ([], ["Missing command: one of train, align", "vfl-flower --help"]),
+        ([], ["Missing command: one of train, sweep, align", "vfl-flower --help"]),
         (["audit"], ["Missing command: one of labels, reconstruct", "vfl-flower audit --help"]),
         (["train", "wine"], ["(wine); did you mean --dataset wine"]),
         (["train", "--dataset", "splitnn", "vafl"], ["(vafl); did you mean --method vafl"]),
