@@ -4,14 +4,17 @@ import json
 import math
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+import vfl_flower as vfl
 from tests.helpers.outcomes.attempts import Attempt
 from tests.helpers.outcomes.commands import audit as run
 from vfl_flower.analysis.audit.label_inference import Finding, Findings, Stage, audit
 from vfl_flower.analysis.audit.recorder import Recorder
+from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.registry import specs
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.transport.local import serve
@@ -170,3 +173,13 @@ def test_command_refuses(
     monkeypatch.chdir(folder)
     assert run(arguments) == 2
     assert text in capsys.readouterr().err
+
+
+def test_numbers_as_labels_are_no_classes_to_tell() -> None:
+    labels = np.random.default_rng(0).normal(size=90)
+    columns = {"id": list(range(90)), "a": labels, "b": -labels}
+    bank = vfl.Table({**columns, "y": labels}, id="id", label="y")
+    options: dict[str, Any] = {"epochs": 1, "batch_size": 16, "baselines": "off"}
+    run = vfl.train([bank, vfl.Table(columns, id="id")], method="splitnn", **options)
+    with pytest.raises(ConfigError, match="labels of this run are numbers"):
+        run.audit()

@@ -134,3 +134,8 @@ def test_an_alignment_serves_several_runs(frames: Frames, run: vfl.Run) -> None:
     with pytest.raises(DataError, match="has changed since the tables were aligned"):
         vfl.train(frames.tables(), **QUICK, alignment=aligned)
     frames.shop.iloc[0, 1] -= 1
+
+
+def test_folders_of_parties_are_their_owners_alone(run: vfl.Run) -> None:
+    parties = [run.path / party for party in ("active", "party-1")]
+    assert [each.stat().st_mode & 0o777 for each in parties] == [0o700, 0o700]

@@ -32,7 +32,7 @@ def refused(path: Path) -> Iterator[None]:
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a file atomically: after a crash it is whole or absent.
 
-    Its owner alone may read it, and a folder that is made for it.
+    Its owner alone may read it, and folders that are made for it.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def write_atomically(path: Path, content: bytes) -> None:
         If the file system refuses.
     """
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(path.parent)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
             with os.fdopen(handle, "wb") as file:
@@ -53,6 +53,21 @@ def write_atomically(path: Path, content: bytes) -> None:
             raise
     except OSError as error:
         raise RunError(f"{path} cannot be written: {error}") from error
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder, and those above it, for their owner alone.
+
+    Folders that are there already stay as they are.
+
+    Raises
+    ------
+    OSError
+        If the file system refuses.
+    """
+    if not folder.exists():
+        make_private(folder.parent)
+    folder.mkdir(mode=0o700, exist_ok=True)
 
 
 def read_small(path: Path, flags: int = 0) -> tuple[bytes, os.stat_result]:
@@ -93,7 +108,7 @@ def make_durable(path: Path) -> None:
     OSError
         If the file system refuses.
     """
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(path.parent)
     path.touch(mode=0o600)
     folder = os.open(path.parent, os.O_RDONLY)
     try:

@@ -8,8 +8,8 @@ from vfl_flower.common.files import refused, write_atomically
 from vfl_flower.common.json_schema import Named, fits
 from vfl_flower.protocol.observer import Evaluation, Observer
 
-_METRICS = "metrics.jsonl"
-_METRICS_SHAPE = {
+METRICS = "metrics.jsonl"
+METRICS_SHAPE = {
     "step": int,
     "epoch": int,
     "exchanges": int,
@@ -31,7 +31,7 @@ class MetricsFile(Observer):
     """
 
     def __init__(self, run: Path) -> None:
-        self.path = run / _METRICS
+        self.path = run / METRICS
 
     def on_start(self, step: int, steps: int, records: list[Evaluation]) -> None:
         """Write the evaluations of the checkpoint; later ones come again."""
@@ -51,12 +51,12 @@ def read_metrics(path: Path) -> list[Evaluation]:
     RunError
         If it is damaged. A last line without an end is one that is being written.
     """
-    file = path / _METRICS
+    file = path / METRICS
     with refused(file):
         text = file.read_text() if file.is_file() else ""
     try:
         lines = [json.loads(line) for line in text.split("\n")[:-1]]
-        if fits(lines, [_METRICS_SHAPE]):
+        if fits(lines, [METRICS_SHAPE]):
             return [Evaluation(**line) for line in lines]
     except (ValueError, TypeError, RecursionError):
         pass  # refused below

@@ -16,6 +16,7 @@ from sklearn.preprocessing import MinMaxScaler
 
 import vfl_flower as vfl
 from tests.helpers.outcomes.pages import blocks, page
+from vfl_flower.common.errors import VflError
 from vfl_flower.protocol.observer import Observer
 
 QUICK: dict[str, Any] = {"epochs": 3, "batch_size": 16, "learning_rate": 0.02, "random_state": 0}
@@ -80,6 +81,27 @@ def test_a_pickle_predicts_and_has_no_rows(fitted: vfl.VFLClassifier) -> None:
     assert again.run_.path != fitted.run_.path
     assert again.run_.path.stat().st_mode & 0o077 == 0
     assert len(again.run_.history) == 10
+
+
+def test_a_pickle_holds_no_noised_labels() -> None:
+    x, y = made()
+    noised = {"label_privacy": "randomized-response"}
+    fitted = vfl.VFLClassifier(**QUICK | {"options": noised}).fit(x, y)
+    assert (fitted.run_.path / "active/noised-labels.safetensors").is_file()
+    assert not any("noised" in name for name in fitted.__getstate__()["run_"])
+
+
+@pytest.mark.parametrize("name", ["../escaped", "/tmp/escaped", "active/model/../../x", "evil.py"])  # noqa: S108
+def test_a_state_writes_no_other_file(fitted: vfl.VFLClassifier, name: str) -> None:
+    state = fitted.__getstate__()
+    state["run_"][name] = b"x"
+    with pytest.raises(VflError, match="no file of a packed run"):
+        vfl.VFLClassifier().__setstate__(state)
+
+
+def test_uploads_that_a_copy_would_count_apart_are_refused() -> None:
+    with pytest.raises(ValueError, match="client-level privacy"):
+        vfl.VFLClassifier(**QUICK | {"options": {"target_epsilon": 8.0}}).fit(*made())
 
 
 def test_random_state_decides() -> None:

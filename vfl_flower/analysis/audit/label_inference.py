@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from vfl_flower.analysis.audit.recorder import Recorder, Table
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.common.names import party_name
-from vfl_flower.config.catalog import AUDITED_MECHANISM
+from vfl_flower.config.catalog import AUDITED_MECHANISM, REGRESSION
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.privacy.label_dp.training_labels import epsilon_of
@@ -100,7 +100,7 @@ def audit(path: Path, epochs: int, known: int, trust_code: bool = False) -> Find
     RunError
         If there is no run.
     ConfigError
-        If its method sends passive parties nothing that depends on labels.
+        If its method sends passive parties nothing that depends on labels, or labels are numbers.
     """
     folder = first_run(path, trust_code)
     repeated = min(folder.cfg.epochs, epochs)
@@ -130,6 +130,8 @@ class Stage:
 
     def __init__(self, cfg: RunConfig, known: int) -> None:
         active = build_active(cfg)
+        if active.target.task == REGRESSION:
+            raise ConfigError("the labels of this run are numbers; the audit tells classes apart")
         random = np.random.default_rng(cfg.seed)
         self.classes = active.data.classes
         self.rows: Array = random.permutation(active.rows["train"])[:MOST_ROWS]

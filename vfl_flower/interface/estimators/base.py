@@ -124,6 +124,11 @@ class VFLEstimator(BaseEstimator):  # type: ignore[misc]
         given = dict(self.options or {})
         if twice := sorted({*named, "seed", "batch_size", *_SET} & {*given}):
             raise ValueError(f"options has {', '.join(twice)}, which has a parameter of its own")
+        if given.get("target_epsilon") or given.get("dp_sigma"):
+            raise ValueError(
+                "client-level privacy counts a run's uploads, and copies of an estimator would "
+                "count apart; use vfl_flower.train"
+            )
         seed = self.random_state
         if not isinstance(seed, int | np.integer):
             seed = check_random_state(seed).randint(2**31 - 1)

@@ -1,35 +1,53 @@
 """Folders of runs as bytes, for a user's own pickles."""
 
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
+from vfl_flower.common.errors import RunError
 from vfl_flower.common.files import write_atomically
-from vfl_flower.common.layout import ALIGNMENT, TABLE
+from vfl_flower.common.layout import CONFIG, MODEL, RUN
 from vfl_flower.interface.folders import Place
 from vfl_flower.interface.run import Run
+from vfl_flower.runs.metrics_file import METRICS
+from vfl_flower.runs.results import RESULT
 
 Files = dict[str, bytes]
 """Content of files by their paths in a folder."""
 
+_OF_RUN = (CONFIG, RESULT, METRICS)
+
 
 def packed(run: Run) -> Files:
-    """Return a run's models and results, without rows of its data."""
-    files = sorted(path for path in run.path.rglob("*") if path.is_file())
-    return {
-        str(path.relative_to(run.path)): path.read_bytes() for path in files if not _of_data(path)
-    }
+    """Return a run's models and results, without rows and labels of its data."""
+    files = (path.relative_to(run.path) for path in run.path.rglob("*") if path.is_file())
+    kept = sorted(path.as_posix() for path in files if _is_kept(PurePosixPath(path)))
+    return {name: (run.path / name).read_bytes() for name in kept}
 
 
-def _of_data(path: Path) -> bool:
-    """Whether a file holds rows, their alignment, or a training state."""
-    rows = path.parent.name == TABLE.parent.name or path.name == ALIGNMENT
-    return rows or path.name.startswith("checkpoint-")
+def _is_kept(path: PurePosixPath) -> bool:
+    """Whether a file of a run's folder is of its models or results."""
+    match path.parts:
+        case (name,):
+            return name in _OF_RUN
+        case (_, name):
+            return name == RUN
+        case (_, folder, _):
+            return folder == MODEL
+    return False
 
 
 def unpacked(files: Files) -> Run:
-    """Open a packed run in a new private folder."""
+    """Open a packed run in a new private folder.
+
+    Raises
+    ------
+    RunError
+        If a file is none that `packed` keeps.
+    """
+    for name in files:
+        path = PurePosixPath(name)
+        if path.is_absolute() or ".." in path.parts or not _is_kept(path):
+            raise RunError(f"{name} is no file of a packed run")
     place = Place()
     for name, content in files.items():
-        path = place.path / name
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_atomically(path, content)
+        write_atomically(place.path / Path(name), content)
     return Run(place)
