@@ -82,7 +82,7 @@ class OwnTables:
             table.write(folder / name)
 
     def align(self, folder: RunFolder) -> None:
-        """Record that row n is row n of every table, where that is so."""
+        """Record the alignment of tables whose rows are in one order."""
         if self.in_order and folder.is_to_align:
             # torch is slow to import
             from vfl_flower.workflows.local.in_order import align_in_order

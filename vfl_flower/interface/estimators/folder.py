@@ -17,14 +17,14 @@ _OF_RUN = (CONFIG, RESULT, METRICS)
 
 
 def packed(run: Run) -> Files:
-    """Return a run's models and results, without rows and labels of its data."""
+    """Return a run's models and results, without rows and labels."""
     files = (path.relative_to(run.path) for path in run.path.rglob("*") if path.is_file())
     kept = sorted(path.as_posix() for path in files if _is_kept(PurePosixPath(path)))
     return {name: (run.path / name).read_bytes() for name in kept}
 
 
 def _is_kept(path: PurePosixPath) -> bool:
-    """Whether a file of a run's folder is of its models or results."""
+    """Tell whether a file belongs to a run's models or results."""
     match path.parts:
         case (name,):
             return name in _OF_RUN
