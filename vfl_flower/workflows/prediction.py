@@ -82,7 +82,8 @@ def ids_of(active: ActiveParty, rows: Array) -> Any:  # noqa: ANN401
 def write_new(path: Path, active: ActiveParty, said: Tensor) -> None:
     """Write the predictions of new tables; see `write`.
 
-    They come in the order of the active party's table. Rows are asked in the order of the alignment, which tells no party that of another's table.
+    They come in the order of the active party's table. Rows are asked in the order of the
+    alignment, which tells no party that of another's table.
     """
     rows = active.rows["test"]
     order = np.argsort(rows if active.data.index is None else active.data.index[rows])
