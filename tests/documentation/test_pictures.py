@@ -37,7 +37,7 @@ def test_picture_is_as_drawn(name: str) -> None:
     assert kept == PICTURES[name]
 
 
-@pytest.mark.parametrize("path", FOLDER.glob("*.svg"), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.svg")), ids=lambda path: path.name)
 def test_picture_is_drawn_shown_and_suits_both_schemes(path: Path) -> None:
     assert path.name in PICTURES
     shown = [
