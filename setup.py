@@ -13,8 +13,8 @@ from setuptools.command.build_py import build_py
 
 PACKAGES = ("strategies", "clients", "deploy")
 DATA = ("conf", "examples")
-APP = ("pyproject.toml", "README.md", "LICENSE")
-"""Files at the top that a Flower app needs."""
+APP = ("pyproject.toml", "setup.py", "README.md", "LICENSE")
+"""Files at the top that a Flower app, and an image of it, needs."""
 
 EDITABLE = "editable_wheel" in sys.argv
 

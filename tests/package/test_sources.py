@@ -1,6 +1,8 @@
 """A checkout, Flower's bundle and an installed package find the same code."""
 
 import json
+import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -37,6 +39,18 @@ def asked(
     assert not done.returncode, done.stderr
     place, digest, classes = json.loads(done.stdout)
     return place, digest, {module for pair in classes.values() for module in pair}
+
+
+def image_context(source: Path, target: Path) -> None:
+    """Copy a source as the COPY lines of its Dockerfile do."""
+    copied = re.findall(r"(?m)^COPY (.+) (\S+)$", (source / "deploy/Dockerfile").read_text())
+    for names, place in copied:
+        for name in names.split():
+            if (source / name).is_dir():
+                shutil.copytree(source / name, target / place)
+            else:
+                target.mkdir(exist_ok=True)
+                shutil.copy(source / name, target / place)
 
 
 @pytest.fixture(scope="module")
@@ -78,9 +92,18 @@ def test_an_app_that_is_copied_has_the_bundles_files(
     assert run(["examples", "copy", "app", str(target)]) == 0
     assert run(["examples", "copy", "app", str(target)]) == 2
     assert "is there already" in capsys.readouterr().err
-    copied = {path.relative_to(target).as_posix() for path in target.rglob("*") if path.is_file()}
-    assert copied == set(bundle.namelist()) - {".info/CONTENT"}
-    assert build_fab_from_disk(target)
+    again = zipfile.ZipFile(BytesIO(build_fab_from_disk(target)))
+    assert set(again.namelist()) == set(bundle.namelist())
+
+
+def test_an_app_that_is_copied_has_what_its_image_needs(tmp_path: Path) -> None:
+    app, context = tmp_path / "app", tmp_path / "context"
+    sources.write_app(app)
+    image_context(app, context)
+    needed = {*sources.INNER, "vfl_flower", "setup.py", "pyproject.toml", "README.md", "LICENSE"}
+    assert {path.name for path in context.iterdir()} == needed - {"app"}
+    assert (context / "vfl_flower/reporting/html/page.html").is_file()  # data of a package
+    assert not list(context.rglob("__pycache__"))
 
 
 @pytest.mark.parametrize(
@@ -88,7 +111,7 @@ def test_an_app_that_is_copied_has_the_bundles_files(
     [
         ("bank-and-shop", "make_tables.py"),
         ("conf", "easter-mnist.toml"),
-        ("deploy", "systemd/vfl-flower-superlink.service"),
+        ("systemd", "vfl-flower-superlink.service"),
     ],
 )
 def test_examples_are_copied(

@@ -1,7 +1,6 @@
 """An installed package takes no name but its own."""
 
 import os
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.package.test_sources import ROOT, asked
+from tests.package.test_sources import asked, image_context
 from vfl_flower.common.sources import PACKAGE, write_app
 from vfl_flower.common.versions import code_digest
 
@@ -22,13 +21,15 @@ NAMES = ("strategies", "clients", "deploy", "conf", "examples", "app")
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build a wheel, install it in a fresh environment, return its Python.
+    """Build a wheel as the image does, install it in a fresh environment, return its Python.
 
     The environment borrows all other packages from that of the tests.
     """
     folder = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
-    source = _copied(folder / "source")
+    write_app(folder / "app")
+    source = folder / "source"  # a copy, so that building leaves nothing in a checkout
+    image_context(folder / "app", source)
     subprocess.run([*command, "-w", str(folder), str(source)], check=True)  # noqa: S603
     (wheel,) = folder.glob("*.whl")
     venv.create(folder / "venv", with_pip=False)
@@ -43,16 +44,6 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run([*pip, str(wheel)], check=True)  # noqa: S603
     (Path(site) / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
     return made
-
-
-def _copied(target: Path) -> Path:
-    """Copy the sources of a distribution, so that building leaves nothing."""
-    write_app(target)
-    shutil.copy(ROOT / "setup.py", target)
-    for name in ("vfl_flower", "deploy", "conf", "examples"):
-        ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / name, target / name, ignore=ignored, dirs_exist_ok=True)
-    return target
 
 
 @pytest.fixture
@@ -87,11 +78,16 @@ def test_what_is_beside_the_package_comes_with_it(python: Path, hostile: Path) -
     for arguments, made in (
         (["examples", "copy", "app", "made/app"], "made/app/pyproject.toml"),
         (["examples", "copy", "conf", "made/conf"], "made/conf/easter-digits.toml"),
-        (["examples", "copy", "deploy", "made/deploy"], "made/deploy/compose.yaml"),
+        (["examples", "copy", "systemd", "made/units"], "made/units/vfl-flower-superlink.service"),
         (["examples", "copy", "bank-and-shop", "made/bank"], "made/bank/make_tables.py"),
         (["deploy", "certificates", "made/keys", "localhost"], "made/keys/ca.crt"),
     ):
         command = [str(python), "-m", "vfl_flower", *arguments]
         subprocess.run(command, cwd=hostile, env=ENV, check=True, capture_output=True)  # noqa: S603
         assert (hostile / made).is_file()
-    assert (hostile / "made/app/strategies/easter.py").is_file()
+    app = hostile / "made/app"
+    assert (app / "strategies/easter.py").is_file()
+    assert not (app / "vfl_flower/app").exists()
+    image_context(app, hostile / "context")
+    assert (hostile / "context/setup.py").is_file()
+    assert (hostile / "context/vfl_flower/reporting/html/page.html").is_file()

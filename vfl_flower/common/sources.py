@@ -20,7 +20,7 @@ INNER = ("strategies", "clients", "deploy", "conf", "examples", "app")
 
 INSTALLED = (PACKAGE / "strategies" / "__init__.py").exists()
 _CODE = ("vfl_flower", "strategies", "clients")
-_APP = ("pyproject.toml", "README.md", "LICENSE")
+_APP = ("pyproject.toml", "setup.py", "README.md", "LICENSE")
 
 
 def folder_of(name: str) -> Path:
@@ -71,8 +71,18 @@ def sources() -> Iterator[tuple[str, Path]]:
                 yield f"{package}/{inside.as_posix()}", path
 
 
+def _left_out(folder: str, names: list[str]) -> set[str]:
+    """Return a folder's names that are not copied."""
+    left = {name for name in names if name == "__pycache__" or name.startswith(".")}
+    if Path(folder) == PACKAGE:
+        left |= {*INNER} & {*names}
+    elif Path(folder).parent == folder_of("examples"):
+        left |= {"data"} & {*names}  # a notebook's downloads
+    return left
+
+
 def write_app(target: Path) -> None:
-    """Write the Flower app to a new folder, for ``flwr run``.
+    """Write the Flower app, with all that installs it, to a folder.
 
     Raises
     ------
@@ -81,8 +91,8 @@ def write_app(target: Path) -> None:
     """
     if target.exists():
         raise RunError(f"{target} is there already; choose another")
-    for name, path in sources():
-        (target / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, target / name)
+    for name in ("vfl_flower", *INNER[:-1]):
+        folder = PACKAGE if name == "vfl_flower" else folder_of(name)
+        shutil.copytree(folder, target / name, ignore=_left_out)
     for name in _APP:
         shutil.copyfile(folder_of("app") / name, target / name)

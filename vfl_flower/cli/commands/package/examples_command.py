@@ -28,10 +28,10 @@ class Example(NamedTuple):
 
 
 EXAMPLES = {
-    "app": Example("the Flower app, for flwr run", "app"),
+    "app": Example("the Flower app, for flwr run, with container image", "app"),
     "bank-and-shop": Example("two tables, from files to predictions", "examples/bank-and-shop"),
     "conf": Example("configurations of whole runs, for --config", "conf"),
-    "deploy": Example("systemd units, container image and compose file", "deploy"),
+    "systemd": Example("systemd units", "deploy/systemd"),
     "notebooks": Example("Jupyter notebooks that train from Python", "examples/notebooks"),
 }
 
