@@ -3,9 +3,11 @@
 import shutil
 import signal
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import vfl_flower as vfl
@@ -84,6 +86,45 @@ def test_an_interrupted_run_is_resumed(frames: Frames, monkeypatch: pytest.Monke
     assert run.resume().complete
     assert weights(run) == weights(whole)
     shutil.rmtree(run.path)
+
+
+def test_a_relative_folder_stays_where_it_is(
+    frames: Frames, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path)
+    run = vfl.train(frames.tables(), **QUICK, out="run")
+    loaded, saved = vfl.load("run"), run.save("copy")
+    monkeypatch.chdir("other")
+    assert run.metrics == loaded.metrics == vfl.load(saved).metrics
+    assert saved == tmp_path / "copy"
+
+
+@pytest.mark.parametrize(
+    ("ask", "text"),
+    [
+        (lambda run: vfl.load(None), "path must be the path of"),  # type: ignore[arg-type]
+        (lambda run: vfl.Sweep(None), "path must be the path of"),  # type: ignore[arg-type]
+        (lambda run: run.save(None), "path must be the path of"),
+        (lambda run: run.report(3), "page must be the path of"),
+        (lambda run: run.explain(noise="x"), "noise must be a number, not 'x'"),
+        (lambda run: run.audit(epochs="1"), "epochs must be a whole number, not '1'"),
+        (lambda run: run.audit(known=1.5), "known must be a whole number, not 1.5"),
+        (lambda run: run.audit(3), "attack must be a text, not 3"),
+        (lambda run: run.predict(rows=3), "rows must be a text, not 3"),
+        (lambda run: run.predict("test"), "tables must be a list with a Table .*, not 'test'"),
+        (lambda run: run.predict(pd.DataFrame()), "tables must be a list .*, not DataFrame"),
+        (lambda run: run.predict([3]), "tables must be a list .*: 1 given for 2 parties"),
+        (lambda run: run.predict([3, 4], rows="all"), "rows is of the run's own data"),
+        (lambda run: vfl.align("ab"), "tables must be a list .*, not 'ab'"),
+        (lambda run: vfl.align([]), "tables must be a list .*: 0 given for two or more"),
+    ],
+)
+def test_an_argument_of_another_type_is_refused(
+    run: vfl.Run, ask: Callable[[vfl.Run], object], text: str
+) -> None:
+    with pytest.raises(ConfigError, match=text):
+        ask(run)
 
 
 def test_what_holds_no_run_is_not_loaded(tmp_path: Path) -> None:

@@ -63,3 +63,17 @@ def test_a_wrong_space_is_refused_before_anything_is_written(tmp_path: Path) -> 
     with pytest.raises(ConfigError, match="did you mean 'embedding-dim'"):
         vfl.sweep("digits", over={"embeding_dim": [1]}, out=tmp_path / "sweep")
     assert not (tmp_path / "sweep").exists()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "text"),
+    [
+        ({"over": ["lr"]}, "over must say which values each option takes"),
+        ({"over": {"lr": 0.1}}, "a list of values or a range for lr, not 0.1"),
+        ({"over": {"lr": [None, 0.1]}}, "None among the values of lr"),
+        ({"trials": "2"}, "trials must be a whole number, not '2'"),
+    ],
+)
+def test_a_search_of_another_type_is_refused(wrong: dict[str, Any], text: str) -> None:
+    with pytest.raises(ConfigError, match=text):
+        vfl.sweep("digits", **{"over": {"seed": [1]}} | wrong)

@@ -17,6 +17,8 @@ import vfl_flower as vfl
 from tests.interface.conftest import Frames, made
 from vfl_flower.common.errors import ConfigError, DataError, RunError
 from vfl_flower.common.state import weights_from_bytes
+from vfl_flower.interface.data.source import begun, source_of
+from vfl_flower.interface.folders import Place
 from vfl_flower.interface.progress import watch_of
 from vfl_flower.protocol.observer import Observer
 from vfl_flower.reporting.console.lines import out
@@ -129,6 +131,16 @@ def test_options_are_python_values(frames: Frames) -> None:
     assert (cfg.models, cfg.learning_rates, cfg.seed) == ("mlp,linear", "0.01", 3)
 
 
+@pytest.mark.parametrize(("rates", "text"), [(0.01, "0.01"), ([0.01, 0.1], "0.01,0.1")])
+def test_second_names_take_the_same_values(rates: object, text: str, frames: Frames) -> None:
+    place = Place()
+    folder = begun(
+        source_of(frames.tables()), place, task="train", options={"method": "splitnn", "lr": rates}
+    )
+    folder.end()
+    assert folder.cfg.learning_rates == text
+
+
 @pytest.mark.parametrize(
     ("options", "text"),
     [
@@ -137,6 +149,9 @@ def test_options_are_python_values(frames: Frames) -> None:
         ({"parties": 3}, "tables lists 2 values for 3 parties"),
         ({"dataset": "digits"}, "dataset is no keyword"),
         ({"batch_size": 1000}, "batch-size 1000 is more than"),
+        ({"lr": 0.01, "learning_rates": 0.1}, "learning-rates and lr are one option"),
+        ({"callbacks": vfl.Callback()}, "callbacks has .*, not a list of vfl.Callback"),
+        ({"callbacks": "mlflow"}, "callbacks has 'mlflow', not a list"),
     ],
 )
 def test_wrong_options_are_refused_as_on_the_command_line(
@@ -145,6 +160,12 @@ def test_wrong_options_are_refused_as_on_the_command_line(
     with pytest.raises(vfl.VflError, match=text):
         vfl.train(frames.tables(), out=tmp_path / "run", **{"method": "splitnn"} | options)
     assert not (tmp_path / "run").exists()
+
+
+def test_a_folder_is_a_path(frames: Frames) -> None:
+    for wrong in (3, b"run"):
+        with pytest.raises(ConfigError, match="out must be the path of"):
+            vfl.train(frames.tables(), out=wrong)  # type: ignore[arg-type]
 
 
 def test_wrong_data_are_refused(frames: Frames) -> None:

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from vfl_flower.interface.checks import check_tables
 from vfl_flower.interface.data.source import OwnTables, Tables, begun
 from vfl_flower.interface.folders import Place, in_full
 from vfl_flower.interface.progress import watch_of
@@ -64,6 +65,7 @@ def align(
     VflError
         If a table cannot be used, or no row is common.
     """
+    check_tables(tables)
     with in_full():
         source, place = OwnTables(tables), Place(out)
         folder = begun(source, place, task="align", options=options)

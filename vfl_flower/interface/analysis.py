@@ -10,6 +10,7 @@ from vfl_flower.common.errors import ConfigError
 from vfl_flower.common.layout import tables_in
 from vfl_flower.common.optional.extras import require
 from vfl_flower.config.schema import check_name
+from vfl_flower.interface.checks import check_number, check_text
 from vfl_flower.interface.data.source import OwnTables
 from vfl_flower.workflows.local.watch import Watch
 from vfl_flower.workflows.predict_locally import predict_rows, predict_tables
@@ -64,9 +65,11 @@ def audited(
     run: Path, attack: str, epochs: int | None, known: int, trust_code: bool
 ) -> dict[str, Any]:
     """Attack a run; see `vfl_flower.interface.run.Run.audit`."""
+    check_text(attack, "attack")
     check_name("attack", attack, _ATTACKS)
     epochs = _ATTACKS[attack] if epochs is None else epochs
     for name, number in (("epochs", epochs), ("known", known)):
+        check_number(number, name, whole=True)
         if number < 1:
             raise ConfigError(f"{name} must be at least 1, not {number}")
     if attack == "labels":

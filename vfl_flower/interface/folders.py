@@ -12,6 +12,7 @@ from vfl_flower.common.errors import CallbackError, Interrupted, RunError, VflEr
 from vfl_flower.common.files import refused
 from vfl_flower.common.layout import CONFIG
 from vfl_flower.common.text.escapes import escaped_lines
+from vfl_flower.interface.checks import path_of
 
 
 class Place:
@@ -27,18 +28,26 @@ class Place:
     Attributes
     ----------
     path : Path
+        Absolute.
     private : bool
         Whether it is a temporary folder that is to be removed.
+
+    Raises
+    ------
+    ConfigError
+        If `out` is no path.
     """
 
     def __init__(
         self, out: str | os.PathLike[str] | None = None, within: "Place | None" = None
     ) -> None:
         self.within = within
-        self.private = not out
+        self.private = out is None or out == ""
+        given = None if self.private else path_of(out, "out")
         with refused(Path(tempfile.gettempdir())):
-            self.path = Path(out) if out else Path(tempfile.mkdtemp(prefix="vfl-flower-"))
-        self._end = weakref.finalize(self, _remove, self.path, os.getpid()) if not out else None
+            self.path = given or Path(tempfile.mkdtemp(prefix="vfl-flower-"))
+        ends = (self, _remove, self.path, os.getpid())
+        self._end = weakref.finalize(*ends) if self.private else None
 
     def keep(self) -> None:
         """Leave the folder where it is."""

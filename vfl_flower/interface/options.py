@@ -6,7 +6,7 @@ from typing import Any
 
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.registry import method_options
-from vfl_flower.config.schema import kebab
+from vfl_flower.config.schema import declaration, kebab
 from vfl_flower.config.settings import COMMON
 from vfl_flower.interface.models import names_of
 
@@ -31,7 +31,12 @@ def values_of(options: Mapping[str, Any]) -> dict[str, Any]:
     if options.get("models") is not None:
         options = {**options, "models": names_of(options["models"])}
     known = COMMON | method_options()
-    texts = {name for name, each in known.items() if type(each.default) is str}
+    texts = {
+        name
+        for each in known.values()
+        if type(each.default) is str
+        for name in (each.name, *declaration(each).further_names())
+    }
     return {
         name: _text(value) if name in texts else _number(value)
         for name, value in options.items()

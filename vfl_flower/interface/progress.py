@@ -1,6 +1,6 @@
 """Progress of runs: a bar in terminals and notebooks, silence elsewhere."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.reporting.console.lines import out
@@ -22,11 +22,13 @@ def watch_of(progress: bool | None, callbacks: Sequence[Callback] = ()) -> Watch
     Raises
     ------
     ConfigError
-        If one is no callback.
+        If they are no list, or one is no callback.
     """
-    if wrong := [each for each in callbacks if not isinstance(each, Callback)]:
+    if isinstance(callbacks, Callback | str) or not isinstance(callbacks, Iterable):
+        raise ConfigError(f"callbacks has {callbacks!r}, not a list of vfl.Callback")
+    given = tuple(callbacks)
+    if wrong := [each for each in given if not isinstance(each, Callback)]:
         hint = "an instance, not the class" if isinstance(wrong[0], type) else "vfl.Callback"
         raise ConfigError(f"callbacks has {wrong[0]!r}; each must be {hint}")
     shown = out.is_terminal or out.is_jupyter if progress is None else progress
-    given = tuple(callbacks)
     return Watch(observer=watcher, callbacks=given) if shown else Watch(callbacks=given)

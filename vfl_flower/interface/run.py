@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from vfl_flower.analysis.explain.importance import explain as importance
 from vfl_flower.analysis.explain.noise import SIGMA, check_noise
 from vfl_flower.analysis.explain.trained import complete_run, trained
-from vfl_flower.common.errors import PrivacyError, RunError
+from vfl_flower.common.errors import ConfigError, PrivacyError, RunError
 from vfl_flower.common.layout import SEEDS
 from vfl_flower.common.optional.extras import require
 from vfl_flower.interface.analysis import audited, predicted_rows, predicted_tables
+from vfl_flower.interface.checks import check_number, check_tables, check_text, path_of
 from vfl_flower.interface.data.source import OwnTables, Tables
 from vfl_flower.interface.folders import Place, copy_folder, in_full, resumable
 from vfl_flower.interface.models import give_again
@@ -71,7 +72,13 @@ class Run(Results):
         self.result  # noqa: B018  only a complete run predicts
         with in_full():
             if tables is None:
+                check_text(rows, "rows")
                 return predicted_rows(self.path, rows, self._trust_code)
+            check_tables(tables, self.config.parties)
+            if rows != "test":
+                raise ConfigError(
+                    "rows is of the run's own data; of tables, all rows are predicted"
+                )
             watch = watch_of(progress)
             return predicted_tables(self.path, OwnTables(tables), watch, self._trust_code)
 
@@ -108,7 +115,7 @@ class Run(Results):
         RunError
             If it cannot be written.
         """
-        place = Path(page)
+        place = path_of(page, "page")
         check_page(place)
         require("matplotlib", "report")
         # matplotlib is slow to import
@@ -135,6 +142,7 @@ class Run(Results):
         VflError
             If the run's method, or its data, cannot be explained.
         """
+        check_number(noise, "noise")
         check_noise(noise)
         with in_full():
             folder, recorded = complete_run(self.path, self._trust_code)
@@ -189,7 +197,7 @@ class Run(Results):
         PrivacyError
             If a copy would count the uploads of a privacy budget apart.
         """
-        target = Path(path)
+        target = path_of(path, "path")
         if self.config.noised and not self._place.private:
             raise PrivacyError(
                 f"a copy of {self.path} would count uploads apart, and no budget would hold; use "
@@ -261,7 +269,7 @@ def load(
     RunError
         If there is no run, or one of several seeds.
     """
-    folder = Path(path)
+    folder = path_of(path, "path")
     if (folder / SEEDS).is_file():
         raise RunError(f"{folder} holds a run of several seeds; load one of its folders")
     with in_full():

@@ -5,9 +5,10 @@ import shutil
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from vfl_flower.common.errors import Interrupted
+from vfl_flower.common.errors import ConfigError, Interrupted
 from vfl_flower.common.optional.extras import require
 from vfl_flower.config.schema import kebab
+from vfl_flower.interface.checks import check_number, path_of
 from vfl_flower.interface.data.source import Tables, source_of
 from vfl_flower.interface.folders import Place, in_full
 from vfl_flower.interface.options import values_of
@@ -32,7 +33,7 @@ class Sweep:
     """
 
     def __init__(self, path: "str | os.PathLike[str] | Place", trust_code: bool = False) -> None:
-        self._place = path if isinstance(path, Place) else Place(path)
+        self._place = path if isinstance(path, Place) else Place(path_of(path, "path"))
         self._trust_code = trust_code
         self.path = self._place.path
         self._record = read_record(self.path)
@@ -83,6 +84,8 @@ class Sweep:
             After Ctrl-C; a note names the folder.
         """
         with in_full():
+            if trials is not None:
+                check_number(trials, "trials", whole=True)
             record = self._record.extended(trials or self._record.trials)
             watch = watch_of(progress)
             try:
@@ -135,6 +138,9 @@ def sweep(
     """
     with in_full():
         require("optuna", "sweep")
+        check_number(trials, "trials", whole=True)
+        if not isinstance(over, Mapping):
+            raise ConfigError(f"over must say which values each option takes, not {over!r}")
         source, place = source_of(data), Place(out)
         spaces = {kebab(name): _written(name, space) for name, space in over.items()}
         values = {kebab(key): value for key, value in values_of(options).items()}
@@ -152,5 +158,14 @@ def _written(name: str, space: "str | Iterable[object]") -> str:
     """Write a search space as the command line has it."""
     if isinstance(space, str):
         return space
-    values = (values_of({name: each})[name] for each in space)
+    if not isinstance(space, Iterable):
+        raise ConfigError(f"over needs a list of values or a range for {name}, not {space!r}")
+    values = (_value(name, each) for each in space)
     return "".join(f"{str(each).lower() if isinstance(each, bool) else each}|" for each in values)
+
+
+def _value(name: str, value: object) -> object:
+    """Return one value of a search space as an option's."""
+    if value is None:
+        raise ConfigError(f"over has None among the values of {name}; name the value")
+    return values_of({name: value})[name]

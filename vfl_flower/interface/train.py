@@ -54,11 +54,11 @@ def train(
         After Ctrl-C; a note names the folder of the run, which can be resumed.
     """
     with in_full():
-        source = source_of(data)
+        source, watch = source_of(data), watch_of(progress, callbacks)
         place = Place(out)
         with removed_after_failure(place), resumable(place):
             folder = begun(source, place, task="train", options=options)
-            train_in(folder, watch_of(progress, callbacks))
+            train_in(folder, watch)
         return Run(place, trust_code=True)  # the caller has named its networks
 
 
