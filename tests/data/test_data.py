@@ -103,7 +103,10 @@ def test_a_part_without_rows_is_an_error() -> None:
 
 def test_a_batch_larger_than_the_training_rows_is_an_error() -> None:
     assert len(rows_of(RunConfig(batch_size=72), 100)["train"]) == 72
-    with pytest.raises(DataError, match="batch-size 73 is more than the 72 training rows"):
+    with pytest.raises(
+        DataError,
+        match="batch-size 73 is more than the 72 training rows; use batch-size = 72 or less",
+    ):
         rows_of(RunConfig(batch_size=73), 100)
 
 

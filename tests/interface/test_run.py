@@ -1,9 +1,11 @@
 """Runs from Python: kept, loaded, resumed, shown, attacked."""
 
+import pickle
 import shutil
 import signal
 import tomllib
 from collections.abc import Callable
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -46,11 +48,32 @@ def test_nothing_is_replaced_by_a_run(run: vfl.Run, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [tmp_path / "there"]
 
 
+def test_a_run_in_a_private_folder_has_no_copies(run: vfl.Run) -> None:
+    for copy in (deepcopy, pickle.dumps):
+        with pytest.raises(RunError, match=r"a private temporary folder, .* save it first"):
+            copy(run)
+
+
+def test_a_run_is_not_saved_into_itself(run: vfl.Run) -> None:
+    with pytest.raises(RunError, match="lies in the folder of the run itself"):
+        run.save(run.path / "active" / "copy")
+
+
 def test_a_run_in_a_folder_of_its_own_is_copied(frames: Frames, tmp_path: Path) -> None:
     run = vfl.train(frames.tables(), **QUICK, out=tmp_path / "run")
+    again = pickle.loads(pickle.dumps(deepcopy(run)))  # noqa: S301
+    assert again.path == run.path and again.metrics == run.metrics
     run.save(tmp_path / "copy")
     assert run.path == tmp_path / "run"
     assert weights(vfl.load(tmp_path / "copy")) == weights(run)
+    (tmp_path / "secret").write_text("of somebody")
+    (run.path / "active" / "link").symlink_to(tmp_path / "secret")
+    with pytest.raises(RunError, match="run/active/link is a link"):
+        run.save(tmp_path / "leak")
+    assert not (tmp_path / "leak").exists()
+    shutil.move(run.path, tmp_path / "moved")
+    with pytest.raises(RunError, match=r"no run in .*run any more: it was moved"):
+        run.metrics  # noqa: B018
 
 
 def test_a_privacy_account_is_not_copied(frames: Frames, tmp_path: Path) -> None:

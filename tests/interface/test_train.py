@@ -191,6 +191,12 @@ def test_errors_tell_the_detail_to_the_owner_of_the_data(frames: Frames) -> None
         vfl.train([frames.tables()[0], vfl.Table(twice, id="customer")], **QUICK)
 
 
+def test_labels_among_the_columns_of_another_party_are_refused_at_once(frames: Frames) -> None:
+    twin = vfl.Table(frames.shop.assign(defaulted=1.0), id="customer")
+    with pytest.raises(DataError, match=r"^party-1: a column has the name .*: defaulted$"):
+        vfl.train([frames.tables()[0], twin], **QUICK)
+
+
 def test_a_private_folder_goes_with_its_run(frames: Frames) -> None:
     run = vfl.train(frames.tables(), **QUICK)
     path = run.path

@@ -136,7 +136,10 @@ def test_only_the_active_partys_training_rows_shrink() -> None:
 
 
 def test_a_tail_that_leaves_no_batch_is_refused() -> None:
-    with pytest.raises(DataError, match=r"more than the 1.. training rows that long-tail 1e\+06"):
+    with pytest.raises(
+        DataError,
+        match=r"more than the 1.. training rows that long-tail 1e\+06 leaves; use batch-size",
+    ):
         build_active(replace(PLAIN, long_tail=1e6, batch_size=600))
 
 

@@ -57,7 +57,9 @@ def rows_of(cfg: RunConfig, total: int) -> dict[str, Array]:
         if share and len(parts[name]) == 0:
             raise DataError(f"no rows are left for {name}; change validation or test-share")
     if cfg.batch_size > len(parts["train"]):
+        rows = len(parts["train"])
         raise DataError(
-            f"batch-size {cfg.batch_size} is more than the {len(parts['train'])} training rows"
+            f"batch-size {cfg.batch_size} is more than the {rows} training rows; use batch-size = "
+            f"{rows} or less"
         )
     return parts

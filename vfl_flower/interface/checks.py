@@ -22,7 +22,7 @@ def path_of(value: object, name: str) -> Path:
 
 
 def check_number(value: object, name: str, *, whole: bool = False) -> None:
-    """Refuse what is no number.
+    """Refuse other things than numbers.
 
     Raises
     ------
@@ -34,7 +34,7 @@ def check_number(value: object, name: str, *, whole: bool = False) -> None:
 
 
 def check_text(value: object, name: str) -> None:
-    """Refuse what is no text.
+    """Refuse other things than texts.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def check_text(value: object, name: str) -> None:
 
 
 def check_tables(tables: object, parties: int = 0) -> None:
-    """Refuse what is no list of the parties' tables.
+    """Refuse other things than a list of the parties' tables.
 
     Parameters
     ----------

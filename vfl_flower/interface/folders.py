@@ -46,14 +46,35 @@ class Place:
         given = None if self.private else path_of(out, "out")
         with refused(Path(tempfile.gettempdir())):
             self.path = given or Path(tempfile.mkdtemp(prefix="vfl-flower-"))
-        ends = (self, _remove, self.path, os.getpid())
-        self._end = weakref.finalize(*ends) if self.private else None
+        self._end: weakref.finalize[..., Place] | None = None
+        if self.private:
+            self._end = weakref.finalize(self, _remove, self.path, os.getpid())
 
     def keep(self) -> None:
         """Leave the folder where it is."""
         self.private = False
         if self._end:
             self._end.detach()
+
+    @property
+    def lasts(self) -> bool:
+        """Whether the folder stays when this process ends."""
+        return not self.private and (self.within is None or self.within.lasts)
+
+    def __reduce__(self) -> tuple[type["Place"], tuple[Path]]:
+        """Copy the path; a private folder, which goes with this object, has no copies.
+
+        Raises
+        ------
+        RunError
+            If it is private, or lies in one that is.
+        """
+        if not self.lasts:
+            raise RunError(
+                f"{self.path} is a private temporary folder, which another process or a copy "
+                "cannot keep; save it first, or name a folder with out"
+            )
+        return Place, (self.path,)
 
     def remove(self) -> None:
         """Remove a private folder now."""
@@ -67,15 +88,23 @@ def copy_folder(source: Path, target: Path) -> None:
     Raises
     ------
     RunError
-        If there is something in its place already, or the file system refuses.
+        If there is something in its place already, it lies in the source, the source holds a
+        symbolic link, or the file system refuses.
     """
+    if target.resolve().is_relative_to(source.resolve()):
+        raise RunError(f"{target} lies in the folder of the run itself; choose another folder")
     with refused(target):
         if target.exists() or target.is_symlink():
             raise RunError(f"{target} exists; choose another folder")
         target.parent.mkdir(parents=True, exist_ok=True)
         staging = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
         try:
-            shutil.copytree(source, staging, dirs_exist_ok=True)
+            shutil.copytree(source, staging, symlinks=True, dirs_exist_ok=True)
+            if links := [path for path in staging.rglob("*") if path.is_symlink()]:
+                raise RunError(
+                    f"{source / links[0].relative_to(staging)} is a link, which could lead to any "
+                    "file; no run has links: remove it"
+                )
             staging.rename(target)
         except BaseException:
             shutil.rmtree(staging, ignore_errors=True)

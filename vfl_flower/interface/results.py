@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vfl_flower.common.errors import RunError
+from vfl_flower.common.layout import CONFIG
 from vfl_flower.config.catalog import REGRESSION
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.interface.folders import Place
@@ -43,9 +44,11 @@ class Results:
         Raises
         ------
         RunError
-            If the run is not complete, or its result damaged.
+            If the run is not complete or no longer there, or its result damaged.
         """
         result = self._folder.result()
+        if result is None and not (self.path / CONFIG).is_file():
+            raise RunError(f"there is no run in {self.path} any more: it was moved or removed")
         if result is None:
             raise RunError(f"the run in {self.path} is not complete; resume it first")
         return result

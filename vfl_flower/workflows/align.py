@@ -7,9 +7,11 @@ from vfl_flower.alignment.active import AlignmentActive
 from vfl_flower.alignment.build import build_alignment_active, build_alignment_passive
 from vfl_flower.alignment.psi import Common
 from vfl_flower.common.errors import DataError
+from vfl_flower.common.names import party_name
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.alignment_record import Alignment
 from vfl_flower.data.splits import rows_of
+from vfl_flower.data.tables.reader import refuse_label
 from vfl_flower.protocol.observer import Observer
 from vfl_flower.protocol.transport import Transport
 from vfl_flower.transport.local import LocalTransport
@@ -54,6 +56,10 @@ def align_here(cfg: RunConfig, folder: Path, observer: Observer | None = None) -
     """
     passive = [build_alignment_passive(cfg, rank, folder) for rank in range(1, cfg.parties)]
     active = build_alignment_active(cfg, folder, lambda rows: check_enough(cfg, rows))
+    for (
+        party
+    ) in passive:  # their owner is the caller: the name itself can be compared, first of all
+        refuse_label(party.table, active.label, party_name(party.rank))
     made = carried_out(active, LocalTransport(passive), observer)
     others = {party.rank: party.kept for party in passive}
     return made._replace(alignments=made.alignments | others)

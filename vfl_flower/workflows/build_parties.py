@@ -90,7 +90,7 @@ def _training_rows(cfg: RunConfig, data: PartyData) -> Array:
     if cfg.batch_size > len(kept):
         raise DataError(
             f"active: batch-size {cfg.batch_size} is more than the {len(kept)} training rows that "
-            f"long-tail {cfg.long_tail:g} leaves"
+            f"long-tail {cfg.long_tail:g} leaves; use batch-size = {len(kept)} or less"
         )
     return kept
 
