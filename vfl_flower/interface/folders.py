@@ -62,7 +62,7 @@ class Place:
         return not self.private and (self.within is None or self.within.lasts)
 
     def __reduce__(self) -> tuple[type["Place"], tuple[Path]]:
-        """Copy the path; a private folder, which goes with this object, has no copies.
+        """Copy the path; a private folder has no copies.
 
         Raises
         ------
