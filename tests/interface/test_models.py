@@ -1,5 +1,8 @@
 """Networks given as classes, instances and functions."""
 
+import gc
+import weakref
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +13,7 @@ from torch import Tensor, nn
 import vfl_flower as vfl
 from tests.interface.conftest import Frames
 from tests.interface.test_train import QUICK, weights
-from vfl_flower.common.errors import NetworkError, TrustError
+from vfl_flower.common.errors import ConfigError, NetworkError, TrustError
 from vfl_flower.learning.networks import given
 
 
@@ -83,6 +86,32 @@ def test_an_object_is_given_again_to_a_loaded_run(
     with pytest.raises(NetworkError, match=r"active: network 'python:Local_.* give it again"):
         loaded.predict()
     assert vfl.load(tmp_path / "run", models=[local, "mlp"]).predict().equals(said)
+
+
+def test_an_object_is_forgotten_with_the_last_run_that_names_it(
+    frames: Frames, tmp_path: Path
+) -> None:
+    local = columns_by(8)
+    gone, before = weakref.ref(local), {*given._given}
+    run = vfl.train(frames.tables(), **QUICK, models=[local, "mlp"])
+    run.save(tmp_path / "run")
+    said, again = run.predict(), deepcopy(run)
+    with pytest.raises(ConfigError, match=r"models has 'mlp', and the run has 'python:Local_"):
+        vfl.load(run.path, models=["mlp", "mlp"])
+    del local, run
+    gc.collect()
+    assert again.predict().equals(said)
+    del again
+    gc.collect()
+    assert gone() is None and {*given._given} <= before
+
+
+def test_an_object_of_a_run_that_failed_is_forgotten(frames: Frames) -> None:
+    before = {*given._given}
+    with pytest.raises(ConfigError):
+        vfl.train(frames.tables(), **QUICK, models=[columns_by(8), "mlp"], epoch=3)
+    gc.collect()
+    assert {*given._given} <= before
 
 
 def test_code_of_a_folder_is_not_imported_unasked(

@@ -4,15 +4,18 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from vfl_flower.common.errors import CallbackError, Interrupted, RunError, VflError
 from vfl_flower.common.files import refused
 from vfl_flower.common.layout import CONFIG
 from vfl_flower.common.text.escapes import escaped_lines
+from vfl_flower.config.schema import split_list
 from vfl_flower.interface.checks import path_of
+from vfl_flower.learning.networks.given import hold
 
 
 class Place:
@@ -42,6 +45,8 @@ class Place:
         self, out: str | os.PathLike[str] | None = None, within: "Place | None" = None
     ) -> None:
         self.within = within
+        self._names = ""
+        self._held: list[weakref.finalize[..., Any]] = []
         self.private = out is None or out == ""
         given = None if self.private else path_of(out, "out")
         with refused(Path(tempfile.gettempdir())):
@@ -51,17 +56,28 @@ class Place:
             self._end = weakref.finalize(self, _remove, self.path, os.getpid())
 
     def keep(self) -> None:
-        """Leave the folder where it is."""
+        """Leave the folder where it is, and its networks in this process."""
         self.private = False
-        if self._end:
-            self._end.detach()
+        for each in [*self._held, *([self._end] if self._end else [])]:
+            each.detach()
+
+    def hold(self, names: str) -> None:
+        """Keep networks of a run, given as objects, while this object lives.
+
+        Parameters
+        ----------
+        names : str
+            The option `models`.
+        """
+        self._names = names
+        self._held += hold(split_list(names), self)
 
     @property
     def lasts(self) -> bool:
         """Whether the folder stays when this process ends."""
         return not self.private and (self.within is None or self.within.lasts)
 
-    def __reduce__(self) -> tuple[type["Place"], tuple[Path]]:
+    def __reduce__(self) -> tuple[Callable[[Path, str], "Place"], tuple[Path, str]]:
         """Copy the path; a private folder has no copies.
 
         Raises
@@ -74,12 +90,19 @@ class Place:
                 f"{self.path} is a private temporary folder, which another process or a copy "
                 "cannot keep; save it first, or name a folder with out"
             )
-        return Place, (self.path,)
+        return _again, (self.path, self._names)
 
     def remove(self) -> None:
         """Remove a private folder now."""
         if self._end:
             self._end()
+
+
+def _again(path: Path, names: str) -> Place:
+    """Return a copy of a place, which holds the same networks."""
+    place = Place(path)
+    place.hold(names)
+    return place
 
 
 def copy_folder(source: Path, target: Path) -> None:

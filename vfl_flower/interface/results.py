@@ -21,6 +21,7 @@ class Results:
     def __init__(self, place: Place, trust_code: bool = False) -> None:
         self._place, self._trust_code = place, trust_code or place.private
         self._folder = RunFolder.reopen(place.path, {}, self._trust_code)
+        place.hold(self._folder.cfg.models)
 
     @property
     def path(self) -> Path:

@@ -211,7 +211,9 @@ class Run(Results):
             folder.end()
         if self._place.private:
             self._place.remove()
-            self._place = Place(target)
+            place = Place(target)
+            place.hold(self.config.models)
+            self._place = place
             self._folder = RunFolder.reopen(target, {}, self._trust_code)
         return target
 
@@ -276,4 +278,5 @@ def load(
         run = Run(Place(folder), trust_code)
         if models is not None:
             give_again(run.config.models, models)
+            run._place.hold(run.config.models)  # noqa: SLF001
         return run

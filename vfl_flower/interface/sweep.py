@@ -11,6 +11,7 @@ from vfl_flower.config.schema import kebab
 from vfl_flower.interface.checks import check_number, path_of
 from vfl_flower.interface.data.source import Tables, source_of
 from vfl_flower.interface.folders import Place, in_full
+from vfl_flower.interface.models import named
 from vfl_flower.interface.options import values_of
 from vfl_flower.interface.progress import watch_of
 from vfl_flower.interface.run import Run
@@ -142,8 +143,8 @@ def sweep(
         if not isinstance(over, Mapping):
             raise ConfigError(f"over must say which values each option takes, not {over!r}")
         source, place = source_of(data), Place(out)
-        spaces = {kebab(name): _written(name, space) for name, space in over.items()}
-        values = {kebab(key): value for key, value in values_of(options).items()}
+        spaces = {kebab(name): _written(name, space, place) for name, space in over.items()}
+        values = {kebab(key): value for key, value in values_of(named(options, place)).items()}
         record = new_sweep(place.path, spaces, source.options(place.path) | values, trials)
         try:
             source.write(place.path)
@@ -154,18 +155,18 @@ def sweep(
         return Sweep(place, trust_code=True).resume(progress=progress)
 
 
-def _written(name: str, space: "str | Iterable[object]") -> str:
+def _written(name: str, space: "str | Iterable[object]", place: Place) -> str:
     """Write a search space as the command line has it."""
     if isinstance(space, str):
         return space
     if not isinstance(space, Iterable):
         raise ConfigError(f"over needs a list of values or a range for {name}, not {space!r}")
-    values = (_value(name, each) for each in space)
+    values = (_value(name, each, place) for each in space)
     return "".join(f"{str(each).lower() if isinstance(each, bool) else each}|" for each in values)
 
 
-def _value(name: str, value: object) -> object:
+def _value(name: str, value: object, place: Place) -> object:
     """Return one value of a search space as an option's."""
     if value is None:
         raise ConfigError(f"over has None among the values of {name}; name the value")
-    return values_of({name: value})[name]
+    return values_of(named({name: value}, place))[name]

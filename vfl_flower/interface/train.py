@@ -7,6 +7,7 @@ from typing import Any
 
 from vfl_flower.interface.data.source import Tables, begun, source_of
 from vfl_flower.interface.folders import Place, in_full, resumable
+from vfl_flower.interface.models import named
 from vfl_flower.interface.progress import watch_of
 from vfl_flower.interface.run import Run
 from vfl_flower.runs.callback import Callback
@@ -57,7 +58,7 @@ def train(
         source, watch = source_of(data), watch_of(progress, callbacks)
         place = Place(out)
         with removed_after_failure(place), resumable(place):
-            folder = begun(source, place, task="train", options=options)
+            folder = begun(source, place, task="train", options=named(options, place))
             train_in(folder, watch)
         return Run(place, trust_code=True)  # the caller has named its networks
 

@@ -18,6 +18,7 @@ from vfl_flower.interface.data.source import OwnTables, begun
 from vfl_flower.interface.estimators.features import Cells, Columns, columns_of, holdings, tables_of
 from vfl_flower.interface.estimators.folder import packed, unpacked
 from vfl_flower.interface.folders import Place, in_full
+from vfl_flower.interface.models import named
 from vfl_flower.interface.run import Run
 from vfl_flower.interface.train import removed_after_failure
 from vfl_flower.runs.metrics_file import read_metrics
@@ -106,7 +107,7 @@ class VFLEstimator(BaseEstimator):  # type: ignore[misc]
         place = Place()
         with in_full(), removed_after_failure(place), _stopped():
             source = OwnTables(tables, in_order=True)
-            folder = begun(source, place, task="train", options=options)
+            folder = begun(source, place, task="train", options=named(options, place))
             train_in(folder, Watch())
         self.run_, self._places = Run(place), places
         self.n_iter_ = max((each.epoch for each in read_metrics(place.path)), default=0)
