@@ -58,8 +58,6 @@ def rows_of(cfg: RunConfig, total: int) -> dict[str, Array]:
             raise DataError(f"no rows are left for {name}; change validation or test-share")
     if cfg.batch_size > len(parts["train"]):
         rows = len(parts["train"])
-        raise DataError(
-            f"batch-size {cfg.batch_size} is more than the {rows} training rows; use batch-size = "
-            f"{rows} or less"
-        )
+        text = f"batch-size {cfg.batch_size} is more than the {rows} training rows"
+        raise DataError(f"{text}; use batch-size = {rows} or less")
     return parts
