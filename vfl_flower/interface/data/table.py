@@ -1,6 +1,5 @@
 """A party's own table: in memory, or a file."""
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,6 +14,8 @@ from vfl_flower.common.files import refused, write_atomically
 from vfl_flower.common.layout import TABLE
 from vfl_flower.data.tables.description import description_of, read_description
 from vfl_flower.data.tables.files import plain
+from vfl_flower.interface.data.cells import categories, in_memory
+from vfl_flower.interface.data.stated import check_types
 from vfl_flower.interface.folders import in_full
 
 _FILE = "table.parquet"
@@ -31,7 +32,7 @@ class Table:
         only the levels that `id` or `label` name are columns.
     id : str
         The column that tells rows apart, for all parties alike.
-    label : str
+    label : str, optional
         The column with the labels, of the active party's table only.
     columns : mapping of str to str, optional
         By name ``numeric``, ``categorical`` or ``ignored``; the other columns are looked at.
@@ -62,7 +63,7 @@ class Table:
         source: Any,  # noqa: ANN401
         *,
         id: str,  # noqa: A002
-        label: str = "",
+        label: str | None = None,
         columns: Mapping[str, str] | None = None,
         task: str = "",
         id_type: str = "",
@@ -71,18 +72,20 @@ class Table:
         duplicates: str = "refuse",
         shape: Sequence[int] = (),
     ) -> None:
+        check_types(id=id, label=label, columns=columns, missing=missing)
         stated = {"label": label, "task": task, "id-type": id_type}
-        self._stated: dict[str, Any] = {key: value for key, value in stated.items() if value}
+        self._stated: dict[str, Any] = {key: said for key, said in stated.items() if said}
         self._stated |= {"id": id, "decimal": decimal, "duplicates": duplicates}
-        self._stated |= {"shape": [*shape]} if shape else {}
+        if shape:
+            self._stated["shape"] = [*shape]
         self._stated["columns"] = dict(columns or {})
         if missing is not None:
             self._stated["missing"] = list(missing)
         self._path: Path | None = None
         self._cells: Any = None
         with in_full():
-            self._take(source, plain(id), plain(label))
             description_of(self._described(), Path())
+            self._take(source, plain(id), plain(label or ""))
 
     def _take(self, source: Any, *named: str) -> None:  # noqa: ANN401
         """Take the path of a table, or a copy of its cells."""
@@ -93,9 +96,16 @@ class Table:
                     f"{self._path.name} is a description; name it in the place of a Table"
                 )
         else:
-            self._cells = _in_memory(source, named)
-            kinds = dict.fromkeys(sorted(_categories(self._cells) - {*named}), "categorical")
+            self._cells = in_memory(source, named)
+            self._check_named(named[0])
+            kinds = dict.fromkeys(sorted(categories(self._cells) - {*named}), "categorical")
             self._stated["columns"] = kinds | self._stated["columns"]
+
+    def _check_named(self, name: str) -> None:
+        """Refuse a table in memory that lacks a column."""
+        names = [plain(each) for each in self._cells.column_names]
+        if name not in names:
+            raise DataError(f"the table has no column '{name}'; it has {', '.join(names)}")
 
     @classmethod
     def described_in(cls, path: Path) -> "Table":
@@ -145,33 +155,3 @@ class Table:
         where = self._path or f"{self._cells.num_rows} rows, {self._cells.num_columns} columns"
         label = f", label={self._stated['label']!r}" if "label" in self._stated else ""
         return f"Table({where}, id={self._stated['id']!r}{label})"
-
-
-def _in_memory(source: Any, named: Sequence[str]) -> Any:  # noqa: ANN401
-    """Copy columns into an Arrow table, without pandas' index."""
-    try:
-        if isinstance(source, Mapping):
-            cells = pa.table(dict(source))
-        elif hasattr(source, "__arrow_c_stream__"):
-            cells = pa.table(source)
-        else:
-            raise DataError(
-                f"a table is a data frame, an Arrow table, a dict of columns or a path, not "
-                f"{type(source).__name__}; for arrays without ids use Arrays"
-            )
-    except (pa.ArrowException, ValueError, TypeError, KeyError) as error:
-        raise DataError("the table cannot be read as Arrow columns", str(error)) from error
-    index = [name for name in _index_of(cells) if plain(name) not in named]
-    cells = cells.drop_columns([name for name in index if name in cells.column_names])
-    return cells.replace_schema_metadata(None)
-
-
-def _index_of(cells: Any) -> list[str]:  # noqa: ANN401
-    """Return the columns that pandas made of an index."""
-    about = json.loads((cells.schema.metadata or {}).get(b"pandas", b"{}"))
-    return [each for each in about.get("index_columns", ()) if isinstance(each, str)]
-
-
-def _categories(cells: Any) -> set[str]:  # noqa: ANN401
-    """Return the names of columns that are declared categories."""
-    return {plain(each.name) for each in cells.schema if pa.types.is_dictionary(each.type)}

@@ -1,0 +1,27 @@
+"""Types of what is said of a table."""
+
+from collections.abc import Mapping, Sequence
+
+from vfl_flower.common.errors import ConfigError
+
+
+def check_types(*, id: object, label: object, columns: object, missing: object) -> None:  # noqa: A002
+    """Refuse keywords of other types.
+
+    Raises
+    ------
+    ConfigError
+        Says how to write it.
+    """
+    if not isinstance(id, str):
+        raise ConfigError(f"id must be the name of one column, as text, not {id!r}")
+    if label is not None and not isinstance(label, str):
+        raise ConfigError(f"label must be the name of one column, as text, not {label!r}")
+    if columns is not None and (
+        not isinstance(columns, Mapping) or not all(isinstance(name, str) for name in columns)
+    ):
+        raise ConfigError(
+            f"columns must be uses by name, such as {{'age': 'numeric'}}, not {columns!r}"
+        )
+    if missing is not None and (isinstance(missing, str) or not isinstance(missing, Sequence)):
+        raise ConfigError(f"missing must be a list of texts, such as ['NA'], not {missing!r}")
