@@ -1,5 +1,6 @@
 """Arrays of aligned rows from Python."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ from sklearn.datasets import load_digits
 import vfl_flower as vfl
 from tests.interface.test_train import QUICK, weights
 from vfl_flower.common.errors import ConfigError, DataError
+from vfl_flower.data.tables.description import read_description
+from vfl_flower.data.tables.reader import OwnTable, read_table
 
 X = np.random.default_rng(0).normal(size=(100, 4))
 CLASSES = (X.sum(1) > 0).astype(int)
@@ -18,6 +21,13 @@ CLASSES = (X.sum(1) > 0).astype(int)
 def parties(y: Any, x: Any = X) -> list[vfl.Arrays]:
     """Split columns over two parties."""
     return [vfl.Arrays(x[:, :2], y), vfl.Arrays(x[:, 2:])]
+
+
+def read_of(arrays: vfl.Arrays, folder: Path) -> OwnTable:
+    """Read them as a run does."""
+    (folder / "table").mkdir()
+    arrays.table().write(folder)
+    return read_table(read_description(folder / "table" / "table.toml"), "active")
 
 
 def test_arrays_and_tensors_are_trained_alike_and_predicted_in_order() -> None:
@@ -38,12 +48,48 @@ def test_arrays_and_tensors_are_trained_alike_and_predicted_in_order() -> None:
         (np.where(CLASSES, "yes", "no"), "binary", ["no", "yes"]),
         (CLASSES.astype(bool), "binary", ["false", "true"]),
         (np.arange(100) % 3, "multi-class", ["0", "1", "2"]),
+        (CLASSES.astype(float), "binary", ["0", "1"]),
+        (np.arange(100) % 30, "regression", []),
         (X.sum(1), "regression", []),
     ],
 )
-def test_the_type_of_labels_sets_the_task(y: Any, task: str, classes: list[str]) -> None:
-    run = vfl.train(parties(y), **QUICK)
-    assert (run.result["task"], run.result["classes"]) == (task, classes)
+def test_labels_are_read_as_those_of_tables(
+    y: Any, task: str, classes: list[str], tmp_path: Path
+) -> None:
+    read = read_of(vfl.Arrays(X, y), tmp_path)
+    assert (read.task, list(read.label.values or ())) == (task, classes)
+
+
+def test_the_task_can_be_said(tmp_path: Path) -> None:
+    assert read_of(vfl.Arrays(X, np.arange(100) % 30, task="multi-class"), tmp_path).task == (
+        "multi-class"
+    )
+    with pytest.raises(ConfigError, match="task must be binary or"):
+        vfl.Arrays(X, CLASSES, task="ordinal").table()
+
+
+def test_tensors_of_bfloat16_are_numbers() -> None:
+    given = torch.tensor([[1.5, 2.0]], dtype=torch.bfloat16)
+    assert vfl.Arrays(given).x.tolist() == [[1.5, 2.0]]
+
+
+def test_masked_values_are_gaps() -> None:
+    masked = np.ma.masked_array([[1, 2], [3, 4]], [[False, True], [False, False]])
+    assert np.isnan(vfl.Arrays(masked).x).tolist() == [[False, True], [False, False]]
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        ["a", None],
+        [1.0, np.nan],
+        np.ma.masked_array([1, 2], [False, True]),
+        np.ma.masked_array(["a", "b"], [False, True]),
+    ],
+)
+def test_labels_with_gaps_are_refused(y: Any) -> None:
+    with pytest.raises(DataError, match="y has no value in 1 rows, first in row 1"):
+        vfl.Arrays(X[:2], y)
 
 
 def test_images_reach_networks_in_their_shape() -> None:

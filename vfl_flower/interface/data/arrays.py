@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from vfl_flower.common.errors import DataError, sizes
-from vfl_flower.config.catalog import BINARY, MULTI_CLASS, REGRESSION
 from vfl_flower.interface.data.table import Table
 
 _ID, _LABEL = "row", "y"
@@ -21,18 +20,20 @@ class Arrays:
     ----------
     x : array or Tensor
         (N, m), or (N,) for one column, or images (N, height, width) or (N, channels, height,
-        width); NaN is a gap. Columns, or pixels, are scaled by the training rows.
+        width); NaN, or masked, is a gap. Columns, or pixels, are scaled by the training rows.
     y : array or Tensor, optional
-        (N,), of the active party only: whole numbers, booleans and texts are classes, other
-        numbers are a regression's.
+        (N,), of the active party only. As in tables, texts, booleans, whole numbers with up to
+        20 values and any two values are classes; other numbers are a regression's.
+    task : {"", "binary", "multi-class", "regression"}
+        Kind of the labels; empty: by their values.
 
     Raises
     ------
     DataError
-        If they are no such arrays, or of different lengths.
+        If they are no such arrays, of different lengths, or a label is missing.
     """
 
-    def __init__(self, x: Any, y: Any = None) -> None:  # noqa: ANN401
+    def __init__(self, x: Any, y: Any = None, *, task: str = "") -> None:  # noqa: ANN401
         self.x = _array(x, "x")
         if self.x.ndim in (1, 3):  # one column, one channel
             self.x = self.x[:, None]
@@ -44,6 +45,9 @@ class Arrays:
         self.y = None if y is None else _array(y, "y")
         if self.y is not None and self.y.shape != (len(self.x),):
             raise DataError(f"y has shape {self.y.shape}, and x has {len(self.x)} rows")
+        if self.y is not None:
+            _check_whole(self.y)
+        self.task = task
 
     def __len__(self) -> int:
         return len(self.x)
@@ -59,26 +63,44 @@ class Arrays:
         if self.y is None:
             return Table(columns, id=_ID, columns=uses, shape=shape)
         columns |= {_LABEL: _labels(self.y)}
-        return Table(columns, id=_ID, label=_LABEL, columns=uses, task=_task(self.y), shape=shape)
+        return Table(columns, id=_ID, label=_LABEL, columns=uses, task=self.task, shape=shape)
 
     def __repr__(self) -> str:
         return f"Arrays({len(self)} rows, {sizes(self.x.shape[1:])}, {_labelled(self.y)})"
 
 
 def _array(given: Any, name: str) -> Any:  # noqa: ANN401
-    """Copy an array, or a tensor from whatever device."""
-    tensor = given.detach().cpu().numpy() if hasattr(given, "detach") else given
+    """Copy an array, or a tensor from whatever device; NaN where it is masked."""
     try:
-        return np.array(tensor)
-    except (TypeError, ValueError) as error:
+        if np.ma.isMaskedArray(given) and given.mask.any():
+            if given.dtype.kind not in "biuf":
+                return given.astype(object).filled(None)
+            return given.astype(np.result_type(given.dtype, np.float32)).filled(np.nan)
+        return np.array(_on_cpu(given) if hasattr(given, "detach") else given)
+    except (TypeError, ValueError, RuntimeError) as error:
         raise DataError(f"{name} is no array", str(error)) from error
 
 
-def _task(y: Any) -> str:  # noqa: ANN401
-    """Return the task that the type of labels sets."""
-    if y.dtype.kind == "f":
-        return REGRESSION
-    return BINARY if len(np.unique(y)) == 2 else MULTI_CLASS
+def _on_cpu(tensor: Any) -> Any:  # noqa: ANN401
+    """Return a tensor as an array, of a type that NumPy has."""
+    here = tensor.detach().cpu()
+    return (here.float() if str(here.dtype) == "torch.bfloat16" else here).numpy()
+
+
+def _check_whole(y: Any) -> None:  # noqa: ANN401
+    """Refuse labels with gaps.
+
+    Raises
+    ------
+    DataError
+        Names the first row without a label.
+    """
+    # pandas is slow to import
+    import pandas as pd
+
+    gaps = np.flatnonzero(pd.isna(y))
+    if gaps.size:
+        raise DataError(f"y has no value in {gaps.size} rows, first in row {gaps[0]}; leave them out")
 
 
 def _labels(y: Any) -> Any:  # noqa: ANN401
