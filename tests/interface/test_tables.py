@@ -10,7 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import vfl_flower as vfl
-from vfl_flower.common.errors import ConfigError, DataError
+from vfl_flower.common.errors import ConfigError, DataError, RunError
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.data.tables.description import described
+from vfl_flower.data.tables.reader import read_table
+from vfl_flower.interface.data.labels import typed_classes
 
 
 def written(table: vfl.Table, folder: Path) -> dict[str, list[Any]]:
@@ -19,6 +23,13 @@ def written(table: vfl.Table, folder: Path) -> dict[str, list[Any]]:
     table.write(folder)
     cells: dict[str, list[Any]] = pq.read_table(folder / "table" / "table.parquet").to_pydict()
     return cells
+
+
+def cfg_of(active: vfl.Table, folder: Path) -> RunConfig:
+    """Return the options of a run with a table."""
+    written(active, folder)
+    table = folder / "table" / "table.toml"
+    return RunConfig(method="splitnn", dataset="own", parties=2, tables=f"{table},{table}")
 
 
 def test_later_changes_of_a_frame_do_not_reach_its_table(tmp_path: Path) -> None:
@@ -71,3 +82,79 @@ def test_what_is_said_of_a_table_is_checked(said: dict[str, Any], text: str) -> 
 
 def test_no_label_may_be_said() -> None:
     assert "label" not in repr(vfl.Table({"id": [1], "a": [1]}, id="id", label=None))
+
+
+LABELS = [
+    np.array([0, 1], np.int32),
+    np.array([False, True]),
+    np.array([0.0, 1.0]),
+    np.array(["no", "yes"]),
+    pd.Categorical([3, 4]),
+]
+
+
+@pytest.mark.parametrize("labels", LABELS)
+def test_classes_come_back_in_the_type_of_labels(labels: Any, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"id": [0, 1], "y": labels})
+    cfg = cfg_of(vfl.Table(frame, id="id", label="y"), tmp_path)
+    label = read_table(described(cfg, 0), "active").label
+    assert label
+    said = typed_classes(pd.Series(label.values), cfg)
+    assert (said == frame["y"].to_numpy()).all()
+
+
+def test_classes_of_a_table_that_is_gone_are_text(tmp_path: Path) -> None:
+    cfg = cfg_of(vfl.Table({"id": [0, 1], "y": [0, 1]}, id="id", label="y"), tmp_path)
+    for file in ("table.parquet", "table.toml"):
+        (tmp_path / "table" / file).unlink()
+        assert list(typed_classes(pd.Series(["0", "1"]), cfg)) == ["0", "1"]
+
+
+def test_a_saved_run_predicts_in_the_type_of_labels(tmp_path: Path) -> None:
+    x = np.random.default_rng(0).normal(size=(100, 2))
+    parts = [vfl.Arrays(x[:, 0], x[:, 0] > 0), vfl.Arrays(x[:, 1])]
+    run = vfl.train(parts, method="splitnn", epochs=3, batch_size=16, baselines="off")
+    run.save(tmp_path / "run")
+    run = vfl.load(tmp_path / "run")
+    new = run.predict([vfl.Arrays(x[:9, 0]), vfl.Arrays(x[:9, 1])])
+    for said in (run.predict(), new):
+        assert said["prediction"].dtype == bool
+
+
+def test_columns_that_cannot_be_used_are_named(tmp_path: Path) -> None:
+    rows = 200
+    frame = pd.DataFrame({"id": range(rows), "a": 1.0, "y": np.arange(rows) % 2})
+    frame["when"] = pd.date_range("2020", periods=rows)
+    frame["list"] = [[1]] * rows
+    frame["bytes"] = [b"x"] * rows
+    frame["void"] = np.nan
+    frame["name"] = [f"customer {n}" for n in range(rows)]
+    frame["said"] = frame["when"]
+    (tmp_path / "other").touch()
+    table = vfl.Table(frame, id="id", label="y", columns={"said": "ignored"})
+    assert [*table.unused()] == ["when", "list", "bytes", "void", "name"]
+    with (
+        pytest.warns(UserWarning, match=r"active: .*when \(of type timestamp.*; convert") as caught,
+        pytest.raises(RunError),  # before any work
+    ):
+        passive = vfl.Table(frame[["id", "a"]], id="id")
+        vfl.train([table, passive], method="splitnn", batch_size=16, out=tmp_path)
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "text"),
+    [
+        ({}, {}, "names no label; use Table"),
+        ({"label": "z"}, {}, "active: its table has no column 'z'"),
+        ({"label": "y", "columns": {"b": "numeric"}}, {}, "active: its table has no column 'b'"),
+        ({"label": "y"}, {"label": "y"}, "party-1: its table names a label"),
+    ],
+)
+def test_errors_of_tables_in_memory_name_no_file(
+    first: dict[str, Any], second: dict[str, Any], text: str
+) -> None:
+    columns = {"id": [0, 1], "y": [0, 1]}
+    tables = [vfl.Table(columns, id="id", **each) for each in (first, second)]
+    with pytest.raises((ConfigError, DataError), match=text):
+        vfl.train(tables)

@@ -11,7 +11,9 @@ from vfl_flower.common.layout import tables_in
 from vfl_flower.common.optional.extras import require
 from vfl_flower.config.schema import check_name
 from vfl_flower.interface.checks import check_number, check_text
+from vfl_flower.interface.data.labels import typed_classes
 from vfl_flower.interface.data.source import OwnTables
+from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.workflows.local.watch import Watch
 from vfl_flower.workflows.predict_locally import predict_rows, predict_tables
 from vfl_flower.workflows.prediction import missing_of
@@ -32,7 +34,7 @@ def predicted_rows(run: Path, rows: str, trust_code: bool) -> "pd.DataFrame":
     with TemporaryDirectory(prefix="vfl-flower-") as temporary:
         file = Path(temporary) / _FILE
         predict_rows(run, rows, file, trust_code)
-        return pd.read_parquet(file)
+        return _typed(pd.read_parquet(file), run, trust_code)
 
 
 def predicted_tables(
@@ -49,7 +51,7 @@ def predicted_tables(
         folder, file = Path(temporary), Path(temporary) / _FILE
         source.write(folder)
         made = predict_tables(run, tables_in(folder, source.names), file, watch, trust_code)
-        frame = pd.read_parquet(file)
+        frame = _typed(pd.read_parquet(file), run, trust_code)
         if made.missing:
             frame.attrs["missing"] = pd.read_parquet(missing_of(file)).to_dict("list")
     if made.missing:
@@ -58,6 +60,13 @@ def predicted_tables(
             'attrs["missing"] names them',
             stacklevel=3,
         )
+    return frame
+
+
+def _typed(frame: "pd.DataFrame", run: Path, trust_code: bool) -> "pd.DataFrame":
+    """Give predictions the type of the run's labels."""
+    cfg = RunFolder.reopen(run, {}, trust_code).cfg
+    frame["prediction"] = typed_classes(frame["prediction"], cfg)
     return frame
 
 

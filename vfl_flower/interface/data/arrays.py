@@ -70,12 +70,12 @@ class Arrays:
 
 
 def _array(given: Any, name: str) -> Any:  # noqa: ANN401
-    """Copy an array, or a tensor from whatever device; NaN where it is masked."""
+    """Copy an array or a tensor, with NaN where it is masked."""
     try:
         if np.ma.isMaskedArray(given) and given.mask.any():
-            if given.dtype.kind not in "biuf":
-                return given.astype(object).filled(None)
-            return given.astype(np.result_type(given.dtype, np.float32)).filled(np.nan)
+            numbers = given.dtype.kind in "biuf"
+            kind = np.result_type(given.dtype, np.float32) if numbers else object
+            return np.ma.filled(given.astype(kind), np.nan)
         return np.array(_on_cpu(given) if hasattr(given, "detach") else given)
     except (TypeError, ValueError, RuntimeError) as error:
         raise DataError(f"{name} is no array", str(error)) from error
@@ -100,7 +100,9 @@ def _check_whole(y: Any) -> None:  # noqa: ANN401
 
     gaps = np.flatnonzero(pd.isna(y))
     if gaps.size:
-        raise DataError(f"y has no value in {gaps.size} rows, first in row {gaps[0]}; leave them out")
+        raise DataError(
+            f"y has no value in {gaps.size} rows, first in row {gaps[0]}; leave them out"
+        )
 
 
 def _labels(y: Any) -> Any:  # noqa: ANN401

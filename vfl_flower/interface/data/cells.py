@@ -1,4 +1,4 @@
-"""Cells of a table in memory, as an Arrow table of its own."""
+"""Copies of tables in memory."""
 
 import json
 import sys
@@ -33,8 +33,7 @@ def in_memory(source: Any, named: Sequence[str]) -> Any:  # noqa: ANN401
         _check_intervals(cells)
         return _copied(cells.replace_schema_metadata(None))
     except (pa.ArrowException, ValueError, TypeError, KeyError) as error:
-        text = "the table cannot be read as Arrow columns; write odd ones as text, with astype(str)"
-        raise DataError(text, str(error)) from error
+        raise DataError("the table cannot be read as Arrow columns", str(error)) from error
 
 
 def categories(cells: Any) -> set[str]:  # noqa: ANN401

@@ -1,6 +1,7 @@
 """Data of a run: a data set's name, or own tables."""
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
@@ -25,6 +26,9 @@ class Source(Protocol):
     def options(self, folder: Path) -> dict[str, Any]:
         """Return the options that name the data of a run."""
 
+    def warn(self) -> None:
+        """Name columns that are left out."""
+
     def write(self, folder: Path) -> None:
         """Write the data that are in memory into the folder."""
 
@@ -43,6 +47,9 @@ class Named:
         if self.name == "own":
             raise ConfigError("own stands for the parties' own tables; give a list of Table")
         return {"dataset": self.name}
+
+    def warn(self) -> None:
+        """Name nothing: all columns are used."""
 
     def write(self, folder: Path) -> None:
         """Write nothing."""
@@ -65,7 +72,8 @@ class OwnTables:
 
     def __init__(self, tables: Tables, in_order: bool = False) -> None:
         _check_arrays(tables)
-        self.in_order = in_order or any(isinstance(each, Arrays) for each in tables)
+        self._arrays = any(isinstance(each, Arrays) for each in tables)
+        self.in_order = in_order or self._arrays
         self.tables = [_table(each) for each in tables]
         self.names = [party_name(rank) for rank in range(len(self.tables))]
 
@@ -73,8 +81,33 @@ class OwnTables:
         """Return where the tables' descriptions are to be."""
         if "," in str(folder.absolute()):
             raise ConfigError(f"the folder {folder} has a comma in its name; choose another one")
+        self._check_columns()
         tables = tables_in(folder, self.names)
         return {"dataset": "own", "parties": len(self.tables), "tables": tables}
+
+    def _check_columns(self) -> None:
+        """Refuse labels in the wrong place, and names of no column."""
+        first, *others = self.tables
+        if not first.label:
+            how = "Arrays(x, y)" if self._arrays else "Table(..., label=COLUMN)"
+            raise ConfigError(f"the first table, the active party's, names no label; use {how}")
+        for name, table in zip(self.names, self.tables, strict=True):
+            if lacking := table.lacks():
+                raise DataError(f"{name}: its table has no column '{lacking[0]}'; add or rename it")
+        for name, table in zip(self.names[1:], others, strict=True):
+            if table.label:
+                raise ConfigError(f"{name}: its table names a label, and labels are the first's")
+
+    def warn(self) -> None:
+        """Warn of columns in memory that cannot be used."""
+        for name, table in zip(self.names, self.tables, strict=True):
+            if unused := table.unused():
+                listed = ", ".join(f"{column} ({why})" for column, why in unused.items())
+                warnings.warn(
+                    f"{name}: columns that cannot be used are left out: {listed}; convert them, or "
+                    "say 'ignored' in columns",
+                    stacklevel=4,  # who calls train
+                )
 
     def write(self, folder: Path) -> None:
         """Write descriptions, and the tables that are in memory."""
@@ -123,6 +156,8 @@ def begun(source: Source, place: Place, *, task: str, options: Mapping[str, obje
     """
     known = source.options(place.path)
     cfg = RunConfig(**(known | values_of(options) | {"task": task}))
+    if task == "train":
+        source.warn()
     folder = RunFolder(place.path, cfg)
     folder.take()
     try:

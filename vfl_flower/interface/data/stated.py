@@ -1,4 +1,4 @@
-"""Types of what is said of a table."""
+"""Type checks of a table's keywords."""
 
 from collections.abc import Mapping, Sequence
 

@@ -16,6 +16,7 @@ from vfl_flower.data.tables.description import description_of, read_description
 from vfl_flower.data.tables.files import plain
 from vfl_flower.interface.data.cells import categories, in_memory
 from vfl_flower.interface.data.stated import check_types
+from vfl_flower.interface.data.unused import unused_columns
 from vfl_flower.interface.folders import in_full
 
 _FILE = "table.parquet"
@@ -150,6 +151,25 @@ class Table:
             except pa.ArrowException as error:
                 text = f"{party.name}: its table cannot be written as Parquet"
                 raise DataError(text, str(error)) from error
+
+    def unused(self) -> dict[str, str]:
+        """Return columns in memory that would be left out, with reasons."""
+        if self._cells is None:
+            return {}
+        return unused_columns(self._cells, description_of(self._described(), Path()))
+
+    def lacks(self) -> list[str]:
+        """Return columns that are named and not there, in memory."""
+        if self._cells is None:
+            return []
+        told = description_of(self._described(), Path())
+        there = {plain(each) for each in self._cells.column_names}
+        return [name for name in (told.label, *told.columns) if name and plain(name) not in there]
+
+    @property
+    def label(self) -> str:
+        """The column with the labels; empty for none."""
+        return str(self._stated.get("label", ""))
 
     def __repr__(self) -> str:
         where = self._path or f"{self._cells.num_rows} rows, {self._cells.num_columns} columns"
