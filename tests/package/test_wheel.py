@@ -21,7 +21,7 @@ NAMES = ("strategies", "clients", "deploy", "conf", "examples", "app")
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build a wheel as the image does, install it in a fresh environment, return its Python.
+    """Build the image's wheel, install it, return its environment's Python.
 
     The environment borrows all other packages from that of the tests.
     """
