@@ -41,18 +41,18 @@ class Sweep:
 
     @property
     def trials(self) -> "pd.DataFrame":
-        """Ended trials, one a row; swept options are columns."""
+        """Ended trials, one a row; swept options are columns, named as keywords."""
         # pandas is slow to import
         import pandas as pd
 
         done = [dict(each) for each in self._record.as_dict()["done"]]
-        return pd.DataFrame([each.pop("options") | each for each in done])
+        return pd.DataFrame([_as_keywords(each.pop("options")) | each for each in done])
 
     @property
     def best_options(self) -> dict[str, Any]:
         """Swept options of the best trial; nothing if none is complete."""
         best = self._record.best
-        return {key.replace("-", "_"): value for key, value in best.options.items()} if best else {}
+        return _as_keywords(best.options) if best else {}
 
     @property
     def best(self) -> Run:
@@ -73,7 +73,7 @@ class Sweep:
         Parameters
         ----------
         trials : int, optional
-            How many there are to be in all.
+            How many there are to be in all, no fewer than have ended.
         progress : bool, optional
             See `train`.
 
@@ -85,9 +85,9 @@ class Sweep:
             After Ctrl-C; a note names the folder.
         """
         with in_full():
-            if trials is not None:
-                check_number(trials, "trials", whole=True)
-            record = self._record.extended(trials or self._record.trials)
+            trials = self._record.trials if trials is None else trials
+            check_number(trials, "trials", whole=True)
+            record = self._record.extended(trials)
             watch = watch_of(progress)
             try:
                 self._record = sweep_in(self.path, record, watch, trust_code=self._trust_code)
@@ -123,7 +123,7 @@ def sweep(
         For each option to search over a list of values, or a range as a text: ``"0.1..0.5"`` or
         ``"log:1e-4..1e-1"``.
     trials : int
-        Runs in all.
+        Runs in all, each of another setting; fewer if there are no more settings.
     out : str or Path, optional
         Folder of the sweep, which `Sweep` opens again. Without it, a private temporary folder that
         is removed with the `Sweep` and its runs.
@@ -153,6 +153,11 @@ def sweep(
             raise
         record.write(place.path)
         return Sweep(place, trust_code=True).resume(progress=progress)
+
+
+def _as_keywords(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Name options as Python does."""
+    return {key.replace("-", "_"): value for key, value in options.items()}
 
 
 def _written(name: str, space: "str | Iterable[object]", place: Place) -> str:

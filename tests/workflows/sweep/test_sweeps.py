@@ -93,9 +93,9 @@ def test_more_trials_may_follow_and_a_complete_sweep_is_left_alone(
 @pytest.mark.parametrize(
     ("over", "states", "says"),
     [
-        ({"parties": "2"}, ["refused", "refused"], "use parties = 3 or more"),
-        ({"models": "cnn", "partition": "columns"}, ["refused", "refused"], "use mlp"),
-        ({"learning-rates": "1e30", "optimizers": "sgd"}, ["failed", "failed"], "lower the lear"),
+        ({"parties": "2"}, ["refused"], "use parties = 3 or more"),
+        ({"models": "cnn", "partition": "columns"}, ["refused"], "use mlp"),
+        ({"learning-rates": "1e30", "optimizers": "sgd"}, ["failed"], "lower the lear"),
     ],
 )
 def test_refused_and_failed_trials_do_not_end_the_sweep(
@@ -103,17 +103,68 @@ def test_refused_and_failed_trials_do_not_end_the_sweep(
 ) -> None:
     base = {key: value for key, value in BASE.items() if key != "models"}
     record = new_sweep(tmp_path / "sweep", over, base | {"epochs": 2}, 2)
-    with pytest.raises(RunError, match=f"no trial of .* is complete.*{says}"):
+    with pytest.raises(RunError, match=f"no trial of 1 is complete: .*{says}"):
         sweep_in(tmp_path / "sweep", record, Watch())
     done = read_record(tmp_path / "sweep").done
     assert [each.state for each in done] == states
     assert says in done[0].error
 
 
-def test_the_same_options_are_not_trained_twice(tmp_path: Path) -> None:
-    done = run(tmp_path / "sweep", {"seed": "3"}, 2).done
-    assert [each.folder for each in done] == ["trial-000", "trial-000"]
-    assert done[0].validation_accuracy == done[1].validation_accuracy
+def test_all_settings_are_tried_once_where_they_are_few(tmp_path: Path) -> None:
+    path = tmp_path / "sweep"
+    over = {"embedding-dim": "2,4", "batch-size": "700,100000"}
+    base = {key: value for key, value in BASE.items() if key not in over}
+    made = sweep_in(path, new_sweep(path, over, base, 5), Watch())
+    tried = [(each.options["embedding-dim"], each.options["batch-size"]) for each in made.done]
+    assert tried == [(2, 700), (2, 100000), (4, 700), (4, 100000)]
+    assert [each.state == "complete" for each in made.done] == [True, False] * 2
+    assert [each.folder for each in made.done if each.folder] == ["trial-000", "trial-002"]
+    assert sweep_in(path, read_record(path), Watch()) == made
+    assert (path / "optuna.log").stat().st_mode & 0o777 == 0o600
+    assert path.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_setting_that_is_drawn_again_is_no_trial(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vfl_flower.workflows.sweep.run._trained", lambda *_: 0.5)
+    path = tmp_path / "sweep"
+    base = {key: value for key, value in BASE.items() if key != "embedding-dim"}
+    made = sweep_in(path, new_sweep(path, {"embedding-dim": "1..4"}, base, 4), Watch())
+    assert sorted(each.options["embedding-dim"] for each in made.done) == [1, 2, 3, 4]
+    more = sweep_in(path, read_record(path).extended(5), Watch())
+    assert more.done == made.done
+
+
+def test_second_names_are_the_same_option(tmp_path: Path) -> None:
+    record = new_sweep(tmp_path / "sweep", {"lr": "0.1,0.2"}, BASE, 2)
+    assert record.over == {"learning-rates": "0.1,0.2"}
+    with pytest.raises(ConfigError, match="learning-rates is both set and swept over"):
+        new_sweep(tmp_path / "sweep", {"learning-rates": "0.1"}, BASE | {"lr": "0.1"}, 2)
+    with pytest.raises(ConfigError, match="over names learning-rates twice"):
+        new_sweep(tmp_path / "sweep", {"lr": "0.1", "learning-rates": "0.1"}, BASE, 2)
+
+
+@pytest.mark.parametrize("key", ["dataset", "seed", "test-share", "train-rows", "validation"])
+def test_all_trials_are_judged_on_the_same_rows(key: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=f"over: {key} changes the validation rows"):
+        new_sweep(tmp_path / "sweep", {key: "1,2"}, BASE, 2)
+
+
+@pytest.mark.parametrize("folder", ["../other", "/other", "trial-000/..", "alignment"])
+def test_a_record_names_folders_of_trials_alone(whole: Path, tmp_path: Path, folder: str) -> None:
+    content = json.loads((whole / "sweep.json").read_text())
+    content["done"][0]["folder"] = folder
+    (tmp_path / "sweep.json").write_text(json.dumps(content))
+    with pytest.raises(RunError, match=r"damaged: .* is no folder of a trial"):
+        read_record(tmp_path)
+
+
+def test_fewer_trials_than_have_ended_are_refused(whole: Path) -> None:
+    with pytest.raises(ConfigError, match="trials is 1, and 3 have ended"):
+        read_record(whole).extended(1)
+    with pytest.raises(ConfigError, match="trials must be at least 1"):
+        read_record(whole).extended(0)
 
 
 @pytest.mark.parametrize(
@@ -121,8 +172,8 @@ def test_the_same_options_are_not_trained_twice(tmp_path: Path) -> None:
     [
         ([], "--over is missing"),
         (["--over", "epochs=1,2", "--epochs", "3"], "epochs is both set and swept over"),
-        (["--over", "seed=1,2", "--trials", "0"], "--trials must be at least 1"),
-        (["--over", "seed=1,2", "--batch-size", "0"], "batch-size must be at least 1"),
+        (["--over", "epochs=1,2", "--trials", "0"], "--trials must be at least 1"),
+        (["--over", "epochs=1,2", "--batch-size", "0"], "batch-size must be at least 1"),
         (["--over", "epochs=1,2", "--validation", "0"], "chooses on validation rows"),
         (["--resume", "none"], "none/sweep.json is missing"),
         (["--resume", "none", "--epochs", "3"], "--resume goes on with the sweep's own options"),

@@ -66,7 +66,7 @@ def sweep(
         if config or over or given(flags):
             raise ConfigError("--resume goes on with the sweep's own options; give --trials only")
         record = read_record(resume)
-        record = record.extended(trials or record.trials)
+        record = record.extended(record.trials if trials is None else trials)
         path = resume
     else:
         chosen = (read_toml(config) if config else {}) | given(flags)

@@ -1,19 +1,25 @@
 """Record of a sweep, ``sweep.json`` in its folder."""
 
+import re
 from dataclasses import asdict, dataclass, field, replace
+from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Any
 
 from vfl_flower.common.errors import ConfigError, RunError
 from vfl_flower.common.files import json_bytes, read_json, write_atomically
-from vfl_flower.config.run_config import RunConfig
+from vfl_flower.config.run_config import RunConfig, present_keys
 from vfl_flower.config.schema import Scalar
 from vfl_flower.config.validation.tasks import check_tables_here
 from vfl_flower.runs.run_folder import RunFolder
-from vfl_flower.workflows.sweep.space import Space, read_space
+from vfl_flower.workflows.sweep.space import Space, present_spaces, read_space
 
 RECORD = "sweep.json"
 COMPLETE, REFUSED, FAILED = "complete", "refused", "failed"
+_ROWS = ("dataset", "seed", "test-share", "train-rows", "validation")
+"""Options that say which rows are validation rows."""
+_FOLDER = re.compile(r"(trial-\d{3,})?")
 _SHAPE = {
     "objective": str,
     "trials": int,
@@ -31,7 +37,7 @@ class Done:
     Attributes
     ----------
     number : int
-        From 0.
+        From 0; a setting that is drawn again takes a number, and is no trial.
     state : str
         ``complete``, ``refused``, a configuration that cannot work, or ``failed``.
     options : dict
@@ -50,6 +56,10 @@ class Done:
     validation_accuracy: float | None = None
     folder: str = ""
     error: str = ""
+
+    def __post_init__(self) -> None:
+        if not _FOLDER.fullmatch(self.folder):
+            raise ConfigError(f"{self.folder!r} is no folder of a trial")
 
 
 @dataclass(frozen=True)
@@ -111,9 +121,29 @@ class SweepRecord:
         except ConfigError:
             return self.config({key: space.first() for key, space in self.spaces.items()})
 
+    def grid(self) -> list[dict[str, Scalar]]:
+        """Return all settings, if they are listed and no more than trials."""
+        listed = [space.all() for space in self.spaces.values()]
+        if prod(map(len, listed)) > self.trials:
+            return []
+        return [dict(zip(self.spaces, values, strict=True)) for values in product(*listed)]
+
+    def outcome_of(self, drawn: dict[str, Scalar]) -> Done | None:
+        """Return the trial with the same options, if there was one."""
+        return next((each for each in self.done if each.options == drawn), None)
+
     def extended(self, trials: int) -> "SweepRecord":
-        """Return the record with another number of trials to come to."""
-        return replace(self, trials=max(trials, len(self.done)))
+        """Return the record with another number of trials to come to.
+
+        Raises
+        ------
+        ConfigError
+            If there are more already.
+        """
+        extended = replace(self, trials=trials)
+        if trials < len(self.done):
+            raise ConfigError(f"trials is {trials}, and {len(self.done)} have ended; set more")
+        return extended
 
     def with_done(self, done: Done) -> "SweepRecord":
         """Return the record with a further trial."""
@@ -164,7 +194,13 @@ def new_sweep(
         If its folder is not free.
     """
     RunFolder.check_free(path)
-    record = SweepRecord(over, {"baselines": "off"} | options, trials)
+    over = present_spaces(over)
+    if judged := sorted(set(over) & {*_ROWS}):
+        raise ConfigError(
+            f"over: {', '.join(judged)} changes the validation rows, so that trials would not be "
+            "judged alike; set it for the whole sweep"
+        )
+    record = SweepRecord(over, {"baselines": "off"} | present_keys(options), trials)
     cfg = record.check()
     check_tables_here(cfg)
     if not cfg.validation:

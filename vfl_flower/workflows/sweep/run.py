@@ -14,6 +14,7 @@ from vfl_flower.common.errors import (
     VflError,
     last_line,
 )
+from vfl_flower.common.files import refused
 from vfl_flower.common.layout import CONFIG
 from vfl_flower.common.optional.extras import require
 from vfl_flower.config.run_config import RunConfig
@@ -30,6 +31,10 @@ from vfl_flower.workflows.sweep.record import (
     SweepRecord,
 )
 
+_DRAWS = 100
+"""Settings drawn for one trial, at most, until one of them is new."""
+_TOLD = 3
+"""Reasons in an error, at most."""
 _JOURNAL, _STUDY, _ALIGNMENT = "optuna.log", "sweep", "alignment"
 
 
@@ -42,6 +47,8 @@ def sweep_in(
 ) -> SweepRecord:
     """Run all trials of a sweep that have not ended.
 
+    Each setting is tried once: one that is drawn again is no trial, and a sweep of few settings
+    ends when all are tried.
     A trial that was interrupted goes on from its last checkpoint. Each trial's sampler has a seed
     of its own, so that a resumed sweep draws as an uninterrupted one.
 
@@ -76,32 +83,51 @@ def sweep_in(
     study = _study(path)
     ended = {each.number for each in record.done}
     while len(record.done) < record.trials:
-        number, drawn = _next(study, record, ended)
-        done = _repeated(record, number, drawn) or _tried(
-            path, record, number, drawn, watch, trust_code
-        )
+        if (found := _new(study, record, ended)) is None:
+            break
+        number, drawn = found
+        done = _tried(path, record, number, drawn, watch, trust_code)
         _close(study, done)
         record, ended = record.with_done(done), ended | {number}
         record.write(path)
         tell(done)
     if record.best is None:
-        why = record.done[-1].error
-        raise RunError(f"no trial of {path} is complete; see its {RECORD}. The last one: {why}")
+        reasons = list(dict.fromkeys(each.error for each in record.done))
+        raise RunError(f"no trial of {len(record.done)} is complete: {'; '.join(reasons[:_TOLD])}")
     return record
 
 
 def _study(path: Path) -> Any:  # noqa: ANN401
-    """Open Optuna's journal of a sweep: lines of JSON."""
+    """Open Optuna's journal of a sweep, for its owner alone."""
     # Optuna is slow to import
     import optuna
     from optuna.storages import JournalStorage
     from optuna.storages.journal import JournalFileBackend
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
+    with refused(path / _JOURNAL):
+        (path / _JOURNAL).touch(mode=0o600)
     storage = JournalStorage(JournalFileBackend(str(path / _JOURNAL)))
     return optuna.create_study(
         study_name=_STUDY, storage=storage, direction="maximize", load_if_exists=True
     )
+
+
+def _new(study: Any, record: SweepRecord, ended: set[int]) -> tuple[int, dict[str, Scalar]] | None:  # noqa: ANN401
+    """Return number and options of the next trial, or None."""
+    for _ in range(_DRAWS):
+        grid = record.grid()
+        left = [each for each in grid if record.outcome_of(each) is None]
+        if grid and not left:
+            return None
+        if left:
+            study.enqueue_trial(left[0], skip_if_exists=True)
+        number, drawn = _next(study, record, ended)
+        earlier = record.outcome_of(drawn)
+        if earlier is None:
+            return number, drawn
+        _close(study, replace(earlier, number=number))
+    return None
 
 
 def _next(study: Any, record: SweepRecord, ended: set[int]) -> tuple[int, dict[str, Scalar]]:  # noqa: ANN401
@@ -138,12 +164,6 @@ def _close(study: Any, done: Done) -> None:  # noqa: ANN401
     else:
         state = TrialState.PRUNED if done.state == REFUSED else TrialState.FAIL
         study.tell(done.number, state=state)
-
-
-def _repeated(record: SweepRecord, number: int, drawn: dict[str, Scalar]) -> Done | None:
-    """Return the outcome of an earlier trial with the same options."""
-    same = [each for each in record.done if each.options == drawn and each.state != FAILED]
-    return replace(same[0], number=number) if same else None
 
 
 def _tried(

@@ -4,7 +4,7 @@
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import Field, dataclass
 from typing import Any, Protocol
 
@@ -43,6 +43,9 @@ class Space(Protocol):
     def drawn(self, trial: Trial, key: str) -> Scalar:
         """Return the one that a trial has."""
 
+    def all(self) -> tuple[Scalar, ...]:
+        """Return every value; nothing if they are not listed."""
+
 
 @dataclass(frozen=True)
 class Choices:
@@ -58,6 +61,10 @@ class Choices:
         """Return the choice of a trial."""
         value: Scalar = trial.suggest_categorical(key, self.values)
         return value
+
+    def all(self) -> tuple[Scalar, ...]:
+        """Return the choices."""
+        return self.values
 
 
 @dataclass(frozen=True)
@@ -88,6 +95,10 @@ class Range:
             return trial.suggest_int(key, int(self.low), int(self.high), log=self.log)
         return self._written(trial.suggest_float(key, self.low, self.high, log=self.log))
 
+    def all(self) -> tuple[Scalar, ...]:
+        """Return nothing: a range is drawn from."""
+        return ()
+
     def _written(self, number: float) -> Scalar:
         if self.kind is int:
             return int(number)
@@ -114,6 +125,27 @@ def spaces_of(texts: Iterable[str]) -> dict[str, str]:
     if not found:
         raise ConfigError(f"--over is missing: name an option, and {_FORM}")
     return found
+
+
+def present_spaces(over: Mapping[str, str]) -> dict[str, str]:
+    """Return search spaces by the present names of their options.
+
+    Raises
+    ------
+    ConfigError
+        If one option comes under two names.
+    """
+    known = (COMMON | method_options()).values()
+    names = {
+        kebab(n): kebab(each.name) for each in known for n in declaration(each).further_names()
+    }
+    made: dict[str, str] = {}
+    for key, text in over.items():
+        name = names.get(key, key)
+        if name in made:
+            raise ConfigError(f"over names {name} twice, once by its second name; name it once")
+        made[name] = text
+    return made
 
 
 def read_space(key: str, text: str) -> Space:
