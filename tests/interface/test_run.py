@@ -194,6 +194,11 @@ def test_an_alignment_serves_several_runs(frames: Frames, run: vfl.Run) -> None:
     assert aligned.rows == 110
     other = vfl.train(frames.tables(), **QUICK | {"epochs": 2}, alignment=aligned)
     assert weights(other) == weights(run)
+    found = vfl.sweep(frames.tables(), over={"lr": [0.1]}, trials=1, **QUICK, alignment=aligned)
+    gone, aligned = aligned.path, vfl.align(frames.tables())
+    assert not gone.exists()
+    for each in (other, found.best):
+        assert len(each.predict(rows="all")) == 110
     frames.shop.iloc[0, 1] += 1
     with pytest.raises(DataError, match="has changed since the tables were aligned"):
         vfl.train(frames.tables(), **QUICK, alignment=aligned)

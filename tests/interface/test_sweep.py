@@ -54,6 +54,20 @@ def test_tables_are_aligned_once_for_all_trials(frames: Frames) -> None:
     assert 0 <= made.best.metrics["active"]["accuracy"] <= 1
 
 
+def test_a_trial_is_saved_with_the_data_of_its_sweep(frames: Frames, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"method": "splitnn", "epochs": 1, "batch_size": 16}
+    made = vfl.sweep(frames.tables(), over={"lr": [0.1]}, trials=1, **options)
+    predicted = made.best.predict()
+    made.best.save(tmp_path / "saved")
+    gone = made.path
+    del made
+    assert not gone.exists()
+    saved = vfl.load(tmp_path / "saved")
+    assert saved.predict().equals(predicted)
+    assert saved.resume().audit(epochs=1, known=3)["rows"]
+    assert str(gone) not in (tmp_path / "saved" / "config.toml").read_text()
+
+
 def test_ctrl_c_leaves_a_sweep_that_can_be_resumed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

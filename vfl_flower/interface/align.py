@@ -15,7 +15,7 @@ class Alignment:
     """Rows that the tables of all parties share.
 
     ``train(tables, alignment=...)`` takes it, as often as wanted; without it each run aligns its
-    tables itself. A private temporary folder goes with it.
+    tables itself. A private temporary folder goes with it; runs have copies of what is in it.
 
     Attributes
     ----------
@@ -30,6 +30,11 @@ class Alignment:
     def path(self) -> Path:
         """Its folder."""
         return self._place.path
+
+    @property
+    def lasts(self) -> bool:
+        """Whether the folder stays when this object goes."""
+        return self._place.lasts
 
     def __fspath__(self) -> str:
         return str(self.path)

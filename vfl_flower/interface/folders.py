@@ -105,8 +105,15 @@ def _again(path: Path, names: str) -> Place:
     return place
 
 
-def copy_folder(source: Path, target: Path) -> None:
+def copy_folder(source: Path, target: Path, complete: Callable[[Path], None]) -> None:
     """Copy a run's folder; the copy is whole or absent.
+
+    Parameters
+    ----------
+    source, target : Path
+        Folder of the run, and that of the copy.
+    complete : callable
+        Is given the copy, to put into it what lies elsewhere.
 
     Raises
     ------
@@ -123,6 +130,7 @@ def copy_folder(source: Path, target: Path) -> None:
         staging = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
         try:
             shutil.copytree(source, staging, symlinks=True, dirs_exist_ok=True)
+            complete(staging)
             if links := [path for path in staging.rglob("*") if path.is_symlink()]:
                 raise RunError(
                     f"{source / links[0].relative_to(staging)} is a link, which could lead to any "

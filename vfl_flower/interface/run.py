@@ -14,6 +14,7 @@ from vfl_flower.common.layout import SEEDS
 from vfl_flower.common.optional.extras import require
 from vfl_flower.interface.analysis import audited, predicted_rows, predicted_tables
 from vfl_flower.interface.checks import check_number, check_tables, check_text, path_of
+from vfl_flower.interface.data.shared import take_in
 from vfl_flower.interface.data.source import OwnTables, Tables
 from vfl_flower.interface.folders import Place, copy_folder, in_full, resumable
 from vfl_flower.interface.models import give_again
@@ -206,7 +207,7 @@ class Run(Results):
         folder = RunFolder.reopen(self.path, {}, self._trust_code)
         folder.take()
         try:
-            copy_folder(self.path, target)
+            copy_folder(self.path, target, self._take_in)
         finally:
             folder.end()
         if self._place.private:
@@ -216,6 +217,11 @@ class Run(Results):
             self._place = place
             self._folder = RunFolder.reopen(target, {}, self._trust_code)
         return target
+
+    def _take_in(self, copy: Path) -> None:
+        """Copy tables and alignment that a trial has from its sweep."""
+        if self._place.within:
+            take_in(copy, self._place.within.path)
 
     def resume(
         self,

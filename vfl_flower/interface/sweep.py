@@ -9,12 +9,14 @@ from vfl_flower.common.errors import ConfigError, Interrupted
 from vfl_flower.common.optional.extras import require
 from vfl_flower.config.schema import kebab
 from vfl_flower.interface.checks import check_number, path_of
+from vfl_flower.interface.data.shared import take_alignment
 from vfl_flower.interface.data.source import Tables, source_of
 from vfl_flower.interface.folders import Place, in_full
 from vfl_flower.interface.models import named
 from vfl_flower.interface.options import values_of
 from vfl_flower.interface.progress import watch_of
 from vfl_flower.interface.run import Run
+from vfl_flower.interface.train import without_private
 from vfl_flower.workflows.sweep.record import new_sweep, read_record
 from vfl_flower.workflows.sweep.run import sweep_in
 
@@ -143,11 +145,16 @@ def sweep(
         if not isinstance(over, Mapping):
             raise ConfigError(f"over must say which values each option takes, not {over!r}")
         source, place = source_of(data), Place(out)
+        options, alignment = without_private(options)
+        if alignment:
+            options["alignment"] = place.path / "alignment"
         spaces = {kebab(name): _written(name, space, place) for name, space in over.items()}
         values = {kebab(key): value for key, value in values_of(named(options, place)).items()}
         record = new_sweep(place.path, spaces, source.options(place.path) | values, trials)
         try:
             source.write(place.path)
+            if alignment:
+                take_alignment(alignment.path, place.path / "alignment")
         except BaseException:
             shutil.rmtree(place.path, ignore_errors=True)  # it was free
             raise

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from vfl_flower.interface.align import Alignment
+from vfl_flower.interface.data.shared import take_alignment
 from vfl_flower.interface.data.source import Tables, begun, source_of
 from vfl_flower.interface.folders import Place, in_full, resumable
 from vfl_flower.interface.models import named
@@ -58,9 +60,20 @@ def train(
         source, watch = source_of(data), watch_of(progress, callbacks)
         place = Place(out)
         with removed_after_failure(place), resumable(place):
+            options, alignment = without_private(options)
             folder = begun(source, place, task="train", options=named(options, place))
+            if alignment:
+                take_alignment(alignment.path, folder.path)
             train_in(folder, watch)
         return Run(place, trust_code=True)  # the caller has named its networks
+
+
+def without_private(options: dict[str, Any]) -> tuple[dict[str, Any], Alignment | None]:
+    """Take an alignment out of options if its folder goes away."""
+    given = options.get("alignment")
+    if not isinstance(given, Alignment) or given.lasts:
+        return options, None
+    return {**options, "alignment": None}, given
 
 
 @contextmanager
