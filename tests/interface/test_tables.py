@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -158,3 +159,10 @@ def test_errors_of_tables_in_memory_name_no_file(
     tables = [vfl.Table(columns, id="id", **each) for each in (first, second)]
     with pytest.raises((ConfigError, DataError), match=text):
         vfl.train(tables)
+
+
+def test_categories_as_polars_holds_them_are_categories(tmp_path: Path) -> None:
+    words = pa.array(["u", "v"], pa.string_view())
+    codes = pa.array([0, 1, 1, None], pa.uint32())
+    cells = pa.table({"id": [1, 2, 3, 4], "kind": pa.DictionaryArray.from_arrays(codes, words)})
+    assert written(vfl.Table(cells, id="id"), tmp_path)["kind"] == ["u", "v", "v", None]

@@ -31,7 +31,7 @@ def in_memory(source: Any, named: Sequence[str]) -> Any:  # noqa: ANN401
         index = [name for name in _index_of(cells) if plain(name) not in named]
         cells = cells.drop_columns([name for name in index if name in cells.column_names])
         _check_intervals(cells)
-        return _copied(cells.replace_schema_metadata(None))
+        return _copied(_without_views(cells).replace_schema_metadata(None))
     except (pa.ArrowException, ValueError, TypeError, KeyError) as error:
         raise DataError("the table cannot be read as Arrow columns", str(error)) from error
 
@@ -63,6 +63,20 @@ def _copied(cells: Any) -> Any:  # noqa: ANN401
     with pa.ipc.new_stream(sink, cells.schema) as stream:
         stream.write_table(cells)
     return pa.ipc.open_stream(sink.getvalue()).read_all()
+
+
+def _without_views(cells: Any) -> Any:  # noqa: ANN401
+    """Convert categories of polars to those that Parquet can hold."""
+    for place, each in enumerate(cells.schema):
+        if pa.types.is_dictionary(each.type) and pa.types.is_string_view(each.type.value_type):
+            chunks = [
+                pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(pa.string()))
+                for chunk in cells.column(place).chunks
+            ]
+            type_ = pa.dictionary(each.type.index_type, pa.string())
+            column = pa.chunked_array(chunks, type_)
+            cells = cells.set_column(place, each.name, column)
+    return cells
 
 
 def _check_intervals(cells: Any) -> None:  # noqa: ANN401
