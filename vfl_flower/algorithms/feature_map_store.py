@@ -10,6 +10,7 @@ from torch import Tensor
 
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import RunError, TrainingError
+from vfl_flower.common.files import make_private
 from vfl_flower.common.state import State
 
 MAPS = "feature-maps.dat"
@@ -158,7 +159,7 @@ def _sums(maps: Array) -> Tensor:
 def _mapped(path: Path, dtype: "np.dtype[np.generic]", shape: tuple[int, ...]) -> Array:
     """Map a private file to memory, made if it does not exist."""
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(path.parent)
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         with os.fdopen(handle, "r+b") as file:
             size = int(np.prod(shape)) * dtype.itemsize

@@ -14,7 +14,7 @@ from torch import Tensor
 from vfl_flower.alignment.messages import name_digest
 from vfl_flower.common.codec import to_array
 from vfl_flower.common.errors import ProtocolError, RunError
-from vfl_flower.common.files import refused
+from vfl_flower.common.files import make_private, refused
 from vfl_flower.common.names import party_log, party_name
 from vfl_flower.common.nonce import hex_of
 from vfl_flower.data.tables.reader import OwnTable, refuse_label
@@ -99,7 +99,7 @@ class LabelCheck:
                     f"{party_name(self.rank)} has begun {MOST_A_DAY} alignments in 24 hours, and "
                     "begins no more; wait, or ask its owner"
                 )
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(path.parent)
             try:
                 path.touch(mode=0o600, exist_ok=False)  # of two at once, one is first
             except FileExistsError as error:

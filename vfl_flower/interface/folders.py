@@ -163,15 +163,18 @@ def resumable(place: Place) -> Iterator[None]:
         yield
     except (Interrupted, KeyboardInterrupt) as stopped:
         error = KeyboardInterrupt(str(stopped))
-        if (place.path / CONFIG).is_file():
-            place.keep()
-            error.add_note(f"go on with it: vfl_flower.load({str(place.path)!r}).resume()")
+        _keep(place, error)
         raise error from stopped
     except CallbackError as failed:
-        if (place.path / CONFIG).is_file():
-            place.keep()
-            failed.add_note(f"go on with it: vfl_flower.load({str(place.path)!r}).resume()")
+        _keep(place, failed)
         raise
+
+
+def _keep(place: Place, error: BaseException) -> None:
+    """Keep a run that has begun; note its folder on the error."""
+    if (place.path / CONFIG).is_file():
+        place.keep()
+        error.add_note(f"go on with it: vfl_flower.load({str(place.path)!r}).resume()")
 
 
 @contextmanager

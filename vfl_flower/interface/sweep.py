@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from vfl_flower.common.errors import ConfigError, Interrupted
 from vfl_flower.common.optional.extras import require
 from vfl_flower.config.schema import kebab
+from vfl_flower.interface.align import Alignment
 from vfl_flower.interface.checks import check_number, path_of
 from vfl_flower.interface.data.shared import take_alignment
-from vfl_flower.interface.data.source import Tables, source_of
+from vfl_flower.interface.data.source import Source, Tables, source_of
 from vfl_flower.interface.folders import Place, in_full
 from vfl_flower.interface.models import named
 from vfl_flower.interface.options import values_of
@@ -146,20 +147,33 @@ def sweep(
             raise ConfigError(f"over must say which values each option takes, not {over!r}")
         source, place = source_of(data), Place(out)
         options, alignment = without_private(options)
-        if alignment:
-            options["alignment"] = place.path / "alignment"
-        spaces = {kebab(name): _written(name, space, place) for name, space in over.items()}
-        values = {kebab(key): value for key, value in values_of(named(options, place)).items()}
-        record = new_sweep(place.path, spaces, source.options(place.path) | values, trials)
-        try:
-            source.write(place.path)
-            if alignment:
-                take_alignment(alignment.path, place.path / "alignment")
-        except BaseException:
-            shutil.rmtree(place.path, ignore_errors=True)  # it was free
-            raise
-        record.write(place.path)
+        _write(place, source, over, trials, options, alignment)
+        del alignment  # optuna, once imported, keeps this frame
         return Sweep(place, trust_code=True).resume(progress=progress)
+
+
+def _write(
+    place: Place,
+    source: Source,
+    over: Mapping[str, Any],
+    trials: int,
+    options: dict[str, Any],
+    alignment: Alignment | None,
+) -> None:
+    """Write a sweep: its record, its data, and a temporary alignment."""
+    if alignment:
+        options["alignment"] = place.path / "alignment"
+    spaces = {kebab(name): _written(name, space, place) for name, space in over.items()}
+    values = {kebab(key): value for key, value in values_of(named(options, place)).items()}
+    record = new_sweep(place.path, spaces, source.options(place.path) | values, trials)
+    try:
+        source.write(place.path)
+        if alignment:
+            take_alignment(alignment.path, place.path / "alignment")
+    except BaseException:
+        shutil.rmtree(place.path, ignore_errors=True)  # it was free
+        raise
+    record.write(place.path)
 
 
 def _as_keywords(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from pathlib import Path
 
+from vfl_flower.common.files import make_private
 from vfl_flower.common.layout import LOG
 from vfl_flower.common.names import party_log, party_name
 from vfl_flower.runs.run_folder import RunFolder
@@ -21,7 +22,7 @@ class _PartyLog(logging.FileHandler):
 
     def _open(self) -> TextIOWrapper:
         path = Path(self.baseFilename)
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(path.parent)
         path.touch(mode=0o600)
         return super()._open()
 

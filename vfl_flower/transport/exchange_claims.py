@@ -17,7 +17,7 @@ from threading import Lock
 from typing import BinaryIO
 
 from vfl_flower.common.errors import RunError
-from vfl_flower.common.files import refused
+from vfl_flower.common.files import make_private, refused
 
 FILE = "exchanges"
 ATTEMPT = 8  # bytes
@@ -57,7 +57,7 @@ def claim(folder: Path | None, attempt: bytes, exchange: int) -> int:
             return earlier
     path = folder / FILE
     with refused(path):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(folder)
         path.touch(mode=0o600)
         with path.open("rb+") as file:
             fcntl.flock(file, fcntl.LOCK_EX)

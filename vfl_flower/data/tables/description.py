@@ -10,25 +10,10 @@ from vfl_flower.common.errors import ConfigError
 from vfl_flower.common.names import party_name
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import near
+from vfl_flower.data.tables.description_keys import READERS
 
 TABLES = (".csv", ".tsv", ".txt", ".parquet", ".pq")
 """Suffixes of tables, which are no descriptions."""
-
-USES = ("numeric", "categorical", "ignored")
-"""What may be said of a column."""
-
-_CHOICES = {
-    "id-type": ("integer", "text"),
-    "task": ("binary", "multi-class", "regression"),
-    "decimal": (".", ","),
-    "duplicates": ("refuse", "first"),
-}
-"""What may be said where few words make sense."""
-
-KEYS = (
-    *("file", "id", "label", "columns", "task", "id-type", "decimal", "missing", "duplicates"),
-    "shape",
-)
 
 
 @dataclass(frozen=True)
@@ -44,7 +29,7 @@ class Description:
     label : str
         The column with the labels: of the active party only; empty for none.
     columns : mapping of str to str
-        By name, one of `USES`. The other columns are looked at.
+        By name, one of `USES` in `description_keys`. The other columns are looked at.
     task : str
         ``binary``, ``multi-class`` or ``regression``; empty: what the labels look like.
     id_type : str
@@ -139,7 +124,7 @@ def description_of(values: Mapping[str, object], folder: Path) -> Description:
     Parameters
     ----------
     values : mapping
-        By `KEYS`.
+        By the keys of `READERS`.
     folder : Path
         Where a relative ``file`` starts.
 
@@ -149,64 +134,15 @@ def description_of(values: Mapping[str, object], folder: Path) -> Description:
         See `read_description`.
     """
     for key in values:
-        if key not in KEYS:
-            raise ConfigError(f"unknown key '{key}'{near(key, KEYS)}")
+        if key not in READERS:
+            raise ConfigError(f"unknown key '{key}'{near(key, READERS)}")
     for key in ("file", "id"):
         if key not in values:
             raise ConfigError(f"{key} is missing")
-    _text(values, "duplicates")
     if values["id"] == values.get("label"):
         raise ConfigError("id and label are one column; labels need one of their own")
-    return Description(
-        folder / _text(values, "file"),
-        _text(values, "id"),
-        _text(values, "label"),
-        _columns(values),
-        _text(values, "task"),
-        _text(values, "id-type"),
-        _text(values, "decimal") or Description.decimal,
-        _missing(values),
-        "first" if values.get("duplicates") == "first" else "refuse",
-        _shape(values),
-    )
-
-
-def _text(values: Mapping[str, object], key: str) -> str:
-    if key not in values:
-        return ""
-    value = values[key]
-    if not isinstance(value, str) or not value.strip():
-        raise ConfigError(f"{key} must be a text, not {value!r}")
-    if key in _CHOICES and value not in _CHOICES[key]:
-        raise ConfigError(f"{key} must be {' or '.join(_CHOICES[key])}, not '{value}'")
-    return value
-
-
-def _columns(values: Mapping[str, object]) -> dict[str, str]:
-    stated = values.get("columns", {})
-    if not isinstance(stated, dict):
-        raise ConfigError('columns must be a table of lines such as: age = "numeric"')
-    for name, use in stated.items():
-        if use not in USES:
-            raise ConfigError(f"column '{name}' must be {' or '.join(USES)}, not {use!r}")
-        if name in (values["id"], values.get("label")):
+    read = {key.replace("-", "_"): READERS[key](key, value) for key, value in values.items()}
+    for name in read.get("columns", ()):
+        if name in (read["id"], read.get("label")):
             raise ConfigError(f"column '{name}' is the id or the label, and nothing else")
-    return stated
-
-
-def _shape(values: Mapping[str, object]) -> tuple[int, ...]:
-    stated = values.get("shape", [])
-    if not isinstance(stated, list) or any(type(each) is not int or each < 1 for each in stated):
-        stated = [0]
-    if stated and (0 in stated or len(stated) != 3):
-        raise ConfigError(
-            f"shape must be channels, height and width of images, not {values['shape']!r}"
-        )
-    return tuple(stated)
-
-
-def _missing(values: Mapping[str, object]) -> tuple[str, ...]:
-    stated = values.get("missing", list(Description.missing))
-    if not isinstance(stated, list) or not all(isinstance(each, str) for each in stated):
-        raise ConfigError(f"missing must be a list of texts, not {stated!r}")
-    return tuple(stated)
+    return Description(**read | {"file": folder / read["file"]})

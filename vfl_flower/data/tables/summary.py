@@ -1,6 +1,6 @@
 """Summary of a table's columns, for the console or a log."""
 
-from vfl_flower.data.tables.description import USES
+from vfl_flower.data.tables.description_keys import USES
 from vfl_flower.data.tables.reader import OwnTable
 
 

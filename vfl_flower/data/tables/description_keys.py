@@ -1,0 +1,70 @@
+"""Keys of a table's description, and readers of their values.
+
+A key is a line in `READERS` and a field of `Description`, whose default counts without it.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from vfl_flower.common.errors import ConfigError
+
+Reader = Callable[[str, Any], Any]
+"""From a key and its value in toml to that of the field; raises a ConfigError."""
+
+USES = ("numeric", "categorical", "ignored")
+"""What may be said of a column."""
+
+
+def text(key: str, value: object) -> str:
+    """Read a text that is not empty."""
+    if not isinstance(value, str) or not value.strip():
+        raise ConfigError(f"{key} must be a text, not {value!r}")
+    return value
+
+
+def one_of(*choices: str) -> Reader:
+    """Return a reader of a few words."""
+
+    def read(key: str, value: object) -> str:
+        if text(key, value) not in choices:
+            raise ConfigError(f"{key} must be {' or '.join(choices)}, not '{value}'")
+        return str(value)
+
+    return read
+
+
+def texts(key: str, value: object) -> tuple[str, ...]:
+    """Read a list of texts."""
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise ConfigError(f"{key} must be a list of texts, not {value!r}")
+    return tuple(value)
+
+
+def _columns(key: str, value: object) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise ConfigError(f'{key} must be a table of lines such as: age = "numeric"')
+    for name, use in value.items():
+        if use not in USES:
+            raise ConfigError(f"column '{name}' must be {' or '.join(USES)}, not {use!r}")
+    return value
+
+
+def _shape(key: str, value: object) -> tuple[int, ...]:
+    sizes = value if isinstance(value, list) else [0]
+    if sizes and (len(sizes) != 3 or any(type(each) is not int or each < 1 for each in sizes)):
+        raise ConfigError(f"{key} must be channels, height and width of images, not {value!r}")
+    return tuple(sizes)
+
+
+READERS: dict[str, Reader] = {
+    "file": text,
+    "id": text,
+    "label": text,
+    "columns": _columns,
+    "task": one_of("binary", "multi-class", "regression"),
+    "id-type": one_of("integer", "text"),
+    "decimal": one_of(".", ","),
+    "missing": texts,
+    "duplicates": one_of("refuse", "first"),
+    "shape": _shape,
+}
