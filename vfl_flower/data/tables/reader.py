@@ -70,6 +70,8 @@ class OwnTable:
         All columns but the id and the label, in the order of the file.
     digest : str
         Of the file as it was read, and of which column its ids are in.
+    notes : tuple of str
+        Lines that say how its ids were read, where that is not plain.
     """
 
     ids: Ids
@@ -81,6 +83,7 @@ class OwnTable:
     task: str
     looked: tuple[Looked, ...]
     digest: str
+    notes: tuple[str, ...] = ()
 
 
 def read_table(description: Description, party: str, trained: Encoder | None = None) -> OwnTable:
@@ -112,10 +115,9 @@ def read_table(description: Description, party: str, trained: Encoder | None = N
         uses = _uses(description, file, trained)
         label = plain(description.label) if plain(description.label) in file.names else ""
         wanted = [name for name in uses if uses[name] != "ignored"]
-        ids, profiles = _seen(file, description, [*wanted, label] if label else wanted)
+        (ids, notes), profiles = _seen(file, description, [*wanted, label] if label else wanted)
         labels = _label(profiles.pop(label), trained) if label else None
-        if trained is not None:
-            _check_trained(trained, profiles, party)
+        _check_trained(trained, profiles, party)
         looked = [_looked(name, use, profiles.get(name), trained) for name, use in uses.items()]
         columns = [
             _column(profiles[each.name], each.use, trained)
@@ -137,11 +139,14 @@ def read_table(description: Description, party: str, trained: Encoder | None = N
         task_of(labels),
         tuple(looked),
         digest,
+        notes,
     )
 
 
-def _check_trained(trained: Encoder, profiles: Mapping[str, Profile], party: str) -> None:
+def _check_trained(trained: Encoder | None, profiles: Mapping[str, Profile], party: str) -> None:
     """Refuse columns other than those that the encoder was fitted on."""
+    if trained is None:
+        return
     used = trained.uses
     types = {name: _type(each, used.get(name)) for name, each in profiles.items()}
     trained.check(types, party)
@@ -200,8 +205,8 @@ def _uses(description: Description, file: TableFile, trained: Encoder | None) ->
 
 def _seen(
     file: TableFile, description: Description, names: list[str]
-) -> tuple[Ids, dict[str, Profile]]:
-    """Look at all rows of some columns, and return the ids."""
+) -> tuple[tuple[Ids, tuple[str, ...]], dict[str, Profile]]:
+    """Return ids with notes, and profiles of columns, of all rows."""
     profiles = {name: Profile(name, file.party, file.type_of(name), description) for name in names}
     chunks = []
     for batch in file.batches([plain(description.id), *names]):

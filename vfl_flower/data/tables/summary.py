@@ -12,7 +12,7 @@ def lines_of(table: OwnTable) -> list[str]:
     table : OwnTable
         As for `print_columns`.
     """
-    lines = [f"{len(table.ids):,} rows, ids of type {table.ids.type}"]
+    lines = [f"{len(table.ids):,} rows, ids of type {table.ids.type}", *table.notes]
     for use in USES:
         names = [each.name for each in table.looked if each.use == use]
         if names:

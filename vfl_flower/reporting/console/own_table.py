@@ -21,6 +21,8 @@ def print_columns(table: OwnTable) -> None:
     for each in table.looked:
         shown.add_row(Text(each.name), each.type or "-", each.use, each.why)
     out.print(shown)
+    for line in table.notes:
+        say(line)
     if table.label is not None:
         say(f"label {table.label.name}: {table.task}{_classes(table.label.values)}")
 
