@@ -113,14 +113,14 @@ def _align(folder: RunFolder, transport: Transport) -> "Aligned":
 def _predict(folder: RunFolder, transport: Transport, simulated: bool) -> None:
     """Predict the new rows that all parties have, and list the others."""
     # pyarrow is slow to import
-    from vfl_flower.workflows.prediction import asked, missing_of, write_missing, write_new
+    from vfl_flower.workflows.prediction import asked, missing_of, write, write_missing
 
     own = not simulated  # the model lies in this party's own state folder
     folder.cfg = prediction_of(folder.cfg, 0, Path(folder.cfg.model), trust_code=own)
     (common, alignments), path = _align(folder, transport), folder.path / _PREDICTIONS
     active = predicting_active(folder.cfg, run_data(folder.cfg, alignments))
-    said = asked(active, active.rows["test"], transport)
-    write_new(path, active, said)
+    rows = active.rows["test"]
+    write(path, active, rows, asked(active, rows, transport))
     write_missing(path, active.data.ids, common)
     folder.keep()
     log.info("%d rows predicted, in %s", len(common.rows), path)

@@ -4,14 +4,19 @@ import csv
 import io
 import json
 import logging
+import re
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.progress import Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
@@ -23,7 +28,7 @@ from vfl_flower.common.names import party_log
 from vfl_flower.common.text.escapes import escaped, escaped_json
 from vfl_flower.data.sources.csv_catalog import PIMA_TABLE
 from vfl_flower.data.sources.csv_tables import read
-from vfl_flower.data.tables.prediction_file import quoted, write_predictions
+from vfl_flower.data.tables.prediction_file import prediction_columns, quoted, write_columns
 from vfl_flower.protocol.components import report
 from vfl_flower.reporting.console import lines
 
@@ -142,7 +147,34 @@ def test_names_of_columns_and_classes_reach_no_screen_as_they_are(
         assert not steered(log.read_text())
     with (tmp_path / "said.csv").open(newline="") as file:
         cells = {cell for row in csv.reader(file) for cell in row}
-    assert not {cell for cell in cells if cell.startswith("=")}
+    assert not {cell for cell in cells if runs(cell)}
+
+
+def runs(cell: str) -> bool:
+    """Whether a spreadsheet may run a cell as a formula."""
+    begins = unicodedata.normalize("NFKC", cell.lstrip(SPACES))[:1] in ("=", "+", "-", "@")
+    return (begins or cell[:1] in ("\t", "\r", "\n")) and not NUMBER.fullmatch(cell)
+
+
+SPACES = "".join(chr(n) for n in (*range(33), 0x85, 0xA0, 0x200B, 0x3000, 0xFEFF))
+NUMBER = re.compile(r"[+-]?[0-9.]+([eE][+-]?[0-9]+)?")
+CELLS = st.text(
+    st.sampled_from("=+-@\t\r\n '\"ab1.,eE＝＋－＠﹢﹦\x85\xa0\u200b\u3000\ufeff"),
+    max_size=5,
+)
+
+
+@given(st.lists(CELLS.filter(str.strip), min_size=2, max_size=5, unique=True))
+def test_no_cell_of_a_csv_file_is_a_formula(texts: list[str]) -> None:
+    shares = np.full((len(texts), len(texts)), 0.5, np.float32)
+    ids = {"id": pa.array(texts, pa.large_string())}
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "said.csv"
+        write_columns(path, ids | prediction_columns(texts, shares, texts))
+        with path.open(newline="") as file:
+            head, *rows = csv.reader(file)
+    assert not [cell for row in (head, *rows) for cell in row if runs(cell)]
+    assert len({row[0] for row in rows}) == len(texts)
 
 
 FORMULAS = (
@@ -155,11 +187,11 @@ PLAIN = ("-1", "+1.5", "-.5e-3", "+49123", "id-001", "a=b", "x@y.org", "'quoted'
 def test_formulas_in_a_csv_file_are_quoted_and_numbers_are_not(tmp_path: Path) -> None:
     texts = [*FORMULAS, *PLAIN]
     scores = np.array([-0.5] * len(texts), np.float32)
-    path = tmp_path / "said.csv"
-    write_predictions(path, pa.array(texts, pa.large_string()), texts, scores[:, None], ["=c"])
+    path, ids = tmp_path / "said.csv", pa.array(texts, pa.large_string())
+    write_columns(path, {"id": ids} | prediction_columns(texts, scores[:, None], ["=c"]))
     with path.open(newline="") as file:
         head, *rows = csv.reader(file)
-    assert head == ["id", "prediction", "probability of =c"]
+    assert head == ["id", "prediction", "probability__c"]
     for text, row in zip(texts, rows, strict=True):
         expected = f"'{text}" if text in FORMULAS else text
         assert row == [expected, expected, "-0.5"]
@@ -180,9 +212,8 @@ def test_a_quoted_cell_can_be_read_back() -> None:
 
 
 def test_parquet_keeps_text_and_a_gap_stays_a_gap(tmp_path: Path) -> None:
-    write_predictions(
-        tmp_path / "said.parquet", pa.array(["=1", "x"], pa.large_string()), ["a"] * 2
-    )
+    ids = pa.array(["=1", "x"], pa.large_string())
+    write_columns(tmp_path / "said.parquet", {"id": ids})
     assert pa.parquet.read_table(tmp_path / "said.parquet").column("id").to_pylist() == ["=1", "x"]
     assert quoted(pa.chunked_array([[None, "=1"]])).to_pylist() == [None, "'=1"]
 

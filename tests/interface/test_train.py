@@ -241,7 +241,7 @@ def test_new_rows_are_predicted(frames: Frames, run: vfl.Run) -> None:
     bank = vfl.Table(new.bank.drop(columns="defaulted"), id="customer")
     with pytest.warns(UserWarning, match="10 rows are not at all parties"):
         said = run.predict([bank, vfl.Table(new.shop, id="customer")])
-    names = ["id", "prediction", "probability of no", "probability of yes"]
+    names = ["id", "prediction", "probability_no", "probability_yes"]
     assert list(said.columns) == names
     common = new.bank["customer"].isin(new.shop["customer"])
     assert list(said["id"]) == list(new.bank["customer"][common])  # in the order of the first table

@@ -61,7 +61,7 @@ class Run(Results):
         Returns
         -------
         DataFrame
-            ``id``, ``prediction`` and, of classes, ``probability of <class>`` for each. Rows that
+            ``id``, ``prediction`` and, of classes, ``probability_CLASS`` for each. Rows that
             some party lacks have no prediction: a warning counts them, and ``attrs["missing"]`` has
             their ids and the parties that lack them.
 

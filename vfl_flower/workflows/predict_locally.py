@@ -23,14 +23,7 @@ from vfl_flower.transport.local import LocalTransport
 from vfl_flower.workflows.align import align_here
 from vfl_flower.workflows.completed_run import check_models
 from vfl_flower.workflows.local.watch import Watch
-from vfl_flower.workflows.prediction import (
-    asked,
-    check_out,
-    ids_of,
-    write,
-    write_missing,
-    write_new,
-)
+from vfl_flower.workflows.prediction import asked, check_out, write, write_missing
 from vfl_flower.workflows.trained_parties import (
     predicting_active,
     predicting_parties,
@@ -103,7 +96,7 @@ def predict_rows(run: Path, rows: str, out: Path, trust_code: bool = False) -> P
         party.privacy.afford(chunks(active.cfg, numbers))
     with party_logs(folder, len(passive)):
         said = asked(active, numbers, LocalTransport(passive))
-    write(out, active, ids_of(active, numbers), said)
+    write(out, active, numbers, said)
     return Prediction(len(numbers), _epsilon(active))
 
 
@@ -126,7 +119,7 @@ def predict_tables(
     tables : str
         Descriptions of the parties' new tables, the active party's first.
     out : Path
-        The file; see `prediction.write_new`. Rows that some party lacks are listed beside it.
+        The file; see `prediction.write`. Rows that some party lacks are listed beside it.
     watch : Watch
         How the alignment is followed.
     trust_code : bool
@@ -162,8 +155,8 @@ def predict_tables(
         ]
         for party in passive:
             party.privacy.afford()
-        said = asked(active, active.rows["test"], LocalTransport(passive))
-        write_new(out, active, said)
+        rows = active.rows["test"]
+        write(out, active, rows, asked(active, rows, LocalTransport(passive)))
         write_missing(out, active.data.ids, common)
     return Prediction(len(common.rows), _epsilon(active), len(common.missing))
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -20,7 +19,11 @@ from vfl_flower.common.errors import TrainingError
 from vfl_flower.common.names import party_name
 from vfl_flower.config.catalog import REGRESSION
 from vfl_flower.data.preprocessing.target import Target
-from vfl_flower.data.tables.prediction_file import check_path, write_columns, write_predictions
+from vfl_flower.data.tables.prediction_file import (
+    check_path,
+    prediction_columns,
+    write_columns,
+)
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.privacy.secure_aggregation import agree_keys
 from vfl_flower.protocol.exchange import Protocol
@@ -71,46 +74,38 @@ def protocol(active: ActiveParty, rows: Array, outputs: list[Tensor]) -> Protoco
     outputs.append(inferred[0])
 
 
-def ids_of(active: ActiveParty, rows: Array) -> Any:  # noqa: ANN401
-    """Return rows' ids in the active party's table, or their numbers."""
-    data = active.data
-    if data.ids is None or data.index is None:
-        return rows
-    return data.ids.take(data.index[rows])
+def write(path: Path, active: ActiveParty, rows: Array, said: Tensor) -> None:
+    """Write predictions in the order of the active party's table.
 
-
-def write_new(path: Path, active: ActiveParty, said: Tensor) -> None:
-    """Write the predictions of new tables; see `write`.
-
-    They come in the order of the active party's table. Rows are asked in the order of the
-    alignment, which tells no party that of another's table.
-    """
-    rows = active.rows["test"]
-    order = np.argsort(rows if active.data.index is None else active.data.index[rows])
-    write(path, active, ids_of(active, rows[order]), said[torch.from_numpy(order).to(said.device)])
-
-
-def write(path: Path, active: ActiveParty, ids: Any, said: Tensor) -> None:  # noqa: ANN401
-    """Write the predictions of rows; see `write_predictions` and `check_out`.
+    Rows are asked in the order of the alignment, or of the split, which tells no party the order
+    of another's table.
 
     Parameters
     ----------
     path : Path
-        The file.
+        The file; see `check_out`.
     active : ActiveParty
-        Knows what the labels are called.
-    ids : ndarray, or array of pyarrow
-        (N,).
+        Knows the ids, which are row numbers where there are no others, and what the labels are
+        called.
+    rows : ndarray of int32
+        (N,), none twice.
     said : Tensor
         (N, C), or (N, 1) of a regression.
     """
-    target = active.target
+    places = rows if active.data.index is None else active.data.index[rows]
+    order = np.argsort(places)
+    ids = pa.array(places) if active.data.ids is None else active.data.ids.take(pa.array(places))
+    columns = {"id": ids} | _columns(active.target, said)
+    write_columns(path, {name: each.take(pa.array(order)) for name, each in columns.items()})
+
+
+def _columns(target: Target, said: Tensor) -> dict[str, pa.Array]:
+    """Return the columns of predictions, (N,) each."""
     values = values_of(target, said)
     if target.task == REGRESSION:
-        write_predictions(path, pa.array(ids), values)
-        return
+        return prediction_columns(values)
     classes = np.array(target.classes, object)[said.argmax(1).cpu().numpy()]
-    write_predictions(path, pa.array(ids), classes, values, target.classes)
+    return prediction_columns(classes, values, target.classes)
 
 
 def values_of(target: Target, said: Tensor) -> NDArray[Any]:
@@ -151,7 +146,7 @@ def write_missing(path: Path, ids: Any, common: Common) -> None:  # noqa: ANN401
     lacking = np.array([" ".join(names[each]) for each in kinds], object)[kind]
     columns = {
         "id": ids.take(pa.array(common.missing)),
-        "missing at": pa.array(lacking, pa.string()),
+        "missing_at": pa.array(lacking, pa.string()),
     }
     write_columns(missing_of(path), columns)
 

@@ -38,7 +38,7 @@ def read(path: Path) -> tuple[np.ndarray[Any, Any], list[str], Tensor]:
     """Return row numbers, predictions and probabilities of a file."""
     with path.open(newline="") as file:
         head, *lines = csv.reader(file)
-    assert head == ["id", "prediction", *(f"probability of {c}" for c in range(10))]
+    assert head == ["id", "prediction", *(f"probability_{c}" for c in range(10))]
     numbers = np.array([line[0] for line in lines]).astype(np.int32)
     shares = torch.tensor([[float(each) for each in line[2:]] for line in lines])
     return numbers, [line[1] for line in lines], shares

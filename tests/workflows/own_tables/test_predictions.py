@@ -15,7 +15,18 @@ from torch import Tensor
 from tests.helpers.contract import ClientTransport, passive_parties
 from tests.helpers.outcomes.commands import predict as run
 from tests.helpers.outcomes.commands import train
-from tests.helpers.own_data.own import NAMES, ROWS, X, flags, header, held, make, result_of, write
+from tests.helpers.own_data.own import (
+    NAMES,
+    ROWS,
+    X,
+    flags,
+    header,
+    held,
+    ids_of,
+    make,
+    result_of,
+    write,
+)
 from tests.helpers.own_data.own_predictions import OF_IMAGES, Finished, Rows, new_tables, read, some
 from vfl_flower.common.layout import ENCODER
 from vfl_flower.common.names import party_name
@@ -31,11 +42,30 @@ from vfl_flower.workflows.trained_parties import (
 )
 
 
+def id_of(row: int) -> str:
+    return f"id-{row:03d}"
+
+
+def check_missing(
+    file: tuple[list[str], list[list[str]]], own: list[str], ids: list[set[str]]
+) -> None:
+    """Check the rows that are listed as missing, and the parties."""
+    lost, missing = file
+    assert lost == ["id", "missing_at"]
+    assert [each for each, _ in missing] == [each for each in own if each not in ids[1] & ids[2]]
+    for each, at in missing:
+        assert at.split() == [f"party-{k}" for k in (1, 2) if each not in ids[k]]
+
+
 @pytest.mark.parametrize("method", sorted({*METHODS} - OF_IMAGES))
 def test_new_rows_are_predicted_and_others_listed(
-    method: str, finished: Finished, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    method: str,
+    finished: Finished,
+    tables: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """By id, in any order, equal to the run's own predictions.
+    """In the active party's order, equal to the run's own predictions.
 
     Up to compression.
     """
@@ -44,25 +74,21 @@ def test_new_rows_are_predicted_and_others_listed(
     out = tmp_path / "said.csv"
     assert run([str(folder), f"--tables={new_tables(tmp_path, *rows)}", f"--out={out}"]) == 0
     head, lines = read(out)
-    assert head == ["id", "prediction", "probability of benign", "probability of malignant"]
-    ids = [{f"id-{row:03d}" for row in each} for each in rows]
-    assert {line[0] for line in lines} == set.intersection(*ids)
+    assert head == ["id", "prediction", "probability_benign", "probability_malignant"]
+    ids = [{*map(id_of, each)} for each in rows]
+    common = set.intersection(*ids)
+    assert [line[0] for line in lines] == [each for each in map(id_of, rows[0]) if each in common]
     assert all((float(line[3]) > 0.5) == (line[1] == "malignant") for line in lines)
 
-    lost, missing = read(tmp_path / "said.missing.csv")
-    assert lost == ["id", "missing at"]
-    assert [each for each, _ in missing] == [
-        id_ for id_ in (f"id-{row:03d}" for row in rows[0]) if id_ not in ids[1] & ids[2]
-    ]
-    for id_, at in missing:
-        assert at.split() == [f"party-{k}" for k in (1, 2) if id_ not in ids[k]]
-    assert f"{len(missing)} rows are not at all parties" in capsys.readouterr().out
+    check_missing(read(tmp_path / "said.missing.csv"), [*map(id_of, rows[0])], ids)
+    assert "rows are not at all parties" in capsys.readouterr().out
 
     assert run([str(folder), "--rows=all", f"--out={tmp_path / 'own.csv'}"]) == 0
     own = {line[0]: [float(each) for each in line[2:]] for line in read(tmp_path / "own.csv")[1]}
-    common = [line for line in lines if line[0] in own]
-    assert len(common) > 20
-    for line in common:
+    assert [*own] == [each for each in ids_of(tables, 0) if each in own]
+    both = [line for line in lines if line[0] in own]
+    assert len(both) > 20
+    for line in both:
         assert [float(each) for each in line[2:]] == pytest.approx(own[line[0]], abs=5e-3)
     after = {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
     assert {k: v for k, v in after.items() if k.name != "log.txt"} == {

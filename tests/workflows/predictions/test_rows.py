@@ -110,6 +110,7 @@ def test_all_rows_can_be_predicted(case: str, finished: Finished, tmp_path: Path
     assert every[0].tolist() == list(range(1797))
     assert not {*test[0].tolist()} & {*validation[0].tolist()}
     for numbers, _, shares in (test, validation):
+        assert numbers.tolist() == sorted(numbers)
         assert torch.allclose(every[2][torch.from_numpy(numbers)], shares, atol=1e-4)
 
 

@@ -2,7 +2,9 @@
 
 import io
 import os
+import unicodedata
 from collections.abc import Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -15,48 +17,64 @@ from numpy.typing import NDArray
 
 from vfl_flower.common.errors import DataError
 from vfl_flower.common.files import write_atomically
-from vfl_flower.data.tables.row_ids import Ids
 
 _SUFFIXES = (".csv", ".parquet")
 
-_FORMULA = r"^'*[\s\x00-\x1f]*[=+\-@\t\r\n\x{ff1d}\x{ff0b}\x{ff0d}\x{ff20}]"
-"""Text that a spreadsheet takes for a formula; the last four are wide forms of the signs."""
+_BLANK = r"[\s\pZ\p{Cc}\p{Cf}]"
+_SMALL_AND_WIDE = r"\x{fe62}\x{fe63}\x{fe66}\x{fe6b}\x{ff0b}\x{ff0d}\x{ff1d}\x{ff20}"
+_FORMULA = rf"^('*{_BLANK}*[=+\-@{_SMALL_AND_WIDE}]|'*{_BLANK}*[\t\r\n])"
+"""Text that a spreadsheet takes for a formula, behind blanks and invisible characters too."""
 
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 
-def write_predictions(
-    path: Path,
-    ids: Ids,
-    prediction: Sequence[str] | NDArray[Any],
-    probabilities: NDArray[np.float32] | None = None,
-    classes: Sequence[str] = (),
-) -> None:
-    """Write predictions of rows atomically.
+def class_names(classes: Sequence[str]) -> list[str]:
+    """Make names of columns of classes.
+
+    Every character that is no letter and no digit becomes ``_``. Of classes that come to one name,
+    in whatever case, the first has it, and the next ones end in ``_2``, ``_3`` and so on.
 
     Parameters
     ----------
-    path : Path
-        Ends in .csv or .parquet; a file that is there is replaced. Its owner alone may read it.
-    ids : pyarrow.Int64Array or pyarrow.LargeStringArray
-        (N,), the column ``id``.
+    classes : sequence of str
+        All classes of a model, in its order; no other decides on a name.
+    """
+    plain = ["".join(each if _in_names(each) else "_" for each in name) for name in classes]
+    taken = {name.casefold() for name in plain}
+    names: list[str] = []
+    for place, name in enumerate(plain):
+        first = all(name.casefold() != other.casefold() for other in plain[:place])
+        free = (f"{name}_{n}" for n in count(2) if f"{name}_{n}".casefold() not in taken)
+        names.append(name if first else next(free))
+        taken.add(names[-1].casefold())
+    return names
+
+
+def _in_names(character: str) -> bool:
+    return character.isalnum() or unicodedata.category(character).startswith("M")  # vowel signs
+
+
+def prediction_columns(
+    prediction: Sequence[str] | NDArray[Any],
+    probabilities: NDArray[np.float32] | None = None,
+    classes: Sequence[str] = (),
+) -> dict[str, pa.Array]:
+    """Return the columns of predictions by name.
+
+    Parameters
+    ----------
     prediction : sequence of str, or ndarray
         (N,), the column ``prediction``: a class, or a number in the file's unit.
     probabilities : ndarray of float32, optional
-        (N, C), the columns ``probability of <class>``.
+        (N, C), the columns ``probability_CLASS``; see `class_names`.
     classes : sequence of str
         C of them.
-
-    Raises
-    ------
-    RunError
-        If it cannot be written.
     """
-    columns = {"id": ids, "prediction": pa.array(prediction)}
+    columns = {"prediction": pa.array(prediction)}
     if probabilities is not None:
-        pairs = zip(classes, probabilities.T, strict=True)
-        columns |= {f"probability of {name}": pa.array(share) for name, share in pairs}
-    write_columns(path, columns)
+        pairs = zip(class_names(classes), probabilities.T, strict=True)
+        columns |= {f"probability_{name}": pa.array(share) for name, share in pairs}
+    return columns
 
 
 def check_path(path: Path, inputs: Sequence[Path]) -> None:
@@ -79,7 +97,16 @@ def check_path(path: Path, inputs: Sequence[Path]) -> None:
 
 
 def write_columns(path: Path, columns: Mapping[str, Any]) -> None:
-    """Write columns by name, (N,) each, as CSV or Parquet; see `quoted`."""
+    """Write columns by name, (N,) each, as CSV or Parquet.
+
+    In CSV, text that spreadsheets run as formulas is `quoted`. The file is written atomically, and
+    its owner alone may read it; a file that is there is replaced.
+
+    Raises
+    ------
+    RunError
+        If it cannot be written.
+    """
     table, buffer = pa.table(dict(columns)), io.BytesIO()
     if path.suffix.lower() == ".parquet":
         pa.parquet.write_table(table, buffer)
