@@ -25,6 +25,7 @@ class CVFLClient(FedBCDClient):
     """Sends compressed embeddings, and takes Q steps on the reply."""
 
     options: "CVFLOptions"
+    remembers = (*FedBCDClient.remembers, "lessons")
 
     def __init__(self, party: Party) -> None:
         super().__init__(party)
@@ -35,6 +36,13 @@ class CVFLClient(FedBCDClient):
             self.top = head(
                 self.cfg.holders * self.cfg.embedding_dim, classes, self.cfg.top_layers or 1
             ).requires_grad_(False)
+
+    @phase(takes=floats("C", low=0, name="class weights"), most=1)
+    def weigh(self, weights: Tensor) -> None:  # (C,) ->
+        """Take the weights of the classes, with which the loss is descended."""
+        if weights.amax() > self.residuals.most * (1 + 1e-6):
+            raise ProtocolError("class weights are larger than those of balanced classes can be")
+        self.lessons.class_weights = weights
 
     @phase(
         takes=rows("batch"),

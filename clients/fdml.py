@@ -16,7 +16,7 @@ from .agg_vfl import AggVFLClient
 class FDMLClient(AggVFLClient):
     """Predicts from its own columns, learns from mean and labels."""
 
-    remembers = (*AggVFLClient.remembers, "labels")
+    remembers = (*AggVFLClient.remembers, "labels", "lessons")
 
     def __init__(self, party: Party) -> None:
         super().__init__(party)
@@ -27,6 +27,7 @@ class FDMLClient(AggVFLClient):
     def hold(self, rows: Tensor, y: Tensor) -> None:  # (N,) int32, (N,) or (N, C) ->
         """Take the labels of the training rows."""
         given = self.lessons.read(y)
+        self.lessons.balance(given)
         self.labels = given.new_zeros(len(self.x), *given.shape[1:])
         self.labels[rows] = given
 

@@ -11,15 +11,14 @@ from torch import Tensor
 
 from vfl_flower.algorithms.integer_weights import TOTAL, weights_of
 from vfl_flower.api import (
+    Lessons,
     Party,
     PassiveParty,
     Upload,
     floats,
     known_run,
     labels,
-    noise_of,
     phase,
-    received,
     rows,
 )
 from vfl_flower.common.codec import Array, to_array
@@ -27,14 +26,11 @@ from vfl_flower.common.errors import ProtocolError, TrainingError
 from vfl_flower.common.names import party_log
 from vfl_flower.common.state import State, read_state, write_state
 from vfl_flower.learning.batching import batches
-from vfl_flower.learning.losses import onehot
+from vfl_flower.learning.losses import Weighted, onehot
 from vfl_flower.learning.schedule import steps_per_epoch
 
 if TYPE_CHECKING:
     from strategies.specs.pravfed import PraVFedOptions
-
-if TYPE_CHECKING:
-    from vfl_flower.privacy.label_dp.mechanisms import LabelNoise
 
 
 ACCEPTED = "accepted-accuracies.safetensors"
@@ -52,7 +48,8 @@ class PraVFedClient(PassiveParty):
     def __init__(self, party: Party) -> None:
         super().__init__(party)
         self.classes = self.data.classes
-        self.noise: LabelNoise | None = noise_of(self.cfg, self.classes)
+        self.lessons = Lessons(self.cfg, self.classes)
+        self.noise = self.lessons.noise
         adaptive = self.noise is not None and self.noise.adaptive  # whose prior is the softmax
         self.softmax = adaptive or self.options.local_output == "softmax"
         self.accuracy = torch.zeros(1)  # ACC_k
@@ -69,7 +66,9 @@ class PraVFedClient(PassiveParty):
         """Train on Y' (Algorithm 1); return ACC_k."""
         self.accept_labels(noisy)
         cfg, options = self.cfg, self.options
-        labels = onehot(received(noisy, self.noise), self.classes, torch.float32)
+        given = self.lessons.read(noisy)
+        self.lessons.balance(given)
+        labels = onehot(given, self.classes, torch.float32)
         self.optimizer.steps = options.local_epochs * steps_per_epoch(cfg, len(rows))
         for epoch in range(options.local_epochs):
             errors = [
@@ -166,11 +165,16 @@ class PraVFedClient(PassiveParty):
         self.take_first(*first)
 
     def learn(self, rows: Tensor, labels: Tensor) -> float:
-        """Descend the squared error on one batch: (B,), (B, C)."""
+        """Descend the squared error, weighted by row: (B,), (B, C)."""
         logits = self.decide(self.share(rows))
         f = logits.softmax(1) if self.softmax else logits
         target = labels if self.noise is None else self.noise.target(labels, logits)
-        loss = F.mse_loss(f, target, reduction="sum") / (2 * len(rows))  # Eq. 4
+        taught = self.lessons.taught(logits, labels)
+        if isinstance(taught, Weighted):
+            errors = F.mse_loss(f, target, reduction="none").sum(1)
+            loss = (errors * taught.weight).sum() / (2 * len(rows))
+        else:
+            loss = F.mse_loss(f, target, reduction="sum") / (2 * len(rows))  # Eq. 4
         self.optimizer.down(loss)
         return loss.item()
 

@@ -27,7 +27,8 @@ Deviates
     place: one gradient for Q steps. g_k, p and labels are not compressed. The paper's vector
     quantiser is left out; the scalar one has its levels over each message's own range. Evaluation
     sees compressed embeddings too, for p has learnt from those. With label privacy it is the noised
-    rows that are given away.
+    rows that are given away. With ``class-weights`` and share-labels the weights of classes, 4C
+    bytes, are sent once before the first step.
 Costs
     One exchange for Q steps of everybody; an epoch has as many exchanges as batches. Per exchange
     and passive party |C(E_k)| + 4 bytes up, 4B + 4BD down, and framing. With share-labels B (4BC
@@ -58,6 +59,13 @@ class CVFL(FedBCD):
         super().__init__(party, y, rows)
         self.compression = compression_of(self.options.upload_compression, self.cfg.embedding_dim)
         self.error = Mean()
+
+    def protocol(self) -> Protocol:
+        """Send class weights where parties with labels need them, and train."""
+        weights = self.training_labels.weights_of_classes()
+        if self.options.share_labels and weights is not None and not self.progress.step:
+            yield tell("weigh", weights)  # after that, checkpoints have them
+        yield from super().protocol()
 
     def step(self, rows: Array, y: Tensor) -> Protocol:
         """Take Q steps of all parties on one batch.

@@ -25,7 +25,8 @@ Deviates
     In the paper parties may be some steps apart, and the prediction is a function of the sum; here
     all take every step together, and average. With label privacy it is noised labels that are
     handed out, and the active party learns from the same ones. Logits are rounded to multiples of
-    2**-16 when blinded, and bounded by ``embedding-bound`` as Agg_VFL's.
+    2**-16 when blinded, and bounded by ``embedding-bound`` as Agg_VFL's. With ``class-weights``
+    every party weights the loss, by the labels that were handed out.
 Costs
     One exchange a step. Per step and passive party 4BC bytes up, 4B + 4BC down; before the first
     4N + N down (4N + 4NC with Laplace noise); and framing.

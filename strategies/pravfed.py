@@ -33,7 +33,8 @@ Deviates
     and p_a has three layers: the paper says neither, and one layer leaves much of E_p unused. The
     active party trains on the true labels, and sends nothing that it computes from them. With
     ``embedding-bound`` h_k ends in scaling each row to that norm at most, in its own training too;
-    the weights W_k come after it.
+    the weights W_k come after it. With ``class-weights`` every party weights each row's error, by
+    class weights that it computes from Y', and by the label that Y' has or lets expect.
 Costs
     Two exchanges of training in all. Per passive party and row 4D bytes up; 8 and the noisy label
     down: 1 byte with randomised response, 4C with Laplace noise. Rows that are evaluated or

@@ -20,7 +20,8 @@ and tau are the options ``rho``, ``beta``, ``head-rate`` and ``local-steps``. Wi
 W_k goes a share eta of the way to the minimum of Eq. 7; with ``top-layers`` of 2 or more, heads are
 not linear: W_k(H_k) stands for H_k W_k. With ``active-columns = none`` there is no H_0. With
 ``participation`` below 1 a round asks some of the passive parties, and what the others last sent of
-those rows stands for their H_k, zeros before that.
+those rows stands for their H_k, zeros before that. With weights of rows (``class-weights``)
+w CE(z, y) stands in Eq. 5 for CE(z, y), and lambda becomes w (softmax(z) - onehot(y)).
 
 Learns
     Active: *every embedding H_k, of every row, in the clear*; nothing blinds them, for each head
@@ -110,7 +111,7 @@ class VIMADMM(ActiveParty):
         """Update z, lambda and the heads; return the loss before, and v."""
         self.heads.train()
         a = self.predict(H)
-        z, dual = self.duals.update(rows, a.detach(), self.training_labels.target(a, y))
+        z, dual = self.duals.update(rows, a.detach(), self.training_labels.taught(a, y))
         slope = dual + self.options.rho * (a.detach() - z)
         self.heads.zero_grad()
         a.backward(slope / len(rows))

@@ -18,7 +18,7 @@ batch of B rows and C classes:
 The paper sends lambda and s_k, from which v follows; see `algorithms.admm_heads`. rho, beta, tau
 and the heads' rate are the options ``rho``, ``beta``, ``local-steps`` and ``head-rate``. With
 ``participation`` below 1 a round asks some of the passive parties, and what the others last sent of
-those rows stands for their o_k, zeros before that.
+those rows stands for their o_k, zeros before that. Weights of rows act as in `strategies.vimadmm`.
 
 Learns
     Active: the sum of the others' logits, but no o_k of another (with ``participation`` below 1,
@@ -84,7 +84,7 @@ class VIMADMMJ(AggVFL):
         replies = yield ask("predict", rows, own=lambda: self.halves(rows), to=to)
         H_0, o_0 = replies.own[0], replies.own[1].detach()
         a = o_0 + self.sum_of(replies, to, rows)
-        z, dual = self.duals.update(torch.from_numpy(rows), a, self.training_labels.target(a, y))
+        z, dual = self.duals.update(torch.from_numpy(rows), a, self.training_labels.taught(a, y))
         v = dual + self.options.rho * (a - z)
         yield tell("update", v, own=lambda: self.descend(rows, H_0, o_0, v), to=to)
         return [self.loss(a, y).item()]

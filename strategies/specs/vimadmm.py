@@ -37,6 +37,5 @@ SPEC = MethodSpec(
     noises=True,
     additive=True,
     regression=False,
-    class_weights=False,
     label_only=True,
 )

@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from torch import Tensor
 
-from vfl_flower.algorithms.admm import MOST_STEPS, RESIDUAL, descent, nearest_distribution, z_update
+from vfl_flower.algorithms.admm import (
+    MOST_STEPS,
+    RESIDUAL,
+    descent,
+    nearest_distribution,
+    weighted_z_update,
+    z_update,
+)
 
 EPS = 2.0**-52
 rates = st.floats(-3, 3).map(lambda power: 10.0**power)
@@ -52,6 +59,33 @@ def test_the_gradient_vanishes(rho: float, C: int, scale: float, seed: int, soft
     left = gradient(solved.z, a, dual, t, rho).abs().max()
     assert left <= RESIDUAL + rounding(a, dual, rho)
     assert solved.steps <= 30
+
+
+@given(
+    rho=rates,
+    C=classes,
+    scale=st.sampled_from((0.0, 1e-3, 1.0, 30.0, 1e3)),
+    seed=st.integers(0, 10**6),
+    soft=st.booleans(),
+    power=st.floats(-7, 4),
+)
+def test_the_gradient_vanishes_with_weights_of_rows(
+    rho: float, C: int, scale: float, seed: int, soft: bool, power: float
+) -> None:
+    a, dual, t = problem(C, scale, seed, soft)
+    w = (10.0**power * torch.rand(len(a), generator=torch.Generator().manual_seed(seed))).float()
+    w[0] = 0
+    dual = w[:, None] * dual
+    solved = weighted_z_update(a, dual, t, rho, w)
+    W = w.double()[:, None]
+    hard = torch.nn.functional.one_hot(t, C).double() if t.dim() == 1 else t
+    left = W * (solved.z.softmax(1) - hard) - dual.double() + rho * (solved.z - a.double())
+    size = rounding(a, dual, rho) + W.max() * (RESIDUAL + rounding(a, dual, rho) / rho)
+    assert left.abs().max() <= size
+    assert solved.steps <= 30
+    assert (solved.dual[0] == 0).all()
+    moved = dual.double() + rho * (a.double() - solved.z)  # Eq. 6
+    assert (solved.dual - moved).abs().max() <= size
 
 
 @given(

@@ -10,15 +10,13 @@ from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 from torch import Tensor
 
-from vfl_flower.common.errors import DataError
 from vfl_flower.config.catalog import LOSSES
 from vfl_flower.learning.losses import (
     Loss,
-    balanced_weights,
+    Weighted,
     binary_cross_entropy,
     loss_of,
     residuals,
-    weighted_cross_entropy,
 )
 
 FEWER = settings(max_examples=40)
@@ -147,36 +145,25 @@ def test_large_logits_stay_finite(name: str, size: float) -> None:
     assert gradient.isfinite().all()
 
 
-# Weights of classes -------------------------------------------------------------------------------
-
-
-def test_balanced_weights_make_classes_count_alike() -> None:
-    """Of labels 0, 0, 0, 1 both classes count alike."""
-    y = torch.tensor([0, 0, 0, 1])
-    weights = balanced_weights(y, 2)
-    assert weights.tolist() == pytest.approx([4 / 6, 4 / 2])
-    assert weights[y].mean().item() == pytest.approx(1)
-    with pytest.raises(DataError, match="active: no training row is of class 2"):
-        balanced_weights(y, 3)
+# Weights of rows ----------------------------------------------------------------------------------
 
 
 @FEWER
-@given(logits_and_labels(), st.integers(0, 99))
-def test_weighted_cross_entropy_is_the_mean_of_weighted_rows(
-    batch: tuple[Tensor, Tensor], seed: int
+@given(LOSS_NAMES, logits_and_labels(), st.integers(0, 99))
+def test_a_weighted_loss_is_the_mean_of_weighted_rows(
+    name: str, batch: tuple[Tensor, Tensor], seed: int
 ) -> None:
-    """For labels and one-hot rows; equal weights give the plain mean."""
+    """For labels and one-hot rows; weights of 1 give the plain mean."""
     logits, y = batch
-    weights = torch.from_numpy(np.random.default_rng(seed).uniform(0.1, 9, logits.shape[1]))
-    loss = weighted_cross_entropy(weights)
-    expected = np.mean(
-        [w * F.cross_entropy(z, c).item() for z, c, w in zip(logits, y, weights[y], strict=True)]
-    )
-    rows = F.one_hot(y, logits.shape[1]).float()
-    for labels in (y, rows):
-        assert loss(logits, labels).item() == pytest.approx(expected, rel=1e-4, abs=1e-5)
-    plain = weighted_cross_entropy(torch.ones(logits.shape[1]))(logits, y).item()
-    assert plain == pytest.approx(F.cross_entropy(logits, y).item(), rel=1e-4, abs=1e-5)
+    weight = torch.from_numpy(np.random.default_rng(seed).uniform(0, 9, len(y))).float()
+    loss = loss_of(name)
+    each = [loss(z[None], c[None]).item() for z, c in zip(logits, y, strict=True)]
+    expected = np.mean(weight.numpy() * each)
+    for labels in (y, F.one_hot(y, logits.shape[1]).float()):
+        value = loss(logits, Weighted(labels, weight)).item()
+        assert value == pytest.approx(expected, rel=1e-4, abs=1e-5)
+    even = loss(logits, Weighted(y, torch.ones(len(y)))).item()
+    assert even == pytest.approx(loss(logits, y).item(), rel=1e-4, abs=1e-5)
 
 
 # Regression ---------------------------------------------------------------------------------------
@@ -193,6 +180,9 @@ def test_mean_squared_error_in_closed_form(pairs: NDArray[np.float32]) -> None:
     output, y = torch.from_numpy(pairs[:, :1].copy()), torch.from_numpy(pairs[:, 1].copy())
     gradient, value = residual(loss_of("mean-squared-error"), output, y)
     apart = pairs[:, 0].astype(np.float64) - pairs[:, 1]
+    weight = torch.arange(len(y)).float()
+    weighted = loss_of("mean-squared-error")(output, Weighted(y, weight)).item()
+    assert weighted == pytest.approx(np.mean(weight.numpy() * apart**2), rel=1e-5, abs=1e-6)
     assert gradient.shape == output.shape
     assert value == pytest.approx(np.mean(apart**2), rel=1e-5, abs=1e-6)
     np.testing.assert_allclose(gradient[:, 0], 2 * apart / len(apart), rtol=1e-4, atol=1e-5)

@@ -5,8 +5,9 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
+from torch import Tensor
 
-from tests.helpers.joint.reference import Step, joint
+from tests.helpers.joint.reference import Step, balanced, joint
 from tests.helpers.joint.reference_split import (
     Vafl,
     alone_step,
@@ -64,6 +65,10 @@ CASES: dict[str, Options] = {
 }
 
 
+WEIGHTED = ["splitnn after", "fedbcd", "c_vfl as published", "vafl", "agg_vfl", "fdml", "local"]
+"""A case of each way in which parties come to the gradient of a loss."""
+
+
 def step_of(cfg: RunConfig) -> Step:
     """Return the joint program of a configuration."""
     compression = cfg.options.upload_compression
@@ -91,8 +96,8 @@ def configured(case: str, **changes: str | int) -> RunConfig:
     return replace(FIFTY, **(CASES[case] | changes))  # type: ignore[arg-type]
 
 
-def assert_joint(cfg: RunConfig) -> None:
-    theirs = joint(cfg, loss_of(cfg.loss or "cross-entropy"), STEPS, step_of(cfg))
+def assert_joint(cfg: RunConfig, weight: Tensor | None = None) -> None:
+    theirs = joint(cfg, loss_of(cfg.loss or "cross-entropy"), STEPS, step_of(cfg), weight)
     assert_equal(distributed(cfg), theirs)
 
 
@@ -103,6 +108,12 @@ def test_mixed_networks_and_optimizers(turn: int, case: str) -> None:
     optimizers.rotate(turn)
     own = {} if turn % 2 else {"schedule": "cosine", "loss": "binary-cross-entropy"}
     assert_joint(configured(case, models="mixed", optimizers=",".join(optimizers), **own))
+
+
+@pytest.mark.parametrize("case", WEIGHTED)
+def test_balanced_classes(case: str) -> None:
+    cfg = configured(case, class_weights="balanced")
+    assert_joint(cfg, balanced(cfg))
 
 
 @pytest.mark.parametrize("case", ["splitnn", "splitnn after", "vafl", "agg_vfl", "fdml", "central"])

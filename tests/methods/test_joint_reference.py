@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from tests.helpers.joint.reference import joint_easter
+from tests.helpers.joint.reference import balanced, joint_easter
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.losses import loss_of
 from vfl_flower.parties.party import Party
@@ -70,6 +70,12 @@ def test_networks(models: str, blinding: str) -> None:
 def test_vfedmh_is_easter_with_cross_entropy() -> None:
     cfg = replace(FIFTY, method="vfedmh", models="mixed")
     assert_equal(distributed(cfg), joint_easter(cfg, loss_of("cross-entropy"), STEPS))
+
+
+@pytest.mark.parametrize("loss", ["cross-entropy", "binary-cross-entropy"])
+def test_balanced_classes(loss: str) -> None:
+    cfg = replace(FIFTY, class_weights="balanced", loss=loss)
+    assert_equal(distributed(cfg), joint_easter(cfg, loss_of(loss), STEPS, weight=balanced(cfg)))
 
 
 def test_reference_can_fail() -> None:

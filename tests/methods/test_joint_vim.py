@@ -10,7 +10,7 @@ import torch
 
 from tests.helpers.contract import finished
 from tests.helpers.data import labels_of
-from tests.helpers.joint.reference import joint
+from tests.helpers.joint.reference import balanced, joint
 from tests.helpers.joint.reference_vim import Vim, VimAdmm, VimAdmmJ
 from tests.helpers.networks import register
 from tests.methods.test_joint_reference import FIFTY, STEPS, assert_equal, distributed
@@ -32,9 +32,10 @@ both = pytest.mark.parametrize("cfg", [VIM, VIM_J], ids=["vimadmm", "vimadmm_j"]
 trained = cache(distributed)
 
 
-def assert_joint(cfg: RunConfig) -> None:
+def assert_joint(cfg: RunConfig, weight: torch.Tensor | None = None) -> None:
     step: Vim = VimAdmmJ(rounded=cfg.blinded) if cfg.method == "vimadmm_j" else VimAdmm()
-    assert_equal(trained(cfg), joint(cfg, loss_of("cross-entropy"), STEPS, step))  # type: ignore[arg-type]
+    theirs = joint(cfg, loss_of("cross-entropy"), STEPS, step, weight)  # type: ignore[arg-type]
+    assert_equal(trained(cfg), theirs)
 
 
 def assert_other(cfg: RunConfig, plain: RunConfig) -> None:
@@ -69,6 +70,13 @@ def test_ridge_heads(changes: dict[str, Any]) -> None:
     changed = VIM.changed(heads="ridge", **changes)
     assert_joint(changed)
     assert_other(changed, VIM)
+
+
+@both
+def test_balanced_classes(cfg: RunConfig) -> None:
+    changed = replace(cfg, class_weights="balanced")
+    assert_joint(changed, balanced(changed))
+    assert_other(changed, cfg)
 
 
 @pytest.mark.parametrize("layers", [2, 3])

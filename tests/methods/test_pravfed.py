@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
-from torch.nn.functional import cross_entropy, one_hot
+from torch.nn.functional import one_hot
 
 from strategies.pravfed import PraVFed
 from strategies.specs.pravfed import PraVFedOptions
@@ -24,8 +24,10 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.loading import load_party
 from vfl_flower.data.splits import rows_of
 from vfl_flower.learning.batching import batches
+from vfl_flower.learning.losses import Weighted, loss_of
 from vfl_flower.parties.party import Party
 from vfl_flower.parties.passive import PassiveParty
+from vfl_flower.privacy.label_dp.class_weights import balanced_weights, row_weights
 from vfl_flower.privacy.label_dp.training_labels import noise_of
 from vfl_flower.protocol.exchange import Protocol, Purpose
 from vfl_flower.transport.local import run_local
@@ -67,17 +69,27 @@ def joint(cfg: RunConfig, released: Tensor) -> list[Party]:
     deviation, mean = torch.std_mean(E_p[train], 0, correction=0)
     E_p = (E_p - mean) / deviation
     active.net.train()
+    weights = weights_of(cfg, released[train])
     for epoch in range(cfg.epochs):
         for batch in batches(cfg.seed, epoch, train.numpy(), cfg.batch_size):
             rows = torch.from_numpy(batch)
             R = active.decide(active.embed_rows(rows) + E_p[rows])
-            active.optimizer.down(cross_entropy(R, y[rows]))
+            labels = y[rows] if weights is None else Weighted(y[rows], weights[y[rows]])
+            active.optimizer.down(loss_of("cross-entropy")(R, labels))
     return [active, *passive]
+
+
+def weights_of(cfg: RunConfig, labels: Tensor) -> Tensor | None:
+    """Return class weights by the labels that all parties have."""
+    if cfg.class_weights == "none":
+        return None
+    return balanced_weights(labels if cfg.label_noise else labels.argmax(1), 10)
 
 
 def pretrained(cfg: RunConfig, party: Party, train: Tensor, labels: Tensor) -> float:
     """Train one party on noisy labels; return its agreement with them."""
     noise, every = noise_of(cfg, 10), np.arange(len(train), dtype=np.int32)
+    weights = weights_of(cfg, labels)
     party.optimizer.steps = cfg.own(PraVFedOptions).local_epochs * -(-len(train) // cfg.batch_size)
     party.net.train()
     for epoch in range(cfg.own(PraVFedOptions).local_epochs):
@@ -87,8 +99,13 @@ def pretrained(cfg: RunConfig, party: Party, train: Tensor, labels: Tensor) -> f
             softmax = (
                 cfg.own(PraVFedOptions).local_output == "softmax" or cfg.label_privacy == "alibi"
             )
-            f = f.softmax(1) if softmax else f
-            party.optimizer.down((f - target).square().sum() / (2 * len(at)))
+            error = (f.softmax(1) if softmax else f) - target
+            if weights is None:
+                party.optimizer.down(error.square().sum() / (2 * len(at)))
+                continue
+            belief = noise.posterior(labels[at], f) if noise else labels[at]
+            weighted = error.square().sum(1) * row_weights(belief, weights)
+            party.optimizer.down(weighted.sum() / (2 * len(at)))
     party.net.eval()
     with torch.no_grad():
         said = party.decide(within_bound(party, party.embed_rows(train))).argmax(1)
@@ -121,6 +138,8 @@ def pooled(passive: list[Party], W: list[int], rows: Tensor, *, rounded: bool) -
         {"label_privacy": "alibi"},
         {"label_privacy": "none"},
         {"blinding": "none"},
+        *({"class_weights": "balanced", "label_privacy": each} for each in ("none", "laplace")),
+        {"class_weights": "balanced", "label_privacy": "randomized-response"},
     ],
     ids=str,
 )

@@ -24,12 +24,15 @@ from torch import Tensor
 
 from vfl_flower.common.errors import TrainingError
 from vfl_flower.common.state import State
-from vfl_flower.learning.losses import onehot
+from vfl_flower.learning.losses import Labels, onehot
 
 RESIDUAL = 1e-10
 """Largest entry of the gradient at which a row is done."""
 
 MOST_STEPS = 200
+_LEAST_WEIGHT = 1e-12
+"""Weight that rows of less have in the solver, whose penalty is rho over it."""
+
 _MOST_HALVINGS = 60
 
 
@@ -56,7 +59,7 @@ class _Solution:
 
 
 def z_update(
-    a: Tensor, dual: Tensor, target: Tensor, rho: float, start: Tensor | None = None
+    a: Tensor, dual: Tensor, target: Tensor, rho: float | Tensor, start: Tensor | None = None
 ) -> _Solution:
     """Solve Eq. 5 for a batch.
 
@@ -66,8 +69,8 @@ def z_update(
         The prediction and lambda, (B, C).
     target : Tensor
         Labels, (B,), int64, or a probability for each class, (B, C), whose sum is 1.
-    rho : float
-        The penalty factor, positive.
+    rho : float or Tensor
+        The penalty factor, positive; or one of each row, (B, 1).
     start : Tensor, optional
         Where z starts, (B, C). Unless given, w starts at the distribution that is nearest to
         rho a + t + lambda, where it ends for a small rho.
@@ -84,6 +87,31 @@ def z_update(
     w = nearest_distribution(rho * q) if start is None else b - rho * (start.double() - a)
     w, residual, steps = _newton(q, w, rho)
     return _Solution(a + (b - w) / rho, w - t, residual, steps)
+
+
+def weighted_z_update(
+    a: Tensor, dual: Tensor, target: Tensor, rho: float, weight: Tensor
+) -> _Solution:
+    """Solve Eq. 5 for rows with weights.
+
+    w CE(z, t) stands for CE(z, t).
+
+    Divided by w it is Eq. 5 again, with lambda / w and rho / w; then by Lemma 1 the new lambda is
+    w (softmax(z) - t), and z = a + (lambda - new lambda) / rho by Eq. 6. So a row without weight
+    has z = a + lambda / rho, and a new lambda of 0.
+
+    Parameters
+    ----------
+    a, dual, target, rho
+        As for `z_update`.
+    weight : Tensor
+        (B,), not negative.
+    """
+    w = weight.double()[:, None]
+    scale = w.clamp(min=_LEAST_WEIGHT)
+    solved = z_update(a, dual.double() / scale, target, rho / scale)
+    new = w * solved.dual
+    return _Solution(a.double() + (dual.double() - new) / rho, new, solved.residual, solved.steps)
 
 
 class Duals:
@@ -105,12 +133,16 @@ class Duals:
     def __init__(self, rows: int, classes: int, rho: float) -> None:
         self.values, self.rho = torch.zeros(rows, classes), rho
 
-    def update(self, rows: Tensor, a: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    def update(self, rows: Tensor, a: Tensor, labels: Labels) -> tuple[Tensor, Tensor]:
         """Solve Eq. 5 for some rows, and update lambda by Eq. 6.
 
         `rows` is (B,). Returns z and lambda.
         """
-        solved = z_update(a, self.values[rows], target, self.rho)
+        if isinstance(labels, Tensor):
+            solved = z_update(a, self.values[rows], labels, self.rho)
+        else:
+            of_rows = self.values[rows]
+            solved = weighted_z_update(a, of_rows, labels.y, self.rho, labels.weight)
         self.values[rows] = solved.dual.float()
         return solved.z.float(), self.values[rows]
 
@@ -123,7 +155,7 @@ class Duals:
         self.values.copy_(state["values"])
 
 
-def _newton(q: Tensor, w: Tensor, rho: float) -> tuple[Tensor, float, int]:
+def _newton(q: Tensor, w: Tensor, rho: float | Tensor) -> tuple[Tensor, float, int]:
     """Solve F(w) = 0; return w, the residual and the step count."""
     p = (q - w / rho).softmax(1)
     for steps in range(MOST_STEPS + 1):
@@ -135,11 +167,16 @@ def _newton(q: Tensor, w: Tensor, rho: float) -> tuple[Tensor, float, int]:
         w, p = damped(q, w, gradient, direction, rho)
     raise TrainingError(
         f"the z update did not come to a residual of {RESIDUAL:g} in {MOST_STEPS} steps; "
-        f"it is {gradient.abs().max():.1e}, with rho = {rho:g}"
+        f"it is {gradient.abs().max():.1e}, with rho = {_least(rho):g}"
     )
 
 
-def descent(p: Tensor, gradient: Tensor, rho: float) -> Tensor:
+def _least(rho: float | Tensor) -> float:
+    """Return the least penalty of any row."""
+    return rho if isinstance(rho, float) else float(rho.min())
+
+
+def descent(p: Tensor, gradient: Tensor, rho: float | Tensor) -> Tensor:
     """Solve (diag(p) - p p^T + rho I) x = gradient.
 
     1 - sum p^2 / (p + rho) is rho times sum p / (p + rho), which cancels nothing.
@@ -150,7 +187,7 @@ def descent(p: Tensor, gradient: Tensor, rho: float) -> Tensor:
 
 
 def damped(
-    q: Tensor, w: Tensor, gradient: Tensor, direction: Tensor, rho: float
+    q: Tensor, w: Tensor, gradient: Tensor, direction: Tensor, rho: float | Tensor
 ) -> tuple[Tensor, Tensor]:
     """Backtrack each row until its gradient shrinks; return w and p."""
     length = gradient.norm(dim=1, keepdim=True)

@@ -38,7 +38,7 @@ class LossSpec(NamedTuple):
     loss : str
         ``module:function`` from (outputs, labels) to the mean over the batch.
     weighted : str
-        ``module:function`` from a weight for each class to such a loss; empty if there is none.
+        ``module:function`` that takes a weight of each row besides.
     link : str
         ``module:LINK`` of the means m(R) that it compares with labels; see
         `vfl_flower.parties.residuals`.
@@ -111,7 +111,12 @@ LOSSES = {
 """Losses of classes by name."""
 
 REGRESSION_LOSSES = {
-    "mean-squared-error": LossSpec(f"{_LOSSES}:mean_squared_error", "", f"{_LOSSES}:IDENTITY", 2.0)
+    "mean-squared-error": LossSpec(
+        f"{_LOSSES}:mean_squared_error",
+        f"{_LOSSES}:weighted_mean_squared_error",
+        f"{_LOSSES}:IDENTITY",
+        2.0,
+    )
 }
 """Losses of labels that are numbers, by name."""
 

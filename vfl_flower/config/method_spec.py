@@ -114,8 +114,6 @@ class MethodSpec:
         Whether the prediction is a sum of what each party's head says.
     regression : bool
         Whether labels may be numbers.
-    class_weights : bool
-        Whether a loss with class weights is used as it is.
     weights_secret : bool
         Whether private initial weights keep embedding networks secret.
     label_exposure : str
@@ -139,7 +137,6 @@ class MethodSpec:
     network: str = ""
     additive: bool = False
     regression: bool = True
-    class_weights: bool = True
     weights_secret: bool = True
     label_exposure: str = ""
     column_exposure: str = ""

@@ -1,7 +1,8 @@
 """Losses, all from outputs to a scalar: the mean over the batch.
 
 Of classes, outputs are logits (B, C), and labels (B,) int64, or (B, C) float32: a probability for
-each class. Of a regression, outputs are (B, 1), and labels (B,) float32.
+each class. Of a regression, outputs are (B, 1), and labels (B,) float32. Labels are `Weighted`
+where rows count more or less than others.
 """
 
 import math
@@ -12,11 +13,31 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from vfl_flower.common.errors import DataError
 from vfl_flower.common.names import load_object
 from vfl_flower.config.catalog import LOSSES, REGRESSION_LOSSES
 
-Loss = Callable[[Tensor, Tensor], Tensor]
+
+@dataclass(frozen=True)
+class Weighted:
+    """Labels of rows whose losses have weights.
+
+    Attributes
+    ----------
+    y : Tensor
+        The labels, as a loss takes them.
+    weight : Tensor
+        (B,), float32.
+    """
+
+    y: Tensor
+    weight: Tensor
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+
+Labels = Tensor | Weighted
+Loss = Callable[[Tensor, Labels], Tensor]
 
 
 @dataclass(frozen=True)
@@ -60,49 +81,20 @@ def binary_cross_entropy(output: Tensor, y: Tensor) -> Tensor:
     return bits / len(y)
 
 
-def balanced_weights(y: Tensor, classes: int) -> Tensor:
-    """Compute class weights inverse to the counts of labels: (N,) -> (C,).
+def weighted_cross_entropy(output: Tensor, y: Tensor, weight: Tensor) -> Tensor:
+    """Return the mean of weighted rows' cross-entropy; weights are (B,).
 
-    They are N / (C N_c): the mean over all labels of the weights of their classes is 1.
-
-    Raises
-    ------
-    DataError
-        If a class has no label.
+    It is divided by B and not by the sum of the batch's weights: a batch of heavy rows counts for
+    more than one of light ones.
     """
-    counts = torch.bincount(y, minlength=classes)
-    if not counts.all():
-        raise DataError(
-            f"active: no training row is of class {int(counts.argmin())}, so that classes cannot "
-            "be balanced; take other training rows"
-        )
-    return (len(y) / (classes * counts.double())).float()
+    return (F.cross_entropy(output, y, reduction="none") * weight).sum() / len(y)
 
 
-def weighted_binary_cross_entropy(weights: Tensor) -> Loss:
-    """Return `binary_cross_entropy` with a weight for each class, (C,), as below."""
-
-    def loss(output: Tensor, y: Tensor) -> Tensor:
-        rows = onehot(y, output.shape[1], output.dtype)
-        bits = F.binary_cross_entropy_with_logits(output, rows, reduction="none").sum(1)
-        to = weights.to(output.device, output.dtype)
-        return (bits * to[y]).sum() / (len(y) * math.log(2))
-
-    return loss
-
-
-def weighted_cross_entropy(weights: Tensor) -> Loss:
-    """Return the cross-entropy with a weight for each class, (C,).
-
-    It is the mean of w_y times a row's cross-entropy, divided by B and not by the sum of the
-    batch's weights: a batch of rare classes counts for more than one of frequent ones.
-    """
-
-    def loss(output: Tensor, y: Tensor) -> Tensor:
-        to = weights.to(output.device, output.dtype)
-        return F.cross_entropy(output, y, weight=to, reduction="sum") / len(y)
-
-    return loss
+def weighted_binary_cross_entropy(output: Tensor, y: Tensor, weight: Tensor) -> Tensor:
+    """Return `binary_cross_entropy` of weighted rows, as above."""
+    rows = onehot(y, output.shape[1], output.dtype)
+    nats = F.binary_cross_entropy_with_logits(output, rows, reduction="none").sum(1)
+    return (nats * weight).sum() / (len(y) * math.log(2))
 
 
 def mean_squared_error(output: Tensor, y: Tensor) -> Tensor:
@@ -110,23 +102,35 @@ def mean_squared_error(output: Tensor, y: Tensor) -> Tensor:
     return F.mse_loss(output.squeeze(1), y)
 
 
-def loss_of(name: str, weights: Tensor | None = None) -> Loss:
-    """Import a loss by name, with optional class weights, (C,).
+def weighted_mean_squared_error(output: Tensor, y: Tensor, weight: Tensor) -> Tensor:
+    """Return `mean_squared_error` of weighted rows, as above."""
+    return (F.mse_loss(output.squeeze(1), y, reduction="none") * weight).sum() / len(y)
+
+
+def loss_of(name: str) -> Loss:
+    """Import a loss by name; it takes labels with and without weights.
 
     Parameters
     ----------
     name : str
         A key of `LOSSES` or `REGRESSION_LOSSES` in `vfl_flower.config.catalog`.
-    weights : Tensor, optional
-        As `balanced_weights` returns them.
     """
     spec = (LOSSES | REGRESSION_LOSSES)[name]
-    loss: Loss = load_object(spec.loss) if weights is None else load_object(spec.weighted)(weights)
+    plain, weighted = load_object(spec.loss), load_object(spec.weighted)
+
+    def loss(output: Tensor, y: Labels) -> Tensor:
+        value: Tensor
+        if isinstance(y, Tensor):
+            value = plain(output, y)
+        else:
+            value = weighted(output, y.y, y.weight.to(output.device, output.dtype))
+        return value
+
     return loss
 
 
 def residuals(
-    loss: Loss, outputs: Sequence[Tensor], y: Tensor
+    loss: Loss, outputs: Sequence[Tensor], y: Labels
 ) -> tuple[tuple[Tensor, ...], list[float]]:
     """Compute losses and their gradients at the outputs.
 
@@ -138,7 +142,7 @@ def residuals(
         As `loss_of` returns it.
     outputs : sequence of Tensor
         Of one or more parties, each (B, C), or (B, 1) of a regression.
-    y : Tensor
+    y : Tensor or Weighted
         Labels, as the loss takes them.
 
     Returns

@@ -14,7 +14,7 @@ from vfl_flower.common.errors import PartyError
 from vfl_flower.common.json_schema import fits
 from vfl_flower.common.nonce import NONCE
 from vfl_flower.config.catalog import REGRESSION
-from vfl_flower.learning.losses import balanced_weights, loss_of
+from vfl_flower.learning.losses import loss_of
 from vfl_flower.learning.row_limit import RowLimit
 from vfl_flower.learning.schedule import steps_per_epoch
 from vfl_flower.parties.party import Party
@@ -71,11 +71,8 @@ class ActiveParty(Party, Coordinator):
         self.y, self.rows = y, rows
         assert self.data.target is not None  # noqa: S101  an active party's data have one
         self.target = self.data.target
-        weighted = y[torch.from_numpy(rows["train"])] if self.cfg.class_weights != "none" else None
-        classes = self.data.classes
-        weights = None if weighted is None else balanced_weights(weighted, classes)
-        loss = loss_of(self.loss_name, weights)
-        self.training_labels = TrainingLabels(self.cfg, y, classes, loss)
+        loss, train = loss_of(self.loss_name), torch.from_numpy(rows["train"])
+        self.training_labels = TrainingLabels(self.cfg, y, self.data.classes, loss, train)
         self.loss = self.training_labels.loss
         self.budget, self.uploaded = budget_of(self.cfg, self.data.rows), dict[str, Counts]()
         self.progress = Progress()

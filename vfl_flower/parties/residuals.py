@@ -4,9 +4,10 @@ Every loss of `vfl_flower.config.catalog` has, for one row of a batch of B, the 
 
     g = w s (m(R) - t) / B
 
-with m the `Link` and s the slope of the loss, t the target and w the weight of its class. Who has
+with m the `Link` and s the slope of the loss, t the target and w the weight of the row. Who has
 the output R solves it for t, which must be a target of the run: a one-hot row, or what the run's
-label mechanism can make of one. Who has not can bound g only, since m(R) and t are shares.
+label mechanism can make of one, for some weight of those that rows can have. Who has not can bound
+g only, since m(R) and t are shares.
 """
 
 from dataclasses import dataclass
@@ -99,7 +100,11 @@ class Residuals:
         means = self.link.means(R)
         rounding = (_ROUNDING + 4e-7 * R.abs().amax(1)).clamp(max=_MOST_ROUNDING)
         if self.noise is not None:
-            return bool(self.noise.admits(means - scaled, R, rounding).all())
+            targets = means - scaled
+            if self.weighted:
+                weights = 1 / self.classes, self.most
+                targets = self.noise.unweighted(scaled, means, R, rounding, weights)
+            return bool(self.noise.admits(targets, R, rounding).all())
         off = means - onehot(_labels(scaled, means), self.classes, means.dtype)
         weight = self._weights(scaled, off) if self.weighted else torch.ones(len(off))
         error = (scaled - weight[:, None] * off).abs().amax(1)

@@ -16,7 +16,7 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.loading import load_party, run_data
 from vfl_flower.data.splits import rows_of
 from vfl_flower.learning.batching import batches
-from vfl_flower.learning.losses import Loss
+from vfl_flower.learning.losses import Loss, Weighted
 from vfl_flower.parties.party import Party
 from vfl_flower.workflows.build_learner import build_learner
 
@@ -37,11 +37,39 @@ def parties_of(cfg: RunConfig) -> list[Party]:
     return [active, *passive]
 
 
-def joint(cfg: RunConfig, loss: Loss, steps: int, step: Step) -> list[Party]:
-    """Train all parties for some steps and return them."""
+class WeightedRows:
+    """Labels and weights of all rows, indexed as a tensor is."""
+
+    def __init__(self, y: Tensor, weight: Tensor) -> None:
+        self.y, self.weight = y, weight
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def __getitem__(self, rows: Tensor) -> Weighted:
+        return Weighted(self.y[rows], self.weight[rows])
+
+
+def balanced(cfg: RunConfig) -> Tensor:
+    """Return weights of rows that balance classes, (N,)."""
+    y = labels_of(cfg)
+    train = y[torch.from_numpy(rows_of(cfg, len(y))["train"])]
+    classes, counts = train.unique(return_counts=True)
+    weights: Tensor = len(train) / (len(classes) * counts.double())
+    return weights[y].float()
+
+
+def joint(
+    cfg: RunConfig, loss: Loss, steps: int, step: Step, weight: Tensor | None = None
+) -> list[Party]:
+    """Train all parties for some steps and return them.
+
+    Rows may have weights, (N,).
+    """
     torch.set_num_threads(cfg.threads)  # float sums depend on it
     parties, y = parties_of(cfg), labels_of(cfg)
     train = rows_of(cfg, len(y))["train"]
+    y = y if weight is None else WeightedRows(y, weight)  # type: ignore[assignment]
     taken = 0
     for epoch in range(cfg.epochs):
         for batch in batches(cfg.seed, epoch, train, cfg.batch_size):
@@ -52,9 +80,16 @@ def joint(cfg: RunConfig, loss: Loss, steps: int, step: Step) -> list[Party]:
     return parties
 
 
-def joint_easter(cfg: RunConfig, loss: Loss, steps: int, *, rounded: bool = True) -> list[Party]:
+def joint_easter(
+    cfg: RunConfig,
+    loss: Loss,
+    steps: int,
+    *,
+    rounded: bool = True,
+    weight: Tensor | None = None,
+) -> list[Party]:
     """Train EASTER (or VFedMH) for some steps and return all parties."""
-    return joint(cfg, loss, steps, partial(easter_step, rounded=rounded))
+    return joint(cfg, loss, steps, partial(easter_step, rounded=rounded), weight)
 
 
 def easter_step(

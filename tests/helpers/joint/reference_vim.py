@@ -13,10 +13,10 @@ from strategies.specs.admm import ADMMOptions
 from strategies.specs.vimadmm import VIMADMMOptions
 from tests.helpers.joint.reference import total, within_bound
 from tests.helpers.joint.reference_split import zero
-from vfl_flower.algorithms.admm import z_update
+from vfl_flower.algorithms.admm import weighted_z_update, z_update
 from vfl_flower.algorithms.admm_heads import head_of
 from vfl_flower.learning.batching import drawn
-from vfl_flower.learning.losses import Loss
+from vfl_flower.learning.losses import Labels, Loss
 from vfl_flower.parties.party import Party
 
 
@@ -31,7 +31,11 @@ class Vim:
         """Return z and lambda by Eq. 5 and 6."""
         if not len(self.duals):
             self.duals = torch.zeros(len(y), 10)
-        solved = z_update(a, self.duals[rows], y[rows], rho)
+        labels: Labels = y[rows]
+        if isinstance(labels, Tensor):
+            solved = z_update(a, self.duals[rows], labels, rho)
+        else:
+            solved = weighted_z_update(a, self.duals[rows], labels.y, rho, labels.weight)
         self.duals[rows] = solved.dual.float()
         return solved.z.float(), self.duals[rows]
 

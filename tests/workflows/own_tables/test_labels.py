@@ -21,7 +21,6 @@ from tests.helpers.own_data.own import (
     result_of,
 )
 from tests.helpers.own_data.own_runs import align, stopped
-from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.workflows.build_parties import build_active
 
@@ -88,12 +87,6 @@ def test_balanced_classes_weigh_alike(loss: str, tables: str, tmp_path: Path) ->
     plain = build_active(cfg).loss
     by_class = [plain(logits[y == c], y[y == c]).item() for c in (0, 1)]
     assert active.loss(logits, y).item() == pytest.approx(sum(by_class) / 2, rel=1e-5)
-
-
-def test_weights_of_classes_are_refused_where_they_would_not_act() -> None:
-    for given in ({"method": "vimadmm"}, {"method": "fdml"}, {"label_privacy": "laplace"}):
-        with pytest.raises(ConfigError, match="class-weights"):
-            RunConfig(class_weights="balanced", **given)  # type: ignore[arg-type]
 
 
 def test_label_privacy_noises_own_labels(tables: str, tmp_path: Path) -> None:

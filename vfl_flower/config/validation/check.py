@@ -17,7 +17,7 @@ from vfl_flower.config.validation.privacy import (
 )
 from vfl_flower.config.validation.system import check_transport
 from vfl_flower.config.validation.tasks import check_tables
-from vfl_flower.config.validation.training import check_class_weights, check_lists
+from vfl_flower.config.validation.training import check_lists
 
 
 def check(cfg: Settings) -> None:
@@ -43,5 +43,4 @@ def check(cfg: Settings) -> None:
     check_client_privacy(cfg)
     check_held_out(cfg)
     check_long_tail(cfg)
-    check_class_weights(cfg)
     check_tables(cfg)

@@ -29,22 +29,6 @@ def check_lists(cfg: Settings) -> None:
         )
 
 
-def check_class_weights(cfg: Settings) -> None:
-    """Refuse class weights without effect, or against label privacy."""
-    if cfg.class_weights == "none":
-        return
-    if not cfg.spec.class_weights or cfg.labels_given:
-        raise ConfigError(
-            f"class-weights is {cfg.class_weights}, and {cfg.method}'s passive parties, or its "
-            "ADMM, do not weight rows by their classes; use none, or another method"
-        )
-    if cfg.label_noise:
-        raise ConfigError(
-            f"class-weights are made of true labels, and label-privacy is {cfg.label_noise}: "
-            "label-epsilon would not be true; use class-weights = none"
-        )
-
-
 def _check_model(entry: str) -> None:
     if "." in entry and not OWN_NETWORK.fullmatch(entry):
         raise ConfigError(

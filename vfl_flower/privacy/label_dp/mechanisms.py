@@ -101,6 +101,32 @@ class LabelNoise:
         least, total = targets.amin(1), targets.sum(1)
         return (least >= -rounding) & ((total - 1).abs() <= self.classes * rounding)
 
+    def unweighted(
+        self,
+        scaled: Tensor,
+        means: Tensor,
+        logits: Tensor,
+        rounding: Tensor,
+        weights: tuple[float, float],
+    ) -> Tensor:
+        """Return the targets of residuals with unknown weights.
+
+        Parameters
+        ----------
+        scaled, means, logits : Tensor
+            w (m - t), m and the outputs, (B, C) each.
+        rounding : Tensor
+            Error of a target, (B,).
+        weights : tuple of float
+            The least and the largest w.
+
+        Returns
+        -------
+        Tensor
+            (B, C), which `admits` admits if there is a w with such targets.
+        """
+        raise NotImplementedError
+
     def posterior(self, released: Tensor, logits: Tensor) -> Tensor:
         """Return the posterior P(y | o), (B, C).
 
@@ -140,10 +166,36 @@ class Laplace(LabelNoise):
 
     def admits(self, targets: Tensor, logits: Tensor, rounding: Tensor) -> Tensor:
         """Tell which rows are within exp(2 epsilon / sensitivity) of the prior."""
-        prior = logits.softmax(1) if self.adaptive else torch.full_like(logits, 1 / self.classes)
-        most, around = math.exp(2 * float(self.rate() * _GRANULES)), rounding[:, None]
-        near = (targets <= prior * most + around) & (targets >= prior / most - around)
+        (least, most), around = self._range(logits), rounding[:, None]
+        near = (targets <= most + around) & (targets >= least - around)
         return super().admits(targets, logits, rounding) & near.all(1)
+
+    def unweighted(
+        self,
+        scaled: Tensor,
+        means: Tensor,
+        logits: Tensor,
+        rounding: Tensor,
+        weights: tuple[float, float],
+    ) -> Tensor:
+        """See `LabelNoise`: each entry, and the sum, bounds 1 / w."""
+        s, m, around = _summed(scaled), _summed(means), _summed(rounding[:, None].expand_as(means))
+        lowest, highest = self._range(logits)
+        least, most = _summed(lowest), _summed(highest)
+        least[:, -1] = most[:, -1] = 1
+        slope = torch.where(s == 0, 1.0, s)
+        ends = torch.stack([m - most - around / 2, m - least + around / 2]) / slope
+        first, last = 1 / weights[1], 1 / weights[0]
+        low = ends.amin(0).masked_fill(s == 0, first).amax(1).clamp(min=first)
+        high = ends.amax(0).masked_fill(s == 0, last).amin(1).clamp(max=last)
+        x: Tensor = (low + high) / 2
+        return means - x[:, None] * scaled
+
+    def _range(self, logits: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the least and the largest posterior, (B, C) each."""
+        prior = logits.softmax(1) if self.adaptive else torch.full_like(logits, 1 / self.classes)
+        factor = math.exp(2 * float(self.rate() * _GRANULES))
+        return prior / factor, prior * factor
 
 
 class Alibi(Laplace):
@@ -198,10 +250,37 @@ class RandomizedResponse(LabelNoise):
         """See `LabelNoise`."""
         return F.one_hot(released.argmax(1), self.classes) * self.epsilon
 
+    def unweighted(
+        self,
+        scaled: Tensor,
+        means: Tensor,
+        logits: Tensor,
+        rounding: Tensor,
+        weights: tuple[float, float],
+    ) -> Tensor:
+        """See `LabelNoise`: class and 1 / w, by least squares."""
+        s, m = scaled.double(), means.double()
+        other = 1 / (math.exp(self.epsilon) + self.classes - 1)
+        own = math.exp(self.epsilon) * other
+        along = (s * m).sum(1, keepdim=True) - other * s.sum(1, keepdim=True) - (own - other) * s
+        squared = s.square().sum(1, keepdim=True)
+        x = (along / squared.clamp(min=1e-30)).clamp(1 / weights[1], 1 / weights[0])
+        from_class = (own - other) * ((own - other) - 2 * (m - other))  # but for |m - other|^2
+        nearest = (from_class - 2 * x * along + x * x * squared).argmin(1, keepdim=True)
+        return means - x.gather(1, nearest) * scaled
+
     def admits(self, targets: Tensor, logits: Tensor, rounding: Tensor) -> Tensor:
         """Tell which rows are the posterior of some class."""
         of_class = (F.one_hot(targets.argmax(1), self.classes) * self.epsilon).softmax(1)
         return (targets - of_class).abs().amax(1) <= rounding
+
+
+def _summed(rows: Tensor) -> Tensor:
+    """Append its sum to each row, float64.
+
+    (B, C) -> (B, C + 1)."""
+    rows = rows.double()
+    return torch.cat([rows, rows.sum(1, keepdim=True)], 1)
 
 
 def compact(labels: Tensor, classes: int) -> Tensor:

@@ -7,14 +7,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 
-from vfl_flower.common.errors import RunError
+from vfl_flower.common.errors import ProtocolError, RunError
 from vfl_flower.common.names import load_object
-from vfl_flower.common.state import read_state, write_state
+from vfl_flower.common.state import State, read_state, write_state
 from vfl_flower.config.catalog import LABEL_MECHANISMS
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.learning.losses import Loss, loss_of
+from vfl_flower.learning.losses import Labels, Loss, Weighted, loss_of
+from vfl_flower.privacy.label_dp.class_weights import balanced_weights, row_weights
 from vfl_flower.privacy.label_dp.mechanisms import LabelNoise, classes_format, compact
 from vfl_flower.protocol.automaton.scope import LabelFormat
 
@@ -40,20 +42,6 @@ def noise_of(cfg: RunConfig, classes: int) -> LabelNoise | None:
         return None
     mechanism: type[LabelNoise] = load_object(LABEL_MECHANISMS[cfg.label_noise])
     return mechanism(classes, cfg.label_epsilon, cfg.label_sensitivity)
-
-
-def _matched(loss: Loss, noise: LabelNoise | None) -> Loss:
-    """Adapt a loss to true labels, or to noised rows.
-
-    True labels are (B,), noised rows (B, C).
-    """
-
-    def measure(logits: Tensor, y: Tensor) -> Tensor:
-        if noise is None or y.dim() == 1:
-            return loss(logits, y)
-        return loss(logits, noise.posterior(y, logits))
-
-    return measure
 
 
 def epsilon_of(cfg: RunConfig) -> float:
@@ -86,7 +74,50 @@ def label_format(cfg: RunConfig, classes: int) -> LabelFormat:
     return noise.label_format() if noise else classes_format(classes)
 
 
-class Lessons:
+class Supervision:
+    """Loss against training labels: weighted, and adapted to noised ones.
+
+    Parameters
+    ----------
+    loss : callable
+        As `loss_of` returns it.
+    noise : LabelNoise or None
+        The run's label mechanism.
+    """
+
+    def __init__(self, loss: Loss, noise: LabelNoise | None) -> None:
+        self._loss, self.noise = loss, noise
+
+    def weights_of_classes(self) -> Tensor | None:
+        """Return class weights, (C,); None where classes are not weighted."""
+        raise NotImplementedError
+
+    def taught(self, logits: Tensor, y: Labels) -> Labels:
+        """Return the targets of a batch, with weights where rows have some.
+
+        Parameters
+        ----------
+        logits : Tensor
+            (B, C).
+        y : Tensor or Weighted
+            Labels (B,), or noised rows (B, C), whose targets are their posterior.
+        """
+        given = y if isinstance(y, Tensor) else y.y
+        target = given
+        if self.noise is not None and given.dim() == 2:
+            target = self.noise.posterior(given, logits)
+        weights, weight = self.weights_of_classes(), None if isinstance(y, Tensor) else y.weight
+        if weights is not None:
+            by_class = row_weights(target, weights)
+            weight = by_class if weight is None else weight * by_class
+        return target if weight is None else Weighted(target, weight)
+
+    def loss(self, logits: Tensor, y: Labels) -> Tensor:
+        """Compute the loss against labels, or the posterior of noised ones."""
+        return self._loss(logits, self.taught(logits, y))
+
+
+class Lessons(Supervision):
     """Training labels at a passive party that is given labels.
 
     The counterpart of `TrainingLabels`.
@@ -100,20 +131,48 @@ class Lessons:
 
     Attributes
     ----------
-    loss : callable
-        From logits (B, C), and what `read` returns, to the mean over the batch.
+    class_weights : Tensor
+        (C,), once `balance` or a message has set them; empty before that.
     """
 
     def __init__(self, cfg: RunConfig, classes: int) -> None:
-        self.noise = noise_of(cfg, classes)
-        self.loss = _matched(loss_of(cfg.loss or "cross-entropy"), self.noise)
+        super().__init__(loss_of(cfg.loss or "cross-entropy"), noise_of(cfg, classes))
+        self.balanced, self.classes = cfg.class_weights != "none", classes
+        self.class_weights = torch.empty(0)
 
     def read(self, published: Tensor) -> Tensor:
         """Return received labels (B,), or noised rows (B, C)."""
         return received(published, self.noise)
 
+    def balance(self, labels: Tensor) -> None:
+        """Balance classes by all training labels, where the run does."""
+        if self.balanced:
+            self.class_weights = balanced_weights(labels, self.classes)
 
-class TrainingLabels:
+    def weights_of_classes(self) -> Tensor | None:
+        """See `Supervision`.
+
+        Raises
+        ------
+        ProtocolError
+            If labels are to be weighted, and nothing has told how.
+        """
+        if not self.balanced:
+            return None
+        if not len(self.class_weights):
+            raise ProtocolError("a step came, and no class weights before it")
+        return self.class_weights
+
+    def state_dict(self) -> State:
+        """Return the class weights."""
+        return {"class_weights": self.class_weights}
+
+    def load_state_dict(self, state: State) -> None:
+        """Restore the state of `state_dict`."""
+        self.class_weights = state["class_weights"]
+
+
+class TrainingLabels(Supervision):
     """Labels and loss that training may use.
 
     Parameters
@@ -126,11 +185,21 @@ class TrainingLabels:
         C.
     loss : callable
         As `loss_of` returns it.
+    train : Tensor
+        The training rows, by whose labels classes are weighted.
+
+    Raises
+    ------
+    DataError
+        If classes are to be balanced, and one has no training row.
     """
 
-    def __init__(self, cfg: RunConfig, y: Tensor, classes: int, loss: Loss) -> None:
-        self.noise = noise_of(cfg, classes)
-        self._loss, self.classes, self._true = _matched(loss, self.noise), classes, y
+    def __init__(self, cfg: RunConfig, y: Tensor, classes: int, loss: Loss, train: Tensor) -> None:
+        super().__init__(loss, noise_of(cfg, classes))
+        self.classes, self._true, self.train = classes, y, train
+        self.balanced = cfg.class_weights != "none"
+        if self.noise is None:
+            self.weights_of_classes()  # refused before work starts
 
     @cached_property
     def labels(self) -> Tensor:
@@ -152,13 +221,14 @@ class TrainingLabels:
         labels = self.of(rows)
         return self.noise.publish(labels) if self.noise else compact(labels, self.classes)
 
-    def loss(self, logits: Tensor, y: Tensor) -> Tensor:
-        """Compute the loss against labels, or the posterior of noised ones."""
-        return self._loss(logits, y)
+    def weights_of_classes(self) -> Tensor | None:
+        """See `Supervision`; they are a function of the labels that may leave."""
+        return self.class_weights if self.balanced else None
 
-    def target(self, logits: Tensor, y: Tensor) -> Tensor:
-        """Return labels (B,), or the posterior of noised ones (B, C)."""
-        return y if self.noise is None or y.dim() == 1 else self.noise.posterior(y, logits)
+    @cached_property
+    def class_weights(self) -> Tensor:
+        """Weight of each class, (C,), by the training labels, noised or true."""
+        return balanced_weights(self.of(self.train), self.classes)
 
     def keep(self, folder: Path | None, *, begun: bool) -> None:
         """Write noised labels before use, or read an earlier attempt's.
