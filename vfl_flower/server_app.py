@@ -113,14 +113,17 @@ def _align(folder: RunFolder, transport: Transport) -> "Aligned":
 def _predict(folder: RunFolder, transport: Transport, simulated: bool) -> None:
     """Predict the new rows that all parties have, and list the others."""
     # pyarrow is slow to import
+    from vfl_flower.data.truth import truth_of
     from vfl_flower.workflows.prediction import asked, missing_of, write, write_missing
 
     own = not simulated  # the model lies in this party's own state folder
     folder.cfg = prediction_of(folder.cfg, 0, Path(folder.cfg.model), trust_code=own)
+    truth = truth_of(folder.cfg) if folder.cfg.truth else None
     (common, alignments), path = _align(folder, transport), folder.path / _PREDICTIONS
     active = predicting_active(folder.cfg, run_data(folder.cfg, alignments))
     rows = active.rows["test"]
-    write(path, active, rows, asked(active, rows, transport))
+    missing = common.missing if folder.cfg.keep_missing else None
+    write(path, active, rows, asked(active, rows, transport), truth, missing)
     write_missing(path, active.data.ids, common)
     folder.keep()
     log.info("%d rows predicted, in %s", len(common.rows), path)

@@ -29,7 +29,9 @@ def is_shown(each: "Field[Any]", text: str) -> bool:
 
 def test_help_lists_every_option_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
     text = shown(capsys)
-    assert [kebab(n) for n, each in COMMON.items() if not is_shown(each, text)] == [*IMPLIED]
+    assert [kebab(n) for n, each in COMMON.items() if not is_shown(each, text)] == [
+        *map(kebab, IMPLIED)
+    ]
     assert all(f"{title}:" in text for title in GROUPS)
     for flag in ("--config", "--resume", "--seeds", "--json"):
         assert flag in text

@@ -16,6 +16,8 @@ GOOD: dict[str, st.SearchStrategy[Any]] = {
     "dataset": st.sampled_from(("mnist", "fashion-mnist")),
     "task": st.sampled_from(("align", "predict")),
     "model": st.sampled_from(("first", "/runs/second")),
+    "truth": st.just(True),
+    "keep-missing": st.just(True),
     "tables": st.sampled_from(("a.toml", "/data/b.toml")),
     "alignment": st.text(min_size=1),
     "parties": st.integers(5, 40),
@@ -105,6 +107,8 @@ BAD: list[tuple[str, Any]] = [
     ("task", "test"),
     ("task", "align"),  # of data that are aligned
     ("model", "first"),  # which trains nothing
+    ("truth", True),  # of a run that trains
+    ("keep-missing", True),
     ("tables", "a.toml"),
     ("alignment", "runs/aligned"),
     ("class-weights", "equal"),
@@ -224,6 +228,7 @@ OWN_TABLES = {"dataset": "own", "tables": "a.toml"}
 NEEDED: dict[str, dict[str, Any]] = {
     "task": OWN_TABLES | {"model": "first"},
     "model": OWN_TABLES | {"task": "predict"},
+    **dict.fromkeys(("truth", "keep-missing"), OWN_TABLES | {"task": "predict", "model": "first"}),
     "tables": {"dataset": "own"},
     "alignment": OWN_TABLES,
     "active-columns": {"method": "splitnn"},

@@ -249,6 +249,23 @@ def test_new_rows_are_predicted(frames: Frames, run: vfl.Run) -> None:
     assert sorted(said.attrs["missing"]["id"]) == list(range(10))
 
 
+def test_frames_have_the_truth_and_rows_that_are_missing(run: vfl.Run) -> None:
+    new = made(1)
+    tables = [
+        vfl.Table(new.bank, id="customer", label="defaulted"),
+        vfl.Table(new.shop, id="customer"),
+    ]
+    with pytest.warns(UserWarning, match="10 rows are not at all parties"):
+        said = run.predict(tables, truth=True, keep_missing=True)
+    assert list(said["id"]) == list(new.bank["customer"])
+    assert list(said["truth"]) == list(new.bank["defaulted"])
+    assert said["prediction"].isna().sum() == said["probability_yes"].isna().sum() == 10
+    own = run.predict(truth=True)
+    assert (own["prediction"] == own["truth"]).mean() == run.metrics["active"]["accuracy"]
+    with pytest.raises(ConfigError, match="keep_missing is of new rows"):
+        run.predict(keep_missing=True)
+
+
 def test_the_runs_own_rows_are_predicted(frames: Frames, run: vfl.Run) -> None:
     said = run.predict().merge(frames.bank, left_on="id", right_on="customer")
     accuracy = (said["prediction"] == said["defaulted"]).mean()

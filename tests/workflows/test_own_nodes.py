@@ -20,6 +20,7 @@ from vfl_flower.config.policy.record import OPEN, DataPolicy
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.server_app import main
 
+ALL = ("--keep-missing", "--truth")
 SETTINGS = {key.replace("_", "-"): value for key, value in TINY.items()} | {"method": "splitnn"}
 
 
@@ -34,6 +35,8 @@ class World:
         self.new = [
             str(write(root / "new", k, held(k, each), header(k))) for k, each in enumerate(rows)
         ]
+        y = ["malignant", "benign"] * (ROWS // 2)
+        write(root / "new", 0, held(0, rows[0], [*y]), header(0, "outcome"), label="outcome")
 
     def state(self, rank: int) -> Path:
         return self.root / party_name(rank)
@@ -75,19 +78,21 @@ def test_a_run_aligns_trains_and_another_predicts(world: World, tmp_path: Path) 
         assert kept == world.state(rank) / "first" / party_name(rank) / ALIGNMENT
         (weights,) = world.state(rank).rglob("model/weights.safetensors")
         assert weights.is_relative_to(world.state(rank) / "first" / party_name(rank))
-    world.run(task="predict", model="first", run_name="scores", tables=world.new[0])
+    asked: dict[str, Any] = {"keep_missing": True, "truth": True}
+    world.run(task="predict", model="first", run_name="scores", tables=world.new[0], **asked)
 
     local = tmp_path / "local"
     assert train([*flags(",".join(world.tables), local), "--method=splitnn"]) == 0
     out = f"--out={local / 'said.csv'}"
-    assert predict([str(local), f"--tables={','.join(world.new)}", out]) == 0
+    assert predict([str(local), f"--tables={','.join(world.new)}", *ALL, out]) == 0
     folder = world.state(0) / "scores"
     assert read(folder / "predictions.missing.csv") == read(local / "said.missing.csv")
     said, expected = read(folder / "predictions.csv"), read(local / "said.csv")
     assert said.keys() == expected.keys()
-    for id_, (_, *shares) in said.items():
-        assert [float(s) for s in shares] == pytest.approx(
-            [float(s) for s in expected[id_][1:]], abs=1e-4
+    for id_, (_, *shares, truth) in said.items():
+        assert truth == expected[id_][-1]
+        assert [float(s or -1) for s in shares] == pytest.approx(
+            [float(s or -1) for s in expected[id_][1:-1]], abs=1e-4
         )
 
 

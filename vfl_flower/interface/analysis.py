@@ -26,19 +26,19 @@ _ATTACKS = {"labels": 3, "reconstruct": 5}
 """Attacks, with the epochs that they train unless the caller says otherwise."""
 
 
-def predicted_rows(run: Path, rows: str, trust_code: bool) -> "pd.DataFrame":
+def predicted_rows(run: Path, rows: str, trust_code: bool, *, truth: bool) -> "pd.DataFrame":
     """Predict rows of a run's own data; see `predict_rows`."""
     # pandas is slow to import
     import pandas as pd
 
     with TemporaryDirectory(prefix="vfl-flower-") as temporary:
         file = Path(temporary) / _FILE
-        predict_rows(run, rows, file, trust_code)
+        predict_rows(run, rows, file, trust_code, truth=truth)
         return _typed(pd.read_parquet(file), run, trust_code)
 
 
 def predicted_tables(
-    run: Path, source: OwnTables, watch: Watch, trust_code: bool
+    run: Path, source: OwnTables, watch: Watch, trust_code: bool, **kept: bool
 ) -> "pd.DataFrame":
     """Predict the rows of new tables; see `predict_tables`.
 
@@ -50,7 +50,8 @@ def predicted_tables(
     with TemporaryDirectory(prefix="vfl-flower-") as temporary:
         folder, file = Path(temporary), Path(temporary) / _FILE
         source.write(folder)
-        made = predict_tables(run, tables_in(folder, source.names), file, watch, trust_code)
+        tables = tables_in(folder, source.names)
+        made = predict_tables(run, tables, file, watch, trust_code, **kept)
         frame = _typed(pd.read_parquet(file), run, trust_code)
         if made.missing:
             frame.attrs["missing"] = pd.read_parquet(missing_of(file)).to_dict("list")
@@ -66,7 +67,8 @@ def predicted_tables(
 def _typed(frame: "pd.DataFrame", run: Path, trust_code: bool) -> "pd.DataFrame":
     """Give predictions the type of the run's labels."""
     cfg = RunFolder.reopen(run, {}, trust_code).cfg
-    frame["prediction"] = typed_classes(frame["prediction"], cfg)
+    for name in {"prediction", "truth"} & {*frame.columns}:
+        frame[name] = typed_classes(frame[name], cfg)
     return frame
 
 

@@ -45,6 +45,8 @@ class Run(Results):
         tables: "Tables | None" = None,
         *,
         rows: str = "test",
+        truth: bool = False,
+        keep_missing: bool = False,
         progress: bool | None = None,
     ) -> "pd.DataFrame":
         """Predict new rows, or rows of the run's own data.
@@ -55,15 +57,20 @@ class Run(Results):
             Of all parties, the active party's first, aligned by their ids. A label is not needed.
         rows : {"test", "validation", "all"}
             Part of the run's own rows, where no tables are given.
+        truth : bool
+            Whether the labels are in the frame, too; those of new rows must be in the first table.
+        keep_missing : bool
+            Whether rows that some party lacks are in the frame, too, without a prediction.
         progress : bool, optional
             See `train`.
 
         Returns
         -------
         DataFrame
-            ``id``, ``prediction`` and, of classes, ``probability_CLASS`` for each. Rows that
-            some party lacks have no prediction: a warning counts them, and ``attrs["missing"]`` has
-            their ids and the parties that lack them.
+            ``id``, ``prediction`` and, of classes, ``probability_CLASS`` for each, and ``truth`` if
+            asked for, in the order of the first table. Rows that some party lacks have no
+            prediction: a warning counts them, and ``attrs["missing"]`` has their ids and the
+            parties that lack them.
 
         Raises
         ------
@@ -74,14 +81,17 @@ class Run(Results):
         with in_full():
             if tables is None:
                 check_text(rows, "rows")
-                return predicted_rows(self.path, rows, self._trust_code)
+                if keep_missing:
+                    raise ConfigError("keep_missing is of new rows; give their tables")
+                return predicted_rows(self.path, rows, self._trust_code, truth=truth)
             check_tables(tables, self.config.parties)
             if rows != "test":
                 raise ConfigError(
                     "rows is of the run's own data; of tables, all rows are predicted"
                 )
             watch = watch_of(progress)
-            return predicted_tables(self.path, OwnTables(tables), watch, self._trust_code)
+            source, kept = OwnTables(tables), {"truth": truth, "keep_missing": keep_missing}
+            return predicted_tables(self.path, source, watch, self._trust_code, **kept)
 
     def plot(self) -> "Figure":
         """Draw validation score and losses of every party.

@@ -14,10 +14,12 @@ from vfl_flower.config.schema import choices
 from vfl_flower.config.validation.tasks import check_tables_here
 from vfl_flower.data.loading import run_data
 from vfl_flower.data.tables.description import described
+from vfl_flower.data.truth import truth_of
 from vfl_flower.learning.networks.trusted_code import check_trusted
 from vfl_flower.learning.schedule import chunks
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.runs.party_logs import party_logs
+from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.runs.seeds import first_run
 from vfl_flower.transport.local import LocalTransport
 from vfl_flower.workflows.align import align_here
@@ -52,7 +54,9 @@ class Prediction(NamedTuple):
     missing: int = 0
 
 
-def predict_rows(run: Path, rows: str, out: Path, trust_code: bool = False) -> Prediction:
+def predict_rows(
+    run: Path, rows: str, out: Path, trust_code: bool = False, *, truth: bool = False
+) -> Prediction:
     """Predict rows of a run's own data, and write the predictions.
 
     Parameters
@@ -65,6 +69,8 @@ def predict_rows(run: Path, rows: str, out: Path, trust_code: bool = False) -> P
         The file; see `prediction.write`. Ids are the rows' numbers where the data have no others.
     trust_code : bool
         Whether the code of networks that the folder names may be imported.
+    truth : bool
+        Whether the labels are written, too.
 
     Raises
     ------
@@ -94,9 +100,10 @@ def predict_rows(run: Path, rows: str, out: Path, trust_code: bool = False) -> P
         raise ConfigError(f"rows is {rows}, and the run held no such rows out; predict all")
     for party in passive:
         party.privacy.afford(chunks(active.cfg, numbers))
+    labels = truth_of(folder.cfg) if truth else None
     with party_logs(folder, len(passive)):
         said = asked(active, numbers, LocalTransport(passive))
-    write(out, active, numbers, said)
+    write(out, active, numbers, said, labels)
     return Prediction(len(numbers), _epsilon(active))
 
 
@@ -108,7 +115,14 @@ def numbers_of(active: ActiveParty, rows: str) -> Array:
 
 
 def predict_tables(
-    run: Path, tables: str, out: Path, watch: Watch, trust_code: bool = False
+    run: Path,
+    tables: str,
+    out: Path,
+    watch: Watch,
+    trust_code: bool = False,
+    *,
+    truth: bool = False,
+    keep_missing: bool = False,
 ) -> Prediction:
     """Align new tables by id, and predict their common rows.
 
@@ -122,20 +136,17 @@ def predict_tables(
         The file; see `prediction.write`. Rows that some party lacks are listed beside it.
     watch : Watch
         How the alignment is followed.
-    trust_code : bool
+    trust_code, truth : bool
         As for `predict_rows`.
+    keep_missing : bool
+        Whether rows that some party lacks are in the file, too, without a prediction.
 
     Raises
     ------
     VflError
         As for `predict_rows`; or a table cannot be used, or no row is common.
     """
-    folder = first_run(run, trust_code)
-    if not folder.cfg.own_tables:
-        raise ConfigError(
-            f"{run} is a run of {folder.cfg.dataset}; say which of its rows, not tables"
-        )
-    check_models(folder)
+    folder = _with_tables(run, trust_code)
     now = replace(folder.cfg, tables=tables)
     check_tables_here(now)
     others = folder.cfg.parties - 1
@@ -147,6 +158,7 @@ def predict_tables(
         for cfg in cfgs:
             check_trusted(cfg)
         check_out(out, [described(cfg, rank).file for rank, cfg in enumerate(cfgs)])
+        labels = truth_of(cfgs[0]) if truth else None
         common, alignments = align_here(cfgs[0], Path(temporary), watch.observer("alignment"))
         active = predicting_active(cfgs[0], run_data(cfgs[0], alignments))
         passive = [
@@ -156,9 +168,21 @@ def predict_tables(
         for party in passive:
             party.privacy.afford()
         rows = active.rows["test"]
-        write(out, active, rows, asked(active, rows, LocalTransport(passive)))
+        said = asked(active, rows, LocalTransport(passive))
+        write(out, active, rows, said, labels, common.missing if keep_missing else None)
         write_missing(out, active.data.ids, common)
     return Prediction(len(common.rows), _epsilon(active), len(common.missing))
+
+
+def _with_tables(run: Path, trust_code: bool) -> RunFolder:
+    """Return the folder of a complete run of own tables."""
+    folder = first_run(run, trust_code)
+    if not folder.cfg.own_tables:
+        raise ConfigError(
+            f"{run} is a run of {folder.cfg.dataset}; say which of its rows, not tables"
+        )
+    check_models(folder)
+    return folder
 
 
 def _inputs(cfg: RunConfig) -> list[Path]:

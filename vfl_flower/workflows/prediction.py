@@ -30,6 +30,9 @@ from vfl_flower.protocol.exchange import Protocol
 from vfl_flower.protocol.transport import Transport
 from vfl_flower.training.evaluation import infer
 
+Columns = dict[str, pa.Array]
+"""Columns of a file by name."""
+
 
 def asked(active: ActiveParty, rows: Array, transport: Transport) -> Tensor:
     """Predict rows with the active party's model over some transport.
@@ -74,7 +77,14 @@ def protocol(active: ActiveParty, rows: Array, outputs: list[Tensor]) -> Protoco
     outputs.append(inferred[0])
 
 
-def write(path: Path, active: ActiveParty, rows: Array, said: Tensor) -> None:
+def write(
+    path: Path,
+    active: ActiveParty,
+    rows: Array,
+    said: Tensor,
+    truth: Columns | None = None,
+    missing: Array | None = None,
+) -> None:
     """Write predictions in the order of the active party's table.
 
     Rows are asked in the order of the alignment, or of the split, which tells no party the order
@@ -91,15 +101,24 @@ def write(path: Path, active: ActiveParty, rows: Array, said: Tensor) -> None:
         (N,), none twice.
     said : Tensor
         (N, C), or (N, 1) of a regression.
+    truth : dict of str to pyarrow.Array, optional
+        Further columns, of all rows of the table; see `vfl_flower.data.truth.truth_of`.
+    missing : ndarray of int, optional
+        Further rows of the table, which have no prediction.
     """
     places = rows if active.data.index is None else active.data.index[rows]
-    order = np.argsort(places)
-    ids = pa.array(places) if active.data.ids is None else active.data.ids.take(pa.array(places))
-    columns = {"id": ids} | _columns(active.target, said)
-    write_columns(path, {name: each.take(pa.array(order)) for name, each in columns.items()})
+    listed = np.sort(places if missing is None else np.append(places, missing))
+    found = np.full(listed[-1] + 1, -1)
+    found[places] = np.arange(len(places))
+    predicted = pa.array(found[listed], mask=found[listed] < 0)
+    ids, chosen = active.data.ids, pa.array(listed)
+    columns = {"id": chosen if ids is None else ids.take(chosen)}
+    for name, each in _columns(active.target, said).items():
+        columns[name] = each.take(predicted)
+    write_columns(path, columns | {name: each.take(chosen) for name, each in (truth or {}).items()})
 
 
-def _columns(target: Target, said: Tensor) -> dict[str, pa.Array]:
+def _columns(target: Target, said: Tensor) -> Columns:
     """Return the columns of predictions, (N,) each."""
     values = values_of(target, said)
     if target.task == REGRESSION:

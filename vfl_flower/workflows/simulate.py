@@ -70,23 +70,32 @@ def repeat(cfg: RunConfig, seeds: int) -> dict[str, Any]:
 
 
 def predict(
-    run: Path, out: Path, tables: str | None, rows: str | None, trust_code: bool = False
+    run: Path,
+    out: Path,
+    tables: str | None,
+    rows: str | None,
+    trust_code: bool = False,
+    *,
+    truth: bool = False,
+    keep_missing: bool = False,
 ) -> dict[str, Any]:
     """Predict rows with a run's model, and report the outcome.
 
     Parameters
     ----------
-    run, out, trust_code
-        As for `predict.here.predict_rows`.
+    run, out, trust_code, truth
+        As for `predict_rows`.
     tables : str or None
-        Of new rows; see `predict.here.predict_tables`.
+        Of new rows; see `predict_tables`.
     rows : str or None
         Of the run's own; the test rows if neither is given.
+    keep_missing : bool
+        See `predict_tables`.
 
     Raises
     ------
     ConfigError
-        If both are given.
+        If both are given, or own rows are to be kept that none lacks.
     """
     # pyarrow is slow to import
     from vfl_flower.workflows.predict_locally import predict_rows, predict_tables
@@ -94,10 +103,13 @@ def predict(
 
     if tables is not None and rows is not None:
         raise ConfigError("--rows says which of the run's own rows, and --tables names new ones")
+    if keep_missing and tables is None:
+        raise ConfigError("--keep-missing is of new rows; name their tables, with --tables")
     if tables is not None:
-        made = predict_tables(run, tables, out, TERMINAL, trust_code)
+        kept = {"truth": truth, "keep_missing": keep_missing}
+        made = predict_tables(run, tables, out, TERMINAL, trust_code, **kept)
     else:
-        made = predict_rows(run, rows or "test", out, trust_code)
+        made = predict_rows(run, rows or "test", out, trust_code, truth=truth)
     say(f"{made.rows:,} rows predicted, in {out}")
     if made.missing:
         say(f"{made.missing:,} rows are not at all parties, and listed in {missing_of(out)}")

@@ -97,6 +97,8 @@ def prediction_of(cfg: RunConfig, rank: int, model: Path, trust_code: bool = Fal
         trained,
         task="predict",
         model=str(model),
+        truth=cfg.truth,
+        keep_missing=cfg.keep_missing,
         epochs=0,
         train_rows=0,
         class_weights="none",

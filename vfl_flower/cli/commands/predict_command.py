@@ -19,6 +19,12 @@ from vfl_flower.cli.options import AS_JSON, FILE, FOLDER, TRUST_CODE, told
 @click.option(
     "--out", type=FILE, required=True, metavar="FILE", help="predictions: .csv or .parquet"
 )
+@click.option("--truth", is_flag=True, help="write the labels, too, as column truth")
+@click.option(
+    "--keep-missing",
+    is_flag=True,
+    help="write new rows that some party lacks, too, in place and without a prediction",
+)
 @TRUST_CODE
 @AS_JSON
 def predict(
@@ -26,6 +32,8 @@ def predict(
     tables: str | None,
     rows: str | None,
     out: Path,
+    truth: bool,
+    keep_missing: bool,
     trust_code: bool,
     as_json: bool,
 ) -> None:
@@ -38,4 +46,5 @@ def predict(
     # torch is slow to import
     from vfl_flower.workflows.simulate import predict as predicted
 
-    told(as_json, lambda: predicted(run, out, tables, rows, trust_code))
+    kept = {"truth": truth, "keep_missing": keep_missing}
+    told(as_json, lambda: predicted(run, out, tables, rows, trust_code, **kept))

@@ -20,6 +20,14 @@ class RunOptions:
     model: str = option(
         "", "task = predict: run-name of the run whose model predicts", circumstance=True
     )
+    truth: bool = option(
+        False, "task = predict: write the labels of the new rows, too", circumstance=True
+    )
+    keep_missing: bool = option(
+        False,
+        "task = predict: write rows that some party lacks, too, without a prediction",
+        circumstance=True,
+    )
     dataset: str = option("digits", f"one of {', '.join(DATASETS)}", choices=DATASETS)
     parties: int = option(4, "all parties; 4 = 1 active + 3 passive", least=2)
     seed: int = option(0, "known to all: batches, splits, and party-randomness if public", least=0)

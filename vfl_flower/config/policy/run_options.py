@@ -35,7 +35,17 @@ OF_A_PARTY = frozenset(
 
 LEFT = frozenset(
     (
-        *("tables", "data-dir", "download", "weights", "out", "track", "tensorboard"),
+        *(
+            "truth",
+            "keep-missing",
+            "tables",
+            "data-dir",
+            "download",
+            "weights",
+            "out",
+            "track",
+            "tensorboard",
+        ),
         *("transport", "party-timeout", "return-timeout", "answer-timeout"),
         *("stream-listen", "stream-advertise", "stream-grace"),
     )

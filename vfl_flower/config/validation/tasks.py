@@ -13,6 +13,9 @@ def check_tables(cfg: Settings) -> None:
         raise ConfigError("task is predict, and model is empty; name the run that trained")
     if cfg.model and cfg.task != "predict":
         raise ConfigError(f"model is {cfg.model}, and task is {cfg.task}; use task = predict")
+    for key, given in (("truth", cfg.truth), ("keep-missing", cfg.keep_missing)):
+        if given and cfg.task != "predict":
+            raise ConfigError(f"{key} is of predictions, and task is {cfg.task}; remove it")
     if cfg.own_tables:
         _check_own(cfg)
         return

@@ -35,6 +35,9 @@ from vfl_flower.privacy.client_dp.budget import Noise
 EXTRA = "predicts_with."
 """What stands before the names of tensors that are no weights of the network."""
 
+_OF_PREDICTIONS = {"model": "", "truth": False, "keep-missing": False}
+"""Options of predictions, without which the run of a model was."""
+
 _SHAPE = {"run": str, "party": str, "network": dict, "sigma": float, "files": Named(str)}
 
 
@@ -215,7 +218,7 @@ def _read(path: Path, digest: str | None) -> bytes:
 def _written(path: Path, content: bytes, cfg: RunConfig) -> RunConfig:
     """Return the configuration in a file, with today's paths."""
     try:
-        now = cfg.to_mapping() | {"model": ""}  # which is a prediction's
+        now = cfg.to_mapping() | _OF_PREDICTIONS
         return RunConfig.from_record(tomllib.loads(content.decode()), now)
     except (ValueError, RecursionError, ConfigError) as error:
         raise RunError(f"{path} is of another version: {error}") from error

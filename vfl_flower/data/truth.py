@@ -1,0 +1,52 @@
+"""Labels of the active party's rows, to stand beside predictions."""
+
+import numpy as np
+import pyarrow as pa
+
+from vfl_flower.common.errors import ConfigError, DataError
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.data.loading import run_data
+from vfl_flower.data.table_data import table_of
+from vfl_flower.data.tables.description import described
+
+
+def truth_of(cfg: RunConfig) -> dict[str, pa.Array]:
+    """Return the labels of the active party's whole table or data set.
+
+    Returns
+    -------
+    dict of str to pyarrow.Array
+        (N,), the column ``truth``: texts, as the file writes them, or names of classes; of a
+        regression float64.
+
+    Raises
+    ------
+    ConfigError
+        If the description of the table names no label.
+    DataError
+        If the table has none, or cannot be read.
+    """
+    if cfg.own_tables:
+        return {"truth": _labels_of(cfg)}
+    data = run_data(cfg).party(0)
+    assert data.target is not None and data.y is not None  # noqa: S101  the active party has both
+    return {"truth": pa.array(np.array(data.target.classes, object)[data.y.numpy()])}
+
+
+def _labels_of(cfg: RunConfig) -> pa.Array:
+    """Read the labels of the active party's whole table, (N,)."""
+    description = described(cfg, 0)
+    if not description.label:
+        raise ConfigError(
+            f"active: {cfg.table_of(0)} names no label, and truth is to be written; add the line "
+            'label = "COLUMN", or leave truth out'
+        )
+    table = table_of(cfg, 0)
+    if table.labels is None or table.label is None:
+        raise DataError(
+            f"active: {description.file.name} has no labels in '{description.label}', and truth is "
+            "to be written; add them, or leave truth out"
+        )
+    if table.label.values is None:
+        return pa.array(table.labels)
+    return pa.array(table.label.values, pa.string()).take(pa.array(table.labels.astype(np.intp)))
