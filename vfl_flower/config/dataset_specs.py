@@ -53,3 +53,11 @@ DATASETS = {
     "own": DataSetSpec(f"{SOURCES}.own_tables:OWN", in_data_dir=False),
 }
 """Data sets by name. One line here makes a data set known everywhere."""
+
+CSV_FILES = tuple(f"{text}{packed}" for packed in ("", ".gz") for text in (".csv", ".tsv", ".txt"))
+PARQUET_FILES = (".parquet", ".pq")
+
+
+def is_table(path: str) -> bool:
+    """Tell a table from a description, by its suffix."""
+    return path.lower().endswith(CSV_FILES + PARQUET_FILES)

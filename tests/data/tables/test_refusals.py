@@ -23,7 +23,7 @@ from vfl_flower.data.tables.reader import read_table
         (b"\n\n", {}, "is empty"),
         (b"id,a\n", {}, "holds no rows"),
         (b"key,a\n1,2\n", {}, "has no column 'id'; add or rename it"),
-        (b"id|a\n1|2\n", {}, "none 'id': separators of columns are comma, semicolon, tab"),
+        (b"id~a\n1~2\n", {}, "none 'id': separators of columns are comma, semicolon, tab, bar"),
         (b"id,a\n1,2\n", {"columns": {"b": "numeric"}}, "has no column 'b'"),
         (b"id,a\n1,2\n", {"label": "y"}, "has no column 'y'"),
         (b"id,a,a \n1,2,3\n", {}, "two columns of the name 'a'"),

@@ -8,12 +8,10 @@ from typing import Literal
 
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.common.names import party_name
+from vfl_flower.config.dataset_specs import is_table
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import near
 from vfl_flower.data.tables.description_keys import READERS
-
-TABLES = (".csv", ".tsv", ".txt", ".parquet", ".pq")
-"""Suffixes of tables, which are no descriptions."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +40,8 @@ class Description:
         ``refuse`` or ``first``: what becomes of rows with the id of an earlier one.
     shape : tuple of int
         Channels, height and width, where the columns are the pixels of images; else empty.
+    separator : str
+        Of a CSV file's fields; empty: found out.
     """
 
     file: Path
@@ -54,6 +54,7 @@ class Description:
     missing: tuple[str, ...] = ("NA", "N/A", "NaN", "nan", "null", "NULL")
     duplicates: Literal["refuse", "first"] = "refuse"
     shape: tuple[int, ...] = ()
+    separator: str = ""
 
 
 def read_description(path: Path) -> Description:
@@ -69,9 +70,10 @@ def read_description(path: Path) -> Description:
     ConfigError
         If it cannot be read, lacks ``file`` or ``id``, or has an unknown key or value.
     """
-    if path.suffix.lower() in TABLES:
+    if is_table(path.name):
+        stem = path.name.partition(".")[0]
         raise ConfigError(
-            f"{path} is a table, and a description of it is needed: write {path.stem}.toml with "
+            f"{path} is a table, and a description of it is needed: write {stem}.toml with "
             f'two lines, file = "{path.name}" and id = "COLUMN" (and at the active party label = '
             '"COLUMN"), and name that file'
         )

@@ -3,6 +3,8 @@
 A key is a line in `READERS` and a field of `Description`, whose default counts without it.
 """
 
+import re
+import string
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +15,9 @@ Reader = Callable[[str, Any], Any]
 
 USES = ("numeric", "categorical", "ignored")
 """What may be said of a column."""
+
+
+_IN_FIELDS = frozenset(string.ascii_letters + string.digits + "\"'.+-")
 
 
 def text(key: str, value: object) -> str:
@@ -56,6 +61,15 @@ def _shape(key: str, value: object) -> tuple[int, ...]:
     return tuple(sizes)
 
 
+def _separator(key: str, value: object) -> str:
+    if not isinstance(value, str) or not re.fullmatch(r"[\t!-~]", value) or value in _IN_FIELDS:
+        raise ConfigError(
+            f'{key} must be one character, such as "|" or "\\t", and no letter, digit, quote, '
+            f"point or sign, not {value!r}"
+        )
+    return value
+
+
 READERS: dict[str, Reader] = {
     "file": text,
     "id": text,
@@ -67,4 +81,5 @@ READERS: dict[str, Reader] = {
     "missing": texts,
     "duplicates": one_of("refuse", "first"),
     "shape": _shape,
+    "separator": _separator,
 }

@@ -21,7 +21,8 @@ from vfl_flower.data.preprocessing.target import task_of
 from vfl_flower.data.tables.cells import as_codes, as_numbers, as_text
 from vfl_flower.data.tables.column_profile import Profile, check_numbers, use_of
 from vfl_flower.data.tables.description import Description
-from vfl_flower.data.tables.files import TableFile, opened, plain
+from vfl_flower.data.tables.files import TableFile, plain
+from vfl_flower.data.tables.formats.opened import opened
 from vfl_flower.data.tables.labels import label_of
 from vfl_flower.data.tables.row_ids import Ids, as_ids, ids_of
 
@@ -111,7 +112,7 @@ def read_table(description: Description, party: str, trained: Encoder | None = N
         If the file cannot be read or is changed meanwhile, an id or a label is missing, an id is
         there twice, a column is not what is said of it, or none is left that can be used.
     """
-    with opened(description.file, party) as file:
+    with opened(description.file, party, description.separator) as file:
         uses = _uses(description, file, trained)
         label = plain(description.label) if plain(description.label) in file.names else ""
         wanted = [name for name in uses if uses[name] != "ignored"]
@@ -194,7 +195,7 @@ def _uses(description: Description, file: TableFile, trained: Encoder | None) ->
     stated = {plain(name): use for name, use in description.columns.items()}
     needed = named[:1] if trained is not None else [*filter(None, named), *stated]
     for name in needed:
-        if name not in file.names:
+        if name not in file:
             known = f"it has {', '.join(file.names)}"
             raise file.refused(file.lacks(name), known)
     if trained is not None:

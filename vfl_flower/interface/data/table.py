@@ -50,6 +50,8 @@ class Table:
         Treatment of rows with the id of an earlier one.
     shape : sequence of int
         Channels, height and width, where the columns are the pixels of images.
+    separator : str
+        Of a CSV file's fields, such as ``"|"``; empty: found out.
 
     Raises
     ------
@@ -72,9 +74,10 @@ class Table:
         missing: Sequence[str] | None = None,
         duplicates: str = "refuse",
         shape: Sequence[int] = (),
+        separator: str = "",
     ) -> None:
         check_types(id=id, label=label, columns=columns, missing=missing)
-        stated = {"label": label, "task": task, "id-type": id_type}
+        stated = {"label": label, "task": task, "id-type": id_type, "separator": separator}
         self._stated: dict[str, Any] = {key: said for key, said in stated.items() if said}
         self._stated |= {"id": id, "decimal": decimal, "duplicates": duplicates}
         if shape:
@@ -123,6 +126,7 @@ class Table:
             missing=told.missing,
             duplicates=told.duplicates,
             shape=told.shape,
+            separator=told.separator,
         )
 
     def _described(self) -> dict[str, object]:

@@ -1,0 +1,1 @@
+"""Formats of a table's file, by its suffix."""

@@ -1,0 +1,169 @@
+"""CSV files, read in record batches.
+
+All cells come as text, since a guess from the first rows may be wrong further down.
+"""
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, TextIO
+
+import pyarrow as pa
+import pyarrow.csv
+
+from vfl_flower.common.errors import DataError
+from vfl_flower.data.tables.files import TableFile
+from vfl_flower.data.tables.formats.compressed import (
+    DAMAGED,
+    GZIP,
+    LONGEST,
+    looked_through,
+    unpacked,
+)
+
+SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+"""Separators that are found out, by character."""
+
+_LOOKED_AT = 20  # rows, to tell the separator
+_BATCH = 1 << 20
+
+
+class CsvFile(TableFile):
+    """CSV file in UTF-8 with a header, perhaps compressed with gzip.
+
+    Parameters
+    ----------
+    path : Path
+    party : str
+        Whose it is, for errors.
+    separator : str
+        Of fields, one character; empty: that of `SEPARATORS` that fits best.
+    """
+
+    def __init__(self, path: Path, party: str, separator: str = "") -> None:
+        self._stated = separator
+        super().__init__(path, party)
+
+    def _names(self) -> list[str]:
+        try:
+            self._check_text()
+            with io.TextIOWrapper(unpacked(self.path), encoding="utf-8-sig", newline="") as file:
+                heads = {each: _head(file, each) for each in self._stated or SEPARATORS}
+        except DAMAGED as error:
+            raise self.refused("is no whole gzip file; compress it again", error) from error
+        except (OSError, UnicodeDecodeError) as error:
+            raise self.refused("cannot be read; save it as CSV in UTF-8", error) from error
+        self._separator = max(heads, key=lambda each: _fields(heads[each]))
+        names, *_ = heads[self._separator] or [[]]
+        if not names and self._longest > csv.field_size_limit():
+            raise self.refused(
+                f"has a name of more than {csv.field_size_limit():,} characters in its first line, "
+                "which must name the columns"
+            )
+        if not names:
+            raise self.refused("is empty; its first line must name the columns")
+        return names
+
+    def lacks(self, name: str) -> str:
+        """Say that a column is missing, perhaps for an unknown separator."""
+        if len(self.names) > 1:
+            return super().lacks(name)
+        if self._stated:
+            return f"has one column, and none '{name}', if '{self._stated}' is the separator"
+        known = ", ".join(SEPARATORS.values())
+        return (
+            f"has one column, and none '{name}': separators of columns are {known}; use one, or "
+            "say separator in the description"
+        )
+
+    def type_of(self, name: str) -> pa.DataType | None:
+        """Return None: CSV has no types."""
+        return None
+
+    def batches(self, wanted: Sequence[str]) -> Iterator[dict[str, pa.Array]]:
+        """Yield batches of about a mebibyte of the wanted columns, as text."""
+        written = self._as_written(wanted)
+        ragged: list[Any] = []
+        try:
+            with self._opened(list(written.values()), ragged) as reader:
+                for batch in reader:
+                    yield {name: batch.column(there) for name, there in written.items()}
+        except (OSError, pa.ArrowException) as error:
+            if ragged:
+                raise self._ragged(ragged[0]) from error
+            if "straddling" in str(error):
+                raise self.refused(
+                    f"has a row of more than {self._batch >> 20} MiB; is a quote missing?"
+                ) from error
+            raise self.refused("is no whole CSV file in UTF-8; save it so", error) from error
+
+    @contextmanager
+    def _opened(self, written: list[str], ragged: list[Any]) -> Iterator[pa.csv.CSVStreamingReader]:
+        def note(row: Any) -> str:  # noqa: ANN401
+            ragged.append(row)
+            return "error"
+
+        read = pa.csv.ReadOptions(  # with threads, rows have no numbers
+            use_threads=False, block_size=self._batch
+        )
+        parse = pa.csv.ParseOptions(
+            delimiter=self._separator, newlines_in_values=True, invalid_row_handler=note
+        )
+        convert = pa.csv.ConvertOptions(
+            column_types=dict.fromkeys(written, pa.string()), include_columns=written
+        )
+        compression = "gzip" if self.path.suffix.lower() == GZIP else None
+        with (
+            pa.input_stream(self.path, compression=compression) as stream,
+            pa.csv.open_csv(stream, read, parse, convert) as reader,
+        ):
+            yield reader
+
+    def _ragged(self, row: Any) -> DataError:  # noqa: ANN401
+        return self.refused(
+            f"has {row.actual_columns} fields in row {row.number - 1}, and "
+            f"{row.expected_columns} names; a text with the separator in it belongs in quotes",
+            row.text,
+        )
+
+    def _check_text(self) -> None:
+        """Refuse binary files, bombs, and text that ends within quotes.
+
+        pyarrow would take them.
+        """
+        found = looked_through(self.path)
+        if found.binary:
+            raise self.refused("is no text; export the table as CSV in UTF-8")
+        if found.bomb:
+            raise self.refused(
+                "is more than 200 times as large once it is unpacked; unpack it, if that is right"
+            )
+        if found.longest > LONGEST:
+            raise self.refused(f"has a line of more than {LONGEST >> 20} MiB; is it a table?")
+        if found.quotes % 2:
+            raise self.refused('ends within quotes; write it again, with "" for a " in quotes')
+        self._longest, self._batch = found.longest, max(_BATCH, 2 * found.longest)
+
+
+def _head(file: TextIO, separator: str) -> list[list[str]]:
+    """Return the first rows of a CSV file."""
+    file.seek(0)
+    rows: list[list[str]] = []
+    with suppress(csv.Error):  # a field beyond csv's limit, for a wrong separator perhaps
+        for row in csv.reader(file, delimiter=separator):
+            rows += [row] if row else []
+            if len(rows) == _LOOKED_AT:
+                break
+    return rows
+
+
+def _fields(rows: list[list[str]]) -> tuple[int, int]:
+    """Count the fields of all rows, and of the first.
+
+    0 stands for rows that differ.
+    """
+    counts = [len(row) for row in rows] or [0]
+    alike = counts[0] > 1 and len(set(counts)) == 1
+    return counts[0] if alike else 0, counts[0]
