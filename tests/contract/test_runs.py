@@ -46,8 +46,8 @@ def test_every_party_generalises(method: str) -> None:
     serve(active, [Endpoint(build_passive(cfg, k)) for k in range(1, K + 1)])
     registered = method_of(method)
     least = 0.25 if registered.alone and not registered.pools else 0.6  # a quarter of the columns
-    assert active.progress.test["accuracy"]
-    for party, accuracy in active.progress.test["accuracy"].items():
+    assert active.progress.test["score"]
+    for party, accuracy in active.progress.test["score"].items():
         assert least < accuracy < 0.99, party
 
 

@@ -151,7 +151,7 @@ def test_a_users_network_from_elsewhere(tmp_path: Path) -> None:
     attempt = Attempt(cfg, tmp_path / "run")
     attempt.run()
     assert type(attempt.passive[0].net).__name__ == "Halves"
-    assert min(attempt.active.progress.test["accuracy"].values()) > 0.8
+    assert min(attempt.active.progress.test["score"].values()) > 0.8
     short = replace(cfg, epochs=1)
     live, active = Attempt(short, None), build_active(short)
     live.run()

@@ -177,7 +177,7 @@ def test_maps_in_fewer_bytes_predict_alike(compression: str, share: float) -> No
 
 
 def accuracy(active: Any) -> float:
-    reached: float = active.progress.test["accuracy"]["active"]
+    reached: float = active.progress.test["score"]["active"]
     return reached
 
 

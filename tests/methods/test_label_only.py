@@ -127,7 +127,7 @@ def test_one_passive_party_is_enough_for_splitnn(tmp_path: Path) -> None:
     attempt.run()
     (top,) = [p for p in attempt.active.net.parameters() if p.dim() == 2 and p.numel()]
     assert top.shape == (10, 64)
-    assert attempt.active.progress.test["accuracy"]["active"] > 0.3
+    assert attempt.active.progress.test["score"]["active"] > 0.3
 
 
 def test_weights_for_a_network_that_is_none_are_refused() -> None:

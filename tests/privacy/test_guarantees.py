@@ -186,7 +186,7 @@ def test_private_weights_survive_every_message_of_a_rebuilt_party() -> None:
     cfg = replace(PRIVATE_RUN, epochs=3, batch_size=100, learning_rates="0.01")
     active = Attempt(cfg, None).active
     run_amnesiac(active, lambda k: build_passive(cfg, k))
-    assert min(active.progress.test["accuracy"].values()) > 0.75
+    assert min(active.progress.test["score"].values()) > 0.75
 
 
 def test_a_private_run_is_resumed_from_its_own_weights(tmp_path: Path) -> None:

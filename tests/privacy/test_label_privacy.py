@@ -296,5 +296,5 @@ def test_more_noise_teaches_less() -> None:
         )
         active = build_active(cfg)
         serve(active, [Endpoint(build_passive(cfg, k)) for k in range(1, 4)])
-        accuracies.append(active.progress.test["accuracy"]["active"])
+        accuracies.append(active.progress.test["score"]["active"])
     assert accuracies[0] < 0.5 < 0.8 < accuracies[1]

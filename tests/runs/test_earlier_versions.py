@@ -3,14 +3,18 @@
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import vfl_flower as vfl
 from tests.helpers.outcomes.attempts import Attempt
 from tests.helpers.outcomes.run_folders import NAMES, TINY
-from vfl_flower.common.errors import Interrupted
+from vfl_flower.cli.main import run as command
+from vfl_flower.common.errors import Interrupted, RunError
 from vfl_flower.common.layout import checkpoint_path
 from vfl_flower.common.state import read_state, write_state
+from vfl_flower.data.preprocessing.target import Target
 from vfl_flower.runs.run_folder import RunFolder
 
 
@@ -40,3 +44,30 @@ def test_a_checkpoint_under_former_names_is_resumed(tmp_path: Path) -> None:
     for name in NAMES:
         weights = [out / name / "model" / "weights.safetensors" for out in (whole, broken)]
         assert weights[0].read_bytes() == weights[1].read_bytes(), name
+
+
+def test_a_regression_whose_score_was_called_accuracy_is_read(tmp_path: Path) -> None:
+    bank, shop = ({"id": range(60), "x": [n * k % 7 for n in range(60)]} for k in (3, 5))
+    tables = [vfl.Table(bank | {"y": [n / 9 for n in range(60)]}, id="id", label="y")]
+    tables += [vfl.Table(shop, id="id")]
+    options: dict[str, Any] = {"method": "splitnn", "batch_size": 16, "epochs": 1}
+    run = vfl.train(tables, **options, baselines="off", out=tmp_path / "run")
+    metrics, result = run.metrics, run.result
+    assert "test_accuracy" not in result and list(result["test_r2"]) == ["active"]
+    for name in ("result.json", "metrics.jsonl"):
+        text = (run.path / name).read_text().replace('_r2"', '_accuracy"')
+        (run.path / name).write_text(text.replace(', "metric": "r2"', ""))
+    assert vfl.load(run.path).result == result and run.metrics == metrics
+    assert list(vfl.load(run.path).history)[-1] == "validation_accuracy active"
+    assert command(["inspect", str(run.path)]) == 0
+    assert run.report(tmp_path / "page.html").is_file()
+
+
+def test_a_target_without_a_positive_class_has_the_second(tmp_path: Path) -> None:
+    kept = {"task": "binary", "classes": ["a", "b"], "mean": 0.0, "deviation": 1.0}
+    (tmp_path / "target.json").write_text(json.dumps(kept))
+    target = Target.load(tmp_path / "target.json")
+    assert target.positive_class == "b"
+    (tmp_path / "target.json").write_text(json.dumps(kept | {"positive": 2}))
+    with pytest.raises(RunError, match="names no positive class"):
+        Target.load(tmp_path / "target.json")

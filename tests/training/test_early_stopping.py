@@ -131,7 +131,9 @@ def made(accuracies: list[float]) -> Progress:
     progress = Progress()
     for step, each in enumerate(accuracies):
         losses = {"active": 0.0}
-        progress.add(Evaluation(step, 0, losses, losses, {"active": each}, 0.0, 0, 0, 0))
+        progress.add(
+            Evaluation(step, 0, losses, losses, {"accuracy": {"active": each}}, 0.0, 0, 0, 0)
+        )
     return progress
 
 
@@ -255,4 +257,4 @@ def test_bounds_end_and_keep_by_the_same_rule() -> None:
     alone = replace(cfg, method="local")
     active, _ = trained(alone, "local")
     assert active.progress.best is not active.progress.records[-1]
-    assert accuracies["local"] == active.progress.test["accuracy"]["active"]
+    assert accuracies["local"] == active.progress.test["score"]["active"]

@@ -35,6 +35,8 @@ class DataSet:
         From (folder, may download) to the columns of a table.
     class_names : tuple of str
         Names of the classes, in order; their numbers if it is empty.
+    positive : str
+        Of two classes, the one that is to be found; empty: the rarer one.
     """
 
     classes: int
@@ -43,6 +45,7 @@ class DataSet:
     labels: Callable[[Path, bool], Labels]
     columns: Callable[[Path, bool], Columns] | None = None
     class_names: tuple[str, ...] = ()
+    positive: str = ""
 
     def names(self) -> tuple[str, ...]:
         """Return the names of the classes, by label."""

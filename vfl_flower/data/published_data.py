@@ -104,7 +104,11 @@ class PublishedData:
 
     def _target(self) -> Target:
         names = self.entry.names()
-        return Target(BINARY if len(names) == 2 else MULTI_CLASS, names)
+        if len(names) != 2:
+            return Target(MULTI_CLASS, names)
+        stated = self.entry.positive
+        counts = (0, 0) if stated else np.bincount(self._labels()[self.rows["train"]], minlength=2)
+        return Target(BINARY, names).with_positive(np.array(counts), stated, "active")
 
     def _labels(self) -> Tensor:
         """Read the labels, (N,) int64: known classes, each with a training row."""

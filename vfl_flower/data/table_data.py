@@ -240,7 +240,8 @@ def _target(cfg: RunConfig, table: OwnTable, train: Array) -> Target:
         return trained_target(cfg)
     if table.labels is None or table.label is None:
         raise DataError("active: its table has no labels")
-    return Target.fit(table.labels, table.label, train, "active")
+    positive = described(cfg, 0).positive
+    return Target.fit(table.labels, table.label, train, "active", positive)
 
 
 def _labels(table: OwnTable, index: Array, target: Target, rows: Rows) -> Tensor:

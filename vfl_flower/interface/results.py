@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from vfl_flower.common.errors import RunError
 from vfl_flower.common.layout import CONFIG
-from vfl_flower.config.catalog import REGRESSION
+from vfl_flower.config.evaluation.metrics import primary, scores_of
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.interface.folders import Place
 from vfl_flower.runs.metrics_file import read_metrics
@@ -58,16 +58,16 @@ class Results:
     def metrics(self) -> dict[str, dict[str, Any]]:
         """Test metrics by party: ``accuracy``, ``auc``, ``f1`` and more; of numbers ``r2``.
 
+        Of two classes, those of the positive one; see `docs/metrics.md`.
+
         Raises
         ------
         RunError
             See `result`.
         """
         result = self.result
-        if result["task"] == REGRESSION:
-            return {party: dict(each) for party, each in result["metrics"].items()}
-        accuracy = result["test_accuracy"]
-        return {p: {"accuracy": accuracy[p], **each} for p, each in result["metrics"].items()}
+        score, name = scores_of(result, "test"), primary(result["task"])
+        return {p: {name: score[p], **each} for p, each in result["metrics"].items()}
 
     @property
     def history(self) -> "pd.DataFrame":

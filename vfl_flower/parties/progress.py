@@ -4,6 +4,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
+from vfl_flower.config.evaluation.metrics import better, loss_of_score
 from vfl_flower.protocol.observer import Evaluation, Stage
 
 _ROUNDING = 1e-9  # percentage points
@@ -28,7 +29,7 @@ class Progress:
     kept_exchanges : int
         Exchanges of training when the passive parties last kept their weights.
     test : dict
-        Loss and accuracy on the test rows by party, once they have been evaluated.
+        Loss and score, accuracy or r2, on the test rows by party, once they have been evaluated.
     stages : list of Stage
         Progress of stages before the training in steps, latest last.
     parties_mark, parties_exchanges : int
@@ -55,11 +56,6 @@ class Progress:
         """Number that names a checkpoint: steps done, plus units of stages."""
         return self.step + len(self.stages)
 
-    def judged(self) -> dict[str, dict[str, Any]]:
-        """Return accuracy and metrics on the test rows, by party."""
-        accuracies = self.test["accuracy"]
-        return {name: {"accuracy": accuracies[name], **self.metrics[name]} for name in accuracies}
-
     def elapsed(self) -> float:
         """Return the seconds spent so far, earlier attempts included."""
         return self.seconds + time.monotonic() - self.started
@@ -67,18 +63,19 @@ class Progress:
     def add(self, evaluation: Evaluation) -> bool:
         """Add an evaluation, and tell whether it is the best so far."""
         self.records.append(evaluation)
-        if self.best is None or evaluation.accuracy > self.best.accuracy:
+        if self.best is None or better(evaluation.metric, evaluation.score, self.best.score):
             self.best = evaluation
         return self.best is evaluation
 
     def fallen(self, points: float) -> bool:
-        """Tell whether accuracy is more than `points` below the best.
+        """Tell whether the score is more than `points` worse than the best.
 
         In percentage points of the last evaluation.
         """
         if not points or self.best is None:
             return False
-        return 100 * (self.best.accuracy - self.records[-1].accuracy) > points + _ROUNDING
+        last = self.records[-1]
+        return 100 * loss_of_score(last.metric, last.score, self.best.score) > points + _ROUNDING
 
     def counting(self, keep: str) -> Evaluation | None:
         """Return the evaluation of the final weights, last or best."""

@@ -7,6 +7,9 @@ from dataclasses import asdict, dataclass, field
 from statistics import fmean
 from typing import Any
 
+VALIDATION = "validation_"
+"""What the keys of losses and scores on validation rows begin with."""
+
 
 @dataclass(frozen=True)
 class Evaluation:
@@ -18,35 +21,75 @@ class Evaluation:
         Steps and whole epochs done.
     train_loss : dict of str to float
         Mean since the last evaluation, by party.
-    validation_loss, validation_accuracy : dict of str to float
-        By party; accuracies are fractions. Empty without validation rows.
+    validation_loss : dict of str to float
+        By party; empty without validation rows.
+    scores : dict of str to dict of str to float
+        On the validation rows, by metric and party: the primary one first, accuracy, a fraction, or
+        r2 of a regression; then the one that decides, if it is another.
     seconds : float
         Since the run started, earlier attempts of a resumed run included.
     exchanges, bytes_up, bytes_down : int
         Spent on training so far.
+    metric : str
+        Name of the metric that decides, as results call it.
     """
 
     step: int
     epoch: int
     train_loss: dict[str, float]
     validation_loss: dict[str, float]
-    validation_accuracy: dict[str, float]
+    scores: dict[str, dict[str, float]]
     seconds: float
     exchanges: int
     bytes_up: int
     bytes_down: int
+    metric: str = "accuracy"
 
     @property
-    def accuracy(self) -> float:
-        """Mean validation accuracy, by which early stopping and `keep` decide.
+    def score(self) -> float:
+        """Mean of the metric by which early stopping and `keep` decide.
 
         NaN without validation rows.
         """
-        return fmean(self.validation_accuracy.values()) if self.validation_accuracy else math.nan
+        scores = self.scores.get(self.metric)
+        return fmean(scores.values()) if scores else math.nan
+
+    @property
+    def primary(self) -> dict[str, float]:
+        """Primary metric on the validation rows, by party."""
+        return next(iter(self.scores.values()), {})
+
+    @property
+    def validation_accuracy(self) -> dict[str, float]:
+        """Accuracy on the validation rows, by party; nothing of a regression."""
+        return self.scores.get("accuracy", {})
+
+    @property
+    def validation(self) -> dict[str, dict[str, float]]:
+        """Loss and scores on the validation rows, by name and party."""
+        scores = {f"{VALIDATION}{name}": each for name, each in self.scores.items()}
+        return {f"{VALIDATION}loss": self.validation_loss} | scores
 
     def as_dict(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
-        return asdict(self)
+        """Return all of it as JSON values, a key for each metric."""
+        values = asdict(self)
+        del values["scores"], values["validation_loss"]
+        return values | self.validation
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "Evaluation":
+        """Return the evaluation that `as_dict` has written.
+
+        Raises
+        ------
+        TypeError
+            If a key is missing.
+        """
+        fields = {key: each for key, each in values.items() if not key.startswith(VALIDATION)}
+        judged = {key: each for key, each in values.items() if key.startswith(VALIDATION)}
+        loss = judged.pop(f"{VALIDATION}loss")
+        scores = {key.removeprefix(VALIDATION): each for key, each in judged.items()}
+        return cls(validation_loss=loss, scores=scores, **fields)
 
 
 @dataclass(frozen=True)

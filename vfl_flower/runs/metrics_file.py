@@ -2,11 +2,13 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 from vfl_flower.common.errors import RunError
 from vfl_flower.common.files import refused, write_atomically
 from vfl_flower.common.json_schema import Named, fits
-from vfl_flower.protocol.observer import Evaluation, Observer
+from vfl_flower.config.evaluation.metrics import key_of, metric_names
+from vfl_flower.protocol.observer import VALIDATION, Evaluation, Observer
 
 METRICS = "metrics.jsonl"
 METRICS_SHAPE = {
@@ -15,10 +17,11 @@ METRICS_SHAPE = {
     "exchanges": int,
     "bytes_up": int,
     "bytes_down": int,
-    **{name: Named(float) for name in ("train_loss", "validation_loss", "validation_accuracy")},
+    "train_loss": Named(float),
+    "validation_loss": Named(float),
     "seconds": float,
 }
-"""Fields of one line and their types."""
+"""Fields of one line and their types; scores have names of their own."""
 
 
 class MetricsFile(Observer):
@@ -56,11 +59,19 @@ def read_metrics(path: Path) -> list[Evaluation]:
         text = file.read_text() if file.is_file() else ""
     try:
         lines = [json.loads(line) for line in text.split("\n")[:-1]]
-        if fits(lines, [METRICS_SHAPE]):
-            return [Evaluation(**line) for line in lines]
+        if fits(lines, [METRICS_SHAPE]) and all(map(_scored, lines)):
+            return [Evaluation.from_dict(line) for line in lines]
     except (ValueError, TypeError, RecursionError):
         pass  # refused below
     raise RunError(f"{file} is damaged; a resume of the run writes it anew")
+
+
+def _scored(line: dict[str, Any]) -> bool:
+    """Tell whether a line has scores, and one that decides."""
+    scores = {key: each for key, each in line.items() if key.startswith(VALIDATION)}
+    decides = line.get("metric", "accuracy")  # earlier versions had one, and did not say so
+    known = decides in map(key_of, metric_names()) and f"{VALIDATION}{decides}" in scores
+    return known and fits(scores, Named(Named(float)))
 
 
 def _line(evaluation: Evaluation) -> str:

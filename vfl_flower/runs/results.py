@@ -9,7 +9,9 @@ from typing import Any
 from vfl_flower.common.files import write_atomically
 from vfl_flower.common.json_schema import Named, fits
 from vfl_flower.config.catalog import REGRESSION
-from vfl_flower.learning.metric_names import BY_PARTY, MARGIN, OF_NUMBERS
+from vfl_flower.config.evaluation.metrics import primary, scores_of
+from vfl_flower.data.preprocessing.target import ORDER
+from vfl_flower.learning.metrics.names import BY_PARTY, MARGIN, OF_NUMBERS
 
 RESULT = "result.json"
 NUMBERS = re.compile(r"\[\n[\d,\s]+\]")
@@ -34,11 +36,11 @@ RESULT_SHAPE = {
     "counting_step": int,
     "ended_by": str,
     "seconds": float,
-    "test_accuracy": Named(float),
     "metrics": BY_PARTY,
     "majority_share": (None, float),
     "classes": [str],
-    "validation_accuracy": Named(float),
+    "positive": str,
+    "positive_by": str,
     "baselines": (None, {"local": float, "central": float}),
     "exchange_ms": {"median": float, "p99": float},
     **_BOOKS,
@@ -85,7 +87,10 @@ FORMER_NAMES = {
 }
 """Keys that results of earlier versions hold under other names."""
 
-_LATER = {"policies": dict[str, Any]()}
+_OF_NUMBERS = {"test_accuracy": "test_r2", "validation_accuracy": "validation_r2"}
+"""Keys of a regression's result; earlier versions called R² accuracy."""
+
+_LATER: dict[Any, Any] = {"policies": dict[str, Any](), "positive": "", "positive_by": ORDER}
 """Values of keys that results of earlier versions lack."""
 
 
@@ -93,8 +98,11 @@ def under_present_names(result: Any) -> Any:  # noqa: ANN401
     """Return the content of a result file under its present keys."""
     if not isinstance(result, dict):
         return result
-    named = {FORMER_NAMES.get(key, key): value for key, value in result.items()}
-    return named | {key: value for key, value in _LATER.items() if key not in named}
+    named: dict[Any, Any] = {FORMER_NAMES.get(key, key): value for key, value in result.items()}
+    named = _LATER | named
+    if named.get("task") != REGRESSION:
+        return named
+    return {_OF_NUMBERS.get(str(key), key): value for key, value in named.items()}
 
 
 def write_result(path: Path, result: dict[str, Any]) -> None:
@@ -112,9 +120,13 @@ def fit_together(result: Mapping[str, Any]) -> bool:
     """Whether a result's metrics match its parties and classes."""
     classes = len(result["classes"])
     square = {"confusion": [[int]]}
-    if set(result["metrics"]) != set(result["test_accuracy"]):
+    keys = [f"{part}_{primary(result['task'])}" for part in ("test", "validation")]
+    if not fits(dict(result), dict.fromkeys(keys, Named(float))):
         return False
-    if result["test_accuracy"] and result["majority_share"] is None:
+    scores = scores_of(result, "test")
+    if set(result["metrics"]) != set(scores):
+        return False
+    if scores and result["majority_share"] is None:
         return False
     if result["task"] == REGRESSION:
         return all(fits(each, OF_NUMBERS) for each in result["metrics"].values())
@@ -133,7 +145,7 @@ def warnings_of(result: Mapping[str, Any]) -> list[str]:
         return [
             f"{name} hardly predicts better than the mean of the labels does (R² {score:.2%}): it "
             "may have learnt nothing else"
-            for name, score in result["test_accuracy"].items()
+            for name, score in scores_of(result, "test").items()
             if score <= share + MARGIN
         ]
     return [

@@ -5,6 +5,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vfl_flower.common.json_schema import written
+from vfl_flower.config.evaluation.metrics import primary
+
+_LISTS = ("confusion",)
+"""Metrics that are no numbers."""
 
 
 def summary_of(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -17,11 +21,11 @@ def summary_of(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """
     first = results[0]
     summary: dict[str, Any] = {
-        **{key: first[key] for key in ("method", "dataset", "task", "transport")},
+        **{key: first[key] for key in ("method", "dataset", "task", "transport", "positive")},
         "seeds": [each["seed"] for each in results],
-        "test_accuracy": _spreads(results, "test_accuracy"),
+        f"test_{primary(first['task'])}": _spreads(results, f"test_{primary(first['task'])}"),
         "metrics": {
-            name: {key: _judged(results, name, key) for key in metrics if key != "confusion"}
+            name: {key: _judged(results, name, key) for key in metrics if key not in _LISTS}
             for name, metrics in first["metrics"].items()
         },
         "majority_share": _spread_or_none([each["majority_share"] for each in results]),
@@ -62,4 +66,4 @@ def _spreads(results: Sequence[Mapping[str, Any]], key: str) -> dict[str, dict[s
 
 def _judged(results: Sequence[Mapping[str, Any]], name: str, key: str) -> dict[str, float] | None:
     """Return the spread of a party's metric, None if missing."""
-    return _spread_or_none([each["metrics"][name][key] for each in results])
+    return _spread_or_none([each["metrics"][name].get(key) for each in results])

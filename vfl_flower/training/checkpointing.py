@@ -50,8 +50,8 @@ def restore(party: ActiveParty, mark: int) -> Protocol:
     party.progress.losses = state.pop("losses")
     party.progress.stages = [Stage(**each) for each in state.pop("stages")]
     for record in state.pop("records"):
-        party.progress.add(Evaluation(**record))
-    party.progress.test, party.progress.metrics = state.pop("test"), state.pop("metrics")
+        party.progress.add(Evaluation.from_dict(record))
+    party.progress.test, party.progress.metrics = _tested(state.pop("test")), state.pop("metrics")
     books = state.pop("ledger")
     if not party.ledger.exchanges:  # of another process; a run that went back has all it sent
         party.ledger.carry_over(books)
@@ -62,3 +62,8 @@ def restore(party: ActiveParty, mark: int) -> Protocol:
     party.go_back(state)
     run = nonce_to_array(party.nonce)
     yield ask("restore", np.array(party.progress.parties_mark), run, purpose="control")
+
+
+def _tested(test: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
+    """Return the test rows' loss and score, which was called accuracy."""
+    return {{"accuracy": "score"}.get(key, key): each for key, each in test.items()}

@@ -1,6 +1,6 @@
 """Evaluation and inference as sub-protocols."""
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -9,8 +9,8 @@ from torch import Tensor
 from vfl_flower.common.codec import Array
 from vfl_flower.common.names import party_name
 from vfl_flower.common.nonce import nonce_to_array
-from vfl_flower.config.catalog import REGRESSION
-from vfl_flower.learning.metrics import metrics_of, regression_metrics_of, score_of
+from vfl_flower.config.evaluation.metrics import key_of, primary
+from vfl_flower.learning.metrics.judge import metrics_of, primary_score
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.persistence.model_folder import write_model
 from vfl_flower.protocol.exchange import Protocol, ask, tell
@@ -36,34 +36,28 @@ def finish(party: ActiveParty) -> Protocol:
         yield from checkpoint(party)
     if party.folder is not None:
         yield ask("save", nonce_to_array(party.nonce), purpose="control")
-        judged = party.progress.judged()
-        write_model(party.folder, party, party.nonce, party.upload_noise(), judged, party.target)
+        metrics = party.progress.metrics
+        write_model(party.folder, party, party.nonce, party.upload_noise(), metrics, party.target)
 
 
 def _test(party: ActiveParty) -> Protocol:
     """Evaluate the test rows, if there are some."""
     if not len(party.rows["test"]):
-        party.progress.test = {"loss": {}, "accuracy": {}}
+        party.progress.test = {"loss": {}, "score": {}}
         return
     outputs, y = yield from predict(party, party.rows["test"])
-    loss, accuracy = judged(party, outputs, y)
-    party.progress.test = {"loss": loss, "accuracy": accuracy}
-    party.progress.metrics = _by_party([_judged_in_full(party, each, y) for each in outputs])
-
-
-def _judged_in_full(party: ActiveParty, output: Tensor, y: Tensor) -> dict[str, Any]:
-    """Compute further metrics of a party's predictions."""
-    if party.target.task == REGRESSION:
-        return regression_metrics_of(output, y, party.target.deviation)
-    return metrics_of(output, y)
+    loss, score = judged(party, outputs, y)
+    party.progress.test = {"loss": loss, "score": score}
+    party.progress.metrics = _by_party([metrics_of(each, y, party.target) for each in outputs])
 
 
 def validate(party: ActiveParty, epoch: int) -> Protocol:
     """Evaluate the validation rows, if there are some, and tell the observers."""
-    loss, accuracy = dict[str, float](), dict[str, float]()
+    loss, score = dict[str, float](), dict[str, float]()
     if len(party.rows["validation"]):
         outputs, y = yield from predict(party, party.rows["validation"])
-        loss, accuracy = judged(party, outputs, y)
+        loss, score = judged(party, outputs, y)
+    metric = key_of(primary(party.target.task))
     progress, ledger = party.progress, party.ledger
     means = np.mean(progress.losses, axis=0).tolist()
     progress.losses.clear()
@@ -72,11 +66,12 @@ def validate(party: ActiveParty, epoch: int) -> Protocol:
         epoch=epoch,
         train_loss=_by_party(means),
         validation_loss=loss,
-        validation_accuracy=accuracy,
+        scores={metric: score},
         seconds=progress.elapsed(),
         exchanges=ledger.exchanges["training"],
         bytes_up=ledger.total(UP),
         bytes_down=ledger.total(DOWN),
+        metric=metric,
     )
     best = progress.add(evaluation)
     party.observer.on_evaluation(evaluation)
@@ -131,7 +126,7 @@ def judged(
     Outputs are (N, C) each, labels (N,).
     """
     losses = [party.loss(output, y).item() for output in outputs]
-    return _by_party(losses), _by_party([score_of(output, y) for output in outputs])
+    return _by_party(losses), _by_party([primary_score(each, y, party.target) for each in outputs])
 
 
 def _by_party(values: list[Value]) -> dict[str, Value]:

@@ -2,6 +2,8 @@
 
 import time
 
+from vfl_flower.common.names import party_log
+from vfl_flower.data.preprocessing.target import STATED
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.persistence.run_identity import keep_run, known_run
 from vfl_flower.protocol.exchange import Protocol
@@ -14,6 +16,8 @@ def attempt(party: ActiveParty) -> Protocol:
         # one that died before its first checkpoint was of this run, too
         party.nonce = known_run(party.folder) or party.nonce
         keep_run(party.folder, party.nonce)
+    if party.target.positive_by != STATED and party.target.told_positive:
+        party_log(0).info("%s", party.target.told_positive)
     party.training_labels.keep(party.folder, begun=party.begun)
     party.progress.started = time.monotonic()
     if party.resume_from is not None:

@@ -12,7 +12,7 @@ from vfl_flower.config.dataset_specs import DATASETS
 from vfl_flower.config.registry import spec_of
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.settings import UNNOISED
-from vfl_flower.learning.metrics import guess
+from vfl_flower.learning.metrics.judge import guess
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.protocol.exchange import Protocol
 from vfl_flower.training.evaluation import finish
@@ -75,7 +75,7 @@ def _reached(party: ActiveParty) -> float:
         _run(train(party))
     except TrainingError:  # a baseline that diverges is a bad one, no reason to lose the result
         _run(finish(party))
-    return party.progress.test["accuracy"]["active"]
+    return party.progress.test["score"]["active"]
 
 
 def _run(protocol: Protocol) -> None:

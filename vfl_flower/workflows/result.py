@@ -9,8 +9,9 @@ import torch
 
 from vfl_flower.common.versions import versions
 from vfl_flower.config.catalog import REGRESSION
+from vfl_flower.config.evaluation.metrics import primary
 from vfl_flower.learning.device import described
-from vfl_flower.learning.metrics import guess
+from vfl_flower.learning.metrics.judge import guess
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.privacy.guarantees import protections
 from vfl_flower.privacy.label_dp.training_labels import label_report
@@ -62,12 +63,15 @@ def _outcome(active: ActiveParty) -> dict[str, Any]:
     """Return the metrics of predictions; baselines come later."""
     progress = active.progress
     counting, test = progress.counting(active.cfg.keep), active.rows["test"]
+    score = primary(active.target.task)
     return {
-        "test_accuracy": progress.test["accuracy"],
+        f"test_{score}": progress.test["score"],
         "metrics": progress.metrics,
         "majority_share": guess(active.y[torch.from_numpy(test)]) if len(test) else None,
         "classes": list(active.target.classes),
-        "validation_accuracy": counting.validation_accuracy if counting else {},
+        "positive": active.target.positive_class,
+        "positive_by": active.target.positive_by,
+        f"validation_{score}": counting.primary if counting else {},
         "baselines": None,
     }
 

@@ -153,7 +153,7 @@ def _of_json(folder: Path) -> list[Decoder]:
         (Numeric("a", 1.0, 2.0, 3.0),), (Categorical("b", ("x", "y"), True, "text"),), ("c",)
     )
     each, target = {"active": 0.5}, Target("binary", ("a", "b"))
-    evaluation = Evaluation(1, 1, each, each, each, 1.5, 3, 40, 50)
+    evaluation = Evaluation(1, 1, each, each, {"accuracy": each}, 1.5, 3, 40, 50)
     metrics = json.dumps(evaluation.as_dict()).encode() + b"\n"
     return [
         Decoder("encoder", (encoder.to_json(),), _file(folder / "e.json", Encoder.load)),

@@ -41,13 +41,13 @@ def test_numbers_are_learnt_too(method: str, numbers: str, tmp_path: Path) -> No
     assert (result["task"], result["classes"]) == ("regression", [])
     assert result["loss"] == "mean-squared-error"
     metrics = result["metrics"]["active"]
-    assert metrics["r2"] == pytest.approx(result["test_accuracy"]["active"])
+    assert metrics["r2"] == pytest.approx(result["test_r2"]["active"])
     assert 0.4 < metrics["r2"] < 1
     assert 0.4 < result["baselines"]["local"] < 1
     assert 1 < metrics["mae"] < 40  # in the file's unit, of which labels are 50 apart
     assert metrics["mse"] > metrics["mae"] ** 2
     lines = (tmp_path / "out" / "metrics.jsonl").read_text().splitlines()
-    scores = [np.mean([*json.loads(line)["validation_accuracy"].values()]) for line in lines]
+    scores = [np.mean([*json.loads(line)["validation_r2"].values()]) for line in lines]
     steps = [json.loads(line)["step"] for line in lines]
     assert result["counting_step"] == steps[int(np.argmax(scores))]
 

@@ -1,19 +1,34 @@
 """Learning task of the labels, and targets of networks."""
 
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
-from vfl_flower.common.errors import DataError
+from vfl_flower.common.errors import DataError, RunError
 from vfl_flower.common.files import json_bytes, read_json
+from vfl_flower.common.json_schema import fits
 from vfl_flower.config.catalog import BINARY, MULTI_CLASS, REGRESSION
 from vfl_flower.data.columns import Column
 
 TARGET = {"task": str, "classes": [str], "mean": float, "deviation": float}
 """The shape of its JSON."""
+
+_LATER = {"positive": int, "positive_by": str}
+"""Keys that the JSON of earlier versions lacks."""
+
+STATED, RARER, ORDER = "stated", "rarer", "order"
+"""Why a class is the positive one."""
+
+_WHY = {
+    STATED: "",
+    RARER: " (the rarer of two; set positive to choose)",
+    ORDER: " (the second of two; set positive to choose)",
+}
 
 Outcome = NDArray[np.int64] | NDArray[np.float32]
 
@@ -40,16 +55,27 @@ class Target:
     mean, deviation : float
         Of a regression's labels, in the file's unit: y is learnt as (y - mean) / deviation. 0 and
         1 for classes.
+    positive : int
+        Of two classes, the place of the one that is to be found.
+    positive_by : str
+        Why it is that one: ``stated``, ``rarer``, or ``order``, as the second one.
     """
 
     task: str
     classes: tuple[str, ...]
     mean: float = 0.0
     deviation: float = 1.0
+    positive: int = 1
+    positive_by: str = ORDER
 
     @classmethod
     def fit(
-        cls, labels: NDArray[np.float64], label: Column, train: NDArray[Any], party: str
+        cls,
+        labels: NDArray[np.float64],
+        label: Column,
+        train: NDArray[Any],
+        party: str,
+        positive: str = "",
     ) -> "Target":
         """Fit a target on training rows.
 
@@ -62,11 +88,14 @@ class Target:
             The training rows.
         party : str
             Whose labels they are, for errors.
+        positive : str
+            The positive one of two classes; empty: the rarer one.
 
         Raises
         ------
         DataError
-            If a class has no training row, or all training rows have the same number.
+            If a class has no training row, all training rows have the same number, or there is no
+            such positive class.
         """
         sample = labels[train]
         if label.values is None:
@@ -81,7 +110,40 @@ class Target:
                 "take other training rows, or leave the class out",
                 label.values[int(counts.argmin())],
             )
-        return cls(task_of(label), label.values)
+        return cls(task_of(label), label.values).with_positive(counts, positive, party)
+
+    def with_positive(self, counts: NDArray[Any], stated: str, party: str) -> "Target":
+        """Return it with the positive class, of two.
+
+        Parameters
+        ----------
+        counts : ndarray of int
+            (C,), the training rows of each class.
+        stated : str
+            The class, where it is known; empty: the rarer one, or the second of equals.
+        party : str
+            Whose labels they are, for errors.
+        """
+        if stated:
+            place = positive_of(self.classes, stated, party)
+            return replace(self, positive=place, positive_by=STATED)
+        if self.task != BINARY or counts[0] == counts[1]:
+            return self
+        return replace(self, positive=int(counts.argmin()), positive_by=RARER)
+
+    @property
+    def positive_class(self) -> str:
+        """Name of the positive class; empty unless there are two."""
+        return self.classes[self.positive] if self.task == BINARY else ""
+
+    @property
+    def told_positive(self) -> str:
+        """Say which class is positive, and why; empty unless there are two."""
+        return positive_text(self.positive_class, self.positive_by)
+
+    def decided(self, said: Tensor) -> Tensor:
+        """Predict classes, (N,) int64, from logits, (N, C)."""
+        return said.argmax(1)
 
     def apply(self, labels: NDArray[np.float64], label: Column, party: str) -> Outcome:
         """Encode labels as targets of a network.
@@ -132,5 +194,46 @@ class Target:
         RunError
             If the file is missing or damaged.
         """
-        kept = read_json(path, TARGET)
-        return cls(kept["task"], tuple(kept["classes"]), kept["mean"], kept["deviation"])
+        kept = asdict(cls("", ())) | read_json(path, TARGET)
+        if not fits(kept, _LATER) or (
+            kept["task"] == BINARY and kept["positive"] >= len(kept["classes"])
+        ):
+            raise RunError(f"{path} is damaged: it names no positive class")
+        named = {key: kept[key] for key in asdict(cls("", ()))}
+        return cls(**named | {"classes": tuple(kept["classes"])})
+
+
+def positive_text(name: str, why: str) -> str:
+    """Say which class is positive, and why; nothing without one."""
+    return f"positive class: {name}{_WHY.get(why, '')}" if name else ""
+
+
+def positive_of(classes: Sequence[str], stated: str, party: str) -> int:
+    """Return the place of the class that is said to be positive.
+
+    Numbers and booleans may be written otherwise than in the file.
+
+    Raises
+    ------
+    DataError
+        If there are not two classes, or none of them is called so.
+    """
+    if len(classes) != 2:
+        raise DataError(
+            f"{party}: positive is one of two classes, and the labels have {len(classes) or 'no'} "
+            "classes; remove it"
+        )
+    ways: tuple[Callable[[str], object], ...] = (str, str.casefold, _number)
+    for same in ways:
+        found = [place for place, name in enumerate(classes) if same(name) == same(stated)]
+        if len(found) == 1:
+            return found[0]
+    raise DataError(f"{party}: positive must be {' or '.join(classes)}", stated)
+
+
+def _number(text: str) -> float | str:
+    """Return a number that is written as text, or else the text."""
+    try:
+        return float(text.replace(",", "."))
+    except ValueError:
+        return text

@@ -17,6 +17,7 @@ ADULT_TABLE = Source(
     ),
     label="income",
     classes=("<=50K", ">50K"),
+    positive=">50K",
     categorical=frozenset(
         _names("workclass education marital-status occupation relationship race sex native-country")
     ),
@@ -37,6 +38,7 @@ BREAST_CANCER_ORIGINAL_TABLE = Source(
     ),
     label="Class",
     classes=("2", "4"),  # benign, malignant
+    positive="4",
     ids=frozenset({"Sample code number"}),
     gap="?",
 )
@@ -49,6 +51,7 @@ PIMA_TABLE = Source(
     fields=_names("pregnancies glucose pressure skin insulin bmi pedigree age class"),
     label="class",
     classes=("0", "1"),
+    positive="1",
     zero_gaps=frozenset(_names("glucose pressure skin insulin bmi")),  # nobody alive has 0
 )
 PIMA = data_set(PIMA_TABLE)
@@ -66,6 +69,7 @@ CREDIT_DEFAULT_TABLE = Source(
     ),
     label="default.payment.next.month",
     classes=("0", "1"),
+    positive="1",
     header=True,
     ids=frozenset({"ID"}),
     categorical=frozenset(_names("SEX EDUCATION MARRIAGE")),
@@ -79,6 +83,7 @@ CREDIT_CARD_FRAUD_TABLE = Source(
     fields=("Time", *(f"V{n}" for n in range(1, 29)), "Amount", "Class"),
     label="Class",
     classes=("0", "1"),
+    positive="1",
     header=True,
 )
 CREDIT_CARD_FRAUD = data_set(CREDIT_CARD_FRAUD_TABLE)

@@ -32,6 +32,8 @@ class Source:
         The field with the class.
     classes : tuple of str
         The labels as they are written, in sorted order.
+    positive : str
+        Of two classes, the one that is to be found; empty: the rarer one.
     header : bool
         Whether the first line names the fields.
     ids : frozenset of str
@@ -54,6 +56,7 @@ class Source:
     fields: tuple[str, ...]
     label: str
     classes: tuple[str, ...]
+    positive: str = ""
     header: bool = False
     ids: frozenset[str] = frozenset()
     categorical: frozenset[str] = frozenset()
@@ -72,6 +75,7 @@ def data_set(source: Source) -> DataSet:
         lambda folder, _: read(source, folder).labels,
         columns=lambda folder, _: read(source, folder).columns,
         class_names=source.classes,
+        positive=source.positive,
     )
 
 

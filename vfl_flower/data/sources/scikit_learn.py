@@ -9,7 +9,7 @@ from vfl_flower.data.columns import Column, Features
 from vfl_flower.data.datasets import DataSet
 
 
-def _bundled(name: str, *class_names: str) -> DataSet:
+def _bundled(name: str, *class_names: str, positive: str = "") -> DataSet:
     """Describe a table."""
     return DataSet(
         len(class_names),
@@ -18,6 +18,7 @@ def _bundled(name: str, *class_names: str) -> DataSet:
         lambda *_: _bunch(name).target.astype(np.int64),
         columns=lambda *_: tuple(Column(str(each)) for each in _bunch(name).feature_names),
         class_names=class_names,
+        positive=positive,
     )
 
 
@@ -37,5 +38,5 @@ def _bunch(name: str) -> Any:  # noqa: ANN401
 
 
 DIGITS = DataSet(10, 0, _images, lambda *_: _bunch("digits").target.astype(np.int64))
-BREAST_CANCER = _bundled("breast_cancer", "malignant", "benign")
+BREAST_CANCER = _bundled("breast_cancer", "malignant", "benign", positive="malignant")
 WINE = _bundled("wine", "class_0", "class_1", "class_2")

@@ -42,6 +42,8 @@ class Description:
         Channels, height and width, where the columns are the pixels of images; else empty.
     separator : str
         Of a CSV file's fields; empty: found out.
+    positive : str
+        Of two classes, the one that is to be found; empty: the rarer one.
     """
 
     file: Path
@@ -55,6 +57,7 @@ class Description:
     duplicates: Literal["refuse", "first"] = "refuse"
     shape: tuple[int, ...] = ()
     separator: str = ""
+    positive: str = ""
 
 
 def read_description(path: Path) -> Description:
@@ -141,6 +144,8 @@ def description_of(values: Mapping[str, object], folder: Path) -> Description:
     for key in ("file", "id"):
         if key not in values:
             raise ConfigError(f"{key} is missing")
+    if "positive" in values and "label" not in values:
+        raise ConfigError("positive is a class of the label, and there is no label; remove it")
     if values["id"] == values.get("label"):
         raise ConfigError("id and label are one column; labels need one of their own")
     read = {key.replace("-", "_"): READERS[key](key, value) for key, value in values.items()}

@@ -54,6 +54,12 @@ def _columns(key: str, value: object) -> dict[str, str]:
     return value
 
 
+def _positive(key: str, value: object) -> str:
+    if isinstance(value, bool | int | float):
+        return str(value).lower()
+    return text(key, value)
+
+
 def _shape(key: str, value: object) -> tuple[int, ...]:
     sizes = value if isinstance(value, list) else [0]
     if sizes and (len(sizes) != 3 or any(type(each) is not int or each < 1 for each in sizes)):
@@ -74,6 +80,7 @@ READERS: dict[str, Reader] = {
     "file": text,
     "id": text,
     "label": text,
+    "positive": _positive,
     "columns": _columns,
     "task": one_of("binary", "multi-class", "regression"),
     "id-type": one_of("integer", "text"),

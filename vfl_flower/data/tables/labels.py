@@ -5,7 +5,7 @@ import re
 from vfl_flower.common.errors import DataError
 from vfl_flower.config.catalog import REGRESSION
 from vfl_flower.data.columns import NUMBER, Column
-from vfl_flower.data.preprocessing.target import task_of
+from vfl_flower.data.preprocessing.target import positive_of, task_of
 from vfl_flower.data.tables.column_profile import Profile, check_numbers
 
 MOST_CLASSES = 20
@@ -33,14 +33,19 @@ def label_of(profile: Profile, learnt: bool = False) -> Column:
     if not learnt and not profile.many and len(profile.values) < 2:
         raise DataError(f"{where} has {len(profile.values)} values; there is nothing to learn")
     stated = profile.description.task
+    positive = profile.description.positive
     if stated == REGRESSION or (not stated and _is_regression(profile)):
         check_numbers(profile)
+        if positive and not learnt:
+            positive_of((), positive, profile.party)
         return Column(profile.name)
     if profile.many:
         raise DataError(f"{where} has {profile.distinct} classes; is it the label?")
     column = Column(profile.name, _in_order(profile), type=profile.type)
     if stated and not learnt and stated != task_of(column):
         raise DataError(f"{where} has {profile.distinct} values, and task is {stated}")
+    if positive and not learnt:
+        positive_of(column.values or (), positive, profile.party)
     return column
 
 

@@ -35,6 +35,8 @@ class Table:
         The column that tells rows apart, for all parties alike.
     label : str, optional
         The column with the labels, of the active party's table only.
+    positive : str, bool or number, optional
+        Of two classes, the one that is to be found, such as the frauds; by default the rarer one.
     columns : mapping of str to str, optional
         By name ``numeric``, ``categorical`` or ``ignored``; the other columns are looked at.
         Categories of pandas and polars are categorical.
@@ -67,6 +69,7 @@ class Table:
         *,
         id: str,  # noqa: A002
         label: str | None = None,
+        positive: str | float | None = None,
         columns: Mapping[str, str] | None = None,
         task: str = "",
         id_type: str = "",
@@ -78,6 +81,7 @@ class Table:
     ) -> None:
         check_types(id=id, label=label, columns=columns, missing=missing)
         stated = {"label": label, "task": task, "id-type": id_type, "separator": separator}
+        stated["positive"] = None if positive is None else str(positive)
         self._stated: dict[str, Any] = {key: said for key, said in stated.items() if said}
         self._stated |= {"id": id, "decimal": decimal, "duplicates": duplicates}
         if shape:
@@ -119,6 +123,7 @@ class Table:
             told.file,
             id=told.id,
             label=told.label,
+            positive=told.positive or None,
             columns=told.columns,
             task=told.task,
             id_type=told.id_type,

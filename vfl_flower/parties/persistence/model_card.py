@@ -8,8 +8,9 @@ from typing import Any
 
 from vfl_flower.common.names import party_name
 from vfl_flower.common.versions import versions
+from vfl_flower.config.evaluation.metrics import key_of, primary
 from vfl_flower.data.preprocessing.target import Target
-from vfl_flower.learning.metric_names import score_name, shown
+from vfl_flower.learning.metrics.names import score_name, shown
 from vfl_flower.parties.party import Party
 from vfl_flower.privacy.guarantees import protections
 from vfl_flower.privacy.label_dp.training_labels import label_report
@@ -76,9 +77,10 @@ def _results(metrics: Mapping[str, Mapping[str, Any]], target: Target | None) ->
     """Return the section of test metrics, where there are some."""
     if not metrics or not target:
         return []
-    figures = {score_name(target.task): "accuracy", **shown(target.task)}
+    figures = {score_name(target.task): key_of(primary(target.task)), **shown(target.task)}
     rows = [(name, *(_rounded(m[key]) for key in figures.values())) for name, m in metrics.items()]
-    return ["## Test rows\n\n" + _table(("model of", *figures), rows)]
+    told = [target.told_positive] if target.told_positive else []
+    return ["## Test rows", *told, _table(("model of", *figures), rows)]
 
 
 def _rounded(number: float | None) -> str:

@@ -48,7 +48,7 @@ def data_name(cfg: RunConfig) -> str:
 
 def validated(evaluation: Evaluation) -> str:
     """Format the active party's validation score; a dash without validation rows."""
-    scores = evaluation.validation_accuracy
+    scores = evaluation.primary
     return f"{scores['active']:.2%}" if scores else "-"
 
 

@@ -5,7 +5,8 @@ from typing import Any
 
 from rich.table import Table
 
-from vfl_flower.learning.metric_names import score_name, shown
+from vfl_flower.config.evaluation.metrics import scores_of
+from vfl_flower.learning.metrics.names import score_name, shown
 from vfl_flower.reporting.console.format import score
 from vfl_flower.reporting.console.lines import out, say
 
@@ -14,13 +15,14 @@ def print_summary(summary: Mapping[str, Any]) -> None:
     """Print mean and standard deviation over seeds."""
     others = shown(summary["task"])
     title = f"{summary['method']} on {summary['dataset']}, {len(summary['seeds'])} seeds"
-    table = Table(title=title, title_justify="left")
+    table = Table(title=title, title_justify="left", collapse_padding=True)  # for narrow consoles
     table.add_column("party")
     for column in (f"test {score_name(summary['task'])}", *others):
         table.add_column(column, justify="right")
-    for name, spread in [*summary["test_accuracy"].items(), *summary.get("baselines", {}).items()]:
+    spreads = scores_of(summary, "test") | summary.get("baselines", {})
+    for name, spread in spreads.items():
         more = summary["metrics"].get(name, {})
-        scores = [_spread_of_scores(more[key]) for key in others.values()] if more else []
+        scores = [_spread_of_scores(more.get(key)) for key in others.values()] if more else []
         table.add_row(name, f"{spread['mean']:.2%} ± {spread['std']:.2%}", *scores)
     out.print(table)
     if privacy := summary.get("label_privacy"):

@@ -8,8 +8,10 @@ from rich.text import Text
 
 from vfl_flower.common.names import party_name
 from vfl_flower.config.dataset_specs import DATASETS
+from vfl_flower.config.evaluation.metrics import scores_of
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.learning.metric_names import score_name, shown
+from vfl_flower.data.preprocessing.target import positive_text
+from vfl_flower.learning.metrics.names import score_name, shown
 from vfl_flower.reporting.console.format import data_name, ending, readable, score
 from vfl_flower.reporting.console.lines import out, say
 from vfl_flower.runs.results import warnings_of
@@ -45,9 +47,7 @@ def print_result(result: Mapping[str, Any], cfg: RunConfig) -> None:
         for name, network, what in baseline_rows(cfg):
             table.add_row(name, network, what, f"{result['baselines'][name]:.2%}")
     out.print(table)
-    few = 0 < len(result["classes"]) <= MOST_CLASSES
-    if result["metrics"] and few and not DATASETS[cfg.dataset].images:
-        _print_confusion(result)
+    _print_classes(result, cfg)
     for text in ending(result):
         say(text)
     for text in warnings_of(result):
@@ -58,13 +58,23 @@ def print_result(result: Mapping[str, Any], cfg: RunConfig) -> None:
     print_protections(result)
 
 
+def _print_classes(result: Mapping[str, Any], cfg: RunConfig) -> None:
+    """Print the positive class, and the confusion of few classes."""
+    if told := positive_text(result["positive"], result["positive_by"]):
+        say(told)
+    few = 0 < len(result["classes"]) <= MOST_CLASSES
+    if result["metrics"] and few and not DATASETS[cfg.dataset].images:
+        _print_confusion(result)
+
+
 def _scores_of(result: Mapping[str, Any], name: str) -> list[str]:
     """Format one party's scores; dashes without a model."""
     keys = shown(result["task"]).values()
-    if name not in result["test_accuracy"]:
+    scores = scores_of(result, "test")
+    if name not in scores:
         return ["-", *("-" for _ in keys)]
     more = result["metrics"][name]
-    return [f"{result['test_accuracy'][name]:.2%}", *(score(more[key]) for key in keys)]
+    return [f"{scores[name]:.2%}", *(score(more.get(key)) for key in keys)]
 
 
 def _print_confusion(result: Mapping[str, Any]) -> None:

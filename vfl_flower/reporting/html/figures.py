@@ -42,7 +42,7 @@ def comparison(stories: Mapping[int, Story]) -> str:
     """
     with _drawing(3) as (panels, image):
         for number, story in stories.items():
-            accuracy = story.curve("validation_accuracy", "active")
+            accuracy = story.curve("primary", "active")
             up, down = story.curve("bytes_up"), story.curve("bytes_down")
             sent = [(a.mean + b.mean) / MIB for a, b in zip(up, down, strict=True)]
             seconds = [moment.mean for moment in story.curve("seconds")]
@@ -66,14 +66,18 @@ def curves(story: Story) -> str:
 
 def draw_curves(panels: Sequence[Axes], story: Story) -> None:
     """Draw the score and both losses by epoch into three panels."""
-    fields = ("validation_accuracy", "train_loss", "validation_loss")
-    for panel, field in zip(panels, fields, strict=True):
+    fields = {
+        "primary": f"validation {story.score}",
+        "train_loss": "train loss",
+        "validation_loss": "validation loss",
+    }
+    for panel, (field, title) in zip(panels, fields.items(), strict=True):
         followed = field == "train_loss" or story.cfg.validation
         for rank, party in enumerate(story.learners if followed else ()):
             quiet = rank and len(story.learners) > len(COLOURS)
             style = QUIET if quiet else {"label": party}
             _line(panel, _epochs(story), story.curve(field, party), **style)
-        panel.set_title(field.replace("_", " ").replace("accuracy", story.score))
+        panel.set_title(title)
         panel.set_xlabel("epoch")
         panel.xaxis.set_major_locator(MaxNLocator(integer=True))
     panels[0].yaxis.set_major_formatter(PercentFormatter(1))
@@ -83,7 +87,7 @@ def draw_curves(panels: Sequence[Axes], story: Story) -> None:
 def accuracies(story: Story) -> str:
     """Draw every party's test score between the baselines."""
     with _drawing(1, 3.1) as ((panel,), image):
-        bars = [story.spread("test_accuracy", party) for party in story.learners]
+        bars = [story.scored("test", party) for party in story.learners]
         known = [bar for bar in bars if bar is not None]
         panel.bar(
             range(len(known)),

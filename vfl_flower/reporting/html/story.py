@@ -9,8 +9,9 @@ from typing import Any
 
 from vfl_flower.common.errors import RunError
 from vfl_flower.common.names import party_name
+from vfl_flower.config.evaluation.metrics import primary, scores_of
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.learning.metric_names import score_name, shown
+from vfl_flower.learning.metrics.names import score_name, shown
 from vfl_flower.protocol.observer import Evaluation
 from vfl_flower.reporting.console.format import data_name, ending
 from vfl_flower.runs.metrics_file import read_metrics
@@ -72,13 +73,13 @@ class Story:
     asked: int
 
     def __post_init__(self) -> None:
-        keys = ("test_accuracy", "validation_accuracy", "metrics")
-        tables = [r[k] for r in self.results for k in keys]
+        tables = [scores_of(r, part) for r in self.results for part in ("test", "validation")]
+        tables += [r["metrics"] for r in self.results]
         tables = [table for table in tables if table]  # of no epochs there is no validation
         for each in (evaluation for seed in self.metrics for evaluation in seed):
             tables.append(each.train_loss)
             if self.cfg.validation:
-                tables += [each.validation_loss, each.validation_accuracy]
+                tables += [*each.validation.values()]
         if any(not table or set(table) != set(self.learners) for table in tables):
             raise RunError(f"{self.name} is damaged: not all parties are in its metrics or result")
 
@@ -104,7 +105,7 @@ class Story:
     @property
     def learners(self) -> list[str]:
         """Names of the parties with a model, the active one's first."""
-        tables = [r["test_accuracy"] for r in self.results]
+        tables = [scores_of(r, "test") for r in self.results]
         tables += [each.train_loss for seed in self.metrics for each in seed]
         named = set(next(filter(None, tables), self.parties))
         return [name for name in self.parties if name in named]
@@ -133,6 +134,10 @@ class Story:
     def shown(self) -> dict[str, str]:
         """Titles and keys of the further metrics."""
         return shown(self.task)
+
+    def scored(self, part: str, party: str) -> Spread | None:
+        """Return a party's primary metric, on test or validation rows."""
+        return self.spread(f"{part}_{primary(self.task)}", party)
 
     def spread(self, *keys: str) -> Spread | None:
         """Return one number's spread over seeds, or None without results."""

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from vfl_flower.config.evaluation.metrics import primary
 from vfl_flower.protocol.observer import Evaluation
 
-_LOSSES_AND_ACCURACIES = ("train_loss", "validation_loss", "validation_accuracy")
 TRAFFIC = ("exchanges", "bytes_up", "bytes_down")
 
 
@@ -13,15 +13,16 @@ def numbers_of(evaluation: Evaluation) -> dict[str, float]:
     """Return the numbers of an evaluation, as ``train_loss/active``."""
     numbers = {
         f"{name}/{party}": value
-        for name in _LOSSES_AND_ACCURACIES
-        for party, value in getattr(evaluation, name).items()
+        for name, values in ({"train_loss": evaluation.train_loss} | evaluation.validation).items()
+        for party, value in values.items()
     }
     return numbers | {f"traffic/{name}": getattr(evaluation, name) for name in TRAFFIC}
 
 
 def final_numbers(result: Mapping[str, Any]) -> dict[str, float]:
     """Return the numbers of a result, as ``test_accuracy/active``."""
-    numbers = {f"test_accuracy/{party}": each for party, each in result["test_accuracy"].items()}
+    name = f"test_{primary(result['task'])}"
+    numbers = {f"{name}/{party}": each for party, each in result[name].items()}
     for party, metrics in result["metrics"].items():
         numbers |= {f"test_{name}/{party}": each for name, each in metrics.items()}
     numbers |= {f"total/{name}": result[name] for name in TRAFFIC}

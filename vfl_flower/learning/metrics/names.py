@@ -1,7 +1,7 @@
 """Names, shapes and margins of metrics, for readers of results; no torch."""
 
 from vfl_flower.common.json_schema import Named
-from vfl_flower.config.catalog import REGRESSION
+from vfl_flower.config.evaluation.metrics import METRICS, key_of, metrics_for, primary
 
 _OF_CLASSES = {
     "auc": (None, float),
@@ -9,9 +9,9 @@ _OF_CLASSES = {
     "class_accuracy_std": (None, float),
     "confusion": [[int]],
 }
-OF_NUMBERS = {"mse": float, "mae": float, "r2": float}
+OF_NUMBERS = {"mse": (None, float), "mae": (None, float), "r2": (None, float)}
 BY_PARTY = Named((_OF_CLASSES, OF_NUMBERS))
-"""The shape of all parties' metrics."""
+"""The shape of all parties' metrics; those of earlier versions have these only."""
 
 MARGIN = 0.01
 """An accuracy this close to the share of the most frequent class may come from guessing it."""
@@ -22,11 +22,9 @@ def score_name(task: str) -> str:
 
     Of a task that is not known yet, the name that all tasks share.
     """
-    if not task:
-        return "score"
-    return "R²" if task == REGRESSION else "accuracy"
+    return METRICS[primary(task)].title if task else "score"
 
 
 def shown(task: str) -> dict[str, str]:
-    """Titles and keys of the secondary metrics."""
-    return {"MSE": "mse", "MAE": "mae"} if task == REGRESSION else {"AUC": "auc", "F1": "f1"}
+    """Titles and keys of the secondary metrics that tables show."""
+    return {spec.title: key_of(name) for name, spec in metrics_for(task).items() if spec.column}

@@ -1,0 +1,1 @@
+"""Evaluation of predictions: metrics by name, and their direction."""

@@ -1,0 +1,107 @@
+"""Metrics of predictions by name, with their tasks and direction.
+
+One line here makes a metric known everywhere. Results call it by the same name with underscores.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from vfl_flower.config.catalog import BINARY, MULTI_CLASS, REGRESSION
+from vfl_flower.config.schema import kebab
+
+
+class MetricSpec(NamedTuple):
+    """A metric of predictions.
+
+    Attributes
+    ----------
+    compute : str
+        ``module:function`` from `vfl_flower.learning.metrics.predictions.Predictions` to a number,
+        or None where it is not defined.
+    tasks : tuple of str
+        Kinds of labels that it judges.
+    title : str
+        Display name.
+    higher : bool
+        Whether larger is better.
+    share : bool
+        Whether 1 is the difference between perfect and useless, so that percentage points of it
+        mean something.
+    column : bool
+        Whether tables show it.
+    """
+
+    compute: str
+    tasks: tuple[str, ...]
+    title: str
+    higher: bool = True
+    share: bool = True
+    column: bool = False
+
+
+_CLASSES = "vfl_flower.learning.metrics.of_classes"
+_NUMBERS = "vfl_flower.learning.metrics.of_numbers"
+_ANY, _TWO, _NONE = (BINARY, MULTI_CLASS), (BINARY,), (REGRESSION,)
+METRICS = {
+    "accuracy": MetricSpec(f"{_CLASSES}:accuracy", _ANY, "accuracy"),
+    "balanced-accuracy": MetricSpec(f"{_CLASSES}:balanced_accuracy", _ANY, "balanced accuracy"),
+    "auc": MetricSpec(f"{_CLASSES}:auc", _ANY, "AUC", column=True),
+    "average-precision": MetricSpec(f"{_CLASSES}:average_precision", _ANY, "PR-AUC", column=True),
+    "precision": MetricSpec(f"{_CLASSES}:precision", _ANY, "precision"),
+    "recall": MetricSpec(f"{_CLASSES}:recall", _ANY, "recall"),
+    "f1": MetricSpec(f"{_CLASSES}:f1", _ANY, "F1", column=True),
+    "brier": MetricSpec(f"{_CLASSES}:brier", _TWO, "Brier score", higher=False),
+    "calibration-error": MetricSpec(
+        f"{_CLASSES}:calibration_error", _TWO, "calibration error", higher=False
+    ),
+    "log-loss": MetricSpec(f"{_CLASSES}:log_loss", _ANY, "log loss", higher=False, share=False),
+    "r2": MetricSpec(f"{_NUMBERS}:r2", _NONE, "R²"),
+    "mse": MetricSpec(f"{_NUMBERS}:mse", _NONE, "MSE", higher=False, share=False),
+    "rmse": MetricSpec(f"{_NUMBERS}:rmse", _NONE, "RMSE", higher=False, share=False, column=True),
+    "mae": MetricSpec(f"{_NUMBERS}:mae", _NONE, "MAE", higher=False, share=False, column=True),
+}
+"""Metrics by name."""
+
+
+def key_of(name: str) -> str:
+    """Return the name of a metric in results."""
+    return name.replace("-", "_")
+
+
+def metric_names() -> tuple[str, ...]:
+    """Return the names of all metrics."""
+    return tuple(METRICS)
+
+
+def metrics_for(task: str) -> dict[str, MetricSpec]:
+    """Return the metrics of a task, by name."""
+    return {name: spec for name, spec in METRICS.items() if task in spec.tasks}
+
+
+def primary(task: str) -> str:
+    """Name the primary metric of a task: accuracy, or r2 of numbers."""
+    return "r2" if task == REGRESSION else "accuracy"
+
+
+def better(name: str, score: float, other: float) -> bool:
+    """Tell whether a score of a metric is better than another."""
+    return loss_of_score(name, score, other) < 0
+
+
+def loss_of_score(name: str, score: float, best: float) -> float:
+    """Return by how much a score is worse than the best."""
+    return best - score if METRICS[kebab(name)].higher else score - best
+
+
+def scores_of(content: Mapping[str, Any], part: str) -> dict[str, Any]:
+    """Return the primary scores of a result, by party.
+
+    Parameters
+    ----------
+    content : mapping
+        A result, or the summary of several.
+    part : {"test", "validation"}
+        Which rows.
+    """
+    scores: dict[str, Any] = content[f"{part}_{primary(content['task'])}"]
+    return scores

@@ -1,0 +1,159 @@
+"""Metrics of predicted classes, by scikit-learn.
+
+Of two classes they are those of the positive one; of more, averages over the classes that count
+each class alike. What needs a row of each class, or finite outputs, is None without.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vfl_flower.learning.metrics.predictions import Predictions
+
+BINS = 10
+"""Bins of the calibration error, equally wide from 0 to 1."""
+
+
+def accuracy(said: Predictions) -> float:
+    """Share of the rows whose class is predicted."""
+    return float((said.decided == said.truth).mean())
+
+
+def balanced_accuracy(said: Predictions) -> float | None:
+    """Mean over classes of the share of rows that is predicted."""
+    # scikit-learn is slow to import
+    from sklearn.metrics import recall_score
+
+    if not said.complete:
+        return None
+    return float(recall_score(said.truth, said.decided, average="macro", zero_division=0))
+
+
+def auc(said: Predictions) -> float | None:
+    """Area under the ROC curve, of each class against the rest."""
+    # scikit-learn is slow to import
+    from sklearn.metrics import roc_auc_score
+
+    return _ranked(said, roc_auc_score)
+
+
+def average_precision(said: Predictions) -> float | None:
+    """Average precision, the area under steps of the precision-recall curve."""
+    # scikit-learn is slow to import
+    from sklearn.metrics import average_precision_score
+
+    return _ranked(said, average_precision_score)
+
+
+def _ranked(said: Predictions, score: Any) -> float | None:  # noqa: ANN401
+    """Compute a metric of an order of the rows."""
+    if not said.finite or not said.complete:
+        return None
+    if said.binary:
+        return float(score(said.hits, said.ranking))
+    onehot = np.eye(said.classes, dtype=np.int64)[said.truth]
+    return float(score(onehot, said.logs, average="macro"))
+
+
+def precision(said: Predictions) -> float:
+    """Share of the positive predictions that are true; 0 without any."""
+    # scikit-learn is slow to import
+    from sklearn.metrics import precision_score
+
+    return _decided(said, precision_score)
+
+
+def recall(said: Predictions) -> float:
+    """Share of the positive rows that are found; 0 without any."""
+    # scikit-learn is slow to import
+    from sklearn.metrics import recall_score
+
+    return _decided(said, recall_score)
+
+
+def f1(said: Predictions) -> float:
+    """Harmonic mean of precision and recall."""
+    # scikit-learn is slow to import
+    from sklearn.metrics import f1_score
+
+    return _decided(said, f1_score)
+
+
+def _decided(said: Predictions, score: Any) -> float:  # noqa: ANN401
+    """Compute a metric of predicted classes."""
+    if said.binary:
+        return float(score(said.hits, said.alarms, zero_division=0))
+    how = {"labels": range(said.classes), "average": "macro", "zero_division": 0}
+    return float(score(said.truth, said.decided, **how))
+
+
+def brier(said: Predictions) -> float | None:
+    """Mean squared error of the positive class's probability."""
+    # scikit-learn is slow to import
+    from sklearn.metrics import brier_score_loss
+
+    if not said.finite:
+        return None
+    return float(brier_score_loss(said.hits, said.likelihood, pos_label=True))
+
+
+def calibration_error(said: Predictions) -> float | None:
+    """Compute the expected calibration error of the positive class's probability.
+
+    Rows are put into `BINS` bins by their probability. A bin's error is the difference between its
+    mean probability and its share of positive rows; the result is their mean over the rows.
+    """
+    if not said.finite:
+        return None
+    predicted, found, rows = reliability(said)
+    return float(np.average(np.abs(predicted - found), weights=rows))
+
+
+def reliability(said: Predictions) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return the calibration curve of the bins that have rows, (B,) each.
+
+    Returns
+    -------
+    predicted, found : ndarray of float64
+        Mean probability of the positive class, and share of positive rows.
+    rows : ndarray of int
+        How many the bin has.
+    """
+    # scikit-learn is slow to import
+    from sklearn.calibration import calibration_curve
+
+    found, predicted = calibration_curve(said.hits, said.likelihood, n_bins=BINS, pos_label=True)
+    inner = np.linspace(0, 1, BINS + 1)[1:-1]  # the same edges as in calibration_curve
+    counts = np.bincount(np.searchsorted(inner, said.likelihood), minlength=BINS)
+    return predicted, found, counts[counts > 0]
+
+
+def log_loss(said: Predictions) -> float | None:
+    """Mean negative logarithm of the true class's probability."""
+    # scikit-learn is slow to import
+    from sklearn.metrics import log_loss as of_probabilities
+
+    if not said.finite:
+        return None
+    return float(of_probabilities(said.truth, said.shares, labels=range(said.classes)))
+
+
+def confusion(said: Predictions) -> list[list[int]]:
+    """Count rows by true class and, within, by predicted class, (C, C)."""
+    # scikit-learn is slow to import
+    from sklearn.metrics import confusion_matrix
+
+    counts = confusion_matrix(said.truth, said.decided, labels=range(said.classes))
+    rows: list[list[int]] = counts.tolist()
+    return rows
+
+
+def spread(counts: list[list[int]]) -> float | None:
+    """Return the standard deviation over classes of their rows' accuracy.
+
+    Of the population, for fairness; of a confusion matrix, (C, C). None where a class has no row.
+    """
+    matrix = np.array(counts)
+    rows = matrix.sum(axis=1)
+    return float((matrix.diagonal() / rows).std()) if rows.all() else None

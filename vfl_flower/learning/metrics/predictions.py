@@ -1,0 +1,103 @@
+"""Predictions of one model beside the true labels."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from vfl_flower.config.catalog import BINARY
+from vfl_flower.data.preprocessing.target import Target
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Predictions of one model, with all that metrics are made of.
+
+    Attributes
+    ----------
+    output : Tensor
+        (N, C) logits, or (N, 1) standardised numbers.
+    y : Tensor
+        Labels, (N,): int64, or float32 of a regression, standardised likewise.
+    target : Target
+        What the labels are.
+    """
+
+    output: Tensor
+    y: Tensor
+    target: Target
+
+    @property
+    def binary(self) -> bool:
+        """Whether there are two classes."""
+        return self.target.task == BINARY
+
+    @property
+    def classes(self) -> int:
+        """Number of classes."""
+        return self.output.shape[1]
+
+    @cached_property
+    def finite(self) -> bool:
+        """Whether all outputs are finite."""
+        return bool(self.output.isfinite().all())
+
+    @cached_property
+    def truth(self) -> NDArray[Any]:
+        """Labels, (N,): int64, or float64 in their own unit."""
+        if self.target.classes:
+            return self.y.cpu().numpy()
+        return self.target.restored(self.y.double().cpu().numpy())
+
+    @cached_property
+    def numbers(self) -> NDArray[np.float64]:
+        """Predicted numbers, (N,), in the labels' unit."""
+        return self.target.restored(self.output[:, 0].double().cpu().numpy())
+
+    @cached_property
+    def decided(self) -> NDArray[np.int64]:
+        """Predicted classes, (N,): the likeliest, or by the threshold."""
+        return self.target.decided(self.output).cpu().numpy()
+
+    @cached_property
+    def shares(self) -> NDArray[np.float64]:
+        """Probabilities of the classes, (N, C): the softmax's, whatever the loss."""
+        return self.output.double().cpu().softmax(1).numpy()
+
+    @cached_property
+    def logs(self) -> NDArray[np.float64]:
+        """Logarithms of the probabilities, (N, C), which do not round to one."""
+        return self.output.double().cpu().log_softmax(1).numpy()
+
+    @cached_property
+    def complete(self) -> bool:
+        """Whether each class has a row."""
+        return bool(np.bincount(self.truth, minlength=self.classes).all())
+
+    @cached_property
+    def hits(self) -> NDArray[np.bool_]:
+        """Whether rows are of the positive class, (N,)."""
+        hits: NDArray[np.bool_] = self.truth == self.target.positive
+        return hits
+
+    @cached_property
+    def alarms(self) -> NDArray[np.bool_]:
+        """Whether rows are predicted to be of the positive class, (N,)."""
+        alarms: NDArray[np.bool_] = self.decided == self.target.positive
+        return alarms
+
+    @cached_property
+    def likelihood(self) -> NDArray[np.float64]:
+        """Probability of the positive class, (N,)."""
+        return self.shares[:, self.target.positive]
+
+    @cached_property
+    def ranking(self) -> NDArray[np.float64]:
+        """Score of the positive class, (N,), that rounds nothing to one."""
+        logits = self.output.double().cpu().numpy()
+        positive = self.target.positive
+        difference: NDArray[np.float64] = logits[:, positive] - logits[:, 1 - positive]
+        return difference
