@@ -78,6 +78,7 @@ def predict(
     *,
     truth: bool = False,
     keep_missing: bool = False,
+    piped: bool = False,
 ) -> dict[str, Any]:
     """Predict rows with a run's model, and report the outcome.
 
@@ -91,6 +92,8 @@ def predict(
         Of the run's own; the test rows if neither is given.
     keep_missing : bool
         See `predict_tables`.
+    piped : bool
+        Whether the file goes to standard output, and none beside it stays.
 
     Raises
     ------
@@ -110,9 +113,10 @@ def predict(
         made = predict_tables(run, tables, out, TERMINAL, trust_code, **kept)
     else:
         made = predict_rows(run, rows or "test", out, trust_code, truth=truth)
-    say(f"{made.rows:,} rows predicted, in {out}")
+    say(f"{made.rows:,} rows predicted" + ("" if piped else f", in {out}"))
     if made.missing:
-        say(f"{made.missing:,} rows are not at all parties, and listed in {missing_of(out)}")
+        listed = "no file lists them" if piped else f"listed in {missing_of(out)}"
+        say(f"{made.missing:,} rows are not at all parties, and {listed}")
     if made.epsilon is not None:
         say(f"client-level epsilon is now {made.epsilon:.4g}")
     return {"predictions": str(out), **made._asdict()}

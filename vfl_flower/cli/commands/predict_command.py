@@ -6,6 +6,8 @@ import click
 
 from vfl_flower.cli.checks import check_run
 from vfl_flower.cli.options import AS_JSON, FILE, FOLDER, TRUST_CODE, told
+from vfl_flower.cli.standard_streams import STANDARD, with_input, with_output
+from vfl_flower.common.errors import ConfigError
 
 
 @click.command()
@@ -13,11 +15,16 @@ from vfl_flower.cli.options import AS_JSON, FILE, FOLDER, TRUST_CODE, told
 @click.option(
     "--tables",
     metavar="TOML,...",
-    help="descriptions of tables with new rows, the active party's first; aligned by id",
+    help="descriptions of tables with new rows, the active party's first, or - for its rows from "
+    "standard input; aligned by id",
 )
 @click.option("--rows", metavar="PART", help="of the run's own: test (default), validation, all")
 @click.option(
-    "--out", type=FILE, required=True, metavar="FILE", help="predictions: .csv or .parquet"
+    "--out",
+    type=FILE,
+    required=True,
+    metavar="FILE",
+    help="predictions: .csv or .parquet; -: standard output",
 )
 @click.option("--truth", is_flag=True, help="write the labels, too, as column truth")
 @click.option(
@@ -43,8 +50,12 @@ def predict(
     are not predicted, but listed beside the predictions.
     """
     check_run(run)
+    piped = str(out) == STANDARD
+    if piped and as_json:
+        raise ConfigError("--out - and --json both print to standard output; name a file")
     # torch is slow to import
     from vfl_flower.workflows.simulate import predict as predicted
 
-    kept = {"truth": truth, "keep_missing": keep_missing}
-    told(as_json, lambda: predicted(run, out, tables, rows, trust_code, **kept))
+    kept = {"truth": truth, "keep_missing": keep_missing, "piped": piped}
+    with with_input(tables, run) as described, with_output(out) as file:
+        told(as_json, lambda: predicted(run, file, described, rows, trust_code, **kept))
