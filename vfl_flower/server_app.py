@@ -28,6 +28,7 @@ from vfl_flower.reporting.console.progress import LineLog
 from vfl_flower.reporting.console.tables import print_result
 from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.workflows.build_parties import build_active
+from vfl_flower.workflows.held_out.agreement import agreed_split
 from vfl_flower.workflows.run import conduct
 from vfl_flower.workflows.trained_parties import predicting_active, prediction_of
 
@@ -74,7 +75,8 @@ def _run(grid: Grid, context: Context) -> None:
             alignments = _align(folder, transport).alignments
             if cfg.task == "align":
                 return
-        source = run_data(cfg, alignments)
+        split = agreed_split(folder, alignments, lambda source: transport) if folder else None
+        source = run_data(cfg, alignments, split)
         active = build_active(cfg, folder.path if folder else None, source=source)
         with _stoppable(active):
             result = conduct(active, transport, folder, LineLog())

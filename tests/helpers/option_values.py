@@ -29,6 +29,8 @@ GOOD: dict[str, st.SearchStrategy[Any]] = {
     "column-noise": st.sampled_from(("1:0.5", "3:10,2:1e-3")),
     "long-tail": st.floats(1.001, 10**6),
     "validation": st.floats(0.2, 0.99),
+    "split": st.just("stratified"),
+    "fold": st.sampled_from(("0/5", "9/10")),
     "test-share": st.floats(0.3, 0.9),
     "train-rows": st.integers(1, 10**9),
     "models": st.sampled_from(("mlp", "cnn", "lenet")),
@@ -196,6 +198,8 @@ BAD: list[tuple[str, Any]] = [
     ("parties", 0),
     *(("test-share", share) for share in (-0.1, 1.0, float("nan"))),
     ("train-rows", -1),
+    *(("split", way) for way in ("", "strata", "grouped", "time")),  # of data without the column
+    *(("fold", fold) for fold in ("0", "5/5", "1/1", "-1/5", "a/5")),
     ("validation", 1.0),
     ("validation", -0.1),
     ("validation", float("nan")),

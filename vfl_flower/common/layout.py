@@ -23,6 +23,14 @@ def is_aligned(folder: Path) -> bool:
     return (folder / ALIGNMENT).is_file()
 
 
+SPLIT = "split.safetensors"
+
+
+def is_split(folder: Path) -> bool:
+    """Tell whether a party's folder holds the split that it was told."""
+    return (folder / SPLIT).is_file()
+
+
 MODEL = "model"
 WEIGHTS, CONFIG, CARD, NETWORK = "weights.safetensors", "config.toml", "card.md", "network.json"
 ENCODER, TARGET = "encoder.json", "target.json"
@@ -36,7 +44,8 @@ def model_of(folder: Path) -> Path:
 ACCOUNTS, USERS = "accounts", "config.toml"
 """Of privacy accounts, and of the user's own configuration, beside the folders of runs."""
 
-SEEDS, LOG, RUN = "seeds.json", "log.txt", "run.json"
+SEEDS, FOLDS = "seeds.json", "folds.json"
+LOG, RUN = "log.txt", "run.json"
 
 TABLE = Path("table", "table.toml")
 """Description of a table that lies in the folder of its party, beside the table."""

@@ -57,6 +57,7 @@ def run_config(options: Mapping[str, Any], simulation: bool) -> RunConfig:
     if cfg.own_tables:
         _check_own_tables(cfg, simulation)
     if simulation:
+        _check_kept(cfg)
         return cfg
     for name in ("run_name", "alignment", "model"):
         check_free(kebab(name), getattr(cfg, name))
@@ -65,6 +66,12 @@ def run_config(options: Mapping[str, Any], simulation: bool) -> RunConfig:
     if cfg.baselines == "on":
         raise ConfigError("baselines are on, and central needs all columns in one place; use off")
     return _settled(cfg)
+
+
+def _check_kept(cfg: RunConfig) -> None:
+    """Refuse a simulation that has no folder for its split."""
+    if cfg.split_told and not cfg.out:
+        raise ConfigError(f"split is {cfg.split}, and out is empty; say where it is to be kept")
 
 
 def _settled(cfg: RunConfig) -> RunConfig:

@@ -15,6 +15,7 @@ from vfl_flower.config.options.privacy import (
     PrivacyOptions,
 )
 from vfl_flower.config.options.run import RunOptions, TableOptions
+from vfl_flower.config.options.split_specs import SPLITS, SplitSpec, read_fold
 from vfl_flower.config.options.system import SystemOptions, TransportOptions
 from vfl_flower.config.options.training import EvaluationOptions, TrainingOptions
 from vfl_flower.config.partition_spec import SCHEMES, PartitionSpec, form_hint
@@ -125,6 +126,23 @@ class Settings(  # fields come in the order of bases from the last to the first
     def teaches(self) -> bool:
         """Whether something that depends on labels leaves the active party."""
         return self.spec.teaches and self.options.label_dependent
+
+    # Rows ---------------------------------------------------------------------------------------
+
+    @property
+    def split_spec(self) -> SplitSpec:
+        """Declaration of the way to split rows."""
+        return SPLITS[self.split]
+
+    @property
+    def split_told(self) -> bool:
+        """Whether only the active party can split the rows."""
+        return bool(self.split_spec.source) and self.task == "train"
+
+    @property
+    def fold_of(self) -> tuple[int, int] | None:
+        """Number of the tested fold, and of all folds, if any."""
+        return read_fold(self.fold)
 
     # Parties -----------------------------------------------------------------------------------
 

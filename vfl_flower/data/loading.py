@@ -2,12 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
+from vfl_flower.common.errors import RunError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.alignment_record import Alignment
+from vfl_flower.data.columns import Labels
 from vfl_flower.data.party_data import PartyData
 from vfl_flower.data.published_data import PublishedData
+from vfl_flower.data.splitting.record import Split
 
 MOST = 128
 """Parties that a cache holds at most."""
@@ -25,8 +32,19 @@ class RunData(Protocol):
     def pooled(self, *, labelled: bool = True) -> PartyData:
         """Load the columns of all parties as one, for the central baseline."""
 
+    def size(self, rank: int) -> tuple[int, int]:
+        """Return the numbers of rows and classes."""
 
-def run_data(cfg: RunConfig, alignments: Alignments | None = None) -> RunData:
+    def classes(self) -> tuple[Labels, tuple[str, ...]]:
+        """Read each row's class, (N,) int64, and the classes' names."""
+
+    def column(self, key: str) -> NDArray[np.float64]:
+        """Read the column that a split goes by, (N,)."""
+
+
+def run_data(
+    cfg: RunConfig, alignments: Alignments | None = None, split: Split | None = None
+) -> RunData:
     """Open the data of a run, to be loaded party by party.
 
     Parameters
@@ -35,13 +53,39 @@ def run_data(cfg: RunConfig, alignments: Alignments | None = None) -> RunData:
         The run's configuration.
     alignments : mapping of int to Alignment, optional
         By rank, of tables that were aligned just now; others are read from their files.
+    split : Split, optional
+        See `split_of`.
     """
     if cfg.own_tables:
         # pyarrow is slow to import
         from vfl_flower.data.table_data import OwnTables
 
-        return OwnTables(cfg, alignments or {})
-    return PublishedData(cfg)
+        return OwnTables(cfg, alignments or {}, split)
+    return PublishedData(cfg, split)
+
+
+def split_of(cfg: RunConfig, party: Path | None) -> Split | None:
+    """Read the split that a party was told.
+
+    None where every party draws it.
+
+    Parameters
+    ----------
+    cfg : RunConfig
+        The run's configuration.
+    party : Path or None
+        The party's folder in the run.
+
+    Raises
+    ------
+    RunError
+        If the party has no folder, or the record is missing or damaged.
+    """
+    if not cfg.split_told:
+        return None
+    if party is None:
+        raise RunError(f"split is {cfg.split}, and the run has no folder to keep it in; set out")
+    return Split.load(party)
 
 
 def load_party(cfg: RunConfig, rank: int, *, labelled: bool = True) -> PartyData:
@@ -92,24 +136,29 @@ class PartyCache:
 
     def __init__(self) -> None:
         self._kept: dict[int, _Kept] = {}
-        self._source: tuple[RunConfig, RunData] | None = None
+        self._source: tuple[RunConfig, str, RunData] | None = None
 
-    def load(self, cfg: RunConfig, rank: int) -> PartyData:
-        """Load one passive party's data, unless they are here; see `load_party`."""
-        stamp = _stamp(cfg, rank)
+    def load(self, cfg: RunConfig, rank: int, party: Path | None = None) -> PartyData:
+        """Load one passive party's data, unless they are here.
+
+        See `load_party`, and `split_of` for its folder.
+        """
+        split, stamp = split_of(cfg, party), _stamp(cfg, rank)
+        told = split.digest if split else ""
         kept = self._kept.pop(rank, None)
-        if kept is None or (kept.cfg, kept.stamp) != (cfg, stamp):
-            kept = _Kept(cfg, stamp, self._run_data(cfg).party(rank))
+        if kept is None or (kept.cfg, kept.stamp, kept.data.split) != (cfg, stamp, told):
+            kept = _Kept(cfg, stamp, self._run_data(cfg, split).party(rank))
         self._kept[rank] = kept
         for oldest in list(self._kept)[:-MOST]:
             del self._kept[oldest]
         return kept.data
 
-    def _run_data(self, cfg: RunConfig) -> RunData:
+    def _run_data(self, cfg: RunConfig, split: Split | None) -> RunData:
         """Open the data of a run once for all parties here."""
-        if self._source is None or self._source[0] != cfg:
-            self._source = cfg, run_data(cfg)
-        return self._source[1]
+        told = split.digest if split else ""
+        if self._source is None or self._source[:2] != (cfg, told):
+            self._source = cfg, told, run_data(cfg, split=split)
+        return self._source[2]
 
 
 def _stamp(cfg: RunConfig, rank: int) -> tuple[int, ...]:

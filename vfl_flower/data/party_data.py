@@ -44,6 +44,8 @@ class PartyData:
         Nonce of the alignment of the party's own table; empty without one.
     encoder : Encoder or None
         Encoder of the party's own table; None without one.
+    split : str
+        Digest of the split that the active party has told; empty where every party draws it.
     ids : array of pyarrow, or None
         Ids of all rows of the active party's own table, where rows are to be predicted.
     index : ndarray of int64, or None
@@ -60,5 +62,6 @@ class PartyData:
     share: Share = field(default_factory=lambda: NOTHING)
     alignment: str = ""
     encoder: Encoder | None = None
+    split: str = ""
     ids: "Ids | None" = None
     index: Array | None = None

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from vfl_flower.common.errors import DataError
 from vfl_flower.common.names import party_name
 from vfl_flower.config.catalog import BINARY, MULTI_CLASS
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.columns import Columns, Features
+from vfl_flower.data.columns import Columns, Features, Labels
 from vfl_flower.data.datasets import dataset_of
 from vfl_flower.data.partition.schemes import shares_by
 from vfl_flower.data.partition.shares import NOTHING, Share, mask_of, take, union
@@ -19,6 +20,7 @@ from vfl_flower.data.party_data import PartyData, Rows
 from vfl_flower.data.preprocessing.scaling import check_finite, encoded, noised, scaled
 from vfl_flower.data.preprocessing.target import Target
 from vfl_flower.data.splits import rows_of
+from vfl_flower.data.splitting.record import Split
 
 
 class PublishedData:
@@ -28,6 +30,8 @@ class PublishedData:
     ----------
     cfg : RunConfig
         Names the data set, the parties and the partition.
+    split : Split, optional
+        As the active party has told it, where it alone can split the rows.
 
     Attributes
     ----------
@@ -40,8 +44,8 @@ class PublishedData:
         If the data set cannot be read.
     """
 
-    def __init__(self, cfg: RunConfig) -> None:
-        self.cfg, self.entry = cfg, dataset_of(cfg.dataset)
+    def __init__(self, cfg: RunConfig, split: Split | None = None) -> None:
+        self.cfg, self.entry, self.split = cfg, dataset_of(cfg.dataset), split
         self.features: Features = _features(cfg.dataset, cfg.data_dir, cfg.download)
 
     @cached_property
@@ -53,7 +57,19 @@ class PublishedData:
     @cached_property
     def rows(self) -> Rows:
         """The split of all rows."""
-        return rows_of(self.cfg, len(self.features))
+        return rows_of(self.cfg, len(self.features), self.split)
+
+    def size(self, rank: int) -> tuple[int, int]:
+        """Return the numbers of rows and classes."""
+        return len(self.features), self.entry.classes
+
+    def classes(self) -> tuple[Labels, tuple[str, ...]]:
+        """Read each row's class, (N,) int64, and the classes' names."""
+        return self._known_labels(), self.entry.names()
+
+    def column(self, key: str) -> NDArray[np.float64]:
+        """Refuse: only tables of the parties' own name columns for the split."""
+        raise DataError(f"active: {self.cfg.dataset} has no column that is its {key}")
 
     @cached_property
     def shares(self) -> list[Share]:
@@ -90,6 +106,7 @@ class PublishedData:
             y=None if rank or not labelled else self._labels(),
             whole=self.features.shape[1:],
             share=share,
+            split=self.split.digest if self.split else "",
         )
 
     def _prepared(self, share: Share, party: str) -> Tensor:
@@ -110,8 +127,8 @@ class PublishedData:
         counts = (0, 0) if stated else np.bincount(self._labels()[self.rows["train"]], minlength=2)
         return Target(BINARY, names).with_positive(np.array(counts), stated, "active")
 
-    def _labels(self) -> Tensor:
-        """Read the labels, (N,) int64: known classes, each with a training row."""
+    def _known_labels(self) -> Labels:
+        """Read the labels, (N,) int64: known classes."""
         entry = self.entry
         labels = entry.labels(Path(self.cfg.data_dir), self.cfg.download)
         if len(labels) != len(self.features):
@@ -123,6 +140,11 @@ class PublishedData:
                 f"active: a label is none of the classes 0 to {entry.classes - 1}",
                 str(strange[0]),
             )
+        return labels
+
+    def _labels(self) -> Tensor:
+        """Read the labels, (N,) int64: known classes, each with a training row."""
+        entry, labels = self.entry, self._known_labels()
         if absent := sorted({*range(entry.classes)} - {*labels[self.rows["train"]].tolist()}):
             raise DataError(
                 "active: no training row is of one of the classes, so that it cannot be learnt; "

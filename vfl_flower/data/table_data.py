@@ -19,11 +19,14 @@ from vfl_flower.config.catalog import REGRESSION
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.validation.tasks import check_task
 from vfl_flower.data.alignment_record import Alignment
+from vfl_flower.data.columns import Labels
 from vfl_flower.data.party_data import PartyData, Rows
 from vfl_flower.data.preprocessing.encoder import Encoder
 from vfl_flower.data.preprocessing.scaling import noised
 from vfl_flower.data.preprocessing.target import Target, task_of
 from vfl_flower.data.splits import rows_of
+from vfl_flower.data.splitting.columns import split_column
+from vfl_flower.data.splitting.record import Split
 from vfl_flower.data.tables.description import described, described_at
 from vfl_flower.data.tables.reader import OwnTable, read_table
 
@@ -85,10 +88,14 @@ class OwnTables:
         Names the tables and the alignment.
     alignments : mapping of int to Alignment
         By rank; those of other parties are read from their files.
+    split : Split, optional
+        As the active party has told it, where it alone can split the rows.
     """
 
-    def __init__(self, cfg: RunConfig, alignments: Mapping[int, Alignment]) -> None:
-        self.cfg, self.alignments = cfg, alignments
+    def __init__(
+        self, cfg: RunConfig, alignments: Mapping[int, Alignment], split: Split | None = None
+    ) -> None:
+        self.cfg, self.alignments, self.split = cfg, alignments, split
 
     def party(self, rank: int, *, labelled: bool = True) -> PartyData:
         """Load the data of one party.
@@ -114,20 +121,46 @@ class OwnTables:
         others = [self._party(rank, labelled).x for rank in range(1, self.cfg.parties)]
         return replace(active, x=_joined([active.x, *others][first:]))
 
-    def _party(self, rank: int, labelled: bool) -> PartyData:
-        """Load the data of one party, without noise."""
-        cfg, party = self.cfg, party_name(rank)
-        kept = self.alignments.get(rank) or _alignment_of(cfg, rank)
-        check_task(cfg, kept.task)
-        table = table_of(cfg, rank)
+    def size(self, rank: int) -> tuple[int, int]:
+        """Return the numbers of rows and classes."""
+        kept = self._kept(rank)
+        return len(kept.index), kept.classes
+
+    def classes(self) -> tuple[Labels, tuple[str, ...]]:
+        """Read each row's class, (N,) int64, and the classes' names."""
+        kept, table = self._kept(0), self._table(0)
+        check_task(self.cfg, kept.task)
+        target = aligned_target(self.cfg, table)
+        assert table.labels is not None and table.label is not None  # noqa: S101  as in `_labels`
+        coded = target.apply(table.labels[kept.index], table.label, "active")
+        return coded.astype(np.int64), target.classes
+
+    def column(self, key: str) -> NDArray[np.float64]:
+        """Read the column that a split goes by, (N,)."""
+        self._table(0)  # and see that it is the table that was aligned
+        return split_column(described(self.cfg, 0), key, "active")[self._kept(0).index]
+
+    def _kept(self, rank: int) -> Alignment:
+        return self.alignments.get(rank) or _alignment_of(self.cfg, rank)
+
+    def _table(self, rank: int) -> OwnTable:
+        """Return a party's table, if it is the one that was aligned."""
+        party, kept, table = party_name(rank), self._kept(rank), table_of(self.cfg, rank)
         if table.digest != kept.table:
             raise DataError(
-                f"{party}: {described(cfg, rank).file.name}, or what is said of its ids, has "
+                f"{party}: {described(self.cfg, rank).file.name}, or what is said of its ids, has "
                 "changed since the tables were aligned; put it back, or align again"
             )
         if kept.index.max() >= len(table.ids):
             raise RunError(f"{party}: {ALIGNMENT} is damaged; align the tables again")
-        rows = rows_of(cfg, len(kept.index))
+        return table
+
+    def _party(self, rank: int, labelled: bool) -> PartyData:
+        """Load the data of one party, without noise."""
+        cfg, kept = self.cfg, self._kept(rank)
+        check_task(cfg, kept.task)
+        table = self._table(rank)
+        rows = rows_of(cfg, len(kept.index), self.split)
         encoder = _encoder(cfg, rank, table, kept.index[rows["train"]])
         made = PartyData(
             rank=rank,
@@ -136,6 +169,7 @@ class OwnTables:
             classes=kept.classes,
             alignment=kept.nonce,
             encoder=encoder,
+            split=self.split.digest if self.split else "",
         )
         if rank:
             return made

@@ -37,6 +37,7 @@ _COUNTS = ("training", "evaluation")
 _FACTS = {
     "rows": int,
     "alignment": str,
+    "split": str,
     "model": str,
     "embedding_dim": int,
     "protocol_version": int,

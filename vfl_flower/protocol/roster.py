@@ -196,6 +196,10 @@ def _policy(who: str, properties: _Properties) -> dict[str, str]:
     return {"name": name, "digest": digest}
 
 
+_KEPT = {"align": "an alignment", "split": "a split"}
+"""What a party keeps of the protocols that come before training, by their fact `task`."""
+
+
 def _check(who: str, properties: _Properties, facts: _Properties) -> None:
     for name, value in facts.items():
         theirs = properties.get(name)
@@ -203,8 +207,12 @@ def _check(who: str, properties: _Properties, facts: _Properties) -> None:
             continue
         if name == "task":
             raise RosterError(
-                f"{who} has an alignment under this run-name already, and the active party has "
-                "none; choose another run-name"
+                f"{who} has {_KEPT[str(value)]} under this run-name already, and the active party "
+                "has none; choose another run-name"
+            )
+        if properties.get("task") == "split" and "task" not in facts:
+            raise RosterError(
+                f"{who} has no split of this run, and the active party has one; start a new run"
             )
         where = ""
         if name == "code":

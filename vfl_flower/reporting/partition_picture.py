@@ -30,7 +30,7 @@ def lines_of(cfg: RunConfig) -> list[str]:
     DataError
         If the data cannot be had or split.
     """
-    data = PublishedData(replace(cfg, batch_size=1))  # nothing is trained
+    data = PublishedData(replace(cfg, batch_size=1, split="random"))  # nothing is trained
     features, shares, described = data.features, data.shares, data.described
     total, train = features[0].size, data.rows["train"]
     lines = []
@@ -74,7 +74,7 @@ def draw(cfg: RunConfig, path: Path) -> None:
     RunError
         If the picture cannot be written.
     """
-    data = PublishedData(cfg)
+    data = PublishedData(replace(cfg, split="random"))
     features, shares = data.features, data.shares
     masks = {
         party_name(rank): mask_of(share, features.shape[1:])

@@ -1,5 +1,6 @@
 """Alignment with all parties on this machine."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -89,6 +90,6 @@ def check_enough(cfg: RunConfig, rows: int) -> None:
     if cfg.task != "train":
         return
     try:
-        rows_of(cfg, rows)
+        rows_of(replace(cfg, split="random"), rows)
     except DataError as error:
         raise DataError(f"{rows} rows are common to all parties: {error}") from error

@@ -12,6 +12,8 @@ from vfl_flower.config.dataset_specs import DATASETS
 from vfl_flower.config.registry import spec_of
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.settings import UNNOISED
+from vfl_flower.data.loading import run_data
+from vfl_flower.data.splitting.record import Split
 from vfl_flower.learning.metrics.judge import guess
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.protocol.exchange import Protocol
@@ -37,7 +39,12 @@ def baselines_of(active: ActiveParty) -> dict[str, float]:
         Test accuracy of ``local`` (the active party's columns) and ``central`` (all columns). Where
         the active party has no columns, ``local`` is what guessing the most frequent class reaches.
     """
-    alone = {method: _reached(build_active(cfg)) for method, cfg in configurations(active).items()}
+    told = active.cfg.split_told
+    split = Split.of(active.data.rows, len(active.x)) if told else None
+    alone = {
+        method: _reached(build_active(cfg, source=run_data(cfg, split=split)))
+        for method, cfg in configurations(active).items()
+    }
     guessed = guess(active.y[torch.from_numpy(active.rows["test"])])
     return {"local": guessed} | alone
 

@@ -15,6 +15,7 @@ from vfl_flower.crypto.identity import Identity
 from vfl_flower.data.loading import Alignments, RunData, load_party, run_data
 from vfl_flower.data.party_data import PartyData
 from vfl_flower.data.preprocessing.long_tail import long_tailed
+from vfl_flower.data.splitting.record import Split
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.training.session import attempt
@@ -30,6 +31,7 @@ def build_parties(
     alignments: Alignments | None = None,
     *,
     labelled: bool = True,
+    split: Split | None = None,
 ) -> tuple[ActiveParty, list[PassiveParty]]:
     """Build all parties of a run, whose data are read once.
 
@@ -43,6 +45,8 @@ def build_parties(
         See `run_data`.
     labelled : bool
         Whether the active party has labels.
+    split : Split, optional
+        See `split_of`.
 
     Raises
     ------
@@ -50,7 +54,7 @@ def build_parties(
         As `build_active` and `build_passive` do.
     """
     check_extras(cfg, 0)
-    data = run_data(cfg, alignments)
+    data = run_data(cfg, alignments, split)
     passive = [
         build_passive(cfg, rank, folder, data=data.party(rank)) for rank in range(1, cfg.parties)
     ]

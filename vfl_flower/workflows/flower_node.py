@@ -14,7 +14,7 @@ from flwr.client import Client
 from flwr.common import FitIns, FitRes, GetPropertiesIns, GetPropertiesRes
 
 from vfl_flower.common.errors import ConfigError, ProtocolError
-from vfl_flower.common.layout import is_aligned
+from vfl_flower.common.layout import is_aligned, is_split
 from vfl_flower.common.names import party_name
 from vfl_flower.config.node_config import (
     at_home,
@@ -31,6 +31,7 @@ from vfl_flower.crypto.identity import Identity, read_private, read_roster
 from vfl_flower.data.loading import PartyCache
 from vfl_flower.privacy.guarantees import column_protections
 from vfl_flower.protocol.client import ProtocolClient
+from vfl_flower.splitting.build import build_split_passive
 from vfl_flower.transport.endpoint import Endpoint, RebuiltEndpoint, failed
 from vfl_flower.workflows.build_parties import build_passive
 from vfl_flower.workflows.trained_parties import predicting_passive, prediction_of
@@ -108,7 +109,10 @@ def _built(
 
         root = None if simulated() or folder is None else folder.parent
         return build_alignment_passive(cfg, rank, folder, identity, policy, root)
-    data = _CACHE.load(cfg, rank)
+    own = folder and folder / party_name(rank)
+    if cfg.split_told and not (own and is_split(own)):
+        return build_split_passive(cfg, rank, folder, identity=identity, policy=policy)
+    data = _CACHE.load(cfg, rank, own)
     if cfg.task == "predict":
         return predicting_passive(cfg, rank, identity, data, policy)
     return build_passive(cfg, rank, folder, identity, data, policy)

@@ -13,7 +13,7 @@ from vfl_flower.runs.results import write_result
 from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.runs.seed_summary import summary_of
 from vfl_flower.runs.seeds import begin_seeds, seeds_in
-from vfl_flower.workflows.local.train import align_in, build, prepared, train_in
+from vfl_flower.workflows.local.train import align_in, prepared, train_in, try_to_build
 from vfl_flower.workflows.local.watch import TERMINAL
 
 
@@ -61,7 +61,7 @@ def repeat(cfg: RunConfig, seeds: int) -> dict[str, Any]:
     """Run one configuration with several seeds, a folder each, and sum up."""
     folder = RunFolder(_out(cfg), cfg)
     with prepared(folder, TERMINAL) as alignments:
-        build(folder, alignments)  # whatever is wrong shows before more is written
+        try_to_build(folder, alignments)  # whatever is wrong shows before more is written
         folder.take()
         begin_seeds(folder.path, cfg, list(range(cfg.seed, cfg.seed + seeds)))
     folder.end()

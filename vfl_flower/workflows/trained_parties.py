@@ -14,7 +14,7 @@ from vfl_flower.config.policy.record import OPEN, Policy
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.settings import UNNOISED
 from vfl_flower.crypto.identity import Identity
-from vfl_flower.data.loading import RunData, run_data
+from vfl_flower.data.loading import RunData, run_data, split_of
 from vfl_flower.data.party_data import PartyData
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.party import Party
@@ -63,7 +63,7 @@ def _of_run(
     folder: RunFolder, cfg: RunConfig, *, labelled: bool, counted: Path | None = None
 ) -> tuple[ActiveParty, list[PassiveParty]]:
     kept = RunFolder.reopen(folder.path, {}).cfg  # what the run was; an audit may ask otherwise
-    data = run_data(cfg)
+    data = run_data(cfg, split=split_of(cfg, folder.path / party_name(0)))
     active = build_active(cfg, labelled=labelled, source=data)
     passive = [
         build_passive(cfg, rank, counted, data=data.party(rank)) for rank in range(1, cfg.parties)

@@ -27,6 +27,8 @@ from vfl_flower.common.errors import ConfigError
 from vfl_flower.common.names import party_name
 from vfl_flower.config.catalog import AUDITED_MECHANISM, REGRESSION
 from vfl_flower.config.run_config import RunConfig
+from vfl_flower.data.loading import run_data, split_of
+from vfl_flower.data.splitting.record import Split
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.privacy.label_dp.training_labels import epsilon_of
 from vfl_flower.runs.seeds import first_run
@@ -110,7 +112,8 @@ def audit(path: Path, epochs: int, known: int, trust_code: bool = False) -> Find
         raise ConfigError(f"with {cfg.method}, passive parties receive nothing about labels")
     protected = cfg if cfg.label_noise else replace(cfg, label_privacy=AUDITED_MECHANISM)
     bare = replace(cfg, label_privacy="none")
-    stage = Stage(bare, known)
+    split = split_of(cfg, folder.path / party_name(0))
+    stage = Stage(bare, known, split)
     found = [finding for each in (bare, protected) for finding in stage.attack(each)]
     return Findings(
         cfg.method, cfg.dataset, len(stage.rows), cfg.epochs, known, stage.majority(), found
@@ -126,10 +129,13 @@ class Stage:
         The run.
     known : int
         Labels of each class that an attacker who learns has.
+    split : Split, optional
+        See `split_of`.
     """
 
-    def __init__(self, cfg: RunConfig, known: int) -> None:
-        active = build_active(cfg)
+    def __init__(self, cfg: RunConfig, known: int, split: Split | None = None) -> None:
+        self.split = split
+        active = build_active(cfg, source=run_data(cfg, split=split))
         if active.target.task == REGRESSION:
             raise ConfigError("the labels of this run are numbers; the audit tells classes apart")
         random = np.random.default_rng(cfg.seed)
@@ -150,10 +156,13 @@ class Stage:
 
     def attack(self, cfg: RunConfig) -> Iterator[Finding]:
         """Run once and yield how each attacker does at best."""
-        active = build_active(cfg)
+        data = run_data(cfg, split=self.split)
+        active = build_active(cfg, source=data)
         with TemporaryDirectory() as folder:  # parties that noise their uploads count them there
             recorders = [
-                Recorder(build_passive(cfg, rank, Path(folder)), self.classes)
+                Recorder(
+                    build_passive(cfg, rank, Path(folder), data=data.party(rank)), self.classes
+                )
                 for rank in range(1, cfg.parties)
             ]
             serve(active, recorders)

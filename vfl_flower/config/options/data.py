@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from vfl_flower.config.options.split_specs import SPLITS
 from vfl_flower.config.partition_spec import SCHEMES
 from vfl_flower.config.schema import option
 
@@ -43,6 +44,18 @@ class DataOptions:
         "to; 1: all rows stay",
         least=1,
         most=MOST_TAIL,
+    )
+    split: str = option(
+        "random",
+        "which rows are held out: random, by the seed; stratified, classes in equal shares; "
+        "grouped, no group in two parts; time, the latest rows. The last two go by a column of "
+        "the active party's description",
+        choices=SPLITS,
+    )
+    fold: str = option(
+        "",
+        "number/folds, from 0, as in 0/5: of five folds the first is the test rows, in the place "
+        "of test-share; empty: no folds",
     )
     test_share: float = option(
         0.2,

@@ -13,6 +13,7 @@ TAKEN = frozenset(
     (
         *("method", "task", "dataset", "parties", "seed", "partition", "active-columns"),
         *("column-noise", "long-tail", "test-share", "validation", "train-rows"),
+        *("split", "fold"),
         *("models", "top-layers"),
         *("embedding-dim", "optimizers", "learning-rates", "schedule", "epochs", "batch-size"),
         *("stop-drop", "keep", "loss", "class-weights", "eval-every", "eval-batch-size"),

@@ -8,6 +8,7 @@ from vfl_flower.config.validation.data import (
     check_held_out,
     check_long_tail,
     check_partition,
+    check_split,
 )
 from vfl_flower.config.validation.privacy import (
     check_blinding,
@@ -42,5 +43,6 @@ def check(cfg: Settings) -> None:
     check_label_privacy(cfg)
     check_client_privacy(cfg)
     check_held_out(cfg)
+    check_split(cfg)
     check_long_tail(cfg)
     check_tables(cfg)

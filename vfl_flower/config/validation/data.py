@@ -3,7 +3,7 @@
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.optimization.schedules import read_schedule
 from vfl_flower.config.registry import specs
-from vfl_flower.config.settings import Settings
+from vfl_flower.config.settings import COMMON, Settings
 
 MOST_NOISE = 1e6
 
@@ -55,6 +55,21 @@ def check_held_out(cfg: Settings) -> None:
         raise ConfigError(f"{option}, and validation is 0; hold rows out for validation")
     if not cfg.test_share and cfg.baselines == "on":
         raise ConfigError("baselines is on, and test-share is 0; they are compared by test rows")
+
+
+def check_split(cfg: Settings) -> None:
+    """Refuse ways to split rows that the data do not support."""
+    if cfg.fold_of and cfg.test_share != COMMON["test_share"].default:
+        raise ConfigError(
+            f"test-share is {cfg.test_share:g}, and fold {cfg.fold} says which rows are test rows; "
+            "leave it as it is"
+        )
+    if cfg.split_spec.column and not cfg.own_tables:
+        raise ConfigError(
+            f"split is {cfg.split}, and the rows of {cfg.dataset} have no column for it; use "
+            f"dataset = own, and name the column as {cfg.split_spec.column} in the active party's "
+            "description"
+        )
 
 
 def check_long_tail(cfg: Settings) -> None:

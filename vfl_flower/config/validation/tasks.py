@@ -98,6 +98,7 @@ def _check_regression(cfg: Settings) -> None:
         ("label-privacy", cfg.label_noise),
         ("class-weights", cfg.class_weights.replace("none", "")),
         ("long-tail", f"{cfg.long_tail:g}" if cfg.long_tail > 1 else ""),
+        ("split", cfg.split if cfg.split_spec.labels else ""),
         ("loss", "" if cfg.loss in REGRESSION_LOSSES else cfg.loss),
     ):
         if given:

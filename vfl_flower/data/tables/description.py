@@ -44,6 +44,8 @@ class Description:
         Of a CSV file's fields; empty: found out.
     positive : str
         Of two classes, the one that is to be found; empty: the rarer one.
+    group, time : str
+        Columns by which rows are split, of the active party only; empty for none.
     """
 
     file: Path
@@ -58,6 +60,8 @@ class Description:
     shape: tuple[int, ...] = ()
     separator: str = ""
     positive: str = ""
+    group: str = ""
+    time: str = ""
 
 
 def read_description(path: Path) -> Description:
@@ -106,6 +110,12 @@ def described(cfg: RunConfig, rank: int) -> Description:
             f"active: {cfg.table_of(rank)} names no label; say which column it is, or name the "
             "active party's description first"
         )
+    by = cfg.split_spec.column if cfg.split_told else ""
+    if not rank and by and not getattr(description, by):
+        raise ConfigError(
+            f"active: split is {cfg.split}, and {cfg.table_of(rank)} names no {by}; write {by} = "
+            '"COLUMN" into it'
+        )
     return description
 
 
@@ -119,6 +129,11 @@ def described_at(path: Path, rank: int) -> Description:
         raise ConfigError(
             f"{party_name(rank)}: {path.name} names a label, and labels are the active party's; "
             "remove it, and if it is the same label, say that the column is ignored"
+        )
+    if rank and (description.group or description.time):
+        raise ConfigError(
+            f"{party_name(rank)}: {path.name} names a group or a time, by which the active party "
+            "splits the rows; name a column of its table"
         )
     return description
 
@@ -149,7 +164,17 @@ def description_of(values: Mapping[str, object], folder: Path) -> Description:
     if values["id"] == values.get("label"):
         raise ConfigError("id and label are one column; labels need one of their own")
     read = {key.replace("-", "_"): READERS[key](key, value) for key, value in values.items()}
-    for name in read.get("columns", ()):
-        if name in (read["id"], read.get("label")):
+    description = Description(**read | {"file": folder / read["file"]})
+    _check_columns(description)
+    return description
+
+
+def _check_columns(description: Description) -> None:
+    """Refuse more uses of the columns with the ids and the labels."""
+    named = (description.id, description.label)
+    for name in description.columns:
+        if name in named:
             raise ConfigError(f"column '{name}' is the id or the label, and nothing else")
-    return Description(**read | {"file": folder / read["file"]})
+    for key, name in (("group", description.group), ("time", description.time)):
+        if name and name in named:
+            raise ConfigError(f"{key} is the column of the ids or labels; name another one")

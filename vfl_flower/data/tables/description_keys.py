@@ -89,4 +89,6 @@ READERS: dict[str, Reader] = {
     "duplicates": one_of("refuse", "first"),
     "shape": _shape,
     "separator": _separator,
+    "group": text,
+    "time": text,
 }

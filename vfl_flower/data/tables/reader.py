@@ -192,7 +192,9 @@ def _uses(description: Description, file: TableFile, trained: Encoder | None) ->
     It is empty where nothing is said.
     """
     named = [plain(description.id), plain(description.label)]
-    stated = {plain(name): use for name, use in description.columns.items()}
+    by = [plain(name) for name in (description.group, description.time) if name]
+    stated = dict.fromkeys(by, "ignored")  # unless more is said of them
+    stated |= {plain(name): use for name, use in description.columns.items()}
     needed = named[:1] if trained is not None else [*filter(None, named), *stated]
     for name in needed:
         if name not in file:

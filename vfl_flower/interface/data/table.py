@@ -54,6 +54,9 @@ class Table:
         Channels, height and width, where the columns are the pixels of images.
     separator : str
         Of a CSV file's fields, such as ``"|"``; empty: found out.
+    group, time : str, optional
+        Columns by which ``split="grouped"`` and ``split="time"`` split the rows, of the active
+        party's table only; no features unless `columns` says so.
 
     Raises
     ------
@@ -78,10 +81,13 @@ class Table:
         duplicates: str = "refuse",
         shape: Sequence[int] = (),
         separator: str = "",
+        group: str = "",
+        time: str = "",
     ) -> None:
         check_types(id=id, label=label, columns=columns, missing=missing)
         stated = {"label": label, "task": task, "id-type": id_type, "separator": separator}
         stated["positive"] = None if positive is None else str(positive)
+        stated |= {"group": group, "time": time}
         self._stated: dict[str, Any] = {key: said for key, said in stated.items() if said}
         self._stated |= {"id": id, "decimal": decimal, "duplicates": duplicates}
         if shape:
@@ -93,7 +99,7 @@ class Table:
         self._cells: Any = None
         with in_full():
             description_of(self._described(), Path())
-            self._take(source, plain(id), plain(label or ""))
+            self._take(source, plain(id), *(plain(each or "") for each in (label, group, time)))
 
     def _take(self, source: Any, *named: str) -> None:  # noqa: ANN401
         """Take the path of a table, or a copy of its cells."""
@@ -132,6 +138,8 @@ class Table:
             duplicates=told.duplicates,
             shape=told.shape,
             separator=told.separator,
+            group=told.group,
+            time=told.time,
         )
 
     def _described(self) -> dict[str, object]:
@@ -173,7 +181,8 @@ class Table:
             return []
         told = description_of(self._described(), Path())
         there = {plain(each) for each in self._cells.column_names}
-        return [name for name in (told.label, *told.columns) if name and plain(name) not in there]
+        named = (told.label, told.group, told.time, *told.columns)
+        return [name for name in named if name and plain(name) not in there]
 
     @property
     def label(self) -> str:

@@ -25,7 +25,8 @@ def unused_columns(cells: Any, description: Description) -> dict[str, str]:  # n
     dict of str to str
         Why, by name.
     """
-    known = {plain(each) for each in (description.id, description.label, *description.columns)}
+    said = (description.id, description.label, description.group, description.time)
+    known = {plain(each) for each in (*said, *description.columns)}
     found = {}
     for name, column in zip(cells.column_names, cells.columns, strict=True):
         if plain(name) not in known and (why := _why(plain(name), column, description)):

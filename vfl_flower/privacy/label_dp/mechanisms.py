@@ -278,7 +278,8 @@ class RandomizedResponse(LabelNoise):
 def _summed(rows: Tensor) -> Tensor:
     """Append its sum to each row, float64.
 
-    (B, C) -> (B, C + 1)."""
+    (B, C) -> (B, C + 1).
+    """
     rows = rows.double()
     return torch.cat([rows, rows.sum(1, keepdim=True)], 1)
 

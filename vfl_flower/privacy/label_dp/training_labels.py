@@ -257,3 +257,30 @@ class TrainingLabels(Supervision):
             )
         else:
             write_state(path, {"labels": self.labels})
+
+
+def learnt_classes(cfg: RunConfig, y: Tensor, classes: int, folder: Path | None) -> Tensor:
+    """Return the class that each row's training label tells of most.
+
+    Parameters
+    ----------
+    cfg : RunConfig
+        The run's configuration.
+    y : Tensor
+        True labels, (N,) int64.
+    classes : int
+        C.
+    folder : Path or None
+        The active party's, where the labels are noised once for the whole run.
+
+    Returns
+    -------
+    Tensor
+        (N,) int64.
+    """
+    if not cfg.label_noise:
+        return y
+    none = torch.empty(0, dtype=torch.int64)  # no class is weighted here
+    labels = TrainingLabels(cfg, y, classes, loss_of("cross-entropy"), none)
+    labels.keep(folder, begun=False)
+    return labels.labels.argmax(1)

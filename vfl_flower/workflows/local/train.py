@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.transports import Runtime, chosen_transport
 from vfl_flower.config.validation.tasks import check_tables_here
-from vfl_flower.data.loading import Alignments
+from vfl_flower.data.loading import Alignments, run_data
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.runs.party_logs import party_logs
 from vfl_flower.runs.run_folder import RunFolder
+from vfl_flower.splitting.build import drawn
 from vfl_flower.workflows.build_parties import build_parties
+from vfl_flower.workflows.held_out.agreement import share_labels, split_here
 from vfl_flower.workflows.local.watch import Watch, watched
 from vfl_flower.workflows.run import conduct
 
@@ -101,9 +103,22 @@ def _align(folder: RunFolder, watch: Watch) -> "Aligned":
 
 
 def build(folder: RunFolder, alignments: Alignments) -> tuple[ActiveParty, list[PassiveParty]]:
-    """Build all parties of a run that has a folder; see `build_parties`."""
+    """Build all parties of a run that has a folder; see `build_parties`.
+
+    Those of a new run agree on its split first.
+    """
     check_tables_here(folder.cfg)
-    return build_parties(folder.cfg, folder.path, alignments)
+    share_labels(folder)
+    split = split_here(folder, alignments)
+    return build_parties(folder.cfg, folder.path, alignments, split=split)
+
+
+def try_to_build(folder: RunFolder, alignments: Alignments) -> None:
+    """Build all parties of runs to come, and keep nothing."""
+    cfg = folder.cfg
+    check_tables_here(cfg)
+    split = drawn(cfg, run_data(cfg, alignments), None) if cfg.split_told else None
+    build_parties(cfg, folder.path, alignments, split=split)
 
 
 def finished(path: Path, changes: dict[str, object], watch: Watch, trust_code: bool) -> RunFolder:

@@ -1,0 +1,1 @@
+"""Tests of splits by classes, groups and times."""

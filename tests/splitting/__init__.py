@@ -1,0 +1,1 @@
+"""Tests of the agreement on a split."""

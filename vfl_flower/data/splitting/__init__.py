@@ -1,0 +1,1 @@
+"""Splits of rows by classes, groups or times."""

@@ -1,0 +1,1 @@
+"""Agreement on held-out rows, and folds of them."""

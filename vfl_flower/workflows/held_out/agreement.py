@@ -1,0 +1,82 @@
+"""Agreement on the split of a run before its training."""
+
+import shutil
+from collections.abc import Callable
+
+from vfl_flower.common.files import refused
+from vfl_flower.common.layout import FOLDS, is_split
+from vfl_flower.common.names import party_name
+from vfl_flower.data.loading import Alignments, RunData, run_data, split_of
+from vfl_flower.data.splitting.record import Split
+from vfl_flower.privacy.label_dp.training_labels import NOISED
+from vfl_flower.protocol.transport import Transport
+from vfl_flower.runs.run_folder import RunFolder
+from vfl_flower.splitting.build import build_split_active, build_split_passive
+from vfl_flower.transport.local import LocalTransport
+
+
+def agreed_split(
+    folder: RunFolder, alignments: Alignments, transport: Callable[[RunData], Transport]
+) -> Split | None:
+    """Return a run's split, drawn and told if it is new.
+
+    Parameters
+    ----------
+    folder : RunFolder
+        Of the run.
+    alignments : mapping of int to Alignment
+        See `run_data`.
+    transport : callable
+        From the run's data to what reaches the passive parties.
+
+    Returns
+    -------
+    Split or None
+        None where every party draws the rows itself.
+
+    Raises
+    ------
+    VflError
+        If the rows cannot be split so, or a party refuses.
+    """
+    cfg, party = folder.cfg, folder.path / party_name(0)
+    if cfg.split_told and folder.fresh and not is_split(party):
+        folder.take()
+        source = run_data(cfg, alignments)
+        active = build_split_active(cfg, folder.path, source)
+        try:
+            transport(source).run(active)
+        finally:
+            active.close()
+    return split_of(cfg, party)
+
+
+def split_here(folder: RunFolder, alignments: Alignments) -> Split | None:
+    """Agree on the split with all parties in this process; see `agreed_split`."""
+
+    def local(source: RunData) -> Transport:
+        ranks = range(1, folder.cfg.parties)
+        return LocalTransport(
+            [build_split_passive(folder.cfg, rank, folder.path, source) for rank in ranks]
+        )
+
+    return agreed_split(folder, alignments, local)
+
+
+def share_labels(folder: RunFolder) -> None:
+    """Copy the noised labels that all folds learn.
+
+    Raises
+    ------
+    RunError
+        If the file system refuses.
+    """
+    source = folder.path.parent / party_name(0) / NOISED
+    of_folds = (folder.path.parent / FOLDS).is_file()
+    if not of_folds or not folder.fresh or not folder.cfg.label_noise:
+        return
+    folder.take()
+    place = folder.path / party_name(0)
+    with refused(source):
+        place.mkdir(mode=0o700, exist_ok=True)
+        shutil.copy2(source, place / NOISED)
