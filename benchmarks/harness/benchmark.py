@@ -22,7 +22,7 @@ from vfl_flower.common.files import json_bytes, write_atomically
 from vfl_flower.common.versions import versions as own_versions
 
 Arguments = argparse.Namespace
-PACKAGES = ("numpy", "grpcio", "pynacl", "scipy")
+PACKAGES = ("numpy", "grpcio", "pynacl", "scipy", "scikit-learn")
 CPU_INFO = Path("/proc/cpuinfo")
 SAME = object()
 """Says that ``--tiny`` has the default of a measurement."""

@@ -14,6 +14,8 @@ from benchmarks.harness import tables
 from benchmarks.harness.benchmark import Arguments, Benchmark, Option
 from benchmarks.harness.experiments import Flags, as_words
 from benchmarks.harness.report import Report
+from benchmarks.harness.table_runs import REFERENCES, Scores
+from benchmarks.tabular import COSTS, NETS, SHOWN, VARIANTS, Key, Runs, configuration, difference
 from benchmarks.vim import EXPERIMENTS as VIM
 from tests.helpers.outcomes.pages import parsed_words
 from vfl_flower.cli.options import given
@@ -75,6 +77,44 @@ def test_experiment_is_understood(flags: Flags) -> None:
 @pytest.mark.parametrize("options", CONTENDERS.values(), ids=CONTENDERS)
 def test_contender_is_understood(options: dict[str, object]) -> None:
     RunConfig.from_mapping(options)
+
+
+@pytest.mark.parametrize("name", [*NETS, *VARIANTS])
+def test_run_on_tables_is_understood(name: str) -> None:
+    tabular = every.benchmark("tabular").parsed([])
+    cfg = configuration(Key("pima", 3, name), tabular)
+    assert (cfg.seed, cfg.epochs, cfg.batch_size, cfg.keep) == (3, 20, 64, "best")
+    large = configuration(Key("adult", 3, name), tabular)
+    assert (large.epochs, large.batch_size) == (5, 1024)
+
+
+def test_runs_on_tables_are_not_repeated(tmp_path: Path) -> None:
+    runs = Runs(tmp_path / "runs.jsonl")
+    told: Scores = dict.fromkeys([*SHOWN, *COSTS], 0.5)
+    for split, name in ((split, name) for split in range(2) for name in (*REFERENCES, "local")):
+        runs.add(Key("breast-cancer", split, name), told)
+    before = runs.path.read_text()
+    words = ["--tiny", "--out", str(tmp_path), "local"]
+    scores, costs = every.benchmark("tabular").run(words).tables
+    assert [row[:2] for row in scores.rows] == [[name, 0.5] for name in (*REFERENCES, "local")]
+    assert costs.rows[0][-1] == 0.5
+    assert not every.benchmark("tabular").run([*words, "central", "--minutes", "1e-9"]).tables
+    assert runs.path.read_text() == before
+
+
+def test_unfinished_split_does_not_count(tmp_path: Path) -> None:
+    runs = Runs(tmp_path / "runs.jsonl")
+    for split, name in ((0, "a"), (0, "b"), (1, "a"), (2, "b"), (2, "a")):
+        runs.add(Key("pima", split, name), {"auc": 0.5})
+    assert Runs(runs.path).complete("pima", ["a", "b"], 20) == [0, 2]
+    assert not Runs(runs.path).complete("adult", ["a", "b"], 20)
+
+
+def test_interval_of_differences_is_wider_for_overlapping_splits() -> None:
+    mean, half = difference([0.01, 0.03], tested=0)
+    assert mean == pytest.approx(0.02)
+    assert half == pytest.approx(12.706 * 0.01, rel=1e-4)  # t of one degree of freedom
+    assert difference([0.01, 0.03], tested=0.5)[1] == pytest.approx(half * 2**0.5)
 
 
 def test_tiny_changes_defaults_only() -> None:
