@@ -131,6 +131,10 @@ def test_a_relative_folder_stays_where_it_is(
         (lambda run: run.save(None), "path must be the path of"),
         (lambda run: run.report(3), "page must be the path of"),
         (lambda run: run.explain(noise="x"), "noise must be a number, not 'x'"),
+        (lambda run: run.explain(rows=3), "rows must be a text, not 3"),
+        (lambda run: run.explain(party=1), "party must be a text, not 1"),
+        (lambda run: run.explain(repeats=1.5), "repeats must be a whole number, not 1.5"),
+        (lambda run: run.explain(3, party="active"), "noise is about all parties"),
         (lambda run: run.audit(epochs="1"), "epochs must be a whole number, not '1'"),
         (lambda run: run.audit(known=1.5), "known must be a whole number, not 1.5"),
         (lambda run: run.audit(3), "attack must be a text, not 3"),
@@ -169,12 +173,26 @@ def test_curves_and_a_page_are_drawn(run: vfl.Run, tmp_path: Path) -> None:
 
 
 def test_parties_are_explained(digits: vfl.Run, run: vfl.Run) -> None:
-    found = digits.explain()
-    assert [each["party"] for each in found["parties"]] == ["active", "party-1", "party-2"]
+    found = digits.explain(repeats=1)
+    assert list(found["party"]) == ["active", "party-1", "party-2"]
+    assert found.attrs["score"] - found["permuted"][1] == pytest.approx(found["drop"][1])
+    assert {"norm", "relative", "noise_accuracy", "noise_drop"} <= {*found}
+    assert digits.explain(1e-9, repeats=1)["noise_drop"].abs().max() == 0
     with pytest.raises(ConfigError, match="noise must be above 0"):
         digits.explain(noise=0)
-    with pytest.raises(ConfigError, match="the prediction of splitnn"):
-        run.explain()
+    found = run.explain(rows="test", repeats=3)
+    assert list(found["holds"]) == ["3 columns", "2 columns"]
+    assert (found["low"] <= found["high"]).all() and found.attrs["metric"] == "accuracy"
+    with pytest.raises(ConfigError, match="noise is about the parties' heads"):
+        run.explain(noise=3)
+
+
+def test_columns_of_one_party_are_explained_in_its_folder(run: vfl.Run) -> None:
+    found = run.explain(party="active", rows="test")
+    assert list(found["column"]) == ["income", "age", "branch"]
+    assert found.attrs["party"] == "active"
+    assert (run.path / "active" / "explanation.json").stat().st_mode & 0o777 == 0o600
+    assert not list((run.path / "party-1").glob("explanation.json"))
 
 
 def test_labels_are_attacked(run: vfl.Run, frames: Frames) -> None:

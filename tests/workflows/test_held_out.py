@@ -77,8 +77,10 @@ def test_reports_do_without_held_out_rows(
     assert "train loss" in page or "<img" in page
     assert "Test accuracy of each party" not in page
     assert bare.plot().axes[1].lines and not bare.plot().axes[0].lines
-    with pytest.raises(DataError, match="held out no test rows"):
-        vfl.train("wine", **QUICK | {"method": "vimadmm"}, test_share=0).explain()
+    blind = vfl.train("wine", **QUICK | {"method": "vimadmm"}, test_share=0)
+    with pytest.raises(DataError, match="no test rows, on which noise explains heads"):
+        blind.explain(noise=1)
+    assert "norm" not in blind.explain(repeats=1)
     assert capsys.readouterr().out == ""
 
 

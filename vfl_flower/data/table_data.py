@@ -119,7 +119,7 @@ class OwnTables:
         first = self.cfg.parties - self.cfg.holders
         active = self._party(0, labelled)
         others = [self._party(rank, labelled).x for rank in range(1, self.cfg.parties)]
-        return replace(active, x=_joined([active.x, *others][first:]))
+        return replace(active, x=joined([active.x, *others][first:]))
 
     def size(self, rank: int) -> tuple[int, int]:
         """Return the numbers of rows and classes."""
@@ -249,8 +249,8 @@ def _columns(
     return _shaped(encoded, described(cfg, rank).shape, party_name(rank))
 
 
-def _joined(parties: Sequence[Tensor]) -> Tensor:
-    """Put all parties' columns, or images of one height, side by side."""
+def joined(parties: Sequence[Tensor]) -> Tensor:
+    """Put parties' columns, or images of one height, side by side."""
     if len({each.shape[1:3] for each in parties}) == 1 and parties[0].ndim == 4:
         return torch.cat([*parties], dim=3)
     return torch.cat([each.flatten(1) for each in parties], dim=1)

@@ -1,4 +1,4 @@
-"""Predictions and attacks of complete runs, as data frames and numbers."""
+"""Predictions, explanations and attacks of complete runs, as data frames and numbers."""
 
 import warnings
 from dataclasses import asdict
@@ -6,6 +6,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from vfl_flower.analysis.explain.choices import check_choices
+from vfl_flower.analysis.explain.importance import heads_of
+from vfl_flower.analysis.explain.noise import SIGMA, check_noise
+from vfl_flower.analysis.explain.overview import explain_columns, explain_parties
+from vfl_flower.analysis.explain.trained import check_heads, complete_run
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.common.layout import tables_in
 from vfl_flower.common.optional.extras import require
@@ -22,6 +27,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _FILE = "predictions.parquet"
+_OF_HEADS = {
+    "norm": "norm",
+    "relative": "relative",
+    "noise_accuracy": "accuracy",
+    "noise_drop": "drop",
+}
+"""Columns of an explanation, with the fields of heads that they hold."""
+
 _ATTACKS = {"labels": 3, "reconstruct": 5}
 """Attacks, with the epochs that they train unless the caller says otherwise."""
 
@@ -69,6 +82,63 @@ def _typed(frame: "pd.DataFrame", run: Path, trust_code: bool) -> "pd.DataFrame"
     cfg = RunFolder.reopen(run, {}, trust_code).cfg
     for name in {"prediction", "truth"} & {*frame.columns}:
         frame[name] = typed_classes(frame[name], cfg)
+    return frame
+
+
+def explained(
+    run: Path, party: str | None, noise: float | None, how: tuple[str, int], trust_code: bool
+) -> "pd.DataFrame":
+    """Explain a run; see `vfl_flower.interface.run.Run.explain`.
+
+    `how` is on which rows, and how many repetitions.
+    """
+    rows, repeats = how
+    check_text(rows, "rows")
+    check_number(repeats, "repeats", whole=True)
+    check_choices(rows, repeats)
+    if party is None:
+        return _explained_parties(run, noise, how, trust_code)
+    check_text(party, "party")
+    if noise is not None:
+        raise ConfigError("noise is about all parties, and party asks for the columns of one")
+    return _explained_columns(run, party, how, trust_code)
+
+
+def _explained_parties(
+    run: Path, noise: float | None, how: tuple[str, int], trust_code: bool
+) -> "pd.DataFrame":
+    """Explain all parties."""
+    # pandas is slow to import
+    import pandas as pd
+
+    sigma = SIGMA if noise is None else noise
+    check_number(sigma, "noise")
+    check_noise(sigma)
+    folder, recorded = complete_run(run, trust_code)
+    check_heads(folder.cfg, "" if noise is None else "noise")
+    heads = heads_of(folder, sigma)
+    told = explain_parties(folder, *how).told("party")
+    frame = pd.DataFrame(told.pop("parties"))
+    told |= {"method": folder.cfg.method, "dataset": folder.cfg.dataset, "recorded": recorded}
+    if heads:
+        told |= {"noise": sigma, "correlation": heads.findings.correlation}
+        for name, field in _OF_HEADS.items():
+            frame[name] = [getattr(each, field) for each in heads.findings.parties]
+    frame.attrs |= told
+    return frame
+
+
+def _explained_columns(
+    run: Path, party: str, how: tuple[str, int], trust_code: bool
+) -> "pd.DataFrame":
+    """Explain one party's columns."""
+    # pandas is slow to import
+    import pandas as pd
+
+    folder, _ = complete_run(run, trust_code)
+    told = explain_columns(folder, party, *how).told("column")
+    frame = pd.DataFrame(told.pop("columns"))
+    frame.attrs |= told | {"party": party}
     return frame
 
 

@@ -2,18 +2,15 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from vfl_flower.analysis.explain.importance import explain as importance
-from vfl_flower.analysis.explain.noise import SIGMA, check_noise
-from vfl_flower.analysis.explain.trained import complete_run, trained
+from vfl_flower.analysis.explain.choices import REPEATS
 from vfl_flower.common.errors import ConfigError, PrivacyError, RunError
 from vfl_flower.common.layout import SEEDS
 from vfl_flower.common.optional.extras import require
-from vfl_flower.interface.analysis import audited, predicted_rows, predicted_tables
-from vfl_flower.interface.checks import check_number, check_tables, check_text, path_of
+from vfl_flower.interface.analysis import audited, explained, predicted_rows, predicted_tables
+from vfl_flower.interface.checks import check_tables, check_text, path_of
 from vfl_flower.interface.data.shared import take_in
 from vfl_flower.interface.data.source import OwnTables, Tables
 from vfl_flower.interface.folders import Place, copy_folder, in_full, resumable
@@ -135,29 +132,40 @@ class Run(Results):
         write_page(read_stories([self.path]), place)
         return place
 
-    def explain(self, noise: float = SIGMA) -> dict[str, Any]:
-        """Measure how much each party counts for the prediction.
+    def explain(
+        self,
+        noise: float | None = None,
+        *,
+        party: str | None = None,
+        rows: str = "validation",
+        repeats: int = REPEATS,
+    ) -> "pd.DataFrame":
+        """Measure the importance of each party, or of one party's columns.
 
         Parameters
         ----------
-        noise : float
-            Standard deviations of the noise on a party's columns.
+        noise : float, optional
+            On columns, in standard deviations, for methods with heads.
+        party : str, optional
+            Whose columns are asked for, such as ``"party-1"``; its folder gets a copy.
+        rows : {"validation", "test"}
+            Among which rows columns are permuted.
+        repeats : int
+            How often.
 
         Returns
         -------
-        dict
-            As ``vfl-flower explain --json`` prints it.
+        DataFrame
+            For each party, or column, the score when it is ``permuted``, the ``drop`` to that, and
+            its interval, ``low`` and ``high``; of methods with heads more. ``attrs`` has the rest.
 
         Raises
         ------
         VflError
-            If the run's method, or its data, cannot be explained.
+            If the run held out no such rows, or no party with columns has that name.
         """
-        check_number(noise, "noise")
-        check_noise(noise)
         with in_full():
-            folder, recorded = complete_run(self.path, self._trust_code)
-            return {**asdict(importance(trained(folder), noise)), "recorded": recorded}
+            return explained(self.path, party, noise, (rows, repeats), self._trust_code)
 
     def audit(
         self,

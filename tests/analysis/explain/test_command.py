@@ -37,6 +37,9 @@ def test_command_draws_writes_and_trains(
     least = [each.party for each in findings.parties if each in falling[:4]]
     assert written["retrained"]["parties"] == least
     assert [each["norm"] for each in written["parties"]] == [p.norm for p in findings.parties]
+    assert [each["party"] for each in written["permutation"]["parties"]] == [
+        each.party for each in findings.parties
+    ]
     assert result_of(out / "bottom" / "bottom-50")["parties"] == 5
     assert f"{accuracies['bottom']:.2%}; with all 7: {findings.accuracy:.2%}" in " ".join(
         printed.err.split()
@@ -149,14 +152,21 @@ def test_a_run_that_cannot_be_read_is_refused(
     assert sorted(copied.parent.rglob("*")) == before
 
 
-def test_a_method_that_adds_up_no_shares_is_refused(
+def test_a_method_without_heads_has_the_common_table_and_figures(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cfg = SMALL.changed(method="easter", epochs=1)
     Attempt(cfg, tmp_path / "run").run()
-    assert run([str(tmp_path / "run")]) == 2
-    text = " ".join(capsys.readouterr().err.split())
-    assert "can be explained are vimadmm, vimadmm_j, linear_admm" in text
+    assert run([str(tmp_path / "run"), "--out", str(tmp_path / "out"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert set(found) == {"method", "dataset", "recorded", "retrained", "permutation"}
+    assert {*found["permutation"]["parties"][0]} == {
+        *("party", "holds", "permuted", "drop", "low", "high")
+    }
+    drawn = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert drawn == ["importance.png", "pixels.png"]
+    with Image.open(tmp_path / "out" / "pixels.png") as image:
+        assert len(image.convert("RGB").getcolors(1 << 20) or []) > 20
 
 
 def test_a_deployments_folder_says_what_is_missing(copied: Path) -> None:

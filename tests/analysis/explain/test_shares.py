@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from vfl_flower.analysis.explain.figures import importance_of_pixels
-from vfl_flower.analysis.explain.importance import told
 from vfl_flower.config.run_config import RunConfig
+from vfl_flower.data.held_columns import told
 from vfl_flower.data.loading import load_parties
 
 

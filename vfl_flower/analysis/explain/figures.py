@@ -10,10 +10,14 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 from numpy.typing import NDArray
 
-from vfl_flower.analysis.explain.importance import Findings
+from vfl_flower.analysis.explain.importance import Findings, Heads
+from vfl_flower.analysis.explain.overview import Counted
+from vfl_flower.analysis.explain.permutation import Drop
 from vfl_flower.analysis.explain.trained import Holder, Trained
 from vfl_flower.common.files import write_atomically
 from vfl_flower.config.dataset_specs import DATASETS
+from vfl_flower.config.evaluation.metrics import METRICS
+from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.columns import Features
 from vfl_flower.data.partition.shares import mask_of
 from vfl_flower.data.party_data import PartyData
@@ -26,17 +30,21 @@ _MOST_NAMES = 10  # of classes in a legend
 DPI = 120
 
 
-def draw(run: Trained, findings: Findings, names: Sequence[str], out: Path) -> None:
+def draw(
+    cfg: RunConfig, counted: Counted, heads: Heads | None, names: Sequence[str], out: Path
+) -> None:
     """Draw all figures, then write them.
 
     Parameters
     ----------
-    run : Trained
-        What is explained.
-    findings : Findings
-        What that came to.
+    cfg : RunConfig
+        Of the run that is explained.
+    counted : Counted
+        What each party counts.
+    heads : Heads or None
+        What their heads say, of a method that has heads.
     names : sequence of str
-        The parties whose embeddings are wanted.
+        The parties whose embeddings are wanted; none without heads.
     out : Path
         The folder.
 
@@ -45,11 +53,13 @@ def draw(run: Trained, findings: Findings, names: Sequence[str], out: Path) -> N
     RunError
         If they cannot be written.
     """
-    images = {"importance.png": bars(findings)}
-    if DATASETS[run.cfg.dataset].images:
-        images["pixels.png"] = _heat(run, findings)
-    if names:
-        images["embeddings.png"] = clouds(run, names)
+    images = {"importance.png": bars(counted, heads.findings if heads else None)}
+    if DATASETS[cfg.dataset].images:
+        drops = [each.drop for each in counted.found.drops]
+        sizes = [each.norm for each in heads.findings.parties] if heads else drops
+        images["pixels.png"] = _heat(cfg, sizes, "norm of the head" if heads else "drop")
+    if heads and names:
+        images["embeddings.png"] = clouds(heads.run, names)
     for name, image in images.items():
         write_atomically(out / name, image)
     say(f"drawn in {out}: {', '.join(images)}")
@@ -57,20 +67,35 @@ def draw(run: Trained, findings: Findings, names: Sequence[str], out: Path) -> N
         say("the labels that colour embeddings are the active party's; a simulation has them")
 
 
-def bars(findings: Findings) -> bytes:
-    """Draw each party's head norm, and its loss of accuracy under noise."""
-    names = [each.party for each in findings.parties]
-    with drawing(2, 3.1, format="png", dpi=DPI) as ((left, right), image):
-        for panel, colour, heights in (
-            (left, COLOURS[0], [each.norm for each in findings.parties]),
-            (right, COLOURS[1], [each.drop for each in findings.parties]),
-        ):
+def bars(counted: Counted, findings: Findings | None) -> bytes:
+    """Draw each party's drop with its interval, and its head's measures."""
+    found = counted.found
+    names = [each.name for each in found.drops]
+    panels: list[tuple[str, list[float]]] = []
+    if findings:
+        panels = [
+            ("norm of the head", [each.norm for each in findings.parties]),
+            (f"loss with noise {findings.sigma:g}", [each.drop for each in findings.parties]),
+        ]
+    with drawing(1 + len(panels), 3.1, format="png", dpi=DPI) as ((first, *others), image):
+        drops, ends = [each.drop for each in found.drops], _ends(found.drops)
+        first.bar(range(len(names)), drops, color=COLOURS[0], width=0.7)
+        first.errorbar(range(len(names)), drops, ends, fmt="none", ecolor="black", capsize=3)
+        first.set_title(f"loss of {METRICS[found.metric].title} if permuted")
+        name_bars(first, names)
+        for panel, colour, (title, heights) in zip(others, COLOURS[1:], panels, strict=False):
             panel.bar(range(len(names)), heights, color=colour, width=0.7)
+            panel.set_title(title)
             name_bars(panel, names)
-        left.set_title("norm of the head")
-        right.set_title(f"loss of accuracy with noise {findings.sigma:g}")
-        right.yaxis.set_major_formatter(PercentFormatter(1))
+        for panel in (*others[1:], *([first] if found.metric == "accuracy" else [])):
+            panel.yaxis.set_major_formatter(PercentFormatter(1))
     return image.getvalue()
+
+
+def _ends(drops: Sequence[Drop]) -> NDArray[np.float64]:
+    """Return how far intervals reach down and up, (2, n)."""
+    reach = np.array([(each.drop - each.low, each.high - each.drop) for each in drops]).T
+    return reach.clip(0)  # percentiles need not enclose the estimate
 
 
 def importance_of_pixels(data: Sequence[PartyData], norms: Sequence[float]) -> NDArray[np.float64]:
@@ -91,17 +116,19 @@ def importance_of_pixels(data: Sequence[PartyData], norms: Sequence[float]) -> N
     return mean
 
 
-def _heat(run: Trained, findings: Findings) -> bytes:
-    """Draw how important each pixel's party is, beside the first test image."""
-    sample = PublishedData(run.cfg).features[run.active.data.rows["test"][0]]
+def _heat(cfg: RunConfig, sizes: Sequence[float], what: str) -> bytes:
+    """Draw how important each pixel's party is, beside the first held-out image."""
+    source = PublishedData(cfg)
+    part = "test" if len(source.rows["test"]) else "validation"
+    sample = source.features[source.rows[part][0]]
+    held = [source.party(k, labelled=False) for k in range(cfg.parties - cfg.holders, cfg.parties)]
     with drawing(2, 3.1, format="png", dpi=DPI) as ((left, right), image):
-        norms = [each.norm for each in findings.parties]
-        held = [holder.party.data for holder in run.holders]
-        painted = left.imshow(importance_of_pixels(held, norms), cmap="viridis", vmin=0)
+        least = min(0.0, *sizes)
+        painted = left.imshow(importance_of_pixels(held, sizes), cmap="viridis", vmin=least)
         left.figure.colorbar(painted, ax=left)
-        left.set_title("norm of the head of the pixel's party")
+        left.set_title(f"{what} of the pixel's party")
         right.imshow(visible(sample), cmap="gray")
-        right.set_title("a test image")
+        right.set_title(f"a {part} image")
         for panel in (left, right):
             bare(panel)
     return image.getvalue()

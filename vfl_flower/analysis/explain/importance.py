@@ -12,18 +12,15 @@ deviation of 1, which sigma compares with.
 
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from scipy.stats import spearmanr
 from torch import Tensor
 
 from vfl_flower.algorithms.admm_heads import norms
-from vfl_flower.analysis.explain.trained import Trained
-from vfl_flower.config.dataset_specs import DATASETS
-from vfl_flower.data.partition.shares import Share
+from vfl_flower.analysis.explain.trained import Trained, has_heads, trained
+from vfl_flower.data.held_columns import holds
 from vfl_flower.data.preprocessing.scaling import noised
-
-_MOST_RUNS = 3  # of columns that are told
+from vfl_flower.runs.run_folder import RunFolder
 
 
 @dataclass(frozen=True)
@@ -80,6 +77,22 @@ class Findings:
     parties: list[Finding]
 
 
+@dataclass(frozen=True, eq=False)
+class Heads:
+    """Heads of a run, and findings about them."""
+
+    run: Trained
+    findings: Findings
+
+
+def heads_of(folder: RunFolder, sigma: float) -> Heads | None:
+    """Explain a complete run's heads, if it has some; see `explain`."""
+    if not has_heads(folder.cfg):
+        return None
+    run = trained(folder)
+    return Heads(run, explain(run, sigma))
+
+
 def explain(run: Trained, sigma: float) -> Findings:
     """Measure how much each party of a run counts.
 
@@ -102,7 +115,7 @@ def explain(run: Trained, sigma: float) -> Findings:
         parties.append(
             Finding(
                 party=holder.name,
-                holds=told(holder.party.data.share, DATASETS[cfg.dataset].images),
+                holds=holds(cfg, holder.party.data),
                 trained_noise=cfg.noises().get(rank, 0.0),
                 norm=sizes[k],
                 relative=sizes[k] / (max(sizes) or 1.0),
@@ -126,21 +139,3 @@ def correlation(a: list[float], b: list[float]) -> float | None:
     if len(set(a)) < 2 or len(set(b)) < 2:
         return None
     return float(spearmanr(a, b).statistic)
-
-
-def told(share: Share, images: bool) -> str:
-    """Describe a share in a few words."""
-    if isinstance(share, tuple):
-        _, *sides = share
-        parts = zip(("rows", "columns"), sides, strict=True)
-        cut = [f"{name} {_span(s.start, s.stop - 1)}" for name, s in parts if s != slice(None)]
-        return ", ".join(cut) or "all"
-    what, numbers = "pixels" if images else "columns", np.sort(share)
-    runs = np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1)
-    if len(runs) > _MOST_RUNS:
-        return f"{len(share)} {what}"
-    return f"{what} {', '.join(_span(run[0], run[-1]) for run in runs)}"
-
-
-def _span(first: int, last: int) -> str:
-    return f"{first}-{last}" if first < last else f"{first}"

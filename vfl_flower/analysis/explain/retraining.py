@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from vfl_flower.analysis.explain.importance import Findings
-from vfl_flower.common.errors import ConfigError
+from vfl_flower.common.errors import ConfigError, DataError
 from vfl_flower.common.names import party_name
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import split_list
+from vfl_flower.data.sources.own_tables import OWN_TABLES_ONLY
 from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.workflows.simulate import simulate
 
@@ -154,11 +155,14 @@ class Plan:
         Its configuration.
     parties : list of str
         The passive parties that stay in it, as the full run calls them.
+    full : int
+        How many parties the full run has.
     """
 
     choice: Choice
     cfg: RunConfig
     parties: list[str]
+    full: int
 
 
 def plan(cfg: RunConfig, findings: Findings, choice: Choice) -> Plan:
@@ -168,11 +172,15 @@ def plan(cfg: RunConfig, findings: Findings, choice: Choice) -> Plan:
     ------
     ConfigError
         If there cannot be one.
+    DataError
+        If the parties have tables of their own, which no partition leaves out.
     """
+    if cfg.own_tables:
+        raise DataError(f"--retrain cuts the columns anew; {OWN_TABLES_ONLY}")
     sizes = {each.party: each.norm for each in findings.parties}
     norms = {rank: sizes[party_name(rank)] for rank in range(1, cfg.parties)}
     places = choice.places(norms)
-    return Plan(choice, reduced(cfg, places), [party_name(rank) for rank in places])
+    return Plan(choice, reduced(cfg, places), [party_name(rank) for rank in places], cfg.parties)
 
 
 def retrain(plan: Plan, out: Path) -> Summary:

@@ -10,9 +10,9 @@ from torch import Tensor, nn
 
 from vfl_flower.common.errors import ConfigError, DataError, NetworkError
 from vfl_flower.common.names import party_name
+from vfl_flower.config.evaluation.metrics import scores_of
 from vfl_flower.config.registry import specs
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.sources.own_tables import OWN_TABLES_ONLY
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.party import Party
 from vfl_flower.runs.run_folder import RunFolder
@@ -24,7 +24,7 @@ Decide = Callable[[Tensor], Tensor]
 """From embeddings (N, D) to shares of the prediction, (N, C)."""
 
 
-def complete_run(path: Path, trust_code: bool = False) -> tuple[RunFolder, float]:
+def complete_run(path: Path, trust_code: bool = False) -> tuple[RunFolder, float | None]:
     """Find a run, of several seeds the first, that can be explained.
 
     Parameters
@@ -36,31 +36,50 @@ def complete_run(path: Path, trust_code: bool = False) -> tuple[RunFolder, float
     -------
     RunFolder
         Its folder.
-    float
-        The test accuracy of its result.
+    float or None
+        The test accuracy of its result, or R² of numbers, if there is one.
 
     Raises
     ------
     RunError
         If there is none, it is not complete, or weights of a party are not there.
+    """
+    folder = first_run(path, trust_code)
+    return folder, scores_of(result_of(folder), "test").get("active")
+
+
+def has_heads(cfg: RunConfig) -> bool:
+    """Whether a run has heads, and test rows to explain them on."""
+    return cfg.spec.additive and cfg.test_share > 0
+
+
+def check_heads(cfg: RunConfig, asked: str) -> None:
+    """Refuse a question about heads that a run does not have.
+
+    Parameters
+    ----------
+    cfg : RunConfig
+        The run's configuration.
+    asked : str
+        The option that asks; empty for none.
+
+    Raises
+    ------
     ConfigError
         If its method's prediction is no sum of what each party says.
     DataError
-        If the parties have tables of their own, or no row was held out for the test.
+        If no row was held out for the test.
     """
-    folder = first_run(path, trust_code)
-    cfg = folder.cfg
+    if not asked:
+        return
     if not cfg.spec.additive:
         able = ", ".join(name for name, spec in specs().items() if spec.additive)
         raise ConfigError(
-            f"the prediction of {cfg.method} is no sum of what each party's head says; methods "
-            f"that can be explained are {able}"
+            f"{asked} is about the parties' heads, and the prediction of {cfg.method} is no sum of "
+            f"what each party's head says; methods with heads are {able}"
         )
-    if cfg.own_tables:
-        raise DataError(OWN_TABLES_ONLY)
     if not cfg.test_share:
-        raise DataError("the run held out no test rows, on which parties are explained")
-    return folder, result_of(folder)["test_accuracy"]["active"]
+        raise DataError(f"the run held out no test rows, on which {asked} explains heads")
 
 
 @dataclass(frozen=True)

@@ -102,6 +102,12 @@ class Encoder:
         uses = {each.name: "numeric" for each in self.numeric}
         return uses | {each.name: "categorical" for each in self.categorical}
 
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The table's column that each encoded column is made of, (width,)."""
+        numbers = tuple(each.name for each in self.numeric)
+        return numbers + tuple(each.name for each in self.categorical for _ in range(each.width))
+
     def category(self, name: str) -> Categorical:
         """Return a column of categories by its name."""
         return next(each for each in self.categorical if each.name == name)

@@ -1,0 +1,114 @@
+"""Explanations of whole runs: each party, or the columns of one."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from vfl_flower.analysis.explain.groups import named, of_columns, of_parties
+from vfl_flower.analysis.explain.permutation import LEVEL, Drops, Panel, drops_of, panel_of
+from vfl_flower.common.files import json_bytes, write_atomically
+from vfl_flower.common.names import party_name
+from vfl_flower.data.held_columns import holds
+from vfl_flower.data.loading import run_data
+from vfl_flower.runs.run_folder import RunFolder
+
+FILE = "explanation.json"
+"""In a party's own folder: the importance of its columns."""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Importance of each party, or of each column of one party.
+
+    Attributes
+    ----------
+    part : str
+        Which rows.
+    rows : int
+        How many.
+    repeats : int
+        How often each group was permuted.
+    holds : list of str
+        What each party holds; empty for columns.
+    found : Drops
+        What the score loses for each of them.
+    """
+
+    part: str
+    rows: int
+    repeats: int
+    holds: list[str]
+    found: Drops
+
+    def told(self, what: str) -> dict[str, Any]:
+        """Return all of it as JSON values.
+
+        Parameters
+        ----------
+        what : {"party", "column"}
+            What was permuted.
+        """
+        entries = []
+        for number, each in enumerate(self.found.drops):
+            entry = {what: each.name, **asdict(each)}
+            del entry["name"]
+            if self.holds:
+                entry["holds"] = self.holds[number]
+            entries.append(entry)
+        return {
+            "rows": self.part,
+            "count": self.rows,
+            "repeats": self.repeats,
+            "level": LEVEL,
+            "metric": self.found.metric,
+            "score": self.found.score,
+            {"party": "parties", "column": "columns"}[what]: entries,
+        }
+
+
+def explain_parties(folder: RunFolder, part: str, repeats: int) -> Counted:
+    """Measure the importance of each party of a complete run.
+
+    Parameters
+    ----------
+    folder : RunFolder
+        The run's, with the models of all parties.
+    part : {"validation", "test"}
+        On which rows.
+    repeats : int
+        How often the columns of each are permuted.
+
+    Raises
+    ------
+    VflError
+        See `panel_of` and `drops_of`.
+    """
+    panel = panel_of(folder, part)
+    cfg, groups = panel.active.cfg, of_parties(panel.parties)
+    active = run_data(cfg).party(0, labelled=False) if cfg.spec.pools else panel.active.data
+    data = [active, *(party.data for party in panel.passive)][-cfg.holders :]
+    texts = [holds(cfg, each) for each in data]
+    return _counted(panel, drops_of(panel, groups, repeats), repeats, texts)
+
+
+def explain_columns(folder: RunFolder, party: str, part: str, repeats: int) -> Counted:
+    """Measure the importance of one party's columns, for its own folder.
+
+    It is written there, and nobody else is told; see `explain_parties` for the parameters.
+
+    Raises
+    ------
+    ConfigError
+        If no party with columns has that name.
+    RunError
+        If it cannot be written.
+    """
+    panel = panel_of(folder, part)
+    holder = named(panel.parties, party)
+    found = _counted(panel, drops_of(panel, of_columns(holder), repeats), repeats, [])
+    content = {"party": party_name(holder.rank), **found.told("column")}
+    write_atomically(folder.path / party_name(holder.rank) / FILE, json_bytes(content))
+    return found
+
+
+def _counted(panel: Panel, found: Drops, repeats: int, texts: list[str]) -> Counted:
+    return Counted(panel.part, len(panel.rows), repeats, texts, found)
