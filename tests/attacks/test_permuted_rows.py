@@ -32,7 +32,7 @@ def parties_of(method: str, blinding: str) -> list[PassiveParty]:
 
 
 def summed(parties: Sequence[PassiveParty], exchange: int, rows: Sequence[Array]) -> Tensor:
-    """Return the sum that the active party makes of answers about the parties' rows."""
+    """Return the sum of the parties' answers about their rows."""
     phase = PHASES[parties[0].cfg.method]
     said = [
         answer(party, exchange, phase, asked) for party, asked in zip(parties, rows, strict=True)
@@ -43,7 +43,7 @@ def summed(parties: Sequence[PassiveParty], exchange: int, rows: Sequence[Array]
 
 
 def learnt(method: str, blinding: str) -> tuple[Tensor, Tensor]:
-    """Return the difference of two sums, and that of the victim's own answers."""
+    """Return the difference of two sums, and the victim's own."""
     parties = parties_of(method, blinding)
     first = summed(parties, 3, [ROWS] * 3)
     second = summed(parties, 4, [PERMUTED, ROWS, ROWS])

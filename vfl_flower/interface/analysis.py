@@ -1,4 +1,4 @@
-"""Predictions, explanations and attacks of complete runs, as data frames and numbers."""
+"""Predictions, pages, explanations and attacks of complete runs."""
 
 import warnings
 from dataclasses import asdict
@@ -18,6 +18,8 @@ from vfl_flower.config.schema import check_name
 from vfl_flower.interface.checks import check_number, check_text
 from vfl_flower.interface.data.labels import typed_classes
 from vfl_flower.interface.data.source import OwnTables
+from vfl_flower.reporting.html.place import check_page
+from vfl_flower.reporting.html.story import read_stories
 from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.workflows.local.watch import Watch
 from vfl_flower.workflows.predict_locally import predict_rows, predict_tables
@@ -25,6 +27,7 @@ from vfl_flower.workflows.prediction import missing_of
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 _FILE = "predictions.parquet"
 _OF_HEADS = {
@@ -83,6 +86,30 @@ def _typed(frame: "pd.DataFrame", run: Path, trust_code: bool) -> "pd.DataFrame"
     for name in {"prediction", "truth"} & {*frame.columns}:
         frame[name] = typed_classes(frame[name], cfg)
     return frame
+
+
+def plotted(run: Path) -> "Figure":
+    """Draw the curves of a run; see `vfl_flower.interface.run.Run.plot`."""
+    require("matplotlib", "plot")
+    # matplotlib is slow to import
+    from vfl_flower.reporting.figure_style import styled
+    from vfl_flower.reporting.html.figures import draw_curves
+
+    (story,) = read_stories([run])
+    with styled(3) as (figure, panels):
+        draw_curves(panels, story)
+    return figure
+
+
+def reported(run: Path, place: Path) -> Path:
+    """Write a page about a run; see `vfl_flower.interface.run.Run.report`."""
+    check_page(place)
+    require("matplotlib", "report")
+    # matplotlib is slow to import
+    from vfl_flower.reporting.html.page import write_page
+
+    write_page(read_stories([run]), place)
+    return place
 
 
 def explained(

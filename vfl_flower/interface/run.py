@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from vfl_flower.analysis.explain.choices import REPEATS
 from vfl_flower.common.errors import ConfigError, PrivacyError, RunError
 from vfl_flower.common.layout import SEEDS
-from vfl_flower.common.optional.extras import require
-from vfl_flower.interface.analysis import audited, explained, predicted_rows, predicted_tables
+from vfl_flower.interface.analysis import (
+    audited,
+    explained,
+    plotted,
+    predicted_rows,
+    predicted_tables,
+    reported,
+)
 from vfl_flower.interface.checks import check_tables, check_text, path_of
 from vfl_flower.interface.data.shared import take_in
 from vfl_flower.interface.data.source import OwnTables, Tables
@@ -18,8 +24,6 @@ from vfl_flower.interface.models import give_again
 from vfl_flower.interface.options import changes_of
 from vfl_flower.interface.progress import watch_of
 from vfl_flower.interface.results import Results
-from vfl_flower.reporting.html.place import check_page
-from vfl_flower.reporting.html.story import read_stories
 from vfl_flower.runs.callback import Callback
 from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.workflows.local.train import finished
@@ -103,15 +107,7 @@ class Run(Results):
         ExtraError
             Without matplotlib, which the extra `plots` brings.
         """
-        require("matplotlib", "plot")
-        # matplotlib is slow to import
-        from vfl_flower.reporting.figure_style import styled
-        from vfl_flower.reporting.html.figures import draw_curves
-
-        (story,) = read_stories([self.path])
-        with styled(3) as (figure, panels):
-            draw_curves(panels, story)
-        return figure
+        return plotted(self.path)
 
     def report(self, page: str | os.PathLike[str]) -> Path:
         """Write one HTML page about the run, whole in itself.
@@ -123,14 +119,7 @@ class Run(Results):
         RunError
             If it cannot be written.
         """
-        place = path_of(page, "page")
-        check_page(place)
-        require("matplotlib", "report")
-        # matplotlib is slow to import
-        from vfl_flower.reporting.html.page import write_page
-
-        write_page(read_stories([self.path]), place)
-        return place
+        return reported(self.path, path_of(page, "page"))
 
     def explain(
         self,

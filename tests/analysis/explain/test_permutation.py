@@ -74,7 +74,7 @@ def test_each_party_with_columns_is_explained(name: str, runs: Runs) -> None:
 def test_a_party_sees_its_own_columns_in_its_own_folder(
     runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of images in strips, each pixel; its file is for its owner alone."""
+    """Of strips each pixel, in a file for its owner."""
     folder = Path(shutil.copytree(runs / "strips", tmp_path / "run"))
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     arguments = [str(folder), "--party", "party-3", "--repeats", "2"]

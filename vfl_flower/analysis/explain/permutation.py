@@ -233,7 +233,7 @@ class Judge:
         return Drop(name, *(round(float(each), _DIGITS) + 0.0 for each in found))  # and no -0.0
 
     def _drawn(self, rows: Tensor, clean: Tensor, said: Sequence[Tensor], counts: Array) -> float:
-        """Return the drop on rows that were drawn; NaN where they have no score."""
+        """Return the drop on drawn rows; NaN where it is undefined."""
         judge = replace(self, y=self.y[rows])
         try:
             permuted = np.average([judge.score(each[rows]) for each in said], weights=counts)
