@@ -10,7 +10,7 @@ Pixels = NDArray[np.uint8]  # (N, channels, height, width)
 Labels = NDArray[np.int64]  # (N,)
 LARGEST = 3.4028234e38  # of float32
 
-NUMBER, BOOLEAN, TEXT = "number", "boolean", "text"
+NUMBER, BOOLEAN, TEXT, DATE = "number", "boolean", "text", "date"
 """The types of cells that can be used."""
 
 
@@ -28,12 +28,24 @@ class Column:
         Whether a row may have no value here; NaN stands for it.
     type : str
         Of a categorical column, what its cells are; names may be written as numbers.
+    use : str
+        Use with its detail, where the values do not tell it: ``grouped:10``, ``hashed``, ``date``
+        (a row holds hours since 1970-01-01), ``boolean``, or ``numeric:%`` for a unit.
+    reference : float or None
+        Of dates, the hour up to which ages count; None: what the encoder has or finds.
     """
 
     name: str
     values: tuple[str, ...] | None = None
     gaps: bool = False
     type: str = TEXT
+    use: str = ""
+    reference: float | None = None
+
+    @property
+    def kind(self) -> str:
+        """Use without its detail."""
+        return self.use.partition(":")[0] or ("numeric" if self.values is None else "categorical")
 
 
 @dataclass(frozen=True)

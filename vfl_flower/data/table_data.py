@@ -29,6 +29,7 @@ from vfl_flower.data.splitting.columns import split_column
 from vfl_flower.data.splitting.record import Split
 from vfl_flower.data.tables.description import described, described_at
 from vfl_flower.data.tables.reader import OwnTable, read_table
+from vfl_flower.data.tables.summary import left_out
 
 
 def _stamp(*paths: Path | None) -> tuple[int, ...]:
@@ -111,6 +112,9 @@ class OwnTables:
             If the alignment is missing or damaged.
         """
         made = self._party(rank, labelled)
+        if self.cfg.task == "train":
+            for line in left_out(table_of(self.cfg, rank)):
+                party_log(rank).info("%s", line)
         x = noised(made.x, self.cfg.noises().get(rank, 0.0), self.cfg.seed, rank)
         return replace(made, x=x)
 

@@ -73,7 +73,7 @@ def test_decimal_commas_are_read_when_said_and_noticed_when_not(table: Read) -> 
     with pytest.raises(DataError, match=r'column a looks like .* commas; set decimal = ","'):
         table(content)
     with pytest.raises(DataError, match="column a is no number in row 2"):
-        table("id;a\n1;0,5\n2;1.500\n", decimal=",", columns={"a": "numeric"})
+        table("id;a\n1;0,5\n2;1.50\n", decimal=",", columns={"a": "numeric"})
 
 
 def test_gaps_are_what_is_empty_or_said_to_be(table: Read) -> None:

@@ -77,18 +77,17 @@ def test_types_of_parquet_are_its_own(tmp_path: Path) -> None:
     pa.parquet.write_table(made, path)
     read = read_table(Description(path, "id"), "x")
     assert read.ids.to_pylist() == ["1", "2", "3", "4"]
-    assert read.ignored == ("day", "list")
+    assert read.ignored == ("list",)
     assert [(each.name, each.values, each.type) for each in read.columns] == [
         ("digits", ("7", "8"), "text"),
         ("coded", ("u", "v"), "text"),
         ("yes", ("false", "true"), "boolean"),
         ("whole", None, "text"),
         ("exact", None, "text"),
+        ("day", None, "date"),
     ]
-    assert read.features[0].tolist() == [0, 0, 1, 1, 1]
+    assert read.features[0].tolist() == [0, 0, 1, 1, 1, 24]
     assert np.isnan(read.features[2, 1:4]).all()
-    with pytest.raises(DataError, match=r"x: column day is of type date32\[day\], and cannot be"):
-        read_table(Description(path, "id", columns={"day": "numeric"}), "x")
     with pytest.raises(DataError, match=r"ids of type date32\[day\]; store whole numbers or text"):
         read_table(Description(path, "day"), "x")
 

@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from vfl_flower.data.columns import BOOLEAN, NUMBER, TEXT
+from vfl_flower.data.columns import BOOLEAN, DATE, NUMBER, TEXT
 
 LEADING_ZERO = r"^\s*[+-]?0\d"
 """Digits that are a name and no number: post codes, telephone numbers."""
 
-_WRITTEN_NUMBER = r"(?i)^([+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(nan|inf|infinity))$"
+WRITTEN_NUMBER = r"(?i)^([+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(nan|inf|infinity))$"
 
 
 def type_name(declared: pa.DataType) -> str:
@@ -29,6 +29,8 @@ def type_name(declared: pa.DataType) -> str:
         return TEXT
     if pa.types.is_string_view(declared) or pa.types.is_null(declared):  # the latter: gaps only
         return TEXT
+    if pa.types.is_date(declared) or pa.types.is_timestamp(declared):
+        return DATE
     return str(declared)
 
 
@@ -72,7 +74,7 @@ def as_numbers(cells: pa.Array, missing: tuple[str, ...], decimal: str) -> NDArr
 def _numbers_of(words: tuple[str, ...], decimal: str) -> list[float]:
     """Return those words that are numbers, such as -1 or 999."""
     written = [word.replace(decimal, ".") for word in words]
-    numbers = [float(each) for each in written if re.fullmatch(_WRITTEN_NUMBER, each)]
+    numbers = [float(each) for each in written if re.fullmatch(WRITTEN_NUMBER, each)]
     return [each for each in numbers if not math.isnan(each)]
 
 
@@ -80,10 +82,10 @@ def _parsed(cells: pa.Array, missing: tuple[str, ...], decimal: str) -> pa.Array
     if decimal == ".":
         with suppress(pa.ArrowInvalid):  # without gaps and space, as most columns are, it is quick
             return pc.cast(cells, pa.float64())
-    return pc.cast(_pointed(known(cells, missing), decimal), pa.float64())
+    return pc.cast(pointed(known(cells, missing), decimal), pa.float64())
 
 
-def _pointed(text: pa.Array, decimal: str) -> pa.Array:
+def pointed(text: pa.Array, decimal: str) -> pa.Array:
     """Write numbers with a decimal point.
 
     Where the decimal mark is a comma, text with a point is no number.
@@ -96,7 +98,7 @@ def _pointed(text: pa.Array, decimal: str) -> pa.Array:
 def first_text(cells: pa.Array, missing: tuple[str, ...], decimal: str) -> tuple[int, str]:
     """Return place and text of the first cell that is no number."""
     text = known(cells, missing)
-    right = pc.match_substring_regex(_pointed(text, decimal), _WRITTEN_NUMBER)
+    right = pc.match_substring_regex(pointed(text, decimal), WRITTEN_NUMBER)
     place = pc.index(right, False).as_py()
     return place, text[place].as_py()
 

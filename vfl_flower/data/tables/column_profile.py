@@ -1,25 +1,23 @@
-"""Profile of a column, gathered batch by batch, and its use."""
+"""Profile of a column, gathered batch by batch."""
 
-import re
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vfl_flower.common.errors import DataError
-from vfl_flower.data.columns import BOOLEAN, LARGEST, NUMBER, TEXT
+from vfl_flower.data.columns import BOOLEAN, DATE, LARGEST, NUMBER, TEXT
 from vfl_flower.data.tables.cells import LEADING_ZERO, as_numbers, first_text, known, type_name
 from vfl_flower.data.tables.description import Description
+from vfl_flower.data.tables.reading.texts import Texts
 
 MOST_CATEGORIES = 1000
 """Of a column that is said to be categorical, and of labels."""
 
-_MOST_INFERRED = 100
-"""Of a column of text of which nothing is said."""
-
-_DECIMAL_COMMA = r"[+-]?\d+(,\d+)?"
+_READ = ("date", "boolean")
+"""Uses whose cells are read as text, numbers too."""
 
 
 @dataclass
@@ -33,8 +31,12 @@ class Profile:
         What the file says that it holds.
     description : Description
         Of the table: what stands for no value, and the decimal mark.
+    stated : str
+        What is said of its use, with the detail; empty: nothing.
     rows : int
         How many were seen.
+    filled : int
+        Those with a value, as long as values are looked at; else 0.
     values : set of str
         The distinct values, as text.
     many : bool
@@ -51,7 +53,9 @@ class Profile:
     party: str
     declared: pa.DataType | None
     description: Description
+    stated: str = ""
     rows: int = 0
+    filled: int = 0
     values: set[str] = field(default_factory=set)
     many: bool = False
     text: tuple[int, str] | None = None
@@ -60,14 +64,14 @@ class Profile:
 
     @property
     def type(self) -> str:
-        """Type of the cells: `NUMBER`, `BOOLEAN`, `TEXT`, or an unusable one."""
+        """Type of the cells: `NUMBER`, `BOOLEAN`, `TEXT`, `DATE`, or an unusable one."""
         if self.declared is not None:
             return type_name(self.declared)
         return TEXT if self.text or self.coded else NUMBER
 
     @property
     def usable(self) -> bool:
-        """Whether the cells can be used at all."""
+        """Whether the cells can be numbers or classes."""
         return self.type in (NUMBER, BOOLEAN, TEXT)
 
     @property
@@ -75,21 +79,53 @@ class Profile:
         """How many values there are, in words."""
         return f"over {MOST_CATEGORIES:,}" if self.many else f"{len(self.values):,}"
 
+    @cached_property
+    def texts(self) -> Texts:
+        """Readings of the cells as text."""
+        return Texts(self.stated, self.description.decimal)
+
+    @property
+    def scattered(self) -> bool:
+        """Whether more than half of the cells have values of their own."""
+        if not self.many:
+            return 2 * len(self.values) > self.filled
+        values, cells = self.texts.differ
+        return 2 * values > cells
+
     def see(self, cells: pa.Array) -> None:
         """Look at the next rows."""
         if self.usable:
-            if not self.many:
-                self._see_values(known(cells, self.description.missing))
             if self.declared is None and not self.coded:
                 found = pc.match_substring_regex(cells, LEADING_ZERO)
                 self.coded = bool(pc.any(found, min_count=0).as_py())
             if self.text is None:
                 self._see_numbers(cells)
+            self._see_text(cells)
+        elif self.type == DATE:
+            self.filled += len(cells) - cells.null_count
         self.rows += len(cells)
+
+    def _see_text(self, cells: pa.Array) -> None:
+        is_text = self.type == TEXT
+        read = (is_text or self.stated.partition(":")[0] in _READ) and self.texts.alive
+        wide = self.many and is_text and not self.stated and self.texts.wide
+        if self.many and not wide and not read:
+            return
+        text = known(cells, self.description.missing)
+        filled = len(text) - text.null_count
+        if read:
+            self.texts.see(text, self.rows)
+        if wide:
+            self.texts.count(pc.unique(text).drop_null().to_pylist(), filled)
+        if not self.many:
+            self.filled += filled
+            self._see_values(text)
 
     def _see_values(self, text: pa.Array) -> None:
         self.values.update(pc.unique(text).drop_null().to_pylist())
         if len(self.values) > MOST_CATEGORIES:
+            if self.type == TEXT and not self.stated:
+                self.texts.count(self.values, self.filled)
             self.many, self.values = True, set(islice(self.values, MOST_CATEGORIES))
 
     def _see_numbers(self, cells: pa.Array) -> None:
@@ -100,88 +136,8 @@ class Profile:
             place, text = first_text(cells, missing, decimal)
             self.text = self.rows + place + 1, text
             return
+        if self.declared is None and not self.coded:
+            self.texts.numbers.right += int(np.count_nonzero(numbers == numbers))
         far = np.abs(numbers) > LARGEST
         if not self.unbounded and far.any():
             self.unbounded = self.rows + int(far.argmax()) + 1
-
-
-def use_of(profile: Profile, stated: str) -> tuple[str, str]:
-    """Decide on the use of a column.
-
-    Parameters
-    ----------
-    profile : Profile
-        Of all rows.
-    stated : str
-        What its party says; empty: nothing.
-
-    Returns
-    -------
-    use : str
-        ``numeric``, ``categorical`` or ``ignored``.
-    why : str
-
-    Raises
-    ------
-    DataError
-        If it cannot be used as stated, or holds numbers that nothing can be done with.
-    """
-    use, why = (stated, "stated") if stated else _inferred(profile)
-    if use != "ignored":
-        _check(profile, use)
-    return use, why
-
-
-def _inferred(profile: Profile) -> tuple[str, str]:
-    if not profile.usable:
-        return "ignored", f"of type {profile.type}"
-    if not profile.values:
-        return "ignored", "no value in any row"
-    if profile.type == NUMBER:
-        return "numeric", "numbers"
-    _check_commas(profile)
-    if profile.many or len(profile.values) > min(_MOST_INFERRED, max(2, profile.rows / 2)):
-        return "ignored", f"{profile.distinct} values in {profile.rows:,} rows"
-    return "categorical", f"{profile.distinct} values"
-
-
-def _check(profile: Profile, use: str) -> None:
-    where = f"{profile.party}: column {profile.name}"
-    if not profile.usable:
-        raise DataError(f"{where} is of type {profile.type}, and cannot be {use}; ignore it")
-    if not profile.values:
-        raise DataError(f"{where} has no value in any row; ignore it")
-    if use == "numeric":
-        check_numbers(profile)
-    elif profile.many:
-        raise DataError(f"{where} has {profile.distinct} categories; group or ignore it")
-
-
-def check_numbers(profile: Profile) -> None:
-    """Refuse a column that is not numeric.
-
-    Raises
-    ------
-    DataError
-        Names the first row that is no number, or that is infinite or beyond float32.
-    """
-    where = f"{profile.party}: column {profile.name}"
-    if profile.text:
-        row, text = profile.text
-        raise DataError(f"{where} is no number in row {row}; mend it, or say categorical", text)
-    if profile.unbounded:
-        raise DataError(
-            f"{where} holds infinity, or what is beyond float32, in row {profile.unbounded}; "
-            "clean or ignore it"
-        )
-
-
-def _check_commas(profile: Profile) -> None:
-    """Refuse text that would be numbers with the other decimal mark."""
-    if profile.text is None or profile.description.decimal == ",":
-        return
-    if all(re.fullmatch(_DECIMAL_COMMA, each) for each in [profile.text[1], *profile.values]):
-        raise DataError(
-            f"{profile.party}: column {profile.name} looks like numbers with decimal commas; "
-            'set decimal = ",", or say what the column is'
-        )

@@ -27,7 +27,8 @@ class Description:
     label : str
         The column with the labels: of the active party only; empty for none.
     columns : mapping of str to str
-        By name, one of `USES` in `description_keys`. The other columns are looked at.
+        By name, one of `USES` in `description_keys`, perhaps with a detail. The other columns are
+        looked at.
     task : str
         ``binary``, ``multi-class`` or ``regression``; empty: what the labels look like.
     id_type : str
@@ -36,6 +37,9 @@ class Description:
         The decimal mark of numbers that are written as text.
     missing : tuple of str
         What stands where there is no value, beside nothing at all. Ids are what they are.
+    reference_date : str
+        The day, as in ``2026-01-31``, up to which ages of dates count; empty: the latest one of
+        the training rows.
     duplicates : str
         ``refuse`` or ``first``: what becomes of rows with the id of an earlier one.
     shape : tuple of int
@@ -56,6 +60,7 @@ class Description:
     id_type: str = ""
     decimal: str = "."
     missing: tuple[str, ...] = ("NA", "N/A", "NaN", "nan", "null", "NULL")
+    reference_date: str = ""
     duplicates: Literal["refuse", "first"] = "refuse"
     shape: tuple[int, ...] = ()
     separator: str = ""

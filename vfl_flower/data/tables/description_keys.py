@@ -6,6 +6,7 @@ A key is a line in `READERS` and a field of `Description`, whose default counts 
 import re
 import string
 from collections.abc import Callable
+from datetime import date
 from typing import Any
 
 from vfl_flower.common.errors import ConfigError
@@ -13,8 +14,11 @@ from vfl_flower.common.errors import ConfigError
 Reader = Callable[[str, Any], Any]
 """From a key and its value in toml to that of the field; raises a ConfigError."""
 
-USES = ("numeric", "categorical", "ignored")
+USES = ("numeric", "categorical", "grouped", "hashed", "date", "boolean", "ignored")
 """What may be said of a column."""
+
+_DETAILED = r"date:(day|month)-first|grouped:[1-9]\d{0,8}"
+"""Uses with a detail."""
 
 
 _IN_FIELDS = frozenset(string.ascii_letters + string.digits + "\"'.+-")
@@ -49,7 +53,7 @@ def _columns(key: str, value: object) -> dict[str, str]:
     if not isinstance(value, dict):
         raise ConfigError(f'{key} must be a table of lines such as: age = "numeric"')
     for name, use in value.items():
-        if use not in USES:
+        if use not in USES and not (isinstance(use, str) and re.fullmatch(_DETAILED, use)):
             raise ConfigError(f"column '{name}' must be {' or '.join(USES)}, not {use!r}")
     return value
 
@@ -58,6 +62,14 @@ def _positive(key: str, value: object) -> str:
     if isinstance(value, bool | int | float):
         return str(value).lower()
     return text(key, value)
+
+
+def _day(key: str, value: object) -> str:
+    day = str(value) if isinstance(value, str | date) else ""
+    try:
+        return date.fromisoformat(day).isoformat()
+    except ValueError as error:
+        raise ConfigError(f'{key} must be a day such as "2026-01-31", not {value!r}') from error
 
 
 def _shape(key: str, value: object) -> tuple[int, ...]:
@@ -86,6 +98,7 @@ READERS: dict[str, Reader] = {
     "id-type": one_of("integer", "text"),
     "decimal": one_of(".", ","),
     "missing": texts,
+    "reference-date": _day,
     "duplicates": one_of("refuse", "first"),
     "shape": _shape,
     "separator": _separator,

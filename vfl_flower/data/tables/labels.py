@@ -6,7 +6,8 @@ from vfl_flower.common.errors import DataError
 from vfl_flower.config.catalog import REGRESSION
 from vfl_flower.data.columns import NUMBER, Column
 from vfl_flower.data.preprocessing.target import positive_of, task_of
-from vfl_flower.data.tables.column_profile import Profile, check_numbers
+from vfl_flower.data.tables.column_profile import Profile
+from vfl_flower.data.tables.uses.stated import check_numbers
 
 MOST_CLASSES = 20
 """Of labels that are whole numbers and of which nothing is said; more are a regression's."""

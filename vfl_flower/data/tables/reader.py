@@ -4,27 +4,28 @@ The file is read twice in record batches, wanted columns only: first to see what
 then to keep it. What is kept is 4 bytes a row and column, 8 bytes a row with labels, and the ids.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from hashlib import file_digest, sha256
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from vfl_flower.common.errors import DataError
-from vfl_flower.data.columns import BOOLEAN, NUMBER, TEXT, Column
+from vfl_flower.data.columns import Column
 from vfl_flower.data.preprocessing.encoder import Encoder
 from vfl_flower.data.preprocessing.target import task_of
-from vfl_flower.data.tables.cells import as_codes, as_numbers, as_text
-from vfl_flower.data.tables.column_profile import Profile, check_numbers, use_of
+from vfl_flower.data.tables.column_profile import Profile
 from vfl_flower.data.tables.description import Description
 from vfl_flower.data.tables.files import TableFile, plain
 from vfl_flower.data.tables.formats.opened import opened
 from vfl_flower.data.tables.labels import label_of
 from vfl_flower.data.tables.row_ids import Ids, as_ids, ids_of
+from vfl_flower.data.tables.uses.advice import NOTHING, Advice, advice_of
+from vfl_flower.data.tables.uses.encoding import cells_of, column_of
+from vfl_flower.data.tables.uses.trained import check_trained, chosen
+from vfl_flower.data.tables.uses.use import Use
 
 
 @dataclass(frozen=True)
@@ -37,14 +38,17 @@ class Looked:
     type : str
         What its cells are.
     use : str
-        ``numeric``, ``categorical`` or ``ignored``.
+        One of `USES` in `description_keys`.
     why : str
+    advice : Advice
+        How it could be used, or used better.
     """
 
     name: str
     type: str
     use: str
     why: str
+    advice: Advice = NOTHING
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,8 @@ class OwnTable:
         (N,): without nulls; none twice, unless the description lets the first count. The integer 1
         and the text 1 are not the same.
     features : ndarray of float32
-        (N, m): numbers, and places in a column's values; NaN is a gap.
+        (N, m): numbers, places in a column's values, buckets of hashed text, and hours of dates;
+        NaN is a gap.
     columns : tuple of Column
         Of the features.
     ignored : tuple of str
@@ -113,20 +118,19 @@ def read_table(description: Description, party: str, trained: Encoder | None = N
         there twice, a column is not what is said of it, or none is left that can be used.
     """
     with opened(description.file, party, description.separator) as file:
-        uses = _uses(description, file, trained)
+        stated = _stated(description, file, trained)
         label = plain(description.label) if plain(description.label) in file.names else ""
-        wanted = [name for name in uses if uses[name] != "ignored"]
-        (ids, notes), profiles = _seen(file, description, [*wanted, label] if label else wanted)
+        wanted = {name: said for name, said in stated.items() if said != "ignored"}
+        seen = wanted | {label: "label"} if label else wanted
+        (ids, notes), profiles = _seen(file, description, seen)
         labels = _label(profiles.pop(label), trained) if label else None
-        _check_trained(trained, profiles, party)
-        looked = [_looked(name, use, profiles.get(name), trained) for name, use in uses.items()]
-        columns = [
-            _column(profiles[each.name], each.use, trained)
-            for each in looked
-            if each.use != "ignored"
-        ]
+        check_trained(trained, profiles, party)
+        uses = {name: chosen(profile, trained) for name, profile in profiles.items()}
+        looked = [_looked(name, profiles.get(name), uses.get(name)) for name in stated]
+        used = {name: use for name, use in uses.items() if use.use != "ignored"}
+        columns = [column_of(profiles[name], use, trained) for name, use in used.items()]
         if not columns and labels is None and trained is None:
-            raise file.refused("has no column that can be used; say what its columns are")
+            raise _nothing(file, looked)
         features, values = _kept(file, description, len(ids), columns, labels)
         digest = _digest(description)
     pa.default_memory_pool().release_unused()  # or what batches took stays taken
@@ -144,13 +148,10 @@ def read_table(description: Description, party: str, trained: Encoder | None = N
     )
 
 
-def _check_trained(trained: Encoder | None, profiles: Mapping[str, Profile], party: str) -> None:
-    """Refuse columns other than those that the encoder was fitted on."""
-    if trained is None:
-        return
-    used = trained.uses
-    types = {name: _type(each, used.get(name)) for name, each in profiles.items()}
-    trained.check(types, party)
+def _nothing(file: TableFile, looked: Sequence[Looked]) -> DataError:
+    """Return the error of a table without a column to use."""
+    why = "; ".join(f"{each.name}: {each.advice.quoted or each.why}" for each in looked)
+    return file.refused("has no column that can be used; say what its columns are", why)
 
 
 def refuse_label(table: OwnTable, label: str, party: str) -> None:
@@ -186,7 +187,7 @@ def _digest(description: Description) -> str:
     return sha256(ids.encode()).hexdigest()
 
 
-def _uses(description: Description, file: TableFile, trained: Encoder | None) -> dict[str, str]:
+def _stated(description: Description, file: TableFile, trained: Encoder | None) -> dict[str, str]:
     """Return the stated use of each column but ids and labels.
 
     It is empty where nothing is said.
@@ -207,42 +208,26 @@ def _uses(description: Description, file: TableFile, trained: Encoder | None) ->
 
 
 def _seen(
-    file: TableFile, description: Description, names: list[str]
+    file: TableFile, description: Description, stated: Mapping[str, str]
 ) -> tuple[tuple[Ids, tuple[str, ...]], dict[str, Profile]]:
     """Return ids with notes, and profiles of columns, of all rows."""
-    profiles = {name: Profile(name, file.party, file.type_of(name), description) for name in names}
+    profiles = {
+        name: Profile(name, file.party, file.type_of(name), description, said)
+        for name, said in stated.items()
+    }
     chunks = []
-    for batch in file.batches([plain(description.id), *names]):
+    for batch in file.batches([plain(description.id), *stated]):
         chunks.append(as_ids(batch[plain(description.id)]))
         for name, profile in profiles.items():
             profile.see(batch[name])
     return ids_of(chunks, file, description), profiles
 
 
-def _type(profile: Profile, use: str | None) -> str:
-    """Return the type of a column as a fitted encoder reads it."""
-    if use == "numeric" and profile.usable and profile.text is None:
-        return NUMBER
-    return TEXT if use == "categorical" and profile.declared is None else profile.type
-
-
-def _looked(name: str, stated: str, profile: Profile | None, trained: Encoder | None) -> Looked:
-    if profile is None:
+def _looked(name: str, profile: Profile | None, use: Use | None) -> Looked:
+    if profile is None or use is None:
         return Looked(name, "", "ignored", "stated")
-    if trained is None:
-        return Looked(name, profile.type, *use_of(profile, stated))
-    if stated == "numeric":
-        check_numbers(profile)
-    return Looked(name, profile.type, stated, "as at training")
-
-
-def _column(profile: Profile, use: str, trained: Encoder | None) -> Column:
-    if use == "numeric":
-        return Column(profile.name)
-    if trained is not None:
-        learnt = trained.category(profile.name)
-        return Column(profile.name, learnt.values, type=learnt.type)
-    return Column(profile.name, tuple(sorted(profile.values)), type=profile.type)
+    advice = NOTHING if profile.stated else advice_of(profile, use.use)
+    return Looked(name, profile.type, use.use, use.why, advice)
 
 
 def _label(profile: Profile, trained: Encoder | None) -> Column | None:
@@ -262,9 +247,9 @@ def _kept(
     """Read all rows of the columns that are used, and the labels."""
     features = np.empty((rows, len(columns)), np.float32)
     labels = None if label is None else np.empty(rows)
-    cells = {column.name: _cells(column, description) for column in columns}
+    cells = {column.name: cells_of(column, description) for column in columns}
     if label is not None:
-        cells[label.name] = _cells(label, description)
+        cells[label.name] = cells_of(label, description)
     start = 0
     for batch in file.batches(list(cells)) if cells else ():
         stop = start + len(next(iter(batch.values())))
@@ -279,17 +264,6 @@ def _kept(
             "leave the rows out"
         )
     return features, labels
-
-
-def _cells(column: Column, description: Description) -> Callable[[pa.Array], NDArray[np.float64]]:
-    """Return a function that encodes a column's cells."""
-    if column.values is None:
-        return partial(as_numbers, missing=description.missing, decimal=description.decimal)
-    values = pa.array(column.values, pa.string())
-    codes = partial(as_codes, missing=description.missing, values=values)
-    if column.type == BOOLEAN:  # which others write as True, or TRUE
-        return lambda cells: codes(pc.utf8_lower(as_text(cells)))
-    return codes
 
 
 def _gaps(values: NDArray[np.float32]) -> bool:

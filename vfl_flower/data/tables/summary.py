@@ -3,6 +3,9 @@
 from vfl_flower.data.tables.description_keys import USES
 from vfl_flower.data.tables.reader import OwnTable
 
+_MOST = 20
+"""Columns that are left out and have a line each."""
+
 
 def lines_of(table: OwnTable) -> list[str]:
     """Summarise the rows and the uses of columns in few lines.
@@ -17,4 +20,22 @@ def lines_of(table: OwnTable) -> list[str]:
         names = [each.name for each in table.looked if each.use == use]
         if names:
             lines.append(f"{use}: {', '.join(names)}")
+    return lines
+
+
+def left_out(table: OwnTable) -> list[str]:
+    """Explain columns that are ignored unasked, with advice.
+
+    Parameters
+    ----------
+    table : OwnTable
+        No line has anything that a cell says.
+    """
+    unasked = [each for each in table.looked if each.use == "ignored" and each.why != "stated"]
+    lines = [
+        "; ".join(filter(None, (f"column {each.name} is ignored: {each.why}", each.advice.text)))
+        for each in unasked[:_MOST]
+    ]
+    if len(unasked) > _MOST:
+        lines.append(f"{len(unasked) - _MOST:,} more columns are ignored; see data columns")
     return lines

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +39,9 @@ class Table:
     positive : str, bool or number, optional
         Of two classes, the one that is to be found, such as the frauds; by default the rarer one.
     columns : mapping of str to str, optional
-        By name ``numeric``, ``categorical`` or ``ignored``; the other columns are looked at.
-        Categories of pandas and polars are categorical.
+        By name ``numeric``, ``categorical``, ``grouped``, ``hashed``, ``date``, ``boolean`` or
+        ``ignored``, see `docs/tables.md`; the other columns are looked at. Categories of pandas
+        and polars are categorical.
     task : {"", "binary", "multi-class", "regression"}
         Kind of the labels; empty: by their values.
     id_type : {"", "integer", "text"}
@@ -57,6 +59,8 @@ class Table:
     group, time : str, optional
         Columns by which ``split="grouped"`` and ``split="time"`` split the rows, of the active
         party's table only; no features unless `columns` says so.
+    reference_date : str or date
+        Day up to which ages of dates count; empty: the latest one of the training rows.
 
     Raises
     ------
@@ -83,11 +87,12 @@ class Table:
         separator: str = "",
         group: str = "",
         time: str = "",
+        reference_date: str | date = "",
     ) -> None:
         check_types(id=id, label=label, columns=columns, missing=missing)
         stated = {"label": label, "task": task, "id-type": id_type, "separator": separator}
         stated["positive"] = None if positive is None else str(positive)
-        stated |= {"group": group, "time": time}
+        stated |= {"group": group, "time": time, "reference-date": str(reference_date)}
         self._stated: dict[str, Any] = {key: said for key, said in stated.items() if said}
         self._stated |= {"id": id, "decimal": decimal, "duplicates": duplicates}
         if shape:
@@ -140,6 +145,7 @@ class Table:
             separator=told.separator,
             group=told.group,
             time=told.time,
+            reference_date=told.reference_date,
         )
 
     def _described(self) -> dict[str, object]:

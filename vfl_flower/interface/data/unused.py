@@ -6,9 +6,11 @@ import pyarrow.compute as pc
 
 from vfl_flower.common.errors import DataError
 from vfl_flower.data.columns import NUMBER
-from vfl_flower.data.tables.column_profile import Profile, use_of
+from vfl_flower.data.tables.column_profile import Profile
 from vfl_flower.data.tables.description import Description
 from vfl_flower.data.tables.files import plain
+from vfl_flower.data.tables.uses.advice import advice_of
+from vfl_flower.data.tables.uses.use import use_of
 
 
 def unused_columns(cells: Any, description: Description) -> dict[str, str]:  # noqa: ANN401
@@ -43,7 +45,9 @@ def _why(name: str, column: Any, description: Description) -> str:  # noqa: ANN4
     for chunk in column.chunks:
         profile.see(chunk)
     try:
-        use, why = use_of(profile, "")
+        found = use_of(profile)
     except DataError:  # which training raises, with the name of the party
         return ""
-    return why if use == "ignored" else ""
+    if found.use != "ignored":
+        return ""
+    return "; ".join(filter(None, (found.why, advice_of(profile, found.use).text)))

@@ -13,7 +13,7 @@ def print_columns(table: OwnTable) -> None:
     Parameters
     ----------
     table : OwnTable
-        Whose names alone are printed, and no values but those of classes.
+        Whose names are printed, of values those of classes alone, and words among numbers.
     """
     shown = Table(title=f"{len(table.ids):,} rows, ids of type {table.ids.type}")
     for name in ("column", "type", "use", "why"):
@@ -23,6 +23,9 @@ def print_columns(table: OwnTable) -> None:
     out.print(shown)
     for line in table.notes:
         say(line)
+    for each in table.looked:
+        if each.advice.text:
+            say(f"{each.name}: {each.advice.quoted}")
     if table.label is not None:
         say(f"label {table.label.name}: {table.task}{_classes(table.label.values)}")
 

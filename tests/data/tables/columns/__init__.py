@@ -1,0 +1,1 @@
+"""Tests of columns, as they are read and encoded."""

@@ -1,0 +1,1 @@
+"""Readings of text: numbers with marks, dates, booleans, and hashes."""

@@ -1,0 +1,1 @@
+"""Uses of columns, inferred or stated, and advice on them."""
