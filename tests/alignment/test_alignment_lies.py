@@ -191,7 +191,7 @@ def test_no_more_points_are_multiplied_than_were_announced(live: bool) -> None:
 
 
 @live_or_rebuilt
-@pytest.mark.parametrize("announcement", [[2, 5], [1, 0], [1, -1], [1, 2**31]])
+@pytest.mark.parametrize("announcement", [[120, 5], [-1, 5], [1, 0], [1, -1], [1, 2**31]])
 def test_announcements_that_cannot_be_are_refused(live: bool, announcement: list[int]) -> None:
     refused = Asked(live)("announce_ids", np.array(announcement, np.int64))
     assert refused.startswith("ProtocolError: the active party announced ids of no known kind")

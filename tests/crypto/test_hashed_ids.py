@@ -5,14 +5,16 @@ from unicodedata import normalize
 from unittest.mock import patch
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from vfl_flower.common.errors import DataError
+from vfl_flower.common.text.case import folded
 from vfl_flower.crypto import hashed_ids as module
 from vfl_flower.crypto.curve25519 import tags
-from vfl_flower.crypto.hashed_ids import normalised
+from vfl_flower.crypto.hashed_ids import KINDS, normalised
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"])).filter(str.strip)
 
@@ -34,6 +36,52 @@ def test_numbers_are_compared_as_numbers(a: int, b: int) -> None:
     assert not same(a, str(a))
 
 
+PARTS = st.lists(st.tuples(TEXT, TEXT, st.integers(-9, 9)), min_size=1, max_size=8)
+
+
+def several(rows: list[tuple[Any, ...]]) -> Any:
+    """Return ids of several columns."""
+    return pa.StructArray.from_arrays(
+        [pa.array(column) for column in zip(*rows, strict=True)], [*"abcd"[: len(rows[0])]]
+    )
+
+
+@given(PARTS)
+def test_ids_of_several_columns_are_the_same_where_all_parts_are(
+    rows: list[tuple[str, str, int]],
+) -> None:
+    """Wherever one part ends and the next begins."""
+    found = normalised(several(rows), "first")
+    alike = {(normalize("NFC", a).strip(), normalize("NFC", b).strip(), n) for a, b, n in rows}
+    assert found.kind == "text and text and whole numbers"
+    assert len(found) == len(alike)
+
+
+@given(TEXT, TEXT)
+def test_parts_are_joined_without_doubt(a: str, b: str) -> None:
+    for other in ((a + b[:1], b[1:] or "x"), (b, a), (a + b, "x"), (f"1:{a}", b)):
+        parts = [normalize("NFC", each).strip() for each in other]
+        if all(parts) and parts != [normalize("NFC", each).strip() for each in (a, b)]:
+            assert len(normalised(several([(a, b), (parts[0], parts[1])]))) == 2
+
+
+@given(TEXT)
+def test_folding_ignores_case_alone(text: str) -> None:
+    once = folded(text)
+    assert folded(once) == once == folded(normalize("NFD", text)) == normalize("NFC", once)
+    spellings = [text, once, normalize("NFD", text)]
+    if text.isascii():
+        spellings += [text.upper(), text.lower()]
+    assert len(normalised(spellings, "first", "fold")) == 1
+    assert normalised([text], case="fold").kind == "text in any case"
+    assert normalised([7], case="fold").kind == "whole numbers"
+
+
+def test_messages_name_the_kinds_of_one_column_as_before() -> None:
+    assert KINDS[:2] == ("text", "whole numbers")
+    assert len({*KINDS}) == len(KINDS) == 120
+
+
 def test_case_and_blanks_inside_count() -> None:
     assert not same("Anna", "anna")
     assert not same("Anna B", "AnnaB")
@@ -45,7 +93,6 @@ def test_case_and_blanks_inside_count() -> None:
     [(["b", "a", "ä"], "text"), ([3, -1, 2**40], "whole numbers")],
 )
 def test_every_container_reads_alike(values: list[Any], kind: str) -> None:
-    pa = pytest.importorskip("pyarrow")
     columns: list[Any] = [
         values,
         tuple(values),

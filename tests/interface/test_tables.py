@@ -67,7 +67,9 @@ def test_categories_of_intervals_are_refused_with_a_remedy() -> None:
     [
         ({"id": None}, "id must be the name of one column"),
         ({"id": 0}, "id must be"),
-        ({"id": ["id"]}, "id must be"),
+        ({"id": ["id", 1]}, "id must be"),
+        ({"id": ["id", "nobody"]}, "no column 'nobody'; it has id, a"),
+        ({"id": ["id", "a"], "id_type": ["text"]}, "id-type lists 1 types, and id 2 columns"),
         ({"label": 0}, "label must be the name of one column"),
         ({"label": pd.Series([1, 2])}, "label must be"),
         ({"columns": ["a"]}, "columns must be uses by name"),

@@ -58,7 +58,7 @@ def build_alignment_active(
         nonce=drawn_nonce(),
         table=table.digest,
     )
-    ids, label = normalised(table.ids, description.duplicates), table.label
+    ids, label = normalised(table.ids, description.duplicates, description.id_case), table.label
     name = label.name if label else ""
     alignment_log(0, table, ids)
     return AlignmentActive(cfg, ids, kept, name, out, enough)
@@ -78,5 +78,6 @@ def build_alignment_passive(
     """
     check_extras(cfg, rank)
     table, out = table_of(cfg, rank), folder and folder / party_name(rank)
-    ids = normalised(table.ids, described(cfg, rank).duplicates)
+    description = described(cfg, rank)
+    ids = normalised(table.ids, description.duplicates, description.id_case)
     return AlignmentPassive(cfg, rank, table, ids, out, identity, policy, root)

@@ -176,7 +176,8 @@ def _announce(ids: Ids, parties: int) -> Protocol:
         if kind != ids.kind:
             raise DataError(
                 f"{name}'s ids are {kind} and the active party's are {ids.kind}: none could be "
-                "the same; all parties must agree on one, with id-type in their descriptions"
+                "the same; all parties must agree on one, with id, id-type and id-case in their "
+                "descriptions"
             )
         pairs.append(_Pair(name, (len(ids), size)))
     return pairs

@@ -57,6 +57,9 @@ DATASETS = {
 CSV_FILES = tuple(f"{text}{packed}" for packed in ("", ".gz") for text in (".csv", ".tsv", ".txt"))
 PARQUET_FILES = (".parquet", ".pq")
 
+MOST_ID_COLUMNS = 4
+"""Columns of a table that tell its rows apart together."""
+
 
 def is_table(path: str) -> bool:
     """Tell a table from a description, by its suffix."""

@@ -21,6 +21,7 @@ from vfl_flower.config.catalog import REGRESSION
 from vfl_flower.data.preprocessing.target import Target
 from vfl_flower.data.tables.prediction_file import (
     check_path,
+    id_columns,
     prediction_columns,
     write_columns,
 )
@@ -112,7 +113,7 @@ def write(
     found[places] = np.arange(len(places))
     predicted = pa.array(found[listed], mask=found[listed] < 0)
     ids, chosen = active.data.ids, pa.array(listed)
-    columns = {"id": chosen if ids is None else ids.take(chosen)}
+    columns = id_columns(chosen if ids is None else ids.take(chosen))
     for name, each in _columns(active.target, said).items():
         columns[name] = each.take(predicted)
     write_columns(path, columns | {name: each.take(chosen) for name, each in (truth or {}).items()})
@@ -164,7 +165,7 @@ def write_missing(path: Path, ids: Any, common: Common) -> None:  # noqa: ANN401
     kinds, kind = np.unique(common.lacks, axis=0, return_inverse=True)
     lacking = np.array([" ".join(names[each]) for each in kinds], object)[kind]
     columns = {
-        "id": ids.take(pa.array(common.missing)),
+        **id_columns(ids.take(pa.array(common.missing))),
         "missing_at": pa.array(lacking, pa.string()),
     }
     write_columns(missing_of(path), columns)

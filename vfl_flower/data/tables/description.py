@@ -22,8 +22,8 @@ class Description:
     ----------
     file : Path
         CSV or Parquet, by its suffix.
-    id : str
-        The column that tells rows apart, for all parties alike.
+    id : str or tuple of str
+        The column that tells rows apart, or several that do so together, for all parties alike.
     label : str
         The column with the labels: of the active party only; empty for none.
     columns : mapping of str to str
@@ -31,8 +31,8 @@ class Description:
         looked at.
     task : str
         ``binary``, ``multi-class`` or ``regression``; empty: what the labels look like.
-    id_type : str
-        ``integer`` or ``text``; empty: what the ids look like.
+    id_type : str or tuple of str
+        ``integer`` or ``text``, of several columns one for each; empty: what the ids look like.
     decimal : str
         The decimal mark of numbers that are written as text.
     missing : tuple of str
@@ -50,14 +50,16 @@ class Description:
         Of two classes, the one that is to be found; empty: the rarer one.
     group, time : str
         Columns by which rows are split, of the active party only; empty for none.
+    id_case : str
+        ``keep`` or ``fold``: whether ids that differ in case are different.
     """
 
     file: Path
-    id: str
+    id: str | tuple[str, ...]
     label: str = ""
     columns: Mapping[str, str] = field(default_factory=dict)
     task: str = ""
-    id_type: str = ""
+    id_type: str | tuple[str, ...] = ""
     decimal: str = "."
     missing: tuple[str, ...] = ("NA", "N/A", "NaN", "nan", "null", "NULL")
     reference_date: str = ""
@@ -67,6 +69,7 @@ class Description:
     positive: str = ""
     group: str = ""
     time: str = ""
+    id_case: Literal["keep", "fold"] = "keep"
 
 
 def read_description(path: Path) -> Description:
@@ -166,8 +169,6 @@ def description_of(values: Mapping[str, object], folder: Path) -> Description:
             raise ConfigError(f"{key} is missing")
     if "positive" in values and "label" not in values:
         raise ConfigError("positive is a class of the label, and there is no label; remove it")
-    if values["id"] == values.get("label"):
-        raise ConfigError("id and label are one column; labels need one of their own")
     read = {key.replace("-", "_"): READERS[key](key, value) for key, value in values.items()}
     description = Description(**read | {"file": folder / read["file"]})
     _check_columns(description)
@@ -176,10 +177,16 @@ def description_of(values: Mapping[str, object], folder: Path) -> Description:
 
 def _check_columns(description: Description) -> None:
     """Refuse more uses of the columns with the ids and the labels."""
-    named = (description.id, description.label)
+    names = [description.id] if isinstance(description.id, str) else description.id
+    if description.label in names:
+        raise ConfigError("id and label are one column; labels need one of their own")
+    named = (*names, description.label)
     for name in description.columns:
         if name in named:
             raise ConfigError(f"column '{name}' is the id or the label, and nothing else")
     for key, name in (("group", description.group), ("time", description.time)):
         if name and name in named:
             raise ConfigError(f"{key} is the column of the ids or labels; name another one")
+    types = description.id_type
+    if not isinstance(types, str) and len(types) != len(names):
+        raise ConfigError(f"id-type lists {len(types)} types, and id {len(names)} columns")

@@ -10,6 +10,7 @@ from datetime import date
 from typing import Any
 
 from vfl_flower.common.errors import ConfigError
+from vfl_flower.config.dataset_specs import MOST_ID_COLUMNS
 
 Reader = Callable[[str, Any], Any]
 """From a key and its value in toml to that of the field; raises a ConfigError."""
@@ -47,6 +48,27 @@ def texts(key: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
         raise ConfigError(f"{key} must be a list of texts, not {value!r}")
     return tuple(value)
+
+
+def _ids(key: str, value: object) -> str | tuple[str, ...]:
+    """Read the name of a column, or a list of some."""
+    if not isinstance(value, list):
+        return text(key, value)
+    names = tuple(text(key, each) for each in value)
+    distinct = {" ".join(each.split()) for each in names}
+    if len(distinct) < len(names) or not 0 < len(names) <= MOST_ID_COLUMNS:
+        raise ConfigError(
+            f"{key} must be one column or a list of up to {MOST_ID_COLUMNS}, not {value!r}"
+        )
+    return names if len(names) > 1 else names[0]
+
+
+def _id_types(key: str, value: object) -> str | tuple[str, ...]:
+    """Read a type of ids, or one for each column."""
+    read = one_of("integer", "text")
+    if not isinstance(value, list):
+        return str(read(key, value))
+    return tuple(str(read(key, each)) for each in value)
 
 
 def _columns(key: str, value: object) -> dict[str, str]:
@@ -90,12 +112,13 @@ def _separator(key: str, value: object) -> str:
 
 READERS: dict[str, Reader] = {
     "file": text,
-    "id": text,
+    "id": _ids,
     "label": text,
     "positive": _positive,
     "columns": _columns,
     "task": one_of("binary", "multi-class", "regression"),
-    "id-type": one_of("integer", "text"),
+    "id-type": _id_types,
+    "id-case": one_of("keep", "fold"),
     "decimal": one_of(".", ","),
     "missing": texts,
     "reference-date": _day,

@@ -54,6 +54,20 @@ def _in_names(character: str) -> bool:
     return character.isalnum() or unicodedata.category(character).startswith("M")  # vowel signs
 
 
+def id_columns(ids: Any) -> dict[str, Any]:  # noqa: ANN401
+    """Return the columns of ids by name.
+
+    Parameters
+    ----------
+    ids : array of pyarrow
+        (N,), the column ``id``; of ids of several columns, a column ``id_NAME`` for each.
+    """
+    if not ids.type.num_fields:
+        return {"id": ids}
+    names = [f"id_{each.name}" for each in ids.type]
+    return dict(zip(names, ids.flatten(), strict=True))
+
+
 def prediction_columns(
     prediction: Sequence[str] | NDArray[Any],
     probabilities: NDArray[np.float32] | None = None,

@@ -21,7 +21,7 @@ from vfl_flower.data.tables.description import Description
 from vfl_flower.data.tables.files import TableFile, plain
 from vfl_flower.data.tables.formats.opened import opened
 from vfl_flower.data.tables.labels import label_of
-from vfl_flower.data.tables.row_ids import Ids, as_ids, ids_of
+from vfl_flower.data.tables.row_ids import Ids, as_ids, id_columns, ids_of
 from vfl_flower.data.tables.uses.advice import NOTHING, Advice, advice_of
 from vfl_flower.data.tables.uses.encoding import cells_of, column_of
 from vfl_flower.data.tables.uses.trained import check_trained, chosen
@@ -57,9 +57,9 @@ class OwnTable:
 
     Attributes
     ----------
-    ids : pyarrow.Int64Array or pyarrow.LargeStringArray
+    ids : pyarrow.Int64Array, pyarrow.LargeStringArray or pyarrow.StructArray
         (N,): without nulls; none twice, unless the description lets the first count. The integer 1
-        and the text 1 are not the same.
+        and the text 1 are not the same. Of several columns, a field for each.
     features : ndarray of float32
         (N, m): numbers, places in a column's values, buckets of hashed text, and hours of dates;
         NaN is a gap.
@@ -75,7 +75,7 @@ class OwnTable:
     looked : tuple of Looked
         All columns but the id and the label, in the order of the file.
     digest : str
-        Of the file as it was read, and of which column its ids are in.
+        Of the file as it was read, and of which columns its ids are in.
     notes : tuple of str
         Lines that say how its ids were read, where that is not plain.
     """
@@ -184,6 +184,8 @@ def _digest(description: Description) -> str:
     with description.file.open("rb") as file:
         content = file_digest(file, "sha256").hexdigest()
     ids = f"{content}\0{description.id}\0{description.id_type}\0{description.duplicates}"
+    later = {"case": description.id_case.replace("keep", ""), "separator": description.separator}
+    ids += "".join(f"\0{key}={said}" for key, said in later.items() if said)
     return sha256(ids.encode()).hexdigest()
 
 
@@ -192,11 +194,12 @@ def _stated(description: Description, file: TableFile, trained: Encoder | None) 
 
     It is empty where nothing is said.
     """
-    named = [plain(description.id), plain(description.label)]
+    ids = [*id_columns(description)]
+    named = [*ids, plain(description.label)]
     by = [plain(name) for name in (description.group, description.time) if name]
     stated = dict.fromkeys(by, "ignored")  # unless more is said of them
     stated |= {plain(name): use for name, use in description.columns.items()}
-    needed = named[:1] if trained is not None else [*filter(None, named), *stated]
+    needed = ids if trained is not None else [*filter(None, named), *stated]
     for name in needed:
         if name not in file:
             known = f"it has {', '.join(file.names)}"
@@ -215,9 +218,10 @@ def _seen(
         name: Profile(name, file.party, file.type_of(name), description, said)
         for name, said in stated.items()
     }
-    chunks = []
-    for batch in file.batches([plain(description.id), *stated]):
-        chunks.append(as_ids(batch[plain(description.id)]))
+    chunks: dict[str, list[pa.Array]] = {name: [] for name in id_columns(description)}
+    for batch in file.batches([*chunks, *stated]):
+        for name, pieces in chunks.items():
+            pieces.append(as_ids(batch[name]))
         for name, profile in profiles.items():
             profile.see(batch[name])
     return ids_of(chunks, file, description), profiles

@@ -2,6 +2,7 @@
 
 from vfl_flower.data.tables.description_keys import USES
 from vfl_flower.data.tables.reader import OwnTable
+from vfl_flower.data.tables.row_ids import type_of_ids
 
 _MOST = 20
 """Columns that are left out and have a line each."""
@@ -15,7 +16,7 @@ def lines_of(table: OwnTable) -> list[str]:
     table : OwnTable
         As for `print_columns`.
     """
-    lines = [f"{len(table.ids):,} rows, ids of type {table.ids.type}", *table.notes]
+    lines = [f"{len(table.ids):,} rows, {type_of_ids(table.ids.type)}", *table.notes]
     for use in USES:
         names = [each.name for each in table.looked if each.use == use]
         if names:

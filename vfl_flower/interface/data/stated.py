@@ -13,8 +13,9 @@ def check_types(*, id: object, label: object, columns: object, missing: object) 
     ConfigError
         Says how to write it.
     """
-    if not isinstance(id, str):
-        raise ConfigError(f"id must be the name of one column, as text, not {id!r}")
+    names = [id] if isinstance(id, str) else id
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        raise ConfigError(f"id must be the name of one column, or a list of names, not {id!r}")
     if label is not None and not isinstance(label, str):
         raise ConfigError(f"label must be the name of one column, as text, not {label!r}")
     if columns is not None and (

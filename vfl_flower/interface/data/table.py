@@ -15,6 +15,7 @@ from vfl_flower.common.files import refused, write_atomically
 from vfl_flower.common.layout import TABLE
 from vfl_flower.data.tables.description import description_of, read_description
 from vfl_flower.data.tables.files import plain
+from vfl_flower.data.tables.row_ids import id_columns
 from vfl_flower.interface.data.cells import categories, in_memory
 from vfl_flower.interface.data.stated import check_types
 from vfl_flower.interface.data.unused import unused_columns
@@ -32,8 +33,9 @@ class Table:
         A pandas or polars data frame, or whatever has ``__arrow_c_stream__``; columns by name; or
         the path of a CSV or Parquet file. A table in memory is copied at once. Of pandas' index
         only the levels that `id` or `label` name are columns.
-    id : str
-        The column that tells rows apart, for all parties alike.
+    id : str or sequence of str
+        The column that tells rows apart, or several that do so together, in an order that is the
+        same for all parties.
     label : str, optional
         The column with the labels, of the active party's table only.
     positive : str, bool or number, optional
@@ -44,8 +46,8 @@ class Table:
         and polars are categorical.
     task : {"", "binary", "multi-class", "regression"}
         Kind of the labels; empty: by their values.
-    id_type : {"", "integer", "text"}
-        Type of the ids; empty: by their values.
+    id_type : {"", "integer", "text"}, or sequence of them
+        Type of the ids, of several columns one for each; empty: by their values.
     decimal : {".", ","}
         Decimal mark of numbers that are written as text.
     missing : sequence of str, optional
@@ -61,6 +63,8 @@ class Table:
         party's table only; no features unless `columns` says so.
     reference_date : str or date
         Day up to which ages of dates count; empty: the latest one of the training rows.
+    id_case : {"keep", "fold"}
+        Whether ids that differ in case are different, or the same.
 
     Raises
     ------
@@ -74,12 +78,12 @@ class Table:
         self,
         source: Any,  # noqa: ANN401
         *,
-        id: str,  # noqa: A002
+        id: str | Sequence[str],  # noqa: A002
         label: str | None = None,
         positive: str | float | None = None,
         columns: Mapping[str, str] | None = None,
         task: str = "",
-        id_type: str = "",
+        id_type: str | Sequence[str] = "",
         decimal: str = ".",
         missing: Sequence[str] | None = None,
         duplicates: str = "refuse",
@@ -88,6 +92,7 @@ class Table:
         group: str = "",
         time: str = "",
         reference_date: str | date = "",
+        id_case: str = "keep",
     ) -> None:
         check_types(id=id, label=label, columns=columns, missing=missing)
         stated = {"label": label, "task": task, "id-type": id_type, "separator": separator}
@@ -95,6 +100,11 @@ class Table:
         stated |= {"group": group, "time": time, "reference-date": str(reference_date)}
         self._stated: dict[str, Any] = {key: said for key, said in stated.items() if said}
         self._stated |= {"id": id, "decimal": decimal, "duplicates": duplicates}
+        for key in ("id", "id-type"):
+            if not isinstance(self._stated.get(key, ""), str):
+                self._stated[key] = [*self._stated[key]]
+        if id_case != "keep":
+            self._stated["id-case"] = id_case
         if shape:
             self._stated["shape"] = [*shape]
         self._stated["columns"] = dict(columns or {})
@@ -103,10 +113,11 @@ class Table:
         self._path: Path | None = None
         self._cells: Any = None
         with in_full():
-            description_of(self._described(), Path())
-            self._take(source, plain(id), *(plain(each or "") for each in (label, group, time)))
+            told = description_of(self._described(), Path())
+            named = [plain(each or "") for each in (label, group, time)]
+            self._take(source, [*id_columns(told)], named)
 
-    def _take(self, source: Any, *named: str) -> None:  # noqa: ANN401
+    def _take(self, source: Any, ids: list[str], others: list[str]) -> None:  # noqa: ANN401
         """Take the path of a table, or a copy of its cells."""
         if isinstance(source, str | os.PathLike):
             self._path = Path(source).absolute()
@@ -115,16 +126,18 @@ class Table:
                     f"{self._path.name} is a description; name it in the place of a Table"
                 )
         else:
-            self._cells = in_memory(source, named)
-            self._check_named(named[0])
-            kinds = dict.fromkeys(sorted(categories(self._cells) - {*named}), "categorical")
+            self._cells = in_memory(source, [*ids, *others])
+            self._check_named(ids)
+            named = {*ids, *others}
+            kinds = dict.fromkeys(sorted(categories(self._cells) - named), "categorical")
             self._stated["columns"] = kinds | self._stated["columns"]
 
-    def _check_named(self, name: str) -> None:
-        """Refuse a table in memory that lacks a column."""
+    def _check_named(self, ids: list[str]) -> None:
+        """Refuse a table in memory that lacks a column of ids."""
         names = [plain(each) for each in self._cells.column_names]
-        if name not in names:
-            raise DataError(f"the table has no column '{name}'; it has {', '.join(names)}")
+        for name in ids:
+            if name not in names:
+                raise DataError(f"the table has no column '{name}'; it has {', '.join(names)}")
 
     @classmethod
     def described_in(cls, path: Path) -> "Table":
@@ -146,6 +159,7 @@ class Table:
             group=told.group,
             time=told.time,
             reference_date=told.reference_date,
+            id_case=told.id_case,
         )
 
     def _described(self) -> dict[str, object]:

@@ -9,6 +9,7 @@ from vfl_flower.data.columns import NUMBER
 from vfl_flower.data.tables.column_profile import Profile
 from vfl_flower.data.tables.description import Description
 from vfl_flower.data.tables.files import plain
+from vfl_flower.data.tables.row_ids import id_columns
 from vfl_flower.data.tables.uses.advice import advice_of
 from vfl_flower.data.tables.uses.use import use_of
 
@@ -27,8 +28,8 @@ def unused_columns(cells: Any, description: Description) -> dict[str, str]:  # n
     dict of str to str
         Why, by name.
     """
-    said = (description.id, description.label, description.group, description.time)
-    known = {plain(each) for each in (*said, *description.columns)}
+    said = (description.label, description.group, description.time)
+    known = {plain(each) for each in (*said, *description.columns)} | {*id_columns(description)}
     found = {}
     for name, column in zip(cells.column_names, cells.columns, strict=True):
         if plain(name) not in known and (why := _why(plain(name), column, description)):

@@ -4,6 +4,7 @@ from rich.table import Table
 from rich.text import Text
 
 from vfl_flower.data.tables.reader import OwnTable
+from vfl_flower.data.tables.row_ids import type_of_ids
 from vfl_flower.reporting.console.lines import out, say
 
 
@@ -15,7 +16,7 @@ def print_columns(table: OwnTable) -> None:
     table : OwnTable
         Whose names are printed, of values those of classes alone, and words among numbers.
     """
-    shown = Table(title=f"{len(table.ids):,} rows, ids of type {table.ids.type}")
+    shown = Table(title=f"{len(table.ids):,} rows, {type_of_ids(table.ids.type)}")
     for name in ("column", "type", "use", "why"):
         shown.add_column(name)
     for each in table.looked:
