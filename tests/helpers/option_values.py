@@ -46,6 +46,8 @@ GOOD: dict[str, st.SearchStrategy[Any]] = {
     "class-weights": st.just("balanced"),
     "stop-drop": st.floats(0.001, 100),
     "keep": st.just("best"),
+    "metric": st.sampled_from(("f1", "brier")),
+    "threshold": st.sampled_from(("0.3", "f1", "recall:0.9", "cost:10:1")),
     "eval-every": st.integers(1, 10**6),
     "eval-batch-size": st.integers(1, 4095),
     "baselines": st.sampled_from(("on", "off")),
@@ -170,6 +172,8 @@ BAD: list[tuple[str, Any]] = [
     ("baselines", "yes"),
     *(("stop-drop", points) for points in (-1.0, 100.1, float("nan"))),
     ("keep", "first"),
+    ("metric", "gini"),
+    ("threshold", "high"),
     *(("loss", loss) for loss in ("hinge", "mean-squared-error")),  # of classes
     ("embedding-dim", 0),
     ("top-layers", -1),

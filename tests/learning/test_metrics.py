@@ -14,10 +14,16 @@ from tests.helpers.outcomes.commands import train as run
 from tests.helpers.own_data.tables import write_fraud
 from vfl_flower.data.preprocessing.target import Target
 from vfl_flower.learning.metrics.judge import majority_share, metrics_of
+from vfl_flower.learning.metrics.predictions import Predictions
 from vfl_flower.runs.results import fit_together, warnings_of
 
 TWO, THREE = Target("binary", ("a", "b")), Target("multi-class", ("a", "b", "c"))
 PARTIES = ["active", "party-1", "party-2", "party-3"]
+
+
+def judged(output: Tensor, y: Tensor, target: Target) -> dict[str, Any]:
+    """Return all metrics of predictions."""
+    return metrics_of(Predictions(output, y, target))
 
 
 def two(*scores: float) -> Tensor:
@@ -31,7 +37,7 @@ def two(*scores: float) -> Tensor:
 def test_two_classes_by_hand() -> None:
     """By hand: AUC 4/6; recall 2/3 with one false positive."""
     logits, y = two(-2, 1, 0.5, 2, -1), torch.tensor([0, 0, 1, 1, 1])
-    found = metrics_of(logits, y, TWO)
+    found = judged(logits, y, TWO)
     ahead = sum(a > b for a in (0.5, 2, -1) for b in (-2, 1))
     assert ahead == 4
     assert found["auc"] == pytest.approx(ahead / 6)
@@ -44,7 +50,7 @@ def test_the_positive_class_by_hand() -> None:
     """By hand, of class a: one found of three, two false."""
     likely = torch.tensor([0.85, 0.75, 0.55, 0.35, 0.15], dtype=torch.float64)
     logits, y = torch.stack([likely, 1 - likely], 1).log(), torch.tensor([1, 1, 0, 0, 0])
-    found = metrics_of(logits, y, replace(TWO, positive=0))
+    found = judged(logits, y, replace(TWO, positive=0))
     assert found["confusion"] == [[1, 2], [2, 0]]
     assert (found["precision"], found["recall"]) == (pytest.approx(1 / 3), pytest.approx(1 / 3))
     assert found["average_precision"] == pytest.approx((1 / 3 + 2 / 4 + 3 / 5) / 3)
@@ -61,7 +67,7 @@ def test_rows_of_one_bin_are_calibrated_together() -> None:
     """By hand: two rows in one bin, of which one is positive."""
     likely = torch.tensor([0.22, 0.28, 0.95], dtype=torch.float64)
     logits = torch.stack([1 - likely, likely], 1).log()
-    found = metrics_of(logits, torch.tensor([1, 0, 1]), TWO)
+    found = judged(logits, torch.tensor([1, 0, 1]), TWO)
     assert found["calibration_error"] == pytest.approx((2 * 0.25 + 1 * 0.05) / 3)
 
 
@@ -69,23 +75,23 @@ def test_a_regression_by_hand() -> None:
     """By hand: errors 1, 0, -1, 2, variance 5/4, unit 10."""
     y = torch.tensor([0.0, 1, 2, 3])
     numbers = Target("regression", (), mean=1000, deviation=10)
-    found = metrics_of(torch.tensor([[1.0], [1], [1], [5]]), y, numbers)
+    found = judged(torch.tensor([[1.0], [1], [1], [5]]), y, numbers)
     assert found == {
         "mse": pytest.approx(100 * 6 / 4),
         "rmse": pytest.approx(10 * (6 / 4) ** 0.5),
         "mae": pytest.approx(10 * 4 / 4),
         "r2": pytest.approx(1 - (6 / 4) / (5 / 4)),
     }
-    assert metrics_of(y[:, None], y, numbers) == {"mse": 0, "rmse": 0, "mae": 0, "r2": 1}
-    assert metrics_of(y[:, None], torch.ones(4), numbers)["r2"] is None
-    lost = metrics_of(torch.full((4, 1), float("nan")), y, numbers)
+    assert judged(y[:, None], y, numbers) == {"mse": 0, "rmse": 0, "mae": 0, "r2": 1}
+    assert judged(y[:, None], torch.ones(4), numbers)["r2"] is None
+    lost = judged(torch.full((4, 1), float("nan")), y, numbers)
     assert set(lost.values()) == {None}
 
 
 def test_three_classes_by_hand() -> None:
     """One against the rest, then the macro average: F1 1, 2/3, 0."""
     p = torch.tensor([[0.8, 0.1, 0.1], [0.1, 0.5, 0.4], [0.2, 0.6, 0.2], [0.6, 0.3, 0.1]])
-    found = metrics_of(p.log(), torch.tensor([0, 1, 2, 0]), THREE)
+    found = judged(p.log(), torch.tensor([0, 1, 2, 0]), THREE)
     assert found["confusion"] == [[2, 0, 0], [0, 1, 0], [0, 1, 0]]
     assert found["f1"] == pytest.approx((1 + 2 / 3 + 0) / 3)
     assert found["class_accuracy_std"] == pytest.approx(2**0.5 / 3)  # of 1, 1 and 0
@@ -96,7 +102,7 @@ def test_three_classes_by_hand() -> None:
 def test_probabilities_that_round_to_one_still_tell_rows_apart() -> None:
     logits, y = two(100, 90, 80, 70).double(), torch.tensor([1, 1, 0, 0])
     assert torch.softmax(logits, 1)[:, 1].unique().tolist() == [1]
-    assert metrics_of(logits, y, TWO)["auc"] == 1
+    assert judged(logits, y, TWO)["auc"] == 1
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -104,7 +110,7 @@ def test_probabilities_that_round_to_one_still_tell_rows_apart() -> None:
 def test_what_is_not_defined_is_none(classes: int, label: int) -> None:
     """One class among the rows: no AUC, F1 of that class."""
     logits, y = torch.eye(classes)[[0, 1]], torch.tensor([label, label])
-    found = metrics_of(logits, y, {2: TWO, 3: THREE}[classes])
+    found = judged(logits, y, {2: TWO, 3: THREE}[classes])
     assert found["auc"] is None
     assert found["class_accuracy_std"] is None
     assert 0 <= found["f1"] < 1
@@ -113,7 +119,7 @@ def test_what_is_not_defined_is_none(classes: int, label: int) -> None:
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
 def test_logits_that_are_not_finite_have_no_auc(bad: float) -> None:
-    found = metrics_of(two(-1, 1, bad), torch.tensor([0, 1, 1]), TWO)
+    found = judged(two(-1, 1, bad), torch.tensor([0, 1, 1]), TWO)
     assert found["auc"] is None
     assert sum(map(sum, found["confusion"])) == 3
 

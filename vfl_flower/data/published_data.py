@@ -12,6 +12,7 @@ from vfl_flower.common.errors import DataError
 from vfl_flower.common.names import party_name
 from vfl_flower.config.catalog import BINARY, MULTI_CLASS
 from vfl_flower.config.run_config import RunConfig
+from vfl_flower.config.validation.evaluation import check_decides
 from vfl_flower.data.columns import Columns, Features, Labels
 from vfl_flower.data.datasets import dataset_of
 from vfl_flower.data.partition.schemes import shares_by
@@ -121,6 +122,7 @@ class PublishedData:
 
     def _target(self) -> Target:
         names = self.entry.names()
+        check_decides(self.cfg, BINARY if len(names) == 2 else MULTI_CLASS)
         if len(names) != 2:
             return Target(MULTI_CLASS, names)
         stated = self.entry.positive

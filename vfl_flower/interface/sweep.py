@@ -59,7 +59,7 @@ class Sweep:
 
     @property
     def best(self) -> Run:
-        """Run with the highest validation accuracy.
+        """Run with the best score on validation rows.
 
         Raises
         ------

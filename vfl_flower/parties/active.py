@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import ClassVar, TypeVar
 
@@ -14,6 +15,7 @@ from vfl_flower.common.errors import PartyError
 from vfl_flower.common.json_schema import fits
 from vfl_flower.common.nonce import NONCE
 from vfl_flower.config.catalog import REGRESSION
+from vfl_flower.config.evaluation.threshold import read_threshold
 from vfl_flower.learning.losses import loss_of
 from vfl_flower.learning.row_limit import RowLimit
 from vfl_flower.learning.schedule import steps_per_epoch
@@ -71,6 +73,9 @@ class ActiveParty(Party, Coordinator):
         self.y, self.rows = y, rows
         assert self.data.target is not None  # noqa: S101  an active party's data have one
         self.target = self.data.target
+        if self.cfg.task == "train":  # a prediction's is that of its model
+            number = read_threshold(self.cfg.threshold).number
+            self.target = replace(self.target, threshold=number)
         loss, train = loss_of(self.loss_name), torch.from_numpy(rows["train"])
         self.training_labels = TrainingLabels(self.cfg, y, self.data.classes, loss, train)
         self.loss = self.training_labels.loss

@@ -32,6 +32,8 @@ class Evaluation:
         Spent on training so far.
     metric : str
         Name of the metric that decides, as results call it.
+    thresholds : dict of str to float
+        By party, those that the validation rows choose; nothing where a number is set.
     """
 
     step: int
@@ -44,6 +46,7 @@ class Evaluation:
     bytes_up: int
     bytes_down: int
     metric: str = "accuracy"
+    thresholds: dict[str, float] = field(default_factory=dict)
 
     @property
     def score(self) -> float:
@@ -51,8 +54,12 @@ class Evaluation:
 
         NaN without validation rows.
         """
-        scores = self.scores.get(self.metric)
-        return fmean(scores.values()) if scores else math.nan
+        return fmean(self.decisive.values()) if self.decisive else math.nan
+
+    @property
+    def decisive(self) -> dict[str, float]:
+        """Metric that decides, on the validation rows, by party."""
+        return self.scores.get(self.metric, {})
 
     @property
     def primary(self) -> dict[str, float]:
@@ -74,6 +81,8 @@ class Evaluation:
         """Return all of it as JSON values, a key for each metric."""
         values = asdict(self)
         del values["scores"], values["validation_loss"]
+        if not self.thresholds:
+            del values["thresholds"]
         return values | self.validation
 
     @classmethod

@@ -10,6 +10,7 @@ from vfl_flower.common.files import write_atomically
 from vfl_flower.common.json_schema import Named, fits
 from vfl_flower.config.catalog import REGRESSION
 from vfl_flower.config.evaluation.metrics import primary, scores_of
+from vfl_flower.config.evaluation.threshold import USUAL
 from vfl_flower.data.preprocessing.target import ORDER
 from vfl_flower.learning.metrics.names import BY_PARTY, MARGIN, OF_NUMBERS
 
@@ -39,8 +40,10 @@ RESULT_SHAPE = {
     "metrics": BY_PARTY,
     "majority_share": (None, float),
     "classes": [str],
+    "metric": str,
     "positive": str,
     "positive_by": str,
+    "threshold": (None, {"rule": str, "step": int, "values": Named(float)}),
     "baselines": (None, {"local": float, "central": float}),
     "exchange_ms": {"median": float, "p99": float},
     **_BOOKS,
@@ -90,7 +93,12 @@ FORMER_NAMES = {
 _OF_NUMBERS = {"test_accuracy": "test_r2", "validation_accuracy": "validation_r2"}
 """Keys of a regression's result; earlier versions called R² accuracy."""
 
-_LATER: dict[Any, Any] = {"policies": dict[str, Any](), "positive": "", "positive_by": ORDER}
+_LATER: dict[Any, Any] = {
+    "policies": dict[str, Any](),
+    "positive": "",
+    "positive_by": ORDER,
+    "threshold": None,
+}
 """Values of keys that results of earlier versions lack."""
 
 
@@ -100,9 +108,9 @@ def under_present_names(result: Any) -> Any:  # noqa: ANN401
         return result
     named: dict[Any, Any] = {FORMER_NAMES.get(key, key): value for key, value in result.items()}
     named = _LATER | named
-    if named.get("task") != REGRESSION:
-        return named
-    return {_OF_NUMBERS.get(str(key), key): value for key, value in named.items()}
+    if named.get("task") == REGRESSION:
+        named = {_OF_NUMBERS.get(str(key), key): value for key, value in named.items()}
+    return {"metric": primary(str(named.get("task")))} | named
 
 
 def write_result(path: Path, result: dict[str, Any]) -> None:
@@ -141,6 +149,8 @@ def warnings_of(result: Mapping[str, Any]) -> list[str]:
     share = result["majority_share"]
     if not result["steps"]:
         return []  # without epochs, which `ending` says
+    if result.get("threshold") and result["threshold"]["rule"] != f"{USUAL}":
+        return []  # an accuracy that was traded for something else says nothing
     if result["task"] == REGRESSION:
         return [
             f"{name} hardly predicts better than the mean of the labels does (R² {score:.2%}): it "

@@ -1,5 +1,6 @@
 """Evaluation and inference as sub-protocols."""
 
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -9,8 +10,12 @@ from torch import Tensor
 from vfl_flower.common.codec import Array
 from vfl_flower.common.names import party_name
 from vfl_flower.common.nonce import nonce_to_array
-from vfl_flower.config.evaluation.metrics import key_of, primary
-from vfl_flower.learning.metrics.judge import metrics_of, primary_score
+from vfl_flower.config.evaluation.metrics import deciding, key_of, primary
+from vfl_flower.config.evaluation.threshold import read_threshold
+from vfl_flower.data.preprocessing.target import Target
+from vfl_flower.learning.metrics.judge import judged_by, metrics_of
+from vfl_flower.learning.metrics.predictions import Predictions
+from vfl_flower.learning.metrics.threshold import chosen_threshold
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.persistence.model_folder import write_model
 from vfl_flower.protocol.exchange import Protocol, ask, tell
@@ -34,6 +39,7 @@ def finish(party: ActiveParty) -> Protocol:
     if not party.progress.test:
         yield from _test(party)
         yield from checkpoint(party)
+    party.target = _target_of(party, 0)
     if party.folder is not None:
         yield ask("save", nonce_to_array(party.nonce), purpose="control")
         metrics = party.progress.metrics
@@ -46,18 +52,32 @@ def _test(party: ActiveParty) -> Protocol:
         party.progress.test = {"loss": {}, "score": {}}
         return
     outputs, y = yield from predict(party, party.rows["test"])
-    loss, score = judged(party, outputs, y)
-    party.progress.test = {"loss": loss, "score": score}
-    party.progress.metrics = _by_party([metrics_of(each, y, party.target) for each in outputs])
+    said = [Predictions(each, y, _target_of(party, rank)) for rank, each in enumerate(outputs)]
+    score = _by_party([judged_by(primary(party.target.task), each) for each in said])
+    party.progress.test = {"loss": _losses(party, outputs, y), "score": score}
+    party.progress.metrics = _by_party([metrics_of(each) for each in said])
+
+
+def _target_of(party: ActiveParty, rank: int) -> Target:
+    """Return the target with the threshold of a party's model.
+
+    It is chosen with the weights that count, in the evaluation that they had while training.
+    """
+    counting = party.progress.counting(party.cfg.keep)
+    chosen = counting.thresholds.get(party_name(rank)) if counting else None
+    return party.target if chosen is None else replace(party.target, threshold=chosen)
 
 
 def validate(party: ActiveParty, epoch: int) -> Protocol:
     """Evaluate the validation rows, if there are some, and tell the observers."""
-    loss, score = dict[str, float](), dict[str, float]()
+    loss, said = dict[str, float](), list[Predictions]()
     if len(party.rows["validation"]):
         outputs, y = yield from predict(party, party.rows["validation"])
-        loss, score = judged(party, outputs, y)
-    metric = key_of(primary(party.target.task))
+        loss = _losses(party, outputs, y)
+        said = [Predictions(each, y, party.target) for each in outputs]
+    task = party.target.task
+    metric = deciding(party.cfg.metric, task)
+    names = dict.fromkeys((primary(task), metric))
     progress, ledger = party.progress, party.ledger
     means = np.mean(progress.losses, axis=0).tolist()
     progress.losses.clear()
@@ -66,12 +86,13 @@ def validate(party: ActiveParty, epoch: int) -> Protocol:
         epoch=epoch,
         train_loss=_by_party(means),
         validation_loss=loss,
-        scores={metric: score},
+        scores={key_of(n): _by_party([judged_by(n, each) for each in said]) for n in names},
         seconds=progress.elapsed(),
         exchanges=ledger.exchanges["training"],
         bytes_up=ledger.total(UP),
         bytes_down=ledger.total(DOWN),
-        metric=metric,
+        metric=key_of(metric),
+        thresholds=_thresholds(party, said),
     )
     best = progress.add(evaluation)
     party.observer.on_evaluation(evaluation)
@@ -118,15 +139,16 @@ def infer(party: ActiveParty, rows: Array) -> Protocol:
     return [torch.cat(parts) for parts in zip(*chunks, strict=True)]
 
 
-def judged(
-    party: ActiveParty, outputs: list[Tensor], y: Tensor
-) -> tuple[dict[str, float], dict[str, float]]:
-    """Return loss and accuracy, or R^2, by party.
+def _losses(party: ActiveParty, outputs: list[Tensor], y: Tensor) -> dict[str, float]:
+    """Return the loss by party: (N, C) each, and (N,) -> numbers."""
+    return _by_party([party.loss(output, y).item() for output in outputs])
 
-    Outputs are (N, C) each, labels (N,).
-    """
-    losses = [party.loss(output, y).item() for output in outputs]
-    return _by_party(losses), _by_party([primary_score(each, y, party.target) for each in outputs])
+
+def _thresholds(party: ActiveParty, said: list[Predictions]) -> dict[str, float]:
+    """Return the thresholds that validation rows choose, by party."""
+    rule = read_threshold(party.cfg.threshold)
+    chosen = _by_party([chosen_threshold(rule, each) for each in said] if rule.chosen else [])
+    return {name: each for name, each in chosen.items() if each is not None}
 
 
 def _by_party(values: list[Value]) -> dict[str, Value]:

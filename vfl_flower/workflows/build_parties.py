@@ -8,6 +8,8 @@ import torch
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ConfigError, DataError
 from vfl_flower.common.names import party_name
+from vfl_flower.config.evaluation.metrics import AUTO, METRICS
+from vfl_flower.config.evaluation.threshold import read_threshold
 from vfl_flower.config.policy.record import OPEN, Policy
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.validation.extras import check_extras
@@ -81,9 +83,30 @@ def build_active(
     layers = cfg.top_layers or strategy.layers
     made = build_learner(cfg, data, folder, top_input=strategy.top_input, layers=layers)
     y = torch.full((len(data.x),), UNKNOWN) if data.y is None else data.y
+    if data.y is not None:
+        _check_validation(cfg, data, y)
     party: ActiveParty = strategy(made, y, data.rows | {"train": _training_rows(cfg, data)})
     party.task = partial(attempt, party)
     return party
+
+
+def _check_validation(cfg: RunConfig, data: PartyData, y: torch.Tensor) -> None:
+    """Refuse validation rows that lack a class that metric or threshold needs."""
+    rows = data.rows["validation"]
+    every = cfg.metric != AUTO and METRICS[cfg.metric].every_class
+    if (
+        not len(rows)
+        or y.is_floating_point()
+        or not (every or read_threshold(cfg.threshold).chosen)
+    ):
+        return
+    absent = set(range(data.classes)) - set(y[torch.from_numpy(rows)].tolist())
+    if absent and data.target:
+        raise DataError(
+            "active: no validation row is of one of the classes, which metric or threshold need; "
+            "hold more rows out, or take another seed",
+            data.target.classes[min(absent)],
+        )
 
 
 def _training_rows(cfg: RunConfig, data: PartyData) -> Array:

@@ -124,7 +124,7 @@ def _columns(target: Target, said: Tensor) -> Columns:
     values = values_of(target, said)
     if target.task == REGRESSION:
         return prediction_columns(values)
-    classes = np.array(target.classes, object)[said.argmax(1).cpu().numpy()]
+    classes = np.array(target.classes, object)[target.decided(said).cpu().numpy()]
     return prediction_columns(classes, values, target.classes)
 
 

@@ -9,13 +9,15 @@ import torch
 
 from vfl_flower.common.versions import versions
 from vfl_flower.config.catalog import REGRESSION
-from vfl_flower.config.evaluation.metrics import primary
+from vfl_flower.config.evaluation.metrics import deciding, key_of, primary
+from vfl_flower.config.evaluation.threshold import read_threshold
 from vfl_flower.learning.device import described
 from vfl_flower.learning.metrics.judge import guess
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.privacy.guarantees import protections
 from vfl_flower.privacy.label_dp.training_labels import label_report
 from vfl_flower.protocol.ledger import DOWN, UP
+from vfl_flower.protocol.observer import Evaluation
 from vfl_flower.training.stopping import end_of
 
 
@@ -71,8 +73,24 @@ def _outcome(active: ActiveParty) -> dict[str, Any]:
         "classes": list(active.target.classes),
         "positive": active.target.positive_class,
         "positive_by": active.target.positive_by,
+        "threshold": _threshold(active, counting),
+        "metric": key_of(deciding(active.cfg.metric, active.target.task)),
         f"validation_{score}": counting.primary if counting else {},
+        **({f"validation_{counting.metric}": counting.decisive} if counting else {}),
         "baselines": None,
+    }
+
+
+def _threshold(active: ActiveParty, counting: Evaluation | None) -> dict[str, Any] | None:
+    """Return the threshold's rule and values; None unless of two classes."""
+    if not active.target.positive_class:
+        return None
+    chosen = counting.thresholds if counting else {}
+    usual = read_threshold(active.cfg.threshold).number
+    return {
+        "rule": active.cfg.threshold,
+        "step": counting.step if counting and chosen else active.progress.step,
+        "values": {name: chosen.get(name, usual) for name in active.progress.metrics or ["active"]},
     }
 
 

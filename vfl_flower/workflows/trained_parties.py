@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from vfl_flower.common.layout import TARGET, model_of
 from vfl_flower.common.names import party_name
 from vfl_flower.config.policy.record import OPEN, Policy
 from vfl_flower.config.run_config import RunConfig
@@ -16,6 +17,7 @@ from vfl_flower.config.settings import UNNOISED
 from vfl_flower.crypto.identity import Identity
 from vfl_flower.data.loading import RunData, run_data, split_of
 from vfl_flower.data.party_data import PartyData
+from vfl_flower.data.preprocessing.target import Target
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.party import Party
 from vfl_flower.parties.passive import PassiveParty
@@ -70,6 +72,9 @@ def _of_run(
     ]
     for party in (active, *passive):
         _with_model(party, folder.path, kept)
+    written = model_of(folder.path / party_name(0)) / TARGET
+    if written.is_file():  # earlier versions have none of data sets with a name
+        active.target = Target.load(written)
     return active, passive
 
 

@@ -22,7 +22,8 @@ from vfl_flower.common.errors import PartyError, PrivacyError, ProtocolError
 from vfl_flower.common.layout import CARD, MODEL
 from vfl_flower.data.preprocessing.target import Target
 from vfl_flower.data.sources import scikit_learn
-from vfl_flower.learning.metrics.judge import metrics_of
+from vfl_flower.learning.metrics.of_classes import confusion
+from vfl_flower.learning.metrics.predictions import Predictions
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.privacy.client_dp.upload_log import Counts, Uploads
 from vfl_flower.protocol.strategy import Coordinator
@@ -67,8 +68,8 @@ def test_predictions_of_the_test_rows_are_those_of_the_run(
     y = labels_of(tiny(case))[torch.from_numpy(numbers)]
     said = torch.tensor([int(each) for each in classes])
     assert (said == y).double().mean().item() == result["test_accuracy"]["active"]
-    ten = Target("multi-class", tuple(result["classes"]))
-    assert metrics_of(shares, y, ten)["confusion"] == result["metrics"]["active"]["confusion"]
+    counted = confusion(Predictions(shares, y, Target("multi-class", tuple("0123456789"))))
+    assert counted == result["metrics"]["active"]["confusion"]
     assert torch.allclose(shares.sum(1), torch.ones(359), atol=1e-5)
     assert out.stat().st_mode & 0o777 == 0o600
     for tap in taps:

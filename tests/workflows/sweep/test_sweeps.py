@@ -55,12 +55,12 @@ def test_each_trial_is_a_run_and_validation_rows_choose(whole: Path) -> None:
     accuracies = []
     for done in record.done:
         result = result_of(whole / done.folder)
-        assert done.validation_accuracy == fmean(result["validation_accuracy"].values())
+        assert done.score == fmean(result["validation_accuracy"].values())
         assert result["learning_rates"] == [float(done.options["learning-rates"])] * 4
-        accuracies.append(done.validation_accuracy)
+        accuracies.append(done.score)
     assert len({done.options["learning-rates"] for done in record.done}) == 3
     assert record.best is not None
-    assert record.best.validation_accuracy == max(accuracies)
+    assert record.best.score == max(accuracies)
     assert "test" not in (whole / "sweep.json").read_text()
     assert (whole / "sweep.json").stat().st_mode & 0o777 == 0o600
 
@@ -127,7 +127,7 @@ def test_all_settings_are_tried_once_where_they_are_few(tmp_path: Path) -> None:
 def test_a_setting_that_is_drawn_again_is_no_trial(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vfl_flower.workflows.sweep.run._trained", lambda *_: 0.5)
+    monkeypatch.setattr("vfl_flower.workflows.sweep.run._trained", lambda *_: ("accuracy", 0.5))
     path = tmp_path / "sweep"
     base = {key: value for key, value in BASE.items() if key != "embedding-dim"}
     made = sweep_in(path, new_sweep(path, {"embedding-dim": "1..4"}, base, 4), Watch())

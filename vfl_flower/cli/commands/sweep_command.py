@@ -1,6 +1,5 @@
 """``sweep``: many runs with other options, chosen on validation rows."""
 
-from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from vfl_flower.common.errors import ConfigError
 from vfl_flower.common.optional.extras import require
 from vfl_flower.config.run_config import read_toml
 from vfl_flower.config.schema import Scalar
-from vfl_flower.workflows.sweep.record import SweepRecord, new_sweep, read_record
+from vfl_flower.workflows.sweep.record import Done, SweepRecord, new_sweep, read_record
 from vfl_flower.workflows.sweep.space import spaces_of
 
 TRIALS = 20
@@ -84,6 +83,9 @@ def _swept(path: Path, record: SweepRecord, trust_code: bool) -> dict[str, Any]:
     from vfl_flower.workflows.local.watch import TERMINAL
     from vfl_flower.workflows.sweep.run import sweep_in
 
-    made = sweep_in(path, record, TERMINAL, lambda done: say_trial(asdict(done)), trust_code)
+    def tell(done: Done) -> None:
+        say_trial(done.as_dict(done.metric), done.metric)
+
+    made = sweep_in(path, record, TERMINAL, tell, trust_code)
     print_sweep(made.as_dict(), path)
     return made.as_dict()

@@ -29,6 +29,8 @@ class MetricSpec(NamedTuple):
         mean something.
     column : bool
         Whether tables show it.
+    every_class : bool
+        Whether it is not defined where a class has no row.
     """
 
     compute: str
@@ -37,6 +39,7 @@ class MetricSpec(NamedTuple):
     higher: bool = True
     share: bool = True
     column: bool = False
+    every_class: bool = False
 
 
 _CLASSES = "vfl_flower.learning.metrics.of_classes"
@@ -44,9 +47,13 @@ _NUMBERS = "vfl_flower.learning.metrics.of_numbers"
 _ANY, _TWO, _NONE = (BINARY, MULTI_CLASS), (BINARY,), (REGRESSION,)
 METRICS = {
     "accuracy": MetricSpec(f"{_CLASSES}:accuracy", _ANY, "accuracy"),
-    "balanced-accuracy": MetricSpec(f"{_CLASSES}:balanced_accuracy", _ANY, "balanced accuracy"),
-    "auc": MetricSpec(f"{_CLASSES}:auc", _ANY, "AUC", column=True),
-    "average-precision": MetricSpec(f"{_CLASSES}:average_precision", _ANY, "PR-AUC", column=True),
+    "balanced-accuracy": MetricSpec(
+        f"{_CLASSES}:balanced_accuracy", _ANY, "balanced accuracy", every_class=True
+    ),
+    "auc": MetricSpec(f"{_CLASSES}:auc", _ANY, "AUC", column=True, every_class=True),
+    "average-precision": MetricSpec(
+        f"{_CLASSES}:average_precision", _ANY, "PR-AUC", column=True, every_class=True
+    ),
     "precision": MetricSpec(f"{_CLASSES}:precision", _ANY, "precision"),
     "recall": MetricSpec(f"{_CLASSES}:recall", _ANY, "recall"),
     "f1": MetricSpec(f"{_CLASSES}:f1", _ANY, "F1", column=True),
@@ -63,9 +70,18 @@ METRICS = {
 """Metrics by name."""
 
 
+AUTO = "auto"
+"""The primary metric of a task, where no other is named."""
+
+
 def key_of(name: str) -> str:
     """Return the name of a metric in results."""
     return name.replace("-", "_")
+
+
+def metric_title(key: str) -> str:
+    """Return the display name of a metric, by its name in results."""
+    return METRICS[kebab(key)].title
 
 
 def metric_names() -> tuple[str, ...]:
@@ -76,6 +92,11 @@ def metric_names() -> tuple[str, ...]:
 def metrics_for(task: str) -> dict[str, MetricSpec]:
     """Return the metrics of a task, by name."""
     return {name: spec for name, spec in METRICS.items() if task in spec.tasks}
+
+
+def deciding(metric: str, task: str) -> str:
+    """Name the metric that decides, by the option and the task."""
+    return primary(task) if metric == AUTO else metric
 
 
 def primary(task: str) -> str:

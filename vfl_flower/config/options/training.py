@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 from vfl_flower.config.catalog import LOSSES, REGRESSION_LOSSES
+from vfl_flower.config.evaluation.metrics import AUTO, METRICS
+from vfl_flower.config.evaluation.threshold import USUAL
 from vfl_flower.config.optimization.optimizers import OPTIMIZERS
 from vfl_flower.config.optimization.schedules import SCHEDULES
 from vfl_flower.config.schema import option
@@ -30,14 +32,14 @@ class TrainingOptions:
     batch_size: int = option(128, "rows a step", least=1)
     stop_drop: float = option(
         0.0,
-        "early stopping: percentage points that the validation accuracy, a mean over the models, "
-        "may fall below its best; 0: none",
+        "early stopping: percentage points that the metric, a mean over the models on validation "
+        "rows, may get worse than its best; 0: none",
         least=0,
         most=100,
     )
     keep: str = option(
         "last",
-        "weights that count at the end; best: those of the best validation accuracy",
+        "weights that count at the end; best: those of the best metric on validation rows",
         choices=("last", "best"),
     )
     loss: str = option(
@@ -56,6 +58,18 @@ class TrainingOptions:
 class EvaluationOptions:
     """Evaluations and baselines."""
 
+    metric: str = option(
+        AUTO,
+        "metric on validation rows that decides (keep, stop-drop, sweeps): auto (accuracy, or r2 "
+        f"of a regression), {', '.join(METRICS)}",
+        choices=(AUTO, *METRICS),
+    )
+    threshold: str = option(
+        f"{USUAL}",
+        "of two classes, probability from which on the positive one is predicted; or how the "
+        "validation rows choose it: f1, recall:0.9, cost:10:1 (a missed positive : a false alarm)",
+        suggested=(f"{USUAL}", "f1", "recall:0.9", "cost:10:1"),
+    )
     eval_every: int = option(0, "steps between evaluations; 0 is once an epoch", least=0)
     eval_batch_size: int = option(4096, "rows an exchange of an evaluation", least=1)
     baselines: str = option(

@@ -17,6 +17,7 @@ TAKEN = frozenset(
         *("models", "top-layers"),
         *("embedding-dim", "optimizers", "learning-rates", "schedule", "epochs", "batch-size"),
         *("stop-drop", "keep", "loss", "class-weights", "eval-every", "eval-batch-size"),
+        *("metric", "threshold"),
         *("baselines", "blinding", "party-randomness", "label-privacy", "label-epsilon"),
         *("label-sensitivity", "force-sensitivity", "dp-sigma", "dp-clip", "dp-delta"),
         *("target-epsilon", "dp-eval", "dp-accountant", "checkpoint-every", "device", "threads"),

@@ -10,6 +10,7 @@ from vfl_flower.config.validation.data import (
     check_partition,
     check_split,
 )
+from vfl_flower.config.validation.evaluation import check_evaluation
 from vfl_flower.config.validation.privacy import (
     check_blinding,
     check_client_privacy,
@@ -44,5 +45,6 @@ def check(cfg: Settings) -> None:
     check_client_privacy(cfg)
     check_held_out(cfg)
     check_split(cfg)
+    check_evaluation(cfg)
     check_long_tail(cfg)
     check_tables(cfg)

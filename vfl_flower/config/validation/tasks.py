@@ -4,6 +4,7 @@ from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.catalog import MULTI_CLASS, REGRESSION, REGRESSION_LOSSES
 from vfl_flower.config.schema import split_list
 from vfl_flower.config.settings import Settings
+from vfl_flower.config.validation.evaluation import check_decides
 from vfl_flower.config.validation.lists import check_list
 
 
@@ -79,6 +80,8 @@ def check_task(cfg: Settings, task: str) -> None:
         If the run asks for what there is of classes only and the labels are numbers, or the other
         way round.
     """
+    if cfg.own_tables:  # of named data sets two classes are known later
+        check_decides(cfg, task)
     if task != REGRESSION:
         if cfg.loss in REGRESSION_LOSSES:
             raise ConfigError(f"loss is {cfg.loss}, and the labels are classes; leave loss empty")

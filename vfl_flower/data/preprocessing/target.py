@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -13,12 +14,13 @@ from vfl_flower.common.errors import DataError, RunError
 from vfl_flower.common.files import json_bytes, read_json
 from vfl_flower.common.json_schema import fits
 from vfl_flower.config.catalog import BINARY, MULTI_CLASS, REGRESSION
+from vfl_flower.config.evaluation.threshold import USUAL
 from vfl_flower.data.columns import Column
 
 TARGET = {"task": str, "classes": [str], "mean": float, "deviation": float}
 """The shape of its JSON."""
 
-_LATER = {"positive": int, "positive_by": str}
+_LATER = {"positive": int, "positive_by": str, "threshold": float}
 """Keys that the JSON of earlier versions lacks."""
 
 STATED, RARER, ORDER = "stated", "rarer", "order"
@@ -59,6 +61,8 @@ class Target:
         Of two classes, the place of the one that is to be found.
     positive_by : str
         Why it is that one: ``stated``, ``rarer``, or ``order``, as the second one.
+    threshold : float
+        Probability from which on the positive class is predicted.
     """
 
     task: str
@@ -67,6 +71,7 @@ class Target:
     deviation: float = 1.0
     positive: int = 1
     positive_by: str = ORDER
+    threshold: float = USUAL
 
     @classmethod
     def fit(
@@ -143,7 +148,18 @@ class Target:
 
     def decided(self, said: Tensor) -> Tensor:
         """Predict classes, (N,) int64, from logits, (N, C)."""
-        return said.argmax(1)
+        if self.task != BINARY or self.threshold == USUAL:
+            return said.argmax(1)
+        alarm = said.double().softmax(1)[:, self.positive] >= self.threshold
+        return torch.where(alarm, self.positive, 1 - self.positive)
+
+    def decided_by(self, shares: NDArray[Any]) -> NDArray[np.intp]:
+        """Predict classes, (N,), from probabilities, (N, C)."""
+        if self.task != BINARY or self.threshold == USUAL:
+            places: NDArray[np.intp] = np.argmax(shares, axis=1)
+            return places
+        alarm = shares[:, self.positive] >= self.threshold
+        return np.where(alarm, self.positive, 1 - self.positive).astype(np.intp)
 
     def apply(self, labels: NDArray[np.float64], label: Column, party: str) -> Outcome:
         """Encode labels as targets of a network.

@@ -7,7 +7,10 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
+from vfl_flower.common.layout import TARGET, model_of
+from vfl_flower.common.names import party_name
 from vfl_flower.config.catalog import BINARY, MULTI_CLASS
+from vfl_flower.data.preprocessing.target import Target
 from vfl_flower.interface.estimators.base import VFLEstimator
 
 
@@ -95,6 +98,7 @@ class VFLClassifier(ClassifierMixin, VFLEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: ANN401
         """Predict classes, (N,), of rows, (N, M)."""
-        places = self._said(X).argmax(1)
+        shares = self._said(X)
+        places = Target.load(model_of(self.run_.path / party_name(0)) / TARGET).decided_by(shares)
         chosen: NDArray[Any] = self.classes_[places]
         return chosen

@@ -79,7 +79,9 @@ def _results(metrics: Mapping[str, Mapping[str, Any]], target: Target | None) ->
         return []
     figures = {score_name(target.task): key_of(primary(target.task)), **shown(target.task)}
     rows = [(name, *(_rounded(m[key]) for key in figures.values())) for name, m in metrics.items()]
-    told = [target.told_positive] if target.told_positive else []
+    told = []
+    if target.told_positive:
+        told = [f"{target.told_positive}; predicted from a probability of {target.threshold:g} on"]
     return ["## Test rows", *told, _table(("model of", *figures), rows)]
 
 

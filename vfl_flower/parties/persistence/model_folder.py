@@ -5,7 +5,7 @@
 | ``weights.safetensors`` | the network's weights, and the tensors that ``predicts_with`` names |
 | ``config.toml`` | the settings that make the run what it is |
 | ``encoder.json`` | of a table of the party's own: what makes columns for the network of it |
-| ``target.json`` | the active party's, beside its own table's: what the labels are called |
+| ``target.json`` | the active party's: classes, the positive one, and the threshold |
 | ``card.md`` | what people should know of it |
 | ``network.json`` | which run, which party, which network, and digests of all files but the card |
 
@@ -90,8 +90,8 @@ def write_model(
     }
     if party.data.encoder:
         contents[ENCODER] = party.data.encoder.to_json()
-        if target:
-            contents[TARGET] = target.to_json()
+    if target:
+        contents[TARGET] = target.to_json()
     network, where = described(party), model_of(folder)
     for name, content in contents.items():
         write_atomically(where / name, content)

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from vfl_flower.config.evaluation.metrics import metric_title
+from vfl_flower.config.evaluation.threshold import USUAL, read_threshold
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import split_list
 from vfl_flower.protocol.observer import Evaluation
@@ -24,9 +26,22 @@ def ending(result: Mapping[str, Any]) -> list[str]:
     told = _untrained(result)
     if why := _ENDINGS.get(result["ended_by"]):
         told.append(f"training ended at step {result['steps']}: {why}")
+    if threshold := result.get("threshold"):
+        told += _threshold(threshold)
     if result["counting_step"] != result["steps"]:
         told.append(f"the weights of step {result['counting_step']} count: the best on validation")
     return told
+
+
+def _threshold(threshold: Mapping[str, Any]) -> list[str]:
+    """Say which threshold predicts, unless it is the usual number."""
+    rule, value = threshold["rule"], threshold["values"]["active"]
+    if not read_threshold(rule).chosen:
+        return [] if value == USUAL else [f"positive from a probability of {value:g} on"]
+    return [
+        f"positive from a probability of {value:.4f} on: chosen on the validation rows by {rule}, "
+        f"at step {threshold['step']}"
+    ]
 
 
 def _untrained(result: Mapping[str, Any]) -> list[str]:
@@ -48,8 +63,17 @@ def data_name(cfg: RunConfig) -> str:
 
 def validated(evaluation: Evaluation) -> str:
     """Format the active party's validation score; a dash without validation rows."""
-    scores = evaluation.primary
-    return f"{scores['active']:.2%}" if scores else "-"
+    if not evaluation.primary:
+        return "-"
+    text = f"{evaluation.primary['active']:.2%}"
+    if evaluation.decisive is evaluation.primary:
+        return text
+    return f"{text}, {metric_title(evaluation.metric)} {score(evaluation.decisive['active'])}"
+
+
+def score_text(metric: str, value: float) -> str:
+    """Format a score: a percentage of accuracy and R², else a number."""
+    return f"{value:.2%}" if metric in ("accuracy", "r2") else score(value)
 
 
 def score(value: float | None) -> str:

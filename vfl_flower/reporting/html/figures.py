@@ -42,16 +42,17 @@ def comparison(stories: Mapping[int, Story]) -> str:
     """
     with _drawing(3) as (panels, image):
         for number, story in stories.items():
-            accuracy = story.curve("primary", "active")
+            accuracy = story.curve("decisive", "active")
             up, down = story.curve("bytes_up"), story.curve("bytes_down")
             sent = [(a.mean + b.mean) / MIB for a, b in zip(up, down, strict=True)]
             seconds = [moment.mean for moment in story.curve("seconds")]
             for panel, x in zip(panels, (_epochs(story), sent, seconds), strict=True):
                 _line(panel, x, accuracy, label=f"{number}. {story.name}")
-        scores = " or ".join(dict.fromkeys(story.score for story in stories.values()))
+        scores = " or ".join(dict.fromkeys(story.decisive for story in stories.values()))
         for panel, unit in zip(panels, ("epoch", "MiB up and down", "seconds"), strict=True):
             panel.set_title(f"validation {scores} by {unit}")
-            panel.yaxis.set_major_formatter(PercentFormatter(1))
+            if all(story.decides_in_shares for story in stories.values()):
+                panel.yaxis.set_major_formatter(PercentFormatter(1))
         panels[0].xaxis.set_major_locator(MaxNLocator(integer=True))
         _legend(panels[0], 3)
     return image[0]
@@ -67,7 +68,7 @@ def curves(story: Story) -> str:
 def draw_curves(panels: Sequence[Axes], story: Story) -> None:
     """Draw the score and both losses by epoch into three panels."""
     fields = {
-        "primary": f"validation {story.score}",
+        "decisive": f"validation {story.decisive}",
         "train_loss": "train loss",
         "validation_loss": "validation loss",
     }
@@ -80,7 +81,8 @@ def draw_curves(panels: Sequence[Axes], story: Story) -> None:
         panel.set_title(title)
         panel.set_xlabel("epoch")
         panel.xaxis.set_major_locator(MaxNLocator(integer=True))
-    panels[0].yaxis.set_major_formatter(PercentFormatter(1))
+    if story.decides_in_shares:
+        panels[0].yaxis.set_major_formatter(PercentFormatter(1))
     _legend(panels[1], len(COLOURS))
 
 

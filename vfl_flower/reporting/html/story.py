@@ -9,7 +9,7 @@ from typing import Any
 
 from vfl_flower.common.errors import RunError
 from vfl_flower.common.names import party_name
-from vfl_flower.config.evaluation.metrics import primary, scores_of
+from vfl_flower.config.evaluation.metrics import AUTO, METRICS, primary, scores_of
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.metrics.names import score_name, shown
 from vfl_flower.protocol.observer import Evaluation
@@ -129,6 +129,17 @@ class Story:
     def score(self) -> str:
         """Primary metric: accuracy, or R²."""
         return score_name(self.task) if self.task or self.cfg.own_tables else "accuracy"
+
+    @property
+    def decisive(self) -> str:
+        """Metric that decides on validation rows."""
+        metric = self.cfg.metric
+        return self.score if metric == AUTO else METRICS[metric].title
+
+    @property
+    def decides_in_shares(self) -> bool:
+        """Whether that metric is written in percent."""
+        return self.cfg.metric == AUTO or METRICS[self.cfg.metric].share
 
     @property
     def shown(self) -> dict[str, str]:

@@ -9,16 +9,18 @@ from typing import Any
 
 from vfl_flower.common.errors import ConfigError, RunError
 from vfl_flower.common.files import json_bytes, read_json, write_atomically
+from vfl_flower.config.evaluation.metrics import AUTO, METRICS, key_of, loss_of_score
 from vfl_flower.config.run_config import RunConfig, present_keys
 from vfl_flower.config.schema import Scalar
 from vfl_flower.config.validation.tasks import check_tables_here
+from vfl_flower.protocol.observer import VALIDATION
 from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.workflows.sweep.space import Space, present_spaces, read_space
 
 RECORD = "sweep.json"
 COMPLETE, REFUSED, FAILED = "complete", "refused", "failed"
-_ROWS = ("dataset", "seed", "test-share", "train-rows", "validation")
-"""Options that say which rows are validation rows."""
+_ROWS = ("dataset", "metric", "seed", "test-share", "train-rows", "validation")
+"""Options that say which rows are validation rows, and what is measured on them."""
 _FOLDER = re.compile(r"(trial-\d{3,})?")
 _SHAPE = {
     "objective": str,
@@ -42,24 +44,43 @@ class Done:
         ``complete``, ``refused``, a configuration that cannot work, or ``failed``.
     options : dict
         Values of the options that are swept over.
-    validation_accuracy : float or None
-        Mean over the parties, of the weights that count at the end.
+    score : float or None
+        Of the metric that decides on validation rows, a mean over the parties, of the weights that
+        count at the end.
     folder : str
         Run folder within the sweep's; empty if there is none.
     error : str
         Why it was refused, or failed.
+    metric : str
+        Name of that metric in results.
     """
 
     number: int
     state: str
     options: dict[str, Scalar]
-    validation_accuracy: float | None = None
+    score: float | None = None
     folder: str = ""
     error: str = ""
+    metric: str = "accuracy"
 
     def __post_init__(self) -> None:
         if not _FOLDER.fullmatch(self.folder):
             raise ConfigError(f"{self.folder!r} is no folder of a trial")
+        if self.metric not in map(key_of, METRICS):
+            raise ConfigError(f"{self.metric!r} is no metric")
+
+    def as_dict(self, metric: str) -> dict[str, Any]:
+        """Return it as JSON values, the score under its metric."""
+        named = {f"{VALIDATION}{metric}" if k == "score" else k: v for k, v in asdict(self).items()}
+        del named["metric"]
+        return named
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "Done":
+        """Return the trial that `as_dict` has written."""
+        (key,) = (key for key in values if key.startswith(VALIDATION))
+        rest = {name: each for name, each in values.items() if name != key}
+        return cls(**rest, score=values[key], metric=key.removeprefix(VALIDATION))
 
 
 @dataclass(frozen=True)
@@ -93,10 +114,20 @@ class SweepRecord:
         object.__setattr__(self, "spaces", spaces)
 
     @property
+    def metric(self) -> str:
+        """Name of the deciding metric; of auto, known after a trial."""
+        asked = str(self.options.get("metric", AUTO))
+        known = [each.metric for each in self.done if each.score is not None]
+        return key_of(asked) if asked != AUTO else (known or ["accuracy"])[0]
+
+    @property
     def best(self) -> Done | None:
-        """The complete trial with the highest validation accuracy, the first of equals."""
-        judged = [each for each in self.done if each.validation_accuracy is not None]
-        return max(judged, key=lambda each: each.validation_accuracy or 0.0, default=None)
+        """The complete trial with the best score, the first of equals."""
+        judged = {each.number: each.score for each in self.done if each.score is not None}
+        if not judged:
+            return None
+        number = min(judged, key=lambda each: loss_of_score(self.metric, judged[each], 0.0))
+        return next(each for each in self.done if each.number == number)
 
     def config(self, drawn: dict[str, Scalar]) -> RunConfig:
         """Return the configuration of a trial.
@@ -152,12 +183,12 @@ class SweepRecord:
     def as_dict(self) -> dict[str, Any]:
         """Return the content of ``sweep.json``."""
         return {
-            "objective": "validation_accuracy",
+            "objective": f"{VALIDATION}{self.metric}",
             "trials": self.trials,
             "over": self.over,
             "options": self.options,
             "best": self.best and self.best.number,
-            "done": [asdict(each) for each in self.done],
+            "done": [each.as_dict(self.metric) for each in self.done],
         }
 
     def write(self, path: Path) -> None:
@@ -175,9 +206,9 @@ def read_record(path: Path) -> SweepRecord:
     """
     content = read_json(path / RECORD, _SHAPE)
     try:
-        done = tuple(Done(**each) for each in content["done"])
+        done = tuple(map(Done.from_dict, content["done"]))
         return SweepRecord(content["over"], content["options"], content["trials"], done)
-    except (TypeError, AttributeError, ConfigError) as error:
+    except (TypeError, ValueError, AttributeError, ConfigError) as error:
         raise RunError(f"{path / RECORD} is damaged: {error}") from error
 
 
@@ -197,8 +228,8 @@ def new_sweep(
     over = present_spaces(over)
     if judged := sorted(set(over) & {*_ROWS}):
         raise ConfigError(
-            f"over: {', '.join(judged)} changes the validation rows, so that trials would not be "
-            "judged alike; set it for the whole sweep"
+            f"over: {', '.join(judged)} changes the validation rows, or the metric, so that trials "
+            "would not be judged alike; set it for the whole sweep"
         )
     record = SweepRecord(over, {"baselines": "off"} | present_keys(options), trials)
     cfg = record.check()

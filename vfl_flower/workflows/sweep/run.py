@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, Literal
 
 from vfl_flower.common.errors import (
     ConfigError,
@@ -17,8 +17,10 @@ from vfl_flower.common.errors import (
 from vfl_flower.common.files import refused
 from vfl_flower.common.layout import CONFIG
 from vfl_flower.common.optional.extras import require
+from vfl_flower.config.evaluation.metrics import METRICS
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.config.schema import Scalar
+from vfl_flower.config.schema import Scalar, kebab
+from vfl_flower.protocol.observer import VALIDATION
 from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.workflows.local.train import align_in, train_in
 from vfl_flower.workflows.local.watch import Watch
@@ -30,6 +32,8 @@ from vfl_flower.workflows.sweep.record import (
     Done,
     SweepRecord,
 )
+
+Direction = Literal["maximize", "minimize"]
 
 _DRAWS = 100
 """Settings drawn for one trial, at most, until one of them is new."""
@@ -80,7 +84,7 @@ def sweep_in(
     require("optuna", "sweep")
     record.write(path)
     record = _aligned(path, record, watch)
-    study = _study(path)
+    study = _study(path, record.metric)
     ended = {each.number for each in record.done}
     while len(record.done) < record.trials:
         if (found := _new(study, record, ended)) is None:
@@ -97,7 +101,7 @@ def sweep_in(
     return record
 
 
-def _study(path: Path) -> Any:  # noqa: ANN401
+def _study(path: Path, metric: str) -> Any:  # noqa: ANN401
     """Open Optuna's journal of a sweep, for its owner alone."""
     # Optuna is slow to import
     import optuna
@@ -108,8 +112,9 @@ def _study(path: Path) -> Any:  # noqa: ANN401
     with refused(path / _JOURNAL):
         (path / _JOURNAL).touch(mode=0o600)
     storage = JournalStorage(JournalFileBackend(str(path / _JOURNAL)))
+    direction: Direction = "maximize" if METRICS[kebab(metric)].higher else "minimize"
     return optuna.create_study(
-        study_name=_STUDY, storage=storage, direction="maximize", load_if_exists=True
+        study_name=_STUDY, storage=storage, direction=direction, load_if_exists=True
     )
 
 
@@ -160,7 +165,7 @@ def _close(study: Any, done: Done) -> None:  # noqa: ANN401
     from optuna.trial import TrialState
 
     if done.state == COMPLETE:
-        study.tell(done.number, done.validation_accuracy)
+        study.tell(done.number, done.score)
     else:
         state = TrialState.PRUNED if done.state == REFUSED else TrialState.FAIL
         study.tell(done.number, state=state)
@@ -178,8 +183,8 @@ def _tried(
     name = f"trial-{number:03}"
     try:
         cfg = record.config(drawn).unless_trusted(path / RECORD, trust_code)
-        accuracy = _trained(path / name, cfg, watch, trust_code)
-        return Done(number, COMPLETE, drawn, accuracy, name)
+        metric, score = _trained(path / name, cfg, watch, trust_code)
+        return Done(number, COMPLETE, drawn, score, name, metric=metric)
     except Interrupted:
         raise
     except (ConfigError, NetworkError) as error:
@@ -192,16 +197,17 @@ def _tried(
     return Done(number, FAILED, drawn, folder=begun, error=text)
 
 
-def _trained(path: Path, cfg: RunConfig, watch: Watch, trust_code: bool) -> float:
-    """Train a run, or its rest, and return its mean validation accuracy."""
+def _trained(path: Path, cfg: RunConfig, watch: Watch, trust_code: bool) -> tuple[str, float]:
+    """Train a run, or its rest; return metric and validation mean."""
     if (path / CONFIG).is_file():
         folder = RunFolder.reopen(path, {}, trust_code)
     else:
         folder = RunFolder(path, cfg)
     result = folder.result() or train_in(folder, watch)
-    if not (accuracies := result["validation_accuracy"]):
+    metric: str = result["metric"]
+    if not (scores := result[f"{VALIDATION}{metric}"]):
         raise RunError("the run was not evaluated on validation rows")
-    return fmean(accuracies.values())
+    return metric, fmean(scores.values())
 
 
 def _aligned(path: Path, record: SweepRecord, watch: Watch) -> SweepRecord:
