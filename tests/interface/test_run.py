@@ -132,6 +132,7 @@ def test_a_relative_folder_stays_where_it_is(
         (lambda run: run.report(3), "page must be the path of"),
         (lambda run: run.explain(noise="x"), "noise must be a number, not 'x'"),
         (lambda run: run.explain(rows=3), "rows must be a text, not 3"),
+        (lambda run: run.explain(metric=2), "metric must be a text, not 2"),
         (lambda run: run.explain(party=1), "party must be a text, not 1"),
         (lambda run: run.explain(repeats=1.5), "repeats must be a whole number, not 1.5"),
         (lambda run: run.explain(3, party="active"), "noise is about all parties"),

@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from vfl_flower.analysis.explain.choices import check_choices
+from vfl_flower.analysis.explain.choices import How
 from vfl_flower.analysis.explain.importance import heads_of
 from vfl_flower.analysis.explain.noise import SIGMA, check_noise
 from vfl_flower.analysis.explain.overview import explain_columns, explain_parties
@@ -113,16 +113,13 @@ def reported(run: Path, place: Path) -> Path:
 
 
 def explained(
-    run: Path, party: str | None, noise: float | None, how: tuple[str, int], trust_code: bool
+    run: Path, party: str | None, noise: float | None, how: How, trust_code: bool
 ) -> "pd.DataFrame":
-    """Explain a run; see `vfl_flower.interface.run.Run.explain`.
-
-    `how` is on which rows, and how many repetitions.
-    """
-    rows, repeats = how
-    check_text(rows, "rows")
-    check_number(repeats, "repeats", whole=True)
-    check_choices(rows, repeats)
+    """Explain a run; see `vfl_flower.interface.run.Run.explain`."""
+    check_text(how.rows, "rows")
+    check_number(how.repeats, "repeats", whole=True)
+    check_text(how.metric, "metric")
+    how.check()
     if party is None:
         return _explained_parties(run, noise, how, trust_code)
     check_text(party, "party")
@@ -132,7 +129,7 @@ def explained(
 
 
 def _explained_parties(
-    run: Path, noise: float | None, how: tuple[str, int], trust_code: bool
+    run: Path, noise: float | None, how: How, trust_code: bool
 ) -> "pd.DataFrame":
     """Explain all parties."""
     # pandas is slow to import
@@ -144,7 +141,7 @@ def _explained_parties(
     folder, recorded = complete_run(run, trust_code)
     check_heads(folder.cfg, "" if noise is None else "noise")
     heads = heads_of(folder, sigma)
-    told = explain_parties(folder, *how).told("party")
+    told = explain_parties(folder, how).told("party")
     frame = pd.DataFrame(told.pop("parties"))
     told |= {"method": folder.cfg.method, "dataset": folder.cfg.dataset, "recorded": recorded}
     if heads:
@@ -155,15 +152,13 @@ def _explained_parties(
     return frame
 
 
-def _explained_columns(
-    run: Path, party: str, how: tuple[str, int], trust_code: bool
-) -> "pd.DataFrame":
+def _explained_columns(run: Path, party: str, how: How, trust_code: bool) -> "pd.DataFrame":
     """Explain one party's columns."""
     # pandas is slow to import
     import pandas as pd
 
     folder, _ = complete_run(run, trust_code)
-    told = explain_columns(folder, party, *how).told("column")
+    told = explain_columns(folder, party, how).told("column")
     frame = pd.DataFrame(told.pop("columns"))
     frame.attrs |= told | {"party": party}
     return frame

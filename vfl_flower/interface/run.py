@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from vfl_flower.analysis.explain.choices import REPEATS
+from vfl_flower.analysis.explain.choices import REPEATS, How
 from vfl_flower.common.errors import ConfigError, PrivacyError, RunError
 from vfl_flower.common.layout import SEEDS
+from vfl_flower.config.evaluation.metrics import AUTO
 from vfl_flower.interface.analysis import (
     audited,
     explained,
@@ -128,6 +129,7 @@ class Run(Results):
         party: str | None = None,
         rows: str = "validation",
         repeats: int = REPEATS,
+        metric: str = AUTO,
     ) -> "pd.DataFrame":
         """Measure the importance of each party, or of one party's columns.
 
@@ -137,10 +139,10 @@ class Run(Results):
             On columns, in standard deviations, for methods with heads.
         party : str, optional
             Whose columns are asked for, such as ``"party-1"``; its folder gets a copy.
-        rows : {"validation", "test"}
-            Among which rows columns are permuted.
-        repeats : int
-            How often.
+        rows, repeats
+            Among which rows columns are permuted, ``validation`` or ``test``, and how often.
+        metric : str
+            Name of the score; ``auto``: the run's.
 
         Returns
         -------
@@ -154,7 +156,7 @@ class Run(Results):
             If the run held out no such rows, or no party with columns has that name.
         """
         with in_full():
-            return explained(self.path, party, noise, (rows, repeats), self._trust_code)
+            return explained(self.path, party, noise, How(rows, repeats, metric), self._trust_code)
 
     def audit(
         self,

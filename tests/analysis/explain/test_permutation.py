@@ -14,6 +14,7 @@ import torch
 from tests.helpers.outcomes.attempts import Attempt
 from tests.helpers.outcomes.commands import explain as run
 from tests.helpers.outcomes.explained import RUNS, SMALL, Runs
+from vfl_flower.analysis.explain.choices import How
 from vfl_flower.analysis.explain.groups import of_columns
 from vfl_flower.analysis.explain.overview import Counted, explain_parties
 from vfl_flower.analysis.explain.permutation import panel_of
@@ -23,7 +24,7 @@ from vfl_flower.runs.run_folder import RunFolder
 
 
 def explained(path: Path, part: str = "validation", repeats: int = 3) -> Counted:
-    return explain_parties(RunFolder.reopen(path, {}), part, repeats)
+    return explain_parties(RunFolder.reopen(path, {}), How(part, repeats))
 
 
 def test_blank_pixels_count_least(runs: Runs) -> None:
@@ -44,8 +45,24 @@ def test_intervals_shrink_with_rows_and_come_out_the_same_each_time(runs: Runs) 
     assert found == explained(runs / "blank", "test").found
 
 
+def test_any_metric_falls_and_one_that_is_better_smaller_rises(runs: Runs) -> None:
+    folder = RunFolder.reopen(runs / "blank", {})
+    for metric, rises in (("auc", -1), ("log-loss", 1)):
+        found = explain_parties(folder, How("test", 2, metric)).found
+        assert found.metric == metric
+        for each in found.drops[:3]:
+            assert 0 < each.low < each.drop < each.high
+            assert each.permuted - found.score == pytest.approx(rises * each.drop, abs=1e-6)
+
+
+def test_the_runs_own_metric_is_the_usual_one(tmp_path: Path) -> None:
+    cfg = SMALL.changed(method="splitnn", epochs=1, train_rows=200, metric="balanced-accuracy")
+    Attempt(cfg, tmp_path / "run").run()
+    assert explained(tmp_path / "run", "test", 1).found.metric == "balanced-accuracy"
+
+
 def test_only_the_columns_asked_for_change_and_only_for_a_while(runs: Runs) -> None:
-    panel = panel_of(RunFolder.reopen(runs / "blank", {}), "validation")
+    panel = panel_of(RunFolder.reopen(runs / "blank", {}), How())
     party, rows = panel.parties[1], torch.from_numpy(panel.rows).long()
     before, group = party.x.clone(), of_columns(party)[3]
     assert group.places is not None
@@ -108,8 +125,10 @@ def test_all_that_one_column_became_is_permuted_together() -> None:
         ({"validation": 0.0}, [], "held out no validation rows; explain it on test rows"),
         ({"method": "central"}, ["--party", "party-1"], "central pools all columns"),
         ({}, ["--party", "party-4"], "no party with columns is 'party-4'"),
-        ({}, ["--party", "party-1", "--noise", "3"], "it takes --rows and --repeats"),
+        ({}, ["--party", "party-1", "--noise", "3"], "it takes --rows, --repeats and --metric"),
         ({}, ["--rows", "tests"], "did you mean 'test'?"),
+        ({}, ["--metric", "aucs"], "did you mean 'auc'?"),
+        ({}, ["--metric", "rmse"], "metric is rmse, and these labels are judged by accuracy, "),
         ({}, ["--repeats", "0"], "repeats must be 1 to 1000, not 0"),
         (
             {},

@@ -6,6 +6,7 @@ import torch
 
 from tests.helpers.contract import CASES
 from tests.helpers.outcomes.predictions import Finished, tiny
+from vfl_flower.analysis.explain.choices import How
 from vfl_flower.analysis.explain.groups import of_parties
 from vfl_flower.analysis.explain.permutation import drops_of, panel_of
 from vfl_flower.config.registry import specs
@@ -13,6 +14,8 @@ from vfl_flower.learning.metrics.judge import score_of
 from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.transport.local import LocalTransport
 from vfl_flower.workflows.prediction import asked
+
+HOW = How("validation", 1)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -23,10 +26,10 @@ def test_drops_are_those_of_parties_that_answer_once_about_permuted_columns(
     cfg, path = tiny(case), finished(case)
     folder = RunFolder.reopen(path, {}, trust_code=True)
     before = {each: each.stat().st_mtime_ns for each in path.rglob("*")}
-    panel = panel_of(folder, "validation")
-    found = drops_of(panel, of_parties(panel.parties), 1)
+    panel = panel_of(folder, HOW)
+    found = drops_of(panel, of_parties(panel.parties))
     for number, each in enumerate(found.drops):
-        anew = panel_of(folder, "validation")
+        anew = panel_of(folder, HOW)
         group = of_parties(anew.parties)[number]
         order = np.random.default_rng([cfg.seed, number, 0]).permutation(144)
         with group.permuted(anew.rows, order):

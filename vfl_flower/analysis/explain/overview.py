@@ -3,8 +3,9 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from vfl_flower.analysis.explain.choices import How
 from vfl_flower.analysis.explain.groups import named, of_columns, of_parties
-from vfl_flower.analysis.explain.permutation import LEVEL, Drops, Panel, drops_of, panel_of
+from vfl_flower.analysis.explain.permutation import LEVEL, Drops, drops_of, panel_of
 from vfl_flower.common.files import json_bytes, write_atomically
 from vfl_flower.common.names import party_name
 from vfl_flower.data.held_columns import holds
@@ -21,21 +22,18 @@ class Counted:
 
     Attributes
     ----------
-    part : str
-        Which rows.
+    how : How
+        What was asked for.
     rows : int
         How many.
-    repeats : int
-        How often each group was permuted.
     holds : list of str
         What each party holds; empty for columns.
     found : Drops
         What the score loses for each of them.
     """
 
-    part: str
+    how: How
     rows: int
-    repeats: int
     holds: list[str]
     found: Drops
 
@@ -55,9 +53,9 @@ class Counted:
                 entry["holds"] = self.holds[number]
             entries.append(entry)
         return {
-            "rows": self.part,
+            "rows": self.how.rows,
             "count": self.rows,
-            "repeats": self.repeats,
+            "repeats": self.how.repeats,
             "level": LEVEL,
             "metric": self.found.metric,
             "score": self.found.score,
@@ -65,32 +63,30 @@ class Counted:
         }
 
 
-def explain_parties(folder: RunFolder, part: str, repeats: int) -> Counted:
+def explain_parties(folder: RunFolder, how: How) -> Counted:
     """Measure the importance of each party of a complete run.
 
     Parameters
     ----------
     folder : RunFolder
         The run's, with the models of all parties.
-    part : {"validation", "test"}
-        On which rows.
-    repeats : int
-        How often the columns of each are permuted.
+    how : How
+        On which rows, how often, by which metric.
 
     Raises
     ------
     VflError
         See `panel_of` and `drops_of`.
     """
-    panel = panel_of(folder, part)
+    panel = panel_of(folder, how)
     cfg, groups = panel.active.cfg, of_parties(panel.parties)
     active = run_data(cfg).party(0, labelled=False) if cfg.spec.pools else panel.active.data
     data = [active, *(party.data for party in panel.passive)][-cfg.holders :]
     texts = [holds(cfg, each) for each in data]
-    return _counted(panel, drops_of(panel, groups, repeats), repeats, texts)
+    return Counted(how, len(panel.rows), texts, drops_of(panel, groups))
 
 
-def explain_columns(folder: RunFolder, party: str, part: str, repeats: int) -> Counted:
+def explain_columns(folder: RunFolder, party: str, how: How) -> Counted:
     """Measure the importance of one party's columns, for its own folder.
 
     It is written there, and nobody else is told; see `explain_parties` for the parameters.
@@ -102,13 +98,9 @@ def explain_columns(folder: RunFolder, party: str, part: str, repeats: int) -> C
     RunError
         If it cannot be written.
     """
-    panel = panel_of(folder, part)
+    panel = panel_of(folder, how)
     holder = named(panel.parties, party)
-    found = _counted(panel, drops_of(panel, of_columns(holder), repeats), repeats, [])
+    found = Counted(how, len(panel.rows), [], drops_of(panel, of_columns(holder)))
     content = {"party": party_name(holder.rank), **found.told("column")}
     write_atomically(folder.path / party_name(holder.rank) / FILE, json_bytes(content))
     return found
-
-
-def _counted(panel: Panel, found: Drops, repeats: int, texts: list[str]) -> Counted:
-    return Counted(panel.part, len(panel.rows), repeats, texts, found)

@@ -4,7 +4,7 @@ The columns of one group, such as those of a party, are permuted among held-out 
 those of another. Whatever the group says of a row is then said of a wrong one, and the score falls
 by what it counted,
 
-    d_g = s(f(x)) - 1/R sum_r s(f(x with x_g permuted by r)),
+    d_g = s(f(x)) - 1/R sum_r s(f(x with x_g permuted by r)),        R: `repeats`
 
 with R permutations by the seed (Breiman 2001, 10.1023/A:1010933404324; Fisher et al. 2019,
 arXiv:1801.01489). f is the method's own protocol of an evaluation, with all parties here: methods
@@ -25,11 +25,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from vfl_flower.analysis.explain.choices import PARTS
+from vfl_flower.analysis.explain.choices import PARTS, How
 from vfl_flower.analysis.explain.groups import Group
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import DataError, TrainingError
-from vfl_flower.config.evaluation.metrics import loss_of_score, primary
+from vfl_flower.config.evaluation.metrics import loss_of_score
 from vfl_flower.data.preprocessing.target import Target
 from vfl_flower.learning.metrics.judge import score_of
 from vfl_flower.parties.active import ActiveParty
@@ -106,8 +106,8 @@ class Panel:
         With labels; no party noises what it says.
     passive : list of PassiveParty
         By rank.
-    part : str
-        One of `PARTS`.
+    how : How
+        What was asked for.
     rows : ndarray of int32
         (N,), all rows of the part, or `MOST_ROWS` of them.
     """
@@ -115,7 +115,7 @@ class Panel:
     folder: RunFolder
     active: ActiveParty
     passive: list[PassiveParty]
-    part: str
+    how: How
     rows: Array
 
     @property
@@ -124,11 +124,13 @@ class Panel:
         return [self.active, *self.passive]
 
 
-def panel_of(folder: RunFolder, part: str) -> Panel:
+def panel_of(folder: RunFolder, how: How) -> Panel:
     """Build the parties of a complete run to explain them.
 
     Raises
     ------
+    ConfigError
+        If the metric is not one of these labels.
     DataError
         If the run held no such rows out.
     RunError
@@ -137,17 +139,18 @@ def panel_of(folder: RunFolder, part: str) -> Panel:
     active, passive = parties_of(folder)
     for party in passive:
         party.only_predict()
-    rows = active.rows[part]
+    how.metric_of(active.target.task, active.cfg.metric)
+    rows = active.rows[how.rows]
     if not len(rows):
-        other = PARTS[1 - PARTS.index(part)]
-        raise DataError(f"the run held out no {part} rows; explain it on {other} rows")
+        other = PARTS[1 - PARTS.index(how.rows)]
+        raise DataError(f"the run held out no {how.rows} rows; explain it on {other} rows")
     if len(rows) > MOST_ROWS:
         random = np.random.default_rng(active.cfg.seed)
         rows = np.sort(random.choice(rows, MOST_ROWS, replace=False))
-    return Panel(folder, active, passive, part, rows)
+    return Panel(folder, active, passive, how, rows)
 
 
-def drops_of(panel: Panel, groups: Sequence[Group], repeats: int) -> Drops:
+def drops_of(panel: Panel, groups: Sequence[Group]) -> Drops:
     """Measure the loss of the score for each group.
 
     Parameters
@@ -156,8 +159,6 @@ def drops_of(panel: Panel, groups: Sequence[Group], repeats: int) -> Drops:
         The parties, and the rows.
     groups : sequence of Group
         Of columns of these parties.
-    repeats : int
-        R.
 
     Raises
     ------
@@ -165,7 +166,7 @@ def drops_of(panel: Panel, groups: Sequence[Group], repeats: int) -> Drops:
         If a party fails.
     """
     found: list[Drops] = []
-    panel.active.task = partial(_task, panel, groups, repeats, found)
+    panel.active.task = partial(_task, panel, groups, found)
     try:
         with party_logs(panel.folder, len(panel.passive)):
             LocalTransport(panel.passive).run(panel.active)
@@ -174,17 +175,18 @@ def drops_of(panel: Panel, groups: Sequence[Group], repeats: int) -> Drops:
     return found[0]
 
 
-def _task(panel: Panel, groups: Sequence[Group], repeats: int, found: list[Drops]) -> Protocol:
+def _task(panel: Panel, groups: Sequence[Group], found: list[Drops]) -> Protocol:
     """Ask for the rows as they are, then permuted group by group."""
     active, rows = panel.active, panel.rows
-    judge = Judge(primary(active.target.task), active.target, active.y[torch.from_numpy(rows)])
+    metric = panel.how.metric_of(active.target.task, active.cfg.metric)
+    judge = Judge(metric, active.target, active.y[torch.from_numpy(rows)])
     yield from agree_keys(active.cfg)
     begun = deepcopy(active.durable())
     clean = (yield from infer(active, rows))[0]
     drops = []
     for number, group in enumerate(groups):
         said = []
-        for repetition in range(repeats):
+        for repetition in range(panel.how.repeats):
             random = np.random.default_rng([active.cfg.seed, number, repetition])
             active.recall(deepcopy(begun))
             with group.permuted(rows, random.permutation(len(rows))):

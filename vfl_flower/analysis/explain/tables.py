@@ -46,8 +46,8 @@ def print_counted(counted: Counted, title: str, what: str) -> None:
         say(f"the first {len(order)} of {len(found.drops)}")
     permuted = "each column was" if what == "column" else "the columns of each party were"
     say(
-        f"{score} {shown(found.metric, found.score)} on {counted.rows} {counted.part} rows; "
-        f"{permuted} permuted among them, {counted.repeats} times"
+        f"{score} {shown(found.metric, found.score)} on {counted.rows} {counted.how.rows} rows; "
+        f"{permuted} permuted among them, {counted.how.repeats} times"
     )
 
 

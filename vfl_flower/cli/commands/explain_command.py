@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from vfl_flower.analysis.explain.choices import PARTS, REPEATS, check_choices
+from vfl_flower.analysis.explain.choices import PARTS, REPEATS, How
 from vfl_flower.analysis.explain.noise import SIGMA, check_noise
 from vfl_flower.cli.checks import check_run
 from vfl_flower.cli.options import AS_JSON, FOLDER, TRUST_CODE, told
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.common.names import party_name
 from vfl_flower.common.optional.extras import require
+from vfl_flower.config.evaluation.metrics import AUTO
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import near, split_list
 
@@ -27,10 +28,8 @@ class Asked:
 
     Attributes
     ----------
-    rows : str
-        Part of the rows on which columns are permuted.
-    repeats : int
-        How often.
+    how : How
+        On which rows columns are permuted, how often, and the metric.
     party : str or None
         The party whose columns are asked for.
     noise : float or None
@@ -43,8 +42,7 @@ class Asked:
         Where files go.
     """
 
-    rows: str
-    repeats: int
+    how: How
     party: str | None
     noise: float | None
     retrain: str | None
@@ -59,13 +57,15 @@ class Asked:
 
     def check(self) -> None:
         """Refuse options that do not fit together."""
-        check_choices(self.rows, self.repeats)
+        self.how.check()
         if self.noise is not None:
             check_noise(self.noise)
         if not self.out and (self.retrain is not None or self.names):
             raise ConfigError("--retrain and --tsne write files; say where with --out")
         if self.party is not None and (self.out or self.of_heads):
-            raise ConfigError("--party is of one party's columns; it takes --rows and --repeats")
+            raise ConfigError(
+                "--party is of one party's columns; it takes --rows, --repeats and --metric"
+            )
         if self.out:
             require("matplotlib", "explain --out")
 
@@ -75,6 +75,9 @@ class Asked:
 @click.option("--party", metavar="NAME", help="what each column of this party counts, for itself")
 @click.option("--rows", default=PARTS[0], metavar="PART", help="validation (default) or test")
 @click.option("--repeats", type=int, default=REPEATS, metavar="N", help=f"default: {REPEATS}")
+@click.option(
+    "--metric", default=AUTO, metavar="NAME", help="what must not fall; default: the run's"
+)
 @click.option("--out", type=FOLDER, metavar="FOLDER", help="also draw figures there")
 @click.option("--noise", type=float, metavar="SIGMA", help=f"of ADMM methods; default: {SIGMA:g}")
 @click.option(
@@ -91,6 +94,7 @@ def explain(
     party: str | None,
     rows: str,
     repeats: int,
+    metric: str,
     out: Path | None,
     noise: float | None,
     retrain: str | None,
@@ -103,7 +107,7 @@ def explain(
     That is what predictions lose when its columns are permuted among rows.
     """
     names = [] if tsne is None else split_list(tsne)
-    asked = Asked(rows, repeats, party, noise, retrain, names, out)
+    asked = Asked(How(rows, repeats, metric), party, noise, retrain, names, out)
     asked.check()
     check_run(run)
     work = _parties if party is None else _columns
@@ -120,7 +124,7 @@ def _columns(run: Path, asked: Asked, trust_code: bool) -> dict[str, Any]:
 
     folder, _ = complete_run(run, trust_code)
     name = asked.party or ""
-    counted = explain_columns(folder, name, asked.rows, asked.repeats)
+    counted = explain_columns(folder, name, asked.how)
     print_counted(counted, f"columns of {name} in {folder.cfg.method}", "column")
     say(f"written to {folder.path / name / FILE}, for {name} alone")
     return {"party": name, **counted.told("column")}
@@ -145,7 +149,7 @@ def _parties(run: Path, asked: Asked, trust_code: bool) -> dict[str, Any]:
     _check_names(cfg, asked.names)
     heads = heads_of(folder, SIGMA if asked.noise is None else asked.noise)
     planned = plan(cfg, heads.findings, choice) if choice and heads else None
-    counted = explain_parties(folder, asked.rows, asked.repeats)
+    counted = explain_parties(folder, asked.how)
     print_counted(counted, f"parties of {cfg.method} on {cfg.dataset}", "party")
     if heads:
         print_findings(heads.findings, recorded)
