@@ -15,7 +15,7 @@ from vfl_flower.common.errors import ConfigError, DataError, RunError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.tables.description import described
 from vfl_flower.data.tables.reader import read_table
-from vfl_flower.interface.data.labels import typed_classes
+from vfl_flower.interface.data.labels import type_labels
 
 
 def written(table: vfl.Table, folder: Path) -> dict[str, list[Any]]:
@@ -70,7 +70,7 @@ def test_categories_of_intervals_are_refused_with_a_remedy() -> None:
         ({"id": ["id", 1]}, "id must be"),
         ({"id": ["id", "nobody"]}, "no column 'nobody'; it has id, a"),
         ({"id": ["id", "a"], "id_type": ["text"]}, "id-type lists 1 types, and id 2 columns"),
-        ({"label": 0}, "label must be the name of one column"),
+        ({"label": 0}, "label must be the name of a column"),
         ({"label": pd.Series([1, 2])}, "label must be"),
         ({"columns": ["a"]}, "columns must be uses by name"),
         ({"columns": {0: "numeric"}}, "columns must be uses by name"),
@@ -102,15 +102,18 @@ def test_classes_come_back_in_the_type_of_labels(labels: Any, tmp_path: Path) ->
     cfg = cfg_of(vfl.Table(frame, id="id", label="y"), tmp_path)
     label = read_table(described(cfg, 0), "active").label
     assert label
-    said = typed_classes(pd.Series(label.values), cfg)
-    assert (said == frame["y"].to_numpy()).all()
+    said = pd.DataFrame({"prediction": label.values})
+    type_labels(said, cfg)
+    assert (said["prediction"] == frame["y"].to_numpy()).all()
 
 
 def test_classes_of_a_table_that_is_gone_are_text(tmp_path: Path) -> None:
     cfg = cfg_of(vfl.Table({"id": [0, 1], "y": [0, 1]}, id="id", label="y"), tmp_path)
     for file in ("table.parquet", "table.toml"):
         (tmp_path / "table" / file).unlink()
-        assert list(typed_classes(pd.Series(["0", "1"]), cfg)) == ["0", "1"]
+        said = pd.DataFrame({"prediction": ["0", "1"]})
+        type_labels(said, cfg)
+        assert list(said["prediction"]) == ["0", "1"]
 
 
 def test_a_saved_run_predicts_in_the_type_of_labels(tmp_path: Path) -> None:
@@ -168,3 +171,22 @@ def test_categories_as_polars_holds_them_are_categories(tmp_path: Path) -> None:
     codes = pa.array([0, 1, 1, None], pa.uint32())
     cells = pa.table({"id": [1, 2, 3, 4], "kind": pa.DictionaryArray.from_arrays(codes, words)})
     assert written(vfl.Table(cells, id="id"), tmp_path)["kind"] == ["u", "v", "v", None]
+
+
+def test_several_labels_are_learnt_and_predicted_in_their_types(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    x = random.normal(size=(100, 2))
+    labels = {"fraud": (x[:, 0] > 0).astype(np.int64), "late": x[:, 1] > 0}
+    bank = vfl.Table({"id": range(100), "a": x[:, 0], **labels}, id="id", label=[*labels])
+    shop = vfl.Table({"id": range(100), "b": x[:, 1]}, id="id")
+    assert bank.labels == ("fraud", "late") and "label=['fraud', 'late']" in repr(bank)
+    run = vfl.train([bank, shop], method="splitnn", epochs=1, batch_size=16)
+    assert {"f1", "micro_f1", "subset_accuracy", "auc"} <= set(run.metrics["active"])
+    said = run.predict([bank, shop], truth=True)
+    assert (said["truth_fraud"] == labels["fraud"]).all() and said["truth_late"].dtype == bool
+    assert said["prediction_fraud"].dtype == np.int64 and said["prediction_late"].dtype == bool
+    assert ((said["probability_late"] > 0.5) == said["prediction_late"]).all()
+    with pytest.raises(DataError, match="no column 'lat'"):
+        vfl.train([vfl.Table({"id": [1], "fraud": [0]}, id="id", label=["fraud", "lat"]), shop])
+    with pytest.raises(ConfigError, match="label must be the name of a column, or a list"):
+        vfl.Table({"id": [1]}, id="id", label=3)  # type: ignore[arg-type]

@@ -1,7 +1,7 @@
 """Active party of an alignment."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,8 +31,9 @@ class AlignmentActive(Coordinator):
         Of the rows of its table.
     kept : Alignment
         What it is to keep, but for the rows.
-    label : str
-        What its labels are called.
+    labels : sequence of str
+        Names of its labels, one or more. Parties elsewhere compare their columns with the first,
+        for each answers for one name.
     out : Path
         Its own folder.
     enough : callable
@@ -51,14 +52,14 @@ class AlignmentActive(Coordinator):
         cfg: RunConfig,
         ids: Ids,
         kept: Alignment,
-        label: str,
+        labels: Sequence[str],
         out: Path,
         enough: Callable[[int], None],
     ) -> None:
         self.cfg, self.ids, self.folder = cfg, ids, None  # it keeps no checkpoints
         super().__init__()
         self._started = time.monotonic()
-        self.kept, self.label, self.out, self.enough = kept, label, out, enough
+        self.kept, self.labels, self.out, self.enough = kept, labels, out, enough
 
     def facts(self) -> dict[str, Scalar]:
         """Return facts that must be equal everywhere, without the rows."""
@@ -71,7 +72,8 @@ class AlignmentActive(Coordinator):
         """
         nonce = bytes_of(self.kept.nonce)
         yield ask(
-            "begin_alignment", nonce, name_digest(self.kept.nonce, self.label), purpose="control"
+            *("begin_alignment", nonce, name_digest(self.kept.nonce, self.labels[0])),
+            purpose="control",
         )
         self._show(0, len(self.ids))
         self.common = yield from align(self.ids, len(self.strategy.roster), self._show)

@@ -59,9 +59,9 @@ def build_alignment_active(
         table=table.digest,
     )
     ids, label = normalised(table.ids, description.duplicates, description.id_case), table.label
-    name = label.name if label else ""
+    names = [each.name for each in label.parts or (label,)] if label else [""]
     alignment_log(0, table, ids)
-    return AlignmentActive(cfg, ids, kept, name, out, enough)
+    return AlignmentActive(cfg, ids, kept, names, out, enough)
 
 
 def build_alignment_passive(

@@ -120,6 +120,9 @@ REGRESSION_LOSSES = {
 }
 """Losses of labels that are numbers, by name."""
 
+MULTI_LABEL_LOSSES = {"binary-cross-entropy": LOSSES["binary-cross-entropy"]}
+"""Losses of several labels of a row, by name: summed over the labels."""
+
 _LABEL_DP = "vfl_flower.privacy.label_dp.mechanisms"
 LABEL_MECHANISMS = {
     "laplace": f"{_LABEL_DP}:Laplace",
@@ -143,5 +146,11 @@ TRACKERS = {
 }
 """Trackers that a run's options and metrics are sent to."""
 
-BINARY, MULTI_CLASS, REGRESSION = TASKS = "binary", "multi-class", "regression"
-"""Tasks, by the kind of labels."""
+BINARY, MULTI_CLASS, REGRESSION, MULTI_LABEL = TASKS = (
+    *("binary", "multi-class", "regression"),
+    "multi-label",
+)
+"""Tasks, by the kind of labels; alignments hold their places."""
+
+USUAL_LOSSES = {REGRESSION: "mean-squared-error", MULTI_LABEL: "binary-cross-entropy"}
+"""Losses of tasks in which methods have none of their own."""

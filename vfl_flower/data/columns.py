@@ -33,6 +33,8 @@ class Column:
         (a row holds hours since 1970-01-01), ``boolean``, or ``numeric:%`` for a unit.
     reference : float or None
         Of dates, the hour up to which ages count; None: what the encoder has or finds.
+    parts : tuple of Column
+        Of several labels, the column of each; their names are `values`.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Column:
     type: str = TEXT
     use: str = ""
     reference: float | None = None
+    parts: tuple["Column", ...] = ()
 
     @property
     def kind(self) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from torch import Tensor
 
 from vfl_flower.common.codec import Array
+from vfl_flower.config.catalog import MULTI_CLASS, MULTI_LABEL, REGRESSION
 from vfl_flower.data.partition.shares import NOTHING, Share
 from vfl_flower.data.preprocessing.encoder import Encoder
 from vfl_flower.data.preprocessing.target import Target
@@ -30,12 +31,12 @@ class PartyData:
     rows : dict of str to ndarray
         The split of all rows, the same at every party.
     classes : int
-        C, or 1 of a regression.
+        C, or 1 of a regression; of several labels their number.
     target : Target or None
         Task and class names; of the active party only.
     y : Tensor or None
-        Labels, (N,) int64, or of a regression float32, standardised; of the active party only, and
-        only where it learns or is evaluated.
+        Labels, (N,) int64, or of a regression float32, standardised; of several labels (N, C)
+        float32, 0 and 1; of the active party only, and only where it learns or is evaluated.
     whole : tuple of int
         Shape of a row with the columns of all parties; empty for tables of the parties' own.
     share : tuple of slice, or ndarray
@@ -50,6 +51,8 @@ class PartyData:
         Ids of all rows of the active party's own table, where rows are to be predicted.
     index : ndarray of int64, or None
         (N,), the table's row of each row of the run; None where there are no ids.
+    several : bool
+        Whether each of the C outputs is of a label of its own.
     """
 
     rank: int
@@ -65,3 +68,11 @@ class PartyData:
     split: str = ""
     ids: "Ids | None" = None
     index: Array | None = None
+    several: bool = False
+
+    @property
+    def task(self) -> str:
+        """Task of the labels, as far as outputs tell: of classes multi-class."""
+        if self.several:
+            return MULTI_LABEL
+        return REGRESSION if self.classes == 1 else MULTI_CLASS

@@ -15,7 +15,7 @@ from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ConfigError, DataError, RunError, sizes
 from vfl_flower.common.layout import ALIGNMENT, ENCODER, TARGET, model_of
 from vfl_flower.common.names import party_log, party_name
-from vfl_flower.config.catalog import REGRESSION
+from vfl_flower.config.catalog import MULTI_LABEL, REGRESSION
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.validation.tasks import check_task
 from vfl_flower.data.alignment_record import Alignment
@@ -171,6 +171,7 @@ class OwnTables:
             x=_columns(cfg, rank, table.features[kept.index], table, encoder),
             rows=rows,
             classes=kept.classes,
+            several=kept.task == MULTI_LABEL,
             alignment=kept.nonce,
             encoder=encoder,
             split=self.split.digest if self.split else "",
@@ -283,9 +284,9 @@ def _target(cfg: RunConfig, table: OwnTable, train: Array) -> Target:
 
 
 def _labels(table: OwnTable, index: Array, target: Target, rows: Rows) -> Tensor:
-    """Encode the labels of the run's rows, (n,).
+    """Encode the labels of the run's rows, (n,) or (n, C).
 
-    int64, or of a regression float32.
+    int64, or of a regression or several labels float32.
     """
     assert table.labels is not None and table.label is not None  # noqa: S101  a target is made of them
     y = target.apply(table.labels[index], table.label, "active")

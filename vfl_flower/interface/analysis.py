@@ -16,7 +16,7 @@ from vfl_flower.common.layout import tables_in
 from vfl_flower.common.optional.extras import require
 from vfl_flower.config.schema import check_name
 from vfl_flower.interface.checks import check_number, check_text
-from vfl_flower.interface.data.labels import typed_classes
+from vfl_flower.interface.data.labels import type_labels
 from vfl_flower.interface.data.source import OwnTables
 from vfl_flower.reporting.html.place import check_page
 from vfl_flower.reporting.html.story import read_stories
@@ -82,9 +82,7 @@ def predicted_tables(
 
 def _typed(frame: "pd.DataFrame", run: Path, trust_code: bool) -> "pd.DataFrame":
     """Give predictions the type of the run's labels."""
-    cfg = RunFolder.reopen(run, {}, trust_code).cfg
-    for name in {"prediction", "truth"} & {*frame.columns}:
-        frame[name] = typed_classes(frame[name], cfg)
+    type_labels(frame, RunFolder.reopen(run, {}, trust_code).cfg)
     return frame
 
 

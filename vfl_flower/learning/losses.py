@@ -1,8 +1,8 @@
 """Losses, all from outputs to a scalar: the mean over the batch.
 
 Of classes, outputs are logits (B, C), and labels (B,) int64, or (B, C) float32: a probability for
-each class. Of a regression, outputs are (B, 1), and labels (B,) float32. Labels are `Weighted`
-where rows count more or less than others.
+each class. Of several labels of a row, both are (B, C), float32. Of a regression, outputs are
+(B, 1), and labels (B,) float32. Labels are `Weighted` where rows count more or less than others.
 """
 
 import math

@@ -14,7 +14,7 @@ from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import PartyError
 from vfl_flower.common.json_schema import fits
 from vfl_flower.common.nonce import NONCE
-from vfl_flower.config.catalog import REGRESSION
+from vfl_flower.config.catalog import USUAL_LOSSES
 from vfl_flower.config.evaluation.threshold import read_threshold
 from vfl_flower.learning.losses import loss_of
 from vfl_flower.learning.row_limit import RowLimit
@@ -42,7 +42,8 @@ class ActiveParty(Party, Coordinator):
     x : Tensor
         The active party's own columns, (N, ...), float32.
     y : Tensor
-        Labels, (N,), int64; of a regression float32, standardised. For evaluation, and for nets
+        Labels, (N,), int64; of a regression float32, standardised; of several labels (N, C),
+        float32. For evaluation, and for nets
         whose outputs and gradients never leave this party; all else learns `training_labels`.
     target : Target
         The task that the labels set, and what they are called.
@@ -88,9 +89,8 @@ class ActiveParty(Party, Coordinator):
 
     @property
     def loss_name(self) -> str:
-        """Name of the loss: the run's, the method's or regression's."""
-        usual = "mean-squared-error" if self.target.task == REGRESSION else self.default_loss
-        return self.cfg.loss or usual
+        """Name of the loss: the run's, the task's or the method's."""
+        return self.cfg.loss or USUAL_LOSSES.get(self.target.task, self.default_loss)
 
     @property
     def epoch(self) -> int:

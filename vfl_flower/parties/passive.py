@@ -85,8 +85,8 @@ class PassiveParty(Party, ProtocolClient):
     @cached_property
     def residuals(self) -> Residuals:
         """Bounds and targets of the run's residuals."""
-        rows = len(self.data.rows["train"])
-        return Residuals(self.cfg, self.data.classes, self.default_loss, rows)
+        data, rows = self.data, len(self.data.rows["train"])
+        return Residuals(self.cfg, data.classes, self.default_loss, rows, several=data.several)
 
     def label_format(self) -> LabelFormat:
         """Return the wire format of training labels."""

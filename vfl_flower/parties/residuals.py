@@ -5,9 +5,9 @@ Every loss of `vfl_flower.config.catalog` has, for one row of a batch of B, the 
     g = w s (m(R) - t) / B
 
 with m the `Link` and s the slope of the loss, t the target and w the weight of the row. Who has
-the output R solves it for t, which must be a target of the run: a one-hot row, or what the run's
-label mechanism can make of one, for some weight of those that rows can have. Who has not can bound
-g only, since m(R) and t are shares.
+the output R solves it for t, which must be a target of the run: a one-hot row, of several labels a
+row of zeros and ones, or what the run's label mechanism can make of one, for some weight of those
+that rows can have. Who has not can bound g only, since m(R) and t are shares.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,14 @@ from torch import Tensor
 
 from vfl_flower.common.codec import Array
 from vfl_flower.common.names import load_object
-from vfl_flower.config.catalog import LOSSES, REGRESSION_LOSSES
+from vfl_flower.config.catalog import (
+    LOSSES,
+    MULTI_CLASS,
+    MULTI_LABEL,
+    REGRESSION,
+    REGRESSION_LOSSES,
+    USUAL_LOSSES,
+)
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.losses import Link, onehot
 from vfl_flower.privacy.label_dp.training_labels import noise_of
@@ -44,10 +51,16 @@ class Residuals:
         The method's loss, unless the run says otherwise.
     rows : int
         Training rows of the split, which limit the weight of a class.
+    several : bool
+        Whether each output is of a label of its own.
     """
 
-    def __init__(self, cfg: RunConfig, classes: int, loss: str, rows: int) -> None:
-        usual = "mean-squared-error" if classes == 1 else loss
+    def __init__(
+        self, cfg: RunConfig, classes: int, loss: str, rows: int, *, several: bool = False
+    ) -> None:
+        self.several = several
+        task = MULTI_LABEL if several else REGRESSION if classes == 1 else MULTI_CLASS
+        usual = USUAL_LOSSES.get(task, loss)
         spec = (LOSSES | REGRESSION_LOSSES)[cfg.loss or usual]
         self.link: Link = load_object(spec.link)
         self.slope, self.classes = spec.slope, classes
@@ -86,7 +99,7 @@ class Residuals:
 
         No residual that is not finite has one. A quick way to what `fault` finds as well.
         """
-        if self.noise is not None or self.weighted:
+        if self.noise is not None or self.weighted or self.several:
             return False
         off = self.link.means(R).numpy() - self._scaled(g)
         off.ravel()[off.argmax(1) + np.arange(0, off.size, self.classes)] -= 1
@@ -105,6 +118,10 @@ class Residuals:
                 weights = 1 / self.classes, self.most
                 targets = self.noise.unweighted(scaled, means, R, rounding, weights)
             return bool(self.noise.admits(targets, R, rounding).all())
+        if self.several:
+            targets = means - scaled
+            error = torch.minimum(targets.abs(), (targets - 1).abs()).amax(1)
+            return bool((error <= rounding).all())
         off = means - onehot(_labels(scaled, means), self.classes, means.dtype)
         weight = self._weights(scaled, off) if self.weighted else torch.ones(len(off))
         error = (scaled - weight[:, None] * off).abs().amax(1)

@@ -1,5 +1,6 @@
 """Guarantees of a run for columns and labels, and their limits."""
 
+from vfl_flower.config.catalog import MULTI_LABEL, REGRESSION
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import split_list
 from vfl_flower.privacy.label_dp.training_labels import epsilon_of
@@ -29,10 +30,13 @@ READABLE = (
     "hides them"
 )
 
-_READABLE_NUMBERS = (
-    "passive parties can learn the labels of training rows, which are numbers, from what they "
-    "receive; nothing hides those"
-)
+_READABLE = {
+    REGRESSION: "passive parties can learn the labels of training rows, which are numbers, from "
+    "what they receive; nothing hides those",
+    MULTI_LABEL: "passive parties can learn the labels of training rows, several of each, from "
+    "what they receive; nothing hides those",
+}
+"""The same, of tasks that label privacy does not cover."""
 
 GIVEN = "passive parties were given the labels of all training rows; label-privacy hides them"
 SHARED = "passive parties were given the top model and each other's embeddings of training rows"
@@ -47,21 +51,21 @@ _Sentences = tuple[list[str], list[str]]
 """What is protected, and what a setting or another method would protect but does not."""
 
 
-def protections(cfg: RunConfig, numbers: bool = False) -> _Sentences:
+def protections(cfg: RunConfig, task: str = "") -> _Sentences:
     """List protections of columns and labels, and missing ones.
 
-    Labels are classes, or `numbers`.
+    Labels are classes, unless the `task` is another one.
     """
-    (protected, unprotected), labels = column_protections(cfg), label_protection(cfg, numbers)
+    (protected, unprotected), labels = column_protections(cfg), label_protection(cfg, task)
     return protected + labels[0], unprotected + labels[1]
 
 
-def label_protection(cfg: RunConfig, numbers: bool = False) -> _Sentences:
+def label_protection(cfg: RunConfig, task: str = "") -> _Sentences:
     """State whether training labels are hidden from the passive parties."""
     if not cfg.teaches:
         return [], []
     if not cfg.label_noise:
-        readable = _READABLE_NUMBERS if numbers else READABLE
+        readable = _READABLE.get(task, READABLE)
         return [], [cfg.spec.label_exposure or (GIVEN if cfg.labels_given else readable)]
     epsilon = epsilon_of(cfg)
     noised = f"labels of training rows noised once by {cfg.label_noise}"

@@ -8,11 +8,11 @@ from typing import Any
 
 from vfl_flower.common.files import write_atomically
 from vfl_flower.common.json_schema import Named, fits
-from vfl_flower.config.catalog import REGRESSION
+from vfl_flower.config.catalog import MULTI_LABEL, REGRESSION
 from vfl_flower.config.evaluation.metrics import primary, scores_of
 from vfl_flower.config.evaluation.threshold import USUAL
 from vfl_flower.data.preprocessing.target import ORDER
-from vfl_flower.learning.metrics.names import BY_PARTY, MARGIN, OF_NUMBERS
+from vfl_flower.learning.metrics.names import BY_PARTY, MARGIN, OF_LABEL_SETS, OF_NUMBERS
 
 RESULT = "result.json"
 NUMBERS = re.compile(r"\[\n[\d,\s]+\]")
@@ -90,6 +90,9 @@ FORMER_NAMES = {
 }
 """Keys that results of earlier versions hold under other names."""
 
+_SHAPES = {REGRESSION: OF_NUMBERS, MULTI_LABEL: OF_LABEL_SETS}
+"""Shapes of metrics of tasks without classes, of all versions."""
+
 _OF_NUMBERS = {"test_accuracy": "test_r2", "validation_accuracy": "validation_r2"}
 """Keys of a regression's result; earlier versions called R² accuracy."""
 
@@ -136,12 +139,20 @@ def fit_together(result: Mapping[str, Any]) -> bool:
         return False
     if scores and result["majority_share"] is None:
         return False
-    if result["task"] == REGRESSION:
-        return all(fits(each, OF_NUMBERS) for each in result["metrics"].values())
+    if result["task"] in _SHAPES:
+        return all(fits(each, _SHAPES[result["task"]]) for each in result["metrics"].values())
     return all(
         fits(each, square) and [len(row) for row in each["confusion"]] == [classes] * classes
         for each in result["metrics"].values()
     )
+
+
+_NEAR_SHARE = "is near the share of the most frequent class ({share:.2%})"
+_HARDLY_BETTER = {
+    REGRESSION: "hardly predicts better than the mean of the labels does (R² {score:.2%})",
+    MULTI_LABEL: "hardly predicts better than all labels in each row do (F1 {share:.2%})",
+}
+"""Warnings of models that are no better than a constant prediction, by task."""
 
 
 def warnings_of(result: Mapping[str, Any]) -> list[str]:
@@ -151,16 +162,9 @@ def warnings_of(result: Mapping[str, Any]) -> list[str]:
         return []  # without epochs, which `ending` says
     if result.get("threshold") and result["threshold"]["rule"] != f"{USUAL}":
         return []  # an accuracy that was traded for something else says nothing
-    if result["task"] == REGRESSION:
-        return [
-            f"{name} hardly predicts better than the mean of the labels does (R² {score:.2%}): it "
-            "may have learnt nothing else"
-            for name, score in scores_of(result, "test").items()
-            if score <= share + MARGIN
-        ]
+    told = _HARDLY_BETTER.get(result["task"], _NEAR_SHARE)
     return [
-        f"{name} is near the share of the most frequent class ({share:.2%}): it may have learnt "
-        "nothing else"
-        for name, accuracy in result["test_accuracy"].items()
-        if accuracy <= share + MARGIN
+        f"{name} {told.format(score=score, share=share)}: it may have learnt nothing else"
+        for name, score in scores_of(result, "test").items()
+        if score <= share + MARGIN
     ]

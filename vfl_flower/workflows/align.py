@@ -60,7 +60,8 @@ def align_here(cfg: RunConfig, folder: Path, observer: Observer | None = None) -
     for (
         party
     ) in passive:  # their owner is the caller: the name itself can be compared, first of all
-        refuse_label(party.table, active.label, party_name(party.rank))
+        for label in active.labels:
+            refuse_label(party.table, label, party_name(party.rank))
     made = carried_out(active, LocalTransport(passive), observer)
     others = {party.rank: party.kept for party in passive}
     return made._replace(alignments=made.alignments | others)

@@ -17,11 +17,12 @@ from vfl_flower.alignment.psi import Common
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import TrainingError
 from vfl_flower.common.names import party_name
-from vfl_flower.config.catalog import REGRESSION
+from vfl_flower.config.catalog import MULTI_LABEL, REGRESSION
 from vfl_flower.data.preprocessing.target import Target
 from vfl_flower.data.tables.prediction_file import (
     check_path,
     id_columns,
+    label_columns,
     prediction_columns,
     write_columns,
 )
@@ -124,8 +125,12 @@ def _columns(target: Target, said: Tensor) -> Columns:
     values = values_of(target, said)
     if target.task == REGRESSION:
         return prediction_columns(values)
-    classes = np.array(target.classes, object)[target.decided(said).cpu().numpy()]
-    return prediction_columns(classes, values, target.classes)
+    decided = target.decided(said).cpu().numpy()
+    if target.task == MULTI_LABEL:
+        pairs = zip(target.values, decided.T, strict=True)
+        named = [np.array(values, object)[places] for values, places in pairs]
+        return label_columns(target.classes, named, values)
+    return prediction_columns(np.array(target.classes, object)[decided], values, target.classes)
 
 
 def values_of(target: Target, said: Tensor) -> NDArray[Any]:
@@ -141,12 +146,13 @@ def values_of(target: Target, said: Tensor) -> NDArray[Any]:
     Returns
     -------
     ndarray
-        (N,) float64 in the labels' own unit, or (N, C) float32, probabilities.
+        (N,) float64 in the labels' own unit, or (N, C) float32, probabilities of classes or labels.
     """
     if target.task == REGRESSION:
         return target.restored(said[:, 0].double().cpu().numpy())
-    shares: NDArray[np.float32] = said.softmax(1).cpu().numpy()
-    return shares
+    shares = said.sigmoid() if target.task == MULTI_LABEL else said.softmax(1)
+    probabilities: NDArray[np.float32] = shares.cpu().numpy()
+    return probabilities
 
 
 def write_missing(path: Path, ids: Any, common: Common) -> None:  # noqa: ANN401

@@ -8,7 +8,6 @@ import numpy as np
 import torch
 
 from vfl_flower.common.versions import versions
-from vfl_flower.config.catalog import REGRESSION
 from vfl_flower.config.evaluation.metrics import deciding, key_of, primary
 from vfl_flower.config.evaluation.threshold import read_threshold
 from vfl_flower.learning.device import described
@@ -109,7 +108,7 @@ def _traffic(active: ActiveParty) -> dict[str, Any]:
 def _guarantees(active: ActiveParty) -> dict[str, Any]:
     """Return the privacy guarantees, and the method's own figures."""
     cfg = active.cfg
-    protected, unprotected = protections(cfg, active.target.task == REGRESSION)
+    protected, unprotected = protections(cfg, active.target.task)
     client_privacy = active.budget and active.budget.report(active.uploaded)
     return {
         "protections": protected,

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from vfl_flower.analysis.audit.recorder import Recorder, Table
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.common.names import party_name
-from vfl_flower.config.catalog import AUDITED_MECHANISM, REGRESSION
+from vfl_flower.config.catalog import AUDITED_MECHANISM, MULTI_LABEL, REGRESSION
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.loading import run_data, split_of
 from vfl_flower.data.splitting.record import Split
@@ -136,8 +136,9 @@ class Stage:
     def __init__(self, cfg: RunConfig, known: int, split: Split | None = None) -> None:
         self.split = split
         active = build_active(cfg, source=run_data(cfg, split=split))
-        if active.target.task == REGRESSION:
-            raise ConfigError("the labels of this run are numbers; the audit tells classes apart")
+        if active.target.task in (REGRESSION, MULTI_LABEL):
+            found = "are numbers" if active.target.task == REGRESSION else "are several of a row"
+            raise ConfigError(f"the labels of this run {found}; the audit tells classes apart")
         random = np.random.default_rng(cfg.seed)
         self.classes = active.data.classes
         self.rows: Array = random.permutation(active.rows["train"])[:MOST_ROWS]

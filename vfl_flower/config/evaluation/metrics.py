@@ -6,7 +6,7 @@ One line here makes a metric known everywhere. Results call it by the same name 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from vfl_flower.config.catalog import BINARY, MULTI_CLASS, REGRESSION
+from vfl_flower.config.catalog import BINARY, MULTI_CLASS, MULTI_LABEL, REGRESSION
 from vfl_flower.config.schema import kebab
 
 
@@ -44,24 +44,31 @@ class MetricSpec(NamedTuple):
 
 _CLASSES = "vfl_flower.learning.metrics.of_classes"
 _NUMBERS = "vfl_flower.learning.metrics.of_numbers"
+_LABEL_SETS = "vfl_flower.learning.metrics.of_label_sets"
 _ANY, _TWO, _NONE = (BINARY, MULTI_CLASS), (BINARY,), (REGRESSION,)
+_SETS, _ALL = (MULTI_LABEL,), (BINARY, MULTI_CLASS, MULTI_LABEL)
 METRICS = {
     "accuracy": MetricSpec(f"{_CLASSES}:accuracy", _ANY, "accuracy"),
     "balanced-accuracy": MetricSpec(
         f"{_CLASSES}:balanced_accuracy", _ANY, "balanced accuracy", every_class=True
     ),
-    "auc": MetricSpec(f"{_CLASSES}:auc", _ANY, "AUC", column=True, every_class=True),
+    "auc": MetricSpec(f"{_CLASSES}:auc", _ALL, "AUC", column=True, every_class=True),
     "average-precision": MetricSpec(
-        f"{_CLASSES}:average_precision", _ANY, "PR-AUC", column=True, every_class=True
+        f"{_CLASSES}:average_precision", _ALL, "PR-AUC", column=True, every_class=True
     ),
-    "precision": MetricSpec(f"{_CLASSES}:precision", _ANY, "precision"),
-    "recall": MetricSpec(f"{_CLASSES}:recall", _ANY, "recall"),
-    "f1": MetricSpec(f"{_CLASSES}:f1", _ANY, "F1", column=True),
+    "precision": MetricSpec(f"{_CLASSES}:precision", _ALL, "precision"),
+    "recall": MetricSpec(f"{_CLASSES}:recall", _ALL, "recall"),
+    "f1": MetricSpec(f"{_CLASSES}:f1", _ALL, "F1", column=True),
     "brier": MetricSpec(f"{_CLASSES}:brier", _TWO, "Brier score", higher=False),
     "calibration-error": MetricSpec(
         f"{_CLASSES}:calibration_error", _TWO, "calibration error", higher=False
     ),
     "log-loss": MetricSpec(f"{_CLASSES}:log_loss", _ANY, "log loss", higher=False, share=False),
+    "micro-f1": MetricSpec(f"{_LABEL_SETS}:micro_f1", _SETS, "micro F1"),
+    "subset-accuracy": MetricSpec(
+        f"{_LABEL_SETS}:subset_accuracy", _SETS, "subset accuracy", column=True
+    ),
+    "hamming-loss": MetricSpec(f"{_LABEL_SETS}:hamming_loss", _SETS, "Hamming loss", higher=False),
     "r2": MetricSpec(f"{_NUMBERS}:r2", _NONE, "R²"),
     "mse": MetricSpec(f"{_NUMBERS}:mse", _NONE, "MSE", higher=False, share=False),
     "rmse": MetricSpec(f"{_NUMBERS}:rmse", _NONE, "RMSE", higher=False, share=False, column=True),
@@ -100,8 +107,11 @@ def deciding(metric: str, task: str) -> str:
 
 
 def primary(task: str) -> str:
-    """Name the primary metric of a task: accuracy, or r2 of numbers."""
-    return "r2" if task == REGRESSION else "accuracy"
+    """Name the primary metric of a task.
+
+    It is accuracy, of numbers r2, and of several labels f1.
+    """
+    return {REGRESSION: "r2", MULTI_LABEL: "f1"}.get(task, "accuracy")
 
 
 def better(name: str, score: float, other: float) -> bool:

@@ -1,7 +1,7 @@
 """Checks of the metric that decides, and of the threshold."""
 
 from vfl_flower.common.errors import ConfigError
-from vfl_flower.config.catalog import BINARY, REGRESSION
+from vfl_flower.config.catalog import BINARY, MULTI_LABEL, REGRESSION
 from vfl_flower.config.evaluation.metrics import AUTO, METRICS, metrics_for
 from vfl_flower.config.evaluation.threshold import USUAL, read_threshold
 from vfl_flower.config.settings import Settings
@@ -42,14 +42,14 @@ def check_decides(cfg: Settings, task: str) -> None:
     cfg : Settings
         The run's configuration.
     task : str
-        ``binary``, ``multi-class`` or ``regression``.
+        One of `TASKS`.
 
     Raises
     ------
     ConfigError
         Names the metrics that there are.
     """
-    labels = "numbers" if task == REGRESSION else f"{task} classes"
+    labels = {REGRESSION: "numbers", MULTI_LABEL: "several"}.get(task, f"{task} classes")
     if cfg.metric != AUTO and task not in METRICS[cfg.metric].tasks:
         known = ", ".join(metrics_for(task))
         raise ConfigError(

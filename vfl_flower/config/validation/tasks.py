@@ -1,7 +1,13 @@
 """Checks of the task, train, align or predict, and of labels."""
 
 from vfl_flower.common.errors import ConfigError
-from vfl_flower.config.catalog import MULTI_CLASS, REGRESSION, REGRESSION_LOSSES
+from vfl_flower.config.catalog import (
+    MULTI_CLASS,
+    MULTI_LABEL,
+    MULTI_LABEL_LOSSES,
+    REGRESSION,
+    REGRESSION_LOSSES,
+)
 from vfl_flower.config.schema import split_list
 from vfl_flower.config.settings import Settings
 from vfl_flower.config.validation.evaluation import check_decides
@@ -72,41 +78,45 @@ def check_task(cfg: Settings, task: str) -> None:
     cfg : Settings
         The run's configuration.
     task : str
-        ``binary``, ``multi-class`` or ``regression``: what the labels turn out to be.
+        One of `TASKS`: what the labels turn out to be.
 
     Raises
     ------
     ConfigError
-        If the run asks for what there is of classes only and the labels are numbers, or the other
-        way round.
+        If the run asks for what there is of classes only and the labels are numbers or several, or
+        the other way round.
     """
     if cfg.own_tables:  # of named data sets two classes are known later
         check_decides(cfg, task)
-    if task != REGRESSION:
+    if task not in (REGRESSION, MULTI_LABEL):
         if cfg.loss in REGRESSION_LOSSES:
             raise ConfigError(f"loss is {cfg.loss}, and the labels are classes; leave loss empty")
         return
     if not cfg.spec.regression or cfg.labels_given:
         sharing = " with share-labels" if cfg.labels_shared else ""
         raise ConfigError(
-            f"method is {cfg.method}{sharing}, which is of classes, and the labels are numbers; "
-            "use another method, or say task = multi-class in the active party's description"
+            f"method is {cfg.method}{sharing}, which is of classes, and {_LABELS[task]}; use "
+            "another method, or describe the label as classes in the active party's description"
         )
-    _check_regression(cfg)
+    _check_options(cfg, task)
 
 
-def _check_regression(cfg: Settings) -> None:
-    """Refuse options that are of classes where the labels are numbers."""
+_LABELS = {REGRESSION: "the labels are numbers", MULTI_LABEL: "each row has several labels"}
+
+
+def _check_options(cfg: Settings, task: str) -> None:
+    """Refuse options that are of classes where there are none."""
+    losses = REGRESSION_LOSSES if task == REGRESSION else MULTI_LABEL_LOSSES
     for key, given in (
         ("label-privacy", cfg.label_noise),
         ("class-weights", cfg.class_weights.replace("none", "")),
         ("long-tail", f"{cfg.long_tail:g}" if cfg.long_tail > 1 else ""),
         ("split", cfg.split if cfg.split_spec.labels else ""),
-        ("loss", "" if cfg.loss in REGRESSION_LOSSES else cfg.loss),
+        ("loss", "" if cfg.loss in losses else cfg.loss),
     ):
         if given:
             raise ConfigError(
-                f"{key} is {given}, which is of classes, and the labels are numbers; remove it"
+                f"{key} is {given}, which is of classes, and {_LABELS[task]}; remove it"
             )
 
 

@@ -13,14 +13,14 @@ from torch import Tensor
 from vfl_flower.common.errors import DataError, RunError
 from vfl_flower.common.files import json_bytes, read_json
 from vfl_flower.common.json_schema import fits
-from vfl_flower.config.catalog import BINARY, MULTI_CLASS, REGRESSION
+from vfl_flower.config.catalog import BINARY, MULTI_CLASS, MULTI_LABEL, REGRESSION
 from vfl_flower.config.evaluation.threshold import USUAL
 from vfl_flower.data.columns import Column
 
 TARGET = {"task": str, "classes": [str], "mean": float, "deviation": float}
 """The shape of its JSON."""
 
-_LATER = {"positive": int, "positive_by": str, "threshold": float}
+_LATER = {"positive": int, "positive_by": str, "threshold": float, "values": [[str]]}
 """Keys that the JSON of earlier versions lacks."""
 
 STATED, RARER, ORDER = "stated", "rarer", "order"
@@ -41,6 +41,8 @@ def task_of(label: Column | None) -> str:
         return ""
     if label.values is None:
         return REGRESSION
+    if label.parts:
+        return MULTI_LABEL
     return BINARY if len(label.values) == 2 else MULTI_CLASS
 
 
@@ -51,9 +53,9 @@ class Target:
     Attributes
     ----------
     task : str
-        ``binary``, ``multi-class`` or ``regression``.
+        One of `TASKS` in the catalog.
     classes : tuple of str
-        As the file writes them, in order; empty for a regression.
+        As the file writes them, in order; empty for a regression. Of several labels their names.
     mean, deviation : float
         Of a regression's labels, in the file's unit: y is learnt as (y - mean) / deviation. 0 and
         1 for classes.
@@ -63,6 +65,8 @@ class Target:
         Why it is that one: ``stated``, ``rarer``, or ``order``, as the second one.
     threshold : float
         Probability from which on the positive class is predicted.
+    values : tuple of tuple of str
+        Of several labels, the two values of each, as the file writes them.
     """
 
     task: str
@@ -72,6 +76,7 @@ class Target:
     positive: int = 1
     positive_by: str = ORDER
     threshold: float = USUAL
+    values: tuple[tuple[str, ...], ...] = ()
 
     @classmethod
     def fit(
@@ -87,7 +92,7 @@ class Target:
         Parameters
         ----------
         labels : ndarray of float64
-            (N,): numbers, or places in the label's values.
+            (N,): numbers, or places in the label's values; or of several labels (N, L).
         label : Column
         train : ndarray of int
             The training rows.
@@ -108,6 +113,8 @@ class Target:
             if not deviation > 0:
                 raise DataError(f"{party}: all training rows have the same {label.name}")
             return cls(REGRESSION, (), float(sample.mean()), deviation)
+        if label.parts:
+            return cls._of_several(sample, label, party)
         counts = np.bincount(sample.astype(np.intp), minlength=len(label.values))
         if not counts.all():
             raise DataError(
@@ -116,6 +123,16 @@ class Target:
                 label.values[int(counts.argmin())],
             )
         return cls(task_of(label), label.values).with_positive(counts, positive, party)
+
+    @classmethod
+    def _of_several(cls, sample: NDArray[np.float64], label: Column, party: str) -> "Target":
+        """Fit a target of several labels, (n, L) places in their values."""
+        alike = np.flatnonzero(np.ptp(sample, axis=0) == 0)
+        if alike.size:
+            name = label.parts[alike[0]].name
+            raise DataError(f"{party}: all training rows have the same {name}; leave it out")
+        values = tuple(each.values or () for each in label.parts)
+        return cls(MULTI_LABEL, label.values or (), values=values)
 
     def with_positive(self, counts: NDArray[Any], stated: str, party: str) -> "Target":
         """Return it with the positive class, of two.
@@ -147,7 +164,12 @@ class Target:
         return positive_text(self.positive_class, self.positive_by)
 
     def decided(self, said: Tensor) -> Tensor:
-        """Predict classes, (N,) int64, from logits, (N, C)."""
+        """Predict classes, (N,) int64, from logits, (N, C).
+
+        Of several labels (N, C): 1 where a probability is above 0.5, else 0.
+        """
+        if self.task == MULTI_LABEL:
+            return (said > 0).long()
         if self.task != BINARY or self.threshold == USUAL:
             return said.argmax(1)
         alarm = said.double().softmax(1)[:, self.positive] >= self.threshold
@@ -167,7 +189,7 @@ class Target:
         Parameters
         ----------
         labels : ndarray of float64
-            (N,), of any rows.
+            (N,), of any rows; of several labels (N, L).
         label : Column
             With values of its own.
         party : str
@@ -176,7 +198,8 @@ class Target:
         Returns
         -------
         ndarray
-            (N,): int64, places in `classes`; or float32, standardised.
+            (N,): int64, places in `classes`; or float32, standardised; or of several labels
+            (N, L) float32, 0 and 1.
 
         Raises
         ------
@@ -185,12 +208,33 @@ class Target:
         """
         if (label.values is None) != (self.task == REGRESSION):
             raise DataError(f"{party}: {label.name} was learnt as {self.task}; set task to that")
+        if bool(label.parts) != (self.task == MULTI_LABEL):
+            raise DataError(
+                f"{party}: the labels were learnt as {self.task}; describe them as then"
+            )
+        if label.parts:
+            return self._places(labels, label, party)
         if label.values is None:
             return ((labels - self.mean) / self.deviation).astype(np.float32)
         if strange := [value for value in label.values if value not in self.classes]:
             raise DataError(f"{party}: there is a class that no training row had", strange[0])
         places = np.array([self.classes.index(value) for value in label.values], np.int64)
         return places[labels.astype(np.intp)]
+
+    def _places(
+        self, labels: NDArray[np.float64], label: Column, party: str
+    ) -> NDArray[np.float32]:
+        """Encode several labels, (N, L) -> (N, L)."""
+        places = np.empty(labels.shape, np.float32)
+        for n, (part, known) in enumerate(zip(label.parts, self.values, strict=True)):
+            if strange := set(part.values or ()) - {*known}:
+                raise DataError(
+                    f"{party}: the label {part.name} has a value that no training row had",
+                    min(strange),
+                )
+            own = np.array([known.index(value) for value in part.values or ()], np.float32)
+            places[:, n] = own[labels[:, n].astype(np.intp)]
+        return places
 
     def restored(self, standardised: NDArray[Any]) -> NDArray[np.float64]:
         """Return a regression's predictions in the unit of the file."""
@@ -210,13 +254,14 @@ class Target:
         RunError
             If the file is missing or damaged.
         """
-        kept = asdict(cls("", ())) | read_json(path, TARGET)
+        kept = asdict(cls("", ())) | {"values": []} | read_json(path, TARGET)
         if not fits(kept, _LATER) or (
             kept["task"] == BINARY and kept["positive"] >= len(kept["classes"])
         ):
             raise RunError(f"{path} is damaged: it names no positive class")
         named = {key: kept[key] for key in asdict(cls("", ()))}
-        return cls(**named | {"classes": tuple(kept["classes"])})
+        listed = {"classes": tuple(kept["classes"]), "values": tuple(map(tuple, kept["values"]))}
+        return cls(**named | listed)
 
 
 def positive_text(name: str, why: str) -> str:

@@ -8,6 +8,7 @@ from typing import Literal
 
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.common.names import party_name
+from vfl_flower.config.catalog import MULTI_LABEL
 from vfl_flower.config.dataset_specs import is_table
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import near
@@ -25,12 +26,14 @@ class Description:
     id : str or tuple of str
         The column that tells rows apart, or several that do so together, for all parties alike.
     label : str
-        The column with the labels: of the active party only; empty for none.
+        The column with the labels: of the active party only; empty for none, or several.
+    several : tuple of str
+        The columns of several labels of a row; else empty.
     columns : mapping of str to str
         By name, one of `USES` in `description_keys`, perhaps with a detail. The other columns are
         looked at.
     task : str
-        ``binary``, ``multi-class`` or ``regression``; empty: what the labels look like.
+        One of `TASKS` in the catalog; empty: what the labels look like.
     id_type : str or tuple of str
         ``integer`` or ``text``, of several columns one for each; empty: what the ids look like.
     decimal : str
@@ -70,6 +73,12 @@ class Description:
     group: str = ""
     time: str = ""
     id_case: Literal["keep", "fold"] = "keep"
+    several: tuple[str, ...] = ()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """All columns with labels."""
+        return self.several or ((self.label,) if self.label else ())
 
 
 def read_description(path: Path) -> Description:
@@ -113,7 +122,7 @@ def described(cfg: RunConfig, rank: int) -> Description:
         If it cannot be read, or names labels where they are not, or none where they are.
     """
     description = described_at(Path(cfg.table_of(rank)), rank)
-    if not rank and not description.label and cfg.task != "predict":
+    if not rank and not description.labels and cfg.task != "predict":
         raise ConfigError(
             f"active: {cfg.table_of(rank)} names no label; say which column it is, or name the "
             "active party's description first"
@@ -133,7 +142,7 @@ def described_at(path: Path, rank: int) -> Description:
         description = read_description(path)
     except ConfigError as error:
         raise ConfigError(f"{party_name(rank)}: {error}") from error
-    if rank and description.label:
+    if rank and description.labels:
         raise ConfigError(
             f"{party_name(rank)}: {path.name} names a label, and labels are the active party's; "
             "remove it, and if it is the same label, say that the column is ignored"
@@ -170,17 +179,20 @@ def description_of(values: Mapping[str, object], folder: Path) -> Description:
     if "positive" in values and "label" not in values:
         raise ConfigError("positive is a class of the label, and there is no label; remove it")
     read = {key.replace("-", "_"): READERS[key](key, value) for key, value in values.items()}
+    if isinstance(read.get("label"), tuple):
+        read["several"] = read.pop("label")
     description = Description(**read | {"file": folder / read["file"]})
     _check_columns(description)
+    _check_task(description)
     return description
 
 
 def _check_columns(description: Description) -> None:
     """Refuse more uses of the columns with the ids and the labels."""
     names = [description.id] if isinstance(description.id, str) else description.id
-    if description.label in names:
+    if {*names} & {*description.labels}:
         raise ConfigError("id and label are one column; labels need one of their own")
-    named = (*names, description.label)
+    named = (*names, *description.labels)
     for name in description.columns:
         if name in named:
             raise ConfigError(f"column '{name}' is the id or the label, and nothing else")
@@ -190,3 +202,13 @@ def _check_columns(description: Description) -> None:
     types = description.id_type
     if not isinstance(types, str) and len(types) != len(names):
         raise ConfigError(f"id-type lists {len(types)} types, and id {len(names)} columns")
+
+
+def _check_task(made: Description) -> None:
+    """Refuse a task that the number of labels contradicts."""
+    if made.several and made.positive:
+        raise ConfigError("positive is a class of one label, and label is a list; remove positive")
+    if made.several and made.task not in ("", MULTI_LABEL):
+        raise ConfigError(f"label is a list, and task is {made.task}; remove task")
+    if made.task == MULTI_LABEL and not made.several:
+        raise ConfigError('task is multi-label; write label as a list, label = ["A", "B"]')

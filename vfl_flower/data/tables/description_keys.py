@@ -10,6 +10,7 @@ from datetime import date
 from typing import Any
 
 from vfl_flower.common.errors import ConfigError
+from vfl_flower.config.catalog import TASKS
 from vfl_flower.config.dataset_specs import MOST_ID_COLUMNS
 
 Reader = Callable[[str, Any], Any]
@@ -71,6 +72,15 @@ def _id_types(key: str, value: object) -> str | tuple[str, ...]:
     return tuple(str(read(key, each)) for each in value)
 
 
+def _label(key: str, value: object) -> str | tuple[str, ...]:
+    if not isinstance(value, list):
+        return text(key, value)
+    names = texts(key, value)
+    if len(names) < 2 or len({name.strip() for name in names} - {""}) < len(names):
+        raise ConfigError(f"{key} must be one column, or a list of two or more, not {value!r}")
+    return names
+
+
 def _columns(key: str, value: object) -> dict[str, str]:
     if not isinstance(value, dict):
         raise ConfigError(f'{key} must be a table of lines such as: age = "numeric"')
@@ -113,10 +123,10 @@ def _separator(key: str, value: object) -> str:
 READERS: dict[str, Reader] = {
     "file": text,
     "id": _ids,
-    "label": text,
+    "label": _label,
     "positive": _positive,
     "columns": _columns,
-    "task": one_of("binary", "multi-class", "regression"),
+    "task": one_of(*TASKS),
     "id-type": _id_types,
     "id-case": one_of("keep", "fold"),
     "decimal": one_of(".", ","),

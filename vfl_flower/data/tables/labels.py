@@ -1,6 +1,7 @@
 """The labels of an active party's table: classes, or numbers."""
 
 import re
+from collections.abc import Sequence
 
 from vfl_flower.common.errors import DataError
 from vfl_flower.config.catalog import REGRESSION
@@ -48,6 +49,32 @@ def label_of(profile: Profile, learnt: bool = False) -> Column:
     if positive and not learnt:
         positive_of(column.values or (), positive, profile.party)
     return column
+
+
+def labels_of(profiles: Sequence[Profile], learnt: bool = False) -> Column:
+    """Describe several labels of a row, each of two values.
+
+    The second value in order is the one that is found: of numbers the larger one, of booleans
+    true, else the later one in the alphabet.
+
+    Raises
+    ------
+    DataError
+        If a label has another number of values. Those that are `learnt` already may be alike.
+    """
+    parts = tuple(_two_values(profile, learnt) for profile in profiles)
+    names = tuple(each.name for each in parts)
+    return Column(", ".join(names), names, parts=parts)
+
+
+def _two_values(profile: Profile, learnt: bool) -> Column:
+    where = f"{profile.party}: the label {profile.name}"
+    if not profile.usable:
+        raise DataError(f"{where} is of type {profile.type}; write numbers or text")
+    if profile.many or not (learnt or len(profile.values) == 2):
+        found = profile.distinct if profile.many else len(profile.values)
+        raise DataError(f"{where} has {found} values, and each of several labels has two")
+    return Column(profile.name, _in_order(profile), type=profile.type)
 
 
 def _is_regression(profile: Profile) -> bool:

@@ -91,6 +91,28 @@ def prediction_columns(
     return columns
 
 
+def label_columns(
+    labels: Sequence[str], prediction: Sequence[Any], probabilities: NDArray[np.float32]
+) -> dict[str, pa.Array]:
+    """Return the columns of predictions of several labels by name.
+
+    Parameters
+    ----------
+    labels : sequence of str
+        C names, which `class_names` makes safe.
+    prediction : sequence of array-like
+        C of them, (N,) each, the columns ``prediction_LABEL``.
+    probabilities : ndarray of float32
+        (N, C), the columns ``probability_LABEL``.
+    """
+    names = class_names(labels)
+    columns = {
+        f"prediction_{name}": pa.array(each) for name, each in zip(names, prediction, strict=True)
+    }
+    shares = zip(names, probabilities.T, strict=True)
+    return columns | {f"probability_{name}": pa.array(share) for name, share in shares}
+
+
 def check_path(path: Path, inputs: Sequence[Path]) -> None:
     """Refuse an output file that cannot be written, or is an input.
 

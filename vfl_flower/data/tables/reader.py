@@ -20,7 +20,7 @@ from vfl_flower.data.tables.column_profile import Profile
 from vfl_flower.data.tables.description import Description
 from vfl_flower.data.tables.files import TableFile, plain
 from vfl_flower.data.tables.formats.opened import opened
-from vfl_flower.data.tables.labels import label_of
+from vfl_flower.data.tables.labels import label_of, labels_of
 from vfl_flower.data.tables.row_ids import Ids, as_ids, id_columns, ids_of
 from vfl_flower.data.tables.uses.advice import NOTHING, Advice, advice_of
 from vfl_flower.data.tables.uses.encoding import cells_of, column_of
@@ -68,10 +68,11 @@ class OwnTable:
     ignored : tuple of str
         The file's other columns.
     labels : ndarray of float64 or None
-        (N,): numbers, or places in the label's values.
+        (N,): numbers, or places in the label's values; of L labels (N, L), places in the values
+        of each.
     label : Column or None
     task : str
-        ``binary``, ``multi-class`` or ``regression``; empty without labels.
+        One of `TASKS` in the catalog; empty without labels.
     looked : tuple of Looked
         All columns but the id and the label, in the order of the file.
     digest : str
@@ -119,11 +120,11 @@ def read_table(description: Description, party: str, trained: Encoder | None = N
     """
     with opened(description.file, party, description.separator) as file:
         stated = _stated(description, file, trained)
-        label = plain(description.label) if plain(description.label) in file.names else ""
+        named = [plain(each) for each in description.labels]
+        there = named if set(named) <= set(file.names) else []
         wanted = {name: said for name, said in stated.items() if said != "ignored"}
-        seen = wanted | {label: "label"} if label else wanted
-        (ids, notes), profiles = _seen(file, description, seen)
-        labels = _label(profiles.pop(label), trained) if label else None
+        (ids, notes), profiles = _seen(file, description, wanted | dict.fromkeys(there, "label"))
+        labels = _label([profiles.pop(each) for each in there], trained)
         check_trained(trained, profiles, party)
         uses = {name: chosen(profile, trained) for name, profile in profiles.items()}
         looked = [_looked(name, profiles.get(name), uses.get(name)) for name in stated]
@@ -195,11 +196,11 @@ def _stated(description: Description, file: TableFile, trained: Encoder | None) 
     It is empty where nothing is said.
     """
     ids = [*id_columns(description)]
-    named = [*ids, plain(description.label)]
+    named = [*ids, *map(plain, description.labels)]
     by = [plain(name) for name in (description.group, description.time) if name]
     stated = dict.fromkeys(by, "ignored")  # unless more is said of them
     stated |= {plain(name): use for name, use in description.columns.items()}
-    needed = ids if trained is not None else [*filter(None, named), *stated]
+    needed = ids if trained is not None else [*named, *stated]
     for name in needed:
         if name not in file:
             known = f"it has {', '.join(file.names)}"
@@ -234,11 +235,12 @@ def _looked(name: str, profile: Profile | None, use: Use | None) -> Looked:
     return Looked(name, profile.type, use.use, use.why, advice)
 
 
-def _label(profile: Profile, trained: Encoder | None) -> Column | None:
+def _label(profiles: list[Profile], trained: Encoder | None) -> Column | None:
     """Describe the labels; None where a table to be predicted has none."""
-    if trained is not None and not profile.values:
+    if not profiles or (trained is not None and not all(each.values for each in profiles)):
         return None
-    return label_of(profile, learnt=trained is not None)
+    learnt = trained is not None
+    return labels_of(profiles, learnt) if len(profiles) > 1 else label_of(profiles[0], learnt)
 
 
 def _kept(
@@ -250,24 +252,25 @@ def _kept(
 ) -> tuple[NDArray[np.float32], NDArray[np.float64] | None]:
     """Read all rows of the columns that are used, and the labels."""
     features = np.empty((rows, len(columns)), np.float32)
-    labels = None if label is None else np.empty(rows)
-    cells = {column.name: cells_of(column, description) for column in columns}
-    if label is not None:
-        cells[label.name] = cells_of(label, description)
+    parts = () if label is None else label.parts or (label,)
+    labels = np.empty((rows, len(parts)))
+    cells = {column.name: cells_of(column, description) for column in (*columns, *parts)}
     start = 0
     for batch in file.batches(list(cells)) if cells else ():
         stop = start + len(next(iter(batch.values())))
         for place, column in enumerate(columns):
             features[start:stop, place] = cells[column.name](batch[column.name])
-        if labels is not None and label is not None:
-            labels[start:stop] = cells[label.name](batch[label.name])
+        for place, part in enumerate(parts):
+            labels[start:stop, place] = cells[part.name](batch[part.name])
         start = stop
-    if labels is not None and (gaps := np.flatnonzero(np.isnan(labels))).size:
+    if (gaps := np.flatnonzero(np.isnan(labels).any(1))).size:
         raise file.refused(
             f"has no label in {gaps.size} of {rows} rows, first in row {gaps[0] + 1}; add them, or "
             "leave the rows out"
         )
-    return features, labels
+    if label is None:
+        return features, None
+    return features, labels if label.parts else labels[:, 0]
 
 
 def _gaps(values: NDArray[np.float32]) -> bool:

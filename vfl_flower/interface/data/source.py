@@ -88,14 +88,14 @@ class OwnTables:
     def _check_columns(self) -> None:
         """Refuse labels in the wrong place, and names of no column."""
         first, *others = self.tables
-        if not first.label:
+        if not first.labels:
             how = "Arrays(x, y)" if self._arrays else "Table(..., label=COLUMN)"
             raise ConfigError(f"the first table, the active party's, names no label; use {how}")
         for name, table in zip(self.names, self.tables, strict=True):
             if lacking := table.lacks():
                 raise DataError(f"{name}: its table has no column '{lacking[0]}'; add or rename it")
         for name, table in zip(self.names[1:], others, strict=True):
-            if table.label:
+            if table.labels:
                 raise ConfigError(f"{name}: its table names a label, and labels are the first's")
 
     def warn(self) -> None:

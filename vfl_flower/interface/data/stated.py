@@ -16,8 +16,8 @@ def check_types(*, id: object, label: object, columns: object, missing: object) 
     names = [id] if isinstance(id, str) else id
     if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
         raise ConfigError(f"id must be the name of one column, or a list of names, not {id!r}")
-    if label is not None and not isinstance(label, str):
-        raise ConfigError(f"label must be the name of one column, as text, not {label!r}")
+    if label is not None and not (isinstance(label, str) or _are_names(label)):
+        raise ConfigError(f"label must be the name of a column, or a list of names, not {label!r}")
     if columns is not None and (
         not isinstance(columns, Mapping) or not all(isinstance(name, str) for name in columns)
     ):
@@ -26,3 +26,7 @@ def check_types(*, id: object, label: object, columns: object, missing: object) 
         )
     if missing is not None and (isinstance(missing, str) or not isinstance(missing, Sequence)):
         raise ConfigError(f"missing must be a list of texts, such as ['NA'], not {missing!r}")
+
+
+def _are_names(value: object) -> bool:
+    return isinstance(value, Sequence) and all(isinstance(name, str) for name in value)

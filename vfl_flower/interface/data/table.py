@@ -36,15 +36,16 @@ class Table:
     id : str or sequence of str
         The column that tells rows apart, or several that do so together, in an order that is the
         same for all parties.
-    label : str, optional
-        The column with the labels, of the active party's table only.
+    label : str or sequence of str, optional
+        The column with the labels, of the active party's table only; or several columns, each of
+        two values.
     positive : str, bool or number, optional
         Of two classes, the one that is to be found, such as the frauds; by default the rarer one.
     columns : mapping of str to str, optional
         By name ``numeric``, ``categorical``, ``grouped``, ``hashed``, ``date``, ``boolean`` or
         ``ignored``, see `docs/tables.md`; the other columns are looked at. Categories of pandas
         and polars are categorical.
-    task : {"", "binary", "multi-class", "regression"}
+    task : {"", "binary", "multi-class", "regression", "multi-label"}
         Kind of the labels; empty: by their values.
     id_type : {"", "integer", "text"}, or sequence of them
         Type of the ids, of several columns one for each; empty: by their values.
@@ -79,7 +80,7 @@ class Table:
         source: Any,  # noqa: ANN401
         *,
         id: str | Sequence[str],  # noqa: A002
-        label: str | None = None,
+        label: str | Sequence[str] | None = None,
         positive: str | float | None = None,
         columns: Mapping[str, str] | None = None,
         task: str = "",
@@ -95,7 +96,9 @@ class Table:
         id_case: str = "keep",
     ) -> None:
         check_types(id=id, label=label, columns=columns, missing=missing)
-        stated = {"label": label, "task": task, "id-type": id_type, "separator": separator}
+        labels = [label] if isinstance(label, str) else [*(label or ())]
+        stated: dict[str, Any] = {"task": task, "id-type": id_type, "separator": separator}
+        stated["label"] = label if isinstance(label, str) else labels
         stated["positive"] = None if positive is None else str(positive)
         stated |= {"group": group, "time": time, "reference-date": str(reference_date)}
         self._stated: dict[str, Any] = {key: said for key, said in stated.items() if said}
@@ -114,7 +117,7 @@ class Table:
         self._cells: Any = None
         with in_full():
             told = description_of(self._described(), Path())
-            named = [plain(each or "") for each in (label, group, time)]
+            named = [plain(each) for each in (*labels, group, time)]
             self._take(source, [*id_columns(told)], named)
 
     def _take(self, source: Any, ids: list[str], others: list[str]) -> None:  # noqa: ANN401
@@ -146,7 +149,7 @@ class Table:
         return cls(
             told.file,
             id=told.id,
-            label=told.label,
+            label=told.several or told.label,
             positive=told.positive or None,
             columns=told.columns,
             task=told.task,
@@ -201,13 +204,13 @@ class Table:
             return []
         told = description_of(self._described(), Path())
         there = {plain(each) for each in self._cells.column_names}
-        named = (told.label, told.group, told.time, *told.columns)
+        named = (*told.labels, told.group, told.time, *told.columns)
         return [name for name in named if name and plain(name) not in there]
 
     @property
-    def label(self) -> str:
-        """The column with the labels; empty for none."""
-        return str(self._stated.get("label", ""))
+    def labels(self) -> tuple[str, ...]:
+        """The columns with labels; empty for none."""
+        return description_of(self._described(), Path()).labels
 
     def __repr__(self) -> str:
         where = self._path or f"{self._cells.num_rows} rows, {self._cells.num_columns} columns"

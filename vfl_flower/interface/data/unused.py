@@ -28,7 +28,7 @@ def unused_columns(cells: Any, description: Description) -> dict[str, str]:  # n
     dict of str to str
         Why, by name.
     """
-    said = (description.label, description.group, description.time)
+    said = (*description.labels, description.group, description.time)
     known = {plain(each) for each in (*said, *description.columns)} | {*id_columns(description)}
     found = {}
     for name, column in zip(cells.column_names, cells.columns, strict=True):

@@ -6,6 +6,7 @@ from torch import Tensor
 
 from vfl_flower.common.errors import TrainingError
 from vfl_flower.common.names import load_object
+from vfl_flower.config.catalog import MULTI_LABEL, REGRESSION
 from vfl_flower.config.evaluation.metrics import METRICS, key_of, metrics_for
 from vfl_flower.data.preprocessing.target import Target
 from vfl_flower.learning.metrics.of_classes import confusion, spread
@@ -31,7 +32,7 @@ def metrics_of(said: Predictions) -> dict[str, Any]:
         key_of(name): load_object(spec.compute)(said)
         for name, spec in metrics_for(said.target.task).items()
     }
-    if not said.target.classes:
+    if said.target.task in (REGRESSION, MULTI_LABEL):
         return judged
     counts = confusion(said)
     return judged | {"class_accuracy_std": spread(counts), "confusion": counts}
@@ -66,10 +67,14 @@ def judged_by(name: str, said: Predictions) -> float:
 
 
 def guess(y: Tensor) -> float:
-    """Primary metric of the best constant prediction for labels (N,).
+    """Primary metric of the best constant prediction.
 
-    It predicts the most frequent class, or the mean.
+    Labels are (N,) or (N, C). It predicts the most frequent class, the mean, or all of several
+    labels in each row.
     """
+    if y.dim() == 2:
+        shares = y.double().mean(0)
+        return (2 * shares / (1 + shares)).mean().item()
     return 0.0 if y.is_floating_point() else majority_share(y)
 
 

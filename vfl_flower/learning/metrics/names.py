@@ -10,7 +10,8 @@ _OF_CLASSES = {
     "confusion": [[int]],
 }
 OF_NUMBERS = {"mse": (None, float), "mae": (None, float), "r2": (None, float)}
-BY_PARTY = Named((_OF_CLASSES, OF_NUMBERS))
+OF_LABEL_SETS = {"f1": float, "micro_f1": float, "subset_accuracy": float, "hamming_loss": float}
+BY_PARTY = Named((_OF_CLASSES, OF_NUMBERS, OF_LABEL_SETS))
 """The shape of all parties' metrics; those of earlier versions have these only."""
 
 MARGIN = 0.01
@@ -27,4 +28,8 @@ def score_name(task: str) -> str:
 
 def shown(task: str) -> dict[str, str]:
     """Titles and keys of the secondary metrics that tables show."""
-    return {spec.title: key_of(name) for name, spec in metrics_for(task).items() if spec.column}
+    return {
+        spec.title: key_of(name)
+        for name, spec in metrics_for(task).items()
+        if spec.column and name != primary(task)
+    }

@@ -1,7 +1,8 @@
 """Metrics of predicted classes, by scikit-learn.
 
 Of two classes they are those of the positive one; of more, averages over the classes that count
-each class alike. What needs a row of each class, or finite outputs, is None without.
+each class alike, and of several labels likewise over the labels. What needs a row of each class, or
+finite outputs, is None without.
 """
 
 from typing import Any
@@ -52,6 +53,8 @@ def _ranked(said: Predictions, score: Any) -> float | None:  # noqa: ANN401
         return None
     if said.binary:
         return float(score(said.hits, said.ranking))
+    if said.several:
+        return float(score(said.truth, said.output.double().cpu().numpy(), average="macro"))
     onehot = np.eye(said.classes, dtype=np.int64)[said.truth]
     return float(score(onehot, said.logs, average="macro"))
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from vfl_flower.config.catalog import BINARY
+from vfl_flower.config.catalog import BINARY, MULTI_LABEL
 from vfl_flower.data.preprocessing.target import Target
 
 
@@ -19,9 +19,9 @@ class Predictions:
     Attributes
     ----------
     output : Tensor
-        (N, C) logits, or (N, 1) standardised numbers.
+        (N, C) logits, of classes or of several labels; or (N, 1) standardised numbers.
     y : Tensor
-        Labels, (N,): int64, or float32 of a regression, standardised likewise.
+        Labels, (N,): int64, or float32 of a regression, standardised likewise; of several (N, C).
     target : Target
         What the labels are.
     """
@@ -36,6 +36,11 @@ class Predictions:
         return self.target.task == BINARY
 
     @property
+    def several(self) -> bool:
+        """Whether each row has several labels."""
+        return self.target.task == MULTI_LABEL
+
+    @property
     def classes(self) -> int:
         """Number of classes."""
         return self.output.shape[1]
@@ -47,9 +52,9 @@ class Predictions:
 
     @cached_property
     def truth(self) -> NDArray[Any]:
-        """Labels, (N,): int64, or float64 in their own unit."""
+        """Labels, (N,) or (N, C): int64, or float64 in their own unit."""
         if self.target.classes:
-            return self.y.cpu().numpy()
+            return self.y.long().cpu().numpy()
         return self.target.restored(self.y.double().cpu().numpy())
 
     @cached_property
@@ -59,7 +64,7 @@ class Predictions:
 
     @cached_property
     def decided(self) -> NDArray[np.int64]:
-        """Predicted classes, (N,): the likeliest, or by the threshold."""
+        """Predicted classes, (N,), or labels, (N, C), by the target."""
         return self.target.decided(self.output).cpu().numpy()
 
     @cached_property
@@ -74,7 +79,9 @@ class Predictions:
 
     @cached_property
     def complete(self) -> bool:
-        """Whether each class has a row."""
+        """Whether each class has a row, or each label both values."""
+        if self.several:
+            return bool(np.ptp(self.truth, axis=0).all())
         return bool(np.bincount(self.truth, minlength=self.classes).all())
 
     @cached_property

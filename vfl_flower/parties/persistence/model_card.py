@@ -46,7 +46,7 @@ def card_of(
         As for `model.write_model`.
     """
     cfg, name = party.cfg, party_name(party.rank)
-    protected, unprotected = protections(cfg, numbers=network["classes"] == 1)
+    protected, unprotected = protections(cfg, party.data.task)
     weights = sum(each.numel() for each in party.net.parameters())
     facts = {
         "run": nonce,

@@ -63,7 +63,8 @@ def _print_classes(result: Mapping[str, Any], cfg: RunConfig) -> None:
     if told := positive_text(result["positive"], result["positive_by"]):
         say(told)
     few = 0 < len(result["classes"]) <= MOST_CLASSES
-    if result["metrics"] and few and not DATASETS[cfg.dataset].images:
+    counted = "confusion" in result["metrics"].get("active", ())
+    if counted and few and not DATASETS[cfg.dataset].images:
         _print_confusion(result)
 
 
