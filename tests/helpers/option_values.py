@@ -97,7 +97,7 @@ GOOD: dict[str, st.SearchStrategy[Any]] = {
     "run-name": st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,20}", fullmatch=True),
     "stream-listen": st.sampled_from(("0.0.0.0:9443", "[::1]:9443", "host.example:1")),
     "stream-advertise": st.sampled_from(("host.example:9443", "10.0.0.1:1")),
-    "stream-grace": st.floats(0.001, 1e9).filter(lambda seconds: seconds != 180.0),
+    "stream-grace": st.floats(0.001, 1e9).filter(lambda seconds: seconds != 60.0),
     "answer-timeout": st.floats(0.001, 1e9).filter(lambda seconds: seconds != 600.0),
     "return-timeout": st.floats(0.001, 1e9).filter(lambda seconds: seconds != 300.0),
     "party-timeout": st.floats(0.001, 1e9).filter(lambda seconds: seconds != 180.0),

@@ -12,6 +12,7 @@ from flwr.app import Context, RecordDict
 from tests.helpers.connections.streams import RUN, FakeGrid, node, policy_file
 from tests.helpers.outcomes.commands import predict, train
 from tests.helpers.own_data.own import ROWS, TINY, flags, header, held, make, write
+from tests.helpers.own_data.several import TRUTH, VALUES, all_tables, tables_of
 from vfl_flower.common.errors import ConfigError, RosterError, VflError
 from vfl_flower.common.layout import ALIGNMENT
 from vfl_flower.common.names import party_name
@@ -94,6 +95,19 @@ def test_a_run_aligns_trains_and_another_predicts(world: World, tmp_path: Path) 
         assert [float(s or -1) for s in shares] == pytest.approx(
             [float(s or -1) for s in expected[id_][1:-1]], abs=1e-4
         )
+
+
+def test_several_labels_are_learnt_and_predicted_between_nodes(world: World) -> None:
+    """A passive party hears of the task in the alignment."""
+    world.tables = all_tables(world.root / "several").split(",")
+    rows = np.arange(0, ROWS, 3)
+    world.new = tables_of(world.root / "later", rows, rows, rows).split(",")
+    world.run(run_name="first", tables=world.tables[0], **SETTINGS)
+    asked: dict[str, Any] = {"task": "predict", "model": "first", "truth": True}
+    world.run(run_name="scores", tables=world.new[0], **asked)
+    said = read(world.state(0) / "scores" / "predictions.csv")
+    assert [*said] == [f"id-{row:03d}" for row in rows]
+    assert all(VALUES[0][TRUTH[row, 0]] == said[f"id-{row:03d}"][6] for row in rows)
 
 
 def test_an_alignment_serves_several_runs(world: World) -> None:
