@@ -1,6 +1,7 @@
 """Explanations of runs of own tables."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -28,3 +29,16 @@ def test_parties_and_no_columns_are_told(
     assert ("norm" in printed.out) == specs()[method].additive
     assert not any(name in printed.out + printed.err for name in NAMES)
     assert not list(folder.rglob("explanation.json"))
+
+
+def test_heads_are_judged_by_the_runs_threshold_and_no_table_is_cut_anew(
+    finished: Finished, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = str(finished("--method=vimadmm", "--threshold=0.2"))
+    capsys.readouterr()
+    assert run([folder, "--rows", "test", "--repeats", "1", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["accuracy"] == found["recorded"] == found["permutation"]["score"]
+    assert run([folder, "--out", str(tmp_path / "out"), "--retrain", "top:50"]) == 2
+    assert "--retrain cuts the columns anew" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()

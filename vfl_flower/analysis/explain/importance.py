@@ -105,13 +105,13 @@ def explain(run: Trained, sigma: float) -> Findings:
     """
     cfg = run.cfg
     shares = [holder.share(holder.x) for holder in run.holders]
-    clean = accuracy(shares, run.y)
+    clean = accuracy(shares, run)
     sizes = norms(holder.head for holder in run.holders)
     parties = []
     for k, holder in enumerate(run.holders):
         rank = holder.party.rank
         noisy = holder.share(noised(holder.x.cpu(), sigma, cfg.seed, rank).to(holder.x.device))
-        reached = accuracy([*shares[:k], noisy, *shares[k + 1 :]], run.y)
+        reached = accuracy([*shares[:k], noisy, *shares[k + 1 :]], run)
         parties.append(
             Finding(
                 party=holder.name,
@@ -129,9 +129,10 @@ def explain(run: Trained, sigma: float) -> Findings:
     )
 
 
-def accuracy(shares: list[Tensor], y: Tensor) -> float:
-    """Compute the accuracy of summed shares, (N, C) each, on labels (N,)."""
-    return (torch.stack(shares).sum(0).argmax(1) == y).double().mean().item()
+def accuracy(shares: list[Tensor], run: Trained) -> float:
+    """Compute the accuracy of summed shares, (N, C) each, by threshold."""
+    decided = run.active.target.decided(torch.stack(shares).sum(0))
+    return (decided == run.y).double().mean().item()
 
 
 def correlation(a: list[float], b: list[float]) -> float | None:
