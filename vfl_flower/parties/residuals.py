@@ -119,10 +119,10 @@ class Residuals:
                 targets = self.noise.unweighted(scaled, means, R, rounding, weights)
             return bool(self.noise.admits(targets, R, rounding).all())
         if self.several:
-            targets = means - scaled
-            error = torch.minimum(targets.abs(), (targets - 1).abs()).amax(1)
-            return bool((error <= rounding).all())
-        off = means - onehot(_labels(scaled, means), self.classes, means.dtype)
+            targets = _several_labels(scaled, means)
+        else:
+            targets = onehot(_labels(scaled, means), self.classes, means.dtype)
+        off = means - targets
         weight = self._weights(scaled, off) if self.weighted else torch.ones(len(off))
         error = (scaled - weight[:, None] * off).abs().amax(1)
         return bool((error <= rounding * weight.clamp(min=1)).all())
@@ -140,6 +140,14 @@ def _labels(scaled: Tensor, means: Tensor) -> Tensor:
     """
     least = scaled <= scaled.amin(1, keepdim=True) + _RELATIVE
     return means.masked_fill(~least, -1.0).argmax(1)
+
+
+def _several_labels(scaled: Tensor, means: Tensor) -> Tensor:
+    """Return the labels that each row's residual implies, (B, C).
+
+    A negative entry is of a label that is there. One that is 0 is of a mean that is 0 or 1.
+    """
+    return torch.where(scaled == 0, means > 0.5, scaled < 0).to(means.dtype)
 
 
 @dataclass(frozen=True)
