@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from vfl_flower.interface.data.table import Table
     from vfl_flower.interface.estimators.classifier import VFLClassifier
     from vfl_flower.interface.estimators.regressor import VFLRegressor
+    from vfl_flower.interface.held_out.folds import CrossValidation, cross_validate
     from vfl_flower.interface.run import Run, load
     from vfl_flower.interface.sweep import Sweep, sweep
     from vfl_flower.interface.train import train
@@ -24,6 +25,7 @@ __all__ = [
     "Alignment",
     "Arrays",
     "Callback",
+    "CrossValidation",
     "Run",
     "Sweep",
     "Table",
@@ -31,6 +33,7 @@ __all__ = [
     "VFLRegressor",
     "VflError",
     "align",
+    "cross_validate",
     "load",
     "sweep",
     "train",
@@ -40,6 +43,7 @@ _HOMES = {
     "Alignment": "vfl_flower.interface.align",
     "Arrays": "vfl_flower.interface.data.arrays",
     "Callback": "vfl_flower.runs.callback",
+    "CrossValidation": "vfl_flower.interface.held_out.folds",
     "Run": "vfl_flower.interface.run",
     "Sweep": "vfl_flower.interface.sweep",
     "Table": "vfl_flower.interface.data.table",
@@ -47,6 +51,7 @@ _HOMES = {
     "VFLClassifier": "vfl_flower.interface.estimators.classifier",
     "VFLRegressor": "vfl_flower.interface.estimators.regressor",
     "align": "vfl_flower.interface.align",
+    "cross_validate": "vfl_flower.interface.held_out.folds",
     "load": "vfl_flower.interface.run",
     "sweep": "vfl_flower.interface.sweep",
     "train": "vfl_flower.interface.train",

@@ -33,7 +33,7 @@ def test_help_lists_every_option_of_a_run(capsys: pytest.CaptureFixture[str]) ->
         *map(kebab, IMPLIED)
     ]
     assert all(f"{title}:" in text for title in GROUPS)
-    for flag in ("--config", "--resume", "--seeds", "--json"):
+    for flag in ("--config", "--resume", "--seeds", "--folds", "--json"):
         assert flag in text
     assert "--bounds" not in text
 

@@ -69,7 +69,7 @@ def test_every_program_is_a_benchmark() -> None:
 @pytest.mark.parametrize("flags", [*VIM.values(), *CONV.values()], ids=[*VIM, *CONV])
 def test_experiment_is_understood(flags: Flags) -> None:
     values = parsed_words(["train", *as_words(flags)])
-    for name in ("config", "resume", "seeds", "as_json", "trust_code"):
+    for name in ("config", "resume", "seeds", "folds", "as_json", "trust_code"):
         values.pop(name)
     RunConfig.from_mapping(given(values))
 

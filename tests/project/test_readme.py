@@ -25,7 +25,7 @@ from vfl_flower.config.schema import kebab
 from vfl_flower.config.settings import COMMON
 
 KEYS = frozenset(map(kebab, COMMON | method_options()))
-OWN = ("config", "resume", "seeds", "trust_code", "as_json")  # of the command, not of a run
+OWN = ("config", "resume", "seeds", "folds", "trust_code", "as_json")  # not of a run
 EXAMPLES = sorted((ROOT / "examples").rglob("README.md"))
 OURS = [
     command

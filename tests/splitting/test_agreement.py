@@ -30,7 +30,7 @@ from vfl_flower.common.errors import ConfigError, DataError, PartyError, RosterE
 from vfl_flower.common.layout import SPLIT
 from vfl_flower.common.names import party_name
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.loading import RunData, run_data
+from vfl_flower.data.loading import SplitData, run_data
 from vfl_flower.data.splitting.record import Split
 from vfl_flower.privacy.label_dp.training_labels import NOISED
 from vfl_flower.splitting.active import SplitActive
@@ -228,7 +228,7 @@ def test_the_split_depends_on_noised_labels_alone(tmp_path: Path) -> None:
     assert not np.array_equal(first.parts, again.parts)
 
 
-def _data(y: np.ndarray) -> RunData:
+def _data(y: np.ndarray) -> SplitData:
     return Relabelled(y.astype(np.int64))  # type: ignore[return-value]
 
 

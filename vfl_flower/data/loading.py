@@ -32,6 +32,10 @@ class RunData(Protocol):
     def pooled(self, *, labelled: bool = True) -> PartyData:
         """Load the columns of all parties as one, for the central baseline."""
 
+
+class SplitData(RunData, Protocol):
+    """Data of a run whose rows can be split."""
+
     def size(self, rank: int) -> tuple[int, int]:
         """Return the numbers of rows and classes."""
 
@@ -44,7 +48,7 @@ class RunData(Protocol):
 
 def run_data(
     cfg: RunConfig, alignments: Alignments | None = None, split: Split | None = None
-) -> RunData:
+) -> SplitData:
     """Open the data of a run, to be loaded party by party.
 
     Parameters

@@ -165,6 +165,8 @@ def _random_test(cfg: RunConfig, order: Array, total: int) -> tuple[Array, Array
     """Return the other rows and the test rows."""
     if cfg.fold_of:
         number, folds = cfg.fold_of
+        if folds > len(order):
+            raise DataError(f"{len(order)} rows are too few for {folds} folds; use fewer folds")
         pieces = np.array_split(order, folds)
         return np.concatenate(pieces[:number] + pieces[number + 1 :]), pieces[number]
     if fixed := total - len(order):

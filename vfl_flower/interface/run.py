@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from vfl_flower.analysis.explain.choices import REPEATS, How
 from vfl_flower.common.errors import ConfigError, PrivacyError, RunError
-from vfl_flower.common.layout import SEEDS
 from vfl_flower.config.evaluation.metrics import AUTO
 from vfl_flower.interface.analysis import (
     audited,
@@ -27,6 +26,7 @@ from vfl_flower.interface.progress import watch_of
 from vfl_flower.interface.results import Results
 from vfl_flower.runs.callback import Callback
 from vfl_flower.runs.run_folder import RunFolder
+from vfl_flower.runs.seeds import is_repeated
 from vfl_flower.workflows.local.train import finished
 
 if TYPE_CHECKING:
@@ -287,8 +287,8 @@ def load(
         If there is no run, or one of several seeds.
     """
     folder = path_of(path, "path")
-    if (folder / SEEDS).is_file():
-        raise RunError(f"{folder} holds a run of several seeds; load one of its folders")
+    if is_repeated(folder):
+        raise RunError(f"{folder} holds a run of several seeds or folds; load one of its folders")
     with in_full():
         run = Run(Place(folder), trust_code)
         if models is not None:

@@ -17,6 +17,8 @@ from vfl_flower.runs.seed_summary import summary_of
 
 _MODELS = "model*"
 """What a party's folder has of its network once training is over."""
+_REPEATED = "*-[0-9]*"
+"""Folders of a run's seeds or folds."""
 
 
 def overview(story: Story) -> dict[str, Any]:
@@ -30,7 +32,7 @@ def overview(story: Story) -> dict[str, Any]:
 
 
 def print_overview(story: Story, path: Path) -> None:
-    """Print a run; of several seeds, means and the first one's traffic.
+    """Print a run; of several, means and the first one's traffic.
 
     Raises
     ------
@@ -45,7 +47,7 @@ def print_overview(story: Story, path: Path) -> None:
         _print_stages(story.result)
     if len(story.results) > 1:
         print_summary(summary_of(story.results))
-        say(f"seed {story.results[0]['seed']}:")
+        say(f"{story.name_of(story.results[0])}:")
         print_bytes(story.results[0])
         print_protections(story.results[0])
     elif story.result:
@@ -67,10 +69,10 @@ def _print_settings(cfg: RunConfig) -> None:
 
 def _print_progress(story: Story, path: Path) -> None:
     """Print the progress of all seeds, and how to resume."""
-    for seed, evaluations in zip(story.seeds, story.metrics, strict=False):
+    for name, evaluations in zip(story.names, story.metrics, strict=False):
         last = evaluations[-1]
         say(
-            f"seed {seed}: epoch {last.epoch} of {story.cfg.epochs}, step {last.step}, validation "
+            f"{name}: epoch {last.epoch} of {story.cfg.epochs}, step {last.step}, validation "
             f"{validated(last)}"
         )
     say(f"train --resume {path} goes on with it")
@@ -96,7 +98,7 @@ def _print_models(path: Path) -> None:
     table.add_column("in the run's folder")
     table.add_column("size", justify="right")
     with refused(path):
-        for model in sorted([*path.glob(f"*/{_MODELS}"), *path.glob(f"seed-*/*/{_MODELS}")]):
+        for model in sorted([*path.glob(f"*/{_MODELS}"), *path.glob(f"{_REPEATED}/*/{_MODELS}")]):
             table.add_row(Text(str(model.relative_to(path))), readable(_size(model)))
     if table.row_count:
         out.print(table)

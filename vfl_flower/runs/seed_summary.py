@@ -1,4 +1,4 @@
-"""Means and deviations over the seeds of a run."""
+"""Means and deviations over the seeds or folds of a run."""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ _LISTS = ("confusion",)
 
 
 def summary_of(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return mean and standard deviation over seeds, by party.
+    """Return mean and standard deviation over seeds or folds, by party.
 
     Parameters
     ----------
@@ -23,6 +23,7 @@ def summary_of(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     summary: dict[str, Any] = {
         **{key: first[key] for key in ("method", "dataset", "task", "transport", "positive")},
         "seeds": [each["seed"] for each in results],
+        **({"folds": [each["fold"] for each in results]} if first.get("fold") else {}),
         f"test_{primary(first['task'])}": _spreads(results, f"test_{primary(first['task'])}"),
         "metrics": {
             name: {key: _judged(results, name, key) for key in metrics if key not in _LISTS}
@@ -37,10 +38,14 @@ def summary_of(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _privacy(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Compose the budgets of all seeds, which noise the same rows."""
+    """Compose the budgets of all runs, which noise the same rows.
+
+    Folds learn labels that were noised once for all of them.
+    """
     first, composed = results[0], {}
     if first["label_privacy"]:
-        total = sum(each["label_privacy"]["epsilon"] for each in results)
+        noised = results[:1] if first.get("fold") else results
+        total = sum(each["label_privacy"]["epsilon"] for each in noised)
         composed["label_privacy"] = first["label_privacy"] | {"epsilon": total}
     if first["client_privacy"]:
         composed["client_privacy"] = first["client_privacy"] | {

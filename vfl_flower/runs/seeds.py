@@ -1,19 +1,22 @@
-"""Runs that repeat one configuration with several seeds."""
+"""Runs that repeat one configuration, with several seeds or folds."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from vfl_flower.common.errors import ConfigError, RunError
 from vfl_flower.common.files import refused, write_atomically
 from vfl_flower.common.json_schema import fits
-from vfl_flower.common.layout import CONFIG, SEEDS
+from vfl_flower.common.layout import CONFIG, FOLDS, SEEDS
+from vfl_flower.config.options.split_specs import MOST_FOLDS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.runs.run_folder import RunFolder, aligned_in, changed_from, public_config
 
 
 def first_run(path: Path, trust_code: bool = False) -> RunFolder:
-    """Open an earlier run; of several seeds, the first.
+    """Open an earlier run; of several seeds or folds, the first.
 
     Parameters
     ----------
@@ -29,6 +32,11 @@ def first_run(path: Path, trust_code: bool = False) -> RunFolder:
     return folders[0] if folders else RunFolder.reopen(path, {}, trust_code)
 
 
+def is_repeated(path: Path) -> bool:
+    """Tell whether a folder holds a run of several seeds or folds."""
+    return any((path / name).is_file() for name in (SEEDS, FOLDS))
+
+
 def begin_seeds(path: Path, cfg: RunConfig, seeds: list[int]) -> None:
     """Write the list of a run's seeds into its folder.
 
@@ -37,12 +45,37 @@ def begin_seeds(path: Path, cfg: RunConfig, seeds: list[int]) -> None:
     RunError
         If it cannot be written.
     """
-    content = {"seeds": seeds, "config": public_config(cfg)}
-    write_atomically(path / SEEDS, (json.dumps(content, indent=2) + "\n").encode())
+    _write(path / SEEDS, {"seeds": seeds, "config": public_config(cfg)})
+
+
+def first_fold(cfg: RunConfig, folds: int) -> RunConfig:
+    """Return the configuration of the first fold.
+
+    Raises
+    ------
+    ConfigError
+        If there cannot be so many, or the run has a fold or a share of test rows already.
+    """
+    if cfg.fold:
+        raise ConfigError(f"fold is {cfg.fold}, and folds runs all of them; leave fold empty")
+    return replace(cfg, fold=f"0/{folds}")
+
+
+def begin_folds(path: Path, cfg: RunConfig, folds: int) -> None:
+    """Write the number of a run's folds into its folder.
+
+    Raises
+    ------
+    RunError
+        If it cannot be written.
+    """
+    _write(path / FOLDS, {"folds": folds, "config": public_config(cfg)})
 
 
 def seeds_in(path: Path, changes: dict[str, object], trust_code: bool = False) -> list[RunFolder]:
-    """Return the runs of several seeds, begun or not; none for one.
+    """Return the runs of several seeds or folds, if any.
+
+    They have begun or not.
 
     Parameters
     ----------
@@ -52,20 +85,34 @@ def seeds_in(path: Path, changes: dict[str, object], trust_code: bool = False) -
     Raises
     ------
     RunError
-        If the list of seeds is damaged, or `changes` differ from the run's own; see `reopen`.
+        If their list is damaged, or `changes` differ from the run's own; see `reopen`.
     """
     with refused(path):
-        if not (path / SEEDS).is_file():
+        listed = next((path / name for name in (SEEDS, FOLDS) if (path / name).is_file()), None)
+        if listed is None:
             return []
-        text = (path / SEEDS).read_text()
+        text = listed.read_text()
     try:
         content = json.loads(text)
-        good = fits(content, {"seeds": [int], "config": dict}) and content["seeds"]
-        cfg = RunConfig.from_record(content["config"] if good else {"": ""})
+        runs = _runs(content)
+        cfg = RunConfig.from_record(content["config"] if runs else {"": ""})
     except (ValueError, RecursionError, ConfigError) as error:
-        raise RunError(f"{path / SEEDS} is damaged; start the run anew") from error
-    seeds = list(dict.fromkeys(content["seeds"]))
-    asked = changed_from(path, cfg, changes).unless_trusted(path / SEEDS, trust_code)
+        raise RunError(f"{listed} is damaged; start the run anew") from error
+    asked = changed_from(path, cfg, changes).unless_trusted(listed, trust_code)
     asked = aligned_in(path, asked)
-    folders = [(path / f"seed-{seed}", replace(asked, seed=seed)) for seed in seeds]
+    folders = [(path / name, replace(asked, **values)) for name, values in runs.items()]
     return [RunFolder(p, c, fresh=not (p / CONFIG).exists()) for p, c in folders]
+
+
+def _runs(content: Any) -> Mapping[str, dict[str, Any]]:  # noqa: ANN401
+    """Return each run's options by folder, unless the list is damaged."""
+    if fits(content, {"seeds": [int], "config": dict}):
+        return {f"seed-{seed}": {"seed": seed} for seed in content["seeds"]}
+    if fits(content, {"folds": int, "config": dict}) and 2 <= content["folds"] <= MOST_FOLDS:
+        folds = content["folds"]
+        return {f"fold-{number}": {"fold": f"{number}/{folds}"} for number in range(folds)}
+    return {}
+
+
+def _write(path: Path, content: dict[str, Any]) -> None:
+    write_atomically(path, (json.dumps(content, indent=2) + "\n").encode())

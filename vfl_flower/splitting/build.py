@@ -9,7 +9,7 @@ from vfl_flower.common.names import party_name
 from vfl_flower.config.policy.record import OPEN, Policy
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.identity import Identity
-from vfl_flower.data.loading import RunData, run_data
+from vfl_flower.data.loading import SplitData, run_data
 from vfl_flower.data.splits import draw_split
 from vfl_flower.data.splitting.record import Split
 from vfl_flower.data.splitting.splitter import Values
@@ -18,7 +18,7 @@ from vfl_flower.splitting.active import SplitActive
 from vfl_flower.splitting.passive import SplitPassive
 
 
-def drawn(cfg: RunConfig, source: RunData, party: Path | None) -> Split:
+def drawn(cfg: RunConfig, source: SplitData, party: Path | None) -> Split:
     """Draw the split of a run at the active party.
 
     Under label privacy, classes are those of the noised labels, which are kept in the folder: what
@@ -28,7 +28,7 @@ def drawn(cfg: RunConfig, source: RunData, party: Path | None) -> Split:
     ----------
     cfg : RunConfig
         The run's configuration.
-    source : RunData
+    source : SplitData
         Its data.
     party : Path or None
         The active party's folder; None keeps nothing, and the split is for checks alone.
@@ -48,7 +48,7 @@ def drawn(cfg: RunConfig, source: RunData, party: Path | None) -> Split:
     return draw_split(cfg, values, names)
 
 
-def build_split_active(cfg: RunConfig, folder: Path, source: RunData) -> SplitActive:
+def build_split_active(cfg: RunConfig, folder: Path, source: SplitData) -> SplitActive:
     """Build the active party of a split's agreement; see `drawn`."""
     party = folder / party_name(0)
     return SplitActive(cfg, drawn(cfg, source, party), party)
@@ -58,7 +58,7 @@ def build_split_passive(
     cfg: RunConfig,
     rank: int,
     folder: Path | None,
-    source: RunData | None = None,
+    source: SplitData | None = None,
     identity: Identity | None = None,
     policy: Policy = OPEN,
 ) -> SplitPassive:
@@ -70,7 +70,7 @@ def build_split_passive(
         See `SplitPassive`.
     folder : Path or None
         Of the run; the party has a folder in it.
-    source : RunData, optional
+    source : SplitData, optional
         The data, if they are open already.
     identity, policy
         See `SplitPassive`.

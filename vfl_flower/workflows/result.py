@@ -47,6 +47,8 @@ def _setting(active: ActiveParty, transport: str) -> dict[str, Any]:
         "task": active.target.task,
         "transport": transport,
         "seed": cfg.seed,
+        "split": cfg.split,
+        "fold": cfg.fold,
         "epochs": cfg.epochs,
         "stages": [stage.as_dict() for stage in progress.stages],
         "steps": progress.step,

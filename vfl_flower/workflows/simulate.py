@@ -13,6 +13,7 @@ from vfl_flower.runs.results import write_result
 from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.runs.seed_summary import summary_of
 from vfl_flower.runs.seeds import begin_seeds, seeds_in
+from vfl_flower.workflows.local.folds import begun_folds
 from vfl_flower.workflows.local.train import align_in, prepared, train_in, try_to_build
 from vfl_flower.workflows.local.watch import TERMINAL
 
@@ -45,7 +46,7 @@ def align(cfg: RunConfig) -> dict[str, Any]:
 
 
 def resumed(path: Path, changes: dict[str, object], trust_code: bool = False) -> dict[str, Any]:
-    """Resume a run, or one with several seeds.
+    """Resume a run, or one with several seeds or folds.
 
     Parameters
     ----------
@@ -61,12 +62,19 @@ def repeat(cfg: RunConfig, seeds: int) -> dict[str, Any]:
     """Run one configuration with several seeds, a folder each, and sum up."""
     folder = RunFolder(_out(cfg), cfg)
     with prepared(folder, TERMINAL) as alignments:
-        try_to_build(folder, alignments)  # whatever is wrong shows before more is written
+        # whatever is wrong shows before more is written
+        try_to_build(folder.cfg, folder.path, alignments)
         folder.take()
         begin_seeds(folder.path, cfg, list(range(cfg.seed, cfg.seed + seeds)))
     folder.end()
     written = seeds_in(folder.path, {}, trust_code=True)  # right here, and built above
     return _all_of(written, folder.path)
+
+
+def repeat_folds(cfg: RunConfig, folds: int) -> dict[str, Any]:
+    """Run one configuration for each fold, a folder each, and sum up."""
+    folder = RunFolder(_out(cfg), cfg)
+    return _all_of(begun_folds(folder, folds, TERMINAL), folder.path)
 
 
 def predict(
@@ -129,7 +137,7 @@ def _out(cfg: RunConfig) -> Path:
 
 
 def _all_of(folders: list[RunFolder], out: Path) -> dict[str, Any]:
-    """Finish the runs of several seeds, and sum up."""
+    """Finish the runs of several seeds or folds, and sum up."""
     results = [_rest_of(folder) for folder in folders]
     summary = summary_of(results)
     write_result(out, summary)

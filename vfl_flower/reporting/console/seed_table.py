@@ -1,4 +1,4 @@
-"""Console table of a run over several seeds."""
+"""Console table of a run over several seeds or folds."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,9 +12,9 @@ from vfl_flower.reporting.console.lines import out, say
 
 
 def print_summary(summary: Mapping[str, Any]) -> None:
-    """Print mean and standard deviation over seeds."""
-    others = shown(summary["task"])
-    title = f"{summary['method']} on {summary['dataset']}, {len(summary['seeds'])} seeds"
+    """Print mean and standard deviation over seeds or folds."""
+    others, kind = shown(summary["task"]), "fold" if "folds" in summary else "seed"
+    title = f"{summary['method']} on {summary['dataset']}, {len(summary['seeds'])} {kind}s"
     table = Table(title=title, title_justify="left", collapse_padding=True)  # for narrow consoles
     table.add_column("party")
     for column in (f"test {score_name(summary['task'])}", *others):
@@ -26,11 +26,12 @@ def print_summary(summary: Mapping[str, Any]) -> None:
         table.add_row(name, f"{spread['mean']:.2%} ± {spread['std']:.2%}", *scores)
     out.print(table)
     if privacy := summary.get("label_privacy"):
-        say(f"epsilon {privacy['epsilon']:g} a label in all: each seed noised the labels anew")
+        once = {"seed": "each seed noised the labels anew", "fold": "noised once for all folds"}
+        say(f"epsilon {privacy['epsilon']:g} a label in all: {once[kind]}")
     if privacy := summary.get("client_privacy"):
         say(
             f"epsilon {float(privacy['epsilon']):.4g}, delta {privacy['delta']:g} for a passive "
-            "party's data in all: each seed made other uploads of it"
+            f"party's data in all: each {kind} made other uploads of it"
         )
 
 

@@ -1,4 +1,4 @@
-"""Stories of a report: one configuration, one or several seeds."""
+"""Stories of a report: one configuration, its seeds or folds."""
 
 import os
 import statistics
@@ -51,7 +51,7 @@ class Story:
     cfg : RunConfig
         The first seed's.
     seeds : list of int
-        Those that a run was begun for.
+        Those that a run was begun for, or numbers of folds.
     metrics : list of list of Evaluation
         Of the seeds that have been evaluated.
     results : list of dict
@@ -94,8 +94,23 @@ class Story:
         if self.complete:
             return "complete"
         if self.asked > 1:
-            return f"{len(self.results)} of {self.asked} seeds complete"
+            return f"{len(self.results)} of {self.asked} {self.kind}s complete"
         return "not complete"
+
+    @property
+    def kind(self) -> str:
+        """Difference of its runs: the seed, or the fold."""
+        return "fold" if self.asked > 1 and self.cfg.fold else "seed"
+
+    @property
+    def names(self) -> list[str]:
+        """Names of its runs, by seed or fold."""
+        return [f"{self.kind} {number}" for number in self.seeds]
+
+    def name_of(self, result: dict[str, Any]) -> str:
+        """Name the run of a result, by seed or fold."""
+        told = str(result["fold"]).partition("/")[0] if self.kind == "fold" else result["seed"]
+        return f"{self.kind} {told}"
 
     @property
     def parties(self) -> list[str]:
@@ -191,7 +206,7 @@ class Story:
     def _by_seed(self, told: Callable[[dict[str, Any]], list[str]]) -> list[str]:
         several = len(self.results) > 1
         return [
-            f"seed {result['seed']}: {text}" if several else text
+            f"{self.name_of(result)}: {text}" if several else text
             for result in self.results
             for text in told(result)
         ]
@@ -204,7 +219,7 @@ class Story:
 
 
 def read_stories(paths: Sequence[Path]) -> list[Story]:
-    """Read run folders, each of one run or of several seeds.
+    """Read run folders, of single runs, seeds or folds.
 
     Raises
     ------
@@ -229,8 +244,13 @@ def _read(path: Path, name: str) -> Story:
     return Story(
         name,
         begun[0].cfg,
-        [folder.cfg.seed for folder in begun],
+        [_number(folder.cfg) if folders else folder.cfg.seed for folder in begun],
         [metrics for folder in begun if (metrics := read_metrics(folder.path))],
         [result for result in results if result is not None],
         asked,
     )
+
+
+def _number(cfg: RunConfig) -> int:
+    """Return the fold or else the seed of a run."""
+    return cfg.fold_of[0] if cfg.fold_of else cfg.seed

@@ -1,1 +1,1 @@
-"""Agreement on held-out rows, and folds of them."""
+"""Agreement on held-out rows."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from vfl_flower.common.files import refused
 from vfl_flower.common.layout import FOLDS, is_split
 from vfl_flower.common.names import party_name
-from vfl_flower.data.loading import Alignments, RunData, run_data, split_of
+from vfl_flower.data.loading import Alignments, SplitData, run_data, split_of
 from vfl_flower.data.splitting.record import Split
 from vfl_flower.privacy.label_dp.training_labels import NOISED
 from vfl_flower.protocol.transport import Transport
@@ -16,7 +16,7 @@ from vfl_flower.transport.local import LocalTransport
 
 
 def agreed_split(
-    folder: RunFolder, alignments: Alignments, transport: Callable[[RunData], Transport]
+    folder: RunFolder, alignments: Alignments, transport: Callable[[SplitData], Transport]
 ) -> Split | None:
     """Return a run's split, drawn and told if it is new.
 
@@ -54,7 +54,7 @@ def agreed_split(
 def split_here(folder: RunFolder, alignments: Alignments) -> Split | None:
     """Agree on the split with all parties in this process; see `agreed_split`."""
 
-    def local(source: RunData) -> Transport:
+    def local(source: SplitData) -> Transport:
         ranks = range(1, folder.cfg.parties)
         return LocalTransport(
             [build_split_passive(folder.cfg, rank, folder.path, source) for rank in ranks]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vfl_flower.common.errors import ConfigError
+from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.transports import Runtime, chosen_transport
 from vfl_flower.config.validation.tasks import check_tables_here
 from vfl_flower.data.loading import Alignments, run_data
@@ -113,12 +114,11 @@ def build(folder: RunFolder, alignments: Alignments) -> tuple[ActiveParty, list[
     return build_parties(folder.cfg, folder.path, alignments, split=split)
 
 
-def try_to_build(folder: RunFolder, alignments: Alignments) -> None:
-    """Build all parties of runs to come, and keep nothing."""
-    cfg = folder.cfg
+def try_to_build(cfg: RunConfig, folder: Path, alignments: Alignments) -> None:
+    """Build all parties of runs to come; keep nothing."""
     check_tables_here(cfg)
     split = drawn(cfg, run_data(cfg, alignments), None) if cfg.split_told else None
-    build_parties(cfg, folder.path, alignments, split=split)
+    build_parties(cfg, folder, alignments, split=split)
 
 
 def finished(path: Path, changes: dict[str, object], watch: Watch, trust_code: bool) -> RunFolder:

@@ -19,7 +19,7 @@ from vfl_flower.workflows.sweep.space import Space, present_spaces, read_space
 
 RECORD = "sweep.json"
 COMPLETE, REFUSED, FAILED = "complete", "refused", "failed"
-_ROWS = ("dataset", "metric", "seed", "test-share", "train-rows", "validation")
+_ROWS = ("dataset", "fold", "metric", "seed", "split", "test-share", "train-rows", "validation")
 """Options that say which rows are validation rows, and what is measured on them."""
 _FOLDER = re.compile(r"(trial-\d{3,})?")
 _SHAPE = {
