@@ -75,6 +75,15 @@ def test_a_nodes_own_keys_are_its_options() -> None:
     assert (cfg.data_dir, cfg.download, cfg.weights) == ("/own", False, "/own.pth")
 
 
+def test_a_nodes_own_table_may_have_no_description() -> None:
+    """Its owner then names the column of its ids; the run cannot."""
+    run = {"dataset": "own", "id": "theirs", "label": "y", "tables": "/theirs.csv"}
+    cfg = own_config(run, {"table": "/own.csv", "id": "client"})
+    assert (cfg.tables, cfg.id, cfg.label) == ("/own.csv", "client", "")
+    with pytest.raises(ConfigError, match=r"/own\.csv is a table; say which column holds its ids"):
+        own_config(run, {"table": "/own.csv"})
+
+
 def test_a_node_downloads_only_if_its_owner_allows_it() -> None:
     run = {"dataset": "cifar10", "download": True}
     assert not own_config(run, {"data-dir": "/own"}).download

@@ -146,7 +146,7 @@ def test_second_names_take_the_same_values(rates: object, text: str, frames: Fra
     [
         ({"epoch": 3}, "unknown option 'epoch'; did you mean 'epochs'"),
         ({"method": "splitn"}, "unknown method 'splitn'; .*did you mean 'splitnn'"),
-        ({"parties": 3}, "tables lists 2 values for 3 parties"),
+        ({"parties": 3}, "tables names 2 tables, and parties is 3"),
         ({"dataset": "digits"}, "dataset is no keyword"),
         ({"batch_size": 1000}, "batch-size 1000 is more than"),
         ({"lr": 0.01, "learning_rates": 0.1}, "learning-rates and lr are one option"),

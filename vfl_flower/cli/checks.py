@@ -5,6 +5,7 @@ from pathlib import Path
 
 from vfl_flower.common.errors import RunError
 from vfl_flower.config.run_config import RunConfig
+from vfl_flower.config.schema import split_list
 from vfl_flower.config.validation.tasks import check_tables_here
 from vfl_flower.data.tables.description import described
 from vfl_flower.runs.run_folder import RunFolder
@@ -21,11 +22,21 @@ def new_run(values: Mapping[str, object]) -> RunConfig:
     RunError
         If its folder is not free.
     """
-    cfg = RunConfig.from_mapping(values)
+    cfg = RunConfig.from_mapping(implied(values))
     if cfg.out:
         RunFolder.check_free(Path(cfg.out))
     check_tables(cfg)
     return cfg
+
+
+def implied(values: Mapping[str, object]) -> dict[str, object]:
+    """Add the data set and the number of parties that tables imply."""
+    made, tables = dict(values), values.get("tables")
+    if not isinstance(tables, str) or not tables:
+        return made
+    if made.setdefault("dataset", "own") == "own" and len(split_list(tables)) > 1:
+        made.setdefault("parties", len(split_list(tables)))
+    return made
 
 
 def check_tables(cfg: RunConfig) -> None:

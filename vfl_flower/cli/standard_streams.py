@@ -13,8 +13,9 @@ from typing import Any
 import tomli_w
 
 from vfl_flower.common.errors import ConfigError, DataError, RunError
+from vfl_flower.config.dataset_specs import is_table
 from vfl_flower.config.schema import split_list
-from vfl_flower.data.tables.description import described_at
+from vfl_flower.data.tables.description import described_at, table_keys
 from vfl_flower.runs.seeds import first_run
 
 STANDARD = "-"
@@ -97,12 +98,14 @@ def _told_at_training(run: Path) -> dict[str, Any]:
         raise ConfigError(f"{run} is a run of {cfg.dataset}; say which of its rows, not tables")
     path = Path(cfg.table_of(0))
     try:
-        described_at(path, 0)
+        described_at(path, 0, cfg.id, cfg.label)
     except ConfigError as error:
         raise ConfigError(
             f"standard input is described by the table of the run, and {error}; put it back, or "
             "describe the new table"
         ) from error
+    if is_table(path.name):
+        return table_keys(path, cfg.id, cfg.label)
     return tomllib.loads(path.read_text(encoding="utf-8-sig"))
 
 

@@ -19,6 +19,7 @@ from vfl_flower.config.validation.system import NAME, check_free
 
 OWN = {
     "table": "tables",
+    "id": "id",
     "data-dir": "data-dir",
     "download": "download",
     "model": "models",
@@ -186,7 +187,8 @@ def _of_node(
         key = _NEW_TABLE if taken.get("task") == "predict" else "table"
         if key not in node:
             raise ConfigError(
-                f"the node configuration lacks {key}, the toml description of its own table"
+                f"the node configuration lacks {key}, its own table (then with id, the column of "
+                "the ids) or a toml description of it"
             )
         own["tables"] = node[key]
     elif "data-dir" not in node and dataset in DATASETS and DATASETS[dataset].in_data_dir:

@@ -162,7 +162,7 @@ class Settings(  # fields come in the order of bases from the last to the first
         return self.dataset == "own"
 
     def table_of(self, rank: int) -> str:
-        """Return the description of a party's own table, by rank."""
+        """Return a party's own table or its description, by rank."""
         return self._listed("tables", rank)
 
     def noises(self) -> dict[int, float]:

@@ -39,9 +39,9 @@ def _stamp(*paths: Path | None) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=1)  # a party that aligns its table needs it again at once
-def _read(path: Path, rank: int, trained: Path | None, stamp: tuple[int, ...]) -> OwnTable:
+def _read(at: tuple[Path, int, str, str], trained: Path | None, stamp: object) -> OwnTable:
     encoder = None if trained is None else Encoder.load(trained)
-    return read_table(described_at(path, rank), party_name(rank), encoder)
+    return read_table(described_at(*at), party_name(at[1]), encoder)
 
 
 def _kept_at(cfg: RunConfig, rank: int, file: str) -> Path:
@@ -61,7 +61,8 @@ def table_of(cfg: RunConfig, rank: int) -> OwnTable:
     """
     trained = _kept_at(cfg, rank, ENCODER) if cfg.task == "predict" else None
     path, party = Path(cfg.table_of(rank)), party_name(rank)
-    table = _read(path, rank, trained, _stamp(path, described(cfg, rank).file, trained))
+    stamp = _stamp(path, described(cfg, rank).file, trained)
+    table = _read((path, rank, cfg.id, cfg.label), trained, stamp)
     if rank or trained:
         return table
     check_task(cfg, table.task)

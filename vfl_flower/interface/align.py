@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from vfl_flower.interface.checks import check_tables
-from vfl_flower.interface.data.source import OwnTables, Tables, begun
+from vfl_flower.interface.data.source import OwnTables, Tables, begun, columns_in
 from vfl_flower.interface.folders import Place, in_full
 from vfl_flower.interface.progress import watch_of
 from vfl_flower.workflows.local.train import align_in
@@ -72,7 +72,7 @@ def align(
     """
     check_tables(tables)
     with in_full():
-        source, place = OwnTables(tables), Place(out)
+        source, place = OwnTables(tables, columns=columns_in(options)), Place(out)
         folder = begun(source, place, task="align", options=options)
         made = align_in(folder, watch_of(progress))
         return Alignment(place, made["rows"])

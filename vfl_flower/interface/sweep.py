@@ -11,7 +11,7 @@ from vfl_flower.config.schema import kebab
 from vfl_flower.interface.align import Alignment
 from vfl_flower.interface.checks import check_number, path_of
 from vfl_flower.interface.data.shared import take_alignment
-from vfl_flower.interface.data.source import Source, Tables, source_of
+from vfl_flower.interface.data.source import Source, Tables, columns_in, source_of
 from vfl_flower.interface.folders import Place, in_full
 from vfl_flower.interface.models import named
 from vfl_flower.interface.options import values_of
@@ -145,7 +145,7 @@ def sweep(
         check_number(trials, "trials", whole=True)
         if not isinstance(over, Mapping):
             raise ConfigError(f"over must say which values each option takes, not {over!r}")
-        source, place = source_of(data), Place(out)
+        source, place = source_of(data, columns_in(options)), Place(out)
         options, alignment = without_private(options)
         _write(place, source, over, trials, options, alignment)
         del alignment  # optuna, once imported, keeps this frame

@@ -7,7 +7,7 @@ from typing import Any
 
 from vfl_flower.interface.align import Alignment
 from vfl_flower.interface.data.shared import take_alignment
-from vfl_flower.interface.data.source import Tables, begun, source_of
+from vfl_flower.interface.data.source import Tables, begun, columns_in, source_of
 from vfl_flower.interface.folders import Place, in_full, resumable
 from vfl_flower.interface.models import named
 from vfl_flower.interface.progress import watch_of
@@ -30,7 +30,8 @@ def train(
     ----------
     data : str, or sequence of Table or Arrays
         The name of a data set, such as ``"digits"``, or the data of all parties, the active
-        party's first. Tables are aligned by their ids; row n of arrays is of one entity.
+        party's first. Tables are aligned by their ids; row n of arrays is of one entity. Of tables
+        that are paths of CSV or Parquet files, ``id`` and ``label`` among the options name columns.
     out : str or Path, optional
         Folder of the run. Without it, the run lives in a private temporary folder that is removed
         with the `Run`, unless `Run.save` keeps it.
@@ -57,7 +58,7 @@ def train(
         After Ctrl-C; a note names the folder of the run, which can be resumed.
     """
     with in_full():
-        source, watch = source_of(data), watch_of(progress, callbacks)
+        source, watch = source_of(data, columns_in(options)), watch_of(progress, callbacks)
         place = Place(out)
         with removed_after_failure(place), resumable(place):
             options, alignment = without_private(options)

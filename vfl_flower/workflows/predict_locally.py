@@ -13,7 +13,7 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import choices
 from vfl_flower.config.validation.tasks import check_tables_here
 from vfl_flower.data.loading import run_data
-from vfl_flower.data.tables.description import described
+from vfl_flower.data.tables.description import described, with_tables
 from vfl_flower.data.truth import truth_of
 from vfl_flower.learning.networks.trusted_code import check_trusted
 from vfl_flower.learning.schedule import chunks
@@ -147,7 +147,7 @@ def predict_tables(
         As for `predict_rows`; or a table cannot be used, or no row is common.
     """
     folder = _with_tables(run, trust_code)
-    now = replace(folder.cfg, tables=tables)
+    now = with_tables(folder.cfg, tables)
     check_tables_here(now)
     others = folder.cfg.parties - 1
     with TemporaryDirectory() as temporary, party_logs(folder, others), watch.messages(others):

@@ -51,13 +51,14 @@ def test_a_description_that_cannot_be_is_refused(content: str, told: str, tmp_pa
     assert str(tmp_path / "own.toml") in str(refusal.value)
 
 
-@pytest.mark.parametrize("name", ["bank.csv", "bank.TSV", "bank.parquet"])
+@pytest.mark.parametrize("name", ["bank.csv", "bank.TSV", "bank.parquet", "bank.txt.gz"])
 def test_a_table_is_no_description(name: str, tmp_path: Path) -> None:
     """Whether it is there or not."""
     with pytest.raises(ConfigError) as refusal:
         read_description(tmp_path / name)
     for words in (
         f"{tmp_path / name} is a table",
+        "--id COLUMN",
         "bank.toml",
         f'file = "{name}"',
         'id = "COLUMN"',

@@ -96,7 +96,9 @@ def test_what_cannot_be_asked_for_is_refused(
         folder, new, tmp_path / "out", capsys, "--rows=test"
     )
     few = ",".join(new.split(",")[:2])
-    assert "tables lists 2 values for 3 parties" in stopped(folder, few, tmp_path / "out", capsys)
+    assert "tables names 2 tables, and parties is 3" in stopped(
+        folder, few, tmp_path / "out", capsys
+    )
     for rank in (0, 2):
         table = tmp_path / "new" / f"{rank}.csv"
         content = table.read_bytes()

@@ -97,7 +97,7 @@ def test_each_party_needs_a_table(
     count: int, tables: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     few = ",".join(tables.split(",")[:count])
-    told = "tables lists one description" if count == 1 else "tables lists 2 values for 3 parties"
+    told = "tables names one table" if count == 1 else "tables names 2 tables, and parties is 3"
     stopped(few, tmp_path / "out", capsys, told)
 
 

@@ -6,7 +6,7 @@ from vfl_flower.cli.checks import new_run
 from vfl_flower.cli.options import AS_JSON, Command, given, options, told
 from vfl_flower.config.schema import Scalar
 
-PARTS = ("parties", "tables", "out", "threads", "answer_timeout")
+PARTS = ("parties", "tables", "id", "label", "out", "threads", "answer_timeout")
 """Options of a run that an alignment on one machine heeds."""
 
 

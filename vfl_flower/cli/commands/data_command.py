@@ -5,11 +5,12 @@ from pathlib import Path
 import click
 
 from vfl_flower.cli.options import FILE, Command, given, options
+from vfl_flower.common.errors import ConfigError
 from vfl_flower.common.optional.extras import require
-from vfl_flower.config.dataset_specs import DATASETS
+from vfl_flower.config.dataset_specs import DATASETS, is_table
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import Scalar
-from vfl_flower.data.tables.description import read_description
+from vfl_flower.data.tables.description import description_with
 
 
 @click.group(no_args_is_help=False)
@@ -52,15 +53,19 @@ def show(picture: Path, **flags: Scalar | None) -> None:
 
 
 @data.command()
-@click.argument("description", type=FILE, metavar="TOML")
-def columns(description: Path) -> None:
+@click.argument("table", type=FILE)
+@click.option("--id", "ids", default="", metavar="COLUMN", help="of a table: column of the ids")
+@click.option("--label", default="", metavar="COLUMN", help="of a table: column of the labels")
+def columns(table: Path, ids: str, label: str) -> None:
     """Print the encoding of each column of an own table.
 
-    TOML describes the table. Nothing is written.
+    TABLE is a toml description of the table, or the table itself. Nothing is written.
     """
-    described = read_description(description)
+    if (ids or label) and not is_table(table.name):
+        raise ConfigError(f"--id and --label are of tables; {table} describes one, and says them")
+    described = description_with(table, ids, label)
     # pyarrow is slow to import
     from vfl_flower.data.tables.reader import read_table
     from vfl_flower.reporting.console.own_table import print_columns
 
-    print_columns(read_table(described, description.stem))
+    print_columns(read_table(described, table.stem))

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from vfl_flower.cli.checks import check_tables
+from vfl_flower.cli.checks import check_tables, implied
 from vfl_flower.cli.options import (
     AS_JSON,
     FILE,
@@ -71,7 +71,7 @@ def sweep(
         chosen = (read_toml(config) if config else {}) | given(flags)
         trusted = not config or flags["models"] is not None
         path = Path(str(chosen.pop("out", "")) or f"runs/sweep-{datetime.now():%Y%m%d-%H%M%S}")
-        record = new_sweep(path, spaces_of(over), chosen, trials or TRIALS)
+        record = new_sweep(path, spaces_of(over), implied(chosen), trials or TRIALS)
         check_tables(record.check())
         trust_code = trust_code or trusted
     told(as_json, lambda: _swept(path, record, trust_code))

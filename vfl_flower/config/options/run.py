@@ -39,9 +39,19 @@ class TableOptions:
 
     tables: str = option(
         "",
-        "toml descriptions of the parties' tables, the active party's first; between machines its "
-        "own only, for each node has its table in its own configuration",
+        "the parties' tables, or toml descriptions of them, the active party's first; between "
+        "machines its own only, for each node has its table in its own configuration",
         path="file",
+        circumstance=True,
+    )
+    id: str = option(
+        "",
+        "column of the ids in tables without a description, or several with commas",
+        circumstance=True,
+    )
+    label: str = option(
+        "",
+        "column of the labels, if the active party's table has no description",
         circumstance=True,
     )
     alignment: str = option(

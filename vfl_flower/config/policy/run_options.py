@@ -41,6 +41,8 @@ LEFT = frozenset(
             "truth",
             "keep-missing",
             "tables",
+            "id",
+            "label",
             "data-dir",
             "download",
             "weights",

@@ -1,5 +1,7 @@
 """Checks of the task, train, align or predict, and of labels."""
 
+from pathlib import Path
+
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.catalog import (
     MULTI_CLASS,
@@ -8,10 +10,10 @@ from vfl_flower.config.catalog import (
     REGRESSION,
     REGRESSION_LOSSES,
 )
+from vfl_flower.config.dataset_specs import is_table
 from vfl_flower.config.schema import split_list
 from vfl_flower.config.settings import Settings
 from vfl_flower.config.validation.evaluation import check_decides
-from vfl_flower.config.validation.lists import check_list
 
 
 def check_tables(cfg: Settings) -> None:
@@ -26,7 +28,7 @@ def check_tables(cfg: Settings) -> None:
     if cfg.own_tables:
         _check_own(cfg)
         return
-    for key in ("tables", "alignment"):
+    for key in ("tables", "alignment", "id", "label"):
         if getattr(cfg, key):
             raise ConfigError(
                 f"{key} is set, and dataset is {cfg.dataset}; use dataset = own, or leave {key} "
@@ -44,15 +46,47 @@ def _check_own(cfg: Settings) -> None:
     """Refuse a missing table, and a partition of separate tables."""
     if not cfg.tables:
         raise ConfigError(
-            "tables is empty, and dataset is own; name a toml description for each party, the "
-            "active party's first (on a node: table, in its own configuration)"
+            "tables is empty, and dataset is own; name a table or a toml description for each "
+            "party, the active party's first (on a node: table, in its own configuration)"
         )
-    check_list(cfg, "tables", _named)
+    files = split_list(cfg.tables)
+    if len(files) not in (1, cfg.parties):
+        raise ConfigError(
+            f"tables names {len(files)} tables, and parties is {cfg.parties}; name one for each "
+            "party, or leave parties as it is"
+        )
+    _check_described(cfg, files)
     if cfg.partition not in ("auto", "columns"):
         raise ConfigError(
             f"partition is {cfg.partition}, and with dataset = own each party holds its own table; "
             "leave it as it is"
         )
+
+
+def _check_described(cfg: Settings, files: list[str]) -> None:
+    """Refuse tables without a column of ids, and columns of no table."""
+    if "" in files:
+        raise ConfigError("tables has an empty entry; name a table or a description for each party")
+    bare = [file for file in files if is_table(file)]
+    if bare and not cfg.id:
+        raise ConfigError(undescribed(bare[0]))
+    for key, needed in (("id", bare), ("label", is_table(files[0]))):
+        if getattr(cfg, key) and not needed:
+            raise ConfigError(
+                f"{key} is {getattr(cfg, key)}, which the descriptions of the tables say; leave "
+                f"{key} empty"
+            )
+
+
+def undescribed(file: str) -> str:
+    """Tell how to name the columns of a table without a description."""
+    name = Path(file).name
+    return (
+        f"{file} is a table; say which column holds its ids with id (--id COLUMN), and at the "
+        "active party label (--label COLUMN); or write a description, "
+        f'{name.partition(".")[0]}.toml with file = "{name}" and id = "COLUMN" (and label = '
+        '"COLUMN"), and name that'
+    )
 
 
 def check_tables_here(cfg: Settings) -> None:
@@ -65,8 +99,8 @@ def check_tables_here(cfg: Settings) -> None:
     """
     if cfg.own_tables and len(split_list(cfg.tables)) < cfg.parties:
         raise ConfigError(
-            f"tables lists one description for {cfg.parties} parties; on one machine name each "
-            "party's own, with commas between, the active party's first"
+            f"tables names one table for {cfg.parties} parties; on one machine name each party's "
+            "own or its description, with commas between, the active party's first"
         )
 
 
@@ -118,8 +152,3 @@ def _check_options(cfg: Settings, task: str) -> None:
             raise ConfigError(
                 f"{key} is {given}, which is of classes, and {_LABELS[task]}; remove it"
             )
-
-
-def _named(entry: str) -> None:
-    if not entry:
-        raise ConfigError("tables has an empty entry; name a toml description for each party")

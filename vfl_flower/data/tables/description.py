@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -11,7 +11,8 @@ from vfl_flower.common.names import party_name
 from vfl_flower.config.catalog import MULTI_LABEL
 from vfl_flower.config.dataset_specs import is_table
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.config.schema import near
+from vfl_flower.config.schema import near, split_list
+from vfl_flower.config.validation.tasks import undescribed
 from vfl_flower.data.tables.description_keys import READERS
 
 
@@ -95,12 +96,7 @@ def read_description(path: Path) -> Description:
         If it cannot be read, lacks ``file`` or ``id``, or has an unknown key or value.
     """
     if is_table(path.name):
-        stem = path.name.partition(".")[0]
-        raise ConfigError(
-            f"{path} is a table, and a description of it is needed: write {stem}.toml with "
-            f'two lines, file = "{path.name}" and id = "COLUMN" (and at the active party label = '
-            '"COLUMN"), and name that file'
-        )
+        raise ConfigError(undescribed(str(path)))
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
@@ -121,11 +117,13 @@ def described(cfg: RunConfig, rank: int) -> Description:
     ConfigError
         If it cannot be read, or names labels where they are not, or none where they are.
     """
-    description = described_at(Path(cfg.table_of(rank)), rank)
+    path = Path(cfg.table_of(rank))
+    description = described_at(path, rank, cfg.id, cfg.label)
     if not rank and not description.labels and cfg.task != "predict":
+        how = "with label (--label COLUMN), and" if is_table(path.name) else "or"
         raise ConfigError(
-            f"active: {cfg.table_of(rank)} names no label; say which column it is, or name the "
-            "active party's description first"
+            f"active: {path} names no label; say which column it is, {how} name the active "
+            "party's table first"
         )
     by = cfg.split_spec.column if cfg.split_told else ""
     if not rank and by and not getattr(description, by):
@@ -136,10 +134,27 @@ def described(cfg: RunConfig, rank: int) -> Description:
     return description
 
 
-def described_at(path: Path, rank: int) -> Description:
-    """Read a party's description by its path; see `described`."""
+def with_tables(cfg: RunConfig, tables: str) -> RunConfig:
+    """Return a configuration with other tables, described in toml or not."""
+    bare = [is_table(file) for file in split_list(tables)]
+    ids, label = cfg.id if any(bare) else "", cfg.label if bare[0] else ""
+    return replace(cfg, tables=tables, id=ids, label=label)
+
+
+def described_at(path: Path, rank: int, ids: str = "", label: str = "") -> Description:
+    """Return a party's description by its path; see `described`.
+
+    Parameters
+    ----------
+    path : Path
+        Of the description, or of a table that has none.
+    rank : int
+        Of the party.
+    ids, label : str
+        Columns of a table without a description; see `table_keys`.
+    """
     try:
-        description = read_description(path)
+        description = description_with(path, ids, "" if rank else label)
     except ConfigError as error:
         raise ConfigError(f"{party_name(rank)}: {error}") from error
     if rank and description.labels:
@@ -153,6 +168,29 @@ def described_at(path: Path, rank: int) -> Description:
             "splits the rows; name a column of its table"
         )
     return description
+
+
+def description_with(path: Path, ids: str, label: str) -> Description:
+    """Read a description, or make that of a table; see `described_at`."""
+    if not is_table(path.name) or not ids:
+        return read_description(path)
+    return description_of(table_keys(path, ids, label), path.parent)
+
+
+def table_keys(path: Path, ids: str, label: str) -> dict[str, object]:
+    """Return the keys of a description that a table alone would have.
+
+    Parameters
+    ----------
+    path : Path
+        Of the table.
+    ids : str
+        The column of its ids, or several with commas.
+    label : str
+        The column of its labels, or several with commas, or nothing.
+    """
+    keys: dict[str, object] = {"file": path.name, "id": split_list(ids)}
+    return keys | ({"label": split_list(label) if "," in label else label} if label else {})
 
 
 def description_of(values: Mapping[str, object], folder: Path) -> Description:

@@ -43,7 +43,7 @@ def _typed(classes: Any, type_: Any) -> Any:  # noqa: ANN401
 def _label_types(cfg: RunConfig) -> dict[str, Any]:
     """Return types of labels by a column's ending; None for texts."""
     try:
-        table = described_at(Path(cfg.table_of(0)), 0)
+        table = described_at(Path(cfg.table_of(0)), 0, cfg.id, cfg.label)
         if table.file.suffix.lower() not in (".parquet", ".pq"):
             return {}
         file = ParquetFile(table.file, "active")

@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeAlias
 from vfl_flower.common.errors import ConfigError, DataError
 from vfl_flower.common.layout import tables_in
 from vfl_flower.common.names import party_name
+from vfl_flower.config.dataset_specs import is_table
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.interface.data.arrays import Arrays
 from vfl_flower.interface.data.table import Table
@@ -17,7 +18,8 @@ from vfl_flower.interface.options import values_of
 from vfl_flower.runs.run_folder import RunFolder
 
 Tables: TypeAlias = "Sequence[Table | str | os.PathLike[str]] | Sequence[Arrays]"
-"""Of all parties, the active one's first; a path is that of a toml description."""
+"""Of all parties, the active one's first; a path is that of a toml description, or of a table whose
+ids and labels the keywords ``id`` and ``label`` name."""
 
 
 class Source(Protocol):
@@ -68,13 +70,20 @@ class OwnTables:
     in_order : bool
         Whether row n of each table is of the same entity, as in arrays: then nothing is aligned,
         and predictions keep the order.
+    columns : mapping of str to Any
+        ``id`` and ``label`` of those that are paths of tables; see `columns_in`.
     """
 
-    def __init__(self, tables: Tables, in_order: bool = False) -> None:
+    def __init__(
+        self, tables: Tables, in_order: bool = False, columns: Mapping[str, Any] | None = None
+    ) -> None:
         _check_arrays(tables)
         self._arrays = any(isinstance(each, Arrays) for each in tables)
         self.in_order = in_order or self._arrays
-        self.tables = [_table(each) for each in tables]
+        said = dict(columns or {})
+        _check_used(tables, said)
+        others = {key: value for key, value in said.items() if key != "label"}
+        self.tables = [_table(each, others if rank else said) for rank, each in enumerate(tables)]
         self.names = [party_name(rank) for rank in range(len(self.tables))]
 
     def options(self, folder: Path) -> dict[str, Any]:
@@ -123,13 +132,21 @@ class OwnTables:
             align_in_order(folder.cfg, folder.path)
 
 
-def source_of(data: "str | Tables") -> Source:
+def columns_in(options: dict[str, Any]) -> dict[str, Any]:
+    """Take the columns of ids and labels out of options."""
+    given = {key: options.pop(key, None) for key in ("id", "label")}
+    return {key: value for key, value in given.items() if value is not None}
+
+
+def source_of(data: "str | Tables", columns: Mapping[str, Any] | None = None) -> Source:
     """Return the data of a run.
 
     Parameters
     ----------
-    data : str, or sequence of Table or Arrays
+    data : str, or sequence of Table, path or Arrays
         The name of a data set, or the tables of all parties, the active one's first.
+    columns : mapping of str to Any, optional
+        See `columns_in`.
 
     Raises
     ------
@@ -137,13 +154,14 @@ def source_of(data: "str | Tables") -> Source:
         If it is neither, or tables of fewer than two parties.
     """
     if isinstance(data, str):
+        _check_used((), columns or {})
         return Named(data)
     if not isinstance(data, Sequence) or len(data) < 2:
         raise ConfigError(
             "data must be the name of a data set, or a list with a Table for each of two parties "
             f"or more, the active party's first, not {type(data).__name__}"
         )
-    return OwnTables(data)
+    return OwnTables(data, columns=columns)
 
 
 def begun(source: Source, place: Place, *, task: str, options: Mapping[str, object]) -> RunFolder:
@@ -186,13 +204,36 @@ def _check_arrays(given: "Sequence[object]") -> None:
         )
 
 
-def _table(given: object) -> Table:
-    """Return a party's table, of a description if a path is given."""
+def _table(given: object, columns: Mapping[str, Any]) -> Table:
+    """Return a party's table, described in toml or not."""
     if isinstance(given, Table | Arrays):
         return given if isinstance(given, Table) else given.table()
+    if _is_bare(given):
+        if "id" in columns:
+            return Table(given, **columns)
+        raise ConfigError(
+            f"{given} is a table; say which column holds its ids, with the keyword id "
+            f"(id='COLUMN', label='COLUMN') or as Table({str(given)!r}, id='COLUMN')"
+        )
     if isinstance(given, str | os.PathLike) and Path(given).suffix.lower() == ".toml":
         return Table.described_in(Path(given))
     raise ConfigError(
         f"each party's data must be a Table, such as Table(frame, id='customer'), not "
         f"{type(given).__name__}"
     )
+
+
+def _is_bare(given: object) -> bool:
+    """Tell whether something is the path of a table."""
+    return isinstance(given, str | os.PathLike) and is_table(os.fspath(given))
+
+
+def _check_used(tables: Sequence[object], columns: Mapping[str, Any]) -> None:
+    """Refuse columns of tables that say theirs themselves."""
+    bare = [_is_bare(each) for each in tables]
+    for key, used in (("id", any(bare)), ("label", bare[:1] == [True])):
+        if key in columns and not used:
+            raise ConfigError(
+                f"{key} is the column of a table that is given as a path; a Table, a description "
+                f"and a data set say theirs themselves; remove {key}"
+            )

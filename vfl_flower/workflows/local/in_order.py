@@ -14,6 +14,7 @@ from vfl_flower.config.validation.tasks import check_tables_here
 from vfl_flower.data.alignment_record import Alignment, drawn_nonce
 from vfl_flower.data.loading import run_data
 from vfl_flower.data.table_data import aligned_target, table_of
+from vfl_flower.data.tables.description import with_tables
 from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.transport.local import LocalTransport
 from vfl_flower.workflows.completed_run import check_models
@@ -71,7 +72,7 @@ def predict_in_order(run: Path, tables: str, trust_code: bool = False) -> NDArra
     """
     folder = RunFolder.reopen(run, {}, trust_code)
     check_models(folder)
-    now = replace(folder.cfg, tables=tables)
+    now = with_tables(folder.cfg, tables)
     check_tables_here(now)
     cfgs = [prediction_of(now, rank, folder.path, trust_code) for rank in range(now.parties)]
     alignments = _in_order(cfgs)

@@ -210,14 +210,16 @@ def _trained(path: Path, cfg: RunConfig, watch: Watch, trust_code: bool) -> tupl
     return metric, fmean(scores.values())
 
 
+_OF_TABLES = ("dataset", "tables", "id", "label", "parties", "threads")
+
+
 def _aligned(path: Path, record: SweepRecord, watch: Watch) -> SweepRecord:
     """Align own tables once, for all trials."""
     options = record.options
     if options.get("dataset") != "own" or options.get("alignment"):
         return record
     cfg = RunConfig.from_mapping(
-        {key: options[key] for key in ("dataset", "tables", "parties", "threads") if key in options}
-        | {"task": "align"}
+        {key: options[key] for key in _OF_TABLES if key in options} | {"task": "align"}
     )
     folder = path / _ALIGNMENT
     again = (folder / CONFIG).is_file()
