@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.outcomes.commands import explain as run
-from tests.helpers.own_data.own import NAMES
+from tests.helpers.outcomes.commands import train
+from tests.helpers.own_data.own import NAMES, X, flags, make
 from tests.helpers.own_data.own_predictions import OF_IMAGES, Finished
 from vfl_flower.config.registry import METHODS, specs
 
@@ -42,3 +43,19 @@ def test_heads_are_judged_by_the_runs_threshold_and_no_table_is_cut_anew(
     assert run([folder, "--out", str(tmp_path / "out"), "--retrain", "top:50"]) == 2
     assert "--retrain cuts the columns anew" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_numbers_are_explained_by_r2_or_by_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tables = make(tmp_path / "tables", [float(each) for each in X[:, 0]])  # a column of active
+    more = ["--method=splitnn", "--epochs=8", "--learning-rates=0.02"]
+    assert train(flags(tables, tmp_path / "run", *more)) == 0
+    for metric, asked in (("r2", []), ("rmse", ["--metric", "rmse"])):
+        capsys.readouterr()
+        assert run([str(tmp_path / "run"), "--rows", "test", "--json", *asked]) == 0
+        found = json.loads(capsys.readouterr().out)["permutation"]
+        active, *others = found["parties"]
+        assert found["metric"] == metric
+        assert active["drop"] > max(each["drop"] for each in others)
+        assert active["low"] > 0
