@@ -21,6 +21,7 @@ import math
 import statistics
 import tempfile
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -212,9 +213,9 @@ def difference(paired: list[float], tested: float = 0.2 / 0.72) -> tuple[float, 
     return statistics.mean(paired), float(student.ppf(0.975, n - 1)) * error
 
 
-def values_of(found: list[Scores], name: str) -> list[float]:
+def values_of(found: Iterable[Scores], name: str) -> list[float]:
     """Return one score of all runs."""
-    return [float(each[name] or 0) for each in found]
+    return [float(each.get(name) or 0) for each in found]
 
 
 def measure(given: Arguments, report: Report) -> None:
@@ -232,6 +233,7 @@ def measure(given: Arguments, report: Report) -> None:
         torch.set_num_threads(before)
     for dataset in given.datasets.split(","):
         add_tables(report, runs, dataset, names, given.splits)
+    report.fact("hours of all runs", sum(values_of(runs.scores.values(), "seconds")) / 3600)
 
 
 BENCHMARK = Benchmark(
