@@ -143,7 +143,7 @@ def test_many_parties_fit(tmp_path: Path) -> None:
 def test_a_run_of_no_epochs_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--epochs", "0", "--baselines", "off", "--out", str(tmp_path / "run")]) == 0
     assert report([str(tmp_path / "run")]) == 0
-    assert len(read(tmp_path / "run" / "report.html").sources) == 1
+    assert len(read(tmp_path / "run" / "report.html").sources) == 2
     assert "epochs is 0: nothing was trained" in read(tmp_path / "run" / "report.html").text
     told = capsys.readouterr().out
     assert "epochs is 0: nothing was trained" in told

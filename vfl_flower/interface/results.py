@@ -3,16 +3,20 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vfl_flower.common.errors import RunError
+from vfl_flower.common.errors import ConfigError, RunError
 from vfl_flower.common.layout import CONFIG
+from vfl_flower.common.optional.extras import require
 from vfl_flower.config.evaluation.metrics import primary, scores_of
 from vfl_flower.config.run_config import RunConfig
+from vfl_flower.config.schema import check_name
 from vfl_flower.interface.folders import Place
+from vfl_flower.reporting.html.story import read_stories
 from vfl_flower.runs.metrics_file import read_metrics
 from vfl_flower.runs.run_folder import RunFolder
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 
 class Results:
@@ -81,6 +85,48 @@ class Results:
 
         rows = [_flat(each.as_dict()) for each in read_metrics(self.path)]
         return pd.DataFrame(rows)
+
+    def plot(self, part: str = "training") -> "Figure":
+        """Draw the curves of training, or the predictions of test rows.
+
+        Parameters
+        ----------
+        part : {"training", "test"}
+            Validation score and losses of every party; or the active party's ROC,
+            precision-recall and calibration curve of two classes, and its confusion matrix.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            A notebook shows it; ``savefig`` writes it.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such part, or nothing to draw of test rows.
+        ExtraError
+            Without matplotlib, which the extra `plots` brings.
+        """
+        check_name("part", part, ("training", "test"))
+        require("matplotlib", "plot")
+        # matplotlib is slow to import
+        from vfl_flower.reporting.figure_style import styled
+        from vfl_flower.reporting.html.figures import draw_curves
+        from vfl_flower.reporting.html.prediction_figures import (
+            draw_predictions,
+            prediction_panels,
+        )
+
+        if part == "training":
+            (story,) = read_stories([self.path])
+            with styled(3) as (figure, panels):
+                draw_curves(panels, story)
+            return figure
+        if not (names := prediction_panels(self.result)):
+            raise ConfigError("part is test, and there are no test rows of few classes to draw")
+        with styled(len(names), 3.2) as (figure, panels):
+            draw_predictions(panels, self.result)
+        return figure
 
     def __repr__(self) -> str:
         cfg = self.config

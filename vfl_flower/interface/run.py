@@ -11,7 +11,6 @@ from vfl_flower.config.evaluation.metrics import AUTO
 from vfl_flower.interface.analysis import (
     audited,
     explained,
-    plotted,
     predicted_rows,
     predicted_tables,
     reported,
@@ -31,7 +30,6 @@ from vfl_flower.workflows.local.train import finished
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
     from vfl_flower.interface.models import Model
 
@@ -94,21 +92,6 @@ class Run(Results):
             watch = watch_of(progress)
             source, kept = OwnTables(tables), {"truth": truth, "keep_missing": keep_missing}
             return predicted_tables(self.path, source, watch, self._trust_code, **kept)
-
-    def plot(self) -> "Figure":
-        """Draw validation score and losses of every party.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-            A notebook shows it; ``savefig`` writes it.
-
-        Raises
-        ------
-        ExtraError
-            Without matplotlib, which the extra `plots` brings.
-        """
-        return plotted(self.path)
 
     def report(self, page: str | os.PathLike[str]) -> Path:
         """Write one HTML page about the run, whole in itself.

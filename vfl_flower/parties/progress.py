@@ -30,6 +30,8 @@ class Progress:
         Exchanges of training when the passive parties last kept their weights.
     test : dict
         Loss and score, accuracy or r2, on the test rows by party, once they have been evaluated.
+    curves : dict
+        Of the active party's predictions of the test rows; see `curves_of`.
     stages : list of Stage
         Progress of stages before the training in steps, latest last.
     parties_mark, parties_exchanges : int
@@ -46,6 +48,7 @@ class Progress:
     kept_exchanges: int = 0
     test: dict[str, dict[str, float]] = field(default_factory=dict)
     metrics: dict[str, Any] = field(default_factory=dict)
+    curves: dict[str, Any] = field(default_factory=dict)
     stages: list[Stage] = field(default_factory=list)
     parties_mark: int = -1
     parties_exchanges: int = -1

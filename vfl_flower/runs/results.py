@@ -10,13 +10,13 @@ from vfl_flower.common.files import write_atomically
 from vfl_flower.common.json_schema import Named, fits
 from vfl_flower.config.catalog import MULTI_LABEL, REGRESSION
 from vfl_flower.config.evaluation.metrics import primary, scores_of
+from vfl_flower.config.evaluation.positive import ORDER
 from vfl_flower.config.evaluation.threshold import USUAL
-from vfl_flower.data.preprocessing.target import ORDER
 from vfl_flower.learning.metrics.names import BY_PARTY, MARGIN, OF_LABEL_SETS, OF_NUMBERS
 
 RESULT = "result.json"
-NUMBERS = re.compile(r"\[\n[\d,\s]+\]")
-"""Whole numbers over several lines of JSON, where no text can have a line's end."""
+NUMBERS = re.compile(r"\[\n[-\d.e,\s]+\]")
+"""Numbers over several lines of JSON, where no text can have a line's end."""
 
 _BYTES = Named({"up": int, "down": int})
 _BOOKS = {
@@ -38,6 +38,7 @@ RESULT_SHAPE = {
     "ended_by": str,
     "seconds": float,
     "metrics": BY_PARTY,
+    "curves": Named({"x": [float], "y": [float]}),
     "majority_share": (None, float),
     "classes": [str],
     "metric": str,
@@ -101,6 +102,7 @@ _LATER: dict[Any, Any] = {
     "positive": "",
     "positive_by": ORDER,
     "threshold": None,
+    "curves": dict[str, Any](),
 }
 """Values of keys that results of earlier versions lack."""
 
@@ -110,10 +112,10 @@ def under_present_names(result: Any) -> Any:  # noqa: ANN401
     if not isinstance(result, dict):
         return result
     named: dict[Any, Any] = {FORMER_NAMES.get(key, key): value for key, value in result.items()}
-    named = _LATER | named
     if named.get("task") == REGRESSION:
         named = {_OF_NUMBERS.get(str(key), key): value for key, value in named.items()}
-    return {"metric": primary(str(named.get("task")))} | named
+    later = _LATER | {"metric": primary(str(named.get("task")))}
+    return named | {key: value for key, value in later.items() if key not in named}
 
 
 def write_result(path: Path, result: dict[str, Any]) -> None:
@@ -122,7 +124,7 @@ def write_result(path: Path, result: dict[str, Any]) -> None:
 
 
 def json_of(content: object) -> str:
-    """Return indented JSON with each list of integers in one line."""
+    """Return indented JSON with each list of numbers in one line."""
     text = json.dumps(content, indent=2)
     return NUMBERS.sub(lambda row: re.sub(r"\s+", "", row[0]).replace(",", ", "), text) + "\n"
 

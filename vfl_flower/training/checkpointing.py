@@ -37,6 +37,7 @@ def checkpoint(party: ActiveParty) -> Protocol:
         "records": [record.as_dict() for record in progress.records],
         "test": progress.test,
         "metrics": progress.metrics,
+        "curves": progress.curves,
     }
     write_checkpoint(party, progress.mark, state)
 
@@ -52,6 +53,7 @@ def restore(party: ActiveParty, mark: int) -> Protocol:
     for record in state.pop("records"):
         party.progress.add(Evaluation.from_dict(record))
     party.progress.test, party.progress.metrics = _tested(state.pop("test")), state.pop("metrics")
+    party.progress.curves = state.pop("curves", {})  # earlier versions have none
     books = state.pop("ledger")
     if not party.ledger.exchanges:  # of another process; a run that went back has all it sent
         party.ledger.carry_over(books)

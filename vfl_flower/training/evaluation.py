@@ -13,6 +13,7 @@ from vfl_flower.common.nonce import nonce_to_array
 from vfl_flower.config.evaluation.metrics import deciding, key_of, primary
 from vfl_flower.config.evaluation.threshold import read_threshold
 from vfl_flower.data.preprocessing.target import Target
+from vfl_flower.learning.metrics.curves import curves_of
 from vfl_flower.learning.metrics.judge import judged_by, metrics_of
 from vfl_flower.learning.metrics.predictions import Predictions
 from vfl_flower.learning.metrics.threshold import chosen_threshold
@@ -56,6 +57,7 @@ def _test(party: ActiveParty) -> Protocol:
     score = _by_party([judged_by(primary(party.target.task), each) for each in said])
     party.progress.test = {"loss": _losses(party, outputs, y), "score": score}
     party.progress.metrics = _by_party([metrics_of(each) for each in said])
+    party.progress.curves = curves_of(said[0])
 
 
 def _target_of(party: ActiveParty, rank: int) -> Target:

@@ -3,7 +3,7 @@
 import time
 
 from vfl_flower.common.names import party_log
-from vfl_flower.data.preprocessing.target import STATED
+from vfl_flower.config.evaluation.positive import STATED
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.persistence.run_identity import keep_run, known_run
 from vfl_flower.protocol.exchange import Protocol

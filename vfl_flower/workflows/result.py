@@ -70,6 +70,7 @@ def _outcome(active: ActiveParty) -> dict[str, Any]:
     return {
         f"test_{score}": progress.test["score"],
         "metrics": progress.metrics,
+        "curves": progress.curves,
         "majority_share": guess(active.y[torch.from_numpy(test)]) if len(test) else None,
         "classes": list(active.target.classes),
         "positive": active.target.positive_class,

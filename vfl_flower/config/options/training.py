@@ -60,14 +60,14 @@ class EvaluationOptions:
 
     metric: str = option(
         AUTO,
-        "metric on validation rows that decides (keep, stop-drop, sweeps): auto (accuracy, or r2 "
-        f"of a regression), {', '.join(METRICS)}",
+        "metric on validation rows that keep, stop-drop and sweeps go by: auto (accuracy, or r2), "
+        f"{', '.join(METRICS)}",
         choices=(AUTO, *METRICS),
     )
     threshold: str = option(
         f"{USUAL}",
-        "of two classes, probability from which on the positive one is predicted; or how the "
-        "validation rows choose it: f1, recall:0.9, cost:10:1 (a missed positive : a false alarm)",
+        "probability from which on the positive class of two is predicted; or f1, recall:0.9, "
+        "cost:10:1 (missed : false alarm): validation rows choose it",
         suggested=(f"{USUAL}", "f1", "recall:0.9", "cost:10:1"),
     )
     eval_every: int = option(0, "steps between evaluations; 0 is once an epoch", least=0)

@@ -14,6 +14,7 @@ from vfl_flower.common.errors import DataError, RunError
 from vfl_flower.common.files import json_bytes, read_json
 from vfl_flower.common.json_schema import fits
 from vfl_flower.config.catalog import BINARY, MULTI_CLASS, MULTI_LABEL, REGRESSION
+from vfl_flower.config.evaluation.positive import ORDER, RARER, STATED, positive_text
 from vfl_flower.config.evaluation.threshold import USUAL
 from vfl_flower.data.columns import Column
 
@@ -22,15 +23,6 @@ TARGET = {"task": str, "classes": [str], "mean": float, "deviation": float}
 
 _LATER = {"positive": int, "positive_by": str, "threshold": float, "values": [[str]]}
 """Keys that the JSON of earlier versions lacks."""
-
-STATED, RARER, ORDER = "stated", "rarer", "order"
-"""Why a class is the positive one."""
-
-_WHY = {
-    STATED: "",
-    RARER: " (the rarer of two; set positive to choose)",
-    ORDER: " (the second of two; set positive to choose)",
-}
 
 Outcome = NDArray[np.int64] | NDArray[np.float32]
 
@@ -262,11 +254,6 @@ class Target:
         named = {key: kept[key] for key in asdict(cls("", ()))}
         listed = {"classes": tuple(kept["classes"]), "values": tuple(map(tuple, kept["values"]))}
         return cls(**named | listed)
-
-
-def positive_text(name: str, why: str) -> str:
-    """Say which class is positive, and why; nothing without one."""
-    return f"positive class: {name}{_WHY.get(why, '')}" if name else ""
 
 
 def positive_of(classes: Sequence[str], stated: str, party: str) -> int:

@@ -8,9 +8,9 @@ from rich.text import Text
 
 from vfl_flower.common.names import party_name
 from vfl_flower.config.dataset_specs import DATASETS
-from vfl_flower.config.evaluation.metrics import scores_of
+from vfl_flower.config.evaluation.metrics import METRICS, key_of, scores_of
+from vfl_flower.config.evaluation.positive import positive_text
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.preprocessing.target import positive_text
 from vfl_flower.learning.metrics.names import score_name, shown
 from vfl_flower.reporting.console.format import data_name, ending, readable, score
 from vfl_flower.reporting.console.lines import out, say
@@ -29,6 +29,9 @@ def baseline_rows(cfg: RunConfig) -> list[tuple[str, str, str]]:
 
 MOST_CLASSES = 10
 """Classes of a confusion matrix that is printed."""
+
+_FURTHER = ("precision", "recall", "brier", "calibration-error")
+"""Metrics of two classes in a line of their own."""
 
 
 def print_result(result: Mapping[str, Any], cfg: RunConfig) -> None:
@@ -62,10 +65,18 @@ def _print_classes(result: Mapping[str, Any], cfg: RunConfig) -> None:
     """Print the positive class, and the confusion of few classes."""
     if told := positive_text(result["positive"], result["positive_by"]):
         say(told)
+    if result["positive"] and result["metrics"]:
+        _say_further(result["metrics"]["active"])
     few = 0 < len(result["classes"]) <= MOST_CLASSES
     counted = "confusion" in result["metrics"].get("active", ())
     if counted and few and not DATASETS[cfg.dataset].images:
         _print_confusion(result)
+
+
+def _say_further(judged: Mapping[str, Any]) -> None:
+    """Print metrics of the active party that have no column."""
+    told = {METRICS[name].title: judged.get(key_of(name)) for name in _FURTHER}
+    say(f"active: {', '.join(f'{title} {score(value)}' for title, value in told.items())}")
 
 
 def _scores_of(result: Mapping[str, Any], name: str) -> list[str]:
@@ -85,9 +96,15 @@ def _print_confusion(result: Mapping[str, Any]) -> None:
     table.add_column("class")
     for name in result["classes"]:
         table.add_column(Text(name), justify="right")
-    for name, row in zip(result["classes"], result["metrics"]["active"]["confusion"], strict=True):
-        table.add_row(Text(name), *map(str, row))
+    rows = result["metrics"]["active"]["confusion"]
+    for true, (name, row) in enumerate(zip(result["classes"], rows, strict=True)):
+        table.add_row(Text(name), *(_counted(n, true == said) for said, n in enumerate(row)))
     out.print(table)
+
+
+def _counted(rows: int, right: bool) -> Text:
+    """Colour a count of rows: right predictions green, wrong ones red."""
+    return Text(str(rows), style="green" if right else "red" if rows else "dim")
 
 
 def print_bytes(result: Mapping[str, Any]) -> None:

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from vfl_flower.reporting.figure_style import COLOURS, drawing, name_bars
+from vfl_flower.reporting.html.prediction_figures import draw_predictions, prediction_panels
 from vfl_flower.reporting.html.story import Spread, Story
 
 QUIET: Any = {"color": "#a9b1bd", "linewidth": 0.8, "zorder": 1}
@@ -107,6 +108,16 @@ def accuracies(story: Story) -> str:
         panel.set_ylim(min(0, *(bar.mean for bar in known)), 1.02)
         panel.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1])
         panel.yaxis.set_major_formatter(PercentFormatter(1))
+    return image[0]
+
+
+def predicted(story: Story) -> str:
+    """Draw the active party's predictions of test rows, if there are figures."""
+    result = story.result or {}
+    if not (names := prediction_panels(result)):
+        return ""
+    with _drawing(len(names), 3.4) as (panels, image):
+        draw_predictions(panels, result)
     return image[0]
 
 

@@ -8,11 +8,19 @@ from typing import NamedTuple
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from vfl_flower.common.files import write_atomically
+from vfl_flower.config.evaluation.metrics import key_of, metrics_for
 from vfl_flower.config.run_config import CIRCUMSTANCES, RunConfig
 from vfl_flower.config.schema import Scalar
 from vfl_flower.reporting.console.format import readable
 from vfl_flower.reporting.console.tables import MOST_CLASSES, baseline_rows
-from vfl_flower.reporting.html.figures import accuracies, comparison, curves, traffic
+from vfl_flower.reporting.html.figures import (
+    accuracies,
+    comparison,
+    curves,
+    predicted,
+    traffic,
+)
+from vfl_flower.reporting.html.prediction_figures import prediction_panels
 from vfl_flower.reporting.html.story import Spread, Story
 
 BLANK = "–"
@@ -68,10 +76,20 @@ def render(stories: Sequence[Story]) -> str:
         comparisons=[(name, comparison(those)) for name, those in _by_data(stories).items()],
         curves=[curves(story) if story.metrics else "" for story in stories],
         accuracies=[accuracies(story) if _tested(story) else "" for story in stories],
+        predictions=[predicted(story) if _tested(story) else "" for story in stories],
+        panels=prediction_panels,
+        judged=_judged_in_full,
         traffic=[traffic(story) if _trained(story) else "" for story in stories],
         options=_settings_of(stories),
         environments=_environments_of(stories),
     )
+
+
+def _judged_in_full(story: Story) -> list[tuple[str, str]]:
+    """Return all metrics of the active party's model, with their titles."""
+    known = {spec.title: key_of(name) for name, spec in metrics_for(story.task).items()}
+    spreads = {title: story.spread("metrics", "active", key) for title, key in known.items()}
+    return [(title, score(spread)) for title, spread in spreads.items() if spread]
 
 
 def _tested(story: Story) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 from vfl_flower.common.errors import RunError
 from vfl_flower.common.names import party_name
 from vfl_flower.config.evaluation.metrics import AUTO, METRICS, primary, scores_of
+from vfl_flower.config.evaluation.positive import positive_text
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.metrics.names import score_name, shown
 from vfl_flower.protocol.observer import Evaluation
@@ -197,6 +198,12 @@ class Story:
     def warnings(self) -> list[str]:
         """Warn of parties that may have learnt nothing, by seed."""
         return self._by_seed(warnings_of)
+
+    @property
+    def told_positive(self) -> str:
+        """Say which class is positive; nothing unless there are two."""
+        result = self.result
+        return positive_text(result["positive"], result["positive_by"]) if result else ""
 
     @property
     def endings(self) -> list[str]:
