@@ -15,6 +15,9 @@ MOST_WORDS = 20
 _IN_VAIN = 1000
 """Cells without one that can be read, after which the column is something else."""
 
+_LOOK = 256
+"""Distinct texts that are read first, since most columns are none of what is tried."""
+
 
 @dataclass
 class Candidate:
@@ -70,6 +73,11 @@ class Candidate:
         """
         if self.given_up:
             return
+        for part in (slice(_LOOK), slice(_LOOK, None)) if len(distinct) > _LOOK else (slice(None),):
+            if not self.given_up:
+                self._see(text, distinct[part], counts[part], row)
+
+    def _see(self, text: pa.Array, distinct: pa.Array, counts: NDArray[np.int64], row: int) -> None:
         odd = np.isnan(self.read(distinct))
         self.right += int(counts[~odd].sum())
         if odd.any():

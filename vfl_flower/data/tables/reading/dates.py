@@ -4,6 +4,7 @@ Hours of any day from year 1 to 9999 are whole numbers that float32 holds exactl
 quarters of an hour from 1492 to 2448; other times are taken to their day.
 """
 
+import re
 from contextlib import suppress
 
 import numpy as np
@@ -67,13 +68,18 @@ def as_hours(text: pa.Array, order: str = DAY_FIRST) -> NDArray[np.float64]:
     for kind, per_hour in ((pa.date32(), 1 / 24), (pa.timestamp("s"), 3600.0)):
         with suppress(pa.ArrowInvalid):  # ISO, as most dates are, is quick
             return _quarters(_units(pc.cast(text, kind)) / per_hour)
-    hours = np.full(len(text), np.nan)
-    for pattern in (*_FORMATS, _ORDERED[order]):
+    hours, first = np.full(len(text), np.nan), next(iter(text.drop_null()), pa.scalar(""))
+    formats = (*_FORMATS, _ORDERED[order])
+    for pattern in sorted(formats, key=lambda each: not _fits(each, first.as_py())):
         left = np.flatnonzero(np.isnan(hours))
         if not left.size:
             break
         hours[left] = _matched(text.take(pa.array(left)), rf"(?i)^{pattern}{_TIME}")
     return _quarters(hours)
+
+
+def _fits(pattern: str, text: str) -> bool:
+    return re.match(pattern, text, re.IGNORECASE) is not None
 
 
 def hours_of(cells: pa.Array, missing: tuple[str, ...], order: str) -> NDArray[np.float64]:

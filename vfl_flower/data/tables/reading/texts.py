@@ -53,8 +53,8 @@ class Texts:
         self._decimal = decimal
         self.numbers = Candidate(partial(marked_numbers, decimal=decimal), self._note_marks)
         self.dates = {
-            DAY_FIRST: Candidate(partial(as_hours, order=DAY_FIRST), self._note_order),
-            MONTH_FIRST: Candidate(partial(as_hours, order=MONTH_FIRST), self._note_order),
+            DAY_FIRST: Candidate(self._day_first, self._note_order),
+            MONTH_FIRST: Candidate(self._month_first, self._note_order),
         }
         self.booleans = Candidate(as_booleans)
         self.units: set[str] = set()
@@ -67,6 +67,7 @@ class Texts:
             "boolean": (self.booleans,),
         }.get(kind, ())
         self._seen = False
+        self._last: tuple[pa.Array | None, NDArray[np.float64]] = None, np.empty(0)
         self._window = 0
         self._hashes: list[NDArray[np.int64]] = []
 
@@ -152,6 +153,16 @@ class Texts:
             grouped, doubtful, clear = groups_of(text, self._decimal)
             self.grouped, self.clear = self.grouped or grouped, self.clear or clear
             self.doubtful |= doubtful
+
+    def _day_first(self, text: pa.Array) -> NDArray[np.float64]:
+        self._last = text, as_hours(text, DAY_FIRST)
+        return self._last[1]
+
+    def _month_first(self, text: pa.Array) -> NDArray[np.float64]:
+        """Read dates, those without doubt once for both orders."""
+        if self._last[0] is text and not pc.any(pc.match_substring_regex(text, DOUBTFUL)).as_py():
+            return self._last[1]
+        return as_hours(text, MONTH_FIRST)
 
     def _note_order(self, text: pa.Array) -> None:
         if not self.either:
