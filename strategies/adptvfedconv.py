@@ -79,6 +79,7 @@ from vfl_flower.common.names import party_name
 from vfl_flower.data.tiling import Tiling, tile_fact
 from vfl_flower.learning.batching import batches
 from vfl_flower.learning.compression import compression_of
+from vfl_flower.learning.losses import Labels
 from vfl_flower.learning.networks.base import TopInput
 from vfl_flower.learning.networks.cut_network import cut_network, halves
 from vfl_flower.learning.optimizer import ScheduledOptimizer
@@ -225,7 +226,7 @@ class AdptVFedConv(ActiveParty):
 
     # 3. Training (lines 11 to 14) ----------------------------------------------------------------
 
-    def step(self, rows: Array, y: Tensor) -> Protocol:
+    def step(self, rows: Array, y: Labels) -> Protocol:
         """Train W_s on one batch with true labels, without an exchange."""
         yield from ()
         return [self.compute(lambda: self.learn(torch.from_numpy(rows)))]
@@ -233,7 +234,7 @@ class AdptVFedConv(ActiveParty):
     def learn(self, rows: Tensor) -> float:
         """Descend Eq. 5 on one batch."""
         views = chosen(self.cfg, self.epoch, len(self.x))
-        L = self.loss(self.decide(self.maps.take(views[rows], rows)), self.y[rows])
+        L = self.loss(self.decide(self.maps.take(views[rows], rows)), self.truth(rows.numpy()))
         self.optimizer.down(L)
         return L.item()
 

@@ -15,7 +15,8 @@ Learns
     Active: the sum of the others' logits, but no R_k of another; under client-level privacy, of
     R_k that are clipped and noised at their parties. Passive k: which rows a batch holds, and g.
     *From g it reads the labels of the batch*, for its smallest entry stands at the true class, *and
-    the prediction R* up to a constant a row (softmax(R) = B g + onehot(y)). With
+    the prediction R* up to a constant a row (softmax(R) = B g + onehot(y); with weights of rows
+    g is multiplied by them, and tells the product of weight and error). With
     ``active-columns = none`` R_0 is 0, and *with K = 2 that is the other party's R_k*.
 Assumes
     Semi-honest parties; the active party does not collude with all passive parties but
@@ -33,7 +34,7 @@ from torch import Tensor
 
 from vfl_flower.api import ActiveParty, Protocol, agree_keys, ask, tell, train
 from vfl_flower.common.codec import Array
-from vfl_flower.learning.losses import residuals
+from vfl_flower.learning.losses import Labels, residuals
 
 
 class AggVFL(ActiveParty):
@@ -48,7 +49,7 @@ class AggVFL(ActiveParty):
         """Return R_0."""
         return self.decide(self.embed_rows(rows))
 
-    def step(self, rows: Array, y: Tensor) -> Protocol:
+    def step(self, rows: Array, y: Labels) -> Protocol:
         """Train all parties on one batch; return the one loss."""
         replies = yield ask("predict", rows, own=lambda: self.predict(rows))
         R = replies.own + replies.sum()

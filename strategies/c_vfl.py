@@ -44,6 +44,7 @@ from torch import Tensor, nn
 from vfl_flower.api import Party, Protocol, Replies, Value, ask, tell, tell_each
 from vfl_flower.common.codec import Array
 from vfl_flower.learning.compression import Mean, compression_of
+from vfl_flower.learning.losses import Labels
 
 from .fedbcd import FedBCD
 from .specs.c_vfl import CVFLOptions
@@ -67,7 +68,7 @@ class CVFL(FedBCD):
             yield tell("weigh", weights)  # after that, checkpoints have them
         yield from super().protocol()
 
-    def step(self, rows: Array, y: Tensor) -> Protocol:
+    def step(self, rows: Array, y: Labels) -> Protocol:
         """Take Q steps of all parties on one batch.
 
         Returns the loss before them.

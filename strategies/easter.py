@@ -14,7 +14,8 @@ of B rows, embedding width D and C classes:
 Learns
     Active: E, the sum of the others' embeddings, and all R_k, but no E_k of another; from E and
     R_k it can fit each p_k. Passive k: which rows a batch holds, E, and g_k. *From g_k it reads the
-    labels of the batch*: the loss's gradient has its smallest entry at the true class. All passive
+    labels of the batch*: the loss's gradient has its smallest entry at the true class, *and a row's
+    weight*, if rows have some, for it knows R_k. All passive
     parties together learn E_0, which nothing hides from them. *Who knows the initial weights, as
     all do if they are public, can solve E for everybody's columns.*
 Assumes
@@ -33,11 +34,9 @@ Costs
     and framing.
 """
 
-from torch import Tensor
-
 from vfl_flower.api import ActiveParty, Protocol, agree_keys, ask, tell_each, train
 from vfl_flower.common.codec import Array
-from vfl_flower.learning.losses import residuals
+from vfl_flower.learning.losses import Labels, residuals
 
 
 class Easter(ActiveParty):
@@ -50,7 +49,7 @@ class Easter(ActiveParty):
         yield from agree_keys(self.cfg)
         yield from train(self)
 
-    def step(self, rows: Array, y: Tensor) -> Protocol:
+    def step(self, rows: Array, y: Labels) -> Protocol:
         """Train all parties on one batch; return their losses."""
         replies = yield ask("embed", rows, own=lambda: self.embed_rows(rows))
         E = (replies.own + replies.sum()) / self.parties  # Eq. 7

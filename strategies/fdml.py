@@ -33,11 +33,10 @@ Costs
 """
 
 import torch
-from torch import Tensor
 
 from vfl_flower.api import Protocol, agree_keys, ask, tell, train
 from vfl_flower.common.codec import Array
-from vfl_flower.learning.losses import residuals
+from vfl_flower.learning.losses import Labels, residuals
 
 from .agg_vfl import AggVFL
 
@@ -53,7 +52,7 @@ class FDML(AggVFL):
             yield tell("hold", rows, self.training_labels.published(torch.from_numpy(rows)))
         yield from train(self)
 
-    def step(self, rows: Array, y: Tensor) -> Protocol:
+    def step(self, rows: Array, y: Labels) -> Protocol:
         """Train all parties on one batch; return the one loss."""
         replies = yield ask("predict", rows, own=lambda: self.predict(rows))
         R = (replies.own + replies.sum()) / self.cfg.holders

@@ -33,6 +33,7 @@ from torch import Tensor
 
 from vfl_flower.api import Protocol, ask, tell_each
 from vfl_flower.common.codec import Array
+from vfl_flower.learning.losses import Labels
 
 from .specs.fedbcd import FedBCDOptions
 from .splitnn import SplitNN
@@ -44,7 +45,7 @@ class FedBCD(SplitNN):
     options: FedBCDOptions
     top_first = False
 
-    def step(self, rows: Array, y: Tensor) -> Protocol:
+    def step(self, rows: Array, y: Labels) -> Protocol:
         """Take Q steps of all parties on one batch.
 
         Returns the loss before them.
@@ -55,7 +56,7 @@ class FedBCD(SplitNN):
         yield tell_each("update", g[1:], own=lambda: self.descend(rows, y, E, g[0]))
         return [L]
 
-    def descend(self, rows: Array, y: Tensor, E: Sequence[Tensor], g_0: Tensor) -> None:
+    def descend(self, rows: Array, y: Labels, E: Sequence[Tensor], g_0: Tensor) -> None:
         """Take the Q steps of p and h_0 on one batch.
 
         The first step uses computed gradients.

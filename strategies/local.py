@@ -22,6 +22,7 @@ from torch import Tensor
 from vfl_flower.algorithms.augmentation import augmented
 from vfl_flower.api import ActiveParty, Protocol, train
 from vfl_flower.common.codec import Array
+from vfl_flower.learning.losses import Labels
 
 
 class Local(ActiveParty):
@@ -38,12 +39,12 @@ class Local(ActiveParty):
             x = augmented(self.cfg, self.epoch, len(self.x), torch.from_numpy(rows), x)
         return self.decide(self.embedding(x))
 
-    def step(self, rows: Array, y: Tensor) -> Protocol:
+    def step(self, rows: Array, y: Labels) -> Protocol:
         """Train on one batch; return the loss."""
         yield from ()  # a protocol, although it asks for nothing
         return [self.compute(lambda: self.learn(rows, y))]
 
-    def learn(self, rows: Array, y: Tensor) -> float:
+    def learn(self, rows: Array, y: Labels) -> float:
         """Descend the loss on one batch."""
         L = self.loss(self.predict(rows), y)
         self.optimizer.down(L)

@@ -49,6 +49,7 @@ from vfl_flower.api import Party, Protocol, Purpose, agree_keys, ask, train
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.common.names import party_name
+from vfl_flower.learning.losses import Labels
 
 from .local import Local
 from .specs.pravfed import PraVFedOptions
@@ -92,12 +93,12 @@ class PraVFed(Local):
             self.E_p = torch.full((len(self.x), self.cfg.embedding_dim), torch.nan)
         self.E_p[torch.from_numpy(rows)] = replies.sum(TOTAL) / TOTAL  # Eq. 9
 
-    def step(self, rows: Array, y: Tensor) -> Protocol:
+    def step(self, rows: Array, y: Labels) -> Protocol:
         """Train on one batch with true labels, without an exchange.
 
         Lines 20 to 26.
         """
-        return (yield from super().step(rows, self.y[torch.from_numpy(rows)]))
+        return (yield from super().step(rows, self.truth(rows)))
 
     def infer(self, rows: Array) -> Protocol:
         """Return logits; request embeddings that are missing."""

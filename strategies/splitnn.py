@@ -37,6 +37,7 @@ from torch import Tensor
 
 from vfl_flower.api import ActiveParty, Protocol, Replies, ask, tell_each, train
 from vfl_flower.common.codec import Array
+from vfl_flower.learning.losses import Labels
 from vfl_flower.learning.networks.base import TopInput
 
 from .specs.splitnn import SplitNNOptions
@@ -56,7 +57,7 @@ class SplitNN(ActiveParty):
         """Train."""
         yield from train(self)
 
-    def step(self, rows: Array, y: Tensor) -> Protocol:
+    def step(self, rows: Array, y: Labels) -> Protocol:
         """Train all parties on one batch; return the one loss."""
         replies = yield ask("embed", rows, own=lambda: self.embed_rows(rows))
         E = [replies.own, *self.received(replies, rows)]
@@ -64,7 +65,7 @@ class SplitNN(ActiveParty):
         yield tell_each("update", g[1:], own=lambda: self.learn(E[0], g[0]))
         return [L]
 
-    def down_to_embeddings(self, E: Sequence[Tensor], y: Tensor) -> tuple[float, list[Tensor]]:
+    def down_to_embeddings(self, E: Sequence[Tensor], y: Labels) -> tuple[float, list[Tensor]]:
         """Return L and dL/dE_k, k = 0..K.
 
         The top model keeps its own gradients, or has stepped.
@@ -76,7 +77,7 @@ class SplitNN(ActiveParty):
             self.optimizer.zero()
         return L, g
 
-    def through_top(self, E: Sequence[Tensor], y: Tensor) -> tuple[float, list[Tensor]]:
+    def through_top(self, E: Sequence[Tensor], y: Labels) -> tuple[float, list[Tensor]]:
         """Go once forward and backward through the top model."""
         leaves = [E_k.detach().requires_grad_() for E_k in E]
         self.optimizer.zero()

@@ -40,6 +40,7 @@ from vfl_flower.api import Party, Protocol, ask, tell_each
 from vfl_flower.common.codec import Array
 from vfl_flower.common.names import party_name
 from vfl_flower.learning.batching import asked
+from vfl_flower.learning.losses import Labels
 from vfl_flower.learning.networks.base import TopInput
 
 from .splitnn import SplitNN
@@ -59,7 +60,7 @@ class VAFL(SplitNN):
         self.net.register_parameter("aggregation_weights", self.alpha)
         self.optimizer.add(self.alpha)
 
-    def step(self, rows: Array, y: Tensor) -> Protocol:
+    def step(self, rows: Array, y: Labels) -> Protocol:
         """Train the parties of this step on one batch; return the loss."""
         to = asked(self.cfg, self.progress.step)
         replies = yield ask("embed", rows, own=lambda: self.embed_rows(rows), to=to)

@@ -57,6 +57,7 @@ from vfl_flower.api import ActiveParty, Party, Protocol, ask, tell_each, train
 from vfl_flower.common.codec import Array
 from vfl_flower.common.names import party_name
 from vfl_flower.learning.batching import asked
+from vfl_flower.learning.losses import Labels
 
 from .specs.vimadmm import VIMADMMOptions
 
@@ -84,7 +85,7 @@ class VIMADMM(ActiveParty):
         """Train."""
         yield from train(self)
 
-    def step(self, rows: Array, y: Tensor) -> Protocol:
+    def step(self, rows: Array, y: Labels) -> Protocol:
         """Take one round on a batch; return the loss before it."""
         to = asked(self.cfg, self.progress.step)
         replies = yield ask("embed", rows, own=lambda: self.embed_rows(rows), to=to)
@@ -107,7 +108,7 @@ class VIMADMM(ActiveParty):
         shares = [head(H_k) for head, H_k in zip(self.heads, H, strict=True)]
         return torch.stack(shares).sum(0)
 
-    def update_server(self, rows: Tensor, H: Sequence[Tensor], y: Tensor) -> tuple[float, Tensor]:
+    def update_server(self, rows: Tensor, H: Sequence[Tensor], y: Labels) -> tuple[float, Tensor]:
         """Update z, lambda and the heads; return the loss before, and v."""
         self.heads.train()
         a = self.predict(H)

@@ -55,6 +55,7 @@ from vfl_flower.algorithms.embedding_cache import EmbeddingCache
 from vfl_flower.api import Party, Protocol, Replies, ask, tell
 from vfl_flower.common.codec import Array
 from vfl_flower.learning.batching import asked
+from vfl_flower.learning.losses import Labels
 
 from .agg_vfl import AggVFL
 from .specs.admm import ADMMOptions
@@ -78,7 +79,7 @@ class VIMADMMJ(AggVFL):
         H_0 = self.embed_rows(rows)
         return H_0, self.decide(H_0.detach())
 
-    def step(self, rows: Array, y: Tensor) -> Protocol:
+    def step(self, rows: Array, y: Labels) -> Protocol:
         """Take one round on a batch; return the loss before it."""
         to = asked(self.cfg, self.progress.step)
         replies = yield ask("predict", rows, own=lambda: self.halves(rows), to=to)

@@ -54,6 +54,7 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = [
      NOISED | {"method": "adptvfedconv"}, {"decoder_rate": 11.0}),
     ("largest-learning-rate", LOOSE | {"data": (DIGITS,)},
      NOISED | {"method": "adptvfedconv"}, {"extractor_rate": 11.0}),
+    ("largest-weight", {}, MASKED | {"largest_weight": 100.0}, {"largest_weight": 101.0}),
     ("accept-labels", {"accept_labels": False}, MASKED, {"method": "fdml"}),
     ("label-privacy", {"label_privacy": ("alibi",)}, MASKED | {"label_privacy": "alibi"},
      {"label_privacy": "laplace"}),

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 from torch import Tensor
 
-from tests.helpers.joint.reference import Step, balanced, joint
+from tests.helpers.joint.reference import Step, balanced, joint, uneven
 from tests.helpers.joint.reference_split import (
     Vafl,
     alone_step,
@@ -96,9 +96,9 @@ def configured(case: str, **changes: str | int) -> RunConfig:
     return replace(FIFTY, **(CASES[case] | changes))  # type: ignore[arg-type]
 
 
-def assert_joint(cfg: RunConfig, weight: Tensor | None = None) -> None:
+def assert_joint(cfg: RunConfig, weight: Tensor | None = None, raw: Tensor | None = None) -> None:
     theirs = joint(cfg, loss_of(cfg.loss or "cross-entropy"), STEPS, step_of(cfg), weight)
-    assert_equal(distributed(cfg), theirs)
+    assert_equal(distributed(cfg, raw), theirs)
 
 
 @pytest.mark.parametrize(("turn", "case"), [*enumerate(CASES)])
@@ -114,6 +114,14 @@ def test_mixed_networks_and_optimizers(turn: int, case: str) -> None:
 def test_balanced_classes(case: str) -> None:
     cfg = configured(case, class_weights="balanced")
     assert_joint(cfg, balanced(cfg))
+
+
+@pytest.mark.parametrize("case", ["splitnn", "fedbcd", "c_vfl", "vafl", "agg_vfl", "central"])
+def test_weights_of_rows_and_of_classes(case: str) -> None:
+    """A row's weight is the product of both."""
+    cfg = configured(case, class_weights="balanced", largest_weight=4)
+    raw, weight = uneven(cfg)
+    assert_joint(cfg, weight * balanced(cfg), raw)
 
 
 @pytest.mark.parametrize("case", ["splitnn", "splitnn after", "vafl", "agg_vfl", "fdml", "central"])

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 import torch
+from torch import Tensor
 
-from tests.helpers.joint.reference import balanced, joint_easter
+from tests.helpers.joint.reference import WeightedData, balanced, joint_easter, uneven
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.losses import loss_of
 from vfl_flower.parties.party import Party
@@ -17,9 +18,9 @@ FIFTY = RunConfig(method="easter", models="mlp", epochs=2, batch_size=50, train_
 """Fifty rows a step, and eight steps an epoch; the last is short."""
 
 
-def distributed(cfg: RunConfig) -> list[Party]:
+def distributed(cfg: RunConfig, weights: Tensor | None = None) -> list[Party]:
     """Train in process and return all parties, the active one first."""
-    active = build_active(cfg)
+    active = build_active(cfg, source=None if weights is None else WeightedData(cfg, weights))
     passive = [build_passive(cfg, k) for k in range(1, cfg.parties)]
     run_local(active, passive)
     assert active.progress.step == STEPS
@@ -76,6 +77,13 @@ def test_vfedmh_is_easter_with_cross_entropy() -> None:
 def test_balanced_classes(loss: str) -> None:
     cfg = replace(FIFTY, class_weights="balanced", loss=loss)
     assert_equal(distributed(cfg), joint_easter(cfg, loss_of(loss), STEPS, weight=balanced(cfg)))
+
+
+def test_weights_of_rows() -> None:
+    cfg = replace(FIFTY, largest_weight=4.0)
+    raw, weight = uneven(cfg)
+    theirs = joint_easter(cfg, loss_of("binary-cross-entropy"), STEPS, weight=weight)
+    assert_equal(distributed(cfg, raw), theirs)
 
 
 def test_reference_can_fail() -> None:

@@ -10,7 +10,7 @@ import torch
 
 from tests.helpers.contract import finished
 from tests.helpers.data import labels_of
-from tests.helpers.joint.reference import balanced, joint
+from tests.helpers.joint.reference import balanced, joint, uneven
 from tests.helpers.joint.reference_vim import Vim, VimAdmm, VimAdmmJ
 from tests.helpers.networks import register
 from tests.methods.test_joint_reference import FIFTY, STEPS, assert_equal, distributed
@@ -19,6 +19,7 @@ from vfl_flower.config.registry import specs
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.batching import drawn
 from vfl_flower.learning.losses import loss_of
+from vfl_flower.parties.party import Party
 from vfl_flower.transport.local import run_local
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
@@ -32,10 +33,12 @@ both = pytest.mark.parametrize("cfg", [VIM, VIM_J], ids=["vimadmm", "vimadmm_j"]
 trained = cache(distributed)
 
 
-def assert_joint(cfg: RunConfig, weight: torch.Tensor | None = None) -> None:
+def assert_joint(
+    cfg: RunConfig, weight: torch.Tensor | None = None, ours: list[Party] | None = None
+) -> None:
     step: Vim = VimAdmmJ(rounded=cfg.blinded) if cfg.method == "vimadmm_j" else VimAdmm()
     theirs = joint(cfg, loss_of("cross-entropy"), STEPS, step, weight)  # type: ignore[arg-type]
-    assert_equal(trained(cfg), theirs)
+    assert_equal(ours or trained(cfg), theirs)
 
 
 def assert_other(cfg: RunConfig, plain: RunConfig) -> None:
@@ -77,6 +80,13 @@ def test_balanced_classes(cfg: RunConfig) -> None:
     changed = replace(cfg, class_weights="balanced")
     assert_joint(changed, balanced(changed))
     assert_other(changed, cfg)
+
+
+@both
+def test_weights_of_rows(cfg: RunConfig) -> None:
+    weighted = replace(cfg, largest_weight=4.0)
+    raw, weight = uneven(cfg)
+    assert_joint(weighted, weight, distributed(weighted, raw))
 
 
 @pytest.mark.parametrize("layers", [2, 3])

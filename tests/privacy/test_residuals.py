@@ -10,7 +10,7 @@ from torch import Tensor
 
 from vfl_flower.common.codec import Array
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.learning.losses import loss_of, residuals
+from vfl_flower.learning.losses import Weighted, loss_of, residuals
 from vfl_flower.parties.residuals import Residuals
 from vfl_flower.privacy.label_dp.mechanisms import Laplace
 from vfl_flower.privacy.label_dp.training_labels import TrainingLabels
@@ -24,6 +24,8 @@ CASES: list[dict[str, Any]] = [
         {"loss": a, "label_privacy": b, "class_weights": "balanced"}
         for a, b in product(LOSSES, MECHANISMS)
     ),
+    *({"loss": a, "largest_weight": 9.0} for a in LOSSES),
+    {"loss": "cross-entropy", "largest_weight": 9.0, "class_weights": "balanced"},
     {"loss": "cross-entropy", "label_privacy": "laplace", "label_epsilon": 0.1},
     {"loss": "cross-entropy", "label_privacy": "randomized-response", "label_epsilon": 8.0},
 ]
@@ -37,7 +39,8 @@ def run(case: dict[str, Any], classes: int, scale: float) -> tuple[Residuals, Te
     y = torch.randint(classes, (120,), generator=random)
     y[:classes] = torch.arange(classes)
     y[y == 0] = torch.where(torch.arange(int((y == 0).sum())) < 2, 0, 1)  # a rare class
-    labels = TrainingLabels(cfg, y, classes, loss_of(cfg.loss), torch.arange(120))
+    weights = None if cfg.largest_weight == 1 else torch.linspace(0, cfg.largest_weight, 120)
+    labels = TrainingLabels(cfg, y, classes, loss_of(cfg.loss), torch.arange(120), weights)
     R = scale * torch.randn(120, classes, generator=random)
     R[::3] += scale * torch.nn.functional.one_hot(y[::3], classes)
     (g,), _ = residuals(labels.loss, [R], labels.of(torch.arange(120)))
@@ -74,6 +77,20 @@ def test_without_the_output_a_loss_bounds_entries_and_sums() -> None:
     assert "do not add up to 0" in check.fault(g + 1e-4, None)
     other, _, g = run({"loss": "binary-cross-entropy"}, 10, 1.0)
     assert other.fault(g + 1e-4, None) == ""
+
+
+@pytest.mark.parametrize("largest", [1.0, 9.0])
+def test_residuals_of_several_labels_may_have_weights(largest: float) -> None:
+    cfg = RunConfig(method="vfedmh", models="mlp", largest_weight=largest)
+    check = Residuals(cfg, 3, "cross-entropy", 120, several=True)
+    random = torch.Generator().manual_seed(1)
+    R, y = (30 * torch.randn(120, 3, generator=random) for _ in range(2))
+    labels = (y > 0).float()
+    weight = torch.linspace(0, 9, 120)
+    (g,), _ = residuals(loss_of("binary-cross-entropy"), [R], Weighted(labels, weight))
+    assert (check.fault(g.numpy(), R) == "") == (largest == 9)
+    g[7] = 0.01 * R[7]
+    assert check.fault(g.numpy(), R)
 
 
 def test_numbers_of_a_regression_are_free() -> None:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 
 from vfl_flower.common.codec import Array
@@ -37,6 +39,9 @@ class PartyData:
     y : Tensor or None
         Labels, (N,) int64, or of a regression float32, standardised; of several labels (N, C)
         float32, 0 and 1; of the active party only, and only where it learns or is evaluated.
+    weights : ndarray of float64 or None
+        Weights of rows, (N,), none negative, as the active party's table has them; of the
+        active party only, and None where rows count alike.
     whole : tuple of int
         Shape of a row with the columns of all parties; empty for tables of the parties' own.
     share : tuple of slice, or ndarray
@@ -61,6 +66,7 @@ class PartyData:
     classes: int
     target: Target | None = None
     y: Tensor | None = None
+    weights: NDArray[np.float64] | None = None
     whole: tuple[int, ...] = ()
     share: Share = field(default_factory=lambda: NOTHING)
     alignment: str = ""

@@ -121,8 +121,7 @@ class OwnTables:
 
     def pooled(self, *, labelled: bool = True) -> PartyData:
         """Load all parties' columns side by side, for the central baseline."""
-        first = self.cfg.parties - self.cfg.holders
-        active = self._party(0, labelled)
+        active, first = self._party(0, labelled), self.cfg.parties - self.cfg.holders
         others = [self._party(rank, labelled).x for rank in range(1, self.cfg.parties)]
         return replace(active, x=joined([active.x, *others][first:]))
 
@@ -175,6 +174,7 @@ class OwnTables:
             several=kept.task == MULTI_LABEL,
             alignment=kept.nonce,
             encoder=encoder,
+            weights=None if table.weights is None else table.weights[kept.index],
             split=self.split.digest if self.split else "",
         )
         if rank:

@@ -16,7 +16,8 @@ from vfl_flower.common.json_schema import fits
 from vfl_flower.common.nonce import NONCE
 from vfl_flower.config.catalog import USUAL_LOSSES
 from vfl_flower.config.evaluation.threshold import read_threshold
-from vfl_flower.learning.losses import loss_of
+from vfl_flower.data.preprocessing.row_weights import in_proportion
+from vfl_flower.learning.losses import Labels, loss_of
 from vfl_flower.learning.row_limit import RowLimit
 from vfl_flower.learning.schedule import steps_per_epoch
 from vfl_flower.parties.party import Party
@@ -77,8 +78,11 @@ class ActiveParty(Party, Coordinator):
         if self.cfg.task == "train":  # a prediction's is that of its model
             number = read_threshold(self.cfg.threshold).number
             self.target = replace(self.target, threshold=number)
-        loss, train = loss_of(self.loss_name), torch.from_numpy(rows["train"])
-        self.training_labels = TrainingLabels(self.cfg, y, self.data.classes, loss, train)
+        loss, train, weights = loss_of(self.loss_name), torch.from_numpy(rows["train"]), None
+        if self.data.weights is not None:
+            weights = in_proportion(self.data.weights, rows, self.cfg)
+        made = TrainingLabels(self.cfg, y, self.data.classes, loss, train, weights)
+        self.training_labels = made
         self.loss = self.training_labels.loss
         self.budget, self.uploaded = budget_of(self.cfg, self.data.rows), dict[str, Counts]()
         self.progress = Progress()
@@ -97,10 +101,15 @@ class ActiveParty(Party, Coordinator):
         """Which epoch the step in hand belongs to, from 0."""
         return self.progress.step // steps_per_epoch(self.cfg, len(self.rows["train"]))
 
-    def step(self, rows: Array, y: Tensor) -> Protocol:
+    def truth(self, rows: Array) -> Labels:
+        """Return true labels of some rows, (B,), with the rows' weights."""
+        index = torch.from_numpy(rows)
+        return self.training_labels.weighted(self.y[index], index)
+
+    def step(self, rows: Array, y: Labels) -> Protocol:
         """Train on one batch; return the models' losses, the own first.
 
-        `rows` is (B,), `y` its training labels.
+        `rows` is (B,), `y` its training labels, for `loss` to take.
 
         Only methods whose protocol calls `training.train` have steps.
         """

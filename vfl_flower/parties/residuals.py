@@ -44,7 +44,7 @@ class Residuals:
     Parameters
     ----------
     cfg : RunConfig
-        Its loss, class weights and label mechanism.
+        Its loss, weights of rows and label mechanism.
     classes : int
         C, or 1 of a regression.
     loss : str
@@ -65,8 +65,11 @@ class Residuals:
         self.link: Link = load_object(spec.link)
         self.slope, self.classes = spec.slope, classes
         self.noise = noise_of(cfg, classes)
-        self.weighted = cfg.class_weights != "none"
-        self.most = max(rows / classes, 1.0) if self.weighted else 1.0
+        balanced, by_row = cfg.class_weights != "none", cfg.largest_weight > 1
+        self.weighted = balanced or by_row
+        self.least = 0.0 if by_row else 1 / classes
+        self.most = max(rows / classes, 1.0) if balanced else 1.0
+        self.most *= cfg.largest_weight
 
     def fault(self, g: Array, R: Tensor | None) -> str:
         """Return the fault of a batch of residuals, or nothing.
@@ -115,7 +118,7 @@ class Residuals:
         if self.noise is not None:
             targets = means - scaled
             if self.weighted:
-                weights = 1 / self.classes, self.most
+                weights = self.least, self.most
                 targets = self.noise.unweighted(scaled, means, R, rounding, weights)
             return bool(self.noise.admits(targets, R, rounding).all())
         if self.several:
@@ -130,7 +133,7 @@ class Residuals:
     def _weights(self, scaled: Tensor, off: Tensor) -> Tensor:
         """Fit the weight of each row's class, (B,)."""
         fitted = (scaled * off).sum(1) / off.square().sum(1).clamp(min=1e-12)
-        return fitted.clamp(1 / self.classes, self.most)
+        return fitted.clamp(self.least, self.most)
 
 
 def _labels(scaled: Tensor, means: Tensor) -> Tensor:

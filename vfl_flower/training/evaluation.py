@@ -13,6 +13,7 @@ from vfl_flower.common.nonce import nonce_to_array
 from vfl_flower.config.evaluation.metrics import deciding, key_of, primary
 from vfl_flower.config.evaluation.threshold import read_threshold
 from vfl_flower.data.preprocessing.target import Target
+from vfl_flower.learning.losses import Labels
 from vfl_flower.learning.metrics.curves import curves_of
 from vfl_flower.learning.metrics.judge import judged_by, metrics_of
 from vfl_flower.learning.metrics.predictions import Predictions
@@ -53,7 +54,7 @@ def _test(party: ActiveParty) -> Protocol:
         party.progress.test = {"loss": {}, "score": {}}
         return
     outputs, y = yield from predict(party, party.rows["test"])
-    said = [Predictions(each, y, _target_of(party, rank)) for rank, each in enumerate(outputs)]
+    said = [Predictions.of(each, y, _target_of(party, rank)) for rank, each in enumerate(outputs)]
     score = _by_party([judged_by(primary(party.target.task), each) for each in said])
     party.progress.test = {"loss": _losses(party, outputs, y), "score": score}
     party.progress.metrics = _by_party([metrics_of(each) for each in said])
@@ -76,7 +77,7 @@ def validate(party: ActiveParty, epoch: int) -> Protocol:
     if len(party.rows["validation"]):
         outputs, y = yield from predict(party, party.rows["validation"])
         loss = _losses(party, outputs, y)
-        said = [Predictions(each, y, party.target) for each in outputs]
+        said = [Predictions.of(each, y, party.target) for each in outputs]
     task = party.target.task
     metric = deciding(party.cfg.metric, task)
     names = dict.fromkeys((primary(task), metric))
@@ -121,11 +122,11 @@ def predict(party: ActiveParty, rows: Array) -> Protocol:
     -------
     outputs : list of Tensor
         See `infer`.
-    y : Tensor
-        Labels, (N,).
+    y : Tensor or Weighted
+        Labels, (N,), with the rows' weights where they have some.
     """
     outputs = yield from infer(party, rows)
-    return outputs, party.y[torch.from_numpy(rows)]
+    return outputs, party.truth(rows)
 
 
 def infer(party: ActiveParty, rows: Array) -> Protocol:
@@ -141,7 +142,7 @@ def infer(party: ActiveParty, rows: Array) -> Protocol:
     return [torch.cat(parts) for parts in zip(*chunks, strict=True)]
 
 
-def _losses(party: ActiveParty, outputs: list[Tensor], y: Tensor) -> dict[str, float]:
+def _losses(party: ActiveParty, outputs: list[Tensor], y: Labels) -> dict[str, float]:
     """Return the loss by party: (N, C) each, and (N,) -> numbers."""
     return _by_party([party.loss(output, y).item() for output in outputs])
 

@@ -38,7 +38,7 @@ def test_a_description_is_read_with_its_file_beside_it(tmp_path: Path) -> None:
         ('file = "a.csv"\nid = "a"\ntask = "ranking"', "task must be binary or multi-class or"),
         ('file = "a.csv"\nid = "a"\ncolumns = ["b"]', "columns must be a table"),
         ('file = "a.csv"\nid = "a"\n[columns]\nb = "number"', "column 'b' must be numeric or"),
-        ('file = "a.csv"\nid = "a"\n[columns]\na = "numeric"', "'a' is the id or the label"),
+        ('file = "a.csv"\nid = "a"\n[columns]\na = "numeric"', "'a' is the id, the label"),
         ('file = "a.csv"\nid = "a"\nlabel = "a"', "id and label are one column"),
         ('file = "a.csv"\nid = "a"\nmissing = "?"', "missing must be a list"),
         ("file = ", "cannot be read as toml"),

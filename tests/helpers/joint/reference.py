@@ -6,6 +6,7 @@ the ring's grid here too.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 import torch
@@ -14,6 +15,8 @@ from torch import Tensor
 from tests.helpers.data import labels_of
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.loading import load_party, run_data
+from vfl_flower.data.party_data import PartyData
+from vfl_flower.data.published_data import PublishedData
 from vfl_flower.data.splits import rows_of
 from vfl_flower.learning.batching import batches
 from vfl_flower.learning.losses import Loss, Weighted
@@ -48,6 +51,29 @@ class WeightedRows:
 
     def __getitem__(self, rows: Tensor) -> Weighted:
         return Weighted(self.y[rows], self.weight[rows])
+
+
+class WeightedData(PublishedData):
+    """Data of a run whose active party has weights of rows, (N,)."""
+
+    def __init__(self, cfg: RunConfig, weights: Tensor) -> None:
+        super().__init__(cfg)
+        self.weights = weights
+
+    def party(self, rank: int, *, labelled: bool = True) -> PartyData:
+        data = super().party(rank, labelled=labelled)
+        return data if rank else replace(data, weights=self.weights.double().numpy())
+
+    def pooled(self, *, labelled: bool = True) -> PartyData:
+        return replace(super().pooled(labelled=labelled), weights=self.weights.double().numpy())
+
+
+def uneven(cfg: RunConfig) -> tuple[Tensor, Tensor]:
+    """Return weights of rows, (N,), and their proportion to the mean."""
+    rows = rows_of(cfg, len(labels_of(cfg)))
+    raw = torch.rand(len(labels_of(cfg)), generator=torch.Generator().manual_seed(3)) * 7
+    raw[::5] = 0
+    return raw, (raw.double() / raw[torch.from_numpy(rows["train"])].double().mean()).float()
 
 
 def balanced(cfg: RunConfig) -> Tensor:

@@ -131,6 +131,21 @@ def test_a_party_may_have_labels_only_and_all_options_are_there() -> None:
     assert set(three.predict(x)) <= {"no", "yes"}
 
 
+def test_sample_weights_act_and_set_the_largest_one() -> None:
+    x, y = made()
+    weights = np.where(np.arange(ROWS) % 3, 1.0, 4.0)
+    plain, even, uneven = (
+        vfl.VFLClassifier(**QUICK, keep="best").fit(x, y, sample_weight=each)
+        for each in (None, np.full(ROWS, 2), weights)
+    )
+    assert np.array_equal(plain.predict_proba(x), even.predict_proba(x))
+    assert not np.array_equal(plain.predict_proba(x), uneven.predict_proba(x))
+    assert 2 < uneven.run_.config.largest_weight < 2.5
+    for wrong in (-weights, np.zeros(ROWS), weights[1:]):
+        with pytest.raises(ValueError, match=r"(?i)sample.weight"):
+            vfl.VFLClassifier(**QUICK).fit(x, y, sample_weight=wrong)
+
+
 @pytest.mark.parametrize(
     ("given", "text"),
     [

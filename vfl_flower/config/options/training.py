@@ -52,6 +52,13 @@ class TrainingOptions:
         "weights of rows in the loss: none (all alike) or balanced (all classes alike)",
         choices=("none", "balanced"),
     )
+    largest_weight: float = option(
+        1.0,
+        "largest weight of a training row, their mean being 1, that the active party's column of "
+        "weights may make; 1: there is none",
+        least=1,
+        most=10_000,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

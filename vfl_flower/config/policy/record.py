@@ -126,6 +126,9 @@ class Policy:
     largest_learning_rate: float = key(
         10.0, "largest learning rate of this party; inf: no limit", float, most=math.inf
     )
+    largest_weight: float = key(
+        100.0, "largest largest-weight of runs whose rows have weights", float, least=1
+    )
     accept_labels: bool = key(True, "accept runs that give this party training labels", bool)
     label_privacy: tuple[str, ...] = key(
         (), "accepted mechanisms on labels, none among them; none listed: all", tuple
@@ -200,6 +203,7 @@ OPEN = Policy(
     require_embedding_bound=False,
     largest_embedding_bound=math.inf,
     largest_learning_rate=math.inf,
+    largest_weight=10_000.0,
     largest_embedding_dim=10**6,
     most_threads=1024,
     modules=("*",),

@@ -192,6 +192,13 @@ def _learning_rate(case: Case) -> str:
     return f"it is {largest:g}, and this party's is {rate:g}" if rate > largest else ""
 
 
+def _largest_weight(case: Case) -> str:
+    largest, weight = case.policy.largest_weight, case.cfg.largest_weight
+    if case.cfg.task != "train" or weight <= largest:
+        return ""
+    return f"it is {largest:g}, and largest-weight of the run is {weight:g}"
+
+
 def _accept_labels(case: Case) -> str:
     given = case.teaches and case.cfg.labels_given
     if case.policy.accept_labels or not given:
@@ -268,6 +275,7 @@ RULES: dict[str, Callable[[Case], str]] = {
     "require-embedding-bound": _embedding_bound,
     "largest-embedding-bound": _largest_bound,
     "largest-learning-rate": _learning_rate,
+    "largest-weight": _largest_weight,
     "accept-labels": _accept_labels,
     "label-privacy": _label_privacy,
     "largest-label-epsilon": _label_epsilon,

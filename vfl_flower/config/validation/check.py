@@ -19,7 +19,7 @@ from vfl_flower.config.validation.privacy import (
 )
 from vfl_flower.config.validation.system import check_transport
 from vfl_flower.config.validation.tasks import check_tables
-from vfl_flower.config.validation.training import check_lists
+from vfl_flower.config.validation.training import check_lists, check_weights
 
 
 def check(cfg: Settings) -> None:
@@ -47,4 +47,5 @@ def check(cfg: Settings) -> None:
     check_split(cfg)
     check_evaluation(cfg)
     check_long_tail(cfg)
+    check_weights(cfg)
     check_tables(cfg)

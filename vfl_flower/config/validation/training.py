@@ -29,6 +29,36 @@ def check_lists(cfg: Settings) -> None:
         )
 
 
+def check_weights(cfg: Settings, weighted: bool | None = None) -> None:
+    """Refuse weights of rows where labels are given away, or private.
+
+    Parameters
+    ----------
+    cfg : Settings
+        The run's configuration.
+    weighted : bool, optional
+        Whether rows have weights; unless given, whether the run expects some.
+
+    Raises
+    ------
+    ConfigError
+        Says why.
+    """
+    if not (cfg.largest_weight > 1 if weighted is None else weighted):
+        return
+    told = "rows have weights (weight of the active party's description, largest-weight)"
+    if cfg.labels_given:
+        raise ConfigError(
+            f"{told}, and with {cfg.method} passive parties learn by themselves from labels that "
+            "they are given; remove the weights, or use another method"
+        )
+    if cfg.label_noise:
+        raise ConfigError(
+            f"{told}, which may tell the labels, and label-privacy is {cfg.label_noise}: "
+            "label-epsilon would not be true; remove the weights, or use label-privacy = none"
+        )
+
+
 def _check_model(entry: str) -> None:
     if "." in entry and not OWN_NETWORK.fullmatch(entry):
         raise ConfigError(

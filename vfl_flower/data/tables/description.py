@@ -56,6 +56,8 @@ class Description:
         Columns by which rows are split, of the active party only; empty for none.
     id_case : str
         ``keep`` or ``fold``: whether ids that differ in case are different.
+    weight : str
+        The column with the weights of rows: of the active party only; empty for none.
     """
 
     file: Path
@@ -75,6 +77,7 @@ class Description:
     time: str = ""
     id_case: Literal["keep", "fold"] = "keep"
     several: tuple[str, ...] = ()
+    weight: str = ""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -167,6 +170,11 @@ def described_at(path: Path, rank: int, ids: str = "", label: str = "") -> Descr
             f"{party_name(rank)}: {path.name} names a group or a time, by which the active party "
             "splits the rows; name a column of its table"
         )
+    if rank and description.weight:
+        raise ConfigError(
+            f"{party_name(rank)}: {path.name} names a weight, and weights of rows are the active "
+            "party's; remove it, and say that the column is ignored, or used"
+        )
     return description
 
 
@@ -230,13 +238,15 @@ def _check_columns(description: Description) -> None:
     names = [description.id] if isinstance(description.id, str) else description.id
     if {*names} & {*description.labels}:
         raise ConfigError("id and label are one column; labels need one of their own")
-    named = (*names, *description.labels)
+    if description.weight and description.weight in (*names, *description.labels):
+        raise ConfigError("weight is the column of ids or labels; it needs one of its own")
+    named = (*names, *description.labels, description.weight)
     for name in description.columns:
         if name in named:
-            raise ConfigError(f"column '{name}' is the id or the label, and nothing else")
+            raise ConfigError(f"column '{name}' is the id, the label or the weight, nothing else")
     for key, name in (("group", description.group), ("time", description.time)):
         if name and name in named:
-            raise ConfigError(f"{key} is the column of the ids or labels; name another one")
+            raise ConfigError(f"{key} is the column of ids, labels or weights; name another one")
     types = description.id_type
     if not isinstance(types, str) and len(types) != len(names):
         raise ConfigError(f"id-type lists {len(types)} types, and id {len(names)} columns")

@@ -125,6 +125,7 @@ READERS: dict[str, Reader] = {
     "id": _ids,
     "label": _label,
     "positive": _positive,
+    "weight": text,
     "columns": _columns,
     "task": one_of(*TASKS),
     "id-type": _id_types,

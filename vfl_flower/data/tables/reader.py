@@ -26,6 +26,7 @@ from vfl_flower.data.tables.uses.advice import NOTHING, Advice, advice_of
 from vfl_flower.data.tables.uses.encoding import cells_of, column_of
 from vfl_flower.data.tables.uses.trained import check_trained, chosen
 from vfl_flower.data.tables.uses.use import Use
+from vfl_flower.data.tables.weights import weights_of
 
 
 @dataclass(frozen=True)
@@ -67,9 +68,9 @@ class OwnTable:
         Of the features.
     ignored : tuple of str
         The file's other columns.
-    labels : ndarray of float64 or None
+    labels, weights : ndarray of float64 or None
         (N,): numbers, or places in the label's values; of L labels (N, L), places in the values
-        of each.
+        of each. Weights of rows, (N,), are not negative.
     label : Column or None
     task : str
         One of `TASKS` in the catalog; empty without labels.
@@ -91,6 +92,7 @@ class OwnTable:
     looked: tuple[Looked, ...]
     digest: str
     notes: tuple[str, ...] = ()
+    weights: NDArray[np.float64] | None = None
 
 
 def read_table(description: Description, party: str, trained: Encoder | None = None) -> OwnTable:
@@ -133,7 +135,7 @@ def read_table(description: Description, party: str, trained: Encoder | None = N
         if not columns and labels is None and trained is None:
             raise _nothing(file, looked)
         features, values = _kept(file, description, len(ids), columns, labels)
-        digest = _digest(description)
+        read = _digest(description), notes, weights_of(file, description, trained is not None)
     pa.default_memory_pool().release_unused()  # or what batches took stays taken
     return OwnTable(
         ids,
@@ -144,8 +146,7 @@ def read_table(description: Description, party: str, trained: Encoder | None = N
         labels,
         task_of(labels),
         tuple(looked),
-        digest,
-        notes,
+        *read,
     )
 
 
@@ -196,7 +197,8 @@ def _stated(description: Description, file: TableFile, trained: Encoder | None) 
     It is empty where nothing is said.
     """
     ids = [*id_columns(description)]
-    named = [*ids, *map(plain, description.labels)]
+    said = [*description.labels, description.weight]
+    named = [*ids, *(plain(name) for name in said if name)]
     by = [plain(name) for name in (description.group, description.time) if name]
     stated = dict.fromkeys(by, "ignored")  # unless more is said of them
     stated |= {plain(name): use for name, use in description.columns.items()}

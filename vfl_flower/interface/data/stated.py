@@ -5,7 +5,14 @@ from collections.abc import Mapping, Sequence
 from vfl_flower.common.errors import ConfigError
 
 
-def check_types(*, id: object, label: object, columns: object, missing: object) -> None:  # noqa: A002
+def check_types(
+    *,
+    id: object,  # noqa: A002
+    label: object,
+    weight: object,
+    columns: object,
+    missing: object,
+) -> None:
     """Refuse keywords of other types.
 
     Raises
@@ -18,6 +25,8 @@ def check_types(*, id: object, label: object, columns: object, missing: object) 
         raise ConfigError(f"id must be the name of one column, or a list of names, not {id!r}")
     if label is not None and not (isinstance(label, str) or _are_names(label)):
         raise ConfigError(f"label must be the name of a column, or a list of names, not {label!r}")
+    if weight is not None and not isinstance(weight, str):
+        raise ConfigError(f"weight must be the name of one column, as text, not {weight!r}")
     if columns is not None and (
         not isinstance(columns, Mapping) or not all(isinstance(name, str) for name in columns)
     ):

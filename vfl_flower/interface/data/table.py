@@ -41,6 +41,8 @@ class Table:
         two values.
     positive : str, bool or number, optional
         Of two classes, the one that is to be found, such as the frauds; by default the rarer one.
+    weight : str, optional
+        The column with the weights of rows in the loss, of the active party's table only.
     columns : mapping of str to str, optional
         By name ``numeric``, ``categorical``, ``grouped``, ``hashed``, ``date``, ``boolean`` or
         ``ignored``, see `docs/tables.md`; the other columns are looked at. Categories of pandas
@@ -82,6 +84,7 @@ class Table:
         id: str | Sequence[str],  # noqa: A002
         label: str | Sequence[str] | None = None,
         positive: str | float | None = None,
+        weight: str | None = None,
         columns: Mapping[str, str] | None = None,
         task: str = "",
         id_type: str | Sequence[str] = "",
@@ -95,10 +98,11 @@ class Table:
         reference_date: str | date = "",
         id_case: str = "keep",
     ) -> None:
-        check_types(id=id, label=label, columns=columns, missing=missing)
+        check_types(id=id, label=label, weight=weight, columns=columns, missing=missing)
         labels = [label] if isinstance(label, str) else [*(label or ())]
         stated: dict[str, Any] = {"task": task, "id-type": id_type, "separator": separator}
         stated["label"] = label if isinstance(label, str) else labels
+        stated["weight"] = weight
         stated["positive"] = None if positive is None else str(positive)
         stated |= {"group": group, "time": time, "reference-date": str(reference_date)}
         self._stated: dict[str, Any] = {key: said for key, said in stated.items() if said}
@@ -117,7 +121,7 @@ class Table:
         self._cells: Any = None
         with in_full():
             told = description_of(self._described(), Path())
-            named = [plain(each) for each in (*labels, group, time)]
+            named = [plain(each or "") for each in (*labels, weight, group, time)]
             self._take(source, [*id_columns(told)], named)
 
     def _take(self, source: Any, ids: list[str], others: list[str]) -> None:  # noqa: ANN401
@@ -151,6 +155,7 @@ class Table:
             id=told.id,
             label=told.several or told.label,
             positive=told.positive or None,
+            weight=told.weight or None,
             columns=told.columns,
             task=told.task,
             id_type=told.id_type,
@@ -204,7 +209,7 @@ class Table:
             return []
         told = description_of(self._described(), Path())
         there = {plain(each) for each in self._cells.column_names}
-        named = (*told.labels, told.group, told.time, *told.columns)
+        named = (*told.labels, told.weight, told.group, told.time, *told.columns)
         return [name for name in named if name and plain(name) not in there]
 
     @property

@@ -28,8 +28,9 @@ def unused_columns(cells: Any, description: Description) -> dict[str, str]:  # n
     dict of str to str
         Why, by name.
     """
-    said = (*description.labels, description.group, description.time)
-    known = {plain(each) for each in (*said, *description.columns)} | {*id_columns(description)}
+    by = (description.weight, description.group, description.time)
+    said = (*description.labels, *by, *description.columns)
+    known = {plain(each) for each in said} | {*id_columns(description)}
     found = {}
     for name, column in zip(cells.column_names, cells.columns, strict=True):
         if plain(name) not in known and (why := _why(plain(name), column, description)):

@@ -17,6 +17,7 @@ from vfl_flower.common.layout import tables_in
 from vfl_flower.interface.data.source import OwnTables, begun
 from vfl_flower.interface.estimators.features import Cells, Columns, columns_of, holdings, tables_of
 from vfl_flower.interface.estimators.folder import packed, unpacked
+from vfl_flower.interface.estimators.weights import largest_weight, weights_of
 from vfl_flower.interface.folders import Place, in_full
 from vfl_flower.interface.models import named
 from vfl_flower.interface.run import Run
@@ -29,7 +30,7 @@ from vfl_flower.workflows.local.watch import Watch
 _CHECKS: dict[str, Any] = {"dtype": None, "ensure_all_finite": "allow-nan"}
 _HELD_OUT = 0.1
 """Share of the rows that choose the weights, where some do."""
-_SET = ("test_share", "baselines", "active_columns")
+_SET = ("test_share", "baselines", "active_columns", "largest_weight")
 """Options that an estimator sets itself."""
 
 
@@ -98,12 +99,14 @@ class VFLEstimator(BaseEstimator):  # type: ignore[misc]
         )
         return columns_of(x, array), y
 
-    def _train(self, cells: Cells, labels: NDArray[Any], task: str) -> None:
-        """Train on checked features, M columns of N, and labels, (N,)."""
+    def _train(self, cells: Cells, labels: NDArray[Any], task: str, weights: Any) -> None:  # noqa: ANN401
+        """Train on checked features, M columns of N, labels, (N,), and weights."""
         names = getattr(self, "feature_names_in_", None)
         places = holdings(self.columns, names, self.n_features_in_)
-        tables = tables_of(cells, places, labels, task)
+        weights = weights_of(weights, cells)
+        tables = tables_of(cells, places, labels, task, weights)
         options = self._options(len(labels), own_columns=bool(places[0]))
+        options |= largest_weight(weights, options["validation"])
         place = Place()
         with in_full(), removed_after_failure(place), _stopped():
             source = OwnTables(tables, in_order=True)

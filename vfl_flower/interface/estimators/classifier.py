@@ -60,7 +60,7 @@ class VFLClassifier(ClassifierMixin, VFLEstimator):  # type: ignore[misc]
         after that.
     """
 
-    def fit(self, X: Any, y: Any) -> "VFLClassifier":  # noqa: ANN401
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "VFLClassifier":  # noqa: ANN401
         """Train on one table.
 
         Parameters
@@ -69,6 +69,8 @@ class VFLClassifier(ClassifierMixin, VFLEstimator):  # type: ignore[misc]
             (N, M): numbers, and text or categories; NaN is a gap.
         y : array-like
             (N,): classes.
+        sample_weight : array-like, optional
+            (N,): weights of the rows in the loss, none negative. Their sum does not matter.
 
         Returns
         -------
@@ -78,7 +80,7 @@ class VFLClassifier(ClassifierMixin, VFLEstimator):  # type: ignore[misc]
         Raises
         ------
         ValueError
-            If X, y or `columns` cannot be used.
+            If X, y, sample_weight or `columns` cannot be used.
         VflError
             If an option, or what is in a column, cannot be used.
         """
@@ -87,7 +89,8 @@ class VFLClassifier(ClassifierMixin, VFLEstimator):  # type: ignore[misc]
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError("y has one class only; a classifier needs two classes or more")
-        self._train(cells, codes, BINARY if len(self.classes_) == 2 else MULTI_CLASS)
+        task = BINARY if len(self.classes_) == 2 else MULTI_CLASS
+        self._train(cells, codes, task, sample_weight)
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401

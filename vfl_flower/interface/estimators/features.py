@@ -16,7 +16,7 @@ Columns: TypeAlias = "int | Sequence[Sequence[int | str]]"
 Cells: TypeAlias = "dict[str, pa.Array]"
 """Columns of N cells by name: float64, or text."""
 
-_ID, _LABEL = "row", "y"
+_ID, _LABEL, _WEIGHT = "row", "y", "weight"
 
 
 def columns_of(x: Any, array: NDArray[Any]) -> Cells:  # noqa: ANN401
@@ -111,8 +111,9 @@ def tables_of(
     places: Sequence[Sequence[int]],
     labels: Any = None,  # noqa: ANN401
     task: str = "",
+    weights: Any = None,  # noqa: ANN401
 ) -> list[Table]:
-    """Cut each party's table; labels, (N,), go to the active party."""
+    """Cut each party's table; labels and weights are the active one's."""
     names, rows = list(cells), len(next(iter(cells.values())))
     tables = []
     for rank, party in enumerate(places):
@@ -124,5 +125,7 @@ def tables_of(
         labelled = not rank and labels is not None
         given = {_ID: np.arange(rows), **held, **({_LABEL: labels} if labelled else {})}
         stated: dict[str, Any] = {"label": _LABEL, "task": task} if labelled else {}
+        if labelled and weights is not None:
+            given, stated = given | {_WEIGHT: weights}, stated | {"weight": _WEIGHT}
         tables.append(Table(given, id=_ID, columns=uses, missing=[], **stated))
     return tables

@@ -16,7 +16,7 @@ class VFLRegressor(RegressorMixin, VFLEstimator):  # type: ignore[misc]
     Parameters and attributes are those of `VFLClassifier`, without `classes_`; `keep` goes by R².
     """
 
-    def fit(self, X: Any, y: Any) -> "VFLRegressor":  # noqa: ANN401
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "VFLRegressor":  # noqa: ANN401
         """Train on one table.
 
         Parameters
@@ -25,6 +25,8 @@ class VFLRegressor(RegressorMixin, VFLEstimator):  # type: ignore[misc]
             (N, M): numbers, and text or categories; NaN is a gap.
         y : array-like
             (N,): numbers.
+        sample_weight : array-like, optional
+            (N,): weights of the rows in the loss, none negative. Their sum does not matter.
 
         Returns
         -------
@@ -34,12 +36,12 @@ class VFLRegressor(RegressorMixin, VFLEstimator):  # type: ignore[misc]
         Raises
         ------
         ValueError
-            If X, y or `columns` cannot be used.
+            If X, y, sample_weight or `columns` cannot be used.
         VflError
             If an option, or what is in a column, cannot be used, or all numbers are the same.
         """
         cells, labels = self._checked(X, y, y_numeric=True)
-        self._train(cells, labels.astype(np.float64), REGRESSION)
+        self._train(cells, labels.astype(np.float64), REGRESSION, sample_weight)
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401

@@ -9,6 +9,7 @@ from vfl_flower.common.names import load_object
 from vfl_flower.config.catalog import MULTI_LABEL, REGRESSION
 from vfl_flower.config.evaluation.metrics import METRICS, key_of, metrics_for
 from vfl_flower.data.preprocessing.target import Target
+from vfl_flower.learning.losses import Labels
 from vfl_flower.learning.metrics.of_classes import confusion, spread
 from vfl_flower.learning.metrics.predictions import Predictions
 
@@ -27,6 +28,7 @@ def metrics_of(said: Predictions) -> dict[str, Any]:
         Each metric of `METRICS` for the task, None where it is not defined. Of classes also
         ``class_accuracy_std``: the standard deviation over the classes of the accuracy on a class's
         rows, and ``confusion``: rows counted by true class and, within, by predicted class, (C, C).
+        Both, and the calibration error, count each row once, whatever it weighs.
     """
     judged = {
         key_of(name): load_object(spec.compute)(said)
@@ -38,9 +40,9 @@ def metrics_of(said: Predictions) -> dict[str, Any]:
     return judged | {"class_accuracy_std": spread(counts), "confusion": counts}
 
 
-def score_of(name: str, output: Tensor, y: Tensor, target: Target) -> float:
+def score_of(name: str, output: Tensor, y: Labels, target: Target) -> float:
     """Judge outputs, (N, C), beside labels, (N,), by one metric; see `judged_by`."""
-    return judged_by(name, Predictions(output, y, target))
+    return judged_by(name, Predictions.of(output, y, target))
 
 
 def judged_by(name: str, said: Predictions) -> float:

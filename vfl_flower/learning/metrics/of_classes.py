@@ -18,7 +18,10 @@ BINS = 10
 
 def accuracy(said: Predictions) -> float:
     """Share of the rows whose class is predicted."""
-    return float((said.decided == said.truth).mean())
+    right = said.decided == said.truth
+    return float(
+        np.average(right, weights=said.counted["sample_weight"]) if said.counted else right.mean()
+    )
 
 
 def balanced_accuracy(said: Predictions) -> float | None:
@@ -28,7 +31,9 @@ def balanced_accuracy(said: Predictions) -> float | None:
 
     if not said.complete:
         return None
-    return float(recall_score(said.truth, said.decided, average="macro", zero_division=0))
+    return float(
+        recall_score(said.truth, said.decided, average="macro", zero_division=0, **said.counted)
+    )
 
 
 def auc(said: Predictions) -> float | None:
@@ -52,11 +57,13 @@ def _ranked(said: Predictions, score: Any) -> float | None:  # noqa: ANN401
     if not said.finite or not said.complete:
         return None
     if said.binary:
-        return float(score(said.hits, said.ranking))
+        return float(score(said.hits, said.ranking, **said.counted))
     if said.several:
-        return float(score(said.truth, said.output.double().cpu().numpy(), average="macro"))
+        return float(
+            score(said.truth, said.output.double().cpu().numpy(), average="macro", **said.counted)
+        )
     onehot = np.eye(said.classes, dtype=np.int64)[said.truth]
-    return float(score(onehot, said.logs, average="macro"))
+    return float(score(onehot, said.logs, average="macro", **said.counted))
 
 
 def precision(said: Predictions) -> float:
@@ -86,9 +93,9 @@ def f1(said: Predictions) -> float:
 def _decided(said: Predictions, score: Any) -> float:  # noqa: ANN401
     """Compute a metric of predicted classes."""
     if said.binary:
-        return float(score(said.hits, said.alarms, zero_division=0))
+        return float(score(said.hits, said.alarms, zero_division=0, **said.counted))
     how = {"labels": range(said.classes), "average": "macro", "zero_division": 0}
-    return float(score(said.truth, said.decided, **how))
+    return float(score(said.truth, said.decided, **how, **said.counted))
 
 
 def brier(said: Predictions) -> float | None:
@@ -98,7 +105,7 @@ def brier(said: Predictions) -> float | None:
 
     if not said.finite:
         return None
-    return float(brier_score_loss(said.hits, said.likelihood, pos_label=True))
+    return float(brier_score_loss(said.hits, said.likelihood, pos_label=True, **said.counted))
 
 
 def calibration_error(said: Predictions) -> float | None:
@@ -139,7 +146,9 @@ def log_loss(said: Predictions) -> float | None:
 
     if not said.finite:
         return None
-    return float(of_probabilities(said.truth, said.shares, labels=range(said.classes)))
+    return float(
+        of_probabilities(said.truth, said.shares, labels=range(said.classes), **said.counted)
+    )
 
 
 def confusion(said: Predictions) -> list[list[int]]:

@@ -8,7 +8,7 @@ def subset_accuracy(said: Predictions) -> float:
     # scikit-learn is slow to import
     from sklearn.metrics import accuracy_score
 
-    return float(accuracy_score(said.truth, said.decided))
+    return float(accuracy_score(said.truth, said.decided, **said.counted))
 
 
 def hamming_loss(said: Predictions) -> float:
@@ -16,7 +16,7 @@ def hamming_loss(said: Predictions) -> float:
     # scikit-learn is slow to import
     from sklearn.metrics import hamming_loss as share_of_errors
 
-    return float(share_of_errors(said.truth, said.decided))
+    return float(share_of_errors(said.truth, said.decided, **said.counted))
 
 
 def micro_f1(said: Predictions) -> float:
@@ -24,4 +24,5 @@ def micro_f1(said: Predictions) -> float:
     # scikit-learn is slow to import
     from sklearn.metrics import f1_score
 
-    return float(f1_score(said.truth, said.decided, average="micro", zero_division=0))
+    how = {"average": "micro", "zero_division": 0}
+    return float(f1_score(said.truth, said.decided, **how, **said.counted))

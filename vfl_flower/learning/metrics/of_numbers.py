@@ -15,7 +15,7 @@ def r2(said: Predictions) -> float | None:
 
     if not said.finite or not np.ptp(said.truth):
         return None
-    return float(r2_score(said.truth, said.numbers))
+    return float(r2_score(said.truth, said.numbers, **said.counted))
 
 
 def mse(said: Predictions) -> float | None:
@@ -23,7 +23,9 @@ def mse(said: Predictions) -> float | None:
     # scikit-learn is slow to import
     from sklearn.metrics import mean_squared_error
 
-    return float(mean_squared_error(said.truth, said.numbers)) if said.finite else None
+    return (
+        float(mean_squared_error(said.truth, said.numbers, **said.counted)) if said.finite else None
+    )
 
 
 def rmse(said: Predictions) -> float | None:
@@ -31,7 +33,11 @@ def rmse(said: Predictions) -> float | None:
     # scikit-learn is slow to import
     from sklearn.metrics import root_mean_squared_error
 
-    return float(root_mean_squared_error(said.truth, said.numbers)) if said.finite else None
+    return (
+        float(root_mean_squared_error(said.truth, said.numbers, **said.counted))
+        if said.finite
+        else None
+    )
 
 
 def mae(said: Predictions) -> float | None:
@@ -39,4 +45,8 @@ def mae(said: Predictions) -> float | None:
     # scikit-learn is slow to import
     from sklearn.metrics import mean_absolute_error
 
-    return float(mean_absolute_error(said.truth, said.numbers)) if said.finite else None
+    return (
+        float(mean_absolute_error(said.truth, said.numbers, **said.counted))
+        if said.finite
+        else None
+    )

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from vfl_flower.config.catalog import BINARY, MULTI_LABEL
 from vfl_flower.data.preprocessing.target import Target
+from vfl_flower.learning.losses import Labels
 
 
 @dataclass(frozen=True)
@@ -24,11 +25,28 @@ class Predictions:
         Labels, (N,): int64, or float32 of a regression, standardised likewise; of several (N, C).
     target : Target
         What the labels are.
+    weight : Tensor or None
+        Weights of rows, (N,); None where they count alike.
     """
 
     output: Tensor
     y: Tensor
     target: Target
+    weight: Tensor | None = None
+
+    @classmethod
+    def of(cls, output: Tensor, labels: Labels, target: Target) -> "Predictions":
+        """Put predictions beside labels, with or without weights."""
+        if isinstance(labels, Tensor):
+            return cls(output, labels, target)
+        return cls(output, labels.y, target, labels.weight)
+
+    @cached_property
+    def counted(self) -> dict[str, NDArray[np.float64]]:
+        """Weights of rows as scikit-learn's metrics take them, if there are some."""
+        if self.weight is None:
+            return {}
+        return {"sample_weight": self.weight.double().cpu().numpy()}
 
     @property
     def binary(self) -> bool:

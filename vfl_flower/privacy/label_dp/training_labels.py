@@ -16,8 +16,9 @@ from vfl_flower.common.state import State, read_state, write_state
 from vfl_flower.config.catalog import LABEL_MECHANISMS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.losses import Labels, Loss, Weighted, loss_of
-from vfl_flower.privacy.label_dp.class_weights import balanced_weights, row_weights
+from vfl_flower.privacy.label_dp.class_weights import balanced_weights
 from vfl_flower.privacy.label_dp.mechanisms import LabelNoise, classes_format, compact
+from vfl_flower.privacy.label_dp.supervision import Supervision
 from vfl_flower.protocol.automaton.scope import LabelFormat
 
 NOISED = "noised-labels.safetensors"
@@ -72,49 +73,6 @@ def label_format(cfg: RunConfig, classes: int) -> LabelFormat:
     """Return the wire format of `TrainingLabels.published`."""
     noise = noise_of(cfg, classes)
     return noise.label_format() if noise else classes_format(classes)
-
-
-class Supervision:
-    """Loss against training labels: weighted, and adapted to noised ones.
-
-    Parameters
-    ----------
-    loss : callable
-        As `loss_of` returns it.
-    noise : LabelNoise or None
-        The run's label mechanism.
-    """
-
-    def __init__(self, loss: Loss, noise: LabelNoise | None) -> None:
-        self._loss, self.noise = loss, noise
-
-    def weights_of_classes(self) -> Tensor | None:
-        """Return class weights, (C,); None where classes are not weighted."""
-        raise NotImplementedError
-
-    def taught(self, logits: Tensor, y: Labels) -> Labels:
-        """Return the targets of a batch, with weights where rows have some.
-
-        Parameters
-        ----------
-        logits : Tensor
-            (B, C).
-        y : Tensor or Weighted
-            Labels (B,), or noised rows (B, C), whose targets are their posterior.
-        """
-        given = y if isinstance(y, Tensor) else y.y
-        target = given
-        if self.noise is not None and given.dim() == 2:
-            target = self.noise.posterior(given, logits)
-        weights, weight = self.weights_of_classes(), None if isinstance(y, Tensor) else y.weight
-        if weights is not None:
-            by_class = row_weights(target, weights)
-            weight = by_class if weight is None else weight * by_class
-        return target if weight is None else Weighted(target, weight)
-
-    def loss(self, logits: Tensor, y: Labels) -> Tensor:
-        """Compute the loss against labels, or the posterior of noised ones."""
-        return self._loss(logits, self.taught(logits, y))
 
 
 class Lessons(Supervision):
@@ -187,6 +145,8 @@ class TrainingLabels(Supervision):
         As `loss_of` returns it.
     train : Tensor
         The training rows, by whose labels classes are weighted.
+    weights : Tensor, optional
+        Of rows, (N,) float32.
 
     Raises
     ------
@@ -194,9 +154,17 @@ class TrainingLabels(Supervision):
         If classes are to be balanced, and one has no training row.
     """
 
-    def __init__(self, cfg: RunConfig, y: Tensor, classes: int, loss: Loss, train: Tensor) -> None:
+    def __init__(
+        self,
+        cfg: RunConfig,
+        y: Tensor,
+        classes: int,
+        loss: Loss,
+        train: Tensor,
+        weights: Tensor | None = None,
+    ) -> None:
         super().__init__(loss, noise_of(cfg, classes))
-        self.classes, self._true, self.train = classes, y, train
+        self.classes, self._true, self.train, self.weights = classes, y, train, weights
         self.balanced = cfg.class_weights != "none"
         if self.noise is None:
             self.weights_of_classes()  # refused before work starts
@@ -209,16 +177,23 @@ class TrainingLabels(Supervision):
         """
         return self._true if self.noise is None else self.noise.release(self._true)
 
-    def of(self, rows: Tensor) -> Tensor:
-        """Return training labels of some rows, (B,) or (B, C)."""
-        return self.labels[rows]
+    def of(self, rows: Tensor) -> Labels:
+        """Return training labels of some rows, with their weights.
+
+        (B,) or (B, C).
+        """
+        return self.weighted(self.labels[rows], rows)
+
+    def weighted(self, labels: Tensor, rows: Tensor) -> Labels:
+        """Give labels of some rows the rows' weights, if any."""
+        return labels if self.weights is None else Weighted(labels, self.weights[rows])
 
     def published(self, rows: Tensor) -> Tensor:
         """Return training labels of some rows in their wire format.
 
         `received` inverts it.
         """
-        labels = self.of(rows)
+        labels = self.labels[rows]
         return self.noise.publish(labels) if self.noise else compact(labels, self.classes)
 
     def weights_of_classes(self) -> Tensor | None:
@@ -228,7 +203,7 @@ class TrainingLabels(Supervision):
     @cached_property
     def class_weights(self) -> Tensor:
         """Weight of each class, (C,), by the training labels, noised or true."""
-        return balanced_weights(self.of(self.train), self.classes)
+        return balanced_weights(self.labels[self.train], self.classes)
 
     def keep(self, folder: Path | None, *, begun: bool) -> None:
         """Write noised labels before use, or read an earlier attempt's.
