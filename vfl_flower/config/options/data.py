@@ -47,15 +47,13 @@ class DataOptions:
     )
     split: str = option(
         "random",
-        "which rows are held out: random, by the seed; stratified, classes in equal shares; "
-        "grouped, no group in two parts; time, the latest rows. The last two go by a column of "
-        "the active party's description",
+        "how rows are held out: random; stratified by class; grouped, no group in two parts; time, "
+        "the latest rows; the last two by a column of the active party's description",
         choices=SPLITS,
     )
     fold: str = option(
         "",
-        "number/folds, from 0, as in 0/5: of five folds the first is the test rows, in the place "
-        "of test-share; empty: no folds",
+        "test rows are this one of K folds, from 0, as in 0/5, in the place of test-share",
     )
     test_share: float = option(
         0.2,
