@@ -198,3 +198,17 @@ def test_a_label_at_a_passive_party_is_refused(
     path.write_text(path.read_text().replace("column 16", "Late Fee", 1))
     assert train(flags(tables, tmp_path / "run", "--method=splitnn")) == 2
     assert "a column has the name of the labels" in " ".join(capsys.readouterr().err.split())
+
+
+def test_rows_with_several_labels_have_weights(tmp_path: Path) -> None:
+    """EASTER's passive parties solve each row's residual for its labels and its weight."""
+    tables = all_tables(tmp_path / "tables")
+    path = tmp_path / "tables" / "0.csv"
+    head, *rows = path.read_text().splitlines()
+    lines = [f"{head},counts", *(f"{row},{1 + n % 4}" for n, row in enumerate(rows))]
+    path.write_text("\n".join([*lines, ""]))
+    with path.with_suffix(".toml").open("a") as toml:
+        toml.write('weight = "counts"\n')
+    more = ("--method=easter", "--epochs=1", "--largest-weight=4")
+    assert train(flags(tables, tmp_path / "run", *more)) == 0
+    assert result_of(tmp_path / "run")["task"] == MULTI_LABEL
