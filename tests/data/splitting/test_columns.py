@@ -83,8 +83,8 @@ def test_group_and_time_are_no_features_unless_it_is_said(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("text", "rank", "says"),
     [
-        ('group = "id"', 0, "group is the column of the ids or labels"),
-        ('label = "y"\ntime = "y"', 0, "time is the column of the ids or labels"),
+        ('group = "id"', 0, "group is the column of ids, labels or weights"),
+        ('label = "y"\ntime = "y"', 0, "time is the column of ids, labels or weights"),
         ('group = "by"', 1, "party-1: .*names a group or a time"),
         ("time = 3", 0, "time must be a text"),
     ],

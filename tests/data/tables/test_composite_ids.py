@@ -125,7 +125,10 @@ def test_predictions_have_a_column_for_each_part(table: Read) -> None:
         ({"id": [*"abcde"]}, "id must be one column or a list of up to 4"),
         ({"id": ["a", 1]}, "id must be a text"),
         ({"id": ["a", "b"], "label": "b"}, "id and label are one column"),
-        ({"id": ["a", "b"], "columns": {"b": "ignored"}}, "column 'b' is the id, the label or the weight"),
+        (
+            {"id": ["a", "b"], "columns": {"b": "ignored"}},
+            "column 'b' is the id, the label or the weight",
+        ),
         ({"id": ["a", "b"], "id-type": ["text"]}, "id-type lists 1 types, and id 2 columns"),
         ({"id": ["a", "b"], "id-type": ["text", "whole"]}, "id-type must be integer or text"),
         ({"id": "a", "id-case": "lower"}, "id-case must be keep or fold"),
