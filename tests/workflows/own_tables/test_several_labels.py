@@ -201,7 +201,7 @@ def test_a_label_at_a_passive_party_is_refused(
 
 
 def test_rows_with_several_labels_have_weights(tmp_path: Path) -> None:
-    """EASTER's passive parties solve each row's residual for its labels and its weight."""
+    """Passive parties solve a row's residual for labels and weight."""
     tables = all_tables(tmp_path / "tables")
     path = tmp_path / "tables" / "0.csv"
     head, *rows = path.read_text().splitlines()
