@@ -226,7 +226,7 @@ def test_more_parties_than_can_be_weighted_are_refused() -> None:
         CFG, dataset="digits", partition="columns", parties=MOST_PARTIES + 2, models="mlp"
     )
     with pytest.raises(ConfigError, match="up to 64 passive parties"):
-        PraVFed(build_learner(cfg, load_party(CFG, 0)), labels_of(CFG), {})
+        PraVFed(build_learner(cfg, data := load_party(CFG, 0)), labels_of(CFG), data.rows)
 
 
 def test_results_name_accuracies_and_weights() -> None:
