@@ -85,7 +85,8 @@ def read_checkpoint(party: Party, step: int) -> State:
     if party.data.encoder and header.get("encoder") != _digest(party.data.encoder):
         raise RunError(
             f"{path} was written with other columns of the table of {party_name(party.rank)}, "
-            "or with something else said of them; put its description back"
+            "or with something else said of them; put its description back, and say ignored of "
+            "columns that an earlier version ignored"
         )
     if told := differences(written, party.cfg):
         raise RunError(f"{path} was written with another configuration: {told}; put that back")

@@ -138,7 +138,7 @@ def load_model(folder: Path, party: Party, cfg: RunConfig | None = None) -> None
     if party.data.encoder and contents.get(ENCODER) != party.data.encoder.to_json():
         raise RunError(
             f"{name}: its table is not the one of training, or something else is said of it; put "
-            f"back what {where / ENCODER} is of"
+            f"back what {where / ENCODER} is of, and say ignored of the columns that it ignores"
         )
     tensors = weights_from_bytes(contents[WEIGHTS])
     try:
