@@ -27,8 +27,8 @@ class MetricSpec(NamedTuple):
     share : bool
         Whether 1 is the difference between perfect and useless, so that percentage points of it
         mean something.
-    column : bool
-        Whether tables show it.
+    column : tuple of str
+        Tasks whose tables show it.
     every_class : bool
         Whether it is not defined where a class has no row.
     """
@@ -38,7 +38,7 @@ class MetricSpec(NamedTuple):
     title: str
     higher: bool = True
     share: bool = True
-    column: bool = False
+    column: tuple[str, ...] = ()
     every_class: bool = False
 
 
@@ -52,13 +52,13 @@ METRICS = {
     "balanced-accuracy": MetricSpec(
         f"{_CLASSES}:balanced_accuracy", _ANY, "balanced accuracy", every_class=True
     ),
-    "auc": MetricSpec(f"{_CLASSES}:auc", _ALL, "AUC", column=True, every_class=True),
+    "auc": MetricSpec(f"{_CLASSES}:auc", _ALL, "AUC", column=_ALL, every_class=True),
     "average-precision": MetricSpec(
-        f"{_CLASSES}:average_precision", _ALL, "PR-AUC", column=True, every_class=True
+        f"{_CLASSES}:average_precision", _ALL, "PR-AUC", every_class=True
     ),
     "precision": MetricSpec(f"{_CLASSES}:precision", _ALL, "precision"),
     "recall": MetricSpec(f"{_CLASSES}:recall", _ALL, "recall"),
-    "f1": MetricSpec(f"{_CLASSES}:f1", _ALL, "F1", column=True),
+    "f1": MetricSpec(f"{_CLASSES}:f1", _ALL, "F1", column=_ALL),
     "brier": MetricSpec(f"{_CLASSES}:brier", _TWO, "Brier score", higher=False),
     "calibration-error": MetricSpec(
         f"{_CLASSES}:calibration_error", _TWO, "calibration error", higher=False
@@ -66,13 +66,13 @@ METRICS = {
     "log-loss": MetricSpec(f"{_CLASSES}:log_loss", _ANY, "log loss", higher=False, share=False),
     "micro-f1": MetricSpec(f"{_LABEL_SETS}:micro_f1", _SETS, "micro F1"),
     "subset-accuracy": MetricSpec(
-        f"{_LABEL_SETS}:subset_accuracy", _SETS, "subset accuracy", column=True
+        f"{_LABEL_SETS}:subset_accuracy", _SETS, "subset accuracy", column=_SETS
     ),
     "hamming-loss": MetricSpec(f"{_LABEL_SETS}:hamming_loss", _SETS, "Hamming loss", higher=False),
     "r2": MetricSpec(f"{_NUMBERS}:r2", _NONE, "R²"),
     "mse": MetricSpec(f"{_NUMBERS}:mse", _NONE, "MSE", higher=False, share=False),
-    "rmse": MetricSpec(f"{_NUMBERS}:rmse", _NONE, "RMSE", higher=False, share=False, column=True),
-    "mae": MetricSpec(f"{_NUMBERS}:mae", _NONE, "MAE", higher=False, share=False, column=True),
+    "rmse": MetricSpec(f"{_NUMBERS}:rmse", _NONE, "RMSE", higher=False, share=False, column=_NONE),
+    "mae": MetricSpec(f"{_NUMBERS}:mae", _NONE, "MAE", higher=False, share=False, column=_NONE),
 }
 """Metrics by name."""
 

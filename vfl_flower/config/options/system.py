@@ -25,7 +25,7 @@ class SystemOptions:
     checkpoint_every: int = option(1, "epochs between checkpoints", least=1)
     device: str = option(
         "auto",
-        "where networks compute: cpu, cuda or auto",
+        "where networks compute",
         choices=("auto", "cpu", "cuda"),
         circumstance=True,
     )
@@ -51,7 +51,7 @@ class TransportOptions:
         circumstance=True,
     )
     run_name: str = option(
-        "", "the run's name at every party; empty: Flower's run id", circumstance=True
+        "", "the run's name at all parties; empty: Flower's id", circumstance=True
     )
     stream_listen: str = option(
         "", "where parties dial in, host:port; simulated: loopback", circumstance=True

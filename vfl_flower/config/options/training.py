@@ -54,8 +54,7 @@ class TrainingOptions:
     )
     largest_weight: float = option(
         1.0,
-        "largest weight of a training row, their mean being 1, that the active party's column of "
-        "weights may make; 1: there is none",
+        "largest weight of a training row, where their mean is 1; 1: rows have no weights",
         least=1,
         most=10_000,
     )
@@ -73,8 +72,8 @@ class EvaluationOptions:
     )
     threshold: str = option(
         f"{USUAL}",
-        "probability from which on the positive class of two is predicted; or f1, recall:0.9, "
-        "cost:10:1 (missed : false alarm): validation rows choose it",
+        "probability from which on the positive class is predicted; by validation rows: f1, "
+        "recall:0.9, cost:10:1 (missed : false alarm)",
         suggested=(f"{USUAL}", "f1", "recall:0.9", "cost:10:1"),
     )
     eval_every: int = option(0, "steps between evaluations; 0 is once an epoch", least=0)

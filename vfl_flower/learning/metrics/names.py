@@ -31,5 +31,5 @@ def shown(task: str) -> dict[str, str]:
     return {
         spec.title: key_of(name)
         for name, spec in metrics_for(task).items()
-        if spec.column and name != primary(task)
+        if task in spec.column and name != primary(task)
     }

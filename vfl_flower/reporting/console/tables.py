@@ -21,16 +21,14 @@ def baseline_rows(cfg: RunConfig) -> list[tuple[str, str, str]]:
     """Return the baselines' table rows: name, network and meaning."""
     network = cfg.listed_model(0)
     guessing = cfg.active_columns == "none"
-    local = (
-        ("none", "most frequent class, or mean") if guessing else (network, "active party alone")
-    )
+    local = ("none", "best constant") if guessing else (network, "active party alone")
     return [("local", *local), ("central", network, "all columns pooled")]
 
 
 MOST_CLASSES = 10
 """Classes of a confusion matrix that is printed."""
 
-_FURTHER = ("precision", "recall", "brier", "calibration-error")
+_FURTHER = ("average-precision", "precision", "recall", "brier", "calibration-error")
 """Metrics of two classes in a line of their own."""
 
 
