@@ -24,3 +24,26 @@ def test_every_table_is_shown_once() -> None:
 @pytest.mark.parametrize("dataset", FOUND)
 def test_every_method_is_measured(dataset: str) -> None:
     assert set(FOUND[dataset]) == {*REFERENCES, *NETS, *VARIANTS}
+
+
+def number(dataset: str, model: str, column: str = "ROC-AUC") -> float:
+    return float(FOUND[dataset][model][column] or 0)
+
+
+def test_conclusions_follow_from_the_numbers() -> None:
+    """What docs/choosing.md says of the tables."""
+    trained = [name for name in NETS if name not in ("local", "central")]
+    noised = [name for name in VARIANTS if name.endswith("labels epsilon 1")]
+    nets = [name for name in trained if name != "linear_admm"]
+    for large in ("adult", "credit-default"):
+        beaten = [number(large, name, "difference") - number(large, name, "+-") for name in nets]
+        assert min(beaten) > 0  # by more than chance
+        best = max(number(large, name) for name in trained)
+        assert number(large, "boosting, pooled") > best
+        assert max(trained, key=lambda name: number(large, name, "log-loss")) == "easter"
+    for small in ("pima", "breast-cancer"):
+        level = [abs(number(small, n, "difference")) <= number(small, n, "+-") for n in nets]
+        assert all(level)
+    for dataset in {*FOUND} - {"adult"}:
+        alone = max(number(dataset, name) for name in REFERENCES[2:])
+        assert max(number(dataset, name) for name in noised) < alone
