@@ -31,7 +31,7 @@ def number(dataset: str, model: str, column: str = "ROC-AUC") -> float:
 
 
 def test_conclusions_follow_from_the_numbers() -> None:
-    """What docs/choosing.md says of the tables."""
+    """Those of docs/choosing.md."""
     trained = [name for name in NETS if name not in ("local", "central")]
     noised = [name for name in VARIANTS if name.endswith("labels epsilon 1")]
     nets = [name for name in trained if name != "linear_admm"]
