@@ -56,16 +56,26 @@ def show(picture: Path, **flags: Scalar | None) -> None:
 @click.argument("table", type=FILE)
 @click.option("--id", "ids", default="", metavar="COLUMN", help="of a table: column of the ids")
 @click.option("--label", default="", metavar="COLUMN", help="of a table: column of the labels")
-def columns(table: Path, ids: str, label: str) -> None:
+@click.option("--out", type=FILE, metavar="HTML", help="page that draws the columns, too")
+def columns(table: Path, ids: str, label: str, out: Path | None) -> None:
     """Print the encoding of each column of an own table.
 
-    TABLE is a toml description of the table, or the table itself. Nothing is written.
+    TABLE is a toml description of the table, or the table itself. Nothing is written but the page
+    of --out. It says how often values of the table's cells come: keep it to yourself.
     """
     if (ids or label) and not is_table(table.name):
         raise ConfigError(f"--id and --label are of tables; {table} describes one, and says them")
     described = description_with(table, ids, label)
     # pyarrow is slow to import
     from vfl_flower.data.tables.reader import read_table
+    from vfl_flower.reporting.console.lines import say
     from vfl_flower.reporting.console.own_table import print_columns
+    from vfl_flower.reporting.html.column_page import check_column_page, write_columns_page
 
-    print_columns(read_table(described, table.stem))
+    if out:
+        check_column_page(out, (table, described.file))
+    read = read_table(described, table.stem)
+    print_columns(read)
+    if out:
+        write_columns_page(described, read, table.stem, out)
+        say(f"drawn in {out}")

@@ -113,23 +113,39 @@ def label_columns(
     return columns | {f"probability_{name}": pa.array(share) for name, share in shares}
 
 
-def check_path(path: Path, inputs: Sequence[Path]) -> None:
+def check_path(
+    path: Path,
+    inputs: Sequence[Path],
+    suffixes: Sequence[str] = _SUFFIXES,
+    work: str = "this prediction",
+) -> None:
     """Refuse an output file that cannot be written, or is an input.
+
+    Parameters
+    ----------
+    path : Path
+        Where the output would be.
+    inputs : sequence of Path
+        Files that are read.
+    suffixes : sequence of str
+        How its name may end, in lower case.
+    work : str
+        Whose inputs they are, in words.
 
     Raises
     ------
     DataError
         Says why.
     """
-    if path.suffix.lower() not in _SUFFIXES:
-        raise DataError(f"{path} must end in {' or '.join(_SUFFIXES)}")
+    if path.suffix.lower() not in suffixes:
+        raise DataError(f"{path} must end in {' or '.join(suffixes)}")
     if path.is_dir():
         raise DataError(f"{path} is a folder; name a file")
     above = next(each for each in path.absolute().parents if each.exists())
     if not above.is_dir() or not os.access(above, os.W_OK):
         raise DataError(f"{path} cannot be written: {above} is no folder that one may write to")
     if any(_same(path, each) for each in inputs):
-        raise DataError(f"{path} is an input of this prediction; write to another file")
+        raise DataError(f"{path} is an input of {work}; write to another file")
 
 
 def write_columns(path: Path, columns: Mapping[str, Any]) -> None:

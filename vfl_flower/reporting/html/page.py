@@ -5,8 +5,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from vfl_flower.common.files import write_atomically
 from vfl_flower.config.evaluation.metrics import key_of, metrics_for
 from vfl_flower.config.run_config import CIRCUMSTANCES, RunConfig
@@ -22,6 +20,7 @@ from vfl_flower.reporting.html.figures import (
 )
 from vfl_flower.reporting.html.prediction_figures import prediction_panels
 from vfl_flower.reporting.html.story import Spread, Story
+from vfl_flower.reporting.html.templates import environment
 
 BLANK = "–"
 _ALWAYS = ("method", "dataset")
@@ -55,13 +54,7 @@ def render(stories: Sequence[Story]) -> str:
     str
         HTML, images and style included. Its policy forbids it to load anything.
     """
-    templates = Environment(
-        loader=PackageLoader("vfl_flower.reporting.html", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    templates = environment()
     templates.filters |= {
         "readable": readable,
         "percent": percent,

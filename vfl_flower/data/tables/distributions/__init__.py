@@ -1,0 +1,1 @@
+"""Distributions of the cells of columns, to be drawn."""
