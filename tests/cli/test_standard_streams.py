@@ -105,7 +105,9 @@ def test_a_description_that_is_gone_is_told_of(
     pipe(b"id\nx\n")
     assert predict([str(folder), "--tables=-,a.toml,b.toml", "--out=-"]) == 2
     toml.with_suffix(".away").rename(toml)
-    assert "standard input is described by the table of the run" in capsys.readouterr().err
+    told = " ".join(capsys.readouterr().err.split())
+    assert "standard-input.csv has no description, so that of the run's table counts" in told
+    assert "put it back, or describe the new table" in told
 
 
 def test_a_reader_that_goes_away_is_told_of(

@@ -13,7 +13,7 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import choices
 from vfl_flower.config.validation.tasks import check_tables_here
 from vfl_flower.data.loading import run_data
-from vfl_flower.data.tables.description import described, with_tables
+from vfl_flower.data.tables.description import described
 from vfl_flower.data.truth import truth_of
 from vfl_flower.learning.networks.trusted_code import check_trusted
 from vfl_flower.learning.schedule import chunks
@@ -24,6 +24,7 @@ from vfl_flower.runs.seeds import first_run
 from vfl_flower.transport.local import LocalTransport
 from vfl_flower.workflows.align import align_here
 from vfl_flower.workflows.completed_run import check_models
+from vfl_flower.workflows.local.new_tables import with_new_tables
 from vfl_flower.workflows.local.watch import Watch
 from vfl_flower.workflows.prediction import asked, check_out, write, write_missing
 from vfl_flower.workflows.trained_parties import (
@@ -131,7 +132,7 @@ def predict_tables(
     run : Path
         As for `predict_rows`; a run of own tables.
     tables : str
-        Descriptions of the parties' new tables, the active party's first.
+        The parties' new tables, described in toml or as at training, the active party's first.
     out : Path
         The file; see `prediction.write`. Rows that some party lacks are listed beside it.
     watch : Watch
@@ -147,10 +148,14 @@ def predict_tables(
         As for `predict_rows`; or a table cannot be used, or no row is common.
     """
     folder = _with_tables(run, trust_code)
-    now = with_tables(folder.cfg, tables)
-    check_tables_here(now)
     others = folder.cfg.parties - 1
-    with TemporaryDirectory() as temporary, party_logs(folder, others), watch.messages(others):
+    with (
+        with_new_tables(folder.cfg, tables) as now,
+        TemporaryDirectory() as temporary,
+        party_logs(folder, others),
+        watch.messages(others),
+    ):
+        check_tables_here(now)
         cfgs = [
             replace(prediction_of(now, rank, folder.path, trust_code), alignment=temporary)
             for rank in range(now.parties)

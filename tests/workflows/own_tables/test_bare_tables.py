@@ -67,12 +67,32 @@ def test_a_run_of_tables_predicts_tables_and_descriptions(
     assert predicted(finished(), tables, tmp_path / "9.csv") == said
 
 
-def test_tables_of_a_described_run_need_their_columns(
-    tables: str, finished: Finished, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_tables_of_a_described_run_are_described_as_they_were(
+    tables: str, finished: Finished, tmp_path: Path
 ) -> None:
-    out = tmp_path / "out.csv"
-    assert predict([str(finished()), f"--tables={bare(tables)}", f"--out={out}"]) == 2
-    assert "0.csv is a table; say which column holds its ids" in capsys.readouterr().err
+    """Beside descriptions, too."""
+    said = predicted(finished(), tables, tmp_path / "0.csv")
+    mixed = ",".join([bare(tables).split(",")[0], *tables.split(",")[1:]])
+    for n, named in enumerate((bare(tables), mixed), 1):
+        assert predicted(finished(), named, tmp_path / f"{n}.csv") == said
+
+
+def test_what_was_said_of_a_table_counts_for_new_ones(tmp_path: Path) -> None:
+    """Ids, marks and separators; labels and weights of rows are not needed."""
+    lines = [f"x{n}|{n % 7},5|{n % 2}|1" for n in range(60)]
+    (tmp_path / "a.csv").write_text("\n".join(["KEY|n|y|w", *lines]))
+    (tmp_path / "b.csv").write_text("\n".join(["id;m", *(f"X{n};{n % 5}" for n in range(60))]))
+    said = 'label = "y"\nweight = "w"\nid = "KEY"\ndecimal = ","\nseparator = "|"\n'
+    (tmp_path / "a.toml").write_text(f'file = "a.csv"\n{said}id-case = "fold"\n')
+    (tmp_path / "b.toml").write_text('file = "b.csv"\nid = "id"\nid-case = "fold"\n')
+    trained = f"--tables={tmp_path / 'a.toml'},{tmp_path / 'b.toml'}"
+    assert (
+        train([trained, *QUICK, "--method=splitnn", "--batch-size=16", f"--out={tmp_path / 'run'}"])
+        == 0
+    )
+    (tmp_path / "new.csv").write_text("\n".join(["KEY|n", *(f"x{n}|{n},5" for n in range(4))]))
+    new = f"{tmp_path / 'new.csv'},{tmp_path / 'b.csv'}"
+    assert len(predicted(tmp_path / "run", new, tmp_path / "out.csv").splitlines()) == 5
 
 
 def test_a_run_goes_on_and_is_moved_with_its_tables(run: Path, tables: str, tmp_path: Path) -> None:

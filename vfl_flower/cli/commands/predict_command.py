@@ -14,8 +14,8 @@ from vfl_flower.common.errors import ConfigError
 @click.argument("run", type=FOLDER)
 @click.option(
     "--tables",
-    metavar="TOML,...",
-    help="descriptions of tables with new rows, the active party's first, or - for its rows from "
+    metavar="FILE,...",
+    help="tables with new rows, or descriptions, the active party's first, or - for its rows from "
     "standard input; aligned by id",
 )
 @click.option("--rows", metavar="PART", help="of the run's own: test (default), validation, all")
@@ -57,5 +57,5 @@ def predict(
     from vfl_flower.workflows.simulate import predict as predicted
 
     kept = {"truth": truth, "keep_missing": keep_missing, "piped": piped}
-    with with_input(tables, run) as described, with_output(out) as file:
+    with with_input(tables) as described, with_output(out) as file:
         told(as_json, lambda: predicted(run, file, described, rows, trust_code, **kept))
