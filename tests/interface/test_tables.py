@@ -140,12 +140,18 @@ def test_columns_that_cannot_be_used_are_named(tmp_path: Path) -> None:
     table = vfl.Table(frame, id="id", label="y", columns={"said": "ignored"})
     assert [*table.unused()] == ["list", "bytes", "void", "name"]
     with (
-        pytest.warns(UserWarning, match=r"active: .*list \(of type list.*; convert") as caught,
+        pytest.warns(UserWarning, match=r"active: .*list \(of type list.*'ignored' too") as caught,
         pytest.raises(RunError),  # before any work
     ):
         passive = vfl.Table(frame[["id", "a"]], id="id")
         vfl.train([table, passive], method="splitnn", batch_size=16, out=tmp_path)
     assert caught[0].filename == __file__
+
+
+def test_a_warning_names_the_marks_of_the_caller_s_own_frame() -> None:
+    told = [*map(str, range(300)), *["unknown"] * 9]
+    frame = pd.DataFrame({"id": range(len(told)), "a": told})
+    assert 'missing = ["unknown", "NA",' in vfl.Table(frame, id="id").unused()["a"]
 
 
 @pytest.mark.parametrize(

@@ -113,8 +113,8 @@ class OwnTables:
             if unused := table.unused():
                 listed = ", ".join(f"{column} ({why})" for column, why in unused.items())
                 warnings.warn(
-                    f"{name}: columns that cannot be used are left out: {listed}; convert them, or "
-                    "say 'ignored' in columns",
+                    f"{name}: columns are left out: {listed}; what is said of a column in columns "
+                    "counts, 'ignored' too",
                     stacklevel=4,  # who calls train
                 )
 

@@ -52,4 +52,4 @@ def _why(name: str, column: Any, description: Description) -> str:  # noqa: ANN4
         return ""
     if found.use != "ignored":
         return ""
-    return "; ".join(filter(None, (found.why, advice_of(profile, found.use).text)))
+    return "; ".join(filter(None, (found.why, advice_of(profile, found.use).quoted)))
