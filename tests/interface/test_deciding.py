@@ -14,6 +14,7 @@ import vfl_flower as vfl
 from tests.interface.test_positive import QUICK, Bank, frame, shop
 from vfl_flower.cli.main import run as command
 from vfl_flower.common.errors import ConfigError, DataError
+from vfl_flower.reporting.console.format import ending
 
 OPTIONS = QUICK | {"epochs": 4, "validation": 0.3, "learning_rates": "0.02"}
 
@@ -50,6 +51,12 @@ def test_validation_rows_choose_the_threshold(
     assert kept["threshold"] == value
     assert command(["inspect", str(run.path)]) == 0
     assert f"chosen on the validation rows by {rule}" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_tiny_threshold_is_told_with_its_digits() -> None:
+    threshold = {"rule": "recall:0.9", "step": 3, "values": {"active": 2.51234e-12}}
+    told = ending({"steps": 3, "counting_step": 3, "ended_by": "", "threshold": threshold})
+    assert told[0].startswith("positive from a probability of 2.512e-12 on")
 
 
 def test_the_threshold_predicts_test_rows_and_new_tables() -> None:

@@ -81,7 +81,8 @@ def _results(metrics: Mapping[str, Mapping[str, Any]], target: Target | None) ->
     rows = [(name, *(_rounded(m[key]) for key in figures.values())) for name, m in metrics.items()]
     told = []
     if target.told_positive:
-        told = [f"{target.told_positive}; predicted from a probability of {target.threshold:g} on"]
+        least = f"{target.threshold:.4g}"
+        told = [f"{target.told_positive}; predicted from a probability of {least} on"]
     return ["## Test rows", *told, _table(("model of", *figures), rows)]
 
 

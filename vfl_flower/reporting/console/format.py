@@ -37,9 +37,9 @@ def _threshold(threshold: Mapping[str, Any]) -> list[str]:
     """Say which threshold predicts, unless it is the usual number."""
     rule, value = threshold["rule"], threshold["values"]["active"]
     if not read_threshold(rule).chosen:
-        return [] if value == USUAL else [f"positive from a probability of {value:g} on"]
+        return [] if value == USUAL else [f"positive from a probability of {value:.4g} on"]
     return [
-        f"positive from a probability of {value:.4f} on: chosen on the validation rows by {rule}, "
+        f"positive from a probability of {value:.4g} on: chosen on the validation rows by {rule}, "
         f"at step {threshold['step']}"
     ]
 
