@@ -169,6 +169,30 @@ def test_carriers_equal_local_bit_for_bit(
     assert len(lines[0]) == len(lines[1]) == 2
 
 
+def test_split_of_columns_equals_local(runtime: Runtime, tmp_path: Path) -> None:
+    """Held-out rows and weights do not depend on the transport."""
+    here, there = tmp_path / "local", tmp_path / "messages"
+    stated = {
+        "dataset": "digits",
+        "method": "splitnn",
+        "parties": "2",
+        "models": "mlp",
+        "split": "stratified",
+    }
+    stated |= {"epochs": "1", "batch-size": "128", "baselines": "off", "party-timeout": "240.0"}
+    words = [
+        f'{key}="{each}"' if each.isalpha() else f"{key}={each}" for key, each in stated.items()
+    ]
+    log = runtime.run(" ".join([f'out="{there}"', *words]), supernodes=1)
+    assert (there / "result.json").is_file(), log
+    flags = [word for key, each in stated.items() for word in (f"--{key}", each)]
+    assert run([*flags, "--out", str(here)]) == 0
+    for rank in range(2):
+        for name in ("split.safetensors", "model/weights.safetensors"):
+            ours, theirs = (path / party_name(rank) / name for path in (here, there))
+            assert ours.read_bytes() == theirs.read_bytes(), f"{party_name(rank)}: {name}"
+
+
 def test_relative_out_is_refused(runtime: Runtime) -> None:
     log = runtime.run('out="results" epochs=1')
     assert "ConfigError: out must be an absolute path" in log
