@@ -14,6 +14,7 @@ from vfl_flower.data.partition.shares import Share, mask_of, take, union
 from vfl_flower.data.party_data import PartyData
 from vfl_flower.data.preprocessing.encoder import Encoder
 from vfl_flower.data.published_data import PublishedData
+from vfl_flower.data.splitting.record import Split
 
 _MOST_RUNS = 3  # of columns that are told
 
@@ -37,10 +38,10 @@ def sources_of(cfg: RunConfig, data: PartyData) -> tuple[str, ...]:
         return ()
     if data.encoder is not None:
         return data.encoder.sources
-    return _published(PublishedData(cfg), data.share)
+    return _published(PublishedData(cfg, data.split), data.share)
 
 
-def pooled_places(cfg: RunConfig, rank: int) -> Tensor:
+def pooled_places(cfg: RunConfig, rank: int, split: Split | None) -> Tensor:
     """Mark the columns of one party in a pooled row.
 
     Parameters
@@ -49,6 +50,8 @@ def pooled_places(cfg: RunConfig, rank: int) -> Tensor:
         Of a run that pools the columns of all parties.
     rank : int
         The party's.
+    split : Split or None
+        The run's; see `vfl_flower.data.loading.split_of`.
 
     Returns
     -------
@@ -56,8 +59,8 @@ def pooled_places(cfg: RunConfig, rank: int) -> Tensor:
         bool, in the shape of a row. A pixel or column of several parties is each one's.
     """
     if cfg.own_tables:
-        return _joined_places(cfg, rank)
-    source = PublishedData(cfg)
+        return _joined_places(cfg, rank, split)
+    source = PublishedData(cfg, split)
     share, whole = source.shares[rank], union(source.shares)
     if isinstance(whole, tuple):
         return torch.from_numpy(mask_of(share, source.features.shape[1:]))
@@ -65,12 +68,12 @@ def pooled_places(cfg: RunConfig, rank: int) -> Tensor:
     return torch.tensor([name in held for name in _published(source, whole)])
 
 
-def _joined_places(cfg: RunConfig, rank: int) -> Tensor:
+def _joined_places(cfg: RunConfig, rank: int, split: Split | None) -> Tensor:
     """Mark one party's columns where own tables lie side by side."""
     # pyarrow is slow to import
     from vfl_flower.data.table_data import joined
 
-    data = run_data(cfg)
+    data = run_data(cfg, split=split)
     rows = []
     for each in range(cfg.parties - cfg.holders, cfg.parties):
         row = data.party(each, labelled=False).x[:1]

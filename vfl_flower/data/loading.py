@@ -140,7 +140,7 @@ class PartyCache:
 
     def __init__(self) -> None:
         self._kept: dict[int, _Kept] = {}
-        self._source: tuple[RunConfig, str, RunData] | None = None
+        self._source: tuple[RunConfig, Split | None, RunData] | None = None
 
     def load(self, cfg: RunConfig, rank: int, party: Path | None = None) -> PartyData:
         """Load one passive party's data, unless they are here.
@@ -148,9 +148,8 @@ class PartyCache:
         See `load_party`, and `split_of` for its folder.
         """
         split, stamp = split_of(cfg, party), _stamp(cfg, rank)
-        told = split.digest if split else ""
         kept = self._kept.pop(rank, None)
-        if kept is None or (kept.cfg, kept.stamp, kept.data.split) != (cfg, stamp, told):
+        if kept is None or (kept.cfg, kept.stamp, kept.data.split) != (cfg, stamp, split):
             kept = _Kept(cfg, stamp, self._run_data(cfg, split).party(rank))
         self._kept[rank] = kept
         for oldest in list(self._kept)[:-MOST]:
@@ -159,9 +158,8 @@ class PartyCache:
 
     def _run_data(self, cfg: RunConfig, split: Split | None) -> RunData:
         """Open the data of a run once for all parties here."""
-        told = split.digest if split else ""
-        if self._source is None or self._source[:2] != (cfg, told):
-            self._source = cfg, told, run_data(cfg, split=split)
+        if self._source is None or self._source[:2] != (cfg, split):
+            self._source = cfg, split, run_data(cfg, split=split)
         return self._source[2]
 
 

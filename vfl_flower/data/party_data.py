@@ -12,6 +12,7 @@ from vfl_flower.config.catalog import MULTI_CLASS, MULTI_LABEL, REGRESSION
 from vfl_flower.data.partition.shares import NOTHING, Share
 from vfl_flower.data.preprocessing.encoder import Encoder
 from vfl_flower.data.preprocessing.target import Target
+from vfl_flower.data.splitting.record import Split
 
 if TYPE_CHECKING:
     from vfl_flower.data.tables.row_ids import Ids  # pyarrow is slow to import
@@ -50,8 +51,8 @@ class PartyData:
         Nonce of the alignment of the party's own table; empty without one.
     encoder : Encoder or None
         Encoder of the party's own table; None without one.
-    split : str
-        Digest of the split that the active party has told; empty where every party draws it.
+    split : Split or None
+        The split that the active party has told; None where every party draws it.
     ids : array of pyarrow, or None
         Ids of all rows of the active party's own table, where rows are to be predicted.
     index : ndarray of int64, or None
@@ -71,7 +72,7 @@ class PartyData:
     share: Share = field(default_factory=lambda: NOTHING)
     alignment: str = ""
     encoder: Encoder | None = None
-    split: str = ""
+    split: Split | None = None
     ids: "Ids | None" = None
     index: Array | None = None
     several: bool = False

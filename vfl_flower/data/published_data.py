@@ -107,7 +107,7 @@ class PublishedData:
             y=None if rank or not labelled else self._labels(),
             whole=self.features.shape[1:],
             share=share,
-            split=self.split.digest if self.split else "",
+            split=self.split,
         )
 
     def _prepared(self, share: Share, party: str) -> Tensor:

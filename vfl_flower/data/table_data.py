@@ -175,7 +175,7 @@ class OwnTables:
             alignment=kept.nonce,
             encoder=encoder,
             weights=None if table.weights is None else table.weights[kept.index],
-            split=self.split.digest if self.split else "",
+            split=self.split,
         )
         if rank:
             return made

@@ -31,9 +31,8 @@ def truth_of(cfg: RunConfig) -> dict[str, pa.Array]:
     """
     if cfg.own_tables:
         return _labels_of(cfg)
-    data = run_data(cfg).party(0)
-    assert data.target is not None and data.y is not None  # noqa: S101  the active party has both
-    return {"truth": pa.array(np.array(data.target.classes, object)[data.y.numpy()])}
+    labels, names = run_data(cfg).classes()
+    return {"truth": pa.array(np.array(names, object)[labels])}
 
 
 def _labels_of(cfg: RunConfig) -> dict[str, pa.Array]:

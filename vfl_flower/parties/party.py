@@ -139,7 +139,7 @@ class Party:
         return {
             "rows": len(self.x),
             **({"alignment": self.data.alignment} if self.data.alignment else {}),
-            **({"split": self.data.split} if self.data.split else {}),
+            **({"split": self.data.split.digest} if self.data.split else {}),
             **({"model": self._model_digest()} if self.cfg.task == "predict" else {}),
             "embedding_dim": self.cfg.embedding_dim,
             **code_facts(),

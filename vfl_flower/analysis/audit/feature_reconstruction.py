@@ -37,6 +37,7 @@ from vfl_flower.config.registry import METHODS, spec_of
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.partition.shares import take
 from vfl_flower.data.published_data import PublishedData
+from vfl_flower.data.splitting.record import Split
 from vfl_flower.learning.batching import batches
 from vfl_flower.learning.networks.base import Shape
 from vfl_flower.learning.networks.cut_network import halves
@@ -160,7 +161,7 @@ def attack(folder: RunFolder, epochs: int) -> tuple[Findings, list[Pictures]]:
         If weights are damaged, or another run's.
     """
     active, passive = parties_of(folder)
-    wire, tiles = Wire(folder.cfg, active), Tiles(folder.cfg)
+    wire, tiles = Wire(folder.cfg, active), Tiles(folder.cfg, active.data.split)
     attacker = Attacker(active, wire, tiles)
     attacker.learn(epochs)
     rows, found, pictures = attacker.measured, [], []
@@ -195,10 +196,12 @@ class Tiles:
     ----------
     cfg : RunConfig
         The run's configuration.
+    split : Split, optional
+        See `vfl_flower.data.loading.split_of`.
     """
 
-    def __init__(self, cfg: RunConfig) -> None:
-        data = PublishedData(cfg)
+    def __init__(self, cfg: RunConfig, split: Split | None = None) -> None:
+        data = PublishedData(cfg, split)
         self.features, self.shares = data.features, data.shares
         self.least, self.largest = self.features.min(), self.features.max()
 

@@ -15,15 +15,17 @@ from vfl_flower.analysis.explain.overview import Counted
 from vfl_flower.analysis.explain.permutation import Drop
 from vfl_flower.analysis.explain.trained import Holder, Trained
 from vfl_flower.common.files import write_atomically
+from vfl_flower.common.names import party_name
 from vfl_flower.config.dataset_specs import DATASETS
 from vfl_flower.config.evaluation.metrics import METRICS
-from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.columns import Features
+from vfl_flower.data.loading import split_of
 from vfl_flower.data.partition.shares import mask_of
 from vfl_flower.data.party_data import PartyData
 from vfl_flower.data.published_data import PublishedData
 from vfl_flower.reporting.console.lines import say
 from vfl_flower.reporting.figure_style import COLOURS, bare, drawing, name_bars
+from vfl_flower.runs.run_folder import RunFolder
 
 MOST_ROWS = 2000  # of a t-SNE
 _MOST_NAMES = 10  # of classes in a legend
@@ -31,13 +33,13 @@ DPI = 120
 
 
 def draw(
-    cfg: RunConfig, counted: Counted, heads: Heads | None, names: Sequence[str], out: Path
+    folder: RunFolder, counted: Counted, heads: Heads | None, names: Sequence[str], out: Path
 ) -> None:
     """Draw all figures, then write them.
 
     Parameters
     ----------
-    cfg : RunConfig
+    folder : RunFolder
         Of the run that is explained.
     counted : Counted
         What each party counts.
@@ -53,11 +55,14 @@ def draw(
     RunError
         If they cannot be written.
     """
+    cfg, split = folder.cfg, split_of(folder.cfg, folder.path / party_name(0))
     images = {"importance.png": bars(counted, heads.findings if heads else None)}
     if DATASETS[cfg.dataset].images:
         drops = [each.drop for each in counted.found.drops]
         sizes = [each.norm for each in heads.findings.parties] if heads else drops
-        images["pixels.png"] = _heat(cfg, sizes, "norm of the head" if heads else "drop")
+        images["pixels.png"] = _heat(
+            PublishedData(cfg, split), sizes, "norm of the head" if heads else "drop"
+        )
     if heads and names:
         images["embeddings.png"] = clouds(heads.run, names)
     for name, image in images.items():
@@ -116,12 +121,12 @@ def importance_of_pixels(data: Sequence[PartyData], norms: Sequence[float]) -> N
     return mean
 
 
-def _heat(cfg: RunConfig, sizes: Sequence[float], what: str) -> bytes:
+def _heat(source: PublishedData, sizes: Sequence[float], what: str) -> bytes:
     """Draw how important each pixel's party is, beside the first held-out image."""
-    source = PublishedData(cfg)
     part = "test" if len(source.rows["test"]) else "validation"
+    ranks = range(source.cfg.parties - source.cfg.holders, source.cfg.parties)
     sample = source.features[source.rows[part][0]]
-    held = [source.party(k, labelled=False) for k in range(cfg.parties - cfg.holders, cfg.parties)]
+    held = [source.party(k, labelled=False) for k in ranks]
     with drawing(2, 3.1, format="png", dpi=DPI) as ((left, right), image):
         least = min(0.0, *sizes)
         painted = left.imshow(importance_of_pixels(held, sizes), cmap="viridis", vmin=least)

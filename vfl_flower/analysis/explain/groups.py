@@ -69,7 +69,8 @@ def of_parties(parties: list[Party]) -> list[Group]:
     cfg = parties[0].cfg
     ranks = range(cfg.parties - cfg.holders, cfg.parties)
     if cfg.spec.pools:
-        return [Group(party_name(k), parties[0], pooled_places(cfg, k)) for k in ranks]
+        split = parties[0].data.split
+        return [Group(party_name(k), parties[0], pooled_places(cfg, k, split)) for k in ranks]
     return [Group(party_name(k), parties[k]) for k in ranks]
 
 

@@ -80,7 +80,9 @@ def explain_parties(folder: RunFolder, how: How) -> Counted:
     """
     panel = panel_of(folder, how)
     cfg, groups = panel.active.cfg, of_parties(panel.parties)
-    active = run_data(cfg).party(0, labelled=False) if cfg.spec.pools else panel.active.data
+    active = panel.active.data
+    if cfg.spec.pools:
+        active = run_data(cfg, split=active.split).party(0, labelled=False)
     data = [active, *(party.data for party in panel.passive)][-cfg.holders :]
     texts = [holds(cfg, each) for each in data]
     return Counted(how, len(panel.rows), texts, drops_of(panel, groups))

@@ -157,7 +157,7 @@ def _parties(run: Path, asked: Asked, trust_code: bool) -> dict[str, Any]:
         # matplotlib is slow to import
         from vfl_flower.analysis.explain.figures import draw
 
-        draw(cfg, counted, heads, asked.names, asked.out)
+        draw(folder, counted, heads, asked.names, asked.out)
     found: dict[str, Any] = {"method": cfg.method, "dataset": cfg.dataset, "recorded": recorded}
     found |= asdict(heads.findings) if heads else {}
     found["permutation"] = counted.told("party")

@@ -20,7 +20,7 @@ LEFT_OUT = len(PARTS)
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Part of each row.
+    """Part of each row; equal if all parts are.
 
     Attributes
     ----------
@@ -29,6 +29,12 @@ class Split:
     """
 
     parts: NDArray[np.uint8]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Split) and np.array_equal(self.parts, other.parts)
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
 
     @classmethod
     def of(cls, rows: dict[str, Array], total: int) -> "Split":
