@@ -53,6 +53,15 @@ def test_validation_rows_choose_the_threshold(
     assert f"chosen on the validation rows by {rule}" in " ".join(capsys.readouterr().out.split())
 
 
+def test_each_evaluation_is_judged_by_the_threshold_that_it_chose() -> None:
+    run = trained(threshold="f1", metric="f1", keep="best")
+    scores = run.history["validation_f1 active"]
+    assert scores.iloc[0] > 0  # no row of a rare class has a probability above 0.5 so early
+    said = run.predict(rows="validation")
+    kept = f1_score(truth_of(said), said["prediction"] == "fraud")
+    assert kept == pytest.approx(scores.max())
+
+
 def test_a_tiny_threshold_is_told_with_its_digits() -> None:
     threshold = {"rule": "recall:0.9", "step": 3, "values": {"active": 2.51234e-12}}
     told = ending({"steps": 3, "counting_step": 3, "ended_by": "", "threshold": threshold})

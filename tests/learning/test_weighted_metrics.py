@@ -35,3 +35,10 @@ def test_a_row_of_weight_three_counts_as_three(target: Target) -> None:
         else:
             assert value == pytest.approx(expected[name], rel=1e-6), name
     assert found != plain
+
+
+def test_a_class_without_weight_defines_no_area() -> None:
+    y, weight = torch.tensor([0, 0, 1, 1]), torch.tensor([1.0, 1.0, 0.0, 0.0])
+    output, target = torch.tensor([[0.0, 1], [2, 0], [1, 0], [0, 2]]), Target("binary", ("a", "b"))
+    found = metrics_of(Predictions.of(output, Weighted(y, weight), target))
+    assert (found["auc"], found["average_precision"]) == (None, None)

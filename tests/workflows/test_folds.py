@@ -106,6 +106,8 @@ def test_uploads_of_all_folds_count(tmp_path: Path) -> None:
         (["--folds=200"], "178 rows are too few for 200 folds"),
         (["--folds=60", "--split=stratified"], "too few for a row in each of 60 folds"),
         (["--folds=2", "--batch-size=100"], "batch-size 100 is more than"),
+        (["--folds=2", "--label-privacy=laplace", "--keep=best"], "keep = best looks at true"),
+        (["--folds=2", "--label-privacy=laplace", "--stop-drop=1"], "stop-drop looks at true"),
     ],
 )
 def test_folds_that_cannot_be_leave_nothing_behind(

@@ -79,7 +79,8 @@ def validate(party: ActiveParty, epoch: int) -> Protocol:
         loss = _losses(party, outputs, y)
         said = [Predictions.of(each, y, party.target) for each in outputs]
     task = party.target.task
-    metric = deciding(party.cfg.metric, task)
+    metric, thresholds = deciding(party.cfg.metric, task), _thresholds(party, said)
+    said = [_decided(each, thresholds.get(party_name(rank))) for rank, each in enumerate(said)]
     names = dict.fromkeys((primary(task), metric))
     progress, ledger = party.progress, party.ledger
     means = np.mean(progress.losses, axis=0).tolist()
@@ -95,7 +96,7 @@ def validate(party: ActiveParty, epoch: int) -> Protocol:
         bytes_up=ledger.total(UP),
         bytes_down=ledger.total(DOWN),
         metric=key_of(metric),
-        thresholds=_thresholds(party, said),
+        thresholds=thresholds,
     )
     best = progress.add(evaluation)
     party.observer.on_evaluation(evaluation)
@@ -152,6 +153,13 @@ def _thresholds(party: ActiveParty, said: list[Predictions]) -> dict[str, float]
     rule = read_threshold(party.cfg.threshold)
     chosen = _by_party([chosen_threshold(rule, each) for each in said] if rule.chosen else [])
     return {name: each for name, each in chosen.items() if each is not None}
+
+
+def _decided(said: Predictions, threshold: float | None) -> Predictions:
+    """Return predictions decided by the threshold that they chose, if any."""
+    if threshold is None:
+        return said
+    return replace(said, target=replace(said.target, threshold=threshold))
 
 
 def _by_party(values: list[Value]) -> dict[str, Value]:

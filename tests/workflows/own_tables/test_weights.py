@@ -1,6 +1,7 @@
 """A column of weights: read, checked, in proportion, and no feature."""
 
 import csv
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 import torch
 
 import vfl_flower as vfl
-from tests.helpers.outcomes.commands import predict
+from tests.helpers.outcomes.commands import explain, predict
 from tests.helpers.outcomes.commands import train as run
 from tests.helpers.own_data.own import TINY, flags, weights_of
 from tests.helpers.own_data.own_runs import align, stopped
@@ -64,6 +65,18 @@ def test_equal_weights_train_as_none(tables: str, tmp_path: Path) -> None:
     assert run(flags(tables, tmp_path / "plain", "--method=splitnn")) == 0
     assert run(flags(even, tmp_path / "even", "--method=splitnn")) == 0
     assert weights_of(tmp_path / "even") == weights_of(tmp_path / "plain")
+
+
+def test_explanations_weigh_rows_as_the_result_does(
+    tables: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = weighted(tables, tmp_path, ["1", "3", "0"])
+    out = tmp_path / "out"
+    assert run(flags(given, out, "--method=splitnn", "--largest-weight=3")) == 0
+    capsys.readouterr()
+    assert explain([str(out), "--rows", "test", "--repeats", "1", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["permutation"]["score"] == pytest.approx(found["recorded"])
 
 
 @pytest.mark.parametrize("method", ["agg_vfl", "vimadmm_j"])

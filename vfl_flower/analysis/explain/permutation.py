@@ -31,6 +31,7 @@ from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import DataError, TrainingError
 from vfl_flower.config.evaluation.metrics import loss_of_score
 from vfl_flower.data.preprocessing.target import Target
+from vfl_flower.learning.losses import Labels, Weighted
 from vfl_flower.learning.metrics.judge import score_of
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.party import Party
@@ -179,7 +180,7 @@ def _task(panel: Panel, groups: Sequence[Group], found: list[Drops]) -> Protocol
     """Ask for the rows as they are, then permuted group by group."""
     active, rows = panel.active, panel.rows
     metric = panel.how.metric_of(active.target.task, active.cfg.metric)
-    judge = Judge(metric, active.target, active.y[torch.from_numpy(rows)])
+    judge = Judge(metric, active.target, active.truth(rows))
     yield from agree_keys(active.cfg)
     begun = deepcopy(active.durable())
     clean = (yield from infer(active, rows))[0]
@@ -206,13 +207,13 @@ class Judge:
         One of `METRICS`.
     target : Target
         What the labels are.
-    y : Tensor
-        Labels, (N,).
+    y : Tensor or Weighted
+        Labels, (N,), with the rows' weights where they have some.
     """
 
     metric: str
     target: Target
-    y: Tensor
+    y: Labels
 
     def score(self, said: Tensor) -> float:
         """Judge predictions, (N, C); see `score_of`."""
@@ -224,7 +225,7 @@ class Judge:
         """Compare predictions, (N, C), with R of permuted columns."""
         drawn = []
         for _ in range(_DRAWS):
-            rows = torch.from_numpy(random.integers(len(self.y), size=len(self.y)))
+            rows = torch.from_numpy(random.integers(len(clean), size=len(clean)))
             times, counts = np.unique(
                 random.integers(len(said), size=len(said)), return_counts=True
             )
@@ -236,9 +237,14 @@ class Judge:
 
     def _drawn(self, rows: Tensor, clean: Tensor, said: Sequence[Tensor], counts: Array) -> float:
         """Return the drop on drawn rows; NaN where it is undefined."""
-        judge = replace(self, y=self.y[rows])
+        judge = replace(self, y=_taken(self.y, rows))
         try:
             permuted = np.average([judge.score(each[rows]) for each in said], weights=counts)
             return loss_of_score(self.metric, float(permuted), judge.score(clean[rows]))
         except TrainingError:  # they lack a class
             return math.nan
+
+
+def _taken(y: Labels, rows: Tensor) -> Labels:
+    """Return the labels of some rows, with their weights."""
+    return y[rows] if isinstance(y, Tensor) else Weighted(y.y[rows], y.weight[rows])

@@ -97,10 +97,11 @@ class Predictions:
 
     @cached_property
     def complete(self) -> bool:
-        """Whether each class has a row, or each label both values."""
+        """Whether rows with weight have each class, or label value."""
+        truth = self.truth if self.weight is None else self.truth[self.weight.cpu().numpy() > 0]
         if self.several:
-            return bool(np.ptp(self.truth, axis=0).all())
-        return bool(np.bincount(self.truth, minlength=self.classes).all())
+            return bool(np.ptp(truth, axis=0).all())
+        return bool(np.bincount(truth, minlength=self.classes).all())
 
     @cached_property
     def hits(self) -> NDArray[np.bool_]:
