@@ -10,12 +10,12 @@ from vfl_flower.common.names import party_log
 from vfl_flower.common.versions import code_facts
 from vfl_flower.crypto.hashed_ids import Ids
 from vfl_flower.data.tables.reader import OwnTable
-from vfl_flower.data.tables.summary import lines_of
+from vfl_flower.data.tables.summary import left_out, lines_of
 
 
 def alignment_log(rank: int, table: OwnTable, ids: Ids | None) -> None:
     """Log the interpretation of a party's table."""
-    for line in lines_of(table):
+    for line in (*lines_of(table), *left_out(table)):
         party_log(rank).info("%s", line)
     if ids is not None and len(ids) < len(table.ids):
         twice = len(table.ids) - len(ids)

@@ -11,6 +11,7 @@ import pytest
 from tests.helpers.own_data.own_tables import ROWS, Read, lines, uses
 from vfl_flower.common.errors import DataError
 from vfl_flower.data.columns import Column
+from vfl_flower.data.tables.column_profile import MOST_CATEGORIES, Profile
 from vfl_flower.data.tables.description import Description
 from vfl_flower.data.tables.reader import read_table, refuse_label
 from vfl_flower.reporting.console.own_table import print_columns
@@ -111,3 +112,10 @@ def test_a_passive_party_may_not_use_the_labels(table: Read) -> None:
             refuse_label(table(content, columns=said), "paid", "party-3")
         assert error.value.detail == told
     refuse_label(table(content, columns={"Paid": "ignored", "label": "ignored"}), "paid", "x")
+
+
+def test_of_many_values_the_same_are_kept_everywhere() -> None:
+    texts = pa.array([f"{n},5" for n in range(MOST_CATEGORIES + 500)])
+    profile = Profile("a", "active", None, Description(Path("a.csv"), "id"))
+    profile.see(texts)
+    assert profile.values == {*sorted(texts.to_pylist())[:MOST_CATEGORIES]}

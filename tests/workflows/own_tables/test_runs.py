@@ -118,3 +118,17 @@ def test_an_active_party_may_have_labels_only(tables: str, tmp_path: Path) -> No
     assert run([*own, "--active-columns=none"]) == 0
     assert result_of(tmp_path / "out")["models"][0] == "none"
     assert run([*own, f"--out={tmp_path / 'other'}"]) == 2
+
+
+def test_a_run_says_how_to_use_what_it_leaves_out(
+    tables: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    described = Path(tables.split(",")[1])
+    table = described.with_suffix(".csv")
+    head, *rows = table.read_text().splitlines()
+    cells = [f"{row},{'?' if n % 20 == 0 else n / 7}" for n, row in enumerate(rows)]
+    table.write_text("\n".join([f"{head},messy", *cells]) + "\n")
+    assert run(flags(tables, tmp_path / "run", "--method=splitnn")) == 0
+    log = (tmp_path / "run" / "party-1" / "log.txt").read_text()
+    for told in (log, " ".join(capsys.readouterr().out.split())):
+        assert "column messy is ignored" in told and "are numbers" in told

@@ -166,7 +166,9 @@ class Encoder:
         DataError
             If a column is missing, unknown, or of another type than at training.
         """
-        trained = {each.name: _type_of(self.readings.get(each.name, "")) for each in self.numeric}
+        trained = {
+            each.name: type_of_reading(self.readings.get(each.name, "")) for each in self.numeric
+        }
         trained |= dict.fromkeys((each.name for each in self.dates), DATE)
         of_text = {each.name: each.type for each in (*self.categories.values(), *self.hashed)}
         trained |= of_text
@@ -266,7 +268,7 @@ _FITTED: dict[str, Callable[[Column, Matrix], Any]] = {
 _KEYS = {"date": "dates"}
 
 
-def _type_of(reading: str) -> str:
+def type_of_reading(reading: str) -> str:
     """Return the type of the cells that became numbers."""
     use, _, unit = reading.partition(":")
     return BOOLEAN if use == "boolean" else f"{NUMBER} in {unit}" if unit else NUMBER

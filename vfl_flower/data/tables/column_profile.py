@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
+from heapq import nsmallest
 
 import numpy as np
 import pyarrow as pa
@@ -40,7 +40,7 @@ class Profile:
     values : set of str
         The distinct values, as text.
     many : bool
-        Whether there are more than `MOST_CATEGORIES`, of which `values` has that many.
+        Whether there are more than `MOST_CATEGORIES`, of which `values` has the first in order.
     text : tuple of int and str, or None
         The first row, from 1, that is no number, and what it says.
     unbounded : int
@@ -126,7 +126,7 @@ class Profile:
         if len(self.values) > MOST_CATEGORIES:
             if self.type == TEXT and not self.stated:
                 self.texts.count(self.values, self.filled)
-            self.many, self.values = True, set(islice(self.values, MOST_CATEGORIES))
+            self.many, self.values = True, set(nsmallest(MOST_CATEGORIES, self.values))
 
     def _see_numbers(self, cells: pa.Array) -> None:
         missing, decimal = self.description.missing, self.description.decimal

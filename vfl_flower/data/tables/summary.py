@@ -7,6 +7,9 @@ from vfl_flower.data.tables.row_ids import type_of_ids
 _MOST = 20
 """Columns that are left out and have a line each."""
 
+_ASKED = ("stated", "as at training")
+"""Reasons that need no advice."""
+
 
 def lines_of(table: OwnTable) -> list[str]:
     """Summarise the rows and the uses of columns in few lines.
@@ -32,7 +35,7 @@ def left_out(table: OwnTable) -> list[str]:
     table : OwnTable
         No line has anything that a cell says.
     """
-    unasked = [each for each in table.looked if each.use == "ignored" and each.why != "stated"]
+    unasked = [each for each in table.looked if each.use == "ignored" and each.why not in _ASKED]
     lines = [
         "; ".join(filter(None, (f"column {each.name} is ignored: {each.why}", each.advice.text)))
         for each in unasked[:_MOST]

@@ -56,6 +56,7 @@ def test_amounts_and_shares_are_numeric(table: Read) -> None:
     encoder = fitted(read)
     new = table("id;a;b;c\n1;7;-3%;\n", encoder)
     np.testing.assert_array_equal(new.features, [[7, -3, np.nan]])
+    assert np.isnan(table("id;a;b;c\n1;;;\n", encoder).features).all()
     for row, wrong in (("1;$ 7;3 %;1", "a was .* number in €.* number in \\$ now"),
                        ("1;7;0.03;1", "b was of type number in %")):  # fmt: skip
         with pytest.raises(DataError, match=wrong):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from vfl_flower.data.columns import BOOLEAN, DATE, NUMBER, TEXT
-from vfl_flower.data.preprocessing.encoder import Encoder
+from vfl_flower.data.preprocessing.encoder import Encoder, type_of_reading
 from vfl_flower.data.tables.column_profile import Profile
 from vfl_flower.data.tables.uses.stated import check_numbers, detail_of
 from vfl_flower.data.tables.uses.use import Use, use_of
@@ -27,11 +27,13 @@ def check_trained(trained: Encoder | None, profiles: Mapping[str, Profile], part
 def _type(profile: Profile, use: str) -> str:
     """Return the type of a column as a fitted encoder reads it."""
     kind, texts = use.partition(":")[0], profile.texts
+    blank = not profile.values and profile.usable
+    if kind == "numeric" and blank:
+        return type_of_reading(use)
     if kind == "numeric" and profile.usable and profile.text is None:
         return NUMBER
     if kind == "numeric" and texts.numbers.fits and not texts.mixed:
         return f"{NUMBER} in {texts.unit}" if texts.unit else NUMBER
-    blank = not profile.values and profile.usable
     if kind == "date" and (texts.orders or blank):
         return DATE
     if kind == "boolean" and (texts.booleans.fits or blank):
