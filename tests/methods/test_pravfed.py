@@ -27,7 +27,7 @@ from vfl_flower.learning.batching import batches
 from vfl_flower.learning.losses import Weighted, loss_of
 from vfl_flower.parties.party import Party
 from vfl_flower.parties.passive import PassiveParty
-from vfl_flower.privacy.label_dp.class_weights import balanced_weights, row_weights
+from vfl_flower.privacy.label_dp.class_weights import balanced_weights, weights_by_class
 from vfl_flower.privacy.label_dp.training_labels import noise_of
 from vfl_flower.protocol.exchange import Protocol, Purpose
 from vfl_flower.transport.local import run_local
@@ -104,7 +104,7 @@ def pretrained(cfg: RunConfig, party: Party, train: Tensor, labels: Tensor) -> f
                 party.optimizer.down(error.square().sum() / (2 * len(at)))
                 continue
             belief = noise.posterior(labels[at], f) if noise else labels[at]
-            weighted = error.square().sum(1) * row_weights(belief, weights)
+            weighted = error.square().sum(1) * weights_by_class(belief, weights)
             party.optimizer.down(weighted.sum() / (2 * len(at)))
     party.net.eval()
     with torch.no_grad():

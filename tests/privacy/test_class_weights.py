@@ -20,7 +20,7 @@ from vfl_flower.common.errors import DataError
 from vfl_flower.privacy.label_dp.class_weights import (
     balanced_weights,
     estimated_counts,
-    row_weights,
+    weights_by_class,
 )
 from vfl_flower.privacy.label_dp.mechanisms import LabelNoise
 
@@ -39,7 +39,7 @@ def test_balanced_weights_make_classes_count_alike() -> None:
     y = torch.tensor([0, 0, 0, 1])
     weights = balanced_weights(y, 2)
     assert weights.tolist() == pytest.approx([4 / 6, 4 / 2])
-    assert row_weights(y, weights).mean().item() == pytest.approx(1)
+    assert weights_by_class(y, weights).mean().item() == pytest.approx(1)
     with pytest.raises(DataError, match="active: no training row is of class 2"):
         balanced_weights(y, 3)
 
@@ -75,7 +75,7 @@ def test_a_noised_row_weighs_what_its_label_is_expected_to(mechanism: str) -> No
     y = torch.arange(3).repeat_interleave(COUNTS * 100)
     rows = released(noise, times=100)
     even = torch.zeros(len(y), 3)
-    weight = row_weights(noise.posterior(rows, even), balanced_weights(rows, 3)).double()
+    weight = weights_by_class(noise.posterior(rows, even), balanced_weights(rows, 3)).double()
     true = TRUE[y]
     assert weight.mean().item() == pytest.approx(1, abs=0.05)
     for low, high in ((0.0, 0.5), (0.5, 0.9), (0.9, 1.0)):
@@ -87,9 +87,9 @@ def test_a_noised_row_weighs_what_its_label_is_expected_to(mechanism: str) -> No
 
 def test_a_label_weighs_what_its_class_does() -> None:
     weights, y = torch.tensor([0.5, 2.0, 4.0]), torch.tensor([2, 0, 1])
-    assert row_weights(y, weights).tolist() == [4, 0.5, 2]
+    assert weights_by_class(y, weights).tolist() == [4, 0.5, 2]
     one_hot = torch.nn.functional.one_hot(y, 3).float()
-    assert row_weights(one_hot, weights).tolist() == pytest.approx([4, 0.5, 2])
+    assert weights_by_class(one_hot, weights).tolist() == pytest.approx([4, 0.5, 2])
 
 
 # A run ------------------------------------------------------------------------------------------

@@ -56,7 +56,7 @@ def estimated_counts(rows: Tensor) -> Tensor:
     return torch.maximum(rows.sum(0), error.clamp(min=1))
 
 
-def row_weights(target: Tensor, weights: Tensor) -> Tensor:
+def weights_by_class(target: Tensor, weights: Tensor) -> Tensor:
     """Return the weight of each row by those of the classes.
 
     Of a label it is its class's weight w_y. Of a noised label o it is the expected weight by Bayes'

@@ -3,7 +3,7 @@
 from torch import Tensor
 
 from vfl_flower.learning.losses import Labels, Loss, Weighted
-from vfl_flower.privacy.label_dp.class_weights import row_weights
+from vfl_flower.privacy.label_dp.class_weights import weights_by_class
 from vfl_flower.privacy.label_dp.mechanisms import LabelNoise
 
 
@@ -41,7 +41,7 @@ class Supervision:
             target = self.noise.posterior(given, logits)
         weights, weight = self.weights_of_classes(), None if isinstance(y, Tensor) else y.weight
         if weights is not None:
-            by_class = row_weights(target, weights)
+            by_class = weights_by_class(target, weights)
             weight = by_class if weight is None else weight * by_class
         return target if weight is None else Weighted(target, weight)
 

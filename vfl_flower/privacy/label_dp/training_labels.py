@@ -33,6 +33,8 @@ EXCLUDES = (
     "computes from true labels and prints: under flwr run, the SuperLink's operator sees that"
 )
 
+SPLIT_TOLD = "; each row's part in the split, told without noise: it may depend on its label"
+
 
 def noise_of(cfg: RunConfig, classes: int) -> LabelNoise | None:
     """Return the run's label mechanism; None without label privacy.
@@ -55,12 +57,13 @@ def label_report(cfg: RunConfig) -> dict[str, Any] | None:
     """Return the ``label_privacy`` entry of ``result.json``, or None."""
     if not cfg.label_noise:
         return None
+    told = SPLIT_TOLD if cfg.split in ("grouped", "time") else ""
     return {
         "mechanism": cfg.label_noise,
         "epsilon": epsilon_of(cfg),
         "private": epsilon_of(cfg) <= cfg.label_epsilon,
         "covers": COVERS,
-        "does_not_cover": EXCLUDES,
+        "does_not_cover": EXCLUDES + told,
     }
 
 
