@@ -16,7 +16,9 @@ from tests.helpers.own_data.own_predictions import OF_IMAGES, Finished, read, so
 from tests.helpers.own_data.several import LABELS, TRUTH, VALUES, aligned, all_tables, tables_of
 from vfl_flower.config.catalog import MULTI_LABEL
 from vfl_flower.config.registry import specs
+from vfl_flower.data.columns import Column
 from vfl_flower.data.loading import load_parties
+from vfl_flower.data.preprocessing.target import Target
 from vfl_flower.parties.residuals import Residuals
 
 LEARN = sorted(name for name, each in specs().items() if each.regression and not each.gives_labels)
@@ -121,6 +123,17 @@ def test_a_run_is_shown_and_resumed(
     assert result_of(folder)["metrics"] == before["metrics"]
     target = json.loads((folder / "active" / "model" / "target.json").read_text())
     assert target["values"] == [[*pair] for pair in VALUES]
+
+
+def test_the_rarer_of_two_words_is_found() -> None:
+    parts = tuple(
+        Column(name, values) for name, values in (("kind", ("fraud", "ok")), ("b", ("0", "1")))
+    )
+    places = np.array([[1, 1], [1, 1], [0, 1], [1, 0]], np.float64)
+    label = Column("kind, b", ("kind", "b"), parts=parts)
+    target = Target.fit(places, label, np.arange(4), "active")
+    assert target.apply(places, label, "active").tolist() == [[0, 1], [0, 1], [1, 1], [0, 0]]
+    assert target.told_positive == "found: kind fraud, b 1"
 
 
 OTHERS = sorted({*specs()} - {*LEARN})

@@ -17,6 +17,7 @@ from vfl_flower.config.catalog import BINARY, MULTI_CLASS, MULTI_LABEL, REGRESSI
 from vfl_flower.config.evaluation.positive import ORDER, RARER, STATED, positive_text
 from vfl_flower.config.evaluation.threshold import USUAL
 from vfl_flower.data.columns import Column
+from vfl_flower.data.preprocessing.found_values import found_last
 
 TARGET = {"task": str, "classes": [str], "mean": float, "deviation": float}
 """The shape of its JSON."""
@@ -58,7 +59,7 @@ class Target:
     threshold : float
         Probability from which on the positive class is predicted.
     values : tuple of tuple of str
-        Of several labels, the two values of each, as the file writes them.
+        Of several labels, the two values of each, as the file writes them; the second is found.
     """
 
     task: str
@@ -123,7 +124,8 @@ class Target:
         if alike.size:
             name = label.parts[alike[0]].name
             raise DataError(f"{party}: all training rows have the same {name}; leave it out")
-        values = tuple(each.values or () for each in label.parts)
+        pairs = zip(label.parts, sample.mean(axis=0), strict=True)
+        values = tuple(found_last(each.values or (), share) for each, share in pairs)
         return cls(MULTI_LABEL, label.values or (), values=values)
 
     def with_positive(self, counts: NDArray[Any], stated: str, party: str) -> "Target":
@@ -152,7 +154,10 @@ class Target:
 
     @property
     def told_positive(self) -> str:
-        """Say which class is positive, and why; empty unless there are two."""
+        """Say which class is positive, and why; of labels, which values."""
+        if self.task == MULTI_LABEL:
+            pairs = zip(self.classes, self.values, strict=True)
+            return f"found: {', '.join(f'{name} {values[1]}' for name, values in pairs)}"
         return positive_text(self.positive_class, self.positive_by)
 
     def decided(self, said: Tensor) -> Tensor:
