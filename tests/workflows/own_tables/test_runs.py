@@ -121,8 +121,9 @@ def test_an_active_party_may_have_labels_only(tables: str, tmp_path: Path) -> No
 
 
 def test_a_run_says_how_to_use_what_it_leaves_out(
-    tables: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    tables = make(tmp_path / "tables")
     described = Path(tables.split(",")[1])
     table = described.with_suffix(".csv")
     head, *rows = table.read_text().splitlines()
