@@ -30,6 +30,16 @@ def described(path: Path, cells: Sequence[object], suffix: str, **more: str) -> 
         ["2024-03-01", "2019-12-31", "2024-02-29", "2019-12-31"],
         ["2024-03-01T12:00:00.5", "2024-03-01", "2024-03-01 11:59", "2024-03-01T00:00"],
         ["2024-03-01T12:00+02:00", "2024-03-01T09:00Z", "2024-03-01T09:30", "2024-03-01T09:00"],
+        ["27.08.2020", "1.9.2019", "31.12.2019", "01.09.2019"],
+        ["2020/08/27", "2019/9/1", "2019/12/31", "2019/09/01"],
+        ["5-Jun-2020", "30-May-2019", "4 Jul 2019", "30 May 2019"],
+        ["05/13/2020", "04/14/2020", "05/01/2020", "04/14/2020"],
+        [
+            "2024-03-01T12:00:00.5Z",
+            "2024-03-01T12:00:00Z",
+            "2024-03-01T12:00:00,25Z",
+            "2024-03-01T14:00:00+02:00",
+        ],
         [date(2024, 3, 1), date(1969, 1, 1), date(1970, 1, 1), date(1969, 1, 1)],
         [
             datetime(2024, 3, 1, 12),
@@ -59,7 +69,8 @@ def test_groups_are_told_apart(tmp_path: Path, cells: list[object], suffix: str)
     ("key", "cells", "says"),
     [
         ("time", ["2024-03-01", "yesterday"], "neither a number nor a date"),
-        ("time", ["31.12.2024", "1.1.2025"], "neither a number nor a date"),
+        ("time", ["31.02.2024", "1.1.2025"], "neither a number nor a date"),
+        ("time", ["01/02/2024", "03/01/2024"], "do not tell whether the day or the month"),
         ("time", ["2024-03-01", "7"], "neither a number nor a date"),
         ("time", ["7", None], "has no time in 1 of 2 rows"),
         ("time", ["2024-03-01", "NA"], "has no time in 1 of 2 rows"),
@@ -71,6 +82,14 @@ def test_cells_that_tell_nothing_are_refused(
 ) -> None:
     with pytest.raises(DataError, match=f"active: table.csv .*{says}"):
         split_column(described(tmp_path, cells, "csv"), key, "active")
+
+
+@pytest.mark.parametrize("said", ["day-first", "month-first"])
+def test_times_have_the_stated_order_of_day_and_month(tmp_path: Path, said: str) -> None:
+    columns = {"by": f"date:{said}"}
+    told = described(tmp_path, ["01/02/2024", "03/01/2024"], "csv", columns=columns)  # type: ignore[arg-type]
+    first, second = split_column(told, "time", "active")
+    assert (first > second) == (said == "day-first")
 
 
 def test_group_and_time_are_no_features_unless_it_is_said(tmp_path: Path) -> None:

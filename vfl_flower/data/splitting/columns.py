@@ -1,7 +1,7 @@
 """Columns of a table that splits go by."""
 
-import re
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -9,13 +9,12 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from vfl_flower.data.columns import BOOLEAN, NUMBER
+from vfl_flower.data.columns import DATE
 from vfl_flower.data.tables.cells import as_numbers, known, type_name
 from vfl_flower.data.tables.description import Description
 from vfl_flower.data.tables.files import TableFile, plain
 from vfl_flower.data.tables.formats.opened import opened
-
-_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+from vfl_flower.data.tables.reading.dates import DAY_FIRST, MONTH_FIRST, moments_of
 
 
 def split_column(description: Description, key: str, party: str) -> NDArray[np.float64]:
@@ -38,8 +37,8 @@ def split_column(description: Description, key: str, party: str) -> NDArray[np.f
     Raises
     ------
     DataError
-        If the table has no such column, a row has no value, or a time is neither a number nor an
-        ISO date.
+        If the table has no such column, a row has no value, or a time is neither a number nor a
+        date.
     """
     name = plain(getattr(description, key))
     with opened(description.file, party, description.separator) as file:
@@ -73,30 +72,34 @@ def _times(
     file: TableFile,
     name: str,
 ) -> NDArray[np.float64]:
-    """Return numbers as they are, and dates as seconds."""
-    kind = type_name(cells.type)
-    if kind in (NUMBER, BOOLEAN):
-        return as_numbers(cells, description.missing, description.decimal)
-    if pa.types.is_temporal(cells.type):
-        return _seconds(cells.to_pandas())
-    text = known(cells, description.missing).to_pandas()
-    first = next(iter(text.dropna()), "")
-    try:
-        if _DATE.match(str(first)):
-            return _seconds(pd.to_datetime(text, format="ISO8601", utc=True))
-        return as_numbers(cells, description.missing, description.decimal)
-    except (ValueError, pa.ArrowException) as error:
+    """Return numbers as they are, and dates as hours."""
+    kind, missing = type_name(cells.type), description.missing
+    if kind == DATE:
+        return moments_of(cells, missing, DAY_FIRST)
+    with suppress(pa.ArrowException):  # text that is a date is no number
+        return as_numbers(cells, missing, description.decimal)
+    said = {plain(key): use for key, use in description.columns.items()}.get(name, "")
+    use, _, order = said.partition(":")
+    orders = [order] if use == "date" and order else [DAY_FIRST, MONTH_FIRST]
+    return _dates(known(cells, missing), orders, file, name)
+
+
+def _dates(text: pa.Array, orders: list[str], file: TableFile, name: str) -> NDArray[np.float64]:
+    """Return text as hours, in the order of day and month that reads all of it."""
+    gaps = text.is_null().to_numpy(zero_copy_only=False)
+    read = [moments_of(text, (), order) for order in orders]
+    whole = [hours for hours in read if np.array_equal(np.isnan(hours), gaps)]
+    if not whole:
         raise file.refused(
             f"has a time in column '{name}' that is neither a number nor a date such as "
-            "2024-05-31 or 2024-05-31T17:30; write all of them alike",
-            error,
-        ) from error
-
-
-def _seconds(dates: Any) -> NDArray[np.float64]:  # noqa: ANN401
-    """Return dates as seconds, NaN where there is none."""
-    since = pd.to_datetime(dates, utc=True) - pd.Timestamp(0, tz="UTC")
-    return np.asarray(since / pd.Timedelta(seconds=1), np.float64)
+            "2024-05-31 or 31.05.2024 17:30; mend it, or add it to missing"
+        )
+    if not np.array_equal(whole[0], whole[-1], equal_nan=True):
+        raise file.refused(
+            f"has dates in column '{name}' that do not tell whether the day or the month comes "
+            f"first; write the year first, or say date:{DAY_FIRST} or date:{MONTH_FIRST} of it"
+        )
+    return whole[0]
 
 
 _READ: dict[str, Callable[[Any, Description, TableFile, str], NDArray[np.float64]]] = {

@@ -29,7 +29,7 @@ _NAMES = (
     "oct(?:ober)?|nov(?:ember)?|dec(?:ember)?"
 )
 _TIME = (
-    r"(?:(?:T| +)(?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,]\d+)?)?(?: ?(?P<half>[AP]M))?"
+    r"(?:(?:T| +)(?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2}(?:[.,]\d+)?))?(?: ?(?P<half>[AP]M))?"
     r"(?: ?(?P<zone>Z|UTC|[+-]\d{2}(?::?\d{2})?))?)?$"
 )
 _YEAR, _NAMED = r"(?P<y>\d{4})", rf"(?P<m>{_NAMES})"
@@ -65,9 +65,21 @@ def as_hours(text: pa.Array, order: str = DAY_FIRST) -> NDArray[np.float64]:
     ndarray of float64
         (N,): NaN for null, and for text that is no date.
     """
-    for kind, per_hour in ((pa.date32(), 1 / 24), (pa.timestamp("s"), 3600.0)):
+    return _quarters(_exact(text, order))
+
+
+def moments_of(cells: pa.Array, missing: tuple[str, ...], order: str) -> NDArray[np.float64]:
+    """Return cells as hours with their seconds and fractions, NaN for none or no date."""
+    if type_name(cells.type) != DATE:
+        return _exact(known(cells, missing), order)
+    return _stored(cells, missing)
+
+
+def _exact(text: pa.Array, order: str) -> NDArray[np.float64]:
+    """Return text as hours that are not rounded."""
+    for kind, per_hour in ((pa.date32(), 1 / 24), (pa.timestamp("us"), 3600e6)):
         with suppress(pa.ArrowInvalid):  # ISO, as most dates are, is quick
-            return _quarters(_units(pc.cast(text, kind)) / per_hour)
+            return _units(pc.cast(text, kind)) / per_hour
     hours, first = np.full(len(text), np.nan), next(iter(text.drop_null()), pa.scalar(""))
     formats = (*_FORMATS, _ORDERED[order])
     for pattern in sorted(formats, key=lambda each: not _fits(each, first.as_py())):
@@ -75,7 +87,7 @@ def as_hours(text: pa.Array, order: str = DAY_FIRST) -> NDArray[np.float64]:
         if not left.size:
             break
         hours[left] = _matched(text.take(pa.array(left)), rf"(?i)^{pattern}{_TIME}")
-    return _quarters(hours)
+    return hours
 
 
 def _fits(pattern: str, text: str) -> bool:
@@ -86,12 +98,18 @@ def hours_of(cells: pa.Array, missing: tuple[str, ...], order: str) -> NDArray[n
     """Return cells as hours, NaN for none or no date."""
     if type_name(cells.type) != DATE:
         return as_hours(known(cells, missing), order)
+    hours = _stored(cells, missing)
+    return hours if pa.types.is_date(cells.type) else _quarters(hours)
+
+
+def _stored(cells: pa.Array, missing: tuple[str, ...]) -> NDArray[np.float64]:
+    """Return stored dates or moments as hours that are not rounded."""
     if any(each[:4].isdigit() for each in missing):
         cells = pc.if_else(pc.is_valid(known(cells, missing)), cells, None)
     if pa.types.is_date(cells.type):
         return _units(pc.cast(cells, pa.date32())) * 24
     per_hour = {"s": 3600, "ms": 3600 * 10**3, "us": 3600 * 10**6, "ns": 3600 * 10**9}
-    return _quarters(_units(cells) / per_hour[cells.type.unit])
+    return _units(cells) / per_hour[cells.type.unit]
 
 
 def _units(cells: pa.Array) -> NDArray[np.float64]:
@@ -140,6 +158,13 @@ def _whole(digits: pa.Array) -> NDArray[np.int64]:
     return made
 
 
+def _seconds(digits: pa.Array) -> NDArray[np.float64]:
+    """Return digits, with a fraction or not, as numbers, 0 for none."""
+    filled = pc.if_else(pc.equal(digits, ""), "0", pc.replace_substring(digits, ",", "."))
+    made: NDArray[np.float64] = pc.cast(filled, pa.float64()).to_numpy(zero_copy_only=False)
+    return made
+
+
 def _month(text: pa.Array) -> NDArray[np.int64]:
     """Return months as numbers, of digits or of names."""
     if pc.all(pc.utf8_is_decimal(text)).as_py():
@@ -151,7 +176,8 @@ def _month(text: pa.Array) -> NDArray[np.int64]:
 
 def _clock(part: dict[str, pa.Array]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return hours since midnight in UTC, and valid times."""
-    hour, minute, second = (_whole(part[name]) for name in "HMS")
+    hour, minute = (_whole(part[name]) for name in "HM")
+    second = _seconds(part["S"])
     half = pc.utf8_upper(part["half"]).to_numpy(zero_copy_only=False)
     told = (hour < 24) & (minute < 60) & (second < 61)
     told &= (half == "") | ((hour > 0) & (hour < 13))
