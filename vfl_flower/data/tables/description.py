@@ -1,5 +1,6 @@
 """Description of a party's table: a toml file with file and columns."""
 
+import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -130,11 +131,23 @@ def described(cfg: RunConfig, rank: int) -> Description:
         )
     by = cfg.split_spec.column if cfg.split_told else ""
     if not rank and by and not getattr(description, by):
+        where = _described_by(path, cfg, by) if is_table(path.name) else f'{by} = "COLUMN" into it'
         raise ConfigError(
-            f"active: split is {cfg.split}, and {cfg.table_of(rank)} names no {by}; write {by} = "
-            '"COLUMN" into it'
+            f"active: split is {cfg.split}, and {cfg.table_of(rank)} names no {by}; write {where}"
         )
     return description
+
+
+def _described_by(path: Path, cfg: RunConfig, by: str) -> str:
+    """Tell the description that a table needs for a split by a column."""
+    keys = table_keys(path, cfg.id, cfg.label) | {by: "COLUMN"}
+    lines = ", ".join(f"{key} = {json.dumps(value)}" for key, value in keys.items())
+    others = [file for file in split_list(cfg.tables)[1:] if is_table(file)]
+    left = "label" if others else "id and label"
+    return (
+        f"a description, {path.name.partition('.')[0]}.toml, with the lines {lines}; name it in "
+        f"tables in place of the table, and leave {left} empty"
+    )
 
 
 def with_tables(cfg: RunConfig, tables: str) -> RunConfig:
