@@ -85,7 +85,7 @@ def _times(
 
 
 def _dates(text: pa.Array, orders: list[str], file: TableFile, name: str) -> NDArray[np.float64]:
-    """Return text as hours, in the order of day and month that reads all of it."""
+    """Return text as hours, by the order that fits all."""
     gaps = text.is_null().to_numpy(zero_copy_only=False)
     read = [moments_of(text, (), order) for order in orders]
     whole = [hours for hours in read if np.array_equal(np.isnan(hours), gaps)]

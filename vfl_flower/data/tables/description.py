@@ -139,7 +139,7 @@ def described(cfg: RunConfig, rank: int) -> Description:
 
 
 def _described_by(path: Path, cfg: RunConfig, by: str) -> str:
-    """Tell the description that a table needs for a split by a column."""
+    """Write out the description that a split by a column needs."""
     keys = table_keys(path, cfg.id, cfg.label) | {by: "COLUMN"}
     lines = ", ".join(f"{key} = {json.dumps(value)}" for key, value in keys.items())
     others = [file for file in split_list(cfg.tables)[1:] if is_table(file)]

@@ -54,8 +54,7 @@ def label_of(profile: Profile, learnt: bool = False) -> Column:
 def labels_of(profiles: Sequence[Profile], learnt: bool = False) -> Column:
     """Describe several labels of a row, each of two values.
 
-    The second value in order is the one that is found: of numbers the larger one, of booleans
-    true, else the later one in the alphabet.
+    Which of them is found, `found_last` of `vfl_flower.data.preprocessing` says.
 
     Raises
     ------

@@ -69,7 +69,7 @@ def as_hours(text: pa.Array, order: str = DAY_FIRST) -> NDArray[np.float64]:
 
 
 def moments_of(cells: pa.Array, missing: tuple[str, ...], order: str) -> NDArray[np.float64]:
-    """Return cells as hours with their seconds and fractions, NaN for none or no date."""
+    """Return cells as exact hours, NaN for none or no date."""
     if type_name(cells.type) != DATE:
         return _exact(known(cells, missing), order)
     return _stored(cells, missing)
