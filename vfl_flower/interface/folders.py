@@ -149,8 +149,17 @@ def _remove(path: Path, owner: int) -> None:
 
 
 @contextmanager
-def resumable(place: Place) -> Iterator[None]:
-    """Keep the folder of a run that Ctrl-C or a callback ends.
+def resumable(place: Place, record: str = CONFIG, opened: str = "load") -> Iterator[None]:
+    """Keep the folder of runs that Ctrl-C or a callback ends.
+
+    Parameters
+    ----------
+    place : Place
+        The folder.
+    record : str
+        Name of a file that is in it once they have begun.
+    opened : str
+        Opens the folder again, with its path; the object goes on by ``resume()``.
 
     Raises
     ------
@@ -163,18 +172,18 @@ def resumable(place: Place) -> Iterator[None]:
         yield
     except (Interrupted, KeyboardInterrupt) as stopped:
         error = KeyboardInterrupt(str(stopped))
-        _keep(place, error)
+        _keep(place, error, record, opened)
         raise error from stopped
     except CallbackError as failed:
-        _keep(place, failed)
+        _keep(place, failed, record, opened)
         raise
 
 
-def _keep(place: Place, error: BaseException) -> None:
-    """Keep a run that has begun; note its folder on the error."""
-    if (place.path / CONFIG).is_file():
+def _keep(place: Place, error: BaseException, record: str, opened: str) -> None:
+    """Keep runs that have begun; note their folder on the error."""
+    if (place.path / record).is_file():
         place.keep()
-        error.add_note(f"go on with it: vfl_flower.load({str(place.path)!r}).resume()")
+        error.add_note(f"go on with it: vfl_flower.{opened}({str(place.path)!r}).resume()")
 
 
 @contextmanager

@@ -5,20 +5,20 @@ import shutil
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from vfl_flower.common.errors import ConfigError, Interrupted
+from vfl_flower.common.errors import ConfigError
 from vfl_flower.common.optional.extras import require
 from vfl_flower.config.schema import kebab
 from vfl_flower.interface.align import Alignment
 from vfl_flower.interface.checks import check_number, path_of
 from vfl_flower.interface.data.shared import take_alignment
 from vfl_flower.interface.data.source import Source, Tables, columns_in, source_of
-from vfl_flower.interface.folders import Place, in_full
+from vfl_flower.interface.folders import Place, in_full, resumable
 from vfl_flower.interface.models import named
 from vfl_flower.interface.options import values_of
 from vfl_flower.interface.progress import watch_of
 from vfl_flower.interface.run import Run
 from vfl_flower.interface.train import without_private
-from vfl_flower.workflows.sweep.record import new_sweep, read_record
+from vfl_flower.workflows.sweep.record import RECORD, new_sweep, read_record
 from vfl_flower.workflows.sweep.run import sweep_in
 
 if TYPE_CHECKING:
@@ -92,13 +92,8 @@ class Sweep:
             check_number(trials, "trials", whole=True)
             record = self._record.extended(trials)
             watch = watch_of(progress)
-            try:
+            with resumable(self._place, RECORD, "Sweep"):
                 self._record = sweep_in(self.path, record, watch, trust_code=self._trust_code)
-            except (Interrupted, KeyboardInterrupt) as stopped:
-                self._place.keep()
-                error = KeyboardInterrupt(str(stopped))
-                error.add_note(f"go on with it: vfl_flower.Sweep({str(self.path)!r}).resume()")
-                raise error from stopped
         return self
 
     def __repr__(self) -> str:

@@ -3,12 +3,12 @@
 import os
 from typing import Any
 
-from vfl_flower.common.errors import Interrupted, RunError
+from vfl_flower.common.errors import RunError
 from vfl_flower.common.layout import FOLDS
 from vfl_flower.interface.checks import check_number, path_of
 from vfl_flower.interface.data.shared import take_alignment
 from vfl_flower.interface.data.source import Tables, begun, source_of
-from vfl_flower.interface.folders import Place, in_full
+from vfl_flower.interface.folders import Place, in_full, resumable
 from vfl_flower.interface.models import named
 from vfl_flower.interface.progress import watch_of
 from vfl_flower.interface.run import Run
@@ -86,14 +86,8 @@ class CrossValidation:
         """
         with in_full():
             self._folders = seeds_in(self.path, {}, self._trust_code)
-            try:
+            with resumable(self._place, FOLDS, "CrossValidation"):
                 trained_folds(self._folders, watch_of(progress))
-            except (Interrupted, KeyboardInterrupt) as stopped:
-                self._place.keep()
-                error = KeyboardInterrupt(str(stopped))
-                again = f"vfl_flower.CrossValidation({str(self.path)!r}).resume()"
-                error.add_note(f"go on with it: {again}")
-                raise error from stopped
             write_result(self.path, self.result)
         return self
 
