@@ -91,6 +91,18 @@ def test_a_pickle_holds_no_noised_labels() -> None:
     assert not any("noised" in name for name in fitted.__getstate__()["run_"])
 
 
+def test_a_threshold_decides() -> None:
+    x, y = made()
+    options = {"threshold": "0.9"}
+    careful = vfl.VFLClassifier([["age"], ["spent", "branch"]], **QUICK, options=options)
+    x = x.drop(columns="grade")
+    positive = careful.fit(x, y).run_.result["positive"]
+    likely = careful.predict_proba(x)[:, int(positive)] >= 0.9
+    assert 0 < likely.sum() < ROWS
+    rarer = careful.classes_[int(positive)]
+    assert ((careful.predict(x) == rarer) == likely).all()
+
+
 @pytest.mark.parametrize("name", ["../escaped", "/tmp/escaped", "active/model/../../x", "evil.py"])  # noqa: S108
 def test_a_state_writes_no_other_file(fitted: vfl.VFLClassifier, name: str) -> None:
     state = fitted.__getstate__()

@@ -30,10 +30,10 @@ from vfl_flower.protocol.strategy import Coordinator
 from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.transport.endpoint import Endpoint, RebuiltEndpoint
 from vfl_flower.transport.local import LocalTransport, serve
-from vfl_flower.workflows import predict_locally as here
 from vfl_flower.workflows.build_parties import build_active
-from vfl_flower.workflows.predict_locally import ROWS, numbers_of
-from vfl_flower.workflows.predict_locally import predict_rows as predict
+from vfl_flower.workflows.local import predict as here
+from vfl_flower.workflows.local.predict import ROWS, numbers_of
+from vfl_flower.workflows.local.predict import predict_rows as predict
 from vfl_flower.workflows.prediction import protocol
 from vfl_flower.workflows.trained_parties import predicting_parties
 

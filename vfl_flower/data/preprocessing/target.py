@@ -169,18 +169,9 @@ class Target:
             return (said > 0).long()
         if self.task != BINARY or self.threshold == USUAL:
             return said.argmax(1)
-        places = self.decided_by(said.double().softmax(1).cpu().numpy())
-        return torch.from_numpy(places).to(said.device)
-
-    def decided_by(self, shares: NDArray[Any]) -> NDArray[np.intp]:
-        """Predict classes, (N,), from probabilities, (N, C)."""
-        if self.task != BINARY or self.threshold == USUAL:
-            places: NDArray[np.intp] = np.argmax(shares, axis=1)
-            return places
-        alarm = (
-            shares[:, self.positive].astype(np.float64) >= self.threshold
-        )  # which may be above 1
-        return np.where(alarm, self.positive, 1 - self.positive).astype(np.intp)
+        shares = said.double().softmax(1)[:, self.positive]
+        alarm = shares >= self.threshold  # which may be above 1
+        return torch.where(alarm, self.positive, 1 - self.positive)
 
     def apply(self, labels: NDArray[np.float64], label: Column, party: str) -> Outcome:
         """Encode labels as targets of a network.

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
+from torch import Tensor
 
 from vfl_flower.common.errors import Interrupted
 from vfl_flower.common.layout import tables_in
+from vfl_flower.data.preprocessing.target import Target
 from vfl_flower.interface.data.source import OwnTables, begun
 from vfl_flower.interface.estimators.features import Cells, Columns, columns_of, holdings, tables_of
 from vfl_flower.interface.estimators.folder import packed, unpacked
@@ -148,7 +150,7 @@ class VFLEstimator(BaseEstimator):  # type: ignore[misc]
             "active_columns": "own" if own_columns else "none",
         }
 
-    def _said(self, x: Any) -> NDArray[Any]:  # noqa: ANN401
+    def _said(self, x: Any) -> tuple[Target, Tensor]:  # noqa: ANN401
         """Predict features, (N, M); see `predict_in_order`."""
         check_is_fitted(self)
         array = validate_data(self, x, reset=False, **_CHECKS)

@@ -7,11 +7,9 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
-from vfl_flower.common.layout import TARGET, model_of
-from vfl_flower.common.names import party_name
 from vfl_flower.config.catalog import BINARY, MULTI_CLASS
-from vfl_flower.data.preprocessing.target import Target
 from vfl_flower.interface.estimators.base import VFLEstimator
+from vfl_flower.workflows.prediction import values_of
 
 
 class VFLClassifier(ClassifierMixin, VFLEstimator):  # type: ignore[misc]
@@ -95,13 +93,12 @@ class VFLClassifier(ClassifierMixin, VFLEstimator):  # type: ignore[misc]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401
         """Predict probabilities of classes, (N, C), of rows, (N, M)."""
-        shares: NDArray[np.float64] = self._said(X).astype(np.float64)
+        shares: NDArray[np.float64] = values_of(*self._said(X)).astype(np.float64)
         shares /= shares.sum(1, keepdims=True)
         return shares
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: ANN401
         """Predict classes, (N,), of rows, (N, M)."""
-        shares = self._said(X)
-        places = Target.load(model_of(self.run_.path / party_name(0)) / TARGET).decided_by(shares)
-        chosen: NDArray[Any] = self.classes_[places]
+        target, said = self._said(X)
+        chosen: NDArray[Any] = self.classes_[target.decided(said).cpu().numpy()]
         return chosen

@@ -8,6 +8,7 @@ from sklearn.base import RegressorMixin
 
 from vfl_flower.config.catalog import REGRESSION
 from vfl_flower.interface.estimators.base import VFLEstimator
+from vfl_flower.workflows.prediction import values_of
 
 
 class VFLRegressor(RegressorMixin, VFLEstimator):  # type: ignore[misc]
@@ -46,4 +47,4 @@ class VFLRegressor(RegressorMixin, VFLEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401
         """Predict numbers, (N,), of rows, (N, M)."""
-        return self._said(X)
+        return values_of(*self._said(X))

@@ -2,28 +2,22 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from torch import Tensor
 
 from vfl_flower.common.names import party_name
 from vfl_flower.config.catalog import REGRESSION
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.validation.tasks import check_tables_here
 from vfl_flower.data.alignment_record import Alignment, drawn_nonce
-from vfl_flower.data.loading import run_data
+from vfl_flower.data.preprocessing.target import Target
 from vfl_flower.data.table_data import aligned_target, table_of
 from vfl_flower.data.tables.description import with_tables
 from vfl_flower.runs.run_folder import RunFolder
-from vfl_flower.transport.local import LocalTransport
 from vfl_flower.workflows.completed_run import check_models
-from vfl_flower.workflows.prediction import asked, values_of
-from vfl_flower.workflows.trained_parties import (
-    predicting_active,
-    predicting_passive,
-    prediction_of,
-)
+from vfl_flower.workflows.local.predict import asked_here
+from vfl_flower.workflows.trained_parties import prediction_of
 
 
 def align_in_order(cfg: RunConfig, folder: Path) -> None:
@@ -48,7 +42,7 @@ def align_in_order(cfg: RunConfig, folder: Path) -> None:
         made[rank].save(folder / party_name(rank))
 
 
-def predict_in_order(run: Path, tables: str, trust_code: bool = False) -> NDArray[Any]:
+def predict_in_order(run: Path, tables: str, trust_code: bool = False) -> tuple[Target, Tensor]:
     """Predict the rows of new tables.
 
     Parameters
@@ -62,8 +56,10 @@ def predict_in_order(run: Path, tables: str, trust_code: bool = False) -> NDArra
 
     Returns
     -------
-    ndarray
-        See `values_of`; in the order of the rows.
+    target : Target
+        What the labels are.
+    said : Tensor
+        See `asked`; in the order of the rows.
 
     Raises
     ------
@@ -75,15 +71,8 @@ def predict_in_order(run: Path, tables: str, trust_code: bool = False) -> NDArra
     now = with_tables(folder.cfg, tables)
     check_tables_here(now)
     cfgs = [prediction_of(now, rank, folder.path, trust_code) for rank in range(now.parties)]
-    alignments = _in_order(cfgs)
-    active = predicting_active(cfgs[0], run_data(cfgs[0], alignments))
-    passive = [
-        predicting_passive(cfg, rank, data=run_data(cfg, alignments).party(rank))
-        for rank, cfg in enumerate(cfgs[1:], 1)
-    ]
-    for party in passive:
-        party.privacy.afford()
-    return values_of(active.target, asked(active, active.rows["test"], LocalTransport(passive)))
+    active, said = asked_here(cfgs, _in_order(cfgs))
+    return active.target, said
 
 
 def _in_order(cfgs: list[RunConfig]) -> dict[int, Alignment]:

@@ -1,18 +1,20 @@
 """Predictions with the models of parties that are all on this machine."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import numpy as np
+from torch import Tensor
 
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import choices
 from vfl_flower.config.validation.tasks import check_tables_here
-from vfl_flower.data.loading import run_data
+from vfl_flower.data.loading import Alignments, run_data
 from vfl_flower.data.tables.description import described
 from vfl_flower.data.truth import truth_of
 from vfl_flower.learning.networks.trusted_code import check_trusted
@@ -165,18 +167,42 @@ def predict_tables(
         check_out(out, [described(cfg, rank).file for rank, cfg in enumerate(cfgs)])
         labels = truth_of(cfgs[0]) if truth else None
         common, alignments = align_here(cfgs[0], Path(temporary), watch.observer("alignment"))
-        active = predicting_active(cfgs[0], run_data(cfgs[0], alignments))
-        passive = [
-            predicting_passive(cfg, rank, data=run_data(cfg, alignments).party(rank))
-            for rank, cfg in enumerate(cfgs[1:], 1)
-        ]
-        for party in passive:
-            party.privacy.afford()
-        rows = active.rows["test"]
-        said = asked(active, rows, LocalTransport(passive))
-        write(out, active, rows, said, labels, common.missing if keep_missing else None)
+        active, said = asked_here(cfgs, alignments)
+        missing = common.missing if keep_missing else None
+        write(out, active, active.rows["test"], said, labels, missing)
         write_missing(out, active.data.ids, common)
     return Prediction(len(common.rows), _epsilon(active), len(common.missing))
+
+
+def asked_here(cfgs: Sequence[RunConfig], alignments: Alignments) -> tuple[ActiveParty, Tensor]:
+    """Predict the rows of new tables that are aligned.
+
+    Parameters
+    ----------
+    cfgs : sequence of RunConfig
+        The parties', the active one's first; see `prediction_of`.
+    alignments : mapping of int to Alignment
+        By rank.
+
+    Returns
+    -------
+    active : ActiveParty
+    said : Tensor
+        See `asked`; of its test rows, which are all.
+
+    Raises
+    ------
+    PrivacyError
+        If a party's privacy budget does not last for it; then nothing has been sent.
+    """
+    active = predicting_active(cfgs[0], run_data(cfgs[0], alignments))
+    passive = [
+        predicting_passive(cfg, rank, data=run_data(cfg, alignments).party(rank))
+        for rank, cfg in enumerate(cfgs[1:], 1)
+    ]
+    for party in passive:
+        party.privacy.afford()
+    return active, asked(active, active.rows["test"], LocalTransport(passive))
 
 
 def _with_tables(run: Path, trust_code: bool) -> RunFolder:
