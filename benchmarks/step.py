@@ -33,7 +33,7 @@ from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import Interrupted
 from vfl_flower.common.worker import Job, Worker
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.splits import rows_of
+from vfl_flower.data.splitting.rows import rows_of
 from vfl_flower.learning.batching import batches
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.privacy.secure_aggregation import Masker

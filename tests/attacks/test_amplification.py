@@ -15,7 +15,7 @@ from tests.helpers.blinding import agree, answer, send
 from vfl_flower.common.codec import Array
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.fixed_point import decode_ring
-from vfl_flower.data.splits import rows_of
+from vfl_flower.data.splitting.rows import rows_of
 from vfl_flower.learning.batching import batches
 from vfl_flower.learning.losses import loss_of, residuals
 from vfl_flower.parties.passive import PassiveParty

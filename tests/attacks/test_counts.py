@@ -13,7 +13,7 @@ from tests.helpers.outcomes.predictions import tiny
 from vfl_flower.common.errors import PrivacyError, RunError
 from vfl_flower.common.layout import MODEL, NETWORK, steps_kept
 from vfl_flower.privacy.client_dp.upload_log import FILE, Counts, Uploads
-from vfl_flower.workflows.predict_locally import predict_rows
+from vfl_flower.workflows.local.predict import predict_rows
 
 NAME = "party-2"
 

@@ -18,7 +18,7 @@ from tests.helpers.contract import CASES, configured, method_of
 from vfl_flower.common.codec import Array
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.fixed_point import LIMIT
-from vfl_flower.data.splits import rows_of
+from vfl_flower.data.splitting.rows import rows_of
 from vfl_flower.learning.batching import batches
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.workflows.build_parties import build_passive

@@ -18,7 +18,7 @@ from tests.helpers.datasets import add_dataset
 from vfl_flower.common.errors import DataError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.datasets import DataSet
-from vfl_flower.data.splits import rows_of
+from vfl_flower.data.splitting.rows import rows_of
 
 FEWER = settings(max_examples=50)
 PARTS = ("train", "validation", "test")

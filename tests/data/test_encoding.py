@@ -21,7 +21,7 @@ from vfl_flower.data.columns import Column
 from vfl_flower.data.datasets import DataSet
 from vfl_flower.data.partition.correlation import spearman
 from vfl_flower.data.preprocessing.scaling import encoded
-from vfl_flower.data.splits import rows_of
+from vfl_flower.data.splitting.rows import rows_of
 
 NAN = float("nan")
 TRAIN = np.arange(4, dtype=np.int32)

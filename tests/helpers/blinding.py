@@ -14,7 +14,7 @@ from clients.easter import EasterClient
 from vfl_flower.common.codec import Array, from_parameters, to_parameters
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.fixed_point import Words
-from vfl_flower.data.splits import rows_of
+from vfl_flower.data.splitting.rows import rows_of
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.privacy.secure_aggregation import Masker
 from vfl_flower.protocol.client import ProtocolClient

@@ -13,7 +13,7 @@ from tests.helpers.outcomes.commands import train as run
 from vfl_flower.common.codec import decode
 from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.splits import rows_of
+from vfl_flower.data.splitting.rows import rows_of
 from vfl_flower.learning.batching import batches
 from vfl_flower.parties.party import Party
 from vfl_flower.transport.endpoint import ARRAYS

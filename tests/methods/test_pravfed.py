@@ -22,7 +22,7 @@ from vfl_flower.common.errors import BlindingError, ConfigError, Interrupted, Pa
 from vfl_flower.common.layout import steps_kept
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.loading import load_party
-from vfl_flower.data.splits import rows_of
+from vfl_flower.data.splitting.rows import rows_of
 from vfl_flower.learning.batching import batches
 from vfl_flower.learning.losses import Weighted, loss_of
 from vfl_flower.parties.party import Party

@@ -9,7 +9,7 @@ import pytest
 import vfl_flower as vfl
 from vfl_flower.common.errors import ConfigError, DataError
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.splits import rows_of
+from vfl_flower.data.splitting.rows import rows_of
 
 QUICK: dict[str, Any] = {"method": "splitnn", "parties": 2, "epochs": 1, "train_rows": 0}
 

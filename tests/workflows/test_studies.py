@@ -13,7 +13,7 @@ from tests.helpers.data import all_columns, columns_of
 from vfl_flower.common.errors import ConfigError, DataError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.preprocessing.long_tail import long_tailed
-from vfl_flower.data.splits import rows_of
+from vfl_flower.data.splitting.rows import rows_of
 from vfl_flower.learning.schedule import steps_per_epoch
 from vfl_flower.transport.endpoint import Endpoint
 from vfl_flower.transport.local import serve

@@ -20,8 +20,8 @@ from vfl_flower.data.partition.shares import NOTHING, Share, mask_of, take, unio
 from vfl_flower.data.party_data import PartyData, Rows
 from vfl_flower.data.preprocessing.scaling import check_finite, encoded, noised, scaled
 from vfl_flower.data.preprocessing.target import Target
-from vfl_flower.data.splits import rows_of
 from vfl_flower.data.splitting.record import Split
+from vfl_flower.data.splitting.rows import rows_of
 
 
 class PublishedData:

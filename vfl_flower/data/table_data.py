@@ -24,9 +24,9 @@ from vfl_flower.data.party_data import PartyData, Rows
 from vfl_flower.data.preprocessing.encoder import Encoder
 from vfl_flower.data.preprocessing.scaling import noised
 from vfl_flower.data.preprocessing.target import Target, task_of
-from vfl_flower.data.splits import rows_of
 from vfl_flower.data.splitting.columns import split_column
 from vfl_flower.data.splitting.record import Split
+from vfl_flower.data.splitting.rows import rows_of
 from vfl_flower.data.tables.description import described, described_at
 from vfl_flower.data.tables.reader import OwnTable, read_table
 from vfl_flower.data.tables.summary import left_out

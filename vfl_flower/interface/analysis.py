@@ -21,8 +21,8 @@ from vfl_flower.interface.data.source import OwnTables
 from vfl_flower.reporting.html.place import check_page
 from vfl_flower.reporting.html.story import read_stories
 from vfl_flower.runs.run_folder import RunFolder
+from vfl_flower.workflows.local.predict import predict_rows, predict_tables
 from vfl_flower.workflows.local.watch import Watch
-from vfl_flower.workflows.predict_locally import predict_rows, predict_tables
 from vfl_flower.workflows.prediction import missing_of
 
 if TYPE_CHECKING:

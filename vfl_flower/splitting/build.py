@@ -10,8 +10,8 @@ from vfl_flower.config.policy.record import OPEN, Policy
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.identity import Identity
 from vfl_flower.data.loading import SplitData, run_data
-from vfl_flower.data.splits import draw_split
 from vfl_flower.data.splitting.record import Split
+from vfl_flower.data.splitting.rows import draw_split
 from vfl_flower.data.splitting.splitter import Values
 from vfl_flower.privacy.label_dp.training_labels import NOISED, learnt_classes
 from vfl_flower.splitting.active import SplitActive

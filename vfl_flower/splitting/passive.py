@@ -13,8 +13,8 @@ from vfl_flower.common.names import party_log, party_name
 from vfl_flower.config.policy.record import OPEN, Policy
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.identity import Identity
-from vfl_flower.data.splits import check_told
 from vfl_flower.data.splitting.record import LEFT_OUT, Split
+from vfl_flower.data.splitting.rows import check_told
 from vfl_flower.protocol.automaton.arrays import integers
 from vfl_flower.protocol.client import ProtocolClient
 from vfl_flower.protocol.components import phase

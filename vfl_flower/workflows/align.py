@@ -11,7 +11,7 @@ from vfl_flower.common.errors import DataError
 from vfl_flower.common.names import party_name
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.alignment_record import Alignment
-from vfl_flower.data.splits import rows_of
+from vfl_flower.data.splitting.rows import rows_of
 from vfl_flower.data.tables.reader import refuse_label
 from vfl_flower.protocol.observer import Observer
 from vfl_flower.protocol.transport import Transport

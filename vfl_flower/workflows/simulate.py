@@ -109,7 +109,7 @@ def predict(
         If both are given, or own rows are to be kept that none lacks.
     """
     # pyarrow is slow to import
-    from vfl_flower.workflows.predict_locally import predict_rows, predict_tables
+    from vfl_flower.workflows.local.predict import predict_rows, predict_tables
     from vfl_flower.workflows.prediction import missing_of
 
     if tables is not None and rows is not None:

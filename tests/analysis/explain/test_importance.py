@@ -10,7 +10,7 @@ from tests.helpers.outcomes.explained import RUNS, Runs, findings_of, result_of
 from vfl_flower.analysis.explain.importance import explain
 from vfl_flower.analysis.explain.trained import complete_run, trained
 from vfl_flower.data.preprocessing.scaling import noised
-from vfl_flower.data.splits import rows_of
+from vfl_flower.data.splitting.rows import rows_of
 
 
 @pytest.mark.parametrize("name", RUNS)

@@ -9,8 +9,8 @@ import pytest
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ConfigError, DataError, ProtocolError, RunError
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.splits import check_told, draw_split, rows_of
 from vfl_flower.data.splitting.record import LEFT_OUT, PARTS, Split
+from vfl_flower.data.splitting.rows import check_told, draw_split, rows_of
 
 N = 300
 RANDOM = np.random.default_rng(0)

@@ -17,7 +17,7 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.loading import load_party, run_data
 from vfl_flower.data.party_data import PartyData
 from vfl_flower.data.published_data import PublishedData
-from vfl_flower.data.splits import rows_of
+from vfl_flower.data.splitting.rows import rows_of
 from vfl_flower.learning.batching import batches
 from vfl_flower.learning.losses import Loss, Weighted
 from vfl_flower.parties.party import Party

@@ -12,7 +12,7 @@ from tests.helpers.data import labels_of
 from vfl_flower.algorithms.augmentation import augmented, chosen, view
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.loading import load_party
-from vfl_flower.data.splits import rows_of
+from vfl_flower.data.splitting.rows import rows_of
 from vfl_flower.learning.batching import batches
 from vfl_flower.learning.networks.base import TopInput
 from vfl_flower.learning.networks.cut_network import cut_network, halves

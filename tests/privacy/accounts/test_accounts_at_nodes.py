@@ -14,7 +14,7 @@ from vfl_flower.config.registry import method_options
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import kebab
 from vfl_flower.config.settings import COMMON
-from vfl_flower.data.splits import rows_of
+from vfl_flower.data.splitting.rows import rows_of
 from vfl_flower.privacy.accounts.account import Account
 from vfl_flower.workflows.flower_node import Node
 

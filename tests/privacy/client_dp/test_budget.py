@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.registry import specs
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.splits import rows_of
+from vfl_flower.data.splitting.rows import rows_of
 from vfl_flower.learning.batching import drawn
 from vfl_flower.learning.schedule import planned_uploads, steps_per_epoch
 from vfl_flower.privacy.client_dp.accounting import (

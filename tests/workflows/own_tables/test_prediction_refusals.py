@@ -15,8 +15,8 @@ from tests.helpers.own_data.own_predictions import Finished, Rows, new_tables, s
 from vfl_flower.common.errors import PrivacyError
 from vfl_flower.common.layout import ENCODER, TARGET
 from vfl_flower.common.names import party_name
+from vfl_flower.workflows.local.predict import predict_rows, predict_tables
 from vfl_flower.workflows.local.watch import Watch
-from vfl_flower.workflows.predict_locally import predict_rows, predict_tables
 
 
 def stopped(

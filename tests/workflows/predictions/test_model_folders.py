@@ -19,7 +19,7 @@ from vfl_flower.learning.networks.base import TopInput
 from vfl_flower.parties.persistence.checkpoints import read_checkpoint
 from vfl_flower.parties.persistence.model_folder import load_model
 from vfl_flower.workflows.build_parties import build_passive
-from vfl_flower.workflows.predict_locally import predict_rows as predict
+from vfl_flower.workflows.local.predict import predict_rows as predict
 
 
 def test_a_model_folder_has_four_files_and_the_runs_nonce(finished: Finished) -> None:
