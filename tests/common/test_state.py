@@ -158,7 +158,7 @@ def test_files_hold_json_and_raw_numbers_only(tmp_path: Path) -> None:
     raw = (tmp_path / "state").read_bytes()
     start = 8 + int.from_bytes(raw[:8], "little")
     header = json.loads(raw[8:start])
-    assert set(header.pop("__metadata__")) == {"state"}
+    assert set(header.pop("__metadata__")) == {"state", "sha256"}
     spans = sorted(entry["data_offsets"] for entry in header.values())
     assert [end for _, end in spans[:-1]] == [begin for begin, _ in spans[1:]]
     assert (spans[0][0], start + spans[-1][1]) == (0, len(raw))

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from safetensors.numpy import save_file
 
 import vfl_flower as vfl
 from tests.helpers.outcomes.attempts import Attempt
@@ -13,7 +14,7 @@ from tests.helpers.outcomes.run_folders import NAMES, TINY
 from vfl_flower.cli.main import run as command
 from vfl_flower.common.errors import Interrupted, RunError
 from vfl_flower.common.layout import checkpoint_path
-from vfl_flower.common.state import read_state, write_state
+from vfl_flower.common.state import pack, read_state, write_state
 from vfl_flower.data.preprocessing.target import Target
 from vfl_flower.runs.run_folder import RunFolder
 
@@ -44,6 +45,20 @@ def test_a_checkpoint_under_former_names_is_resumed(tmp_path: Path) -> None:
     for name in NAMES:
         weights = [out / name / "model" / "weights.safetensors" for out in (whole, broken)]
         assert weights[0].read_bytes() == weights[1].read_bytes(), name
+
+
+def test_checkpoints_without_a_sum_are_resumed_with_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    out = tmp_path / "run"
+    with pytest.raises(Interrupted):
+        Attempt(TINY, out).run(3)
+    for name in NAMES:
+        arrays, skeleton = pack(read_state(checkpoint_path(out / name, 3)))
+        save_file(arrays, checkpoint_path(out / name, 3), metadata={"state": skeleton})
+    Attempt(TINY, out).run()
+    (told,) = [each for each in caplog.messages if "earlier version" in each]
+    assert f"{out} has files of an earlier version" in told and "is not noticed" in told
 
 
 def test_a_regression_whose_score_was_called_accuracy_is_read(tmp_path: Path) -> None:

@@ -92,6 +92,10 @@ class RunError(VflError):
     """A run folder cannot be created, continued or read."""
 
 
+class DamageError(RunError):
+    """A state file is missing, or not as it was written."""
+
+
 class Interrupted(VflError):
     """The user stopped the run; the exit code is 130.
 

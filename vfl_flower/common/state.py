@@ -14,8 +14,9 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load, save
 from torch import Tensor
 
+from vfl_flower.common.checksums.sums import KEY, check_sum, sum_of_arrays
 from vfl_flower.common.codec import Array, to_array, to_tensor
-from vfl_flower.common.errors import RunError
+from vfl_flower.common.errors import DamageError, RunError
 from vfl_flower.common.files import write_atomically
 
 _DAMAGED = (
@@ -97,10 +98,11 @@ def restore(owner: object, state: State) -> None:
 
 
 def write_state(path: Path, state: State) -> None:
-    """Write a state as one safetensors file, readable by its owner only."""
+    """Write a safetensors file with its SHA-256, for its owner only."""
     arrays, skeleton = pack(state)
     tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
-    write_atomically(path, save(tensors, metadata={"state": skeleton}))
+    metadata = {"state": skeleton, KEY: sum_of_arrays(arrays, skeleton)}
+    write_atomically(path, save(tensors, metadata=metadata))
 
 
 def weights_to_bytes(weights: Mapping[str, Tensor]) -> bytes:
@@ -125,14 +127,18 @@ def weights_from_bytes(content: bytes) -> dict[str, Tensor]:
 def read_state(path: Path) -> State:
     """Read a state from a file of `write_state`.
 
+    One without a SHA-256 is of an earlier version, and read with a warning.
+
     Raises
     ------
-    RunError
+    DamageError
         If the file is missing or damaged.
     """
     try:
         with safe_open(path, framework="np") as file:
-            skeleton = file.metadata()["state"]
-            return unpack({name: file.get_tensor(name) for name in file.keys()}, skeleton)  # noqa: SIM118
+            metadata = file.metadata()
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        check_sum(path, metadata.get(KEY), sum_of_arrays(arrays, metadata["state"]))
+        return unpack(arrays, metadata["state"])
     except (OSError, *_DAMAGED) as error:
-        raise RunError(f"{path} is missing or damaged: {error}") from error
+        raise DamageError(f"{path} is missing or damaged: {error}") from error

@@ -36,6 +36,9 @@ class Progress:
         Progress of stages before the training in steps, latest last.
     parties_mark, parties_exchanges : int
         Mark of the passive parties' last checkpoint, and exchanges of training until then.
+    written_mark, spare_mark : int
+        Marks of the active party's last checkpoint, and of its last one that belongs to the
+        passive parties' checkpoint before their last.
     metrics : dict
         Further metrics on the test rows, by party; see `metrics_of`.
     """
@@ -52,6 +55,8 @@ class Progress:
     stages: list[Stage] = field(default_factory=list)
     parties_mark: int = -1
     parties_exchanges: int = -1
+    written_mark: int = -1
+    spare_mark: int = -1
     started: float = field(default_factory=time.monotonic)
 
     @property

@@ -1,10 +1,21 @@
 """Checkpoints of all parties as sub-protocols."""
 
+from pathlib import Path
+
 import numpy as np
 
+from vfl_flower.common.errors import DamageError, RunError
+from vfl_flower.common.layout import checkpoint_path, steps_kept
+from vfl_flower.common.names import party_log, party_name
 from vfl_flower.common.nonce import nonce_to_array
+from vfl_flower.common.state import State
 from vfl_flower.parties.active import ActiveParty
-from vfl_flower.parties.persistence.checkpoints import folder_of, read_checkpoint, write_checkpoint
+from vfl_flower.parties.persistence.checkpoints import (
+    drop_later,
+    folder_of,
+    read_checkpoint,
+    write_checkpoint,
+)
 from vfl_flower.parties.persistence.run_identity import keep_run
 from vfl_flower.protocol.exchange import Protocol, ask
 from vfl_flower.protocol.observer import Evaluation, Stage
@@ -24,6 +35,7 @@ def checkpoint(party: ActiveParty) -> Protocol:
     if progress.parties_exchanges != exchanges:
         run = nonce_to_array(party.nonce)
         yield ask("checkpoint", np.array(progress.mark), run, purpose="control")
+        progress.spare_mark = progress.written_mark
         progress.parties_mark, progress.parties_exchanges = progress.mark, exchanges
     state = party.checkpointed() | {
         "exchange": party.strategy.exchange,
@@ -32,6 +44,7 @@ def checkpoint(party: ActiveParty) -> Protocol:
         "step": progress.step,
         "stages": [stage.as_dict() for stage in progress.stages],
         "parties_mark": progress.parties_mark,
+        "spare_mark": progress.spare_mark,
         "seconds": progress.elapsed(),
         "losses": progress.losses,
         "records": [record.as_dict() for record in progress.records],
@@ -39,12 +52,17 @@ def checkpoint(party: ActiveParty) -> Protocol:
         "metrics": progress.metrics,
         "curves": progress.curves,
     }
-    write_checkpoint(party, progress.mark, state)
+    write_checkpoint(party, progress.mark, state, progress.spare_mark)
+    progress.written_mark = progress.mark
 
 
-def restore(party: ActiveParty, mark: int) -> Protocol:
-    """Take all parties back to one checkpoint."""
-    state = read_checkpoint(party, mark)
+def restore(party: ActiveParty) -> Protocol:
+    """Take all parties back to the last whole set of checkpoints."""
+    of_another_process = not party.ledger.exchanges
+    mark, state = yield from _last_set(party)
+    drop_later(folder_of(party), mark)
+    party.progress.written_mark = mark
+    party.progress.spare_mark = state.pop("spare_mark", -1)  # earlier versions have none
     party.nonce = state.pop("nonce")
     keep_run(folder_of(party), party.nonce)
     party.progress.step, party.progress.seconds = state.pop("step"), state.pop("seconds")
@@ -55,15 +73,43 @@ def restore(party: ActiveParty, mark: int) -> Protocol:
     party.progress.test, party.progress.metrics = _tested(state.pop("test")), state.pop("metrics")
     party.progress.curves = state.pop("curves", {})  # earlier versions have none
     books = state.pop("ledger")
-    if not party.ledger.exchanges:  # of another process; a run that went back has all it sent
+    if of_another_process:  # a run that went back has all it sent
         party.ledger.carry_over(books)
-    strategy = party.strategy
-    strategy.exchange = max(strategy.exchange, state.pop("exchange"))  # it never goes back
+    del state["exchange"]
     party.progress.parties_mark = state.pop("parties_mark")
     party.progress.parties_exchanges = party.ledger.exchanges["training"]
     party.go_back(state)
     run = nonce_to_array(party.nonce)
     yield ask("restore", np.array(party.progress.parties_mark), run, purpose="control")
+
+
+def _last_set(party: ActiveParty) -> Protocol:
+    """Return mark and state of the last whole set of checkpoints."""
+    damaged = ""
+    for mark in reversed(steps_kept(folder_of(party))):
+        if damaged:
+            party_log(0).warning("%s; going back to the set of checkpoints before", damaged)
+        try:
+            state = read_checkpoint(party, mark)
+        except DamageError as error:
+            damaged = f"{error}"
+        else:
+            lacking = yield from _lacking(party, state)
+            if not lacking:
+                return mark, state
+            damaged = f"{' and '.join(lacking)}: missing or damaged"
+    raise RunError(f"{damaged}, and no set before is whole; put it back, or start a new run")
+
+
+def _lacking(party: ActiveParty, state: State) -> Protocol:
+    """Return the checkpoints of a set that passive parties cannot read."""
+    strategy = party.strategy
+    strategy.exchange = max(strategy.exchange, state["exchange"])  # it never goes back
+    mark, run = np.array(state["parties_mark"]), nonce_to_array(state["nonce"])
+    replies = yield ask("can_restore", mark, run, purpose="control")
+    file = checkpoint_path(Path(), state["parties_mark"]).name
+    ranks = [rank for rank, [can] in enumerate(replies.arrays, 1) if not can]
+    return [f"{party_name(rank)}/{file}" for rank in ranks]
 
 
 def _tested(test: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:

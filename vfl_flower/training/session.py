@@ -21,7 +21,7 @@ def attempt(party: ActiveParty) -> Protocol:
     party.training_labels.keep(party.folder, begun=party.begun)
     party.progress.started = time.monotonic()
     if party.resume_from is not None:
-        yield from restore(party, party.resume_from)
+        yield from restore(party)
     else:  # a party that has to start again finds something to go back to
         yield from checkpoint(party)
     yield from party.protocol()

@@ -1,17 +1,24 @@
 """Component that writes and restores a passive party's checkpoints."""
 
+import torch
 from torch import Tensor
 
 from vfl_flower.common.errors import RunError
-from vfl_flower.common.layout import checkpoint_path, steps_kept
+from vfl_flower.common.layout import steps_kept
 from vfl_flower.common.names import party_name
 from vfl_flower.common.nonce import NONCE, nonce_of
 from vfl_flower.learning.schedule import last_mark
 from vfl_flower.parties.party import Party
-from vfl_flower.parties.persistence.checkpoints import folder_of, read_checkpoint, write_checkpoint
+from vfl_flower.parties.persistence.checkpoints import (
+    can_read,
+    drop_later,
+    folder_of,
+    read_checkpoint,
+    write_checkpoint,
+)
 from vfl_flower.parties.persistence.model_folder import write_model
 from vfl_flower.parties.persistence.run_identity import check_run, keep_run
-from vfl_flower.protocol.automaton.arrays import number, octets
+from vfl_flower.protocol.automaton.arrays import integers, number, octets
 from vfl_flower.protocol.automaton.machine import standing_at
 from vfl_flower.protocol.components import Component, phase
 
@@ -36,6 +43,20 @@ class CheckpointComponent(Component):
         keep_run(folder, told)
         write_checkpoint(self.party, mark, self.party.checkpointed())
 
+    @phase(
+        training=False,
+        sends=("control",),
+        takes=(number(), octets(NONCE)),
+        gives=(integers(low=0, high=1),),
+    )
+    def can_restore(self, step: Tensor, run: Tensor) -> Tensor:
+        """Tell whether a checkpoint can be read.
+
+        () int64, (8,) uint8 -> () int64.
+        """
+        check_run(self.party, nonce_of(run), resumes=True)
+        return torch.tensor(int(can_read(self.party, int(step))))
+
     @phase(training=False, takes=(number(), octets(NONCE)))
     def restore(self, step: Tensor, run: Tensor) -> None:
         """Return to a checkpoint, and drop keys and the current step.
@@ -47,8 +68,7 @@ class CheckpointComponent(Component):
         earlier = {"automaton": standing_at(int(step))}  # where an earlier version says nothing
         self.party.go_back(earlier | read_checkpoint(self.party, int(step)))
         keep_run(folder, told)
-        for later in [kept for kept in steps_kept(folder) if kept > int(step)]:
-            checkpoint_path(folder, later).unlink()
+        drop_later(folder, int(step))
 
     @phase(training=False)
     def keep(self) -> None:

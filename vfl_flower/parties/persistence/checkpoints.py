@@ -2,16 +2,17 @@
 
 A checkpoint is named by its mark, `Progress.mark`. The passive parties write theirs first; the
 active party's file comes last and holds what only it knows (where the run is, the ledger). Two are
-kept, so that a crash between the parties' files still leaves a whole set. None holds a key.
+kept, so that a crash between the parties' files, or one damaged file, still leaves a whole set. Of
+passive parties that do not change for some time the active party keeps one more, which belongs to
+their checkpoint before. None holds a key.
 """
 
-import contextlib
 from hashlib import sha256
 from pathlib import Path
 
-from vfl_flower.common.errors import ConfigError, RunError
+from vfl_flower.common.errors import ConfigError, DamageError, RunError
 from vfl_flower.common.layout import checkpoint_path, steps_kept
-from vfl_flower.common.names import party_name
+from vfl_flower.common.names import party_log, party_name
 from vfl_flower.common.state import State, read_state, write_state
 from vfl_flower.config.run_config import RunConfig, differences
 from vfl_flower.data.preprocessing.encoder import Encoder
@@ -40,8 +41,8 @@ def _digest(encoder: Encoder) -> str:
     return sha256(encoder.to_json()).hexdigest()
 
 
-def write_checkpoint(party: Party, step: int, state: State) -> None:
-    """Write one checkpoint atomically, then remove outdated ones."""
+def write_checkpoint(party: Party, step: int, state: State, spare: int = -1) -> None:
+    """Write one checkpoint; remove outdated ones but for a spare."""
     folder = folder_of(party)
     header = {
         "party": party_name(party.rank),
@@ -52,8 +53,24 @@ def write_checkpoint(party: Party, step: int, state: State) -> None:
     }
     write_state(checkpoint_path(folder, step), {"header": header, "state": state})
     for old in [kept for kept in steps_kept(folder) if kept <= step][:-KEPT]:
-        with contextlib.suppress(FileNotFoundError):
-            checkpoint_path(folder, old).unlink()
+        if old != spare:
+            checkpoint_path(folder, old).unlink(missing_ok=True)
+
+
+def drop_later(folder: Path, step: int) -> None:
+    """Remove checkpoints of steps that come again."""
+    for later in [kept for kept in steps_kept(folder) if kept > step]:
+        checkpoint_path(folder, later).unlink(missing_ok=True)
+
+
+def can_read(party: Party, step: int) -> bool:
+    """Tell whether a party's checkpoint can be read; log why not."""
+    try:
+        read_state(checkpoint_path(folder_of(party), step))
+    except DamageError as error:
+        party_log(party.rank).warning("%s", error)
+        return False
+    return True
 
 
 def read_checkpoint(party: Party, step: int) -> State:
@@ -61,8 +78,10 @@ def read_checkpoint(party: Party, step: int) -> State:
 
     Raises
     ------
+    DamageError
+        If it is missing or damaged.
     RunError
-        If it is missing or damaged, or another party's, step's or run's.
+        If it is another party's, step's or run's.
     """
     path = checkpoint_path(folder_of(party), step)
     way_out = f"to go on from an earlier set, delete every party's checkpoint of step {step}"
@@ -71,10 +90,8 @@ def read_checkpoint(party: Party, step: int) -> State:
         header, state = content["header"], content["state"]
         written = RunConfig.from_record(header["run"], party.cfg.to_mapping())
         origin, alignment = (header["party"], header["step"]), header.get("alignment", "")
-    except RunError as error:
-        raise RunError(f"{error}; {way_out}") from error
     except (ConfigError, KeyError, TypeError) as error:
-        raise RunError(f"{path} is damaged: its header cannot be read; {way_out}") from error
+        raise DamageError(f"{path} is damaged: its header cannot be read; {way_out}") from error
     if origin != (party_name(party.rank), step):
         raise RunError(f"{path} was written by {origin[0]} at step {origin[1]}; {way_out}")
     if alignment != party.data.alignment:

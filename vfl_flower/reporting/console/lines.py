@@ -54,17 +54,19 @@ def complain(kind: str, text: str) -> None:
 
 
 class _Voice(logging.Handler):
-    """Prints a party's progress messages; its errors go elsewhere."""
+    """Prints a party's progress messages and warnings; its errors go elsewhere."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print one line."""
         if record.levelno == logging.INFO:
             say(f"{record.name.rpartition('.')[2]}: {record.getMessage()}")
+        elif record.levelno == logging.WARNING:
+            complain("warning", record.getMessage())
 
 
 @contextmanager
 def voices(parties: int) -> Iterator[None]:
-    """Print the progress messages of all parties in this process."""
+    """Print progress messages and warnings of all parties in this process."""
     logs, voice = [party_log(rank) for rank in range(parties + 1)], _Voice()
     for log in logs:
         log.setLevel(logging.INFO)

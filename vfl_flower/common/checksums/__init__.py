@@ -1,0 +1,1 @@
+"""SHA-256 of a state file's content, kept in the file itself."""
