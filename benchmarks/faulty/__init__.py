@@ -1,0 +1,1 @@
+"""Faults put into runs on purpose, and what becomes of the runs."""

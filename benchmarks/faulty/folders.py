@@ -1,0 +1,97 @@
+"""Content of run folders without what a fault may change.
+
+These are times, the folder's own path, logs, and counts of control traffic, which a resume adds to:
+all other traffic is counted as if nothing had happened. Nonces of runs are numbered in the order of
+their first use, so that files of one run have to have the same.
+"""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from vfl_flower.common.layout import LOG, WEIGHTS
+from vfl_flower.common.state import pack, read_state
+
+PASSING = {"seconds", "exchange", "exchange_ms"}
+"""Entries of results, checkpoints and metrics that are times and numbers of messages."""
+
+CONTROL = {"agree", "checkpoint", "control", "public_key", "restore"}
+"""Control traffic's name in a ledger, and its phases."""
+
+TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?([+-]\d\d:\d\d)?")
+NONCE = re.compile(r"[0-9a-f]{16}")
+NONCE_ON_CARD = re.compile(r"(?<=\| run \| )[0-9a-f]{16}")
+
+Content = dict[str, Any]
+
+
+def content_of(folder: Path) -> Content:
+    """Return what each file of a folder holds, by its path.
+
+    Empty folders are named too, with a slash.
+    """
+    return _Reader(folder).content()
+
+
+def weights_in(content: Content) -> Content:
+    """Return the files with weights among those of a folder."""
+    return {name: each for name, each in content.items() if name.endswith(WEIGHTS)}
+
+
+def differing(found: Content, expected: Content) -> list[str]:
+    """Return the files that only one has, or that differ."""
+    names, missing = sorted(found.keys() | expected.keys()), object()
+    return [name for name in names if found.get(name, missing) != expected.get(name, missing)]
+
+
+class _Reader:
+    """Reader of the files of one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.nonces: dict[str, str] = {}
+
+    def content(self) -> Content:
+        """See `content_of`."""
+        paths = {str(path.relative_to(self.folder)): path for path in self.folder.rglob("*")}
+        files = {name: self._file(paths[name]) for name in sorted(paths) if paths[name].is_file()}
+        empty = [name for name, path in paths.items() if path.is_dir() and not any(path.iterdir())]
+        return files | {f"{name}/": None for name in empty}
+
+    def _file(self, path: Path) -> Any:  # noqa: ANN401
+        if path.name == LOG or path.name.startswith("."):  # temporary files have no meaning
+            return None
+        if path.name == WEIGHTS:
+            return path.read_bytes()
+        if path.suffix == ".safetensors":
+            arrays, skeleton = pack(self._kept(read_state(path)))
+            return skeleton, {name: (str(x.dtype), x.tobytes()) for name, x in arrays.items()}
+        if path.suffix == ".json":
+            return self._kept(json.loads(path.read_bytes()))
+        if path.suffix == ".jsonl":
+            return [self._kept(json.loads(line)) for line in path.read_text().splitlines()]
+        text = NONCE_ON_CARD.sub(lambda found: self._number(found[0]), path.read_text())
+        return self._text(text)
+
+    def _text(self, text: str) -> str:
+        return TIME.sub("TIME", text.replace(str(self.folder), "FOLDER"))
+
+    def _number(self, nonce: str) -> str:
+        return self.nonces.setdefault(nonce, f"nonce {len(self.nonces)}")
+
+    def _kept(self, value: Any) -> Any:  # noqa: ANN401
+        """Remove what passes from nested values."""
+        if isinstance(value, dict):
+            passing = PASSING | CONTROL
+            return {key: self._kept(each) for key, each in value.items() if key not in passing}
+        if isinstance(value, list):
+            return [self._kept(each) for each in value if not _is_control(each)]
+        if isinstance(value, str):
+            return self._number(value) if NONCE.fullmatch(value) else self._text(value)
+        return value
+
+
+def _is_control(entry: object) -> bool:
+    """Tell whether an entry of a ledger, such as [party, purpose, ...], is of control traffic."""
+    return isinstance(entry, list) and entry[1:2] == ["control"]
