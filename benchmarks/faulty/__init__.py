@@ -1,1 +1,1 @@
-"""Faults put into runs on purpose, and what becomes of the runs."""
+"""Faults in runs, and the outcome of the next command."""

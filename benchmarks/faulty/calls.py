@@ -1,4 +1,4 @@
-"""File-system calls of a process: counted, and one of them met by a fault.
+"""Counted file-system calls of a process, and a fault at one.
 
 Counted is what Python does in a folder: opening for writing, write, fsync, flock, rename, remove,
 mkdir, rmdir, chmod, utime and truncate. Reading, closing and making a folder that is there change
@@ -82,7 +82,7 @@ class Calls:
         return next(self._numbers) == self.point
 
     def meet(self, name: str, path: str) -> None:
-        """Count a call, with the fault before it where it is the one."""
+        """Count a call, after the fault if that comes here."""
         if self.is_met(name, path):
             self.fault()
 
@@ -135,7 +135,7 @@ class Calls:
 
 
 class _Written(io.FileIO):
-    """File that counts its writes, and does half of one that is met."""
+    """File that counts its writes, with half a write before a fault."""
 
     def __init__(self, calls: Calls, path: str, file: Any, mode: str) -> None:  # noqa: ANN401
         super().__init__(file, mode)

@@ -1,8 +1,9 @@
-"""Content of run folders without what a fault may change.
+"""Comparable content of run folders.
 
-These are times, the folder's own path, logs, and counts of control traffic, which a resume adds to:
-all other traffic is counted as if nothing had happened. Nonces of runs are numbered in the order of
-their first use, so that files of one run have to have the same.
+Left out is what a fault may change: times, the folder's own path, logs, and counts of control
+traffic, which a resume adds to; all other traffic is counted as if nothing had happened. Nonces of
+runs and alignments are numbered in the order of their first use, so that files of one run have to
+have the same.
 """
 
 import json
@@ -16,18 +17,19 @@ from vfl_flower.common.state import pack, read_state
 PASSING = {"seconds", "exchange", "exchange_ms"}
 """Entries of results, checkpoints and metrics that are times and numbers of messages."""
 
-CONTROL = {"agree", "checkpoint", "control", "public_key", "restore"}
-"""Control traffic's name in a ledger, and its phases."""
+CONTROL = {"control", "automaton"}
+"""Control traffic in ledgers, and the place in the protocol, of which it is a part."""
 
 TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?([+-]\d\d:\d\d)?")
-NONCE = re.compile(r"[0-9a-f]{16}")
+NONCE = re.compile(r"[0-9a-f]{16}|[0-9a-f]{32}")
+CHECKPOINT = re.compile(r"/checkpoint-\d+\.safetensors$")
 NONCE_ON_CARD = re.compile(r"(?<=\| run \| )[0-9a-f]{16}")
 
 Content = dict[str, Any]
 
 
 def content_of(folder: Path) -> Content:
-    """Return what each file of a folder holds, by its path.
+    """Return the content of a folder's files by path.
 
     Empty folders are named too, with a slash.
     """
@@ -37,6 +39,11 @@ def content_of(folder: Path) -> Content:
 def weights_in(content: Content) -> Content:
     """Return the files with weights among those of a folder."""
     return {name: each for name, each in content.items() if name.endswith(WEIGHTS)}
+
+
+def without_checkpoints(content: Content) -> Content:
+    """Remove checkpoints, which lie elsewhere after a stop in order."""
+    return {name: each for name, each in content.items() if not CHECKPOINT.search(name)}
 
 
 def differing(found: Content, expected: Content) -> list[str]:
@@ -81,10 +88,10 @@ class _Reader:
         return self.nonces.setdefault(nonce, f"nonce {len(self.nonces)}")
 
     def _kept(self, value: Any) -> Any:  # noqa: ANN401
-        """Remove what passes from nested values."""
+        """Remove passing entries from nested values."""
         if isinstance(value, dict):
-            passing = PASSING | CONTROL
-            return {key: self._kept(each) for key, each in value.items() if key not in passing}
+            kept = {key: each for key, each in value.items() if key not in PASSING | CONTROL}
+            return {key: self._kept(each) for key, each in kept.items()}
         if isinstance(value, list):
             return [self._kept(each) for each in value if not _is_control(each)]
         if isinstance(value, str):
@@ -93,5 +100,5 @@ class _Reader:
 
 
 def _is_control(entry: object) -> bool:
-    """Tell whether an entry of a ledger, such as [party, purpose, ...], is of control traffic."""
+    """Tell whether a ledger's [party, purpose, ...] is of control traffic."""
     return isinstance(entry, list) and entry[1:2] == ["control"]

@@ -134,7 +134,7 @@ def _run(arguments: list[str], plan: Plan | None, noise: int, told: Path) -> Non
 
 
 def seed_noise(seed: int) -> None:
-    """Draw the noise of labels from a seed, for the rest of the process."""
+    """Draw the noise of labels from a seed from now on."""
     entropy = np.random.default_rng(seed).bytes
     mechanisms: list[type[LabelNoise]] = [load_object(path) for path in LABEL_MECHANISMS.values()]
     for mechanism, original in [(each, each.release) for each in mechanisms]:

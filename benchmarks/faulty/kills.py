@@ -13,7 +13,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchmarks.faulty.folders import Content, content_of, differing, weights_in
+from benchmarks.faulty.folders import (
+    Content,
+    content_of,
+    differing,
+    weights_in,
+    without_checkpoints,
+)
 from benchmarks.faulty.forks import KILLED, TERMINATED, Ended, Plan, forked
 from benchmarks.harness.benchmark import Arguments
 from benchmarks.harness.report import Report
@@ -83,7 +89,7 @@ class Killing:
         self.expected = {BEFORE: first, AFTER: self._unbroken(AFTER)[1] if noises else first}
 
     def run(self, every: int) -> None:
-        """Kill at one call in so many, and terminate at some of them."""
+        """Kill at one call in so many; terminate at some."""
         for number, point in enumerate(range(1, len(self.calls) + 1, every)):
             self.fault(point, signal.SIGKILL)
             if not number % TERMINATED_TOO:
@@ -101,7 +107,7 @@ class Killing:
         shutil.rmtree(out, ignore_errors=True)
 
     def _wrong(self, ended: Ended, codes: set[int], out: Path) -> Iterator[str]:
-        """Yield what is wrong after a fault, and after the next command."""
+        """Yield faulty outcomes of a fault and of the next command."""
         if ended.code not in codes:
             yield f"exit code {ended.code}: {ended.last}"
         noise = BEFORE if list(out.rglob(f"*/{NOISED}")) or ended.code == 0 else AFTER
@@ -115,6 +121,8 @@ class Killing:
             yield f"exit code {after.code} of the next command: {after.last}"
             return
         found, expected = content_of(out), self.expected[noise]
+        if ended.code not in {KILLED, -signal.SIGTERM}:
+            found, expected = without_checkpoints(found), without_checkpoints(expected)
         for name, some in (("weights", weights_in), ("files", dict[str, object])):
             if wrong := differing(some(found), some(expected)):
                 yield f"other {name}: {', '.join(wrong)}"

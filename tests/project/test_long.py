@@ -1,12 +1,16 @@
 """The checks for releases notice failures, and keep their results."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
+from benchmarks import faults
+from benchmarks.harness.benchmark import Arguments
+from benchmarks.harness.report import Report
 from tests.helpers.examples import examples
 from tests.long import __main__ as program
 from tests.long import kills, soak
@@ -97,22 +101,19 @@ def test_what_piles_up_is_noticed(
 
 
 def test_a_resumed_run_that_differs_is_noticed(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
-    def forked(arguments: list[str], folder: Path, last: int, counts: Path) -> int:
-        folder.mkdir(exist_ok=True)
-        counts.write_text("8")
-        return kills.KILLED if last > 0 else 0
+    def measure(given: Arguments, report: Report) -> None:
+        assert (given.names, given.every) == (["kills"], 20)
+        report.table("killed", {"run": "", "calls": ""}).add("easter", 8)
+        if differs:
+            report.table("failed", {"run": "", "outcome": ""}).add("easter", "other weights")
 
-    def state_of(folder: Path) -> dict[str, Any]:
-        return {"weights": "other" if folder.name == "easter-5" else "same"}
-
-    monkeypatch.setattr(kills, "forked", forked)
-    monkeypatch.setattr(kills, "state_of", state_of)
+    monkeypatch.setattr(kills, "BENCHMARK", replace(faults.BENCHMARK, measure=measure))
+    differs = False
+    assert kills.kills(job) == {"easter": {"run": "easter", "calls": 8}}
+    differs = True
     with pytest.raises(Failed, match="differs") as failed:
         kills.kills(job)
-    assert failed.value.found == {"easter": {"points": 8, "killed": 4, "different": [5]}}
-    monkeypatch.setattr(kills, "forked", lambda *arguments: forked(*arguments) and 0)
-    with pytest.raises(Failed, match="change 1: exit code 0, not killed"):
-        kills.kills(job)
+    assert failed.value.found["failed"] == [["easter", "other weights"]]
 
 
 def test_lowest_versions_are_those_of_pyproject() -> None:
