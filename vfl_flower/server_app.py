@@ -1,12 +1,12 @@
 """Flower ServerApp: the active party of a run."""
 
 import logging
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from threading import current_thread, main_thread
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from flwr.server import Grid
 from flwr.serverapp import ServerApp
 from flwr.superlink.grid import InMemoryGrid
 
-from vfl_flower.common.errors import VflError
+from vfl_flower.common.errors import Interrupted, VflError
 from vfl_flower.common.signals import stopped_by
 from vfl_flower.common.text.logs import safe_log
 from vfl_flower.config.node_config import at_home, home, run_config, told_of
@@ -50,10 +50,25 @@ def main(grid: Grid, context: Context) -> None:
     shown = logging.getLogger("flwr")  # by Flower, to whoever started the run
     logging.getLogger("vfl_flower").parent = shown
     try:
-        _run(grid, context)
+        with _ended_at_once():
+            _run(grid, context)
     except VflError as error:
         log.error("%s: %s", type(error).__name__, error.in_full())
         raise error.with_traceback(None) from None  # Flower marks the run as failed
+
+
+@contextmanager
+def _ended_at_once() -> Iterator[None]:
+    """End a run at its stop, outside training.
+
+    ``flwr stop`` reaches a ServerApp as SIGINT, within seconds: Flower sends it when the SuperLink
+    turns a request away. In a simulation the ServerApp is a thread, whose process Flower ends.
+    """
+    try:
+        with stopped_by(signal.default_int_handler):
+            yield
+    except KeyboardInterrupt:  # no Exception, which whoever waits for a party would take for its
+        raise Interrupted("stopped; checkpoints, if any, stay") from None
 
 
 def _run(grid: Grid, context: Context) -> None:
@@ -78,8 +93,7 @@ def _run(grid: Grid, context: Context) -> None:
         split = agreed_split(folder, alignments, lambda source: transport) if folder else None
         source = run_data(cfg, alignments, split)
         active = build_active(cfg, folder.path if folder else None, source=source)
-        with _stoppable(active):
-            result = conduct(active, transport, folder, LineLog())
+        result = conduct(active, transport, folder, LineLog(), during=_stoppable(active))
     print_result(result, cfg)
     if folder:
         log.info("saved in %s", folder.path)
@@ -134,13 +148,7 @@ def _predict(folder: RunFolder, transport: Transport, simulated: bool) -> None:
 
 @contextmanager
 def _stoppable(active: ActiveParty) -> Iterator[None]:
-    """Stop a run after the step in hand, with a checkpoint.
-
-    ``flwr stop`` reaches a ServerApp as a signal. In a simulation it is no process of its own.
-    """
-    if current_thread() is not main_thread():
-        yield
-        return
+    """Stop a run after the step in hand, with a checkpoint."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         active.request_stop()

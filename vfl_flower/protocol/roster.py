@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -11,7 +10,14 @@ from flwr.common import GetPropertiesIns, Scalar
 from flwr.server.client_manager import ClientManager
 from flwr.server.client_proxy import ClientProxy
 
-from vfl_flower.common.errors import PartyAway, RosterError, last_line, printable, tellable
+from vfl_flower.common.errors import (
+    Interrupted,
+    PartyAway,
+    RosterError,
+    last_line,
+    printable,
+    tellable,
+)
 from vfl_flower.common.names import party_name
 
 _Properties = Mapping[str, Scalar]
@@ -44,7 +50,17 @@ class Roster:
         return ((rank, party_name(rank), proxy) for rank, proxy in enumerate(self.proxies, 1))
 
 
-def roll_call(manager: ClientManager, size: int, facts: _Properties, timeout: float) -> Roster:
+def _never() -> bool:
+    return False
+
+
+def roll_call(
+    manager: ClientManager,
+    size: int,
+    facts: _Properties,
+    timeout: float,
+    stopped: Callable[[], bool] = _never,
+) -> Roster:
     """Find the passive parties and check their agreement with the active one.
 
     Parameters
@@ -57,6 +73,8 @@ def roll_call(manager: ClientManager, size: int, facts: _Properties, timeout: fl
         What every party must hold equal: rows, embedding width, protocol version, code digest.
     timeout : float
         Seconds to wait for all to connect, and then as long again for their answers.
+    stopped : callable
+        Tells whether the run was stopped meanwhile.
 
     Returns
     -------
@@ -68,13 +86,16 @@ def roll_call(manager: ClientManager, size: int, facts: _Properties, timeout: fl
         If a party is missing, two claim one rank, or one disagrees about a fact.
     PartyAway
         If one left while it was asked.
+    Interrupted
+        If the run was stopped while it waited.
     """
     deadline = time.monotonic() + timeout
     while manager.num_available() < size and time.monotonic() < deadline:
+        _check_stop(stopped)
         time.sleep(POLL)
     found: dict[int, ClientProxy] = {}
     policies: dict[int, dict[str, str]] = {}
-    for proxy, properties in _ask_all(list(manager.all().values()), timeout):
+    for proxy, properties in _ask_all(list(manager.all().values()), timeout, stopped):
         rank = _rank(properties)
         if "error" in properties and (rank is None or rank <= size):
             raise RosterError(f"{_who(rank)}: {printable(properties.get('message'))}")
@@ -97,6 +118,11 @@ def roll_call(manager: ClientManager, size: int, facts: _Properties, timeout: fl
             f"party-timeout (in a simulation all run at once: {simulation_of(size)})"
         )
     return _in_order(found, policies)
+
+
+def _check_stop(stopped: Callable[[], bool]) -> None:
+    if stopped():
+        raise Interrupted("stopped while waiting for the parties; checkpoints, if any, stay")
 
 
 def simulation_of(size: int) -> str:
@@ -158,7 +184,9 @@ def _check_texts(who: str, properties: _Properties) -> None:
         raise RosterError(f"{who} tells a fact that is too long, or not printable")
 
 
-def _ask_all(proxies: list[ClientProxy], timeout: float) -> list[tuple[ClientProxy, _Properties]]:
+def _ask_all(
+    proxies: list[ClientProxy], timeout: float, stopped: Callable[[], bool]
+) -> list[tuple[ClientProxy, _Properties]]:
     """Ask all connected clients for their properties at once.
 
     Late answers are not used.
@@ -179,12 +207,15 @@ def _ask_all(proxies: list[ClientProxy], timeout: float) -> list[tuple[ClientPro
         Thread(target=call, args=(proxy,), daemon=True).start()
     answers: list[tuple[ClientProxy, _Properties]] = []
     deadline = time.monotonic() + timeout
-    with suppress(Empty):
-        while len(answers) < len(proxies):
-            proxy, answered = arrived.get(timeout=max(deadline - time.monotonic(), 0))
-            if isinstance(answered, PartyAway):  # a transport that can wait for it will call again
-                raise answered
-            answers.append((proxy, answered))
+    while len(answers) < len(proxies) and (left := deadline - time.monotonic()) > 0:
+        try:
+            proxy, answered = arrived.get(timeout=min(left, POLL))
+        except Empty:
+            _check_stop(stopped)
+            continue
+        if isinstance(answered, PartyAway):  # a transport that can wait for it will call again
+            raise answered
+        answers.append((proxy, answered))
     return answers
 
 

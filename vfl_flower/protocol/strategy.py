@@ -133,7 +133,11 @@ class ProtocolStrategy(Strategy):
         party = self.party
         use_threads(party.cfg.threads)
         self.roster: Roster = roll_call(
-            client_manager, party.cfg.parties - 1, party.facts(), party.patience
+            client_manager,
+            party.cfg.parties - 1,
+            party.facts(),
+            party.patience,
+            lambda: party.stop,
         )
         self._runner = ProtocolRunner(party.task(), len(self.roster))
         return _NO_PARAMETERS

@@ -15,6 +15,8 @@ from vfl_flower.protocol.transport import Transport
 class Host(Protocol):
     """Interface of a passive party's node that transports see."""
 
+    rank: int
+
     def live(self, options: Mapping[str, Any]) -> Client:
         """Return the party for all messages of a run with these options."""
 

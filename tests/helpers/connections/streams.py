@@ -105,17 +105,18 @@ def policy_file(folder: Path, policy: Policy) -> Path:
     return path
 
 
-def visit(client: Client, ins: FitIns) -> FitRes:
+def visit(client: Client, ins: FitIns, rank: int = 0) -> FitRes:
     """Keep the session of a message with a client of this process."""
     opened = invitation_in(ins.config)
     assert opened is not None
-    StreamClient(opened[0], client).serve()
+    StreamClient(opened[0], client, rank).serve()
     return FitRes(OK, Parameters([], "numpy.ndarray"), 0, {})
 
 
 def grid_of(clients: Sequence[Client]) -> FakeGrid:
     """Return a grid whose nodes are clients of this process."""
-    return FakeGrid({100 + k: partial(visit, client) for k, client in enumerate(clients)})
+    answers = {100 + k: partial(visit, client, rank=k + 1) for k, client in enumerate(clients)}
+    return FakeGrid(dict(answers))
 
 
 def run_stream(

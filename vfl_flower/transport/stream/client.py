@@ -13,6 +13,7 @@ from vfl_flower.crypto.tls_certificate import NAME
 from vfl_flower.transport.stream.frames import (
     METHOD,
     NODE_KEY,
+    RANK_KEY,
     RUN_KEY,
     SECRET_KEY,
     SERVICE,
@@ -50,10 +51,12 @@ class StreamClient:
         From the message that opened the session.
     client : Client
         The party's endpoint.
+    rank : int
+        The party's, for messages about its connection; 0 says nothing.
     """
 
-    def __init__(self, invitation: Invitation, client: Client) -> None:
-        self.invitation, self.client = invitation, client
+    def __init__(self, invitation: Invitation, client: Client, rank: int = 0) -> None:
+        self.invitation, self.client, self.rank = invitation, client, rank
         self._secret = secrets.token_bytes(TOKEN_BYTES)
         self._answered, self._answer = 0, b""
         self._heard, self._trouble = time.monotonic(), ""
@@ -116,6 +119,7 @@ class StreamClient:
             (VERSION_KEY, str(VERSION)),
             (RUN_KEY, str(self.invitation.run)),
             (NODE_KEY, str(self.invitation.node)),
+            (RANK_KEY, str(self.rank)),
             (TOKEN_KEY, self.invitation.token),
             (SECRET_KEY, self._secret),
         )

@@ -132,5 +132,5 @@ def _scalar(value: object) -> bool:
 
 
 SERVICE, METHOD = "vfl_flower.Session", "Join"
-VERSION_KEY, RUN_KEY, NODE_KEY = "vfl-version", "vfl-run", "vfl-node"
+VERSION_KEY, RUN_KEY, NODE_KEY, RANK_KEY = "vfl-version", "vfl-run", "vfl-node", "vfl-rank"
 TOKEN_KEY, SECRET_KEY = "vfl-token-bin", "vfl-secret-bin"

@@ -6,7 +6,7 @@ from typing import Any
 from flwr.common import FitIns, FitRes, Parameters
 from flwr.serverapp import Grid
 
-from vfl_flower.common.errors import ConfigError, PartyAway
+from vfl_flower.common.errors import ConfigError, Interrupted, PartyAway, RosterError
 from vfl_flower.common.layout import steps_kept
 from vfl_flower.common.text.logs import safe_log
 from vfl_flower.config.run_config import RunConfig
@@ -49,7 +49,7 @@ class StreamTransport(FlowerTransport):
     def run(self, active: Coordinator) -> dict[str, Any]:
         """Open the sessions, run the protocol, and end the sessions."""
         cfg = active.cfg
-        opener = SessionOpener(self.grid, self.options, active.request_stop)
+        opener = SessionOpener(self.grid, self.options, active)
         server = StreamServer(
             self.listen,
             cfg.stream_advertise,
@@ -59,6 +59,7 @@ class StreamTransport(FlowerTransport):
             cfg.answer_timeout,
             opener.joined,
             opener.ended,
+            lambda: active.stop,
         )
         log.info("parties dial %s, over TLS", server.address)
         opener.start(server)
@@ -66,6 +67,8 @@ class StreamTransport(FlowerTransport):
             returns = _through(active, opener)
             facts = opener.facts(active.strategy.roster)
             return {"tls": True, "returns_to_a_checkpoint": returns} | facts
+        except RosterError as error:
+            raise RosterError("; ".join([str(error), *opener.absences.reasons()])) from error
         finally:
             opener.stop()
             server.close()
@@ -77,7 +80,7 @@ class StreamTransport(FlowerTransport):
         if opened is None:
             return None
         invitation, options = opened
-        StreamClient(invitation, host.live(options)).serve()
+        StreamClient(invitation, host.live(options), host.rank).serve()
         return FitRes(OK, Parameters([], "numpy.ndarray"), 0, {})
 
 
@@ -88,7 +91,11 @@ def _through(active: Coordinator, opener: SessionOpener) -> int:
         try:
             ProtocolServer(client_manager=opener.manager, strategy=active.strategy).fit(0, None)
         except PartyAway as away:
-            if active.folder is None or active.stop:
+            if active.stop:
+                raise Interrupted(
+                    f"stopped without the step in hand: {away}; checkpoints, if any, stay"
+                ) from away
+            if active.folder is None:
                 raise
             step = max(steps_kept(active.folder), default=None)
             tried = tried + 1 if returns and step == latest else 1

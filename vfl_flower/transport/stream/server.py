@@ -15,6 +15,7 @@ from vfl_flower.transport.stream.frames import (
     LARGEST,
     METHOD,
     NODE_KEY,
+    RANK_KEY,
     RUN_KEY,
     SECRET_KEY,
     SERVICE,
@@ -71,6 +72,8 @@ class StreamServer:
         Seconds that an answer may take.
     on_join, on_end : callable
         Called when a session is joined, and when it ends.
+    stopped : callable
+        Tells whether the run was stopped.
 
     Raises
     ------
@@ -88,9 +91,10 @@ class StreamServer:
         patience: float,
         on_join: Callable[[Session], None],
         on_end: Callable[[Session], None],
+        stopped: Callable[[], bool] = lambda: False,
     ) -> None:
         self.run, self.grace, self.patience = run, grace, patience
-        self._on_join, self._on_end = on_join, on_end
+        self._told = on_join, on_end, stopped
         self._sessions: dict[int, Session] = {}
         self._lock = Lock()
         self._refused = 0
@@ -127,7 +131,7 @@ class StreamServer:
     def invite(self, node: int) -> tuple[Invitation, Session]:
         """Open a session for a node, and end its earlier one."""
         token = secrets.token_bytes(TOKEN_BYTES)
-        session = Session(node, token, self.grace, self.patience, self._on_join, self._on_end)
+        session = Session(node, token, self.grace, self.patience, *self._told)
         with self._lock:
             earlier, self._sessions[node] = self._sessions.get(node), session
         if earlier:
@@ -144,7 +148,7 @@ class StreamServer:
     def _join(self, frames: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[bytes]:
         """Serve one connection."""
         session = self._admit(context)
-        connection = Connection(context.peer())
+        connection = Connection(context.peer(), _rank(context))
         if not context.add_callback(connection.close):
             return  # it has gone already
         session.attach(connection)
@@ -179,6 +183,12 @@ class StreamServer:
             log.warning("%d joins refused so far, the last from %s", self._refused, context.peer())
         context.abort(grpc.StatusCode.UNAUTHENTICATED, "this run has no session for you")
         raise AssertionError  # abort has raised
+
+
+def _rank(context: grpc.ServicerContext) -> int:
+    """Read a caller's rank, for messages only; 0 without one."""
+    text = str(dict(context.invocation_metadata()).get(RANK_KEY, ""))
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else 0
 
 
 def _host(address: str) -> str:

@@ -12,6 +12,12 @@ from flwr.common import Scalar
 from vfl_flower.common.errors import PartyAway, ProtocolError
 from vfl_flower.transport.stream.frames import Frame, Kind
 
+LOOK = 0.5
+"""Seconds between looks at whether the run was stopped."""
+
+LEAVE = 5.0
+"""Seconds that a stopped run waits for a connection that is lost."""
+
 
 class Connection:
     """One gRPC stream of a session, for as long as it lasts.
@@ -20,10 +26,12 @@ class Connection:
     ----------
     peer : str
         The party's address as seen.
+    rank : int
+        The party's, as it says itself; 0 if it does not.
     """
 
-    def __init__(self, peer: str) -> None:
-        self.peer = peer
+    def __init__(self, peer: str, rank: int = 0) -> None:
+        self.peer, self.rank = peer, rank
         self._out: SimpleQueue[bytes | None] = SimpleQueue()
 
     def send(self, content: bytes) -> None:
@@ -67,13 +75,15 @@ class Session:
         patience: float,
         on_join: "Callable[[Session], None]",
         on_end: "Callable[[Session], None]",
+        stopped: Callable[[], bool] = lambda: False,
     ) -> None:
         self.node, self.grace, self.patience = node, grace, patience
-        self.peer = ""
+        self.peer, self.rank = "", 0
         self.reconnects = 0
         self._token = sha256(token).digest()
         self._secret: bytes | None = None
         self._on_join, self._on_end = on_join, on_end
+        self._stopped, self._stop_seen = stopped, 0.0
         self._turn, self._changed = Lock(), Condition()
         self._connection: Connection | None = None
         self._lost = time.monotonic()
@@ -105,6 +115,7 @@ class Session:
                 earlier.close()
             self.reconnects += not first
             self._connection, self.peer = connection, connection.peer
+            self.rank = connection.rank
             connection.send(Frame(Kind.WELCOME, self._sequence, {}, []).encode())
             if self._pending is not None:
                 connection.send(self._pending)
@@ -155,7 +166,8 @@ class Session:
         Raises
         ------
         PartyAway
-            If the party is without a connection for longer than the grace time.
+            If the party is without a connection for longer than the grace time, or the run was
+            stopped and it does not answer soon.
         ProtocolError
             If it sends a frame that has no place in a session.
         """
@@ -174,15 +186,21 @@ class Session:
 
     def _wait(self, deadline: float) -> None:
         """Wait for a change, at most the grace time without a connection."""
-        now = time.monotonic()
+        now, lost = time.monotonic(), self._lost + self.grace
+        why = f"it did not answer for more than {self.patience:g} s"
+        if self._stopped():  # a party that computes may end the step in hand
+            self._stop_seen = self._stop_seen or now
+            late = self._stop_seen + (self.grace if self._connection else min(LEAVE, self.grace))
+            if late < deadline:
+                deadline, why = late, "the run was stopped, and it did not answer in time"
         if now >= deadline:
-            self._fail(PartyAway(f"it did not answer for more than {self.patience:g} s"))
+            self._fail(PartyAway(why))
         elif self._connection:
-            self._changed.wait(deadline - now)
-        elif now >= self._lost + self.grace:
+            self._changed.wait(min(deadline - now, LOOK))
+        elif now >= lost:
             self._fail(PartyAway(f"its connection was lost for more than {self.grace:g} s"))
         else:
-            self._changed.wait(min(self._lost + self.grace, deadline) - now)
+            self._changed.wait(min(lost - now, deadline - now, LOOK))
 
     def end(self) -> None:
         """Send the run's end to the party, and end the session."""

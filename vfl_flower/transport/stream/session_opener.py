@@ -1,7 +1,7 @@
 """Session opener: invites every node through Flower's own authenticated channel."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from threading import Event, Thread
 from typing import Any
 
@@ -15,6 +15,8 @@ from flwr.supercore.run import RunNotRunningException
 from vfl_flower.common.errors import PartyAway, last_line, printable
 from vfl_flower.common.text.logs import safe_log
 from vfl_flower.protocol.roster import Roster
+from vfl_flower.protocol.strategy import Coordinator
+from vfl_flower.transport.stream.absences import Absences
 from vfl_flower.transport.stream.invitation import invitation_to
 from vfl_flower.transport.stream.proxy import StreamProxy
 from vfl_flower.transport.stream.server import StreamServer
@@ -36,19 +38,20 @@ class SessionOpener:
         Flower's.
     options : mapping
         Configuration that the parties are told.
-    on_stop : callable
-        Called when Flower says that the run is over.
+    active : Coordinator
+        Whose run it is; hears when Flower says that the run is over.
 
     Attributes
     ----------
     manager : SimpleClientManager
         Has a `StreamProxy` for each session that a party has joined.
+    absences : Absences
+        Knows which invited nodes have not come.
     """
 
-    def __init__(
-        self, grid: Grid, options: Mapping[str, object], on_stop: Callable[[], None]
-    ) -> None:
-        self.grid, self.options, self._on_stop = grid, options, on_stop
+    def __init__(self, grid: Grid, options: Mapping[str, object], active: Coordinator) -> None:
+        self.grid, self.options, self._active = grid, options, active
+        self.absences = Absences(active.cfg.parties - 1)
         self.manager = SimpleClientManager()
         self._sessions: dict[int, tuple[Session, float]] = {}
         self._messages: dict[str, Session] = {}
@@ -59,6 +62,7 @@ class SessionOpener:
     def joined(self, session: Session) -> None:
         """Register a party that has joined."""
         log.info("node %d has joined from %s", session.node, session.peer)
+        self.absences.joined(session)
         self._proxies[session] = StreamProxy(session)
         self.manager.register(self._proxies[session])
 
@@ -84,15 +88,17 @@ class SessionOpener:
         """End the invitations."""
         self._done.set()
         if self._thread:
-            self._thread.join(5)  # Flower may be asked several times before it is given up
+            # Flower may be asked several times before it is given up; after a stop it is not heard
+            self._thread.join(0 if self._active.stop else 5)
 
     def _keep(self, server: StreamServer) -> None:
-        while not self._done.is_set():
+        while not self._done.is_set() and not self._active.stop:
             try:
                 self._invite(server)
                 self._pull()
+                self.absences.notice(self._active.patience)
             except RunNotRunningException:
-                self._on_stop()
+                self._active.request_stop()
                 return
             except Exception as error:  # Flower's server may be away for a while
                 log.warning("Flower cannot be asked for nodes and replies: %s", last_line(error))
@@ -104,12 +110,15 @@ class SessionOpener:
             session, since = self._sessions.get(node, (None, 0.0))
             if session and (session.alive or time.monotonic() - since < AGAIN):
                 continue
+            if self._done.is_set():
+                return
             invitation, session = server.invite(node)
             content = compat.fitins_to_recorddict(
                 invitation_to(invitation, self.options), keep_input=True
             )
             message = Message(content, node, MessageType.TRAIN, ttl=_LIFE)
             self._sessions[node] = session, time.monotonic()
+            self.absences.invited(session)
             try:
                 sent = [name for name in self.grid.push_messages([message]) if name]
             except Exception:
