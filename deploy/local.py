@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
+from typing import Self
 
 import click
 
@@ -41,6 +42,7 @@ QUIET = {
 }
 START, _ONLINE = 60.0, 60.0  # seconds
 _POLICY = "policy.toml"
+_PROGRAMS = Path(sys.executable).parent
 TRIAL = replace(OPEN, name="trial")
 """Policy of the nodes unless another is named: all parties are this user's, who allows all runs."""
 
@@ -60,6 +62,8 @@ class Deployment:
         What the nodes' configurations have beside what they need, the first node's first.
     policy : str
         Text of the policy file of all nodes.
+
+    `entry` is the port that the SuperNodes dial: the SuperLink's, unless somebody stands between.
     """
 
     def __init__(
@@ -73,27 +77,20 @@ class Deployment:
         self.folder, self.nodes, self.own = folder, nodes, own
         self.app = app or (folder / "app" if INSTALLED else ROOT)
         self.policy = policy
-        self.port = free_port()
+        self.port = self.entry = free_port()
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
-        self.env = (
-            os.environ
-            | QUIET
-            | {
-                "FLWR_HOME": str(folder / "flwr"),
-                "VFL_FLOWER_HOME": str(folder / "active"),
-                "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
-            }
-        )
+        self.env = os.environ | QUIET
+        self.env |= {"FLWR_HOME": str(folder / "flwr"), "VFL_FLOWER_HOME": str(folder / "active")}
+        self.env["PATH"] = f"{_PROGRAMS}{os.pathsep}{os.environ.get('PATH', '')}"
 
-    def __enter__(self) -> "Deployment":
+    def __enter__(self) -> Self:
         """Start everything, and wait until all nodes are online."""
         try:
             self._prepare()
             self.start_link()
             for k in range(self.nodes):
-                self.flwr(
-                    "supernode", "register", str(self.folder / f"node{k + 1}.pub"), CONNECTION
-                )
+                public = str(self.folder / f"node{k + 1}.pub")
+                self.flwr("supernode", "register", public, CONNECTION)
                 self.start_node(k)
             self.wait_online()
         except BaseException:
@@ -160,7 +157,7 @@ class Deployment:
         self._start(
             f"node{k + 1}",
             "flower-supernode",
-            *("--superlink", f"127.0.0.1:{self.port}", "--port", str(free_port())),
+            *("--superlink", f"127.0.0.1:{self.entry}", "--port", str(free_port())),
             *("--root-certificates", str(self.folder / "ca.crt")),
             *("--auth-supernode-private-key", str(self.folder / f"node{k + 1}")),
             *("--node-config", written),
@@ -169,13 +166,21 @@ class Deployment:
     def _start(self, name: str, program: str, *arguments: str) -> None:
         with (self.folder / f"{name}.log").open("ab") as log:
             self.processes[name] = subprocess.Popen(  # noqa: S603
-                [str(Path(sys.executable).parent / program), *arguments],
+                [*self.command(name, program), *arguments],
                 cwd=self.folder,
-                env=self.env,
+                env=self.environment(name),
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
             )
+
+    def command(self, name: str, program: str) -> list[str]:
+        """Return the first words of a component's command line."""
+        return [str(_PROGRAMS / program)]
+
+    def environment(self, name: str) -> dict[str, str]:
+        """Return a component's environment."""
+        return self.env
 
     def wait_online(self) -> None:
         """Wait until the SuperLink has all nodes.
@@ -206,7 +211,7 @@ class Deployment:
     def flwr(self, *arguments: str) -> str:
         """Run one ``flwr`` command and return its output."""
         done = subprocess.run(  # noqa: S603
-            [str(Path(sys.executable).parent / "flwr"), *arguments],
+            [str(_PROGRAMS / "flwr"), *arguments],
             cwd=self.app,
             env=self.env,
             stdout=subprocess.PIPE,
@@ -223,7 +228,7 @@ class Deployment:
         """
         listen = f'parties={self.nodes + 1} stream-listen="127.0.0.1:0" {options}'
         command = ["run", ".", CONNECTION, "--stream", "--run-config", listen]
-        program = str(Path(sys.executable).parent / "flwr")
+        program = str(_PROGRAMS / "flwr")
         done = subprocess.run([program, *command], cwd=self.app, env=self.env, check=False)  # noqa: S603
         listed = json.loads(self.flwr("list", CONNECTION, "--format", "json"))["runs"]
         good = all(run["status"] == "finished:completed" for run in listed)

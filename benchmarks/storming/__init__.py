@@ -1,0 +1,1 @@
+"""Faults of whole deployments on loopback, scenario by scenario."""
