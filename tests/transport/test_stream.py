@@ -20,6 +20,7 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto import masking
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.privacy import secure_aggregation as blinding
+from vfl_flower.transport.stream import client, session
 from vfl_flower.workflows.build_parties import build_active
 
 pytestmark = pytest.mark.usefixtures("soon")
@@ -98,20 +99,37 @@ def test_a_slow_network_changes_nothing(
         assert_equal(active, undisturbed)
 
 
+class Clock:
+    """Clock of both ends of all sessions, which tests set forward."""
+
+    sleep = staticmethod(time.sleep)
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self.ahead
+
+
 def test_a_cut_after_a_long_silence_is_mended(
-    proxied: tuple[Proxy, RunConfig, str], undisturbed: dict[str, torch.Tensor]
+    proxied: tuple[Proxy, RunConfig, str],
+    undisturbed: dict[str, torch.Tensor],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The grace time counts from the loss of the connection."""
+    clock = Clock()
+    for end in (client, session):
+        monkeypatch.setattr(end, "time", clock)
     proxy, cfg, listen = proxied
     clients = taps()
 
     def pause(n: int) -> None:
         if n == 9:
-            time.sleep(2.5)  # the other parties hear nothing meanwhile
+            clock.ahead += 90  # nobody hears anything meanwhile
             proxy.cut()
 
     clients[1].client = Changed(clients[1].client, before=pause)
-    active, facts = run_through(replace(cfg, stream_grace=1.5), listen, clients)
+    active, facts = run_through(replace(cfg, stream_grace=60.0), listen, clients)
     assert_equal(active, undisturbed)
     assert all(facts["reconnects"].values())
 
