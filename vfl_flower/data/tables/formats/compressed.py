@@ -1,5 +1,6 @@
 """Text files, compressed with gzip or not."""
 
+import codecs
 import gzip
 import zlib
 from collections.abc import Iterator
@@ -34,12 +35,15 @@ class Bytes(NamedTuple):
         Whether it holds a NUL byte.
     bomb : bool
         Whether it is larger than a gibibyte, and 200 times as large as the file.
+    foreign : int
+        Number of the first line that is not UTF-8; 0: all are.
     """
 
     longest: int
     quotes: int
     binary: bool
     bomb: bool
+    foreign: int = 0
 
 
 def unpacked(path: Path) -> IO[bytes]:
@@ -56,17 +60,30 @@ def looked_through(path: Path) -> Bytes:
     OSError, EOFError, zlib.error
         If it cannot be read; see `DAMAGED`.
     """
+    decoder = codecs.getincrementaldecoder("utf-8")()
     most = max(_LARGE, _RATIO * path.stat().st_size)
-    line = longest = quotes = total = 0
+    line = longest = quotes = total = lines = 0
     with unpacked(path) as file:
         for block in _blocks(file):
             total += len(block)
             quotes += block.count(b'"')
             line, longest = _lines(block, line, longest)
             binary, bomb = b"\0" in block, path.suffix.lower() == GZIP and total > most
-            if binary or bomb or longest > LONGEST:
-                return Bytes(longest, quotes, binary, bomb)
-    return Bytes(longest, quotes, binary=False, bomb=False)
+            foreign = _foreign(decoder, block, lines)
+            if binary or bomb or foreign or longest > LONGEST:
+                return Bytes(longest, quotes, binary, bomb, foreign)
+            lines += block.count(b"\n")
+    foreign = _foreign(decoder, b"", lines)
+    return Bytes(longest, quotes, binary=False, bomb=False, foreign=foreign)
+
+
+def _foreign(decoder: codecs.IncrementalDecoder, block: bytes, lines: int) -> int:
+    """Return the number of the first line not in UTF-8, else 0."""
+    try:
+        decoder.decode(block, final=not block)
+    except UnicodeDecodeError as error:
+        return lines + error.object.count(b"\n", 0, error.start) + 1
+    return 0
 
 
 def _blocks(file: IO[bytes]) -> Iterator[bytes]:

@@ -27,7 +27,11 @@ SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 """Separators that are found out, by character."""
 
 _LOOKED_AT = 20  # rows, to tell the separator
-_BATCH = 1 << 20
+_BATCH, _LARGEST = 1 << 20, 1 << 24
+"""Bytes of a batch, and of one with long lines."""
+
+_ROWS = 256
+"""Rows of a batch of long lines, since each batch costs time for every column."""
 
 
 class CsvFile(TableFile):
@@ -53,8 +57,8 @@ class CsvFile(TableFile):
                 heads = {each: _head(file, each) for each in self._stated or SEPARATORS}
         except DAMAGED as error:
             raise self.refused("is no whole gzip file; compress it again", error) from error
-        except (OSError, UnicodeDecodeError) as error:
-            raise self.refused("cannot be read; save it as CSV in UTF-8", error) from error
+        except OSError as error:
+            raise self.refused("cannot be read", error) from error
         self._separator = max(heads, key=lambda each: _fields(heads[each]))
         names, *_ = heads[self._separator] or [[]]
         if not names and self._longest > csv.field_size_limit():
@@ -83,7 +87,7 @@ class CsvFile(TableFile):
         return None
 
     def batches(self, wanted: Sequence[str]) -> Iterator[dict[str, pa.Array]]:
-        """Yield batches of about a mebibyte of the wanted columns, as text."""
+        """Yield batches of about a mebibyte, more for long lines, as text."""
         written = self._as_written(wanted)
         ragged: list[Any] = []
         try:
@@ -97,7 +101,7 @@ class CsvFile(TableFile):
                 raise self.refused(
                     f"has a row of more than {self._batch >> 20} MiB; is a quote missing?"
                 ) from error
-            raise self.refused("is no whole CSV file in UTF-8; save it so", error) from error
+            raise self.refused("is no whole CSV file; write it again", error) from error
 
     @contextmanager
     def _opened(self, written: list[str], ragged: list[Any]) -> Iterator[pa.csv.CSVStreamingReader]:
@@ -131,11 +135,15 @@ class CsvFile(TableFile):
     def _check_text(self) -> None:
         """Refuse binary files, bombs, and text that ends within quotes.
 
-        pyarrow would take them.
+        pyarrow would take them. Of a text that is not UTF-8 it would print its own errors.
         """
         found = looked_through(self.path)
         if found.binary:
             raise self.refused("is no text; export the table as CSV in UTF-8")
+        if found.foreign:
+            raise self.refused(
+                f"is not in UTF-8, first in line {found.foreign:,}; save it as CSV in UTF-8"
+            )
         if found.bomb:
             raise self.refused(
                 "is more than 200 times as large once it is unpacked; unpack it, if that is right"
@@ -144,7 +152,8 @@ class CsvFile(TableFile):
             raise self.refused(f"has a line of more than {LONGEST >> 20} MiB; is it a table?")
         if found.quotes % 2:
             raise self.refused('ends within quotes; write it again, with "" for a " in quotes')
-        self._longest, self._batch = found.longest, max(_BATCH, 2 * found.longest)
+        self._longest = found.longest
+        self._batch = max(min(_ROWS * found.longest, _LARGEST), _BATCH, 2 * found.longest)
 
 
 def _head(file: TextIO, separator: str) -> list[list[str]]:
