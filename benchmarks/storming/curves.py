@@ -75,14 +75,14 @@ def is_flat(name: str, before: float, after: float) -> bool:
 
 @contextmanager
 def watched(
-    groups: Callable[[], Mapping[str, int]], folders: Callable[[str], Path], every: float
+    names: Mapping[str, str], folders: Callable[[str], Path], every: float
 ) -> Iterator[Curves]:
-    """Sample all processes of some process groups meanwhile.
+    """Sample all processes of a deployment meanwhile.
 
     Parameters
     ----------
-    groups : callable
-        Returns the process group by the component's name.
+    names : mapping of str to str
+        Component by a line of its environment.
     folders : callable
         The folder in which a component keeps its files, by its name.
     every : float
@@ -92,8 +92,7 @@ def watched(
 
     def look() -> None:
         while not over.wait(every):
-            second = round(time.monotonic() - started, 1)
-            sample(curves, second, {pid: name for name, pid in groups().items()}, folders)
+            sample(curves, round(time.monotonic() - started, 1), names, folders)
 
     watcher = threading.Thread(target=look, daemon=True)
     watcher.start()
@@ -105,16 +104,19 @@ def watched(
 
 
 def sample(
-    curves: Curves, second: float, names: Mapping[int, str], folders: Callable[[str], Path]
+    curves: Curves, second: float, names: Mapping[str, str], folders: Callable[[str], Path]
 ) -> None:
-    """Add one sample for each role that has a process."""
+    """Add one sample for each role that has a process.
+
+    Flower puts a ServerApp into a process group of its own, but all inherit their environment.
+    """
     found: dict[str, list[tuple[float, int, int]]] = defaultdict(list)
     for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError, ValueError):  # it may end meanwhile
-            group = os.getpgid(int(folder.name))
-            program = program_of(folder) if group in names else ""
+        with contextlib.suppress(OSError, ValueError):  # it may end meanwhile, or be another's
+            name = component_of(folder, names)
+            program = program_of(folder) if name else ""
             if program:
-                found[f"{names[group]}: {program}"].append(counts_of(folder))
+                found[f"{name}: {program}"].append(counts_of(folder))
     files = {name: files_in(folders(name)) for name in names.values()}
     for role, counts in found.items():
         memory, handles, threads = (sum(each) for each in zip(*counts, strict=True))
@@ -122,6 +124,12 @@ def sample(
         curves.by_role[role].append(
             Sample(second, len(counts), round(memory, 1), int(handles), int(threads), count)
         )
+
+
+def component_of(folder: Path, names: Mapping[str, str]) -> str:
+    """Return the component that a process belongs to, or nothing."""
+    lines = (folder / "environ").read_bytes().decode(errors="replace").split("\0")
+    return next((names[line] for line in lines if line in names), "")
 
 
 def program_of(folder: Path) -> str:

@@ -48,8 +48,7 @@ def ten_runs(storm: Storm) -> None:
 def snapshot(scene: Loopback, second: float) -> Curves:
     """Return one sample of the processes that outlive a run."""
     curves = Curves()
-    names = {pid: name for name, pid in scene.groups().items()}
-    sample(curves, round(second, 1), names, scene.home_of)
+    sample(curves, round(second, 1), scene.names(), scene.home_of)
     return curves
 
 
@@ -57,7 +56,7 @@ def grown(storm: Storm, scene: Loopback, curves: list[Curves]) -> tuple[str, str
     """Judge whether runs leave something behind."""
     early = curves[min(SETTLED, len(curves)) - 1]
     more = storm.compare(early, curves[-1], STEADY)
-    for name in scene.groups():
+    for name in scene.names().values():
         folders = [each for each in scene.home_of(name).glob("run-*") if each.is_dir()]
         if len({files_in(each) for each in folders}) > 1:
             more.append(f"files of {name}'s runs: {[files_in(each) for each in sorted(folders)]}")

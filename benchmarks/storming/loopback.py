@@ -126,9 +126,10 @@ class Loopback(Deployment):
         """Order that a component dies, with all its children, in a phase."""
         self.order(name).write_text(phase)
 
-    def groups(self) -> dict[str, int]:
-        """Return the process group of each component."""
-        return {name: process.pid for name, process in list(self.processes.items())}
+    def names(self) -> dict[str, str]:
+        """Return each component's name by a line of its environment."""
+        components = ["link", *(f"node{k + 1}" for k in range(self.nodes))]
+        return {f"VFL_STORM_ORDER={self.order(name)}": name for name in components}
 
     def home_of(self, name: str) -> Path:
         """Return the folder of a component's files."""

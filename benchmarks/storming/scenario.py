@@ -26,6 +26,9 @@ MOST = 30
 """Samples of a curve that are kept."""
 
 _SAID = re.compile(r"ERROR\s*:\s+(\w+): (.+)")
+_WHERE = re.compile(r"/\S*/deployment/(?:flwr/apps/[^/\s]+/)?")
+"""Folder of a deployment, or of the app in it."""
+
 _LONGEST = 200  # characters of a message in the table
 
 
@@ -105,7 +108,7 @@ class Storm:
     @contextmanager
     def watch(self, scene: Loopback, every: float) -> Iterator[Curves]:
         """Sample a deployment meanwhile; add its curves."""
-        with watched(scene.groups, scene.home_of, every) as curves:
+        with watched(scene.names(), scene.home_of, every) as curves:
             yield curves
         self.draw(curves)
 
@@ -152,7 +155,7 @@ def judged(
     party : str, optional
         Which party an error has to name.
     """
-    found, said = scene.weights(run.name), error_in(run.log)
+    found, said = scene.weights(run.name), error_in(_WHERE.sub("", run.log))
     if all(found):
         return (SAME if found == list(expected) else OTHER), ""
     if not said:

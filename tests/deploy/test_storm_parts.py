@@ -89,14 +89,14 @@ def test_the_hook_kills_its_group_and_those_above(tmp_path: Path) -> None:
     assert not order.exists()
 
 
-def test_a_sample_counts_the_processes_of_a_group(
+def test_a_sample_counts_the_processes_of_a_component(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("benchmarks.storming.curves.PROGRAMS", ("sleep",))
     (tmp_path / "file").touch()
-    process = subprocess.Popen(["sleep", "60"], start_new_session=True)  # noqa: S607
+    process = subprocess.Popen(["sleep", "60"], env=os.environ | {"MINE": str(tmp_path)})  # noqa: S607
     curves = Curves()
-    sample(curves, 1.5, {process.pid: "node1"}, lambda name: tmp_path)
+    sample(curves, 1.5, {f"MINE={tmp_path}": "node1"}, lambda name: tmp_path)
     process.kill()
     process.wait()
     (found,) = curves.by_role["node1: sleep"]
