@@ -94,8 +94,8 @@ class Proxy:
                 time.sleep(self.delay + (len(piece) / self.rate if self.rate else 0.0))
                 while self.silent:
                     time.sleep(PAUSE)
-                sink.sendall(piece)
                 self.carried += len(piece)
+                sink.sendall(piece)
         _shut(source)
         _shut(sink)
 

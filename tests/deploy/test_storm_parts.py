@@ -48,7 +48,7 @@ def test_a_proxy_forwards_slows_and_cuts() -> None:
         proxy.rate = 4096.0
         before = time.monotonic()
         near.sendall(bytes(512))
-        assert len(near.recv(512)) == 512
+        assert len(near.recv(512, socket.MSG_WAITALL)) == 512
         assert time.monotonic() - before >= 0.2  # an eighth of a second each way
         assert (proxy.carried, proxy.connections) == (2 * (5 + 512), 1)
         proxy.cut()
