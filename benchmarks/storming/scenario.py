@@ -29,7 +29,7 @@ _SAID = re.compile(r"ERROR\s*:\s+(\w+): (.+)")
 _WHERE = re.compile(r"/\S*/deployment/(?:flwr/apps/[^/\s]+/)?")
 """Folder of a deployment, or of the app in it."""
 
-_LONGEST = 200  # characters of a message in the table
+_LONGEST = 300  # characters of a message in the table
 
 
 @dataclass

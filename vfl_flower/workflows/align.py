@@ -7,7 +7,7 @@ from typing import NamedTuple
 from vfl_flower.alignment.active import AlignmentActive
 from vfl_flower.alignment.build import build_alignment_active, build_alignment_passive
 from vfl_flower.alignment.psi import Common
-from vfl_flower.common.errors import DataError
+from vfl_flower.common.errors import DataError, PartyAway
 from vfl_flower.common.names import party_name
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.alignment_record import Alignment
@@ -70,10 +70,19 @@ def align_here(cfg: RunConfig, folder: Path, observer: Observer | None = None) -
 def carried_out(
     active: AlignmentActive, transport: Transport, observer: Observer | None = None
 ) -> Aligned:
-    """Run an alignment over some transport."""
+    """Run an alignment over some transport.
+
+    Raises
+    ------
+    VflError
+        Whatever went wrong. If a party went away, the run is started again under another name, as
+        the others may remember this one.
+    """
     active.observer = observer or active.observer
     try:
         transport.run(active)
+    except PartyAway as away:
+        raise PartyAway(f"{away}; start the run again, under another run-name") from away
     finally:
         active.observer.on_end()
         active.close()
