@@ -27,6 +27,7 @@ BENCHMARK = Benchmark(
     measure,
     {
         "every": Option(1, tiny=100, help="kill at one file-system call in so many"),
+        "minutes": Option(60.0, help="for kills; those tried by then are spread evenly"),
         "runs": Option(",".join(RUNS), tiny="easter", help="runs to kill"),
     },
     known=list(KINDS),

@@ -9,6 +9,7 @@ the same ones, and labels that were not are drawn anew, once.
 import shutil
 import signal
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -27,7 +28,10 @@ from tests.helpers.own_data.own import make
 from vfl_flower.privacy.label_dp.training_labels import NOISED
 
 COMMON = ("--device", "cpu", "--baselines", "off", "--epochs", "2")
-MLP = (*COMMON, "--models", "mlp", "--eval-every", "5", "--parties", "3")
+MLP = (
+    *(*COMMON, "--dataset", "wine", "--models", "mlp", "--embedding-dim", "8"),
+    *("--batch-size", "32", "--eval-every", "2", "--parties", "3"),
+)
 SPLIT = (*MLP, "--method", "splitnn")
 TABLES = "TABLES"
 """Stands for the descriptions of own tables."""
@@ -42,12 +46,12 @@ RUNS: dict[str, Sequence[str]] = {
         *("--label-privacy", "laplace", "--label-epsilon", "1"),
     ),
     "adptvfedconv": (
-        *(*COMMON, "--method", "adptvfedconv", "--width", "0.05", "--train-rows", "256"),
+        *(*COMMON, "--method", "adptvfedconv", "--width", "0.05", "--train-rows", "128"),
         *("--pretrain-epochs", "2", "--local-epochs", "1"),
     ),
     "own": OWN,
     "seeds": (*SPLIT, "--seeds", "3"),
-    "own-seeds": (*OWN, "--seeds", "3"),
+    "own-seeds": (*OWN, "--seeds", "2"),
 }
 BEFORE, AFTER = 1, 2
 """Seeds of the noise of labels, before and after a fault."""
@@ -88,9 +92,12 @@ class Killing:
         noises = any(name.endswith(NOISED) for name in first)
         self.expected = {BEFORE: first, AFTER: self._unbroken(AFTER)[1] if noises else first}
 
-    def run(self, every: int) -> None:
-        """Kill at one call in so many; terminate at some."""
-        for number, point in enumerate(range(1, len(self.calls) + 1, every)):
+    def run(self, every: int, minutes: float) -> None:
+        """Kill at one call in so many, for some minutes."""
+        end = time.monotonic() + 60 * minutes
+        for number, point in enumerate(spread(range(1, len(self.calls) + 1, every))):
+            if time.monotonic() > end:
+                return
             self.fault(point, signal.SIGKILL)
             if not number % TERMINATED_TOO:
                 self.fault(point, signal.SIGTERM)
@@ -103,7 +110,9 @@ class Killing:
         expected = {KILLED} if sent == signal.SIGKILL else TERMINATED
         faults = list(self._wrong(ended, expected, out))
         call = ended.calls[-1] if ended.calls else "not reached"
-        self.failures += [(f"{sent.name} at {point}, {call}", fault) for fault in faults]
+        for fault in faults:
+            self.failures.append((f"{sent.name} at {point}, {call}", fault))
+            print(*self.failures[-1], sep=": ", flush=True)
         shutil.rmtree(out, ignore_errors=True)
 
     def _wrong(self, ended: Ended, codes: set[int], out: Path) -> Iterator[str]:
@@ -140,13 +149,24 @@ class Killing:
         return forked(["train", *self.flags, "--out", str(out)], plan, noise)
 
 
+def spread(points: Sequence[int]) -> list[int]:
+    """Order points so that the first ones are spread evenly."""
+    bits = len(points).bit_length()
+    order = sorted(range(len(points)), key=lambda number: f"{number:0{bits}b}"[::-1])
+    return [points[number] for number in order]
+
+
 def is_begun(folder: Path) -> bool:
     """Tell whether a folder has anything that a user sees."""
     return folder.is_dir() and any(not path.name.startswith(".") for path in folder.iterdir())
 
 
 def kills(given: Arguments, report: Report) -> None:
-    """Kill the chosen runs; report counts and failures."""
+    """Kill the chosen runs; report counts and failures.
+
+    The time is shared equally among them.
+    """
+    names = given.runs.split(",")
     table = report.table(
         f"runs killed at one file-system call in {given.every}",
         {"run": "", "calls": ",", **dict.fromkeys(COUNTS, ","), "failures": ","},
@@ -154,10 +174,10 @@ def kills(given: Arguments, report: Report) -> None:
     failed = list[tuple[str, str, str]]()
     with tempfile.TemporaryDirectory(prefix="vfl-flower-kills-") as folder:
         tables = make(Path(folder, "tables"))
-        for name in given.runs.split(","):
+        for name in names:
             flags = [word.replace(TABLES, tables) for word in RUNS[name]]
             killing = Killing(flags, Path(folder, name).resolve())
-            killing.run(given.every)
+            killing.run(given.every, given.minutes / len(names))
             counts = [killing.counts[each] for each in COUNTS]
             table.add(name, len(killing.calls), *counts, len(killing.failures))
             failed += [(name, *failure) for failure in killing.failures]

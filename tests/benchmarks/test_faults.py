@@ -124,9 +124,16 @@ def test_wrong_outcomes_are_failures(
 
     monkeypatch.setattr(kills, "forked", forked)
     report = Report()
-    kills.kills(Arguments(runs="easter", every=1), report)
+    kills.kills(Arguments(runs="easter", every=1, minutes=1), report)
     runs, *failed = report.tables
     row = dict(zip(runs.columns, runs.rows[0], strict=True))
     assert (row["calls"], row["killed"], row["terminated"], row["resumed"]) == (2, 2, 1, 3)
     assert row["failures"] == len(failed[0].rows if failed else [])
     assert [each[2] for table in failed for each in table.rows][:1] == ([says] if says else [])
+
+
+def test_the_first_points_are_spread_evenly() -> None:
+    order = kills.spread(range(1, 101))
+    assert sorted(order) == list(range(1, 101))
+    first = sorted(order[:8])
+    assert max(b - a for a, b in zip(first, [*first[1:], 101], strict=True)) <= 20
