@@ -14,7 +14,7 @@ from flwr.app import Context, RecordDict
 from tests.helpers.connections.streams import RUN, FakeGrid
 from tests.helpers.own_data.own import make
 from vfl_flower import server_app
-from vfl_flower.common.errors import Interrupted
+from vfl_flower.common.errors import Interrupted, PartyError
 from vfl_flower.config.run_config import RunConfig
 
 SOON = 30.0  # seconds; a run would wait 180 s for its parties
@@ -75,3 +75,14 @@ def test_one_that_waits_for_parties_to_align(run: Callable[..., str], tmp_path: 
 def test_one_that_loads_its_data(run: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_app, "run_data", lambda *given: stop())
     assert run().startswith("stopped")
+
+
+def test_one_that_waits_for_an_answer_by_message(
+    run: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def turned_away(**given: Any) -> None:
+        stop()
+        raise PartyError("party-1 did not answer: 401 Unauthorized")
+
+    monkeypatch.setattr("vfl_flower.transport.messages.start_grid", turned_away)
+    assert run(transport="messages").startswith("stopped without the step in hand: party-1")

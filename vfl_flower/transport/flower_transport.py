@@ -8,6 +8,7 @@ from flwr.client import Client
 from flwr.common import FitIns, FitRes
 from flwr.serverapp import Grid
 
+from vfl_flower.common.errors import Interrupted, PartyError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.protocol.transport import Transport
 
@@ -25,6 +26,11 @@ class Host(Protocol):
 
         Without options, it is the party of the run that Flower names.
         """
+
+
+def cut_short(error: PartyError) -> Interrupted:
+    """Build the error of a stopped run whose step in hand failed."""
+    return Interrupted(f"stopped without the step in hand: {error}; checkpoints, if any, stay")
 
 
 class FlowerTransport(Transport):

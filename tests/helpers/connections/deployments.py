@@ -1,5 +1,6 @@
 """Runs of a deployment on this machine, whose processes may die."""
 
+import contextlib
 import json
 import os
 import re
@@ -117,16 +118,26 @@ def result(deployment: Deployment, name: str) -> dict[str, Any]:
 def kill(deployment: Deployment, program: str, within: str = "") -> None:
     """Kill -9 a program's processes, or those of one process group."""
     group = deployment.processes[within].pid if within else 0
-    home = f"FLWR_HOME={deployment.env['FLWR_HOME']}".encode()
     killed = 0
+    for number in running(deployment, program):
+        with contextlib.suppress(ProcessLookupError):  # it has ended meanwhile
+            if not group or os.getpgid(number) == group:
+                os.kill(number, signal.SIGKILL)
+                killed += 1
+    assert killed
+
+
+def running(deployment: Deployment, *programs: str) -> list[int]:
+    """Return the process ids of some programs of a deployment."""
+    home = f"FLWR_HOME={deployment.env['FLWR_HOME']}".encode()
+    found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             ours = home in (folder / "environ").read_bytes()
             line = (folder / "cmdline").read_bytes().decode(errors="replace")
-            inside = not group or os.getpgid(int(folder.name)) == group
+            words = [Path(word).name for word in line.split("\0")[:2]]  # its interpreter, itself
         except OSError:
             continue
-        if ours and inside and program in line:
-            os.kill(int(folder.name), signal.SIGKILL)
-            killed += 1
-    assert killed
+        if ours and not {*words}.isdisjoint(programs):
+            found.append(int(folder.name))
+    return found

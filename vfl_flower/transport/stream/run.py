@@ -6,13 +6,13 @@ from typing import Any
 from flwr.common import FitIns, FitRes, Parameters
 from flwr.serverapp import Grid
 
-from vfl_flower.common.errors import ConfigError, Interrupted, PartyAway, RosterError
+from vfl_flower.common.errors import ConfigError, PartyAway, RosterError
 from vfl_flower.common.layout import steps_kept
 from vfl_flower.common.text.logs import safe_log
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.protocol.strategy import Coordinator
 from vfl_flower.transport.endpoint import OK
-from vfl_flower.transport.flower_transport import FlowerTransport, Host
+from vfl_flower.transport.flower_transport import FlowerTransport, Host, cut_short
 from vfl_flower.transport.protocol_server import ProtocolServer
 from vfl_flower.transport.stream.client import StreamClient
 from vfl_flower.transport.stream.invitation import invitation_in
@@ -92,9 +92,7 @@ def _through(active: Coordinator, opener: SessionOpener) -> int:
             ProtocolServer(client_manager=opener.manager, strategy=active.strategy).fit(0, None)
         except PartyAway as away:
             if active.stop:
-                raise Interrupted(
-                    f"stopped without the step in hand: {away}; checkpoints, if any, stay"
-                ) from away
+                raise cut_short(away) from away
             if active.folder is None:
                 raise
             step = max(steps_kept(active.folder), default=None)

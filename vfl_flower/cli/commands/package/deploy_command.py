@@ -1,10 +1,10 @@
-"""``deploy``: a deployment on this machine, and certificates of one on several."""
+"""``deploy``: a deployment here, certificates, and programs side by side."""
 
 import click
 
 from vfl_flower.common.sources import load_ours
 
-_COMMANDS = ("local", "certificates")
+_COMMANDS = ("local", "certificates", "together")
 
 
 class Deploy(click.Group):
@@ -24,6 +24,6 @@ class Deploy(click.Group):
 
 deploy = Deploy(
     "deploy",
-    help="Make a deployment, or its certificates.",
+    help="Make a deployment or its certificates, or run programs of one side by side.",
     no_args_is_help=False,
 )
