@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.outcomes.attempts import Attempt
+from tests.helpers.outcomes.edits import values_of
 from tests.helpers.outcomes.predictions import tiny
 from vfl_flower.common.errors import PrivacyError, RunError
 from vfl_flower.common.layout import MODEL, NETWORK, steps_kept
@@ -66,14 +67,14 @@ def test_a_model_folder_knows_how_many_uploads_there_were(folder: Path) -> None:
 @pytest.mark.parametrize("uploads", [None, {"training": -1}, []])
 def test_a_damaged_number_is_refused(uploads: object, folder: Path) -> None:
     path = folder / NAME / MODEL / NETWORK
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"uploads": uploads}))
+    path.write_text(json.dumps(values_of(path) | {"uploads": uploads}))
     with pytest.raises(RunError, match="is damaged"):
         predict_rows(folder, "test", folder.parent / "said.csv")
 
 
 def test_a_folder_of_an_earlier_version_predicts_as_before(folder: Path) -> None:
     path = folder / NAME / MODEL / NETWORK
-    about = json.loads(path.read_text())
+    about = values_of(path)
     del about["uploads"]
     path.write_text(json.dumps(about))
     shorten(folder / NAME / FILE)

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.outcomes.attempts import Attempt
+from tests.helpers.outcomes.edits import edit, values_of
 from tests.helpers.outcomes.predictions import tiny
 from vfl_flower.cli.main import run
 from vfl_flower.common.errors import ConfigError, TrustError
@@ -51,9 +52,9 @@ def here(honest: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
     """Lay a stranger's folder into the working directory."""
     shared = Path(shutil.copytree(honest, tmp_path / FOLDER))
     for path in shared.rglob(CONFIG):
-        path.write_text(path.read_text().replace('"mlp"', f'"{MODULE}:Net"'))
+        edit(path, '"mlp"', f'"{MODULE}:Net"')
     for path in shared.rglob(NETWORK):
-        about = json.loads(path.read_text())
+        about = values_of(path)
         about["network"]["name"] = f"{MODULE}:Net"
         config = (path.parent / CONFIG).read_bytes()
         about["files"][CONFIG] = sha256(config).hexdigest()

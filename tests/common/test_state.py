@@ -158,7 +158,7 @@ def test_files_hold_json_and_raw_numbers_only(tmp_path: Path) -> None:
     raw = (tmp_path / "state").read_bytes()
     start = 8 + int.from_bytes(raw[:8], "little")
     header = json.loads(raw[8:start])
-    assert set(header.pop("__metadata__")) == {"state", "sha256"}
+    assert set(header.pop("__metadata__")) == {"state"}
     spans = sorted(entry["data_offsets"] for entry in header.values())
     assert [end for _, end in spans[:-1]] == [begin for begin, _ in spans[1:]]
     assert (spans[0][0], start + spans[-1][1]) == (0, len(raw))
@@ -181,6 +181,12 @@ def test_a_failing_write_leaves_the_old_file(
         write_atomically(path, b"new")
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["state"]
+
+
+def test_the_same_state_is_the_same_bytes(tmp_path: Path) -> None:
+    for number in range(8):
+        write_state(tmp_path / f"{number}", sample())
+    assert len({path.read_bytes() for path in tmp_path.iterdir()}) == 1
 
 
 def test_a_missing_file_is_a_run_error(tmp_path: Path) -> None:

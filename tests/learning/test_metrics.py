@@ -11,6 +11,7 @@ from torch import Tensor
 
 from tests.helpers.outcomes.commands import report
 from tests.helpers.outcomes.commands import train as run
+from tests.helpers.outcomes.edits import values_of
 from tests.helpers.own_data.tables import write_fraud
 from vfl_flower.data.preprocessing.target import Target
 from vfl_flower.learning.metrics.judge import majority_share, metrics_of
@@ -151,8 +152,7 @@ def seeds(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def result_of(path: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads((path / "result.json").read_text())
-    return content
+    return values_of(path / "result.json")
 
 
 def test_a_result_has_metrics_of_every_party(seeds: Path) -> None:

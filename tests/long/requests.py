@@ -34,6 +34,7 @@ RUN = np.zeros(8, np.uint8)
 CONTROL: list[Request] = [
     ("checkpoint", [np.array(0), RUN]),
     ("checkpoint", [np.array(3), RUN]),
+    ("can_restore", [np.array(0), RUN]),
     ("restore", [np.array(0), RUN]),
     ("save", [RUN]),
     ("keep", []),

@@ -7,6 +7,7 @@ import pytest
 
 from tests.helpers.outcomes.commands import inspect, report
 from tests.helpers.outcomes.commands import train as run
+from tests.helpers.outcomes.edits import values_of
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +40,7 @@ def test_a_result_of_an_earlier_version_has_baselines_under_another_name(
     own: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = own / "result.json"
-    result = json.loads(path.read_text())
+    result = values_of(path)
     del result["policies"]
     path.write_text(json.dumps({"bounds": result.pop("baselines"), **result}))
     assert inspect([str(own)]) == 0

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.helpers.outcomes.commands import report
+from tests.helpers.outcomes.edits import values_of
 from tests.helpers.outcomes.report_pages import result_of
 from vfl_flower.common.errors import VflError
 from vfl_flower.reporting.html.story import read_stories
@@ -80,7 +81,7 @@ def test_damaged_seeds_are_told(
     seeds: object, runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     some = Path(shutil.copytree(runs / "seeds", tmp_path / "seeds"))
-    content = json.loads((some / "seeds.json").read_text())
+    content = values_of(some / "seeds.json")
     (some / "seeds.json").write_text(json.dumps(content | {"seeds": seeds}))
     assert report([str(some)]) == 2
     assert "seeds.json is damaged" in capsys.readouterr().err

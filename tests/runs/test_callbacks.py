@@ -1,6 +1,5 @@
 """Callbacks of runs: order, failures, options without paths."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.helpers.outcomes.attempts import Attempt
+from tests.helpers.outcomes.edits import values_of
 from vfl_flower.common.errors import CallbackError, Interrupted, PartyError, RunError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.protocol.observer import Evaluation
@@ -62,7 +62,7 @@ def test_a_callback_hears_everything_in_order(tmp_path: Path) -> None:
     assert start.evaluations == []
     assert start.config["batch-size"] == 700
     assert notes.of("step") == [1, 2, 3, 4]
-    assert end == json.loads((tmp_path / "run" / "result.json").read_text())
+    assert end == values_of(tmp_path / "run" / "result.json")
 
 
 def test_a_run_without_a_folder_has_callbacks_too() -> None:

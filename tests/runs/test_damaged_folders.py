@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.outcomes.commands import train as run
+from tests.helpers.outcomes.edits import edit
 from tests.helpers.outcomes.run_folders import STEPS, assert_same_run, refused, unfinished
 from vfl_flower.common.layout import checkpoint_path, steps_kept
 
@@ -77,9 +78,7 @@ def test_an_edited_configuration_is_an_error(
 ) -> None:
     """The checkpoints know their run."""
     out = unfinished(whole, tmp_path / "run")
-    text = (out / "config.toml").read_text()
-    assert text.count(old) == 1
-    (out / "config.toml").write_text(text.replace(old, new))
+    edit(out / "config.toml", old, new)
     line = refused(["--resume", str(out)], capsys)
     assert "was written with another configuration" in line
     assert told in line

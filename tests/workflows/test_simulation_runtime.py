@@ -1,6 +1,5 @@
 """The messages transport on Flower's simulation runtime, by ``flwr run .``."""
 
-import json
 import os
 import re
 import shutil
@@ -19,6 +18,7 @@ import pytest
 
 from deploy.local import QUIET, free_port
 from tests.helpers.outcomes.commands import train as run
+from tests.helpers.outcomes.edits import values_of
 from tests.helpers.outcomes.pages import own_network
 from vfl_flower.common.names import party_name
 
@@ -157,7 +157,7 @@ def test_carriers_equal_local_bit_for_bit(
     for rank in range(4):
         ours, theirs = (p / party_name(rank) / "model/weights.safetensors" for p in (here, there))
         assert ours.read_bytes() == theirs.read_bytes(), party_name(rank)
-    local, carried = (json.loads((p / "result.json").read_text()) for p in (here, there))
+    local, carried = (values_of(p / "result.json") for p in (here, there))
     assert (local.pop("transport"), carried.pop("transport")) == ("local", carrier)
     for result in (local, carried):
         assert result.pop("seconds") > 0

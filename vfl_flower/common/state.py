@@ -101,8 +101,9 @@ def write_state(path: Path, state: State) -> None:
     """Write a safetensors file with its SHA-256, for its owner only."""
     arrays, skeleton = pack(state)
     tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
-    metadata = {"state": skeleton, KEY: sum_of_arrays(arrays, skeleton)}
-    write_atomically(path, save(tensors, metadata=metadata))
+    summed = json.loads(skeleton) | {KEY: sum_of_arrays(arrays, skeleton)}
+    # one entry: safetensors writes several in any order
+    write_atomically(path, save(tensors, metadata={"state": json.dumps(summed)}))
 
 
 def weights_to_bytes(weights: Mapping[str, Tensor]) -> bytes:
@@ -136,9 +137,11 @@ def read_state(path: Path) -> State:
     """
     try:
         with safe_open(path, framework="np") as file:
-            metadata = file.metadata()
+            summed = json.loads(file.metadata()["state"])
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        check_sum(path, metadata.get(KEY), sum_of_arrays(arrays, metadata["state"]))
-        return unpack(arrays, metadata["state"])
+        found = summed.pop(KEY, None)
+        skeleton = json.dumps(summed)
+        check_sum(path, found, sum_of_arrays(arrays, skeleton))
+        return unpack(arrays, skeleton)
     except (OSError, *_DAMAGED) as error:
         raise DamageError(f"{path} is missing or damaged: {error}") from error

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from vfl_flower.common.checksums.records import with_sum
 from vfl_flower.common.files import write_atomically
 from vfl_flower.common.json_schema import Named, fits
 from vfl_flower.config.catalog import MULTI_LABEL, REGRESSION
@@ -119,8 +120,8 @@ def under_present_names(result: Any) -> Any:  # noqa: ANN401
 
 
 def write_result(path: Path, result: dict[str, Any]) -> None:
-    """Write ``result.json`` into a folder."""
-    write_atomically(path / RESULT, json_of(result).encode())
+    """Write ``result.json`` into a folder, with its SHA-256."""
+    write_atomically(path / RESULT, json_of(with_sum(result)).encode())
 
 
 def json_of(content: object) -> str:

@@ -8,9 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import tomli_w
-
-from vfl_flower.common.errors import RunError
+from vfl_flower.common.checksums.records import check_toml, toml_with_sum, without_sum
+from vfl_flower.common.errors import DamageError, RunError
 from vfl_flower.common.files import refused, write_atomically
 from vfl_flower.common.json_schema import fits
 from vfl_flower.common.layout import CONFIG, is_aligned, steps_kept, tables_in
@@ -89,6 +88,7 @@ class RunFolder:
         with refused(path):
             if not (path / CONFIG).is_file():
                 raise RunError(f"{path} holds no run ({CONFIG} is missing)")
+        check_toml(path / CONFIG)
         kept = RunConfig.from_record(_with_tables(path, read_toml(path / CONFIG)))
         asked = changed_from(path, kept, changes).unless_trusted(path / CONFIG, trust_code)
         return cls(path, asked, fresh=False)
@@ -143,7 +143,7 @@ class RunFolder:
         self.take()
         content = public_config(self.cfg) | ({"alignment": ""} if self.aligns else {})
         content |= {"tables": ""} if self.holds_tables else {}
-        write_atomically(self.path / CONFIG, tomli_w.dumps(content).encode())
+        write_atomically(self.path / CONFIG, toml_with_sum(content))
         self.fresh = self._provisional = False
         self._begun = True
 
@@ -178,10 +178,11 @@ class RunFolder:
         """
         path = self.path / RESULT
         try:
-            result = under_present_names(json.loads(path.read_text()))
+            content = without_sum(path, json.loads(path.read_text()), warn=False)
+            result = under_present_names(content)
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, RecursionError):
+        except (OSError, ValueError, RecursionError, DamageError):
             result = None
         if not fits(result, RESULT_SHAPE) or not fit_together(result):
             raise RunError(

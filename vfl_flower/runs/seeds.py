@@ -6,8 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from vfl_flower.common.errors import ConfigError, RunError
-from vfl_flower.common.files import refused, write_atomically
+from vfl_flower.common.checksums.records import without_sum, write_checked
+from vfl_flower.common.errors import ConfigError, DamageError, RunError
+from vfl_flower.common.files import refused
 from vfl_flower.common.json_schema import fits
 from vfl_flower.common.layout import CONFIG, FOLDS, SEEDS
 from vfl_flower.config.options.split_specs import MOST_FOLDS
@@ -45,7 +46,7 @@ def begin_seeds(path: Path, cfg: RunConfig, seeds: list[int]) -> None:
     RunError
         If it cannot be written.
     """
-    _write(path / SEEDS, {"seeds": seeds, "config": public_config(cfg)})
+    write_checked(path / SEEDS, {"seeds": seeds, "config": public_config(cfg)})
 
 
 def first_fold(cfg: RunConfig, folds: int) -> RunConfig:
@@ -76,7 +77,7 @@ def begin_folds(path: Path, cfg: RunConfig, folds: int) -> None:
     RunError
         If it cannot be written.
     """
-    _write(path / FOLDS, {"folds": folds, "config": public_config(cfg)})
+    write_checked(path / FOLDS, {"folds": folds, "config": public_config(cfg)})
 
 
 def seeds_in(path: Path, changes: dict[str, object], trust_code: bool = False) -> list[RunFolder]:
@@ -100,10 +101,10 @@ def seeds_in(path: Path, changes: dict[str, object], trust_code: bool = False) -
             return []
         text = listed.read_text()
     try:
-        content = json.loads(text)
+        content = without_sum(listed, json.loads(text))
         runs = _runs(content)
         cfg = RunConfig.from_record(content["config"] if runs else {"": ""})
-    except (ValueError, RecursionError, ConfigError) as error:
+    except (ValueError, RecursionError, ConfigError, DamageError) as error:
         raise RunError(f"{listed} is damaged; start the run anew") from error
     asked = changed_from(path, cfg, changes).unless_trusted(listed, trust_code)
     asked = aligned_in(path, asked)
@@ -119,7 +120,3 @@ def _runs(content: Any) -> Mapping[str, dict[str, Any]]:  # noqa: ANN401
         folds = content["folds"]
         return {f"fold-{number}": {"fold": f"{number}/{folds}"} for number in range(folds)}
     return {}
-
-
-def _write(path: Path, content: dict[str, Any]) -> None:
-    write_atomically(path, (json.dumps(content, indent=2) + "\n").encode())

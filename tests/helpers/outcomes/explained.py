@@ -1,11 +1,11 @@
 """Runs that can be explained, and their findings."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tests.helpers.outcomes.attempts import Attempt
+from tests.helpers.outcomes.edits import values_of
 from vfl_flower.analysis.explain.importance import Findings, explain
 from vfl_flower.analysis.explain.trained import complete_run, trained
 from vfl_flower.config.run_config import RunConfig
@@ -63,5 +63,4 @@ def findings_of(path: Path, sigma: float = 10) -> Findings:
 
 
 def result_of(path: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads((path / "result.json").read_text())
-    return content
+    return values_of(path / "result.json")

@@ -1,9 +1,10 @@
 """Pages of reports, parsed."""
 
-import json
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+
+from tests.helpers.outcomes.edits import values_of
 
 SHORT = ["--epochs", "2", "--eval-every", "4"]
 
@@ -43,5 +44,4 @@ def read(path: Path) -> Reader:
 
 def result_of(path: Path) -> dict[str, Any]:
     """Read a result."""
-    content: dict[str, Any] = json.loads((path / "result.json").read_text())
-    return content
+    return values_of(path / "result.json")

@@ -71,6 +71,7 @@ DAMAGE: dict[str, Callable[[list[bytes]], list[bytes]]] = {
     "two lines in another order": lambda lines: [lines[1], lines[0], *lines[2:]],
     "a line twice": lambda lines: [*lines, lines[-1]],
     "no mark": lambda lines: [*lines, b'{"number":5}\n'],
+    "another end of the last line": lambda lines: [*lines[:-1], lines[-1][:-1] + b"\x0b"],
     "another record": lambda lines: [*lines, b"\xff\n"],
 }
 

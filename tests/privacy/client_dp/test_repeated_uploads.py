@@ -50,6 +50,17 @@ def test_a_repeatable_upload_is_counted_once_wherever_its_party_dies(
     assert log.counts() == Counts(training=earlier + 1, evaluation=0)
 
 
+def test_a_damaged_upload_is_noised_anew_and_counted(tmp_path: Path) -> None:
+    written = tmp_path / "party-1" / LAST
+    first = asked(build_passive(CFG, 1, tmp_path), 1, 0)
+    content = bytearray(written.read_bytes())
+    content[-3] ^= 4
+    written.write_bytes(content)
+    again = asked(build_passive(CFG, 1, tmp_path), 1, 0)
+    assert not np.array_equal(first, again)
+    assert Uploads(tmp_path / "party-1").counts() == Counts(training=2, evaluation=0)
+
+
 def test_another_request_is_noised_anew_and_counted(tmp_path: Path) -> None:
     """Only the last request is answered alike."""
     party = build_passive(CFG, 1, tmp_path)

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from tests.helpers.outcomes.attempts import Attempt
+from tests.helpers.outcomes.edits import edit
 from tests.helpers.outcomes.predictions import NAMES, Finished, tiny
 from vfl_flower.common.errors import Interrupted, ProtocolError, RunError
 from vfl_flower.common.layout import CARD, CONFIG, MODEL, NETWORK, TARGET, WEIGHTS
@@ -70,8 +71,7 @@ def swap_run(run: Path, finished: Finished) -> None:
 
 
 def swap_configuration(run: Path, finished: Finished) -> None:
-    kept = (run / CONFIG).read_text()
-    (run / CONFIG).write_text(kept.replace("embedding-dim = ", "embedding-dim = 1"))
+    edit(run / CONFIG, "embedding-dim = ", "embedding-dim = 1")
 
 
 def swap_party(run: Path, finished: Finished) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.helpers.outcomes.commands import sweep
+from tests.helpers.outcomes.edits import values_of
 from vfl_flower.common.errors import ConfigError, Interrupted, RunError
 from vfl_flower.protocol.observer import Observer
 from vfl_flower.workflows.local.watch import Watch
@@ -153,7 +154,7 @@ def test_all_trials_are_judged_on_the_same_rows(key: str, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("folder", ["../other", "/other", "trial-000/..", "alignment"])
 def test_a_record_names_folders_of_trials_alone(whole: Path, tmp_path: Path, folder: str) -> None:
-    content = json.loads((whole / "sweep.json").read_text())
+    content = values_of(whole / "sweep.json")
     content["done"][0]["folder"] = folder
     (tmp_path / "sweep.json").write_text(json.dumps(content))
     with pytest.raises(RunError, match=r"damaged: .* is no folder of a trial"):

@@ -4,8 +4,7 @@ import shutil
 import tomllib
 from pathlib import Path
 
-import tomli_w
-
+from vfl_flower.common.checksums.records import check_toml, toml_with_sum
 from vfl_flower.common.files import refused, write_atomically
 from vfl_flower.common.layout import ALIGNMENT, CONFIG, TABLE, tables_in
 from vfl_flower.common.names import party_name
@@ -35,6 +34,7 @@ def take_in(folder: Path, sweep: Path) -> None:
     sweep : Path
         The sweep's folder, absolute.
     """
+    check_toml(folder / CONFIG)
     values = tomllib.loads((folder / CONFIG).read_text())
     if values["dataset"] != "own":
         return
@@ -49,4 +49,4 @@ def take_in(folder: Path, sweep: Path) -> None:
     if aligned.is_relative_to(sweep):
         take_alignment(aligned, folder)
         values["alignment"] = ""
-    write_atomically(folder / CONFIG, tomli_w.dumps(values).encode())
+    write_atomically(folder / CONFIG, toml_with_sum(values))

@@ -20,8 +20,9 @@ from typing import Any
 
 import tomli_w
 
+from vfl_flower.common.checksums.records import read_checked, write_checked
 from vfl_flower.common.errors import ConfigError, RunError
-from vfl_flower.common.files import json_bytes, read_json, write_atomically
+from vfl_flower.common.files import write_atomically
 from vfl_flower.common.json_schema import Named, fits
 from vfl_flower.common.layout import CARD, CONFIG, ENCODER, NETWORK, TARGET, WEIGHTS, model_of
 from vfl_flower.common.names import party_name
@@ -101,7 +102,7 @@ def write_model(
     about["sigma"] = noise.sigma if noise else 0.0
     about["uploads"] = dict(party.uploads_counted())
     about["files"] = {name: sha256(content).hexdigest() for name, content in contents.items()}
-    write_atomically(where / NETWORK, json_bytes(about))
+    write_checked(where / NETWORK, about)
 
 
 def load_model(folder: Path, party: Party, cfg: RunConfig | None = None) -> None:
@@ -189,12 +190,12 @@ def run_of(folder: Path) -> str:
     RunError
         If it is missing or damaged.
     """
-    return str(read_json(model_of(folder) / NETWORK, _SHAPE)["run"])
+    return str(read_checked(model_of(folder) / NETWORK, _SHAPE)["run"])
 
 
 def _contents(where: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
     """Read a model folder's files, which must have been written together."""
-    about = {"uploads": {}} | read_json(where / NETWORK, _SHAPE)  # earlier versions do not say
+    about = {"uploads": {}} | read_checked(where / NETWORK, _SHAPE)  # earlier versions do not say
     if not fits(about["uploads"], Named(int)):
         raise RunError(f"{where / NETWORK} is damaged: it counts no uploads")
     names = {WEIGHTS, CONFIG, *about["files"]} & {WEIGHTS, CONFIG, ENCODER, TARGET}

@@ -8,8 +8,8 @@ else is told it.
 
 from pathlib import Path
 
+from vfl_flower.common.checksums.records import read_checked, write_checked
 from vfl_flower.common.errors import RunError
-from vfl_flower.common.files import json_bytes, read_json, write_atomically
 from vfl_flower.common.layout import NETWORK, RUN, model_of, steps_kept
 from vfl_flower.common.names import party_log
 from vfl_flower.parties.party import Party
@@ -26,7 +26,7 @@ def known_run(folder: Path) -> str:
         If the file with it is damaged.
     """
     if (folder / RUN).exists():
-        return str(read_json(folder / RUN, {"run": str})["run"])
+        return str(read_checked(folder / RUN, {"run": str})["run"])
     if (model_of(folder) / NETWORK).exists():  # of an earlier version
         return run_of(folder)
     return ""
@@ -41,7 +41,7 @@ def keep_run(folder: Path, number: str) -> None:
         If it cannot be written.
     """
     if not (folder / RUN).exists():
-        write_atomically(folder / RUN, json_bytes({"run": number}))
+        write_checked(folder / RUN, {"run": number})
 
 
 def check_run(party: Party, number: str, resumes: bool = False) -> None:

@@ -117,17 +117,25 @@ class Journal(ABC):
             raise PrivacyError(f"{self.path} was cut or changed while it was in use; put it back")
         content = os.pread(self._file, size - self._size, self._size)
         whole, newline, rest = content.rpartition(b"\n")
-        if rest and repair:
-            os.ftruncate(self._file, size - len(rest))
         if newline:
             self._take_lines(whole.split(b"\n"))
             self._size += len(whole) + 1
+        if rest:
+            self._check_cut(rest)
+        if rest and repair:
+            os.ftruncate(self._file, size - len(rest))
 
     def _tail(self) -> bytes:
         """Return the mark of the last line that is known."""
         if not self._size:
             return _FIRST
         return os.pread(self._file, len(_FIRST), self._size - len(_FIRST) - 1)
+
+    def _check_cut(self, rest: bytes) -> None:
+        """Refuse a last line that is whole, but for a damaged end."""
+        text, _, written = rest.rpartition(b" ")
+        if len(written) > len(_FIRST) and written.startswith(_marked(self._mark, text)):
+            raise self._damaged()
 
     def _take_lines(self, lines: list[bytes]) -> None:
         mark = self._mark
@@ -141,11 +149,14 @@ class Journal(ABC):
         except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
             self._size, self._mark = 0, _FIRST  # and all over again, once it is put back
             self.clear()
-            raise PrivacyError(
-                f"{self.path} is damaged: a line was changed or is missing, and what earlier "
-                "uploads have cost cannot be told; put back a copy"
-            ) from error
+            raise self._damaged() from error
         self._mark = mark
+
+    def _damaged(self) -> PrivacyError:
+        return PrivacyError(
+            f"{self.path} is damaged: a line was changed or is missing, and what earlier uploads "
+            "have cost cannot be told; put back a copy"
+        )
 
 
 def _marked(before: bytes, text: bytes) -> bytes:

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from vfl_flower.common.errors import (
     BlindingError,
+    DamageError,
     IdentityError,
     PolicyError,
     PrivacyError,
@@ -215,9 +216,16 @@ class ClientPrivacy(UploadMechanism):
         return f"{self.party.received.phase} {self.party.received.digest.hex()}"
 
     def _written(self) -> State | None:
-        """Return the last repeatable upload, if it answered this request."""
+        """Return the last repeatable upload, if it answered this request.
+
+        A damaged one is lost: the next is noised, and counted, anew.
+        """
         path = self._uploads.path.with_name(LAST)
-        earlier = read_state(path) if path.exists() else {"request": ""}
+        try:
+            earlier = read_state(path) if path.exists() else {"request": ""}
+        except DamageError as error:
+            party_log(self.party.rank).warning("%s; the upload is noised and counted anew", error)
+            return None
         return earlier if earlier["request"] == self._request else None
 
     def _write_down(self, released: Tensor) -> None:

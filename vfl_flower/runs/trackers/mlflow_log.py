@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from vfl_flower.common.files import json_bytes, read_json, write_atomically
+from vfl_flower.common.checksums.records import read_checked, write_checked
 from vfl_flower.protocol.observer import Evaluation
 from vfl_flower.runs.callback import Callback, Start
 from vfl_flower.runs.trackers.numbers import TRAFFIC, final_numbers, numbers_of
@@ -62,7 +62,7 @@ class MLflow(Callback):
 
         if folder is None or not (folder / _RECORD).is_file():
             return ""
-        found = str(read_json(folder / _RECORD, {"run_id": str})["run_id"])
+        found = str(read_checked(folder / _RECORD, {"run_id": str})["run_id"])
         try:
             self._client.get_run(found)
         except MlflowException:  # another store, or it was deleted
@@ -80,7 +80,7 @@ class MLflow(Callback):
         made = self._client.create_run(number, run_name=run.folder.name if run.folder else None)
         opened = str(made.info.run_id)
         if run.folder:
-            write_atomically(run.folder / _RECORD, json_bytes({"run_id": opened}))
+            write_checked(run.folder / _RECORD, {"run_id": opened})
         parameters = [Param(key, str(value)) for key, value in run.config.items()]
         self._client.log_batch(opened, params=parameters)
         return opened

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from vfl_flower.common.files import json_bytes, read_json, write_atomically
+from vfl_flower.common.checksums.records import read_checked, write_checked
 from vfl_flower.protocol.observer import Evaluation
 from vfl_flower.runs.callback import Callback, Start
 from vfl_flower.runs.trackers.numbers import final_numbers, numbers_of
@@ -30,7 +30,7 @@ class WeightsAndBiases(Callback):
         import wandb
 
         record = run.folder / _RECORD if run.folder else None
-        earlier = read_json(record, {"id": str})["id"] if record and record.is_file() else None
+        earlier = read_checked(record, {"id": str})["id"] if record and record.is_file() else None
         self._run = wandb.init(
             project=os.environ.get("WANDB_PROJECT", _PROJECT),
             name=run.folder.name if run.folder else None,
@@ -53,7 +53,7 @@ class WeightsAndBiases(Callback):
             ),
         )
         if record:
-            write_atomically(record, json_bytes({"id": self._run.id}))
+            write_checked(record, {"id": self._run.id})
         for each in run.evaluations:
             self.on_evaluation(each)
 

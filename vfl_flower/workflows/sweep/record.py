@@ -7,8 +7,8 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+from vfl_flower.common.checksums.records import read_checked, write_checked
 from vfl_flower.common.errors import ConfigError, RunError
-from vfl_flower.common.files import json_bytes, read_json, write_atomically
 from vfl_flower.config.evaluation.metrics import AUTO, METRICS, key_of, loss_of_score
 from vfl_flower.config.run_config import RunConfig, present_keys
 from vfl_flower.config.schema import Scalar
@@ -193,7 +193,7 @@ class SweepRecord:
 
     def write(self, path: Path) -> None:
         """Write it into the sweep's folder."""
-        write_atomically(path / RECORD, json_bytes(self.as_dict()))
+        write_checked(path / RECORD, self.as_dict())
 
 
 def read_record(path: Path) -> SweepRecord:
@@ -204,7 +204,7 @@ def read_record(path: Path) -> SweepRecord:
     RunError
         If it is missing or damaged.
     """
-    content = read_json(path / RECORD, _SHAPE)
+    content = read_checked(path / RECORD, _SHAPE)
     try:
         done = tuple(map(Done.from_dict, content["done"]))
         return SweepRecord(content["over"], content["options"], content["trials"], done)
