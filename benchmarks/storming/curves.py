@@ -46,14 +46,16 @@ class Curves:
         """Return the samples between two shares of the time."""
         found = Curves()
         for role, samples in self.by_role.items():
-            found.by_role[role] = samples[int(len(samples) * start) : int(len(samples) * end) or 1]
+            first, last = int(len(samples) * start), int(len(samples) * end)
+            found.by_role[role] = samples[first : max(last, first + 1)]
         return found
 
     def since(self, second: float) -> "Curves":
         """Return the samples after some time."""
         found = Curves()
         for role, samples in self.by_role.items():
-            found.by_role[role] = [each for each in samples if each.second >= second]
+            if later := [each for each in samples if each.second >= second]:
+                found.by_role[role] = later
         return found
 
     def mean(self, role: str, name: str) -> float:

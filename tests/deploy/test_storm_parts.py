@@ -117,6 +117,8 @@ def test_curves_are_cut_and_thinned() -> None:
     curves.by_role["link"] = [Sample(k, 1, 10.0 * k, 0, 0, 0) for k in range(10)]
     assert curves.since(4).mean("link", "MiB") == 65
     assert curves.between(0.8, 1).mean("link", "MiB") == 85
+    assert curves.since(9).between(0.1, 0.3).mean("link", "MiB") == 90
+    assert not curves.since(10).by_role
     assert [each.second for each in curves.thinned("link", 3)] == [1, 5, 9]
 
 
