@@ -2,7 +2,7 @@
 
     python -m docs.numbers
 
-The numbers are those of ``benchmarks/results/tabular.json``.
+The numbers are those of ``benchmarks/results/tabular.json``, and of faults those of others there.
 """
 
 import json
@@ -16,10 +16,11 @@ from benchmarks.harness.report import Cell
 from benchmarks.harness.table_runs import REFERENCES
 from benchmarks.harness.tables import RESULTS
 from benchmarks.tabular import VARIANTS
+from docs.fault_numbers import OUTCOMES
 from vfl_flower.common.files import write_atomically
 
 HERE = Path(__file__).parent
-PAGES = ("choosing.md", "tabular.md")
+PAGES = ("choosing.md", "tabular.md", "reliability.md")
 BLOCK = re.compile(r"(<!-- numbers: ([a-z-]+) -->\n).*?(<!-- numbers end -->)", re.DOTALL)
 ENDS = (*REFERENCES, "central", "local")
 """Models that are no vertical federated learning."""
@@ -102,6 +103,7 @@ def details(dataset: str) -> str:
 MADE: dict[str, Callable[[], str]] = {
     "summary": summary,
     **{name: partial(details, name) for name in TITLES},
+    **OUTCOMES,
 }
 
 
