@@ -21,9 +21,8 @@ CONTROL = {"control", "automaton"}
 """Control traffic in ledgers, and the place in the protocol, of which it is a part."""
 
 TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?([+-]\d\d:\d\d)?")
-NONCE = re.compile(r"[0-9a-f]{16}|[0-9a-f]{32}")
+NONCE = re.compile(r"\b([0-9a-f]{16}|[0-9a-f]{32})\b")
 CHECKPOINT = re.compile(r"/checkpoint-\d+\.safetensors$")
-NONCE_ON_CARD = re.compile(r"(?<=\| run \| )[0-9a-f]{16}")
 
 Content = dict[str, Any]
 
@@ -78,11 +77,11 @@ class _Reader:
             return self._kept(json.loads(path.read_bytes()))
         if path.suffix == ".jsonl":
             return [self._kept(json.loads(line)) for line in path.read_text().splitlines()]
-        text = NONCE_ON_CARD.sub(lambda found: self._number(found[0]), path.read_text())
-        return self._text(text)
+        return self._text(path.read_text())
 
     def _text(self, text: str) -> str:
-        return TIME.sub("TIME", text.replace(str(self.folder), "FOLDER"))
+        text = TIME.sub("TIME", text.replace(str(self.folder), "FOLDER"))
+        return NONCE.sub(lambda found: self._number(found[0]), text)
 
     def _number(self, nonce: str) -> str:
         return self.nonces.setdefault(nonce, f"nonce {len(self.nonces)}")
@@ -95,7 +94,7 @@ class _Reader:
         if isinstance(value, list):
             return [self._kept(each) for each in value if not _is_control(each)]
         if isinstance(value, str):
-            return self._number(value) if NONCE.fullmatch(value) else self._text(value)
+            return self._text(value)
         return value
 
 
