@@ -11,17 +11,19 @@ import re
 from pathlib import Path
 from typing import Any
 
+from vfl_flower.common.checksums.sums import KEY
 from vfl_flower.common.layout import LOG, WEIGHTS
 from vfl_flower.common.state import pack, read_state
 
-PASSING = {"seconds", "exchange", "exchange_ms"}
-"""Entries of results, checkpoints and metrics that are times and numbers of messages."""
+PASSING = {"seconds", "exchange", "exchange_ms", KEY}
+"""Entries that are times, numbers of messages, and checksums over them."""
 
 CONTROL = {"control", "automaton"}
 """Control traffic in ledgers, and the place in the protocol, of which it is a part."""
 
 TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?([+-]\d\d:\d\d)?")
 NONCE = re.compile(r"\b([0-9a-f]{16}|[0-9a-f]{32})\b")
+CHECKSUM = re.compile(rf"(?m)^# {KEY} = .*$")
 CHECKPOINT = re.compile(r"/checkpoint-\d+\.safetensors$")
 
 Content = dict[str, Any]
@@ -77,7 +79,7 @@ class _Reader:
             return self._kept(json.loads(path.read_bytes()))
         if path.suffix == ".jsonl":
             return [self._kept(json.loads(line)) for line in path.read_text().splitlines()]
-        return self._text(path.read_text())
+        return self._text(CHECKSUM.sub("", path.read_text()))
 
     def _text(self, text: str) -> str:
         text = TIME.sub("TIME", text.replace(str(self.folder), "FOLDER"))
