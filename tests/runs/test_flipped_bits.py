@@ -9,10 +9,11 @@ import pytest
 import torch
 
 from tests.helpers.outcomes.attempts import Attempt
-from tests.helpers.outcomes.run_folders import NAMES, TINY
+from tests.helpers.outcomes.run_folders import NAMES, TINY, refused
 from vfl_flower.common.errors import DamageError, Interrupted, RunError
 from vfl_flower.common.layout import checkpoint_path, steps_kept
 from vfl_flower.common.state import read_state, write_state
+from vfl_flower.config.run_config import RunConfig
 
 BEFORE, STOPPED = 7, 12
 
@@ -79,6 +80,19 @@ def test_a_flipped_bit_in_a_checkpoint_goes_back_to_the_set_before(
     assert weights(out) == weights(unbroken)
 
 
+def test_a_flipped_bit_in_another_state_file_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cfg = TINY.changed(label_privacy="randomized-response", label_epsilon=2.0)
+    with pytest.raises(Interrupted):
+        Attempt(cfg, tmp_path / "half").run(2)
+    for name in ("config.toml", "party-1/run.json", "active/noised-labels.safetensors"):
+        out = tmp_path / name.replace("/", "-")
+        shutil.copytree(tmp_path / "half", out)
+        flip(out / name, 8 * 20)
+        assert Path(name).name in refused(["--resume", str(out)], capsys)
+
+
 def test_without_a_whole_set_a_run_says_what_to_put_back(half: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     shutil.copytree(half, out)
@@ -86,3 +100,16 @@ def test_without_a_whole_set_a_run_says_what_to_put_back(half: Path, tmp_path: P
     flip(checkpoint_path(out / "party-2", BEFORE), 12345)
     with pytest.raises(RunError, match=r"party-2/checkpoint-000000007.*put it back, or start"):
         Attempt(TINY, out).run()
+
+
+def test_a_damaged_checkpoint_of_resting_parties_goes_back_to_their_first(tmp_path: Path) -> None:
+    """The passive parties of PraVFed do nothing while the active party trains."""
+    given: dict[str, Any] = {"models": "mlp", "epochs": 2, "batch_size": 52, "local_epochs": 1}
+    cfg, whole, harmed = RunConfig(method="pravfed", **given), tmp_path / "a", tmp_path / "b"
+    with pytest.raises(Interrupted):
+        Attempt(cfg, whole).run(27)
+    shutil.copytree(whole, harmed)
+    flip(checkpoint_path(harmed / "party-1", 25), 12345)
+    for out in (whole, harmed):
+        Attempt(cfg, out).run()
+    assert weights(whole) == weights(harmed)
