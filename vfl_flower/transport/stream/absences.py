@@ -27,7 +27,7 @@ class Absences:
         self._names = [party_name(rank) for rank in range(1, parties + 1)]
         self._invited: dict[int, tuple[Session, float]] = {}
         self._known: dict[int, str] = {}
-        self._told: set[Session] = set()
+        self._told: dict[Session, str] = {}
 
     def invited(self, session: Session) -> None:
         """Begin to wait for a node."""
@@ -39,7 +39,7 @@ class Absences:
             self._known[session.node] = name
 
     def notice(self, patience: float) -> None:
-        """Report each absent party once per invitation.
+        """Report each absent party, again when its name is known better.
 
         Parameters
         ----------
@@ -47,8 +47,8 @@ class Absences:
             Seconds that the run waits for its parties.
         """
         for session, reason in self._late():
-            if session not in self._told:
-                self._told.add(session)
+            if self._told.get(session) != reason:
+                self._told[session] = reason
                 log.warning("%s; the run waits for its parties %g s at most", reason, patience)
 
     def reasons(self) -> list[str]:
