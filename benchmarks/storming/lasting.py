@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 from benchmarks.storming.curves import Curves, files_in, sample
-from benchmarks.storming.data import SHARED, undisturbed
+from benchmarks.storming.data import SHARED, make_tables, options, own, undisturbed
 from benchmarks.storming.loopback import Clock, Loopback, Run
 from benchmarks.storming.proxy import Proxy
 from benchmarks.storming.scenario import FLAT, GROWN, SAME, Storm, judged
@@ -14,7 +14,7 @@ RUNS, SETTLED = 10, 3
 """Runs in a row, and those after which caches are full."""
 
 IDLE = 5.0  # seconds after a run until its processes are gone
-MANY = 8
+MANY, CUSTOMERS = 8, 1500
 MINUTES, EVERY = 10.0, 5.0  # of exchanges; seconds between samples
 DELAY = 0.02  # seconds that the link takes: mostly waiting, as between cities
 LONG = SHARED.replace("batch-size=256", "batch-size=32") + " epochs=100000"
@@ -77,16 +77,20 @@ def two_at_once(scene: Loopback, expected: list[bytes], clock: Clock) -> tuple[s
 
 
 def eight_nodes(storm: Storm) -> None:
-    """Train with eight passive parties."""
-    parties = MANY + 1
-    expected = undisturbed(storm.place() / "local", parties, ("--epochs", "2"), storm.limit)
-    with Loopback(storm.place(), MANY) as scene, storm.watch(scene, 2.0):
-        storm.tried("eight SuperNodes", lambda clock: whole(scene, expected, clock))
+    """Align and train with eight passive parties."""
+    place = storm.place()
+    files = make_tables(place.parent / "tables", MANY + 1, CUSTOMERS)
+    flags = ["--dataset", "own", "--tables", ",".join(map(str, files)), "--id", "customer"]
+    flags += ["--label", "bought", "--epochs", "2"]
+    expected = undisturbed(place.parent / "local", MANY + 1, flags, storm.limit)
+    with Loopback(place, MANY, own=own(files[1:])) as scene, storm.watch(scene, 2.0):
+        given = f"{options(files[0])} epochs=2 party-timeout=300.0 {SHARED}"
+        storm.tried("eight SuperNodes", lambda clock: whole(scene, given, expected, clock))
 
 
-def whole(scene: Loopback, expected: list[bytes], clock: Clock) -> tuple[str, str]:
+def whole(scene: Loopback, given: str, expected: list[bytes], clock: Clock) -> tuple[str, str]:
     """Run once to the end."""
-    run = scene.start("whole", f"epochs=2 party-timeout=300.0 {SHARED}")
+    run = scene.start("whole", given)
     run.finish(clock)
     return judged(scene, run, expected)
 
