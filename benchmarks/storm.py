@@ -19,10 +19,12 @@ from benchmarks.harness.benchmark import OUT, Arguments, Benchmark, Option
 from benchmarks.harness.report import Report
 from benchmarks.storming.kills import killed_links, killed_nodes
 from benchmarks.storming.lasting import eight_nodes, ten_minutes, ten_runs
+from benchmarks.storming.loopback import Stuck
 from benchmarks.storming.network import cuts, slow_link
 from benchmarks.storming.nodes import full_disk, other_code
 from benchmarks.storming.rows import million_rows
 from benchmarks.storming.scenario import BAD, Storm
+from vfl_flower.common.errors import RunError
 from vfl_flower.common.signals import stopped_by
 
 SCENARIOS: dict[str, Callable[[Storm], None]] = {
@@ -54,7 +56,10 @@ def measure(given: Arguments, report: Report) -> None:
         storm = Storm(report, folder, given.tiny, given.limit, given.only)
         for name in given.names:
             storm.name = name
-            SCENARIOS[name](storm)
+            try:
+                SCENARIOS[name](storm)
+            except (Stuck, RunError) as error:  # others may begin all the same
+                storm.failed(error)
     if given.json and given.json.exists():
         storm.keep(json.loads(given.json.read_text()))
     outcomes = [row[2] for row in storm.outcomes.rows]

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.storming.loopback import Stuck
+from vfl_flower.common.errors import RunError
 from vfl_flower.common.names import party_name
 from vfl_flower.common.sources import ROOT
 
@@ -58,6 +59,6 @@ def undisturbed(folder: Path, parties: int, flags: Sequence[str], limit: float) 
     except subprocess.TimeoutExpired:
         raise Stuck("the undisturbed run in one process has not ended") from None
     if done.returncode:
-        raise RuntimeError(f"the undisturbed run ended with {done.returncode}: {done.stderr}")
+        raise RunError(f"the undisturbed run ended with {done.returncode}: {done.stderr}")
     files = [folder / party_name(k) / "model/weights.safetensors" for k in range(parties)]
     return [file.read_bytes() for file in files]

@@ -105,6 +105,10 @@ class Storm:
         self.outcomes.add(self.name, fault, outcome, round(clock.seconds, 1), told, day)
         print(f"{self.name}, {fault}: {outcome}, {clock.seconds:.0f} s. {told}", flush=True)
 
+    def failed(self, error: Exception) -> None:
+        """Add a row for a scenario that could not begin."""
+        self.tried("its start", lambda clock: (UNCLEAR, str(error)[:_LONGEST]))
+
     @contextmanager
     def watch(self, scene: Loopback, every: float) -> Iterator[Curves]:
         """Sample a deployment meanwhile; add its curves."""

@@ -11,12 +11,14 @@ from pathlib import Path
 import pytest
 
 from benchmarks.harness.report import Report
+from benchmarks.storm import BENCHMARK
 from benchmarks.storming import scenario
 from benchmarks.storming.curves import Curves, Sample, is_flat, sample
 from benchmarks.storming.hooks import HOOKS
 from benchmarks.storming.loopback import Clock, Stuck
 from benchmarks.storming.proxy import Proxy
-from benchmarks.storming.scenario import OTHER, SAME, STUCK, Storm, error_in
+from benchmarks.storming.scenario import OTHER, SAME, STUCK, UNCLEAR, Storm, error_in
+from vfl_flower.common.errors import RunError
 
 
 @pytest.fixture
@@ -152,6 +154,22 @@ def test_rows_of_an_earlier_result_are_kept_unless_tried_again(storm: Storm) -> 
     assert [each[1:5:3] for each in storm.outcomes.rows] == [["b", "old"], ["a", "new"]]
 
 
+def test_a_scenario_that_cannot_begin_does_not_stop_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(storm: Storm) -> None:
+        raise RunError("the SuperLink did not start")
+
+    def whole(storm: Storm) -> None:
+        storm.tried("a fault", lambda clock: (SAME, ""))
+
+    monkeypatch.setattr("benchmarks.storm.SCENARIOS", {"cuts": broken, "full-disk": whole})
+    report = BENCHMARK.run(["--out", str(tmp_path), "cuts", "full-disk"])
+    rows = [row[:3] for row in report.tables[0].rows]
+    assert rows == [["cuts", "its start", UNCLEAR], ["full-disk", "a fault", SAME]]
+    assert report.facts == {"faults": 2, SAME: 1, UNCLEAR: 1, "bad": 1}
+
+
 def test_weights_decide_about_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     class Scene:
         def weights(self, name: str) -> list[bytes]:
@@ -167,4 +185,4 @@ def test_weights_decide_about_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     assert judged(scene, whole, [b"1", b"3"])[0] == OTHER  # type: ignore[arg-type]
     broken = Run("broken", "ERROR : PartyAway: party-2 is gone")
     assert judged(scene, broken, [], "party-2")[0] == scenario.ERROR  # type: ignore[arg-type]
-    assert judged(scene, broken, [], "party-1")[0] == scenario.UNCLEAR  # type: ignore[arg-type]
+    assert judged(scene, broken, [], "party-1")[0] == UNCLEAR  # type: ignore[arg-type]
