@@ -22,7 +22,7 @@ from itertools import cycle, zip_longest
 from statistics import fmean
 
 from benchmarks.harness.benchmark import Arguments, Benchmark, Option
-from benchmarks.harness.digests import RUNS, Resources, Run, train
+from benchmarks.harness.digests import COMMAND, RUNS, Resources, Run, train
 from benchmarks.harness.report import Report
 
 KEPT = "kept"
@@ -31,7 +31,8 @@ STARTED = {"fresh": ("spawn", 20), "forked": ("forkserver", 4)}
 
 PRELOADED = ["benchmarks.harness.digests", "torch._dynamo", "sklearn.datasets"]
 BUSY = "while True: sum(range(100_000))"
-WARM_UP = len(RUNS)  # runs until caches and thread pools are filled
+NAMES = (*RUNS, COMMAND)
+WARM_UP = len(NAMES)  # runs until caches and thread pools are filled
 MIB = 1 << 20
 
 
@@ -82,7 +83,7 @@ class Soak:
 
     def grown(self) -> dict[str, tuple[int, int]]:
         """Return each resource of the kept process once it is warm, and at the end."""
-        warm, last = self.kept[min(WARM_UP, len(self.kept) - 1)], self.kept[-1]
+        warm, last = self.kept[min(WARM_UP, len(self.kept)) - 1], self.kept[-1]
         return {name: (value, getattr(last, name)) for name, value in vars(warm).items()}
 
 
@@ -126,9 +127,11 @@ def soak(runs: int, minutes: float, kinds: list[str], beside: int) -> Soak:
     with ExitStack() as stack:
         stack.enter_context(busy(beside))
         made = pools(stack, kinds)
-        names = {kind: cycle(RUNS) for kind in (KEPT, *kinds)}
+        names = {kind: cycle(NAMES) for kind in (KEPT, *kinds)}
         waiting: dict[str, Future[Run]] = {}
-        while len(found.kept) < len(RUNS) or (found.runs.total() < runs and time.monotonic() < end):
+        while len(found.kept) < len(NAMES) or (
+            found.runs.total() < runs and time.monotonic() < end
+        ):
             for kind in made.keys() - waiting.keys():
                 waiting[kind] = made[kind].submit(train, next(names[kind]))
             found.add(KEPT, train(next(names[KEPT])))

@@ -2,7 +2,9 @@
 
 import contextlib
 import gc
+import io
 import os
+import tempfile
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from vfl_flower.cli.main import run
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.parties.party import Party
 from vfl_flower.protocol.observer import Observer
@@ -27,6 +30,9 @@ RUNS: dict[str, dict[str, Any]] = {
     "pravfed": {"local_epochs": 1, "label_privacy": "none"},
 }
 """Options of each run, beside `COMMON`; a key is the method's name unless they name one."""
+
+COMMAND = "the command train"
+"""Name of the run that writes a folder; its last weights are compared."""
 
 COMMON: dict[str, Any] = {
     "parties": 3,
@@ -73,9 +79,10 @@ class Run:
     Attributes
     ----------
     name : str
-        A key of `RUNS`.
+        A key of `RUNS`, or `COMMAND`.
     digests : list of str
-        Of initial weights, of weights and losses after every step, of the last weights.
+        Of initial weights, of weights and losses after every step, of the last weights; of the
+        command of the last ones only.
     held : Resources
         After the run.
     process : int
@@ -112,12 +119,32 @@ class Digests(Observer):
 
 
 def train(name: str) -> Run:
-    """Train one of `RUNS` in this process, without a folder."""
+    """Train one of `RUNS` in this process, or the command."""
+    digests = commanded() if name == COMMAND else trained(name)
+    return Run(name, digests, Resources.now(), os.getpid())
+
+
+def trained(name: str) -> list[str]:
+    """Train without a folder; return the digests of all steps."""
     cfg = RunConfig(**{"method": name} | COMMON | RUNS[name])
     active, passive = build_parties(cfg)
     watch = active.observer = Digests([active, *passive])
     with contextlib.closing(active):
         run_local(active, passive)
     watch.note([])
-    del active, passive
-    return Run(name, watch.seen, Resources.now(), os.getpid())
+    return watch.seen
+
+
+def commanded() -> list[str]:
+    """Run ``train`` with the options of `COMMON`; return the weights' digest."""
+    flags = [f"--{key.replace('_', '-')}={value}" for key, value in COMMON.items()]
+    with tempfile.TemporaryDirectory(prefix="vfl-flower-") as folder:
+        out = Path(folder) / "run"
+        with contextlib.redirect_stdout(io.StringIO()):
+            code = run(["train", *flags, "--out", str(out)])
+        if code:
+            raise RuntimeError(f"exit code {code} of {COMMAND}")
+        digest = blake2b(digest_size=8)
+        for path in sorted(out.rglob("weights.safetensors")):
+            digest.update(path.read_bytes())
+    return [digest.hexdigest()]

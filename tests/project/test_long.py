@@ -9,7 +9,9 @@ import pytest
 from hypothesis import settings
 
 from benchmarks import faults
+from benchmarks import soak as benchmark
 from benchmarks.harness.benchmark import Arguments
+from benchmarks.harness.digests import Resources, Run
 from benchmarks.harness.report import Report
 from tests.helpers.examples import examples
 from tests.long import __main__ as program
@@ -17,7 +19,8 @@ from tests.long import kills, soak
 from tests.long.check import ROOT, Failed, Job, command, run
 from tests.long.ranges import lowest_versions
 
-STEADY = {"weights": "a", "seconds": 1.0, "resident": 1 << 28, "files": 5, "threads": 1}
+HELD = Resources(resident=1 << 28, files=5, threads=1)
+STEADY = Run("easter", ["a", "b"], HELD, process=7)
 
 
 @pytest.fixture
@@ -82,22 +85,32 @@ def test_a_command_that_fails_has_its_output() -> None:
     ("last", "says"),
     [
         ({}, ""),
-        ({"weights": "b"}, "weights differ"),
-        ({"files": 6}, "files grow from 5 to 6"),
-        ({"threads": 2}, "threads grow"),
-        ({"resident": (1 << 28) + 1 + soak.MOST_GROWTH}, "memory grows"),
+        ({"digests": ["a", "c"]}, "weights differ"),
+        ({"digests": ["a"]}, "weights differ"),
+        ({"held": replace(HELD, files=6)}, "files grow from 5 to 6"),
+        ({"held": replace(HELD, threads=2)}, "threads grow"),
+        ({"held": replace(HELD, resident=(33 << 20) + HELD.resident)}, "resident grow"),
     ],
 )
-def test_what_piles_up_is_noticed(
+def test_what_piles_up_or_differs_is_noticed(
     last: dict[str, Any], says: str, job: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    runs = iter([*[STEADY] * 5, STEADY | last])
-    monkeypatch.setattr(soak, "one", lambda folder: next(runs))
+    trained = iter([*[STEADY] * 7, replace(STEADY, **last)])
+    monkeypatch.setattr(benchmark, "train", lambda name: next(trained))
     if not says:
-        assert len(soak.soak(job)["runs"]) == 6
+        found = soak.soak(job)
+        assert (found["table"], found["differences"]) == ([["easter", "kept", 8, 0]], 0)
         return
-    with pytest.raises(Failed, match=says):
+    with pytest.raises(Failed, match=says) as failed:
         soak.soak(job)
+    assert failed.value.found["table"][0][:3] == ["easter", "kept", 8]
+
+
+def test_a_soak_names_the_first_step_that_differs() -> None:
+    found = benchmark.Soak()
+    found.add("kept", STEADY)
+    found.add("forked", replace(STEADY, digests=["a", "x"]))
+    assert found.differences == [("easter", "forked", 2, 1)]
 
 
 def test_a_resumed_run_that_differs_is_noticed(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
