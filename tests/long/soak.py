@@ -5,8 +5,8 @@ from typing import Any
 from benchmarks.soak import BENCHMARK
 from tests.long.check import Failed, Job
 
-MOST_GROWTH = {"resident": 32, "files": 0, "threads": 0}
-"""Growth of the process that is kept: memory in MiB, open files, threads."""
+MOST_GROWTH = {"resident": 32, "files": 8, "threads": 2}
+"""Growth of the process that is kept: memory in MiB; pipes and threads of pools come and go."""
 
 
 def soak(job: Job) -> dict[str, Any]:

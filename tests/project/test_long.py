@@ -87,8 +87,8 @@ def test_a_command_that_fails_has_its_output() -> None:
         ({}, ""),
         ({"digests": ["a", "c"]}, "weights differ"),
         ({"digests": ["a"]}, "weights differ"),
-        ({"held": replace(HELD, files=6)}, "files grow from 5 to 6"),
-        ({"held": replace(HELD, threads=2)}, "threads grow"),
+        ({"held": replace(HELD, files=14)}, "files grow from 5 to 14"),
+        ({"held": replace(HELD, threads=4)}, "threads grow"),
         ({"held": replace(HELD, resident=(33 << 20) + HELD.resident)}, "resident grow"),
     ],
 )
