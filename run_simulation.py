@@ -5,7 +5,7 @@ one active and three passive parties. See ``--help`` for every option, and docs/
 meaning of the output.
 """
 
-from vfl_flower.cli.main import main
+from vfl_flower.__main__ import main
 
 if __name__ == "__main__":
     main("train")

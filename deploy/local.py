@@ -16,7 +16,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import FrameType
 from typing import Self
 
 import click
@@ -25,7 +24,7 @@ from vfl_flower.cli.main import guarded
 from vfl_flower.cli.options import FILE, FOLDER
 from vfl_flower.common.errors import Interrupted, RunError
 from vfl_flower.common.files import write_atomically
-from vfl_flower.common.signals import stopped_by
+from vfl_flower.common.signals import raise_at_signals, stopped_by
 from vfl_flower.common.sources import INSTALLED, ROOT, write_app
 from vfl_flower.config.policy.file import read_policy
 from vfl_flower.config.policy.record import OPEN
@@ -99,9 +98,10 @@ class Deployment:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """End all started processes, SuperNodes first."""
-        for name in sorted(self.processes, reverse=True):
-            self.end(name)
+        """End all started processes, SuperNodes first, whatever signals come meanwhile."""
+        with stopped_by(lambda number, frame: None):
+            for name in sorted(self.processes, reverse=True):
+                self.end(name)
 
     def _prepare(self) -> None:
         write_atomically(self.folder / _POLICY, self.policy.encode())
@@ -251,10 +251,6 @@ def _listens(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def _stop(number: int, frame: FrameType | None) -> None:
-    raise Interrupted("what was started is being ended")
-
-
 @click.command()
 @click.option("--nodes", default=4, metavar="N", help="passive parties (default: 4)")
 @click.option(
@@ -285,14 +281,17 @@ def local(
     folder = (keep or Path(tempfile.mkdtemp(prefix="vfl-flower-"))).absolute()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
-        with stopped_by(_stop), Deployment(folder, nodes, own=node, policy=rules) as deployment:
+        with Deployment(folder, nodes, own=node, policy=rules) as deployment:
             for options in run_config:
                 if not deployment.run(options):
                     raise RunError("the run did not complete; its log is above")
+    except KeyboardInterrupt:
+        raise Interrupted("what was started has ended") from None
     finally:
         if not keep:
             shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":
+    raise_at_signals()
     sys.exit(guarded(local, "python -m deploy.local", sys.argv[1:]))

@@ -8,8 +8,10 @@ their functions, so that ``--help``, refusals and completion are quick.
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from traceback import walk_tb
 
 import click
 from click.exceptions import Exit
@@ -17,6 +19,13 @@ from click.exceptions import Exit
 from vfl_flower.cli.completion import PROGRAM, VARIABLE, answer, completion_option
 from vfl_flower.cli.usage import usage_text
 from vfl_flower.common.errors import Interrupted, VflError
+from vfl_flower.common.signals import (
+    AT_ONCE,
+    exit_at_signals,
+    exit_code,
+    forget_signals,
+    raise_at_signals,
+)
 
 COMMANDS = (
     *(
@@ -35,7 +44,9 @@ COMMANDS = (
     *("deploy", "examples"),
 )
 FOLDERS = {"deploy": "package.", "examples": "package."}
-EXIT_ERROR, EXIT_INTERRUPTED = 2, 130
+EXIT_ERROR = 2
+STDOUT = "standard output cannot be written"
+_PRINTING = ("click", "rich")
 
 
 class Program(click.Group):
@@ -109,8 +120,9 @@ def guarded(command: click.Command, name: str, arguments: Sequence[str]) -> int:
     Returns
     -------
     int
-        The exit code: 0, 2 for an error, 130 after Ctrl-C.
+        The exit code: 0, 2 for an error, 130 after Ctrl-C, 143 after SIGTERM.
     """
+    forget_signals()
     try:
         with command.make_context(name, list(arguments)) as context:
             command.invoke(context)
@@ -119,20 +131,31 @@ def guarded(command: click.Command, name: str, arguments: Sequence[str]) -> int:
     except click.UsageError as error:
         return _told("error", usage_text(error), EXIT_ERROR)
     except Interrupted as stopped:
-        return _told("interrupted", str(stopped), EXIT_INTERRUPTED)
+        return _told("interrupted", str(stopped), exit_code())
     except KeyboardInterrupt:
-        text = "at once; a run that wrote a checkpoint can be resumed from it"
-        return _told("interrupted", text, EXIT_INTERRUPTED)
+        return _told("interrupted", AT_ONCE, exit_code())
     except VflError as error:
         return _told("error", error.in_full(), EXIT_ERROR)
+    except OSError as error:  # the disk is full, or there are too many open files
+        return _told("error", _explained(error), EXIT_ERROR)
     return 0
+
+
+def _explained(error: OSError) -> str:
+    """Return one line about an error of the file system that nobody has explained."""
+    if isinstance(error.filename, str | bytes):
+        return f"{os.fsdecode(error.filename)} cannot be used: {error.strerror}"
+    *_, (frame, _) = walk_tb(error.__traceback__)
+    prints = frame.f_globals.get("__name__", "").partition(".")[0] in _PRINTING
+    return f"{STDOUT if prints else 'a file cannot be used'}: {error.strerror or error}"
 
 
 def _told(kind: str, text: str, code: int) -> int:
     # rich is slow to import
     from vfl_flower.reporting.console.lines import complain
 
-    complain(kind, text)
+    with suppress(OSError):  # the exit code says it, too
+        complain(kind, text)
     return code
 
 
@@ -150,11 +173,33 @@ def main(*command: str) -> None:
     *command : str
         What stands before the process's arguments.
     """
-    if asked := os.environ.get(VARIABLE):
-        sys.exit(answer(_named(command), asked))
-    code = run([*command, *sys.argv[1:]])
-    sys.stdout.flush()
-    sys.stderr.flush()
+    try:
+        raise_at_signals()
+        code = _ended(command)
+    except KeyboardInterrupt:  # while an error was shown, say
+        code = _told("interrupted", AT_ONCE, exit_code())
+    exit_at_signals(code)  # what is done, is done
+    code = _flushed(code)
     if code:
         os._exit(code)  # a party's thread that still computes must not meet a dying interpreter
     sys.exit()
+
+
+def _flushed(code: int) -> int:
+    """Write what is left of the output; return the exit code."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        with suppress(OSError), open(os.devnull, "wb") as nowhere:  # noqa: PTH123
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())  # for what is left in its buffer
+        code = code or _told("error", f"{STDOUT}: {error.strerror}", EXIT_ERROR)
+    with suppress(OSError):
+        sys.stderr.flush()
+    return code
+
+
+def _ended(command: Sequence[str]) -> int:
+    """Run or complete a command, and return its exit code."""
+    if asked := os.environ.get(VARIABLE):
+        return answer(_named(command), asked)
+    return run([*command, *sys.argv[1:]])

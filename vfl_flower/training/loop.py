@@ -31,6 +31,8 @@ def train(party: ActiveParty) -> Protocol:
         if stopping:
             raise interrupted(party, f"step {progress.step}")
     yield from finish(party)
+    if party.stop:  # before the baselines, which can take as long as the run
+        raise interrupted(party, f"step {progress.step}")
 
 
 def stage(party: ActiveParty, name: str, total: int, unit: Callable[[int], Protocol]) -> Protocol:

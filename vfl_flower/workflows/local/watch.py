@@ -1,8 +1,7 @@
 """How the caller of a run in this process follows it."""
 
-import signal
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from types import FrameType
 
@@ -61,9 +60,9 @@ def graceful(active: ActiveParty) -> Iterator[None]:
     """End the run after the current step at Ctrl-C; another aborts."""
 
     def stop(number: int, frame: FrameType | None) -> None:
-        complain("stopping", "after the step in hand; once more stops at once")
         active.request_stop()
-        signal.signal(number, signal.default_int_handler)
+        with suppress(OSError, RuntimeError):  # one that is full, or being written
+            complain("stopping", "after the step in hand; once more stops at once")
 
-    with stopped_by(stop):
+    with stopped_by(stop, once=True):
         yield
