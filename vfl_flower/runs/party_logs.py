@@ -1,6 +1,7 @@
 """Log files of the parties of a run."""
 
 import logging
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
@@ -13,12 +14,44 @@ from vfl_flower.runs.run_folder import RunFolder
 
 
 class _PartyLog(logging.FileHandler):
-    """Log file for its owner only, created with its first line."""
+    """Log file for its owner only, created with its first line.
+
+    A log is no part of a run: where the disk is full, a warning says so, once, and the run goes on.
+
+    Parameters
+    ----------
+    rank : int
+        The party's.
+    path : Path
+        The file.
+    """
+
+    def __init__(self, rank: int, path: Path) -> None:
+        super().__init__(path, delay=True)
+        self.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+        self.log, self._lacks = party_log(rank), False
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Warn that a line cannot be written; a defect of ours is shown as Python shows it."""
+        error = sys.exception()
+        if not isinstance(error, OSError):
+            super().handleError(record)
+        elif not self._lacks:
+            self._lacks = True
+            reason = error.strerror or error
+            self.log.warning("%s cannot be written: %s; it lacks lines", self.baseFilename, reason)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a record; a failure to write is ignored."""
-        with suppress(OSError):
+        """Write a record, and make the file before the first."""
+        try:
             super().emit(record)
+        except OSError:  # it cannot be opened
+            self.handleError(record)
+
+    def close(self) -> None:
+        """Close the file, even if what is left cannot be written."""
+        with suppress(OSError):
+            super().close()
 
     def _open(self) -> TextIOWrapper:
         path = Path(self.baseFilename)
@@ -30,15 +63,14 @@ class _PartyLog(logging.FileHandler):
 @contextmanager
 def party_logs(folder: RunFolder, parties: int) -> Iterator[None]:
     """Log each passive party of this process to its own folder."""
-    added = []
-    for rank in range(1, parties + 1):
-        handler = _PartyLog(folder.path / party_name(rank) / LOG, delay=True)
-        handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
-        party_log(rank).addHandler(handler)
-        added.append((party_log(rank), handler))
+    added = [
+        _PartyLog(rank, folder.path / party_name(rank) / LOG) for rank in range(1, parties + 1)
+    ]
+    for handler in added:
+        handler.log.addHandler(handler)
     try:
         yield
     finally:
-        for log, handler in added:
-            log.removeHandler(handler)
+        for handler in added:
+            handler.log.removeHandler(handler)
             handler.close()
