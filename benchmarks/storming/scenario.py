@@ -22,7 +22,7 @@ STEADY = {"scenario": "", "process": "", "count": "", "before": ".1f", "after": 
 CURVES = {"scenario": "", "process": "", "s": ".0f", "processes": ""} | dict.fromkeys(
     SAMPLED, ".0f"
 )
-MOST = 30
+MOST = 12
 """Samples of a curve that are kept."""
 
 _SAID = re.compile(r"ERROR\s*:\s+(\w+): (.+)")
