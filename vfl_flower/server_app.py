@@ -15,7 +15,9 @@ from flwr.server import Grid
 from flwr.serverapp import ServerApp
 from flwr.superlink.grid import InMemoryGrid
 
-from vfl_flower.common.errors import Interrupted, VflError
+from vfl_flower.common.errors import Interrupted, PartyAway, VflError
+from vfl_flower.common.layout import BEGUN
+from vfl_flower.common.names import party_name
 from vfl_flower.common.signals import stopped_by
 from vfl_flower.common.text.logs import safe_log
 from vfl_flower.config.node_config import at_home, home, run_config, told_of
@@ -26,6 +28,7 @@ from vfl_flower.protocol.roster import check_simulated
 from vfl_flower.protocol.transport import Transport
 from vfl_flower.reporting.console.progress import LineLog
 from vfl_flower.reporting.console.tables import print_result
+from vfl_flower.runs.config_file import ALIGNING, state_in, task_in
 from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.workflows.build_parties import build_active
 from vfl_flower.workflows.held_out.agreement import agreed_split
@@ -89,6 +92,7 @@ def _run(grid: Grid, context: Context) -> None:
         if folder and folder.is_to_align:
             alignments = _align(folder, transport).alignments
             if cfg.task == "align":
+                folder.complete()
                 return
         split = agreed_split(folder, alignments, lambda source: transport) if folder else None
         source = run_data(cfg, alignments, split)
@@ -101,15 +105,21 @@ def _run(grid: Grid, context: Context) -> None:
 
 @contextmanager
 def _given_up(folder: RunFolder | None) -> Iterator[None]:
-    """Remove the folder of a run that does not begin; release it."""
+    """Remove the folder of a run that does not begin; release it.
+
+    One whose alignment was interrupted stays: the parties remember its question, and a resumed run
+    asks the same.
+    """
     try:
         yield
-    except BaseException:
-        if folder:
+    except BaseException as error:
+        interrupted = isinstance(error, PartyAway) or not isinstance(error, Exception)
+        if folder and not (interrupted and (folder.path / party_name(0) / BEGUN).exists()):
             folder.give_up()
         raise
-    if folder:
-        folder.end()
+    finally:
+        if folder:
+            folder.end()
 
 
 def _align(folder: RunFolder, transport: Transport) -> "Aligned":
@@ -141,7 +151,7 @@ def _predict(folder: RunFolder, transport: Transport, simulated: bool) -> None:
     missing = common.missing if folder.cfg.keep_missing else None
     write(path, active, rows, asked(active, rows, transport), truth, missing)
     write_missing(path, active.data.ids, common)
-    folder.keep()
+    folder.complete()
     log.info("%d rows predicted, in %s", len(common.rows), path)
     log.info("%d rows are not at all parties, listed in %s", len(common.missing), missing_of(path))
 
@@ -164,7 +174,8 @@ def _folder(grid: Grid, context: Context, simulated: bool) -> RunFolder | None:
         given: dict[str, object] = {}
         given |= {k: v for k, v in grid.run.override_config.items() if k not in ("resume", "out")}
         own = not simulated and not context.run_config["out"]  # its own state folder
-        folder = RunFolder.reopen(path, given, trust_code=own)
+        task = task_in(path) if state_in(path) == ALIGNING else "train"
+        folder = RunFolder.reopen(path, given, trust_code=own, task=task)
         cfg = at_home(folder.cfg, home(), path)
         folder.cfg = replace(cfg, run_name=resume, out=str(path))
         return folder

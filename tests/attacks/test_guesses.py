@@ -12,9 +12,10 @@ from tests.helpers.blinding import send
 from tests.helpers.connections.streams import node
 from tests.helpers.own_data.own import TINY, make
 from vfl_flower.alignment.build import build_alignment_passive
-from vfl_flower.alignment.label_check import BEGUN, MOST_A_DAY
+from vfl_flower.alignment.label_check import MOST_A_DAY
 from vfl_flower.alignment.messages import name_digest
 from vfl_flower.alignment.passive import AlignmentPassive
+from vfl_flower.common.layout import BEGUN
 from vfl_flower.common.nonce import bytes_of
 from vfl_flower.config.run_config import RunConfig
 

@@ -10,6 +10,8 @@ from flwr.common import Scalar
 
 from vfl_flower.alignment.messages import alignment_facts, name_digest
 from vfl_flower.alignment.psi import Common, align
+from vfl_flower.common.files import write_atomically
+from vfl_flower.common.layout import BEGUN
 from vfl_flower.common.nonce import bytes_of
 from vfl_flower.config.catalog import TASKS
 from vfl_flower.config.run_config import RunConfig
@@ -71,6 +73,7 @@ class AlignmentActive(Coordinator):
         The active party's makes it valid.
         """
         nonce = bytes_of(self.kept.nonce)
+        write_atomically(self.out / BEGUN, self.kept.nonce.encode())
         yield ask(
             *("begin_alignment", nonce, name_digest(self.kept.nonce, self.labels[0])),
             purpose="control",

@@ -1,5 +1,6 @@
 """Build the two sides of an alignment."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,7 +10,8 @@ from vfl_flower.alignment.active import AlignmentActive
 from vfl_flower.alignment.messages import alignment_log
 from vfl_flower.alignment.passive import AlignmentPassive
 from vfl_flower.common.errors import RunError
-from vfl_flower.common.layout import ALIGNMENT
+from vfl_flower.common.files import refused
+from vfl_flower.common.layout import ALIGNMENT, BEGUN
 from vfl_flower.common.names import party_name
 from vfl_flower.config.catalog import REGRESSION
 from vfl_flower.config.policy.record import OPEN, Policy
@@ -17,7 +19,7 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.validation.extras import check_extras
 from vfl_flower.crypto.hashed_ids import normalised
 from vfl_flower.crypto.identity import Identity
-from vfl_flower.data.alignment_record import Alignment, drawn_nonce
+from vfl_flower.data.alignment_record import NONCE, Alignment, drawn_nonce
 from vfl_flower.data.table_data import aligned_target, table_of
 from vfl_flower.data.tables.description import described
 
@@ -55,13 +57,25 @@ def build_alignment_active(
         parties=cfg.parties,
         classes=1 if target.task == REGRESSION else len(target.classes),
         task=target.task,
-        nonce=drawn_nonce(),
+        nonce=_begun(out) or drawn_nonce(),
         table=table.digest,
     )
     ids, label = normalised(table.ids, description.duplicates, description.id_case), table.label
     names = [each.name for each in label.parts or (label,)] if label else [""]
     alignment_log(0, table, ids)
     return AlignmentActive(cfg, ids, kept, names, out, enough)
+
+
+def _begun(party: Path) -> str:
+    """Return the nonce of an alignment that was interrupted, if any."""
+    path = party / BEGUN
+    if not path.exists():
+        return ""
+    with refused(path):
+        nonce = path.read_text()
+    if not re.fullmatch(f"[0-9a-f]{{{2 * NONCE}}}", nonce):
+        raise RunError(f"{path} is damaged; choose another run-name, or another out")
+    return nonce
 
 
 def build_alignment_passive(

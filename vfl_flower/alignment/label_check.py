@@ -14,14 +14,12 @@ from torch import Tensor
 from vfl_flower.alignment.messages import name_digest
 from vfl_flower.common.codec import to_array
 from vfl_flower.common.errors import ProtocolError, RunError
-from vfl_flower.common.files import make_private, refused
+from vfl_flower.common.files import refused, write_once
+from vfl_flower.common.layout import BEGUN
 from vfl_flower.common.names import party_log, party_name
 from vfl_flower.common.nonce import hex_of
 from vfl_flower.data.tables.reader import OwnTable, refuse_label
 from vfl_flower.privacy.accounts.counters import DAY
-
-BEGUN = "alignment-begun"
-"""File in a party's folder: the one name that was asked for, as it came."""
 
 MOST_A_DAY = 50
 """Names that a node answers for in 24 hours, over all runs."""
@@ -99,12 +97,10 @@ class LabelCheck:
                     f"{party_name(self.rank)} has begun {MOST_A_DAY} alignments in 24 hours, and "
                     "begins no more; wait, or ask its owner"
                 )
-            make_private(path.parent)
             try:
-                path.touch(mode=0o600, exist_ok=False)  # of two at once, one is first
+                write_once(path, pair.encode())  # of two at once, one is first
             except FileExistsError as error:
                 raise self._again() from error
-            path.write_text(pair)
         party_log(self.rank).info(
             "alignment %d of %d in 24 hours: it compares the names of the columns with one name",
             *(count, MOST_A_DAY),

@@ -9,7 +9,7 @@ from vfl_flower.alignment.component import Aligner
 from vfl_flower.alignment.label_check import LabelCheck
 from vfl_flower.alignment.messages import alignment_facts, alignment_log
 from vfl_flower.common.errors import ProtocolError, RunError
-from vfl_flower.common.layout import ALIGNMENT
+from vfl_flower.common.layout import is_aligned, is_split
 from vfl_flower.common.names import party_log, party_name
 from vfl_flower.common.nonce import hex_of
 from vfl_flower.common.state import State
@@ -21,6 +21,7 @@ from vfl_flower.crypto.identity import Identity
 from vfl_flower.data.alignment_record import Alignment
 from vfl_flower.data.tables.column_profile import MOST_CATEGORIES
 from vfl_flower.data.tables.reader import OwnTable
+from vfl_flower.parties.persistence.run_identity import known_run
 from vfl_flower.protocol.automaton.arrays import integers, octets
 from vfl_flower.protocol.client import ProtocolClient
 from vfl_flower.protocol.components import phase
@@ -87,7 +88,7 @@ class AlignmentPassive(ProtocolClient):
 
         (16,) uint8, (32,) uint8 ->
         """
-        _check_free(self)
+        _check_free(self, nonce)
         self.check.answer(self.table, nonce, label, _folder(self))
         alignment_log(self.rank, self.table, self.ids)
 
@@ -102,7 +103,7 @@ class AlignmentPassive(ProtocolClient):
 
         (16,) uint8, (3,) int64: K + 1, C, the task's position ->
         """
-        _check_free(self)
+        _check_free(self, nonce)
         rows, told = self.aligner.rows, facts.flatten().tolist()
         known = 0 < told[1] <= MOST_CATEGORIES and 0 <= told[2] < len(TASKS)
         if not known or not len(rows) or told[0] != self.cfg.parties:
@@ -130,8 +131,14 @@ def _folder(party: ProtocolClient) -> Path:
     return party.folder
 
 
-def _check_free(party: ProtocolClient) -> None:
-    """Refuse to align a second time under one name."""
-    if (_folder(party) / ALIGNMENT).exists():
+def _check_free(party: ProtocolClient, nonce: Tensor) -> None:
+    """Refuse to align a second time under one name.
+
+    The active party may not have written its part of the first time, and begins it again.
+    """
+    folder = _folder(party)
+    if not is_aligned(folder):
+        return
+    if Alignment.load(folder).nonce != hex_of(nonce) or is_split(folder) or known_run(folder):
         name = party_name(party.rank)
         raise RunError(f"{name} has an alignment of this name already; choose another run-name")

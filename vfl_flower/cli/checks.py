@@ -24,7 +24,7 @@ def new_run(values: Mapping[str, object]) -> RunConfig:
     """
     cfg = RunConfig.from_mapping(implied(values))
     if cfg.out:
-        RunFolder.check_free(Path(cfg.out))
+        (RunFolder.aligning if cfg.task == "align" else RunFolder)(Path(cfg.out), cfg)
     check_tables(cfg)
     return cfg
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import stat
 import tempfile
 from collections.abc import Iterator
@@ -14,6 +15,12 @@ from vfl_flower.common.json_schema import Shape, fits
 
 LARGEST = 2**20
 """Bytes of keys, policies and lists that people write."""
+
+PARTIAL = ".partial"
+"""End of the names of files that are being written, until they are whole."""
+
+_TEMPORARY = re.compile(r"\..+(\.partial|\.(json|toml|safetensors|md)\.[a-z0-9_]{8})")
+"""Names of such files, and of those that earlier versions wrote."""
 
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 """Permissions of a file that others than its owner may write."""
@@ -40,19 +47,65 @@ def write_atomically(path: Path, content: bytes) -> None:
         If the file system refuses.
     """
     try:
-        make_private(path.parent)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(temporary).replace(path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        with _written(path, content) as temporary:
+            temporary.replace(path)
     except OSError as error:
         raise RunError(f"{path} cannot be written: {error}") from error
+
+
+def write_once(path: Path, content: bytes) -> None:
+    """Write a file atomically, as `write_atomically`, that must not be there.
+
+    Raises
+    ------
+    FileExistsError
+        If it is there.
+    OSError
+        If the file system refuses.
+    """
+    with _written(path, content) as temporary:
+        os.link(temporary, path)
+        temporary.unlink()
+
+
+@contextmanager
+def _written(path: Path, content: bytes) -> Iterator[Path]:
+    """Write a temporary file beside another one, to be given its name."""
+    make_private(path.parent)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=PARTIAL)
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        yield temporary
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def is_temporary(path: Path) -> bool:
+    """Tell whether a file is one that `write_atomically` had begun."""
+    return _TEMPORARY.fullmatch(path.name) is not None and path.is_file()
+
+
+def remove_temporaries(folder: Path) -> None:
+    """Remove files that were being written when a process was killed.
+
+    Parameters
+    ----------
+    folder : Path
+        A folder in which nobody writes now; those in it count, too.
+
+    Raises
+    ------
+    RunError
+        If the file system refuses.
+    """
+    with refused(folder):
+        for path in filter(is_temporary, folder.rglob(".*")):
+            path.unlink(missing_ok=True)
 
 
 def make_private(folder: Path) -> None:

@@ -15,7 +15,9 @@ def steps_kept(folder: Path) -> list[int]:
     return sorted(int(path.stem.removeprefix("checkpoint-")) for path in names)
 
 
-ALIGNMENT = "alignment.safetensors"
+ALIGNMENT, BEGUN = "alignment.safetensors", "alignment-begun"
+"""A party's part of an alignment; and of one that has begun, the question, so that the same one may
+be asked again."""
 
 
 def is_aligned(folder: Path) -> bool:

@@ -30,6 +30,9 @@ CIRCUMSTANCES = tuple(
 )
 """Options that say where a run happens, not what it is."""
 
+STATE = "state"
+"""Key of a run folder's file that is no option: how far the run has come."""
+
 RECORDED = frozenset(
     (
         *("method", "dataset", "parties", "seed", "download", "partition", "validation", "models"),
@@ -189,11 +192,11 @@ def present_keys(values: Mapping[str, object]) -> dict[str, object]:
     return {kebab(name): value for name, value in _fields_of(values).items()}
 
 
-def read_toml(path: Path) -> dict[str, object]:
+def read_toml(path: Path, of_run: bool = False) -> dict[str, object]:
     """Read a flat toml file of options, under their present names.
 
-    A file with all of `RECORDED` is a run folder's: earlier versions wrote the options of all
-    methods there, and other methods' are left out.
+    A file with all of `RECORDED`, or of which `of_run` says so, is a run folder's: earlier versions
+    wrote the options of all methods there, and other methods' are left out.
 
     Raises
     ------
@@ -202,9 +205,11 @@ def read_toml(path: Path) -> dict[str, object]:
     """
     try:
         values = tomllib.loads(path.read_text())
-        named = _fields_of(values)
+        named = _fields_of({key: value for key, value in values.items() if key != STATE})
         if set(named) >= RECORDED:
             named = _without_foreign(named)
+        elif STATE in values and not of_run:
+            _fields_of(values)  # which is no option
         return {kebab(name): value for name, value in named.items()}
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from error

@@ -4,18 +4,28 @@ import fcntl
 import json
 import os
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from vfl_flower.common.checksums.records import check_toml, toml_with_sum, without_sum
+from vfl_flower.common.checksums.records import check_toml, without_sum
 from vfl_flower.common.errors import DamageError, RunError
-from vfl_flower.common.files import refused, write_atomically
+from vfl_flower.common.files import is_temporary, refused, remove_temporaries
 from vfl_flower.common.json_schema import fits
 from vfl_flower.common.layout import CONFIG, is_aligned, steps_kept, tables_in
 from vfl_flower.common.names import party_name
 from vfl_flower.config.run_config import RunConfig, differences, read_toml
 from vfl_flower.config.schema import split_list
+from vfl_flower.runs.config_file import (
+    ALIGNING,
+    COMPLETE,
+    TRAINING,
+    state_in,
+    task_in,
+    write_config,
+)
 from vfl_flower.runs.results import (
     RESULT,
     RESULT_SHAPE,
@@ -37,6 +47,11 @@ class RunFolder:
     fresh : bool
         Whether the run is a new one, so that nothing may be there yet.
 
+    Attributes
+    ----------
+    begun : bool
+        Whether its training has begun; before that, the parties agree on its rows.
+
     Raises
     ------
     RunError
@@ -46,13 +61,16 @@ class RunFolder:
     def __init__(self, path: Path, cfg: RunConfig, fresh: bool = True) -> None:
         self.path, self.cfg, self.fresh = path, aligned_in(path, cfg), fresh
         self._lock: int | None = None
-        self._begun = self._provisional = False
+        self._written = self._provisional = False
         if fresh:
             self.check_free(path)
+        self.begun = not fresh and state_in(path) != ALIGNING
 
     @staticmethod
     def check_free(path: Path) -> None:
         """Refuse a folder that exists and is not empty.
+
+        Files that a killed process had begun to write do not count.
 
         Raises
         ------
@@ -62,12 +80,17 @@ class RunFolder:
         with refused(path):
             if path.exists() and not path.is_dir():
                 raise RunError(f"{path} is a file; choose another out")
-            if path.exists() and any(path.iterdir()):
+            if path.exists() and not all(map(is_temporary, path.iterdir())):
                 raise RunError(f"{path} exists and is not empty; choose another out, or resume it")
 
     @classmethod
+    def aligning(cls, path: Path, cfg: RunConfig) -> "RunFolder":
+        """Open the folder of an alignment, new or interrupted."""
+        return cls(path, cfg, fresh=not (state_in(path) == ALIGNING and task_in(path) == cfg.task))
+
+    @classmethod
     def reopen(
-        cls, path: Path, changes: dict[str, object], trust_code: bool = False
+        cls, path: Path, changes: dict[str, object], trust_code: bool = False, task: str = "train"
     ) -> "RunFolder":
         """Open the folder of an earlier run.
 
@@ -79,17 +102,22 @@ class RunFolder:
             Options given beside ``--resume``, by their kebab-case names.
         trust_code : bool
             Whether the code of networks that the folder names may be imported.
+        task : str
+            What the folder must be of.
 
         Raises
         ------
         RunError
-            If there is no run, or an option that identifies it differs from its own.
+            If there is no run, or one of another task, or an option that identifies it differs
+            from its own.
         """
         with refused(path):
             if not (path / CONFIG).is_file():
                 raise RunError(f"{path} holds no run ({CONFIG} is missing)")
         check_toml(path / CONFIG)
-        kept = RunConfig.from_record(_with_tables(path, read_toml(path / CONFIG)))
+        kept = RunConfig.from_record(_with_tables(path, read_toml(path / CONFIG, of_run=True)))
+        if kept.task != task:
+            raise RunError(f"{path} is of task = {kept.task}, and holds no run of task = {task}")
         asked = changed_from(path, kept, changes).unless_trusted(path / CONFIG, trust_code)
         return cls(path, asked, fresh=False)
 
@@ -108,8 +136,14 @@ class RunFolder:
         """Whether that alignment is missing; the active party writes its part last."""
         return self.aligns and not is_aligned(self.path / party_name(0))
 
-    def take(self) -> None:
+    def take(self, write_first: Callable[[], None] | None = None) -> None:
         """Lock the folder for this process; make a new one.
+
+        Parameters
+        ----------
+        write_first : callable, optional
+            Writes the file that says of a new folder what it is of, before there is any other; by
+            default the run's configuration.
 
         Raises
         ------
@@ -128,28 +162,41 @@ class RunFolder:
                 raise RunError(f"another process works in {self.path}; let it end first") from None
         if self.fresh:
             self.check_free(self.path)
-            self._provisional = True
+            self._provisional, self.fresh = True, False
+            (write_first or partial(self._write, ALIGNING))()
+        remove_temporaries(self.path)
 
     def begin(self) -> None:
-        """Lock the folder, and write the configuration.
+        """Lock the folder, and record that training begins.
 
         Raises
         ------
         RunError
             See `take`; or it cannot be written.
         """
-        if self._begun:
+        if self._written:
             return
         self.take()
+        self._write(TRAINING)
+        self._provisional = False
+        self.begun = self._written = True
+
+    def complete(self) -> None:
+        """Record that there is nothing left to do."""
+        self._write(COMPLETE)
+        self._provisional = False
+
+    def settle(self) -> None:
+        """Tidy up a complete run that was killed at its end."""
+        if state_in(self.path) == TRAINING:
+            self.take()
+            self.complete()
+            self.end()
+
+    def _write(self, state: str) -> None:
         content = public_config(self.cfg) | ({"alignment": ""} if self.aligns else {})
         content |= {"tables": ""} if self.holds_tables else {}
-        write_atomically(self.path / CONFIG, toml_with_sum(content))
-        self.fresh = self._provisional = False
-        self._begun = True
-
-    def keep(self) -> None:
-        """Keep the content of a locked folder without a run."""
-        self._provisional = False
+        write_config(self.path, state, content)
 
     def give_up(self) -> None:
         """Remove a locked folder in which no run has begun."""
@@ -161,7 +208,7 @@ class RunFolder:
         """Release the lock."""
         if self._lock is not None:
             os.close(self._lock)
-            self._lock, self._begun = None, False
+            self._lock, self._written = None, False
 
     def last_checkpoint(self) -> int | None:
         """Return the step of the last whole set of checkpoints, or None."""
@@ -193,6 +240,7 @@ class RunFolder:
     def write_result(self, result: dict[str, Any]) -> None:
         """Write ``result.json``; it marks the run complete."""
         write_result(self.path, result)
+        self.complete()
 
 
 def changed_from(path: Path, kept: RunConfig, changes: dict[str, object]) -> RunConfig:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,25 @@ from vfl_flower.common.layout import CONFIG, FOLDS, SEEDS
 from vfl_flower.config.options.split_specs import MOST_FOLDS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.runs.run_folder import RunFolder, aligned_in, changed_from, public_config
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """A run of several seeds or folds.
+
+    Attributes
+    ----------
+    folder : RunFolder
+        Folder of all of them, with their alignment.
+    runs : list of RunFolder
+        One for each; they have begun or not.
+    folds : int
+        How many folds there are; 0 of seeds.
+    """
+
+    folder: RunFolder
+    runs: list[RunFolder]
+    folds: int
 
 
 def first_run(path: Path, trust_code: bool = False) -> RunFolder:
@@ -74,16 +93,23 @@ def begin_folds(path: Path, cfg: RunConfig, folds: int) -> None:
 
     Raises
     ------
+    ConfigError
+        See `first_fold`.
     RunError
         If it cannot be written.
     """
+    first_fold(cfg, folds)
     write_checked(path / FOLDS, {"folds": folds, "config": public_config(cfg)})
 
 
 def seeds_in(path: Path, changes: dict[str, object], trust_code: bool = False) -> list[RunFolder]:
-    """Return the runs of several seeds or folds, if any.
+    """Return the runs of several seeds or folds, if any; see `repeated`."""
+    found = repeated(path, changes, trust_code)
+    return found.runs if found else []
 
-    They have begun or not.
+
+def repeated(path: Path, changes: dict[str, object], trust_code: bool = False) -> Repeated | None:
+    """Open a run of several seeds or folds, if it is one.
 
     Parameters
     ----------
@@ -98,7 +124,7 @@ def seeds_in(path: Path, changes: dict[str, object], trust_code: bool = False) -
     with refused(path):
         listed = next((path / name for name in (SEEDS, FOLDS) if (path / name).is_file()), None)
         if listed is None:
-            return []
+            return None
         text = listed.read_text()
     try:
         content = without_sum(listed, json.loads(text))
@@ -109,7 +135,8 @@ def seeds_in(path: Path, changes: dict[str, object], trust_code: bool = False) -
     asked = changed_from(path, cfg, changes).unless_trusted(listed, trust_code)
     asked = aligned_in(path, asked)
     folders = [(path / name, replace(asked, **values)) for name, values in runs.items()]
-    return [RunFolder(p, c, fresh=not (p / CONFIG).exists()) for p, c in folders]
+    made = [RunFolder(p, c, fresh=not (p / CONFIG).exists()) for p, c in folders]
+    return Repeated(RunFolder(path, asked, fresh=False), made, content.get("folds", 0))
 
 
 def _runs(content: Any) -> Mapping[str, dict[str, Any]]:  # noqa: ANN401

@@ -74,7 +74,7 @@ class SplitPassive(ProtocolClient):
         name, split = party_name(self.rank), Split(to_array(parts))
         if self.folder is None:
             raise RunError(f"{name} has no folder to keep a split in; set out")
-        if is_split(self.folder):
+        if is_split(self.folder) and Split.load(self.folder) != split:
             raise RunError(f"{name} has a split of this name already; choose another run-name")
         check_told(self.cfg, split, self.classes)
         split.save(self.folder)

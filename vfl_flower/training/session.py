@@ -18,7 +18,6 @@ def attempt(party: ActiveParty) -> Protocol:
         keep_run(party.folder, party.nonce)
     if party.target.positive_by != STATED and party.target.told_positive:
         party_log(0).info("%s", party.target.told_positive)
-    party.training_labels.keep(party.folder, begun=party.begun)
     party.progress.started = time.monotonic()
     if party.resume_from is not None:
         yield from restore(party)

@@ -75,14 +75,13 @@ def carried_out(
     Raises
     ------
     VflError
-        Whatever went wrong. If a party went away, the run is started again under another name, as
-        the others may remember this one.
+        Whatever went wrong.
     """
     active.observer = observer or active.observer
     try:
         transport.run(active)
     except PartyAway as away:
-        raise PartyAway(f"{away}; start the run again, under another run-name") from away
+        raise PartyAway(f"{away}; resume the run once it is back") from away
     finally:
         active.observer.on_end()
         active.close()

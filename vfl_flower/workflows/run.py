@@ -101,15 +101,20 @@ def _prepare(active: ActiveParty, folder: RunFolder) -> None:
     A new folder begins once all parties are there.
     """
     active.resume_from = folder.last_checkpoint()
-    active.begun = not folder.fresh
-    active.task = partial(_begun, folder, active.task)
+    active.begun = folder.begun
+    active.task = partial(_begun, active, folder, active.task)
     if active.begun:
         folder.begin()
         active.patience = active.cfg.return_timeout  # some may still be in its last attempt
 
 
-def _begun(folder: RunFolder, task: Callable[[], Protocol]) -> Protocol:
-    """Begin the run's folder, and run the protocol."""
+def _begun(active: ActiveParty, folder: RunFolder, task: Callable[[], Protocol]) -> Protocol:
+    """Begin the run's folder, and run the protocol.
+
+    Labels are noised before: once the training has begun, they may never be noised again.
+    """
+    folder.take()
+    active.training_labels.keep(active.folder, begun=active.begun)
     folder.begin()
     yield from task()
 

@@ -1,6 +1,7 @@
 """Runs with all parties on this machine: new, resumed, or repeated."""
 
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,8 @@ from vfl_flower.reporting.console.tables import print_result
 from vfl_flower.runs.results import write_result
 from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.runs.seed_summary import summary_of
-from vfl_flower.runs.seeds import begin_seeds, seeds_in
-from vfl_flower.workflows.local.folds import begun_folds
+from vfl_flower.runs.seeds import Repeated, begin_seeds, repeated
+from vfl_flower.workflows.local.folds import begin_all, finish_preparing
 from vfl_flower.workflows.local.train import align_in, prepared, train_in, try_to_build
 from vfl_flower.workflows.local.watch import TERMINAL
 
@@ -39,7 +40,7 @@ def align(cfg: RunConfig) -> dict[str, Any]:
     ConfigError
         If the configuration names an alignment that is there.
     """
-    folder = RunFolder(_out(cfg), cfg)
+    folder = RunFolder.aligning(_out(cfg), cfg)
     made = align_in(folder, TERMINAL)
     say(f"{made['rows']} rows are common to all parties; aligned in {folder.path}")
     return made
@@ -53,28 +54,27 @@ def resumed(path: Path, changes: dict[str, object], trust_code: bool = False) ->
     path, changes, trust_code
         See `RunFolder.reopen`.
     """
-    if folders := seeds_in(path, changes, trust_code):
-        return _all_of(folders, path)
+    if again := repeated(path, changes, trust_code):
+        return _all_of(again)
     return _rest_of(RunFolder.reopen(path, changes, trust_code))
 
 
 def repeat(cfg: RunConfig, seeds: int) -> dict[str, Any]:
     """Run one configuration with several seeds, a folder each, and sum up."""
     folder = RunFolder(_out(cfg), cfg)
-    with prepared(folder, TERMINAL) as alignments:
+    first = partial(begin_seeds, folder.path, cfg, [*range(cfg.seed, cfg.seed + seeds)])
+    with prepared(folder, TERMINAL, first) as alignments:
         # whatever is wrong shows before more is written
         try_to_build(folder.cfg, folder.path, alignments)
-        folder.take()
-        begin_seeds(folder.path, cfg, list(range(cfg.seed, cfg.seed + seeds)))
     folder.end()
-    written = seeds_in(folder.path, {}, trust_code=True)  # right here, and built above
-    return _all_of(written, folder.path)
+    return _all_of(_again(folder))
 
 
 def repeat_folds(cfg: RunConfig, folds: int) -> dict[str, Any]:
     """Run one configuration for each fold, a folder each, and sum up."""
     folder = RunFolder(_out(cfg), cfg)
-    return _all_of(begun_folds(folder, folds, TERMINAL), folder.path)
+    begin_all(folder, folds, TERMINAL)
+    return _all_of(_again(folder))
 
 
 def predict(
@@ -136,9 +136,17 @@ def _out(cfg: RunConfig) -> Path:
     return Path(cfg.out or f"runs/{cfg.method}-{cfg.dataset}-{stamp}")
 
 
-def _all_of(folders: list[RunFolder], out: Path) -> dict[str, Any]:
+def _again(folder: RunFolder) -> Repeated:
+    """Open the runs of a folder that has just begun."""
+    found = repeated(folder.path, {}, trust_code=True)  # it was said right here
+    assert found is not None  # noqa: S101  their list is its first file
+    return found
+
+
+def _all_of(again: Repeated) -> dict[str, Any]:
     """Finish the runs of several seeds or folds, and sum up."""
-    results = [_rest_of(folder) for folder in folders]
+    finish_preparing(again, TERMINAL)
+    results, out = [_rest_of(folder) for folder in again.runs], again.folder.path
     summary = summary_of(results)
     write_result(out, summary)
     print_summary(summary)
@@ -151,6 +159,7 @@ def _rest_of(folder: RunFolder) -> dict[str, Any]:
     result = folder.result()
     if result is None:
         return simulate(folder)
+    folder.settle()
     print_result(result, folder.cfg)
     say(f"{folder.path} was complete already")
     return result

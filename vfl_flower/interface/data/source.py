@@ -2,7 +2,8 @@
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
@@ -164,8 +165,17 @@ def source_of(data: "str | Tables", columns: Mapping[str, Any] | None = None) ->
     return OwnTables(data, columns=columns)
 
 
-def begun(source: Source, place: Place, *, task: str, options: Mapping[str, object]) -> RunFolder:
+def begun(
+    source: Source,
+    place: Place,
+    *,
+    task: str,
+    options: Mapping[str, object],
+    write_first: Callable[[RunFolder], None] | None = None,
+) -> RunFolder:
     """Lock the folder of a new run, with data in memory.
+
+    `write_first` is that of `RunFolder.take`, given the folder.
 
     Raises
     ------
@@ -177,8 +187,8 @@ def begun(source: Source, place: Place, *, task: str, options: Mapping[str, obje
     if task == "train":
         source.warn()
     folder = RunFolder(place.path, cfg)
-    folder.take()
     try:
+        folder.take(write_first and partial(write_first, folder))
         source.write(place.path)
         if task == "train":
             source.align(folder)

@@ -15,8 +15,8 @@ from vfl_flower.interface.run import Run
 from vfl_flower.interface.train import removed_after_failure, without_private
 from vfl_flower.runs.results import write_result
 from vfl_flower.runs.seed_summary import summary_of
-from vfl_flower.runs.seeds import seeds_in
-from vfl_flower.workflows.local.folds import begun_folds, trained_folds
+from vfl_flower.runs.seeds import Repeated, begin_folds, repeated
+from vfl_flower.workflows.local.folds import begin_all, trained_folds
 
 
 class CrossValidation:
@@ -41,7 +41,13 @@ class CrossValidation:
         if not (self.path / FOLDS).is_file():
             raise RunError(f"{self.path} holds no folds ({FOLDS} is missing)")
         with in_full():
-            self._folders = seeds_in(self.path, {}, trust_code)
+            self._folders = self._again().runs
+
+    def _again(self) -> Repeated:
+        """Open the folders of all folds."""
+        again = repeated(self.path, {}, self._trust_code)
+        assert again is not None  # noqa: S101  there is a list of folds
+        return again
 
     def __len__(self) -> int:
         """Return the number of folds."""
@@ -50,7 +56,7 @@ class CrossValidation:
     @property
     def runs(self) -> list[Run]:
         """Runs of the folds that have begun, in order."""
-        there = [each.path for each in seeds_in(self.path, {}, self._trust_code) if not each.fresh]
+        there = [each.path for each in self._again().runs if each.begun]
         return [Run(Place(path, self._place), self._trust_code) for path in there]
 
     @property
@@ -85,9 +91,10 @@ class CrossValidation:
             After Ctrl-C; a note names the folder.
         """
         with in_full():
-            self._folders = seeds_in(self.path, {}, self._trust_code)
+            again = self._again()
+            self._folders = again.runs
             with resumable(self._place, FOLDS, "CrossValidation"):
-                trained_folds(self._folders, watch_of(progress))
+                trained_folds(again, watch_of(progress))
             write_result(self.path, self.result)
         return self
 
@@ -131,8 +138,14 @@ def cross_validate(
         source, place = source_of(data), Place(out)
         with removed_after_failure(place):
             options, alignment = without_private(options)
-            folder = begun(source, place, task="train", options=named(options, place))
+            folder = begun(
+                source,
+                place,
+                task="train",
+                options=named(options, place),
+                write_first=lambda made: begin_folds(made.path, made.cfg, folds),
+            )
             if alignment:
                 take_alignment(alignment.path, folder.path)
-            begun_folds(folder, folds, watch_of(progress))
+            begin_all(folder, folds, watch_of(progress))
             return CrossValidation(place, trust_code=True).resume(progress=progress)

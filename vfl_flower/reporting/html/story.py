@@ -246,7 +246,7 @@ def read_stories(paths: Sequence[Path]) -> list[Story]:
 def _read(path: Path, name: str) -> Story:
     folders = seeds_in(path, {})
     asked = len(folders) or 1
-    begun = [folder for folder in folders if not folder.fresh] or [RunFolder.reopen(path, {})]
+    begun = [folder for folder in folders if folder.begun] or [RunFolder.reopen(path, {})]
     results = [folder.result() for folder in begun]
     return Story(
         name,

@@ -40,7 +40,7 @@ def agreed_split(
         If the rows cannot be split so, or a party refuses.
     """
     cfg, party = folder.cfg, folder.path / party_name(0)
-    if cfg.split_told and folder.fresh and not is_split(party):
+    if cfg.split_told and not folder.begun and not is_split(party):
         folder.take()
         source = run_data(cfg, alignments)
         active = build_split_active(cfg, folder.path, source)
@@ -73,7 +73,7 @@ def share_labels(folder: RunFolder) -> None:
     """
     source = folder.path.parent / party_name(0) / NOISED
     of_folds = (folder.path.parent / FOLDS).is_file()
-    if not of_folds or not folder.fresh or not folder.cfg.label_noise:
+    if not of_folds or folder.begun or not folder.cfg.label_noise:
         return
     folder.take()
     place = folder.path / party_name(0)

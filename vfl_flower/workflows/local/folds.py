@@ -1,6 +1,7 @@
 """Cross-validation: a run for each fold, under one alignment."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,14 @@ from vfl_flower.data.loading import SplitData, run_data
 from vfl_flower.data.splitting.record import Split
 from vfl_flower.privacy.label_dp.training_labels import learnt_classes
 from vfl_flower.runs.run_folder import RunFolder
-from vfl_flower.runs.seeds import begin_folds, first_fold, seeds_in
+from vfl_flower.runs.seeds import Repeated, begin_folds, first_fold
 from vfl_flower.splitting.build import drawn
 from vfl_flower.workflows.build_parties import build_parties
 from vfl_flower.workflows.local.train import prepared, train_in
 from vfl_flower.workflows.local.watch import Watch
 
 
-def begun_folds(folder: RunFolder, folds: int, watch: Watch) -> list[RunFolder]:
+def begin_all(folder: RunFolder, folds: int, watch: Watch) -> None:
     """Begin a new run of all folds; whatever is wrong shows first.
 
     Parameters
@@ -39,15 +40,39 @@ def begun_folds(folder: RunFolder, folds: int, watch: Watch) -> list[RunFolder]:
     """
     cfg = first_fold(folder.cfg, folds)
     check_tables_here(cfg)
-    with prepared(folder, watch) as alignments:
-        folder.take()
+    first = partial(begin_folds, folder.path, folder.cfg, folds)
+    with prepared(folder, watch, first) as alignments:
         source = run_data(cfg, alignments)
         _noise(cfg, folder.path, source)
         split = _first_of_all(cfg, folds, folder.path, source)
         build_parties(cfg, folder.path, alignments, split=split)
-        begin_folds(folder.path, folder.cfg, folds)
     folder.end()
-    return seeds_in(folder.path, {}, trust_code=True)  # right here, and built above
+
+
+def finish_preparing(again: Repeated, watch: Watch) -> None:
+    """Finish the common alignment and labels of interrupted runs.
+
+    Parameters
+    ----------
+    again : Repeated
+        The runs.
+    watch : Watch
+        How the alignment is followed.
+
+    Raises
+    ------
+    VflError
+        See `prepared`.
+    """
+    if any(each.begun for each in again.runs):
+        return
+    folder = again.folder
+    with prepared(folder, watch) as alignments:
+        folder.take()
+        if again.folds:
+            cfg = first_fold(folder.cfg, again.folds)
+            _noise(cfg, folder.path, run_data(cfg, alignments))
+    folder.end()
 
 
 def _first_of_all(cfg: RunConfig, folds: int, folder: Path, source: SplitData) -> Split | None:
@@ -68,6 +93,7 @@ def _noise(cfg: RunConfig, folder: Path, source: SplitData) -> None:
         learnt_classes(cfg, torch.from_numpy(y), len(names), party)
 
 
-def trained_folds(folders: list[RunFolder], watch: Watch) -> list[dict[str, Any]]:
+def trained_folds(again: Repeated, watch: Watch) -> list[dict[str, Any]]:
     """Train all folds, or their rest, and return the results."""
-    return [folder.result() or train_in(folder, watch) for folder in folders]
+    finish_preparing(again, watch)
+    return [folder.result() or train_in(folder, watch) for folder in again.runs]

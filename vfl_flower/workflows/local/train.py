@@ -1,6 +1,6 @@
 """Alignment and training with all parties in this process."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,17 +73,31 @@ def align_in(folder: RunFolder, watch: Watch) -> dict[str, Any]:
         raise ConfigError("alignment names one that is there; leave it empty to align anew")
     with prepared(folder, watch):
         rows = len(_align(folder, watch).common.rows)
+        folder.complete()
     folder.end()
     return {"alignment": str(folder.path), "rows": rows}
 
 
 @contextmanager
-def prepared(folder: RunFolder, watch: Watch) -> Iterator[Alignments]:
-    """Align the tables of a new run.
+def prepared(
+    folder: RunFolder, watch: Watch, write_first: Callable[[], None] | None = None
+) -> Iterator[Alignments]:
+    """Align the tables of a run that has not begun.
 
-    A run that does not begin after all leaves nothing behind.
+    A new run that does not begin after all leaves nothing behind.
+
+    Parameters
+    ----------
+    folder : RunFolder
+        Of the run.
+    watch : Watch
+        How the alignment is followed.
+    write_first : callable, optional
+        See `RunFolder.take`, which is done first if it is given.
     """
     try:
+        if write_first:
+            folder.take(write_first)
         aligns = folder.cfg.task == "train" and folder.is_to_align
         yield _align(folder, watch).alignments if aligns else {}
     except BaseException:
@@ -134,4 +148,6 @@ def finished(path: Path, changes: dict[str, object], watch: Watch, trust_code: b
     folder = RunFolder.reopen(path, changes, trust_code)
     if folder.result() is None:
         train_in(folder, watch)
+    else:
+        folder.settle()
     return folder

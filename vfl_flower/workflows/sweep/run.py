@@ -223,7 +223,7 @@ def _aligned(path: Path, record: SweepRecord, watch: Watch) -> SweepRecord:
     )
     folder = path / _ALIGNMENT
     again = (folder / CONFIG).is_file()
-    made = RunFolder.reopen(folder, {}) if again else RunFolder(folder, cfg)
+    made = RunFolder.reopen(folder, {}, task="align") if again else RunFolder(folder, cfg)
     if made.is_to_align:
         align_in(made, watch)
     record = replace(record, options=options | {"alignment": str(folder.absolute())})

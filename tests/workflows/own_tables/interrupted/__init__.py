@@ -1,0 +1,1 @@
+"""Tests of runs on own tables that are interrupted before they begin."""
