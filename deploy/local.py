@@ -31,6 +31,7 @@ from vfl_flower.config.policy.record import OPEN
 from vfl_flower.config.policy.text import text_of
 
 from .certificates import make_ca, make_node_key, make_server
+from .groups import end_groups, groups_below
 
 CONNECTION = "local-deployment"
 SMALL = 'models="mlp"'  # one party of five holds a single column of pixels, too narrow for a CNN
@@ -39,7 +40,7 @@ QUIET = {
     "FLWR_DISABLE_UPDATE_CHECK": "1",
     "FLWR_TELEMETRY_ENABLED": "0",
 }
-START, _ONLINE = 60.0, 60.0  # seconds
+START, _ONLINE, _ENDING = 60.0, 60.0, 5.0  # seconds
 _POLICY = "policy.toml"
 _PROGRAMS = Path(sys.executable).parent
 TRIAL = replace(OPEN, name="trial")
@@ -197,16 +198,16 @@ class Deployment:
             time.sleep(1)
 
     def end(self, name: str) -> None:
-        """End one process and its children."""
+        """End one process and its children, and wait until they are gone."""
         process = self.processes.pop(name)
+        groups = groups_below(process.pid)  # a SuperLink's SuperExec is in one of its own
         for number in (signal.SIGTERM, signal.SIGKILL):
             try:
                 os.killpg(process.pid, number)
                 process.wait(15)
-            except ProcessLookupError:
-                return
-            except subprocess.TimeoutExpired:
+            except (ProcessLookupError, subprocess.TimeoutExpired):
                 continue
+        end_groups(groups, _ENDING)
 
     def flwr(self, *arguments: str) -> str:
         """Run one ``flwr`` command and return its output."""

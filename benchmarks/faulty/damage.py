@@ -11,7 +11,7 @@ import shutil
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -34,11 +34,12 @@ CHECKPOINT = re.compile(r"^\S+ (.*?)[^/]*/\.?checkpoint-(\d+)\.safetensors")
 PARTIES = ("active", "party-1", "party-2")
 REFUSED = 2
 
-GOOD = ("same", "same, told", "refused")
+GOOD = ("same", "same, told", "not read", "refused")
 BAD = ("file not named", "changed, told", "SILENT CHANGE", "TRACEBACK")
 """Outcomes. A change is in weights, metrics or any other file; told means that the file is named.
 
-The same results without a word are those of a file that is not needed, or is written anew.
+The same results without a word are those of a file that is not needed, or is written anew; one that
+is not read stays as it was damaged, and all others are the same.
 """
 
 Damage = Callable[[], object]
@@ -85,6 +86,7 @@ class Half:
         shutil.rmtree(self.out, ignore_errors=True)
         shutil.copytree(self.kept, self.out)
         damage()
+        touched = self._touched()
         ended = forked(["train", "--resume", str(self.out)], noise=AFTER)
         named = file.name in "".join(ended.text.split())  # a terminal's lines are broken
         self.wrong = ended.last if ended.code else ""
@@ -92,15 +94,24 @@ class Half:
             return "TRACEBACK"
         if ended.code:
             return "refused" if named else "file not named"
-        self.wrong = self._changed()
+        left = {name for name, content in touched.items() if content == read(self.out / name)}
+        self.wrong = self._changed(left)
         if self.wrong:
             return "changed, told" if named else "SILENT CHANGE"
-        return "same, told" if named else "same"
+        return "same, told" if named else "not read" if left else "same"
 
-    def _changed(self) -> str:
-        """Name the files that are not as those of the unbroken run."""
+    def _touched(self) -> dict[str, bytes | None]:
+        """Return the damaged files' content by path, None for one that is missing."""
+        found = {str(file): read(self.out / file) for file in self.files()}
+        return {name: each for name, each in found.items() if each != read(self.kept / name)}
+
+    def _changed(self, left: Collection[str]) -> str:
+        """Name the files that differ from the unbroken run's, without some."""
+        for name in left:
+            shutil.copyfile(self.kept / name, self.out / name)
         try:
-            return ", ".join(differing(ended_content(self.out), self.expected))
+            names = differing(ended_content(self.out), self.expected)
+            return ", ".join(name for name in names if name not in left)
         except Exception as error:  # a damaged file that was left so
             return f"{type(error).__name__}: {error}"
 
@@ -132,11 +143,12 @@ def third_checkpoint(calls: Sequence[str]) -> int:
 
 
 def ended_content(folder: Path) -> Content:
-    """Return the content of an ended run, without checkpoints and temporary files."""
+    """Return the content of an ended run without checkpoints and logs."""
     for path in folder.rglob("checkpoint-*"):
         path.unlink()
     content = without_checkpoints(content_of(folder))
-    return {name: each for name, each in content.items() if not Path(name).name.startswith(".")}
+    names = {name: Path(name).name for name in content}
+    return {n: each for n, each in content.items() if names[n] != LOG and names[n][0] != "."}
 
 
 def damages(half: Half, file: Path, places: int) -> Iterator[tuple[str, Damage]]:
@@ -162,6 +174,11 @@ def bits_of(content: bytes, places: int) -> list[int]:
     rng = np.random.default_rng(len(content))
     parts = [(8 * int(a), 8 * min(int(b), len(content))) for a, b in pairwise(bounds)]
     return [int(rng.integers(a, b)) for a, b in parts if a < b]
+
+
+def read(path: Path) -> bytes | None:
+    """Return the content of a file, None if there is none."""
+    return path.read_bytes() if path.exists() else None
 
 
 def flipped(content: bytes, bit: int) -> bytes:

@@ -75,7 +75,7 @@ def descriptors() -> int:
     return len([*Path("/proc/self/fd").iterdir()])
 
 
-def wait_until(reached: Callable[[], bool], seconds: float = 10.0) -> None:
+def wait_until(reached: Callable[[], bool], seconds: float = 60.0) -> None:
     deadline = time.monotonic() + seconds
     while not reached():
         assert time.monotonic() < deadline
@@ -97,7 +97,7 @@ def dial(invitation: Invitation, **compression: Any) -> tuple[Any, "SimpleQueue[
     out: SimpleQueue[bytes | None] = SimpleQueue()
     join = channel.stream_stream(f"/{frames.SERVICE}/{frames.METHOD}")
     stream = join(
-        iter(out.get, None), metadata=metadata, timeout=20, wait_for_ready=True, **compression
+        iter(out.get, None), metadata=metadata, timeout=60, wait_for_ready=True, **compression
     )
     return stream, out
 

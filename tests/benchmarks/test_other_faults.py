@@ -51,6 +51,16 @@ def test_outcomes_are_told_apart(
     assert made.outcome(Path("active/file"), lambda: None) == outcome
 
 
+def test_a_damaged_file_that_nobody_reads_is_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = half(tmp_path)
+    monkeypatch.setattr(damage, "forked", lambda arguments, noise: Ended(0, "", []))
+    path = made.out / "active" / "file"
+    assert made.outcome(Path("active/file"), lambda: path.write_text("3")) == "not read"
+    assert made.outcome(Path("active/file"), path.unlink) == "not read"
+
+
 def test_every_kind_of_damage_is_done(tmp_path: Path) -> None:
     made, seen = half(tmp_path), dict[str, list[str | None]]()
     for kind, do in damage.damages(made, Path("active/file"), 1):

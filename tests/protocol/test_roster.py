@@ -82,7 +82,7 @@ def test_a_policy_that_cannot_be_shown_is_refused(policy: Scalar) -> None:
 def test_missing_parties_are_named_with_the_hint() -> None:
     started = time.monotonic()
     text = error_of(Fake(properties(2)))
-    assert 0.4 < time.monotonic() - started < 5
+    assert 0.4 < time.monotonic() - started < 25
     assert "party-1, party-3" in text
     assert "party-2" not in text
     assert "num-supernodes=3" in text
@@ -174,7 +174,7 @@ def test_party_that_hangs_is_missing() -> None:
     started = time.monotonic()
     try:
         text = error_of(Fake(properties(1)), Fake(properties(2)), Fake(hang), timeout=0.6)
-        assert time.monotonic() - started < 5
+        assert time.monotonic() - started < 25
     finally:
         release.set()
     assert "party-3" in text
