@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def groups_below(number: int) -> set[int]:
-    """Return the process groups of a process and of all that it started."""
+    """Return the process groups of a process and its descendants."""
     known = _processes()
     found, below = set[int](), {number}
     while below:

@@ -101,7 +101,7 @@ class Half:
         return "same, told" if named else "not read" if left else "same"
 
     def _touched(self) -> dict[str, bytes | None]:
-        """Return the damaged files' content by path, None for one that is missing."""
+        """Return the damaged files' content by path, None if missing."""
         found = {str(file): read(self.out / file) for file in self.files()}
         return {name: each for name, each in found.items() if each != read(self.kept / name)}
 
