@@ -1,4 +1,4 @@
-"""Short runs again and again on a busy machine: equal weights after every step, no leaks.
+"""Repeated short runs on a busy machine: equal weights, no leaks.
 
     python -m benchmarks.soak [--runs 2000] [--minutes 25] [--json benchmarks/results/soak.json]
 
@@ -38,7 +38,7 @@ MIB = 1 << 20
 
 @dataclass
 class Soak:
-    """What the runs came to.
+    """Results of repeated runs.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Soak:
             self.differences.append((run.name, kind, self.runs.total(), unequal[0]))
 
     def grown(self) -> dict[str, tuple[int, int]]:
-        """Return each resource of the kept process once it is warm, and at the end."""
+        """Return the kept process's resources, once warm and at the end."""
         warm, last = self.kept[min(WARM_UP, len(self.kept)) - 1], self.kept[-1]
         return {name: (value, getattr(last, name)) for name, value in vars(warm).items()}
 

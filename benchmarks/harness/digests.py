@@ -1,4 +1,4 @@
-"""Short runs in this process, with a digest of all weights after every step."""
+"""Short runs with a digest of all weights after every step."""
 
 import contextlib
 import gc

@@ -10,7 +10,7 @@ MOST_GROWTH = {"resident": 32, "files": 8, "threads": 2}
 
 
 def soak(job: Job) -> dict[str, Any]:
-    """Train many times; weights are equal, memory, files and threads stay as they were."""
+    """Train many times; refuse different weights and leaks."""
     report = BENCHMARK.run(["--tiny"] if job.tiny else [])
     found: dict[str, Any] = {"table": report.tables[0].rows, **report.facts}
     if len(report.tables) > 1:
