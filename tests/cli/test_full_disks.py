@@ -1,4 +1,4 @@
-"""Disks, pipes and files that take no more: exit code 2 and one line."""
+"""Disks, pipes and files that take no more: exit code 2."""
 
 import errno
 import os

@@ -47,7 +47,7 @@ def ended(*command: str, **environment: str) -> tuple[int, list[str]]:
 def test_a_signal_while_packages_are_imported_is_one_line(
     name: str, code: int, tmp_path: Path
 ) -> None:
-    """Every command imports click before anything else; this one is sent a signal there."""
+    """Send a signal while click is imported, which is first."""
     text = f"import os, signal; os.kill(os.getpid(), signal.{name}); import time; time.sleep(9)"
     (tmp_path / "click.py").write_text(text)
     path = os.pathsep.join([str(tmp_path), str(Path(__file__).parents[2])])

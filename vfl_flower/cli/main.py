@@ -142,7 +142,7 @@ def guarded(command: click.Command, name: str, arguments: Sequence[str]) -> int:
 
 
 def _explained(error: OSError) -> str:
-    """Return one line about an error of the file system that nobody has explained."""
+    """Return one line about an unexplained error of the file system."""
     if isinstance(error.filename, str | bytes):
         return f"{os.fsdecode(error.filename)} cannot be used: {error.strerror}"
     *_, (frame, _) = walk_tb(error.__traceback__)
@@ -186,7 +186,7 @@ def main(*command: str) -> None:
 
 
 def _flushed(code: int) -> int:
-    """Write what is left of the output; return the exit code."""
+    """Write the rest of the output; return the exit code."""
     try:
         sys.stdout.flush()
     except OSError as error:

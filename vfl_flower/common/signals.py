@@ -73,12 +73,12 @@ def stopped_by(handler: Handler, once: bool = False) -> Iterator[None]:
 
 
 def exit_code() -> int:
-    """Return the exit code of what a signal ended: 130 or 143."""
+    """Return the exit code of a process that a signal ended."""
     return 128 + _Process.last
 
 
 def forget_signals() -> None:
-    """Begin anew: an interruption without a signal has the exit code of Ctrl-C."""
+    """Forget earlier signals."""
     _Process.last = signal.SIGINT
 
 
@@ -134,6 +134,6 @@ def raise_at_signals() -> None:
 
 
 def _tell(text: str) -> None:
-    """Write one line; what is printed otherwise could wait for a lock."""
+    """Write one line without waiting for any lock."""
     with contextlib.suppress(OSError):
         os.write(2, f"interrupted: {text}\n".encode())

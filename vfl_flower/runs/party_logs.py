@@ -32,7 +32,7 @@ class _PartyLog(logging.FileHandler):
         self.log, self._lacks = party_log(rank), False
 
     def handleError(self, record: logging.LogRecord) -> None:
-        """Warn that a line cannot be written; a defect of ours is shown as Python shows it."""
+        """Warn of a full disk; show a defect as Python does."""
         error = sys.exception()
         if not isinstance(error, OSError):
             super().handleError(record)
@@ -49,7 +49,7 @@ class _PartyLog(logging.FileHandler):
             self.handleError(record)
 
     def close(self) -> None:
-        """Close the file, even if what is left cannot be written."""
+        """Close the file, whatever cannot be written."""
         with suppress(OSError):
             super().close()
 
