@@ -98,6 +98,19 @@ def test_work_that_is_done_keeps_its_exit_code() -> None:
     assert ended("-c", text) == (2, [])
 
 
+def test_a_signal_while_python_ends_changes_nothing() -> None:
+    """Finalizers of packages run after Python has taken its handlers away."""
+    lines = [
+        "class Late:",
+        "    def __del__(self, end=os.kill, pid=pid, number=signal.SIGTERM):",
+        "        end(pid, number)",
+        "import sys",
+        "sys.late = Late()",
+        "exit_at_signals(0)",
+    ]
+    assert ended("-c", "\n".join([BEGIN, *lines])) == (0, [])
+
+
 @pytest.mark.usefixtures("raising")
 def test_a_second_signal_goes_to_the_handlers_before() -> None:
     taken: list[int] = []

@@ -4,6 +4,7 @@ Only a command's own process is given handlers for good; see `exit_at_signals` a
 `raise_at_signals`. A handler of `stopped_by` lasts as long as its block.
 """
 
+import atexit
 import contextlib
 import os
 import signal
@@ -101,6 +102,14 @@ def exit_at_signals(code: int | None = None, text: str = "before anything was be
 
     for number in NUMBERS:
         signal.signal(number, end)
+    if code is not None:  # Python gives handlers up long before a process with torch has ended
+        atexit.register(_ignore_signals)
+
+
+def _ignore_signals() -> None:
+    """Let signals change nothing any more."""
+    for number in NUMBERS:
+        signal.signal(number, signal.SIG_IGN)
 
 
 def raise_at_signals() -> None:
