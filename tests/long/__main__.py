@@ -15,6 +15,7 @@ from typing import Any
 
 from tests.long.check import Job, command, run
 from tests.long.decoders import decoders
+from tests.long.faults import faults
 from tests.long.fuzz import fuzz
 from tests.long.kills import kills
 from tests.long.ranges import ranges
@@ -33,6 +34,7 @@ def benchmarks(job: Job) -> dict[str, Any]:
 
 CHECKS = {
     "kills": kills,  # first: it forks, and this process has no threads yet
+    "faults": faults,
     "soak": soak,
     "fuzz": fuzz,
     "requests": requests,

@@ -15,6 +15,7 @@ from benchmarks.harness.digests import Resources, Run
 from benchmarks.harness.report import Report
 from tests.helpers.examples import examples
 from tests.long import __main__ as program
+from tests.long import faults as others
 from tests.long import kills, soak
 from tests.long.check import ROOT, Failed, Job, command, run
 from tests.long.ranges import lowest_versions
@@ -127,6 +128,21 @@ def test_a_resumed_run_that_differs_is_noticed(job: Job, monkeypatch: pytest.Mon
     with pytest.raises(Failed, match="differs") as failed:
         kills.kills(job)
     assert failed.value.found["failed"] == [["easter", "other weights"]]
+
+
+def test_faults_with_another_outcome_are_noticed(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    def measure(given: Arguments, report: Report) -> None:
+        assert (given.names, given.one_in) == ([*others.KINDS], 40)
+        report.table("malformed tables", {"tables": ","}).add(60)
+        if slow:
+            report.table("malformed tables, other ends", {"end": ""}).add("slow")
+
+    monkeypatch.setattr(others, "BENCHMARK", replace(faults.BENCHMARK, measure=measure))
+    slow = False
+    assert others.faults(job) == {"malformed tables": [[60]]}
+    slow = True
+    with pytest.raises(Failed, match="other ends"):
+        others.faults(job)
 
 
 def test_lowest_versions_are_those_of_pyproject() -> None:
