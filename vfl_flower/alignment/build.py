@@ -62,7 +62,7 @@ def build_alignment_active(
     )
     ids, label = normalised(table.ids, description.duplicates, description.id_case), table.label
     names = [each.name for each in label.parts or (label,)] if label else [""]
-    alignment_log(0, table, ids)
+    alignment_log(0, table, ids, cfg.task)
     return AlignmentActive(cfg, ids, kept, names, out, enough)
 
 

@@ -13,9 +13,12 @@ from vfl_flower.data.tables.reader import OwnTable
 from vfl_flower.data.tables.summary import left_out, lines_of
 
 
-def alignment_log(rank: int, table: OwnTable, ids: Ids | None) -> None:
-    """Log the interpretation of a party's table."""
-    for line in (*lines_of(table), *left_out(table)):
+def alignment_log(rank: int, table: OwnTable, ids: Ids | None, task: str) -> None:
+    """Log the interpretation of a party's table.
+
+    A training, which follows, names the columns that are left out itself.
+    """
+    for line in (*lines_of(table), *(left_out(table) if task != "train" else ())):
         party_log(rank).info("%s", line)
     if ids is not None and len(ids) < len(table.ids):
         twice = len(table.ids) - len(ids)

@@ -90,7 +90,7 @@ class AlignmentPassive(ProtocolClient):
         """
         _check_free(self, nonce)
         self.check.answer(self.table, nonce, label, _folder(self))
-        alignment_log(self.rank, self.table, self.ids)
+        alignment_log(self.rank, self.table, self.ids, self.cfg.task)
 
     def check_begun(self) -> None:
         """Refuse to announce ids in an alignment that has not begun."""

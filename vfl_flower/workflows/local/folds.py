@@ -68,7 +68,6 @@ def finish_preparing(again: Repeated, watch: Watch) -> None:
         return
     folder = again.folder
     with prepared(folder, watch) as alignments:
-        folder.take()
         if again.folds:
             cfg = first_fold(folder.cfg, again.folds)
             _noise(cfg, folder.path, run_data(cfg, alignments))

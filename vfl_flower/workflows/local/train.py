@@ -47,7 +47,8 @@ def train_in(folder: RunFolder, watch: Watch) -> dict[str, Any]:
     cfg = folder.cfg
     entry = chosen_transport(cfg.transport, Runtime.ONE_PROCESS)
     with prepared(folder, watch) as alignments:
-        active, passive = build(folder, alignments)
+        with party_logs(folder, cfg.parties - 1), watch.messages(cfg.parties - 1):
+            active, passive = build(folder, alignments)
         observer = watch.observer(f"{cfg.method} on {cfg.dataset}, seed {cfg.seed}")
         during = watched(folder, active, len(passive), watch)
         transport = entry.load()(passive)
@@ -82,7 +83,7 @@ def align_in(folder: RunFolder, watch: Watch) -> dict[str, Any]:
 def prepared(
     folder: RunFolder, watch: Watch, write_first: Callable[[], None] | None = None
 ) -> Iterator[Alignments]:
-    """Align the tables of a run that has not begun.
+    """Lock a run's folder, and align its tables if they are not.
 
     A new run that does not begin after all leaves nothing behind.
 
@@ -93,11 +94,10 @@ def prepared(
     watch : Watch
         How the alignment is followed.
     write_first : callable, optional
-        See `RunFolder.take`, which is done first if it is given.
+        See `RunFolder.take`.
     """
     try:
-        if write_first:
-            folder.take(write_first)
+        folder.take(write_first)
         aligns = folder.cfg.task == "train" and folder.is_to_align
         yield _align(folder, watch).alignments if aligns else {}
     except BaseException:
@@ -112,7 +112,6 @@ def _align(folder: RunFolder, watch: Watch) -> "Aligned":
 
     cfg = folder.cfg
     check_tables_here(cfg)
-    folder.take()
     with party_logs(folder, cfg.parties - 1), watch.messages(cfg.parties - 1):
         return align_here(cfg, folder.path, watch.observer("alignment"))
 
