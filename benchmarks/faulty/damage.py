@@ -29,6 +29,7 @@ from vfl_flower.privacy.label_dp.training_labels import NOISED
 
 DAMAGED = ("easter", "vimadmm", "pravfed", "adptvfedconv", "own", "own-seeds")
 LONGER = ("--epochs", "3")
+ROOT = Path(__file__).resolve().parents[2]
 OTHER_SEED = ("--seed", "5")
 CHECKPOINT = re.compile(r"^\S+ (.*?)[^/]*/\.?checkpoint-(\d+)\.safetensors")
 PARTIES = ("active", "party-1", "party-2")
@@ -89,7 +90,8 @@ class Half:
         touched = self._touched()
         ended = forked(["train", "--resume", str(self.out)], noise=AFTER)
         named = file.name in "".join(ended.text.split())  # a terminal's lines are broken
-        self.wrong = ended.last if ended.code else ""
+        self.wrong = ended.last.replace(f"{ROOT}/", "") if ended.code else ""
+        self.wrong = self.wrong.replace(str(self.out), "RUN")
         if "Traceback" in ended.text or ended.code not in {0, REFUSED}:
             return "TRACEBACK"
         if ended.code:

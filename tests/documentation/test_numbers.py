@@ -4,6 +4,7 @@ import pytest
 
 from benchmarks.harness.table_runs import REFERENCES
 from benchmarks.tabular import NETS, VARIANTS
+from docs.fault_numbers import OUTCOMES, table
 from docs.numbers import BLOCK, HERE, MADE, PAGES, filled, result, rows_of
 
 FOUND = rows_of(result())
@@ -47,3 +48,14 @@ def test_conclusions_follow_from_the_numbers() -> None:
     for dataset in {*FOUND} - {"adult"}:
         alone = max(number(dataset, name) for name in REFERENCES[2:])
         assert max(number(dataset, name) for name in noised) < alone
+
+
+@pytest.mark.parametrize("kind", ["damage", "malformed", "configurations"])
+def test_no_fault_changes_results_unnoticed(kind: str) -> None:
+    """The rule of docs/reliability.md."""
+    measured = table(*OUTCOMES[kind].args)
+    assert measured
+    bad = {"SILENT CHANGE", "changed", "changed, told", "slow", "printed", "TRACEBACK"}
+    places = [n for n, name in enumerate(measured.columns) if name in bad]
+    assert places
+    assert not any(row[n] for row in measured.rows for n in places)
