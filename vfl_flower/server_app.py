@@ -113,7 +113,7 @@ def _given_up(folder: RunFolder | None) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        interrupted = isinstance(error, PartyAway) or not isinstance(error, Exception)
+        interrupted = isinstance(error, Interrupted | PartyAway) or not isinstance(error, Exception)
         if folder and not (interrupted and (folder.path / party_name(0) / BEGUN).exists()):
             folder.give_up()
         raise

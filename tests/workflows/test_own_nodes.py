@@ -4,6 +4,7 @@ import csv
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from tests.helpers.connections.streams import RUN, FakeGrid, node, policy_file
 from tests.helpers.outcomes.commands import predict, train
 from tests.helpers.own_data.own import ROWS, TINY, flags, header, held, make, write
 from tests.helpers.own_data.several import TRUTH, VALUES, all_tables, tables_of
-from vfl_flower.common.errors import ConfigError, RosterError, VflError
+from vfl_flower.common.errors import ConfigError, Interrupted, PartyAway, RosterError, VflError
 from vfl_flower.common.layout import ALIGNMENT
 from vfl_flower.common.names import party_name
 from vfl_flower.config.node_config import own_config
@@ -108,6 +109,22 @@ def test_several_labels_are_learnt_and_predicted_between_nodes(world: World) -> 
     said = read(world.state(0) / "scores" / "predictions.csv")
     assert [*said] == [f"id-{row:03d}" for row in rows]
     assert all(VALUES[0][TRUTH[row, 0]] == said[f"id-{row:03d}"][6] for row in rows)
+
+
+@pytest.mark.parametrize("left", [KeyboardInterrupt, PartyAway("party-1 is gone")])
+def test_an_interrupted_alignment_is_resumed(
+    left: BaseException, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under its name, which all parties remember, with the same question."""
+    with monkeypatch.context() as patch:
+        patch.setattr("vfl_flower.alignment.active.align", Mock(side_effect=left))
+        with pytest.raises(type(left) if isinstance(left, VflError) else Interrupted):
+            world.run(run_name="first", tables=world.tables[0], **SETTINGS)
+    with pytest.raises(VflError, match="exists and is not empty; choose another out, or resume"):
+        world.run(run_name="first", tables=world.tables[0], **SETTINGS)
+    world.run(resume="first")
+    assert len(list(world.root.rglob(ALIGNMENT))) == 3
+    assert (world.state(0) / "first" / "result.json").exists()
 
 
 def test_an_alignment_serves_several_runs(world: World) -> None:
