@@ -4,7 +4,7 @@ import json
 from functools import partial
 from typing import Any
 
-from benchmarks.harness.report import Table
+from benchmarks.harness.report import Report, Table
 from benchmarks.harness.tables import RESULTS
 
 NONE = "Nothing is measured yet."
@@ -34,9 +34,17 @@ def outcomes(file: str, word: str) -> str:
         return f"{NONE}\n"
     kept = [n for n, name in enumerate(found.columns) if name not in LEFT_OUT]
     columns = {name: form for name, form in found.columns.items() if name not in LEFT_OUT}
-    return Table(
-        found.title + ":", columns, [[row[n] for n in kept] for row in found.rows]
-    ).markdown()
+    rows = [[row[n] for n in kept] for row in found.rows]
+    title = found.title.replace(",", ", ").replace(",  ", ", ")
+    told = "" if word == "memory" else facts(file)
+    return Table(f"{title[0].upper()}{title[1:]}:", columns, rows).markdown() + told
+
+
+def facts(file: str) -> str:
+    """Return single numbers of a measurement as a line, without dates."""
+    known = measured(file).get("facts", {})
+    report = Report(facts={k: v for k, v in known.items() if "date" not in k and v is not None})
+    return f"\n{'; '.join(report.lines())}.\n" if report.facts else ""
 
 
 OUTCOMES = {
