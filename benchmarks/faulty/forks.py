@@ -26,7 +26,12 @@ from vfl_flower.config.catalog import LABEL_MECHANISMS
 from vfl_flower.privacy.label_dp.mechanisms import LabelNoise
 
 IMPORTED = [
-    *("benchmarks.faults", "flwr.server", "sklearn.datasets", "sklearn.metrics"),
+    *(
+        "benchmarks.faulty.damage",
+        "benchmarks.faulty.malformed",
+        "benchmarks.faulty.configurations",
+    ),
+    *("flwr.server", "sklearn.datasets", "sklearn.metrics"),
     *("torch._dynamo", "pyarrow.csv", "strategies.specs", "vfl_flower.api"),
     *("vfl_flower.workflows.simulate", "vfl_flower.workflows.align"),
     "vfl_flower.cli.commands.train_command",

@@ -170,7 +170,7 @@ def kills(given: Arguments, report: Report) -> None:
     """
     names = given.runs.split(",")
     table = report.table(
-        f"runs killed at one file-system call in {given.every}",
+        "runs killed at file-system calls, spread evenly",
         {"run": "", "calls": ",", **dict.fromkeys(COUNTS, ","), "failures": ","},
     )
     failed = list[tuple[str, str, str]]()
