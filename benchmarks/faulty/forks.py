@@ -4,7 +4,6 @@ A run takes a second there, since nothing has to be imported. The process that i
 threads, which would not survive.
 """
 
-import contextlib
 import json
 import multiprocessing
 import os
@@ -20,7 +19,8 @@ from unittest.mock import patch
 import numpy as np
 
 from benchmarks.faulty.calls import Calls
-from vfl_flower.cli.main import run
+from vfl_flower.cli.completion import PROGRAM
+from vfl_flower.cli.main import main
 from vfl_flower.common.names import load_object
 from vfl_flower.config.catalog import LABEL_MECHANISMS
 from vfl_flower.privacy.label_dp.mechanisms import LabelNoise
@@ -39,7 +39,7 @@ IMPORTED = [
 """Modules that are slow to import; one that is missing here costs time only."""
 
 KILLED = -signal.SIGKILL
-TERMINATED = {0, 128 + signal.SIGINT, 128 + signal.SIGTERM, -signal.SIGTERM}
+TERMINATED = {0, 128 + signal.SIGTERM}
 """Exit codes of a process that is sent SIGTERM; 0 if it came too late to change anything."""
 
 
@@ -130,12 +130,12 @@ def _run(arguments: list[str], plan: Plan | None, noise: int, told: Path) -> Non
     if plan:
         calls = Calls(plan.folder.resolve(), plan.point, fault)
         calls.install()
-    with contextlib.suppress(SystemExit):
-        code = run(arguments)
-    sys.stdout.flush()
-    if plan and not plan.point:
-        note()
-    sys.exit(code)
+    sys.argv = [PROGRAM, *arguments]
+    try:
+        main()
+    finally:
+        if plan and not plan.point:
+            note()
 
 
 def seed_noise(seed: int) -> None:
