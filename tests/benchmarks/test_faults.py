@@ -119,7 +119,8 @@ def test_wrong_outcomes_are_failures(
         wrong = fault == "weights" and resumes
         (out / "weights.safetensors").write_text("others" if wrong else "same")
         if plan and plan.point:
-            return Ended(1 if fault == "code" else -plan.number, "why", ["open config.toml"])
+            code = KILLED if plan.number == signal.SIGKILL else 128 + signal.SIGTERM
+            return Ended(1 if fault == "code" else code, "why", ["open config.toml"])
         return Ended(2 if fault == "resume" and resumes else 0, "why", ["open", "write"])
 
     monkeypatch.setattr(kills, "forked", forked)
