@@ -7,9 +7,11 @@ import pytest
 
 from tests.helpers.outcomes.commands import train
 from tests.helpers.outcomes.run_folders import TINY
+from vfl_flower.common.errors import Interrupted
 from vfl_flower.common.files import PARTIAL
 from vfl_flower.runs.config_file import write_config
 from vfl_flower.runs.run_folder import RunFolder
+from vfl_flower.workflows import simulate
 
 QUICK = ["--dataset=wine", "--epochs=1", "--batch-size=32", "--method=splitnn", "--baselines=off"]
 LEFT = (f".config.toml.abcd1234{PARTIAL}", ".seeds.json.q_0wert7")
@@ -75,3 +77,15 @@ def test_a_folder_is_an_option_file(tmp_path: Path) -> None:
     assert train(["--config", str(config), "--epochs=1", "--out", str(tmp_path / "new")]) == 0
     (tmp_path / "own.toml").write_text('state = "training"')
     assert train(["--config", str(tmp_path / "own.toml"), "--out", str(tmp_path / "x")]) == 2
+
+
+def test_an_interrupted_run_of_several_seeds_names_the_folder_of_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stopped(folder: RunFolder) -> None:
+        raise Interrupted("stopped after step 1", folder.path)
+
+    monkeypatch.setattr(simulate, "simulate", stopped)
+    assert train([*QUICK, "--seeds=2", "--out", str(tmp_path / "run")]) == 130
+    told = capsys.readouterr().err.split()
+    assert told[-2:] == ["resume", str(tmp_path / "run")]

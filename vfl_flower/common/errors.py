@@ -5,6 +5,7 @@ which party, and what to do. A command that ends with one exits with code 2.
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from vfl_flower.common.text.escapes import escaped_lines
 
@@ -97,10 +98,23 @@ class DamageError(RunError):
 
 
 class Interrupted(VflError):
-    """The user stopped the run; the exit code is 130.
+    """The user stopped the run; its last checkpoint is kept.
 
-    The last checkpoint is kept.
+    Parameters
+    ----------
+    text : str
+        What it was stopped at.
+    folder : Path or None
+        The folder to resume.
     """
+
+    def __init__(self, text: str, folder: Path | None = None) -> None:
+        super().__init__(f"{text}; resume {folder}" if folder else text)
+        self.text = text
+
+    def of(self, folder: Path) -> "Interrupted":
+        """Return the error of several runs, of which it stopped one."""
+        return Interrupted(self.text, folder)
 
 
 class CallbackError(VflError):

@@ -1,5 +1,6 @@
 """Atomic file writes and JSON files."""
 
+import errno
 import json
 import os
 import re
@@ -22,8 +23,16 @@ PARTIAL = ".partial"
 _TEMPORARY = re.compile(r"\..+(\.partial|\.(json|toml|safetensors|md)\.[a-z0-9_]{8})")
 """Names of such files, and of those that earlier versions wrote."""
 
+_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO, errno.EMFILE)
+"""Errors that are no fault of what is written, and pass."""
+
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 """Permissions of a file that others than its owner may write."""
+
+
+def is_of_disk(error: Exception) -> bool:
+    """Tell whether an error of some party is the disk's."""
+    return any(os.strerror(number) in str(error) for number in _DISK)
 
 
 @contextmanager

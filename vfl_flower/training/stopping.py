@@ -12,8 +12,9 @@ from vfl_flower.parties.active import ActiveParty
 
 def interrupted(party: ActiveParty, what: str) -> Interrupted:
     """Build the error of a stopped run: progress, and how to resume."""
-    kept = f"resume {party.folder.parent}" if party.folder else "nothing was kept"
-    return Interrupted(f"stopped after {what}; {kept}")
+    if party.folder is None:
+        return Interrupted(f"stopped after {what}; nothing was kept")
+    return Interrupted(f"stopped after {what}", party.folder.parent)
 
 
 def ended(party: ActiveParty) -> bool:

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from vfl_flower.common.errors import ConfigError
+from vfl_flower.common.errors import ConfigError, Interrupted
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.reporting.console.lines import say
 from vfl_flower.reporting.console.seed_table import print_summary
@@ -146,7 +146,11 @@ def _again(folder: RunFolder) -> Repeated:
 def _all_of(again: Repeated) -> dict[str, Any]:
     """Finish the runs of several seeds or folds, and sum up."""
     finish_preparing(again, TERMINAL)
-    results, out = [_rest_of(folder) for folder in again.runs], again.folder.path
+    out = again.folder.path
+    try:
+        results = [_rest_of(folder) for folder in again.runs]
+    except Interrupted as stopped:
+        raise stopped.of(out) from stopped
     summary = summary_of(results)
     write_result(out, summary)
     print_summary(summary)

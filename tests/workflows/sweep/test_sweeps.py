@@ -1,6 +1,8 @@
 """Sweeps: choice on validation rows, refused and failed trials, resumes."""
 
 import json
+from errno import ENOSPC
+from os import strerror
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -9,7 +11,8 @@ import pytest
 
 from tests.helpers.outcomes.commands import sweep
 from tests.helpers.outcomes.edits import values_of
-from vfl_flower.common.errors import ConfigError, Interrupted, RunError
+from vfl_flower.common.errors import ConfigError, Interrupted, RunError, VflError
+from vfl_flower.common.state import State, write_state
 from vfl_flower.protocol.observer import Observer
 from vfl_flower.workflows.local.watch import Watch
 from vfl_flower.workflows.sweep.record import SweepRecord, new_sweep, read_record
@@ -30,7 +33,7 @@ class StopsIn(Observer):
     def on_start(self, *_: object) -> None:
         self.left -= 1
         if self.left < 0:
-            raise Interrupted("stopped")
+            raise Interrupted("stopped", Path("trial-001"))
 
 
 def run(path: Path, over: dict[str, str], trials: int, **more: Any) -> SweepRecord:
@@ -70,11 +73,31 @@ def test_an_interrupted_sweep_ends_as_an_uninterrupted_one(whole: Path, tmp_path
     path = tmp_path / "sweep"
     record = new_sweep(path, RATES, BASE, 3)
     stops = StopsIn(1)
-    with pytest.raises(Interrupted):
+    with pytest.raises(Interrupted, match=f"stopped; resume {path}$"):
         sweep_in(path, record, Watch(observer=lambda title: stops))
     assert len(read_record(path).done) == 1
     resumed = sweep_in(path, read_record(path), Watch())
     assert resumed.as_dict() == read_record(whole).as_dict()
+
+
+@pytest.mark.parametrize("party", ["active", "party-1"])
+def test_a_full_disk_is_no_outcome_of_a_trial(
+    party: str, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sweep ends, and goes on once there is room."""
+    path = tmp_path / "sweep"
+
+    def full(file: Path, state: State) -> None:
+        if file.parent == path / "trial-001" / party:
+            raise RunError(f"{file} cannot be written: {OSError(ENOSPC, strerror(ENOSPC))}")
+        write_state(file, state)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("vfl_flower.parties.persistence.checkpoints.write_state", full)
+        with pytest.raises(VflError, match="No space left on device"):
+            run(path, RATES, 3)
+    assert len(read_record(path).done) == 1
+    assert sweep_in(path, read_record(path), Watch()).as_dict() == read_record(whole).as_dict()
 
 
 def test_more_trials_may_follow_and_a_complete_sweep_is_left_alone(

@@ -14,7 +14,7 @@ from vfl_flower.common.errors import (
     VflError,
     last_line,
 )
-from vfl_flower.common.files import refused
+from vfl_flower.common.files import is_of_disk, refused
 from vfl_flower.common.layout import CONFIG
 from vfl_flower.common.optional.extras import require
 from vfl_flower.config.evaluation.metrics import METRICS
@@ -185,13 +185,17 @@ def _tried(
         cfg = record.config(drawn).unless_trusted(path / RECORD, trust_code)
         metric, score = _trained(path / name, cfg, watch, trust_code)
         return Done(number, COMPLETE, drawn, score, name, metric=metric)
-    except Interrupted:
-        raise
+    except Interrupted as stopped:
+        raise stopped.of(path) from stopped
     except (ConfigError, NetworkError) as error:
         return Done(number, REFUSED, drawn, error=error.in_full())
     except VflError as error:
+        if is_of_disk(error):
+            raise
         text = error.in_full()
     except Exception as error:  # of a user's own network, or no memory: other trials may do
+        if is_of_disk(error):
+            raise
         text = f"{type(error).__name__}: {last_line(error)}"
     begun = name if (path / name / CONFIG).is_file() else ""
     return Done(number, FAILED, drawn, folder=begun, error=text)
