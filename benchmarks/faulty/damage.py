@@ -35,7 +35,7 @@ CHECKPOINT = re.compile(r"^\S+ (.*?)[^/]*/\.?checkpoint-(\d+)\.safetensors")
 PARTIES = ("active", "party-1", "party-2")
 REFUSED = 2
 
-GOOD = ("same", "same, told", "not read", "refused")
+GOOD = ("same", "same, told", "not read", "refused", "party named")
 BAD = ("file not named", "changed, told", "SILENT CHANGE", "TRACEBACK")
 """Outcomes. A change is in weights, metrics or any other file; told means that the file is named.
 
@@ -95,7 +95,8 @@ class Half:
         if "Traceback" in ended.text or ended.code not in {0, REFUSED}:
             return "TRACEBACK"
         if ended.code:
-            return "refused" if named else "file not named"
+            by_party = file.parent.name in PARTIES and file.parent.name in ended.text
+            return "refused" if named else "party named" if by_party else "file not named"
         left = {name for name, content in touched.items() if content == read(self.out / name)}
         self.wrong = self._changed(left)
         if self.wrong:

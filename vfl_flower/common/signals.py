@@ -20,7 +20,7 @@ Handler = Callable[[int, FrameType | None], None]
 
 NUMBERS = (signal.SIGINT, signal.SIGTERM)
 PATIENCE = 3.0  # seconds to end in; a signal after that ends the process at once
-AT_ONCE = "at once; a run that wrote a checkpoint can be resumed from it"
+AT_ONCE = "at once; a run that has begun goes on with --resume, all else with the same command"
 _AGAIN = 0.02  # seconds until an exception that was lost is raised again
 
 

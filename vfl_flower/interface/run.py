@@ -271,7 +271,10 @@ def load(
     """
     folder = path_of(path, "path")
     if is_repeated(folder):
-        raise RunError(f"{folder} holds a run of several seeds or folds; load one of its folders")
+        raise RunError(
+            f"{folder} holds a run of several seeds or folds; load one of its folders, or open "
+            "folds with vfl_flower.CrossValidation"
+        )
     with in_full():
         run = Run(Place(folder), trust_code)
         if models is not None:

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from vfl_flower.common.checksums.records import toml_with_sum
+from vfl_flower.common.errors import DamageError
 from vfl_flower.common.files import write_atomically
 from vfl_flower.common.layout import CONFIG
-from vfl_flower.config.run_config import STATE, read_toml
+from vfl_flower.config.run_config import RECORDED, STATE, read_toml
+from vfl_flower.config.schema import kebab
 
 ALIGNING, TRAINING, COMPLETE = "aligning", "training", "complete"
 """States: the parties agree on the rows, alignment and split; they train; all is done."""
@@ -28,6 +30,25 @@ def write_config(folder: Path, state: str, options: Mapping[str, Any]) -> None:
     write_atomically(folder / CONFIG, toml_with_sum({STATE: state, **options}))
 
 
+def options_in(folder: Path) -> dict[str, object]:
+    """Read the options of a run, by their present names.
+
+    Raises
+    ------
+    ConfigError
+        If the file cannot be read.
+    DamageError
+        If it lacks what every version wrote.
+    """
+    values = read_toml(folder / CONFIG, of_run=True)
+    if not state_in(folder) and not {kebab(name) for name in RECORDED} <= set(values):
+        raise DamageError(
+            f"{folder / CONFIG} is damaged: it lacks options that every run writes; put back a "
+            "copy, or start a new run"
+        )
+    return values
+
+
 def state_in(folder: Path) -> str:
     """Read the state of a run; empty if it is not told."""
     try:
@@ -38,11 +59,5 @@ def state_in(folder: Path) -> str:
 
 
 def task_in(folder: Path) -> str:
-    """Return the task that a folder is of.
-
-    Raises
-    ------
-    ConfigError
-        If the file cannot be read.
-    """
-    return str(read_toml(folder / CONFIG, of_run=True).get("task"))
+    """Return the task that a folder is of; see `options_in`."""
+    return str(options_in(folder).get("task"))

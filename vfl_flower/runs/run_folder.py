@@ -16,12 +16,13 @@ from vfl_flower.common.files import is_temporary, refused, remove_temporaries
 from vfl_flower.common.json_schema import fits
 from vfl_flower.common.layout import CONFIG, is_aligned, steps_kept, tables_in
 from vfl_flower.common.names import party_name
-from vfl_flower.config.run_config import RunConfig, differences, read_toml
+from vfl_flower.config.run_config import RunConfig, differences
 from vfl_flower.config.schema import split_list
 from vfl_flower.runs.config_file import (
     ALIGNING,
     COMPLETE,
     TRAINING,
+    options_in,
     state_in,
     task_in,
     write_config,
@@ -115,7 +116,7 @@ class RunFolder:
             if not (path / CONFIG).is_file():
                 raise RunError(f"{path} holds no run ({CONFIG} is missing)")
         check_toml(path / CONFIG)
-        kept = RunConfig.from_record(_with_tables(path, read_toml(path / CONFIG, of_run=True)))
+        kept = RunConfig.from_record(_with_tables(path, options_in(path)))
         if kept.task != task:
             raise RunError(f"{path} is of task = {kept.task}, and holds no run of task = {task}")
         asked = changed_from(path, kept, changes).unless_trusted(path / CONFIG, trust_code)

@@ -100,6 +100,26 @@ def test_a_full_disk_is_no_outcome_of_a_trial(
     assert sweep_in(path, read_record(path), Watch()).as_dict() == read_record(whole).as_dict()
 
 
+def test_a_damaged_journal_of_optuna_is_written_anew(whole: Path, tmp_path: Path) -> None:
+    path, stops = tmp_path / "sweep", StopsIn(1)
+    with pytest.raises(Interrupted):
+        sweep_in(path, new_sweep(path, RATES, BASE, 3), Watch(observer=lambda title: stops))
+    lines = (path / "optuna.log").read_bytes().splitlines(keepends=True)
+    (path / "optuna.log").write_bytes(b"".join([lines[0], b"{" + lines[1], *lines[2:]]))
+    assert sweep_in(path, read_record(path), Watch()).as_dict() == read_record(whole).as_dict()
+
+
+def test_a_damaged_file_is_no_outcome_of_a_trial(tmp_path: Path) -> None:
+    path, stops = tmp_path / "sweep", StopsIn(1)
+    with pytest.raises(Interrupted):
+        sweep_in(path, new_sweep(path, RATES, BASE, 3), Watch(observer=lambda title: stops))
+    config = path / "trial-001" / "config.toml"
+    config.write_bytes(b"")
+    with pytest.raises(RunError, match=f"{config} is damaged: it lacks options"):
+        sweep_in(path, read_record(path), Watch())
+    assert len(read_record(path).done) == 1
+
+
 def test_more_trials_may_follow_and_a_complete_sweep_is_left_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -63,7 +63,9 @@ def check_sum(path: Path, found: object, expected: str) -> None:
     if found is None:
         _warn(path)
     elif found != expected:
-        raise DamageError(f"{path} is missing or damaged: its content is not that of its {KEY}")
+        raise DamageError(
+            f"{path} is missing or damaged: its content is not that of its {KEY}; put back a copy"
+        )
 
 
 def _warn(path: Path) -> None:

@@ -66,7 +66,10 @@ def check_run(party: Party, number: str, resumes: bool = False) -> None:
     known = known_run(folder)
     nameless = not known and bool(steps_kept(folder))
     if (known and known != number) or (nameless and not resumes):
-        raise RunError(f"{folder} holds another run's checkpoints; choose another run-name")
+        raise RunError(
+            f"{folder} holds another run's checkpoints; choose another run-name, or put back its "
+            f"own {RUN}"
+        )
     if nameless:
         party_log(party.rank).warning(
             "%s is of an earlier version, which wrote no number of the run; from now on it belongs "

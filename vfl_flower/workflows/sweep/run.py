@@ -11,6 +11,7 @@ from vfl_flower.common.errors import (
     Interrupted,
     NetworkError,
     RunError,
+    TrainingError,
     VflError,
     last_line,
 )
@@ -102,7 +103,18 @@ def sweep_in(
 
 
 def _study(path: Path, metric: str) -> Any:  # noqa: ANN401
-    """Open Optuna's journal of a sweep, for its owner alone."""
+    """Open Optuna's journal of a sweep, for its owner alone.
+
+    One that is damaged is written anew: all that has ended is in the sweep's record.
+    """
+    try:
+        return _opened(path, metric)
+    except (ValueError, KeyError, TypeError):
+        (path / _JOURNAL).unlink()
+        return _opened(path, metric)
+
+
+def _opened(path: Path, metric: str) -> Any:  # noqa: ANN401
     # Optuna is slow to import
     import optuna
     from optuna.storages import JournalStorage
@@ -179,7 +191,10 @@ def _tried(
     watch: Watch,
     trust_code: bool,
 ) -> Done:
-    """Train one trial; whatever goes wrong is its outcome."""
+    """Train one trial; whatever goes wrong with it is its outcome.
+
+    Files that cannot be used are not, and end the sweep.
+    """
     name = f"trial-{number:03}"
     try:
         cfg = record.config(drawn).unless_trusted(path / RECORD, trust_code)
@@ -187,6 +202,8 @@ def _tried(
         return Done(number, COMPLETE, drawn, score, name, metric=metric)
     except Interrupted as stopped:
         raise stopped.of(path) from stopped
+    except RunError:
+        raise
     except (ConfigError, NetworkError) as error:
         return Done(number, REFUSED, drawn, error=error.in_full())
     except VflError as error:
@@ -210,7 +227,7 @@ def _trained(path: Path, cfg: RunConfig, watch: Watch, trust_code: bool) -> tupl
     result = folder.result() or train_in(folder, watch)
     metric: str = result["metric"]
     if not (scores := result[f"{VALIDATION}{metric}"]):
-        raise RunError("the run was not evaluated on validation rows")
+        raise TrainingError("the run was not evaluated on validation rows")
     return metric, fmean(scores.values())
 
 
