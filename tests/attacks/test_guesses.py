@@ -108,6 +108,12 @@ def test_another_alignment_than_the_one_begun_is_not_kept(guesser: Guesser) -> N
         guesser.exchange += 1
     _, metrics = send(party, guesser.exchange + 1, "keep_alignment", bytes_of(NONCE), facts)
     assert not metrics
+    for rows, told in ((3, ""), (4, "has an alignment of this name already")):
+        guesser.exchange += 1
+        party.aligner.rows = np.arange(rows)
+        _, metrics = send(party, guesser.exchange + 1, "keep_alignment", bytes_of(NONCE), facts)
+        assert told in str(metrics.get("message", ""))
+        assert bool(metrics) == bool(told)
 
 
 @pytest.mark.parametrize(

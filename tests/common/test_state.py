@@ -3,8 +3,11 @@
 import json
 import os
 import stat
+from errno import EMFILE
+from os import strerror
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -17,7 +20,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from tests.helpers.examples import examples
-from vfl_flower.common.errors import RunError
+from vfl_flower.common.errors import DamageError, RunError
 from vfl_flower.common.files import write_atomically
 from vfl_flower.common.state import State, pack, read_state, unpack, weights_to_bytes, write_state
 from vfl_flower.config.optimization.optimizers import OPTIMIZERS
@@ -194,6 +197,18 @@ def test_a_missing_file_is_a_run_error(tmp_path: Path) -> None:
         read_state(tmp_path / "none")
     with pytest.raises(RunError, match="missing or damaged"):
         read_state(tmp_path)
+
+
+@pytest.mark.parametrize("error", [OSError(EMFILE, strerror(EMFILE)), MemoryError("no room")])
+def test_a_file_that_cannot_be_read_now_is_not_damaged(
+    error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run would drop whole checkpoints."""
+    write_state(tmp_path / "state", sample())
+    monkeypatch.setattr(Path, "open", Mock(side_effect=error))
+    with pytest.raises(RunError, match="cannot be read now") as refused:
+        read_state(tmp_path / "state")
+    assert not isinstance(refused.value, DamageError)
 
 
 def test_every_truncation_is_a_run_error(tmp_path: Path) -> None:

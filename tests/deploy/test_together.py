@@ -46,7 +46,7 @@ def test_a_stop_ends_all() -> None:
     both = numbers(process, 2)
     process.terminate()
     process.communicate(timeout=30)
-    assert process.returncode == 130
+    assert process.returncode == 143
     assert all(map(gone, both))
 
 

@@ -26,7 +26,16 @@ def test_a_folder_with_temporary_files_alone_is_free(more: tuple[str, ...], tmp_
     assert not [*tmp_path.rglob(".*")]
 
 
-@pytest.mark.parametrize("name", [".config.toml.swp", ".notes.markdown", ".partial", "a.partial"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        ".config.toml.swp",
+        ".notes.markdown",
+        ".upload.partial",
+        ".settings.json.original",
+        "a.partial",
+    ],
+)
 def test_files_of_others_are_no_temporary_files(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

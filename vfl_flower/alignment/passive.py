@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 from flwr.common import Scalar
 from torch import Tensor
 
@@ -9,7 +10,7 @@ from vfl_flower.alignment.component import Aligner
 from vfl_flower.alignment.label_check import LabelCheck
 from vfl_flower.alignment.messages import alignment_facts, alignment_log
 from vfl_flower.common.errors import ProtocolError, RunError
-from vfl_flower.common.layout import is_aligned, is_split
+from vfl_flower.common.layout import is_aligned, is_split, steps_kept
 from vfl_flower.common.names import party_log, party_name
 from vfl_flower.common.nonce import hex_of
 from vfl_flower.common.state import State
@@ -22,6 +23,7 @@ from vfl_flower.data.alignment_record import Alignment
 from vfl_flower.data.tables.column_profile import MOST_CATEGORIES
 from vfl_flower.data.tables.reader import OwnTable
 from vfl_flower.parties.persistence.run_identity import known_run
+from vfl_flower.privacy.client_dp.upload_log import FILE
 from vfl_flower.protocol.automaton.arrays import integers, octets
 from vfl_flower.protocol.client import ProtocolClient
 from vfl_flower.protocol.components import phase
@@ -112,7 +114,10 @@ class AlignmentPassive(ProtocolClient):
         parties, classes, task = told
         task_name, table = TASKS[task], self.table.digest
         self.kept = Alignment(rows, parties, classes, task_name, hex_of(nonce), table)
-        self.kept.save(_folder(self))
+        folder = _folder(self)
+        if is_aligned(folder) and not np.array_equal(Alignment.load(folder).index, rows):
+            raise _kept_already(self)
+        self.kept.save(folder)
         party_log(self.rank).info("alignment: %d rows in common", len(rows))
 
     def durable(self) -> State:
@@ -139,6 +144,11 @@ def _check_free(party: ProtocolClient, nonce: Tensor) -> None:
     folder = _folder(party)
     if not is_aligned(folder):
         return
-    if Alignment.load(folder).nonce != hex_of(nonce) or is_split(folder) or known_run(folder):
-        name = party_name(party.rank)
-        raise RunError(f"{name} has an alignment of this name already; choose another run-name")
+    used = is_split(folder) or known_run(folder) or steps_kept(folder) or (folder / FILE).exists()
+    if used or Alignment.load(folder).nonce != hex_of(nonce):
+        raise _kept_already(party)
+
+
+def _kept_already(party: ProtocolClient) -> RunError:
+    name = party_name(party.rank)
+    return RunError(f"{name} has an alignment of this name already; choose another run-name")

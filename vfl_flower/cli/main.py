@@ -175,11 +175,10 @@ def main(*command: str) -> None:
     """
     try:
         raise_at_signals()
-        code = _ended(command)
+        code = _flushed(_ended(command))
     except KeyboardInterrupt:  # while an error was shown, say
-        code = _told("interrupted", AT_ONCE, exit_code())
+        code = _flushed(_told("interrupted", AT_ONCE, exit_code()))
     exit_at_signals(code)  # what is done, is done
-    code = _flushed(code)
     if code:
         os._exit(code)  # a party's thread that still computes must not meet a dying interpreter
     sys.exit()
@@ -188,13 +187,15 @@ def main(*command: str) -> None:
 def _flushed(code: int) -> int:
     """Write the rest of the output; return the exit code."""
     try:
-        sys.stdout.flush()
+        if sys.stdout:  # which may be closed
+            sys.stdout.flush()
     except OSError as error:
         with suppress(OSError), open(os.devnull, "wb") as nowhere:  # noqa: PTH123
             os.dup2(nowhere.fileno(), sys.stdout.fileno())  # for what is left in its buffer
         code = code or _told("error", f"{STDOUT}: {error.strerror}", EXIT_ERROR)
     with suppress(OSError):
-        sys.stderr.flush()
+        if sys.stderr:
+            sys.stderr.flush()
     return code
 
 

@@ -17,11 +17,18 @@ from vfl_flower.common.json_schema import Shape, fits
 LARGEST = 2**20
 """Bytes of keys, policies and lists that people write."""
 
-PARTIAL = ".partial"
+PARTIAL = ".vfl-flower-partial"
 """End of the names of files that are being written, until they are whole."""
 
-_TEMPORARY = re.compile(r"\..+(\.partial|\.(json|toml|safetensors|md)\.[a-z0-9_]{8})")
+_EARLIER = (
+    r"(config\.toml|card\.md|(seeds|folds|run|result|sweep|network|target|encoder)\.json"
+    r"|(weights|alignment|split|noised-labels|checkpoint-\d{9})\.safetensors)\.[a-z0-9_]{8}"
+)
+_TEMPORARY = re.compile(rf"\.(.+{re.escape(PARTIAL)}|{_EARLIER})")
 """Names of such files, and of those that earlier versions wrote."""
+
+_OWN = re.compile(r"active|party-\d+|model")
+"""Folders inside that of one run; others have a lock of their own."""
 
 _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO, errno.EMFILE)
 """Errors that are no fault of what is written, and pass."""
@@ -105,7 +112,7 @@ def remove_temporaries(folder: Path) -> None:
     Parameters
     ----------
     folder : Path
-        A folder in which nobody writes now; those in it count, too.
+        Of a run or a party, in which nobody writes now; those of its parties count, too.
 
     Raises
     ------
@@ -113,8 +120,11 @@ def remove_temporaries(folder: Path) -> None:
         If the file system refuses.
     """
     with refused(folder):
-        for path in filter(is_temporary, folder.rglob(".*")):
-            path.unlink(missing_ok=True)
+        for path in folder.iterdir() if folder.is_dir() else ():
+            if _OWN.fullmatch(path.name):
+                remove_temporaries(path)
+            elif is_temporary(path):
+                path.unlink(missing_ok=True)
 
 
 def make_private(folder: Path) -> None:

@@ -5,6 +5,7 @@ In memory between messages, and in safetensors files.
 
 import json
 from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load, save
 from torch import Tensor
 
-from vfl_flower.common.checksums.sums import KEY, check_sum, sum_of_arrays
+from vfl_flower.common.checksums.sums import KEY, check_sum
 from vfl_flower.common.codec import Array, to_array, to_tensor
 from vfl_flower.common.errors import DamageError, RunError
 from vfl_flower.common.files import write_atomically
@@ -106,6 +107,16 @@ def write_state(path: Path, state: State) -> None:
     write_atomically(path, save(tensors, metadata={"state": json.dumps(summed)}))
 
 
+def sum_of_arrays(arrays: Mapping[str, Array], text: str) -> str:
+    """Return the SHA-256 of named arrays and a text, in hexadecimal."""
+    made = sha256(text.encode())
+    for name in sorted(arrays):
+        array = arrays[name]
+        made.update(f"\0{name}\0{array.dtype.str}\0{array.shape}\0".encode())
+        made.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+    return made.hexdigest()
+
+
 def weights_to_bytes(weights: Mapping[str, Tensor]) -> bytes:
     """Return weights as a safetensors file has them, under their plain names."""
     return save({name: each.contiguous() for name, each in weights.items()})
@@ -134,8 +145,11 @@ def read_state(path: Path) -> State:
     ------
     DamageError
         If the file is missing or damaged.
+    RunError
+        If it cannot be read now, though it is there.
     """
     try:
+        path.open("rb").close()  # safetensors hides why a file cannot be opened
         with safe_open(path, framework="np") as file:
             summed = json.loads(file.metadata()["state"])
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
@@ -143,5 +157,9 @@ def read_state(path: Path) -> State:
         skeleton = json.dumps(summed)
         check_sum(path, found, sum_of_arrays(arrays, skeleton))
         return unpack(arrays, skeleton)
-    except (OSError, *_DAMAGED) as error:
+    except (FileNotFoundError, IsADirectoryError) as error:
+        raise DamageError(f"{path} is missing or damaged: there is no such file") from error
+    except (OSError, MemoryError) as error:
+        raise RunError(f"{path} cannot be read now: {error}; mend that, and go on") from error
+    except _DAMAGED as error:
         raise DamageError(f"{path} is missing or damaged: {error}") from error

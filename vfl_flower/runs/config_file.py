@@ -5,15 +5,16 @@ It is the first file of the folder, so that whatever was killed can be resumed.
 
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from vfl_flower.common.checksums.records import toml_with_sum
-from vfl_flower.common.errors import DamageError
+from vfl_flower.common.errors import DamageError, RunError
 from vfl_flower.common.files import write_atomically
 from vfl_flower.common.layout import CONFIG
-from vfl_flower.config.run_config import RECORDED, STATE, read_toml
-from vfl_flower.config.schema import kebab
+from vfl_flower.config.run_config import RECORDED, STATE, RunConfig, differences, read_toml
+from vfl_flower.config.schema import kebab, split_list
 
 ALIGNING, TRAINING, COMPLETE = "aligning", "training", "complete"
 """States: the parties agree on the rows, alignment and split; they train; all is done."""
@@ -61,3 +62,33 @@ def state_in(folder: Path) -> str:
 def task_in(folder: Path) -> str:
     """Return the task that a folder is of; see `options_in`."""
     return str(options_in(folder).get("task"))
+
+
+def changed_from(path: Path, kept: RunConfig, changes: dict[str, object]) -> RunConfig:
+    """Return a configuration with the changes of a resume; refuse another run's."""
+    asked = kept.updated(changes)
+    if told := differences(kept, asked):
+        raise RunError(f"{path} was started with another configuration: {told}")
+    return asked
+
+
+def aligned_in(path: Path, cfg: RunConfig) -> RunConfig:
+    """Set a run's own folder as the alignment, unless another is named."""
+    if not cfg.own_tables or cfg.alignment:
+        return cfg
+    return replace(cfg, alignment=str(path.absolute()))
+
+
+def public_config(cfg: RunConfig) -> dict[str, Any]:
+    """Return the options that a run folder stores, with absolute paths."""
+    public = {k: v for k, v in cfg.to_mapping().items() if k != "out"}
+    return public | {
+        "data-dir": str(Path(cfg.data_dir).absolute()),
+        "tables": ",".join(_whole(each) for each in split_list(cfg.tables)),
+        "alignment": _whole(cfg.alignment),
+    }
+
+
+def _whole(path: str) -> str:
+    """Return an absolute path; an empty one stays empty."""
+    return str(Path(path).absolute()) if path else ""

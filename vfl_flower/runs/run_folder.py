@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,13 +16,15 @@ from vfl_flower.common.files import is_temporary, refused, remove_temporaries
 from vfl_flower.common.json_schema import fits
 from vfl_flower.common.layout import CONFIG, is_aligned, steps_kept, tables_in
 from vfl_flower.common.names import party_name
-from vfl_flower.config.run_config import RunConfig, differences
-from vfl_flower.config.schema import split_list
+from vfl_flower.config.run_config import RunConfig
 from vfl_flower.runs.config_file import (
     ALIGNING,
     COMPLETE,
     TRAINING,
+    aligned_in,
+    changed_from,
     options_in,
+    public_config,
     state_in,
     task_in,
     write_config,
@@ -62,6 +64,7 @@ class RunFolder:
     def __init__(self, path: Path, cfg: RunConfig, fresh: bool = True) -> None:
         self.path, self.cfg, self.fresh = path, aligned_in(path, cfg), fresh
         self._lock: int | None = None
+        self._above: list[Path] = []
         self._written = self._provisional = False
         if fresh:
             self.check_free(path)
@@ -86,8 +89,19 @@ class RunFolder:
 
     @classmethod
     def aligning(cls, path: Path, cfg: RunConfig) -> "RunFolder":
-        """Open the folder of an alignment, new or interrupted."""
-        return cls(path, cfg, fresh=not (state_in(path) == ALIGNING and task_in(path) == cfg.task))
+        """Open the folder of an alignment, new or interrupted.
+
+        Raises
+        ------
+        RunError
+            If it is of something else, or was begun with other options.
+        """
+        if state_in(path) != ALIGNING or task_in(path) != cfg.task:
+            return cls(path, cfg)
+        kept = cls.reopen(path, {}, task=cfg.task)
+        if public_config(kept.cfg) != public_config(aligned_in(path, cfg)):
+            raise RunError(f"{path} was begun with other options; choose another out")
+        return kept
 
     @classmethod
     def reopen(
@@ -154,6 +168,7 @@ class RunFolder:
         if self._lock is not None:
             return
         with refused(self.path):
+            self._above = [each for each in self.path.parents if not each.exists()]
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock = os.open(self.path, os.O_RDONLY)
             try:
@@ -191,8 +206,10 @@ class RunFolder:
         """Tidy up a complete run that was killed at its end."""
         if state_in(self.path) == TRAINING:
             self.take()
-            self.complete()
-            self.end()
+            try:
+                self.complete()
+            finally:
+                self.end()
 
     def _write(self, state: str) -> None:
         content = public_config(self.cfg) | ({"alignment": ""} if self.aligns else {})
@@ -203,6 +220,9 @@ class RunFolder:
         """Remove a locked folder in which no run has begun."""
         if self._provisional:
             shutil.rmtree(self.path, ignore_errors=True)
+            for folder in self._above:
+                with suppress(OSError):  # something else is in it by now
+                    folder.rmdir()
         self.end()
 
     def end(self) -> None:
@@ -244,31 +264,6 @@ class RunFolder:
         self.complete()
 
 
-def changed_from(path: Path, kept: RunConfig, changes: dict[str, object]) -> RunConfig:
-    """Return a configuration with the changes of a resume; refuse another run's."""
-    asked = kept.updated(changes)
-    if told := differences(kept, asked):
-        raise RunError(f"{path} was started with another configuration: {told}")
-    return asked
-
-
-def aligned_in(path: Path, cfg: RunConfig) -> RunConfig:
-    """Set a run's own folder as the alignment, unless another is named."""
-    if not cfg.own_tables or cfg.alignment:
-        return cfg
-    return replace(cfg, alignment=str(path.absolute()))
-
-
-def public_config(cfg: RunConfig) -> dict[str, Any]:
-    """Return the options that a run folder stores, with absolute paths."""
-    public = {k: v for k, v in cfg.to_mapping().items() if k != "out"}
-    return public | {
-        "data-dir": str(Path(cfg.data_dir).absolute()),
-        "tables": ",".join(_whole(each) for each in split_list(cfg.tables)),
-        "alignment": _whole(cfg.alignment),
-    }
-
-
 def _with_tables(path: Path, values: dict[str, object]) -> dict[str, object]:
     """Name the tables in the run's own folder if none is named."""
     parties = values.get("parties")
@@ -279,8 +274,3 @@ def _with_tables(path: Path, values: dict[str, object]) -> dict[str, object]:
 
 def _tables_of(path: Path, parties: int) -> str:
     return tables_in(path, map(party_name, range(parties)))
-
-
-def _whole(path: str) -> str:
-    """Return an absolute path; an empty one stays empty."""
-    return str(Path(path).absolute()) if path else ""

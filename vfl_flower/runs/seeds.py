@@ -13,7 +13,8 @@ from vfl_flower.common.json_schema import fits
 from vfl_flower.common.layout import CONFIG, FOLDS, SEEDS
 from vfl_flower.config.options.split_specs import MOST_FOLDS
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.runs.run_folder import RunFolder, aligned_in, changed_from, public_config
+from vfl_flower.runs.config_file import aligned_in, changed_from, public_config
+from vfl_flower.runs.run_folder import RunFolder
 
 
 @dataclass(frozen=True)

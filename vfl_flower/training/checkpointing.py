@@ -60,7 +60,6 @@ def restore(party: ActiveParty) -> Protocol:
     """Take all parties back to the last whole set of checkpoints."""
     of_another_process = not party.ledger.exchanges
     mark, state = yield from _last_set(party)
-    drop_later(folder_of(party), mark)
     party.progress.written_mark = mark
     party.progress.spare_mark = state.pop("spare_mark", -1)  # earlier versions have none
     party.nonce = state.pop("nonce")
@@ -81,6 +80,7 @@ def restore(party: ActiveParty) -> Protocol:
     party.go_back(state)
     run = nonce_to_array(party.nonce)
     yield ask("restore", np.array(party.progress.parties_mark), run, purpose="control")
+    drop_later(folder_of(party), mark)
 
 
 def _last_set(party: ActiveParty) -> Protocol:

@@ -6,13 +6,9 @@ the two, and it may be laid out anew.
 
 import json
 import re
-from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 
-import numpy as np
-
-from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import DamageError
 from vfl_flower.common.text.logs import safe_log
 
@@ -30,16 +26,6 @@ _told: set[Path] = set()
 def sum_of(value: object) -> str:
     """Return the SHA-256 of a JSON value, in hexadecimal."""
     return sha256(json.dumps(value, separators=(",", ":")).encode()).hexdigest()
-
-
-def sum_of_arrays(arrays: Mapping[str, Array], text: str) -> str:
-    """Return the SHA-256 of named arrays and a text, in hexadecimal."""
-    made = sha256(text.encode())
-    for name in sorted(arrays):
-        array = arrays[name]
-        made.update(f"\0{name}\0{array.dtype.str}\0{array.shape}\0".encode())
-        made.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
-    return made.hexdigest()
 
 
 def check_sum(path: Path, found: object, expected: str) -> None:

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from vfl_flower.common.errors import RunError
+from vfl_flower.common.files import remove_temporaries
 from vfl_flower.common.layout import steps_kept
 from vfl_flower.common.names import party_name
 from vfl_flower.common.nonce import NONCE, nonce_of
@@ -69,6 +70,7 @@ class CheckpointComponent(Component):
         self.party.go_back(earlier | read_checkpoint(self.party, int(step)))
         keep_run(folder, told)
         drop_later(folder, int(step))
+        remove_temporaries(folder)
 
     @phase(training=False)
     def keep(self) -> None:

@@ -90,8 +90,10 @@ def read_checkpoint(party: Party, step: int) -> State:
         header, state = content["header"], content["state"]
         written = RunConfig.from_record(header["run"], party.cfg.to_mapping())
         origin, alignment = (header["party"], header["step"]), header.get("alignment", "")
-    except (ConfigError, KeyError, TypeError) as error:
-        raise DamageError(f"{path} is damaged: its header cannot be read; {way_out}") from error
+    except ConfigError as error:
+        raise RunError(f"{path} is of another version: {error}; {way_out}") from error
+    except (KeyError, TypeError) as error:
+        raise DamageError(f"{path} is damaged: its header cannot be read") from error
     if origin != (party_name(party.rank), step):
         raise RunError(f"{path} was written by {origin[0]} at step {origin[1]}; {way_out}")
     if alignment != party.data.alignment:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from vfl_flower.common.checksums.records import read_checked, write_checked
 from vfl_flower.common.errors import RunError
+from vfl_flower.common.files import remove_temporaries
 from vfl_flower.common.layout import NETWORK, RUN, model_of, steps_kept
 from vfl_flower.common.names import party_log
 from vfl_flower.parties.party import Party
@@ -41,6 +42,7 @@ def keep_run(folder: Path, number: str) -> None:
         If it cannot be written.
     """
     if not (folder / RUN).exists():
+        remove_temporaries(folder)
         write_checked(folder / RUN, {"run": number})
 
 
