@@ -1,0 +1,1 @@
+"""Harness that repeats what papers report: runs, readings, verdicts."""

@@ -1,0 +1,201 @@
+"""What a paper reports, as data: experiments, and the cells of its tables and figures.
+
+A module of `benchmarks.papers` holds a `Paper` called ``PAPER``, and nothing that computes. An
+example::
+
+    PAPER = Paper(
+        title="EASTER",
+        reference="Wang et al. 2023, arXiv:2310.13367",
+        repeats=5,
+        experiments={
+            "mnist mixed": Experiment(PUBLISHED | {"dataset": "mnist", "models": MIXED}, minutes=5),
+        },
+        tables=(
+            Table(
+                name="table2",
+                title="Accuracy of heterogeneous parties",
+                place="Table 2",
+                cells=(
+                    Cell("EASTER, MNIST", "CNN", "mnist mixed", "test:active", 97.58, spread=1.0),
+                    Cell("EASTER, CINIC", "CNN", None, why="no copy of the data set is at hand"),
+                ),
+            ),
+        ),
+    )
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+Flags = Mapping[str, str]
+"""Options of ``run_simulation.py`` without their dashes, and their values."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """Choice among settings, by the metric on validation rows of one run each.
+
+    Seed 0 trains them; the best one's flags are those of all seeds. The choice is not part of
+    any epsilon.
+
+    Parameters
+    ----------
+    grid : mapping of str to sequence of str
+        Values of each flag.
+    draws : int
+        Number of points that are drawn from the grid, without replacement; all if there are fewer.
+    """
+
+    grid: Mapping[str, Sequence[str]]
+    draws: int = 20
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Runs that differ in their seed only.
+
+    Parameters
+    ----------
+    flags : mapping of str to str
+        Options of ``run_simulation.py``, without seed, data folder, device and baselines (off).
+    minutes : float
+        Estimated time of one seed, on two cores that do nothing else.
+    explained : mapping of str to str, optional
+        Options of ``vfl-flower explain`` that is run on each run's folder afterwards.
+    search : Search, optional
+        Flags that are chosen on validation rows.
+    most_seeds : int, optional
+        Largest number of seeds, where one takes long; 0 is no limit.
+    least_seeds : int, optional
+        Least number of seeds, where one tells little, as splits of a small table.
+    """
+
+    flags: Flags
+    minutes: float
+    explained: Flags = field(default_factory=dict)
+    search: Search | None = None
+    most_seeds: int = 0
+    least_seeds: int = 1
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A number of a paper, and how ours is read.
+
+    Parameters
+    ----------
+    row, column : str
+        Headings, as in the paper. In a figure of curves, the curve and its end.
+    experiment : str or None
+        Name of the experiment that holds it; None: it cannot be run, and `why` says so.
+    reading : str, optional
+        How the number is read from a run: see `benchmarks.reproducing.readings`.
+    claim : float, optional
+        The paper's number, in percent or in the table's unit; None where a figure names none.
+    spread : float, optional
+        Standard deviation that the paper gives.
+    lower : bool, optional
+        Whether less is better, as of bytes.
+    why : str, optional
+        What stands in the way, or what explains a difference; one sentence.
+    """
+
+    row: str
+    column: str
+    experiment: str | None
+    reading: str = "test:active"
+    claim: float | None = None
+    spread: float | None = None
+    lower: bool = False
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line of a figure.
+
+    Parameters
+    ----------
+    label : str
+        Its name.
+    experiment : str
+        Name of the experiment.
+    across : str
+        What the horizontal axis shows: epoch, step, or mib (2^20 bytes).
+    reading : str
+        What the vertical axis shows, of each evaluation: validation or train, a colon, a party.
+    """
+
+    label: str
+    experiment: str
+    across: str = "epoch"
+    reading: str = "validation:active"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table or a figure of a paper.
+
+    Parameters
+    ----------
+    name : str
+        How it is asked for, as in ``easter:table2``.
+    title : str
+        What it shows.
+    place : str
+        Where it stands in the paper, as in "Table 2".
+    cells : sequence of Cell, optional
+        Its numbers.
+    curves : sequence of Curve, optional
+        Lines, if it is a figure of curves.
+    picture : str, optional
+        Kind of the picture that is drawn from it: curves, lines (a column a point of the
+        horizontal axis, a row a line), heat (rows by columns), or none.
+    unit : str, optional
+        Of all numbers: %, or MiB.
+    note : str, optional
+        What a reader has to know, a few sentences: choices where the paper is silent.
+    """
+
+    name: str
+    title: str
+    place: str
+    cells: Sequence[Cell] = ()
+    curves: Sequence[Curve] = ()
+    picture: str = ""
+    unit: str = "%"
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper.
+
+    Parameters
+    ----------
+    title : str
+        Short name.
+    reference : str
+        Authors, year, where to find it.
+    repeats : int
+        Number of runs behind each of its numbers with a spread.
+    experiments : mapping of str to Experiment
+        All runs, by names that are lower case words.
+    tables : sequence of Table
+        Tables and figures in their order.
+    """
+
+    title: str
+    reference: str
+    repeats: int
+    experiments: Mapping[str, Experiment]
+    tables: Sequence[Table]
+
+    def table(self, name: str) -> Table:
+        """Return a table by its name."""
+        return next(each for each in self.tables if each.name == name)
+
+    def needed(self, tables: Sequence[Table]) -> list[str]:
+        """Return the names of the experiments behind some tables, each once."""
+        asked = [each.experiment for table in tables for each in (*table.cells, *table.curves)]
+        return list(dict.fromkeys(name for name in asked if name))

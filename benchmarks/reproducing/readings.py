@@ -1,0 +1,142 @@
+"""Numbers that are read from results of runs, by names as ``test:party-1`` or ``mib-to:0.96``.
+
+======================  ==========================================================================
+name                    number
+======================  ==========================================================================
+test:PARTY              test accuracy of a party's model, in percent; PARTY is active or party-K
+test-mean               mean of all parties' test accuracies
+train:PARTY             training accuracy of the last evaluation, in percent
+best:PARTY              best validation accuracy of any evaluation, in percent
+metric:NAME:PARTY       another metric of the test rows, as it is in the result, in percent
+recall-std:PARTY        deviation over classes of the recall, which is the accuracy of each class
+precision-std:PARTY     deviation over classes of the precision
+exchanges               number of exchanges of training
+mib                     2^20 bytes of training, up and down, of all parties
+mib-to:SHARE            the same, when the active party's validation accuracy first was SHARE
+rounds-to:SHARE         steps until then
+epsilon                 epsilon of training of the passive party with most
+explained:SHARE         test accuracy after training again with the parties of ``--retrain SHARE``
+seconds                 seconds of the run
+======================  ==========================================================================
+
+A share or an accuracy that was not reached gives None.
+"""
+
+import statistics
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+MIB = 1 << 20
+Seed = Mapping[str, Any]
+"""Record of one run, as `benchmarks.reproducing.runs` writes it."""
+
+
+def read(reading: str, seed: Seed) -> float | None:
+    """Return a number of one run.
+
+    Parameters
+    ----------
+    reading : str
+        A name of the table above.
+    seed : mapping
+        The record of the run.
+
+    Raises
+    ------
+    KeyError
+        If no reading has that name.
+    """
+    name, _, rest = reading.partition(":")
+    return READINGS[name](seed, *rest.split(":")) if rest else READINGS[name](seed)
+
+
+def _test(seed: Seed, party: str) -> float:
+    return 100 * float(seed["test_accuracy"][party])
+
+
+def _test_mean(seed: Seed) -> float:
+    return 100 * statistics.mean(seed["test_accuracy"].values())
+
+
+def _train(seed: Seed, party: str) -> float | None:
+    known = seed["course"][-1].get("train") if seed["course"] else None
+    return 100 * float(known[party]) if known else None
+
+
+def _best(seed: Seed, party: str) -> float | None:
+    found = [each["validation"][party] for each in seed["course"]]
+    return 100 * max(found) if found else None
+
+
+def _metric(seed: Seed, name: str, party: str) -> float:
+    return 100 * float(seed["metrics"][party][name])
+
+
+def _recall_std(seed: Seed, party: str) -> float:
+    return _std_over(seed["metrics"][party]["confusion"], 1)
+
+
+def _precision_std(seed: Seed, party: str) -> float:
+    return _std_over(seed["metrics"][party]["confusion"], 0)
+
+
+def _std_over(confusion: list[list[int]], axis: int) -> float:
+    """Return the deviation of right shares, by rows (1) or columns (0), in percent."""
+    counts = np.asarray(confusion, dtype=float)
+    of_all = counts.sum(axis)
+    return float(100 * np.std(np.divide(counts.diagonal(), of_all, where=of_all > 0)[of_all > 0]))
+
+
+def _exchanges(seed: Seed) -> float:
+    return float(seed["exchanges"])
+
+
+def _mib(seed: Seed) -> float:
+    return float(seed["bytes_up"] + seed["bytes_down"]) / MIB
+
+
+def _reached(seed: Seed, share: str) -> Mapping[str, Any] | None:
+    return next((e for e in seed["course"] if e["validation"]["active"] >= float(share)), None)
+
+
+def _mib_to(seed: Seed, share: str) -> float | None:
+    found = _reached(seed, share)
+    return found["bytes"] / MIB if found else None
+
+
+def _rounds_to(seed: Seed, share: str) -> float | None:
+    found = _reached(seed, share)
+    return float(found["step"]) if found else None
+
+
+def _epsilon(seed: Seed) -> float | None:
+    return seed["epsilon"]
+
+
+def _explained(seed: Seed, *share: str) -> float:
+    return 100 * float(seed["explained"][":".join(share)])
+
+
+def _seconds(seed: Seed) -> float:
+    return float(seed["seconds"])
+
+
+READINGS: dict[str, Callable[..., float | None]] = {
+    "test": _test,
+    "test-mean": _test_mean,
+    "train": _train,
+    "best": _best,
+    "metric": _metric,
+    "recall-std": _recall_std,
+    "precision-std": _precision_std,
+    "exchanges": _exchanges,
+    "mib": _mib,
+    "mib-to": _mib_to,
+    "rounds-to": _rounds_to,
+    "epsilon": _epsilon,
+    "explained": _explained,
+    "seconds": _seconds,
+}
+"""Functions by the first word of a reading's name."""
