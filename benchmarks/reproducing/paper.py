@@ -25,7 +25,7 @@ example::
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 Flags = Mapping[str, str]
 """Options of ``run_simulation.py`` without their dashes, and their values."""
@@ -60,8 +60,8 @@ class Experiment:
         Options of ``run_simulation.py``, without seed, data folder, device and baselines (off).
     minutes : float
         Estimated time of one seed, on two cores that do nothing else.
-    explained : mapping of str to str, optional
-        Options of ``vfl-flower explain`` that is run on each run's folder afterwards.
+    retrained : sequence of str, optional
+        Values of ``vfl-flower explain --retrain``, as in ``top:50``, for each run afterwards.
     search : Search, optional
         Flags that are chosen on validation rows.
     most_seeds : int, optional
@@ -72,7 +72,7 @@ class Experiment:
 
     flags: Flags
     minutes: float
-    explained: Flags = field(default_factory=dict)
+    retrained: Sequence[str] = ()
     search: Search | None = None
     most_seeds: int = 0
     least_seeds: int = 1

@@ -15,7 +15,7 @@ mib                     2^20 bytes of training, up and down, of all parties
 mib-to:SHARE            the same, when the active party's validation accuracy first was SHARE
 rounds-to:SHARE         steps until then
 epsilon                 epsilon of training of the passive party with most
-explained:SHARE         test accuracy after training again with the parties of ``--retrain SHARE``
+retrained:END:PERCENT   test accuracy after training again with some parties only, as top:50
 seconds                 seconds of the run
 ======================  ==========================================================================
 
@@ -115,8 +115,8 @@ def _epsilon(seed: Seed) -> float | None:
     return seed["epsilon"]
 
 
-def _explained(seed: Seed, *share: str) -> float:
-    return 100 * float(seed["explained"][":".join(share)])
+def _retrained(seed: Seed, end: str, percent: str) -> float:
+    return 100 * float(seed["retrained"][f"{end}:{percent}"])
 
 
 def _seconds(seed: Seed) -> float:
@@ -136,7 +136,7 @@ READINGS: dict[str, Callable[..., float | None]] = {
     "mib-to": _mib_to,
     "rounds-to": _rounds_to,
     "epsilon": _epsilon,
-    "explained": _explained,
+    "retrained": _retrained,
     "seconds": _seconds,
 }
 """Functions by the first word of a reading's name."""
