@@ -197,5 +197,6 @@ class Paper:
 
     def needed(self, tables: Sequence[Table]) -> list[str]:
         """Return the names of the experiments behind some tables, each once."""
-        asked = [each.experiment for table in tables for each in (*table.cells, *table.curves)]
-        return list(dict.fromkeys(name for name in asked if name))
+        of_cells = [cell.experiment for table in tables for cell in table.cells]
+        of_curves = [curve.experiment for table in tables for curve in table.curves]
+        return list(dict.fromkeys(name for name in (*of_cells, *of_curves) if name))

@@ -48,8 +48,8 @@ def read(reading: str, seed: Seed) -> float | None:
     KeyError
         If no reading has that name.
     """
-    name, _, rest = reading.partition(":")
-    return READINGS[name](seed, *rest.split(":")) if rest else READINGS[name](seed)
+    name, *rest = reading.split(":")
+    return READINGS[name](seed, *rest)
 
 
 def _test(seed: Seed, party: str) -> float:
@@ -57,7 +57,7 @@ def _test(seed: Seed, party: str) -> float:
 
 
 def _test_mean(seed: Seed) -> float:
-    return 100 * statistics.mean(seed["test_accuracy"].values())
+    return 100 * statistics.fmean(seed["test_accuracy"].values())
 
 
 def _train(seed: Seed, party: str) -> float | None:
@@ -97,13 +97,13 @@ def _mib(seed: Seed) -> float:
     return float(seed["bytes_up"] + seed["bytes_down"]) / MIB
 
 
-def _reached(seed: Seed, share: str) -> Mapping[str, Any] | None:
+def _reached(seed: Seed, share: str) -> Seed | None:
     return next((e for e in seed["course"] if e["validation"]["active"] >= float(share)), None)
 
 
 def _mib_to(seed: Seed, share: str) -> float | None:
     found = _reached(seed, share)
-    return found["bytes"] / MIB if found else None
+    return float(found["bytes"]) / MIB if found else None
 
 
 def _rounds_to(seed: Seed, share: str) -> float | None:
@@ -112,7 +112,8 @@ def _rounds_to(seed: Seed, share: str) -> float | None:
 
 
 def _epsilon(seed: Seed) -> float | None:
-    return seed["epsilon"]
+    epsilon: float | None = seed["epsilon"]
+    return epsilon
 
 
 def _retrained(seed: Seed, end: str, percent: str) -> float:

@@ -1,0 +1,147 @@
+"""The papers' tables and figures: their claims beside ours, with a verdict in every cell.
+
+    python -m benchmarks.reproduce [PAPER:TABLE ...] --seeds 3 --data-dir DIR --out DIR
+
+It runs what is missing, the cheapest runs first, and can be stopped and started again at any
+point: results are kept in ``--results``, a JSON file for each experiment, and unfinished runs in
+``--out``. ``--minutes`` ends it after a time, in the middle of a run if need be; with ``--minutes
+0.001`` it shows what is there. ``--scale small`` makes every run tiny, with made data.
+"""
+
+import multiprocessing
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from pathlib import Path
+
+from benchmarks.harness.benchmark import DATA_DIR, OUT, Arguments, Benchmark, Option
+from benchmarks.harness.report import Report
+from benchmarks.reproducing.paper import Table
+from benchmarks.reproducing.plan import Plan, Settings, asked_for, papers, table_names
+from benchmarks.reproducing.runs import Record, Run, completed
+from benchmarks.reproducing.small import use_made_data
+from benchmarks.reproducing.store import RESULTS, Store
+from benchmarks.reproducing.verdicts import judged
+
+SMALL = "small"
+COLUMNS = {"row": "", "column": "", "claim": ".2f", "+-": ".2f", "ours": ".2f", "std": ".2f"}
+COLUMNS |= {"n": "d", "verdict": "", "why": ""}
+Key = tuple[str, str, Run]
+
+
+class Progress:
+    """What is done, and an estimate of the rest.
+
+    Parameters
+    ----------
+    minutes : float
+        Estimated minutes of all runs.
+    jobs : int
+        Runs side by side.
+    """
+
+    def __init__(self, minutes: float, jobs: int) -> None:
+        self.left, self.jobs, self.done, self.spent = minutes, jobs, 0.0, 0.0
+
+    def tell(self, run: Run, record: Record | None, seconds: float) -> None:
+        """Print a line about a run that has ended."""
+        self.left -= run.minutes
+        self.done, self.spent = self.done + run.minutes, self.spent + seconds / 60
+        if record is None:
+            outcome = "not finished; it goes on next time"
+        else:
+            outcome = record["failed"] or f"{100 * record['test_accuracy']['active']:.2f} %"
+        rest = self.left * self.spent / max(self.done, 1e-9) / self.jobs
+        print(f"{run.name}: {outcome} ({seconds:.0f} s); about {_time(rest)} left", flush=True)
+
+
+def _time(minutes: float) -> str:
+    return f"{minutes / 60:.1f} hours" if minutes >= 120 else f"{minutes:.0f} minutes"
+
+
+def prepare(small: bool) -> None:
+    """Make a worker's process ready."""
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    if small:
+        use_made_data()
+
+
+def make(plan: Plan, given: Arguments) -> None:
+    """Make all runs that are missing, the cheapest first, until the time is over."""
+    end = time.monotonic() + 60 * given.minutes if given.minutes else float("inf")
+    spawn = multiprocessing.get_context("spawn")
+    small = given.scale == SMALL
+    while runs := plan.missing():
+        progress = Progress(sum(run.minutes for *_, run in runs), given.jobs)
+        with ProcessPoolExecutor(given.jobs, spawn, initializer=prepare, initargs=(small,)) as pool:
+            for (paper, name, run), record, seconds in _made(pool, runs, given.jobs, end):
+                if record is not None:
+                    plan.add(paper, name, run, record)
+                progress.tell(run, record, seconds)
+        if time.monotonic() >= end:
+            return
+
+
+def _made(
+    pool: ProcessPoolExecutor, runs: list[Key], jobs: int, end: float
+) -> Iterator[tuple[Key, Record | None, float]]:
+    """Make runs; yield each with its record and its seconds as it ends."""
+    waiting, going = iter(runs), dict[Future[Record | None], tuple[Key, float]]()
+    while True:
+        while len(going) < jobs and time.monotonic() < end and (key := next(waiting, None)):
+            now = time.monotonic()
+            seconds = 0 if end == float("inf") else end - now
+            going[pool.submit(completed, key[2], seconds)] = key, now
+        if not going:
+            return
+        for future in wait(going, return_when=FIRST_COMPLETED).done:
+            key, started = going.pop(future)
+            yield key, future.result(), time.monotonic() - started
+
+
+def show(wanted: dict[str, list[Table]], store: Store, report: Report) -> None:
+    """Add a table to the report for each of a paper."""
+    known = papers()
+    for name, tables in wanted.items():
+        paper = known[name]
+        for table in tables:
+            shown = report.table(f"{paper.title}, {table.place}: {table.title}", COLUMNS)
+            for cell in table.cells:
+                record = store.read(name, cell.experiment) if cell.experiment else None
+                found = judged(paper, cell, record)
+                numbers = (cell.claim, cell.spread, found.mean, found.std, len(found.values))
+                shown.add(cell.row, cell.column, *numbers, found.verdict, found.why)
+
+
+def measure(given: Arguments, report: Report) -> None:
+    """Run what is missing, and show the tables that are asked for."""
+    wanted, small = asked_for(given.names), given.scale == SMALL
+    with tempfile.TemporaryDirectory(prefix="vfl-flower-") as temporary:
+        out = Path(given.out or temporary)
+        kept = Path(given.results) if given.results else out / "results" if small else RESULTS
+        flags = {"data-dir": given.data_dir, "device": given.device}
+        store = Store(kept)
+        make(Plan(wanted, Settings(given.seeds, small, flags, out), store), given)
+        show(wanted, store, report)
+
+
+BENCHMARK = Benchmark(
+    measure,
+    {
+        "data_dir": DATA_DIR,
+        "out": OUT,
+        "results": Option(None, help="folder of the results; None: the repository's own"),
+        "seeds": Option(3, tiny=1, help="seeds of every experiment"),
+        "scale": Option("full", tiny=SMALL, help="full, or small: tiny runs with made data"),
+        "jobs": Option(1, help="runs side by side"),
+        "minutes": Option(0.0, help="time after which it stops; 0: none"),
+        "device": Option("cpu", help="where networks compute: cpu or cuda"),
+    },
+    known=table_names(),
+    few=["easter:table2"],
+)
+
+if __name__ == "__main__":
+    BENCHMARK.run()

@@ -1,0 +1,165 @@
+"""Which runs are missing, and in which order they are made."""
+
+import random
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import product
+from pathlib import Path
+from pkgutil import iter_modules
+
+import benchmarks.papers
+from benchmarks.reproducing.paper import Experiment, Flags, Paper, Search, Table
+from benchmarks.reproducing.runs import Record, Run
+from benchmarks.reproducing.small import DRAWS, shrunk
+from benchmarks.reproducing.store import Store, slug
+
+COMMON = {"baselines": "off"}
+"""Options of all runs."""
+
+
+def papers() -> dict[str, Paper]:
+    """Return all papers by their names."""
+    names = sorted(each.name for each in iter_modules(benchmarks.papers.__path__))
+    return {name: import_module(f"benchmarks.papers.{name}").PAPER for name in names}
+
+
+def table_names() -> list[str]:
+    """Return what can be asked for: a paper, or a table as ``easter:table2``."""
+    known = papers()
+    tables = [f"{name}:{table.name}" for name, paper in known.items() for table in paper.tables]
+    return [*known, *tables]
+
+
+def asked_for(names: Iterable[str]) -> dict[str, list[Table]]:
+    """Return the tables of each paper that some names ask for."""
+    known, found = papers(), dict[str, list[Table]]()
+    for name in names:
+        paper, _, table = name.partition(":")
+        of = [known[paper].table(table)] if table else known[paper].tables
+        taken = found.setdefault(paper, [])
+        taken += [each for each in of if each not in taken]
+    return found
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How experiments are run.
+
+    Attributes
+    ----------
+    seeds : int
+        Seeds of each.
+    small : bool
+        Whether they are made tiny, with made data.
+    flags : mapping of str to str
+        Options of all runs: device, data folder.
+    out : Path
+        Folder of all runs.
+    """
+
+    seeds: int
+    small: bool
+    flags: Flags
+    out: Path
+
+
+class Plan:
+    """The experiments that are asked for.
+
+    Parameters
+    ----------
+    wanted : mapping of str to sequence of Table
+        Tables of each paper.
+    settings : Settings
+        How they are run.
+    store : Store
+        Where results are kept.
+    """
+
+    def __init__(self, wanted: Mapping[str, list[Table]], settings: Settings, store: Store) -> None:
+        self.settings, self.store = settings, store
+        known = papers()
+        self.experiments = {
+            (name, experiment): known[name].experiments[experiment]
+            for name, tables in wanted.items()
+            for experiment in known[name].needed(tables)
+        }
+
+    def missing(self) -> list[tuple[str, str, Run]]:
+        """Return the runs that are missing, the cheapest first, with paper and experiment."""
+        found = [(*key, run) for key in self.experiments for run in self._missing_of(*key)]
+        return sorted(found, key=lambda each: (each[2].minutes, each[2].seed))
+
+    def record(self, paper: str, experiment: str) -> Record:
+        """Return the results of an experiment so far."""
+        return self.store.current(paper, experiment, self._flags(paper, experiment))
+
+    def add(self, paper: str, experiment: str, run: Run, made: Record) -> None:
+        """Keep the record of a run."""
+        record = self.record(paper, experiment)
+        of = self.experiments[paper, experiment]
+        if of.search and not record["chosen"]:
+            record["searched"] += [{"flags": _point_of(of.search, run.flags), **made}]
+            record["chosen"] = self._chosen(of.search, record["searched"])
+        else:
+            record["seeds"] = sorted([*record["seeds"], made], key=lambda each: each["seed"])
+        self.store.write(record)
+
+    def _flags(self, paper: str, experiment: str) -> Flags:
+        """Return the flags of an experiment as they are recorded."""
+        flags = dict(self.experiments[paper, experiment].flags) | COMMON
+        return shrunk(flags) if self.settings.small else flags
+
+    def _missing_of(self, paper: str, name: str) -> Iterator[Run]:
+        of, record = self.experiments[paper, name], self.record(paper, name)
+        if of.search and not record["chosen"]:
+            tried = [each["flags"] for each in record["searched"]]
+            for number, point in enumerate(self._points(of.search)):
+                if point not in tried:
+                    yield self._run(paper, name, point | {"seed": "0"}, f"search-{number}")
+            return
+        there = {each["seed"] for each in record["seeds"]}
+        for seed in range(self._seeds(of)):
+            if seed not in there:
+                flags = record["chosen"] | {"seed": f"{seed}"}
+                yield self._run(paper, name, flags, f"seed-{seed}", retrained=True)
+
+    def _seeds(self, of: Experiment) -> int:
+        if self.settings.small:
+            return self.settings.seeds
+        count = max(self.settings.seeds, of.least_seeds)
+        return min(count, of.most_seeds or count)
+
+    def _run(
+        self, paper: str, name: str, changed: Flags, folder: str, retrained: bool = False
+    ) -> Run:
+        of = self.experiments[paper, name]
+        flags = {**self._flags(paper, name), **changed, **self.settings.flags}
+        place = self.settings.out / slug(paper) / slug(name) / folder
+        again = of.retrained if retrained else ()
+        return Run(f"{paper}: {name}, {folder}", flags, place, again, of.minutes)
+
+    def _points(self, search: Search) -> list[dict[str, str]]:
+        """Draw the points of a search; always the same ones."""
+        values = [[(flag, value) for value in of] for flag, of in search.grid.items()]
+        every = [dict(point) for point in product(*values)]
+        draws = DRAWS if self.settings.small else search.draws
+        return random.Random(0).sample(every, min(draws, len(every)))  # noqa: S311  no secret
+
+    def _chosen(self, search: Search, tried: list[Record]) -> dict[str, str]:
+        """Return the point of the best validation accuracy once all are tried."""
+        if len(tried) < len(self._points(search)):
+            return {}
+        flags: dict[str, str] = max(tried, key=_validation)["flags"]
+        return flags
+
+
+def _validation(tried: Record) -> float:
+    """Return the best mean validation accuracy of all parties on the way."""
+    course = tried.get("course", [])
+    return max((float(each["validation"]["active"]) for each in course), default=-1.0)
+
+
+def _point_of(search: Search, flags: Flags) -> dict[str, str]:
+    return {flag: flags[flag] for flag in search.grid}

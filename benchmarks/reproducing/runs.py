@@ -1,0 +1,193 @@
+"""One run of an experiment, in a folder of its own that is resumed; and its record."""
+
+import contextlib
+import io
+import json
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from benchmarks.harness.experiments import as_words
+from benchmarks.reproducing.paper import Flags
+from vfl_flower.cli.commands.train_command import train
+from vfl_flower.cli.main import run as run_command
+from vfl_flower.cli.options import given
+from vfl_flower.common.errors import Interrupted, PartyError, TrainingError
+from vfl_flower.common.layout import CONFIG
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.runs.metrics_file import read_metrics
+from vfl_flower.runs.run_folder import RunFolder
+from vfl_flower.workflows.local.train import train_in
+from vfl_flower.workflows.local.watch import Watch
+
+NO_OPTIONS = ("config", "resume", "seeds", "folds", "as_json", "trust_code")
+"""Parameters of ``train`` that are no options of a run."""
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run that is to be complete.
+
+    Attributes
+    ----------
+    name : str
+        What people read.
+    flags : mapping of str to str
+        All options but ``out``.
+    folder : Path
+        Where it lies; an earlier attempt in it is resumed.
+    retrained : sequence of str
+        See `Experiment`.
+    minutes : float
+        Estimated time.
+    """
+
+    name: str
+    flags: Flags
+    folder: Path
+    retrained: Sequence[str]
+    minutes: float
+
+    @property
+    def seed(self) -> int:
+        """Its seed."""
+        return int(self.flags["seed"])
+
+
+def options_of(flags: Flags) -> dict[str, object]:
+    """Return flags as options with their types, by kebab-case names.
+
+    Raises
+    ------
+    click.ClickException
+        If a flag is unknown or has no value of its type.
+    """
+    values = train.make_context("train", as_words(flags)).params
+    return given({name: value for name, value in values.items() if name not in NO_OPTIONS})
+
+
+def completed(run: Run, seconds: float = 0) -> Record | None:
+    """Train, or go on; return the record.
+
+    Parameters
+    ----------
+    run : Run
+        The run.
+    seconds : float, optional
+        Time after which it stops to be resumed later; 0 is no limit.
+
+    Returns
+    -------
+    dict or None
+        See `record_of`; of a run whose numbers were not finite, ``failed`` says so. None if its
+        time was over.
+    """
+    try:
+        with stopped_after(seconds):
+            if not (run.folder / "result.json").is_file():
+                train_in(_opened(run), Watch())
+            return record_of(run.folder) | {"retrained": _retrained(run)}
+    except (Interrupted, KeyboardInterrupt):
+        if not _Clock.over:
+            raise
+        return None
+    except (TrainingError, PartyError) as error:
+        return {"seed": run.seed, "failed": str(error)}
+
+
+def record_of(folder: Path) -> Record:
+    """Return the numbers of a complete run.
+
+    Returns
+    -------
+    dict
+        ``seed``, ``failed`` (empty), ``test_accuracy`` and ``metrics`` by party, ``course`` with an
+        entry for each evaluation, bytes and exchanges of training, ``seconds``, and ``epsilon`` of
+        training.
+    """
+    result = json.loads((folder / "result.json").read_text())
+    private = result["client_privacy"]
+    same = ("seed", "test_accuracy", "metrics", "bytes_up", "bytes_down", "exchanges", "seconds")
+    return {
+        **{name: result[name] for name in same},
+        "failed": "",
+        "epsilon": private["epsilon_training"] if private else None,
+        "course": [_point(each.as_dict()) for each in read_metrics(folder)],
+    }
+
+
+def _point(evaluation: Mapping[str, Any]) -> Record:
+    """Return what is kept of an evaluation; shares with five digits."""
+    return {
+        "epoch": evaluation["epoch"],
+        "step": evaluation["step"],
+        "bytes": evaluation["bytes_up"] + evaluation["bytes_down"],
+        "validation": _short(evaluation.get("validation_accuracy")),
+        "train": _short(evaluation.get("train_accuracy")),
+    }
+
+
+def _short(shares: Mapping[str, float] | None) -> dict[str, float] | None:
+    return {name: round(share, 5) for name, share in shares.items()} if shares else None
+
+
+def _opened(run: Run) -> RunFolder:
+    if (run.folder / CONFIG).is_file():
+        return RunFolder.reopen(run.folder, {})
+    run.folder.parent.mkdir(parents=True, exist_ok=True)
+    return RunFolder(run.folder, RunConfig.from_mapping(options_of(run.flags)))
+
+
+def _retrained(run: Run) -> dict[str, float]:
+    """Train again with some parties only; return the test accuracies."""
+    return {choice: _with(run.folder, choice) for choice in run.retrained}
+
+
+def _with(folder: Path, choice: str) -> float:
+    place = folder.parent / f"{folder.name}-{choice.replace(':', '-')}"
+    kept = place / choice.replace(":", "-")
+    if not (kept / "result.json").is_file():
+        _explain(folder, choice, place)
+    result = json.loads((kept / "result.json").read_text())
+    return float(result["test_accuracy"]["active"])
+
+
+def _explain(folder: Path, choice: str, place: Path) -> None:
+    words = ["explain", str(folder), "--retrain", choice, "--out", str(place)]
+    with (
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stderr(io.StringIO()) as told,
+    ):
+        code = run_command(words)
+    if code:
+        raise TrainingError(f"vfl-flower {' '.join(words)} failed: {told.getvalue().strip()}")
+
+
+class _Clock:
+    """Whether this process's time is over."""
+
+    over = False
+
+
+@contextmanager
+def stopped_after(seconds: float) -> Iterator[None]:
+    """Send this process Ctrl-C when its time is over."""
+
+    def ring(number: int, frame: FrameType | None) -> None:
+        _Clock.over = True
+        signal.raise_signal(signal.SIGINT)
+
+    _Clock.over = False
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -1,0 +1,80 @@
+"""Results of experiments: a JSON file each, in a folder a paper."""
+
+import json
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from benchmarks.harness.benchmark import machine, versions
+from benchmarks.reproducing.paper import Flags
+from benchmarks.reproducing.runs import Record
+from vfl_flower.common.files import write_atomically
+
+RESULTS = Path(__file__).parents[1] / "results" / "papers"
+"""Where the repository keeps them."""
+
+
+def slug(name: str) -> str:
+    """Return a name as part of a path."""
+    return re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-")
+
+
+class Store:
+    """Results in a folder.
+
+    Parameters
+    ----------
+    folder : Path
+        Holds a folder for each paper.
+    """
+
+    def __init__(self, folder: Path = RESULTS) -> None:
+        self.folder = folder
+
+    def path(self, paper: str, experiment: str) -> Path:
+        """Return the file of an experiment."""
+        return self.folder / slug(paper) / f"{slug(experiment)}.json"
+
+    def read(self, paper: str, experiment: str) -> Record | None:
+        """Return the results of an experiment, if there are some."""
+        path = self.path(paper, experiment)
+        found: Record | None = json.loads(path.read_text()) if path.is_file() else None
+        return found
+
+    def current(self, paper: str, experiment: str, flags: Flags) -> Record:
+        """Return the results that belong to some flags; empty ones if there are none."""
+        found = self.read(paper, experiment)
+        if found and found["flags"] == dict(flags):
+            return found
+        names = {"paper": paper, "experiment": experiment}
+        return names | {"flags": dict(flags), "searched": [], "chosen": {}, "seeds": []}
+
+    def write(self, record: Record) -> None:
+        """Write the results of an experiment, with date, machine and versions."""
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        about: dict[str, Any] = {"date": now, "machine": machine(), "versions": versions()}
+        path = self.path(record["paper"], record["experiment"])
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, _text(record | about).encode())
+
+
+def _text(record: Record) -> str:
+    """Serialise with a line for each key, and for each entry of a list."""
+    lines = [f"{json.dumps(key)}: {_lines(_rounded(value))}" for key, value in record.items()]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _lines(value: Any) -> str:  # noqa: ANN401
+    if not isinstance(value, list) or not value:
+        return json.dumps(value, allow_nan=False)
+    return "[\n" + ",\n".join(json.dumps(each, allow_nan=False) for each in value) + "\n]"
+
+
+def _rounded(value: Any) -> Any:  # noqa: ANN401
+    """Round all numbers to seven digits, which is more than any table shows."""
+    if isinstance(value, dict):
+        return {key: _rounded(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_rounded(each) for each in value]
+    return float(f"{value:.7g}") if isinstance(value, float) else value

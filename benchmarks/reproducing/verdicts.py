@@ -1,0 +1,113 @@
+"""What our numbers say about a paper's: means, deviations, verdicts."""
+
+import statistics
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import ttest_1samp, ttest_ind_from_stats
+
+from benchmarks.reproducing.paper import Cell, Experiment, Paper
+from benchmarks.reproducing.readings import read
+from benchmarks.reproducing.runs import Record
+
+REACHED, SAME, MISSED = "reached", "not distinguishable", "missed"
+FAILED, MEASURED, NOT_RUN = "failed", "measured", "not run"
+VERDICTS = (REACHED, SAME, MISSED, FAILED, MEASURED, NOT_RUN)
+"""All verdicts. *Measured* is said where the paper names no number."""
+
+LEVEL = 0.05
+"""Of the tests: a 95 % interval of the difference."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A cell, and what became of it.
+
+    Attributes
+    ----------
+    cell : Cell
+        The paper's.
+    values : list of float
+        Ours, one a seed.
+    verdict : str
+        One of `VERDICTS`.
+    why : str
+        What explains it; may be empty.
+    """
+
+    cell: Cell
+    values: list[float]
+    verdict: str
+    why: str
+
+    @property
+    def mean(self) -> float | None:
+        """Mean of ours, if there are some."""
+        return statistics.fmean(self.values) if self.values else None
+
+    @property
+    def std(self) -> float | None:
+        """Standard deviation of ours, of two seeds or more."""
+        return statistics.stdev(self.values) if len(self.values) > 1 else None
+
+
+def judged(paper: Paper, cell: Cell, record: Record | None) -> Judged:
+    """Judge one cell.
+
+    Parameters
+    ----------
+    paper : Paper
+        Where it stands.
+    cell : Cell
+        The cell.
+    record : dict or None
+        The results of its experiment, as `benchmarks.reproducing.store` keeps them.
+    """
+    if cell.experiment is None:
+        return Judged(cell, [], NOT_RUN, cell.why)
+    seeds = record["seeds"] if record else []
+    if not seeds:
+        return Judged(cell, [], NOT_RUN, cell.why or cost(paper.experiments[cell.experiment]))
+    if failures := [each["failed"] for each in seeds if each["failed"]]:
+        return Judged(cell, [], FAILED, cell.why or failures[0])
+    found = [read(cell.reading, each) for each in seeds]
+    values = [value for value in found if value is not None]
+    if len(values) < len(found):
+        return Judged(cell, [], MISSED, f"{cell.why} no such value was reached".strip())
+    verdict, how = _verdict(paper, cell, values)
+    return Judged(cell, values, verdict, "; ".join(part for part in (how, cell.why) if part))
+
+
+def cost(experiment: Experiment) -> str:
+    """Say how long the runs of an experiment take."""
+    hours = experiment.minutes / 60
+    time = f"{hours:.0f} hours" if hours >= 2 else f"{experiment.minutes:.0f} minutes"
+    return f"about {time} a seed on two cores"
+
+
+def _verdict(paper: Paper, cell: Cell, values: list[float]) -> tuple[str, str]:
+    """Return the verdict, and by what it was come to where that is not plain."""
+    if cell.claim is None:
+        return MEASURED, ""
+    mean = statistics.fmean(values)
+    better = mean <= cell.claim if cell.lower else mean >= cell.claim
+    if better:
+        return REACHED, ""
+    if len(values) < 2:
+        return MISSED, "one seed"
+    p, how = _difference(paper, cell, values)
+    return (SAME if p > LEVEL else MISSED), how
+
+
+def _difference(paper: Paper, cell: Cell, values: list[float]) -> tuple[float, str]:
+    """Test whether the means differ: Welch's test; without a spread of theirs, by ours."""
+    if cell.spread is None or paper.repeats < 2:
+        if np.ptp(values) == 0:
+            return 0.0, "by our seeds alone"
+        return float(ttest_1samp(values, cell.claim).pvalue), "by our seeds alone"
+    found = ttest_ind_from_stats(
+        *(statistics.fmean(values), statistics.stdev(values), len(values)),
+        *(cell.claim, cell.spread, paper.repeats),
+        equal_var=False,
+    )
+    return float(found.pvalue), ""
