@@ -1,4 +1,6 @@
-"""The papers' tables and figures: their claims beside ours, with a verdict in every cell.
+"""The papers' tables and figures, their claims beside ours.
+
+Every cell has a verdict.
 
     python -m benchmarks.reproduce [PAPER:TABLE ...] --seeds 3 --data-dir DIR --out DIR
 
@@ -32,7 +34,7 @@ Key = tuple[str, str, Run]
 
 
 class Progress:
-    """What is done, and an estimate of the rest.
+    """Progress, and an estimate of the rest.
 
     Parameters
     ----------
@@ -69,7 +71,7 @@ def prepare(small: bool) -> None:
 
 
 def make(plan: Plan, given: Arguments) -> None:
-    """Make all runs that are missing, the cheapest first, until the time is over."""
+    """Make missing runs, the cheapest first, until the time is over."""
     end = time.monotonic() + 60 * given.minutes if given.minutes else float("inf")
     spawn = multiprocessing.get_context("spawn")
     small = given.scale == SMALL
@@ -87,7 +89,7 @@ def make(plan: Plan, given: Arguments) -> None:
 def _made(
     pool: ProcessPoolExecutor, runs: list[Key], jobs: int, end: float
 ) -> Iterator[tuple[Key, Record | None, float]]:
-    """Make runs; yield each with its record and its seconds as it ends."""
+    """Make runs; yield each with its record and its seconds."""
     waiting, going = iter(runs), dict[Future[Record | None], tuple[Key, float]]()
     while True:
         while len(going) < jobs and time.monotonic() < end and (key := next(waiting, None)):
@@ -116,7 +118,7 @@ def show(wanted: dict[str, list[Table]], store: Store, report: Report) -> None:
 
 
 def measure(given: Arguments, report: Report) -> None:
-    """Run what is missing, and show the tables that are asked for."""
+    """Make missing runs, and show the tables asked for."""
     wanted, small = asked_for(given.names), given.scale == SMALL
     with tempfile.TemporaryDirectory(prefix="vfl-flower-") as temporary:
         out = Path(given.out or temporary)

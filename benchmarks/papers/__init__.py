@@ -1,1 +1,4 @@
-"""What each paper reports, as data; a module a paper, with a `Paper` called ``PAPER``."""
+"""Papers' tables and figures as data.
+
+Each module has a `Paper` called ``PAPER``.
+"""

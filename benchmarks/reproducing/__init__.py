@@ -1,1 +1,1 @@
-"""Harness that repeats what papers report: runs, readings, verdicts."""
+"""Harness that repeats papers' tables: runs, readings, verdicts."""

@@ -1,4 +1,4 @@
-"""What a paper reports, as data: experiments, and the cells of its tables and figures.
+"""A paper as data: experiments, and cells of tables and figures.
 
 A module of `benchmarks.papers` holds a `Paper` called ``PAPER``, and nothing that computes. An
 example::
@@ -33,9 +33,9 @@ Flags = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Search:
-    """Choice among settings, by the metric on validation rows of one run each.
+    """Choice among settings on validation rows.
 
-    Seed 0 trains them; the best one's flags are those of all seeds. The choice is not part of
+    Seed 0 trains a run of each; the best one's flags are those of all seeds. The choice is not part of
     any epsilon.
 
     Parameters

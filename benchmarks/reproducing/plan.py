@@ -25,7 +25,7 @@ def papers() -> dict[str, Paper]:
 
 
 def table_names() -> list[str]:
-    """Return what can be asked for: a paper, or a table as ``easter:table2``."""
+    """Return all papers, and all tables as ``easter:table2``."""
     known = papers()
     tables = [f"{name}:{table.name}" for name, paper in known.items() for table in paper.tables]
     return [*known, *tables]
@@ -87,7 +87,7 @@ class Plan:
         }
 
     def missing(self) -> list[tuple[str, str, Run]]:
-        """Return the runs that are missing, the cheapest first, with paper and experiment."""
+        """Return missing runs with paper and experiment, the cheapest first."""
         found = [(*key, run) for key in self.experiments for run in self._missing_of(*key)]
         return sorted(found, key=lambda each: (each[2].minutes, each[2].seed))
 

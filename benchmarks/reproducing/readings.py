@@ -1,4 +1,4 @@
-"""Numbers that are read from results of runs, by names as ``test:party-1`` or ``mib-to:0.96``.
+"""Numbers that are read from results of runs, by name.
 
 ======================  ==========================================================================
 name                    number
@@ -83,10 +83,14 @@ def _precision_std(seed: Seed, party: str) -> float:
 
 
 def _std_over(confusion: list[list[int]], axis: int) -> float:
-    """Return the deviation of right shares, by rows (1) or columns (0), in percent."""
+    """Return the deviation of right shares over classes, in percent.
+
+    By rows (1), or columns (0) of the confusion matrix.
+    """
     counts = np.asarray(confusion, dtype=float)
     of_all = counts.sum(axis)
-    return float(100 * np.std(np.divide(counts.diagonal(), of_all, where=of_all > 0)[of_all > 0]))
+    there = of_all > 0
+    return float(100 * np.std(counts.diagonal()[there] / of_all[there]))
 
 
 def _exchanges(seed: Seed) -> float:

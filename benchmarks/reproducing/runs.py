@@ -1,4 +1,4 @@
-"""One run of an experiment, in a folder of its own that is resumed; and its record."""
+"""One run of an experiment in its own folder, and its record."""
 
 import contextlib
 import io
@@ -123,7 +123,7 @@ def record_of(folder: Path) -> Record:
 
 
 def _point(evaluation: Mapping[str, Any]) -> Record:
-    """Return what is kept of an evaluation; shares with five digits."""
+    """Return the kept part of an evaluation; shares with five digits."""
     return {
         "epoch": evaluation["epoch"],
         "step": evaluation["step"],

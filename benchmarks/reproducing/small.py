@@ -1,4 +1,4 @@
-"""Tiny versions of experiments, which need no files: made data, one epoch, few rows."""
+"""Tiny versions of experiments with made data."""
 
 from functools import cache
 from pathlib import Path

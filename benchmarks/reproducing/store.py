@@ -43,7 +43,7 @@ class Store:
         return found
 
     def current(self, paper: str, experiment: str, flags: Flags) -> Record:
-        """Return the results that belong to some flags; empty ones if there are none."""
+        """Return the results of some flags; empty ones if there are none."""
         found = self.read(paper, experiment)
         if found and found["flags"] == dict(flags):
             return found
@@ -60,7 +60,7 @@ class Store:
 
 
 def _text(record: Record) -> str:
-    """Serialise with a line for each key, and for each entry of a list."""
+    """Serialise with a line for each key and list entry."""
     lines = [f"{json.dumps(key)}: {_lines(_rounded(value))}" for key, value in record.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
@@ -72,7 +72,7 @@ def _lines(value: Any) -> str:  # noqa: ANN401
 
 
 def _rounded(value: Any) -> Any:  # noqa: ANN401
-    """Round all numbers to seven digits, which is more than any table shows."""
+    """Round all numbers to seven digits, more than tables show."""
     if isinstance(value, dict):
         return {key: _rounded(each) for key, each in value.items()}
     if isinstance(value, list):

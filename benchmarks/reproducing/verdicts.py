@@ -1,4 +1,4 @@
-"""What our numbers say about a paper's: means, deviations, verdicts."""
+"""Verdicts on papers' numbers by ours."""
 
 import statistics
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ LEVEL = 0.05
 
 @dataclass(frozen=True)
 class Judged:
-    """A cell, and what became of it.
+    """A cell with our numbers and the verdict.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ def cost(experiment: Experiment) -> str:
 
 
 def _verdict(paper: Paper, cell: Cell, values: list[float]) -> tuple[str, str]:
-    """Return the verdict, and by what it was come to where that is not plain."""
+    """Return the verdict, and how it was found if not plain."""
     if cell.claim is None:
         return MEASURED, ""
     mean = statistics.fmean(values)
@@ -100,7 +100,7 @@ def _verdict(paper: Paper, cell: Cell, values: list[float]) -> tuple[str, str]:
 
 
 def _difference(paper: Paper, cell: Cell, values: list[float]) -> tuple[float, str]:
-    """Test whether the means differ: Welch's test; without a spread of theirs, by ours."""
+    """Test whether means differ, by Welch's test or our spread alone."""
     if cell.spread is None or paper.repeats < 2:
         if np.ptp(values) == 0:
             return 0.0, "by our seeds alone"

@@ -1,0 +1,164 @@
+"""The harness of papers' tables: runs, results that are kept, verdicts."""
+
+import json
+from concurrent.futures import Future
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import reproduce
+from benchmarks.reproducing import plan
+from benchmarks.reproducing.paper import Cell, Experiment, Paper, Search, Table
+from benchmarks.reproducing.readings import READINGS, read
+from benchmarks.reproducing.store import Store
+from benchmarks.reproducing.verdicts import FAILED, MEASURED, MISSED, NOT_RUN, REACHED, SAME, judged
+
+BENCHMARK = replace(reproduce.BENCHMARK, known=["made", "made:table1"])
+ALONE = {"method": "local", "parties": "3", "dataset": "digits", "models": "mlp", "epochs": "1"}
+PAPER = Paper(
+    title="Made",
+    reference="Nobody, never",
+    repeats=5,
+    experiments={
+        "alone": Experiment(ALONE, minutes=1, most_seeds=2),
+        "chosen": Experiment(
+            ALONE, minutes=2, search=Search({"learning-rates": ("1e-30", "0.01")}, draws=2)
+        ),
+        "broken": Experiment(ALONE | {"optimizers": "sgd", "learning-rates": "1e30"}, minutes=3),
+    },
+    tables=(
+        Table("table1", "Alone", "Table 1", (Cell("local", "MLP", "alone", claim=1.0),)),
+        Table("table2", "Chosen", "Table 2", (Cell("local", "MLP", "chosen", claim=99.9),)),
+        Table("figure1", "Broken", "Figure 1", (Cell("local", "MLP", "broken"),)),
+    ),
+)
+
+
+@pytest.fixture(autouse=True)
+def _made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Know one paper, and run in this process."""
+    monkeypatch.setattr(plan, "papers", lambda: {"made": PAPER})
+    monkeypatch.setattr(reproduce, "papers", lambda: {"made": PAPER})
+    monkeypatch.setattr(reproduce, "ProcessPoolExecutor", InThisProcess)
+
+
+class InThisProcess:
+    """Pool of this process alone."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        pass
+
+    def __enter__(self) -> "InThisProcess":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def submit(self, work: Any, *args: Any) -> Any:
+        future = Future[Any]()
+        future.set_result(work(*args))
+        return future
+
+
+def seed_of(accuracy: float, **changed: Any) -> dict[str, Any]:
+    course = [
+        {"epoch": 1, "step": 10, "bytes": 1 << 20, "validation": {"active": 0.5}, "train": None},
+        {"epoch": 2, "step": 20, "bytes": 3 << 20, "validation": {"active": 0.9}, "train": None},
+    ]
+    made = {"seed": 0, "failed": "", "test_accuracy": {"active": accuracy / 100}, "course": course}
+    return made | changed
+
+
+def words(tmp_path: Path, *more: str) -> list[str]:
+    return ["--out", str(tmp_path / "out"), "--results", str(tmp_path / "results"), *more]
+
+
+def kept(tmp_path: Path, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((tmp_path / "results" / "made" / name).read_text())
+    return found
+
+
+def test_what_is_missing_is_run_and_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (table,) = BENCHMARK.run(words(tmp_path, "--seeds", "1", "made:table1")).tables
+    assert [table.rows[0][n] for n in (0, 6, 7)] == ["local", 1, REACHED]
+    first = kept(tmp_path, "alone.json")
+    assert [each["seed"] for each in first["seeds"]] == [0]
+    assert first["machine"]["cores"] and first["versions"]["torch"]
+    capsys.readouterr()
+    BENCHMARK.run(words(tmp_path, "--seeds", "3", "made:table1"))
+    told = capsys.readouterr().out
+    assert "seed-1" in told
+    assert "seed-0" not in told
+    both = kept(tmp_path, "alone.json")["seeds"]
+    assert [each["seed"] for each in both] == [0, 1]  # two at most
+    assert both[0] == first["seeds"][0]
+
+
+def test_changed_settings_are_run_anew(tmp_path: Path) -> None:
+    store = Store(tmp_path / "results")
+    BENCHMARK.run(words(tmp_path, "--seeds", "1", "made:table1"))
+    record = store.read("made", "alone")
+    assert record
+    store.write(record | {"flags": record["flags"] | {"epochs": "7"}})
+    BENCHMARK.run(words(tmp_path, "--seeds", "1", "made:table1"))
+    assert kept(tmp_path, "alone.json")["flags"]["epochs"] == "1"
+
+
+def test_settings_are_chosen_on_validation_rows(tmp_path: Path) -> None:
+    BENCHMARK.run(words(tmp_path, "--seeds", "2", "made"))
+    found = kept(tmp_path, "chosen.json")
+    assert len(found["searched"]) == 2
+    assert found["chosen"] == {"learning-rates": "0.01"}
+    assert len(found["seeds"]) == 2
+    assert kept(tmp_path, "broken.json")["seeds"][0]["failed"]
+
+
+def test_without_time_nothing_is_run(tmp_path: Path) -> None:
+    report = BENCHMARK.run(words(tmp_path, "--minutes", "1e-9", "made"))
+    assert [row[7] for table in report.tables for row in table.rows] == [NOT_RUN] * 3
+    assert "minutes a seed" in str(report.tables[0].rows[0][8])
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize(
+    ("ours", "cell", "verdict"),
+    [
+        ([97.0, 97.2, 97.1], Cell("a", "b", "alone", claim=97.0), REACHED),
+        ([96.9, 97.2, 96.7], Cell("a", "b", "alone", claim=97.0), SAME),
+        ([96.1, 96.2, 96.0], Cell("a", "b", "alone", claim=97.0), MISSED),
+        ([96.1, 96.2, 96.0], Cell("a", "b", "alone", claim=97.0, spread=2.0), SAME),
+        ([96.1, 96.2, 96.0], Cell("a", "b", "alone", claim=97.0, spread=0.1), MISSED),
+        ([96.9], Cell("a", "b", "alone", claim=97.0), MISSED),
+        ([96.9, 96.9], Cell("a", "b", "alone", claim=97.0), MISSED),
+        ([96.9], Cell("a", "b", "alone"), MEASURED),
+        ([96.9], Cell("a", "b", "alone", "mib-to:0.9", 4.0, lower=True), REACHED),
+        ([96.9], Cell("a", "b", "alone", "mib-to:0.9", 2.0, lower=True), MISSED),
+        ([96.9], Cell("a", "b", "alone", "mib-to:0.95", 4.0, lower=True), MISSED),
+        ([], Cell("a", "b", "alone", claim=97.0), NOT_RUN),
+        ([], Cell("a", "b", None, why="no data"), NOT_RUN),
+    ],
+)
+def test_verdict(ours: list[float], cell: Cell, verdict: str) -> None:
+    assert judged(PAPER, cell, {"seeds": list(map(seed_of, ours))}).verdict == verdict
+
+
+def test_failed_run_is_no_number() -> None:
+    record = {"seeds": [seed_of(90), {"seed": 1, "failed": "not finite"}]}
+    found = judged(PAPER, Cell("a", "b", "alone", claim=1.0), record)
+    assert (found.verdict, found.values, found.why) == (FAILED, [], "not finite")
+
+
+def test_deviations_over_classes() -> None:
+    confusion = [[8, 2], [4, 6]]  # rows are the true classes
+    seed = seed_of(70, metrics={"active": {"confusion": confusion}})
+    assert read("recall-std:active", seed) == pytest.approx(10)
+    assert read("precision-std:active", seed) == pytest.approx(100 * (0.75 - 8 / 12) / 2)
+
+
+def test_readings_are_described() -> None:
+    described = (read.__globals__["__doc__"] or "").split("\n")
+    assert all(any(line.startswith(name) for line in described) for name in READINGS)
