@@ -35,8 +35,8 @@ Flags = Mapping[str, str]
 class Search:
     """Choice among settings on validation rows.
 
-    Seed 0 trains a run of each; the best one's flags are those of all seeds. The choice is not part of
-    any epsilon.
+    Seed 0 trains a run of each; the best one's flags are those of all seeds. The choice is no part
+    of any epsilon.
 
     Parameters
     ----------
