@@ -213,8 +213,8 @@ PAPER = Paper(
             _table2(),
             note="In one run of EASTER the active party has the CNN, a passive one LeNet, two have "
             "MLPs; the column is the party with that network. Baselines have the column's network "
-            "everywhere. Residual networks train for 100 epochs. The paper does not say how many runs its "
-            "deviations are of; five, as in PraVFed, are taken.",
+            "everywhere. Residual networks train for 100 epochs. The paper does not say how many "
+            "runs its deviations are of; five, as in PraVFed, are taken.",
         ),
         Table(
             "table3",

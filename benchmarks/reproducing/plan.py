@@ -117,13 +117,15 @@ class Plan:
             tried = [each["flags"] for each in record["searched"]]
             for number, point in enumerate(self._points(of.search)):
                 if point not in tried:
-                    yield self._run(paper, name, point | {"seed": "0"}, f"search-{number}")
+                    yield self._run(
+                        paper, name, point | {"seed": "0"}, f"search-{number}", point=True
+                    )
             return
         there = {each["seed"] for each in record["seeds"]}
         for seed in range(self._seeds(of)):
             if seed not in there:
                 flags = record["chosen"] | {"seed": f"{seed}"}
-                yield self._run(paper, name, flags, f"seed-{seed}", retrained=True)
+                yield self._run(paper, name, flags, f"seed-{seed}")
 
     def _seeds(self, of: Experiment) -> int:
         if self.settings.small:
@@ -131,14 +133,12 @@ class Plan:
         count = max(self.settings.seeds, of.least_seeds)
         return min(count, of.most_seeds or count)
 
-    def _run(
-        self, paper: str, name: str, changed: Flags, folder: str, retrained: bool = False
-    ) -> Run:
+    def _run(self, paper: str, name: str, changed: Flags, folder: str, point: bool = False) -> Run:
         of = self.experiments[paper, name]
         flags = {**self._flags(paper, name), **changed, **self.settings.flags}
         place = self.settings.out / slug(paper) / slug(name) / folder
-        again = of.retrained if retrained else ()
-        return Run(f"{paper}: {name}, {folder}", flags, place, again, of.minutes)
+        again = () if point else of.retrained
+        return Run(f"{paper}: {name}, {folder}", flags, place, again, of.minutes, point)
 
     def _points(self, search: Search) -> list[dict[str, str]]:
         """Draw the points of a search; always the same ones."""

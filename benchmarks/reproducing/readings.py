@@ -12,6 +12,7 @@ recall-std:PARTY        deviation over classes of the recall, which is the accur
 precision-std:PARTY     deviation over classes of the precision
 exchanges               number of exchanges of training
 mib                     2^20 bytes of training, up and down, of all parties
+mib-round               the same of one passive party in one exchange
 mib-to:SHARE            the same, when the active party's validation accuracy first was SHARE
 rounds-to:SHARE         steps until then
 epsilon                 epsilon of training of the passive party with most
@@ -101,6 +102,10 @@ def _mib(seed: Seed) -> float:
     return float(seed["bytes_up"] + seed["bytes_down"]) / MIB
 
 
+def _mib_round(seed: Seed) -> float:
+    return _mib(seed) / float(seed["exchanges"]) / (int(seed["parties"]) - 1)
+
+
 def _reached(seed: Seed, share: str) -> Seed | None:
     return next((e for e in seed["course"] if e["validation"]["active"] >= float(share)), None)
 
@@ -138,6 +143,7 @@ READINGS: dict[str, Callable[..., float | None]] = {
     "precision-std": _precision_std,
     "exchanges": _exchanges,
     "mib": _mib,
+    "mib-round": _mib_round,
     "mib-to": _mib_to,
     "rounds-to": _rounds_to,
     "epsilon": _epsilon,

@@ -16,7 +16,7 @@ from benchmarks.reproducing.paper import Flags
 from vfl_flower.cli.commands.train_command import train
 from vfl_flower.cli.main import run as run_command
 from vfl_flower.cli.options import given
-from vfl_flower.common.errors import Interrupted, PartyError, TrainingError
+from vfl_flower.common.errors import ConfigError, Interrupted, PartyError, TrainingError
 from vfl_flower.common.layout import CONFIG
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.runs.metrics_file import read_metrics
@@ -46,6 +46,8 @@ class Run:
         See `Experiment`.
     minutes : float
         Estimated time.
+    point : bool
+        Whether it is a point of a search, which may be refused.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Run:
     folder: Path
     retrained: Sequence[str]
     minutes: float
+    point: bool = False
 
     @property
     def seed(self) -> int:
@@ -85,8 +88,13 @@ def completed(run: Run, seconds: float = 0) -> Record | None:
     Returns
     -------
     dict or None
-        See `record_of`; of a run whose numbers were not finite, ``failed`` says so. None if its
-        time was over.
+        See `record_of`; of a run whose numbers were not finite, and of a point whose settings are
+        refused, ``failed`` says so. None if its time was over.
+
+    Raises
+    ------
+    ConfigError
+        If the settings of another run are refused.
     """
     try:
         with stopped_after(seconds):
@@ -97,7 +105,9 @@ def completed(run: Run, seconds: float = 0) -> Record | None:
         if not _Clock.over:
             raise
         return None
-    except (TrainingError, PartyError) as error:
+    except (TrainingError, PartyError, ConfigError) as error:
+        if isinstance(error, ConfigError) and not run.point:
+            raise
         return {"seed": run.seed, "failed": str(error)}
 
 
@@ -107,13 +117,22 @@ def record_of(folder: Path) -> Record:
     Returns
     -------
     dict
-        ``seed``, ``failed`` (empty), ``test_accuracy`` and ``metrics`` by party, ``course`` with an
-        entry for each evaluation, bytes and exchanges of training, ``seconds``, and ``epsilon`` of
-        training.
+        ``seed``, ``parties``, ``failed`` (empty), ``test_accuracy`` and ``metrics`` by party,
+        ``course`` with an entry for each evaluation, bytes and exchanges of training, ``seconds``,
+        and ``epsilon`` of training.
     """
     result = json.loads((folder / "result.json").read_text())
     private = result["client_privacy"]
-    same = ("seed", "test_accuracy", "metrics", "bytes_up", "bytes_down", "exchanges", "seconds")
+    same = (
+        "seed",
+        "parties",
+        "test_accuracy",
+        "metrics",
+        "bytes_up",
+        "bytes_down",
+        "exchanges",
+        "seconds",
+    )
     return {
         **{name: result[name] for name in same},
         "failed": "",
