@@ -226,15 +226,19 @@ class AdptVFedConv(ActiveParty):
 
     # 3. Training (lines 11 to 14) ----------------------------------------------------------------
 
-    def step(self, rows: Array, y: Labels) -> Protocol:
-        """Train W_s on one batch with true labels, without an exchange."""
-        yield from ()
-        return [self.compute(lambda: self.learn(torch.from_numpy(rows)))]
+    def labels_of(self, rows: Array) -> Labels:
+        """Return true labels: training needs no exchange."""
+        return self.truth(rows)
 
-    def learn(self, rows: Tensor) -> float:
+    def step(self, rows: Array, y: Labels) -> Protocol:
+        """Train W_s on one batch, without an exchange."""
+        yield from ()
+        return [self.compute(lambda: self.learn(torch.from_numpy(rows), y))]
+
+    def learn(self, rows: Tensor, y: Labels) -> float:
         """Descend Eq. 5 on one batch."""
         views = chosen(self.cfg, self.epoch, len(self.x))
-        L = self.loss(self.decide(self.maps.take(views[rows], rows)), self.truth(rows.numpy()))
+        L = self.loss(self.decide(self.maps.take(views[rows], rows)), y)
         self.optimizer.down(L)
         return L.item()
 

@@ -93,12 +93,9 @@ class PraVFed(Local):
             self.E_p = torch.full((len(self.x), self.cfg.embedding_dim), torch.nan)
         self.E_p[torch.from_numpy(rows)] = replies.sum(TOTAL) / TOTAL  # Eq. 9
 
-    def step(self, rows: Array, y: Labels) -> Protocol:
-        """Train on one batch with true labels, without an exchange.
-
-        Lines 20 to 26.
-        """
-        return (yield from super().step(rows, self.truth(rows)))
+    def labels_of(self, rows: Array) -> Labels:
+        """Return true labels: training needs no exchange (lines 20 to 26)."""
+        return self.truth(rows)
 
     def infer(self, rows: Array) -> Protocol:
         """Return logits; request embeddings that are missing."""

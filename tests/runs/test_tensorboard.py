@@ -34,7 +34,7 @@ def expected(path: Path) -> dict[str, list[tuple[int, Any]]]:
     parties = ("active", "party-1", "party-2", "party-3")
     made = {
         f"{name}/{party}": [(line["step"], pytest.approx(line[name][party])) for line in lines]
-        for name in ("train_loss", "validation_loss", "validation_accuracy")
+        for name in ("train_loss", "train_accuracy", "validation_loss", "validation_accuracy")
         for party in parties
     }
     for name in ("exchanges", "bytes_up", "bytes_down"):

@@ -49,7 +49,7 @@ def test_mlflow_has_options_evaluations_and_test_metrics(
     (found,) = client.search_runs([experiment.experiment_id])
     assert (found.info.run_name, found.info.status) == ("first", "FINISHED")
     assert found.data.params == {k: str(v) for k, v in shared_options(cfg).items()}
-    for name in ("train_loss", "validation_loss", "validation_accuracy"):
+    for name in ("train_loss", "train_accuracy", "validation_loss", "validation_accuracy"):
         history = client.get_metric_history(found.info.run_id, f"{name}/party-2")
         assert [(m.step, m.value) for m in history] == [
             (line["step"], line[name]["party-2"]) for line in lines_of(run)

@@ -58,6 +58,10 @@ class ActiveParty(Party, Coordinator):
         What each passive party has uploaded, by its own count over all attempts.
     progress : Progress
         Where training is.
+    labels : Tensor, Weighted or None
+        Of the step in hand.
+    outputs : list of Tensor
+        (B, C) each, of which `loss` was taken against these labels, one of each model.
     resume_from : int or None
         The step whose checkpoint to continue from.
     begun : bool
@@ -83,7 +87,8 @@ class ActiveParty(Party, Coordinator):
             weights = in_proportion(self.data.weights, rows, self.cfg)
         made = TrainingLabels(self.cfg, y, self.data.classes, loss, train, weights)
         self.training_labels = made
-        self.loss = self.training_labels.loss
+        self.labels: Labels | None = None
+        self.outputs = list[Tensor]()
         self.budget, self.uploaded = budget_of(self.cfg, self.data.rows), dict[str, Counts]()
         self.progress = Progress()
         self.resume_from: int | None = None
@@ -101,10 +106,30 @@ class ActiveParty(Party, Coordinator):
         """Which epoch the step in hand belongs to, from 0."""
         return self.progress.step // steps_per_epoch(self.cfg, len(self.rows["train"]))
 
+    def loss(self, output: Tensor, y: Labels) -> Tensor:
+        """Compute the loss of outputs, (B, C), against labels; see `Supervision.loss`.
+
+        The training accuracy is made of a step's outputs, so they are noted here. Work of the step
+        before may come after its end, with labels of its own.
+        """
+        if y is self.labels and len(self.outputs) < self.parties:
+            self.outputs.append(output.detach())
+        return self.training_labels.loss(output, y)
+
     def truth(self, rows: Array) -> Labels:
         """Return true labels of some rows, (B,), with the rows' weights."""
         index = torch.from_numpy(rows)
         return self.training_labels.weighted(self.y[index], index)
+
+    def labels_of(self, rows: Array) -> Labels:
+        """Return the labels that a step on rows, (B,), learns."""
+        return self.training_labels.of(torch.from_numpy(rows))
+
+    def take_up(self, rows: Array) -> Labels:
+        """Return `labels_of` a batch of rows, (B,), for a step to begin."""
+        self.outputs.clear()
+        self.labels = self.labels_of(rows)
+        return self.labels
 
     def step(self, rows: Array, y: Labels) -> Protocol:
         """Train on one batch; return the models' losses, the own first.

@@ -4,6 +4,8 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from vfl_flower.config.evaluation.metrics import better, loss_of_score
 from vfl_flower.protocol.observer import Evaluation, Stage
 
@@ -22,6 +24,10 @@ class Progress:
         Spent in earlier attempts.
     losses : list of list of float
         Of the steps since the last evaluation, a list per step with one loss per party.
+    hits : list of list of int
+        Of the same steps, likewise: training rows whose true class was predicted.
+    judged : int
+        Training rows that `hits` are of.
     records : list of Evaluation
         The evaluations so far.
     best : Evaluation or None
@@ -46,6 +52,8 @@ class Progress:
     step: int = 0
     seconds: float = 0.0
     losses: list[list[float]] = field(default_factory=list)
+    hits: list[list[int]] = field(default_factory=list)
+    judged: int = 0
     records: list[Evaluation] = field(default_factory=list)
     best: Evaluation | None = None
     kept_exchanges: int = 0
@@ -74,6 +82,22 @@ class Progress:
         if self.best is None or better(evaluation.metric, evaluation.score, self.best.score):
             self.best = evaluation
         return self.best is evaluation
+
+    def note_hits(self, hits: list[int], rows: int) -> None:
+        """Count the hits of a step, by party, if they are known."""
+        if hits:
+            self.hits.append(hits)
+            self.judged += rows
+
+    def since_evaluation(self) -> tuple[list[float], list[float]]:
+        """Return mean losses and shares of hits by party, and begin anew.
+
+        The shares are empty if no hits were counted.
+        """
+        losses = np.mean(self.losses, axis=0).tolist()
+        shares = (np.sum(self.hits, axis=0) / self.judged).tolist() if self.hits else []
+        self.losses, self.hits, self.judged = [], [], 0
+        return losses, shares
 
     def fallen(self, points: float) -> bool:
         """Tell whether the score is more than `points` worse than the best.

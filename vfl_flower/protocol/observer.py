@@ -34,6 +34,9 @@ class Evaluation:
         Name of the metric that decides, as results call it.
     thresholds : dict of str to float
         By party, those that the validation rows choose; nothing where a number is set.
+    train_accuracy : dict of str to float
+        Share of the training rows since the last evaluation whose true class was predicted, by
+        party, each by the weights before its step; nothing where labels are not classes.
     """
 
     step: int
@@ -47,6 +50,7 @@ class Evaluation:
     bytes_down: int
     metric: str = "accuracy"
     thresholds: dict[str, float] = field(default_factory=dict)
+    train_accuracy: dict[str, float] = field(default_factory=dict)
 
     @property
     def score(self) -> float:
@@ -81,8 +85,9 @@ class Evaluation:
         """Return all of it as JSON values, a key for each metric."""
         values = asdict(self)
         del values["scores"], values["validation_loss"]
-        if not self.thresholds:
-            del values["thresholds"]
+        for name in ("thresholds", "train_accuracy"):
+            if not values[name]:
+                del values[name]
         return values | self.validation
 
     @classmethod

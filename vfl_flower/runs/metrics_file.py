@@ -71,8 +71,8 @@ def _scored(line: dict[str, Any]) -> bool:
     scores = {key: each for key, each in line.items() if key.startswith(VALIDATION)}
     decides = line.get("metric", "accuracy")  # earlier versions had one, and did not say so
     known = decides in map(key_of, metric_names()) and f"{VALIDATION}{decides}" in scores
-    chosen = fits(line.get("thresholds", {}), Named(float))
-    return known and chosen and fits(scores, Named(Named(float)))
+    others = [line.get(name, {}) for name in ("thresholds", "train_accuracy")]
+    return known and fits(others, [Named(float)]) and fits(scores, Named(Named(float)))
 
 
 def _line(evaluation: Evaluation) -> str:

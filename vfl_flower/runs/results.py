@@ -40,6 +40,7 @@ RESULT_SHAPE = {
     "seconds": float,
     "metrics": BY_PARTY,
     "curves": Named({"x": [float], "y": [float]}),
+    "train_accuracy": Named(float),
     "majority_share": (None, float),
     "classes": [str],
     "metric": str,
@@ -104,6 +105,7 @@ _LATER: dict[Any, Any] = {
     "positive_by": ORDER,
     "threshold": None,
     "curves": dict[str, Any](),
+    "train_accuracy": dict[str, float](),
 }
 """Values of keys that results of earlier versions lack."""
 

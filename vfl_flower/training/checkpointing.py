@@ -47,6 +47,8 @@ def checkpoint(party: ActiveParty) -> Protocol:
         "spare_mark": progress.spare_mark,
         "seconds": progress.elapsed(),
         "losses": progress.losses,
+        "hits": progress.hits,
+        "judged": progress.judged,
         "records": [record.as_dict() for record in progress.records],
         "test": progress.test,
         "metrics": progress.metrics,
@@ -66,6 +68,8 @@ def restore(party: ActiveParty) -> Protocol:
     keep_run(folder_of(party), party.nonce)
     party.progress.step, party.progress.seconds = state.pop("step"), state.pop("seconds")
     party.progress.losses = state.pop("losses")
+    party.progress.hits = state.pop("hits", [])  # earlier versions have none
+    party.progress.judged = state.pop("judged", 0)
     party.progress.stages = [Stage(**each) for each in state.pop("stages")]
     for record in state.pop("records"):
         party.progress.add(Evaluation.from_dict(record))

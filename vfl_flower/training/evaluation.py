@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import TypeVar
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -83,12 +82,12 @@ def validate(party: ActiveParty, epoch: int) -> Protocol:
     said = [_decided(each, thresholds.get(party_name(rank))) for rank, each in enumerate(said)]
     names = dict.fromkeys((primary(task), metric))
     progress, ledger = party.progress, party.ledger
-    means = np.mean(progress.losses, axis=0).tolist()
-    progress.losses.clear()
+    losses, hits = progress.since_evaluation()
     evaluation = Evaluation(
         step=progress.step,
         epoch=epoch,
-        train_loss=_by_party(means),
+        train_loss=_by_party(losses),
+        train_accuracy=_by_party(hits),
         validation_loss=loss,
         scores={key_of(n): _by_party([judged_by(n, each) for each in said]) for n in names},
         seconds=progress.elapsed(),

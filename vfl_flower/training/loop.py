@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 import torch
 
 from vfl_flower.common.codec import Array
+from vfl_flower.config.catalog import BINARY, MULTI_CLASS
 from vfl_flower.learning.batching import batches
 from vfl_flower.learning.schedule import evaluates, steps_per_epoch
 from vfl_flower.parties.active import ActiveParty
@@ -73,16 +74,29 @@ def _epoch(party: ActiveParty, per_epoch: int) -> Protocol:
     """
     cfg, progress = party.cfg, party.progress
     for rows in _rest_of_epoch(party, per_epoch):
-        labels = party.training_labels.of(torch.from_numpy(rows))
-        losses = yield from party.step(rows, labels)
+        losses = yield from party.step(rows, party.take_up(rows))
         progress.step += 1
         check_finite(losses, progress.step)
         progress.losses.append(losses)
+        progress.note_hits(_hits(party, rows, len(losses)), len(rows))
         party.observer.on_step(progress.step, losses)
         if evaluates(cfg, progress.step, per_epoch):
             yield from validate(party, progress.step // per_epoch)
         if party.stop or ended(party):
             return
+
+
+def _hits(party: ActiveParty, rows: Array, models: int) -> list[int]:
+    """Count the rows whose true class a model predicted, by model.
+
+    Of a step's rows, (B,), by the outputs that its losses were taken of. Rows count alike,
+    whatever they weigh. Nothing where labels are not classes.
+    """
+    outputs = party.outputs[:models]
+    if party.target.task not in (BINARY, MULTI_CLASS) or len(outputs) < models:
+        return []
+    y = party.y[torch.from_numpy(rows)]
+    return [int((party.target.decided(each).cpu() == y).sum()) for each in outputs]
 
 
 def _rest_of_epoch(party: ActiveParty, per_epoch: int) -> Iterator[Array]:

@@ -77,6 +77,7 @@ def _outcome(active: ActiveParty) -> dict[str, Any]:
         "positive_by": active.target.positive_by,
         "threshold": _threshold(active, counting),
         "metric": key_of(deciding(active.cfg.metric, active.target.task)),
+        "train_accuracy": counting.train_accuracy if counting else {},
         f"validation_{score}": counting.primary if counting else {},
         **({f"validation_{counting.metric}": counting.decisive} if counting else {}),
         "baselines": None,

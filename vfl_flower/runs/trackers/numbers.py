@@ -11,9 +11,10 @@ TRAFFIC = ("exchanges", "bytes_up", "bytes_down")
 
 def numbers_of(evaluation: Evaluation) -> dict[str, float]:
     """Return the numbers of an evaluation, as ``train_loss/active``."""
+    training = {"train_loss": evaluation.train_loss, "train_accuracy": evaluation.train_accuracy}
     numbers = {
         f"{name}/{party}": value
-        for name, values in ({"train_loss": evaluation.train_loss} | evaluation.validation).items()
+        for name, values in (training | evaluation.validation).items()
         for party, value in values.items()
     }
     return numbers | {f"traffic/{name}": getattr(evaluation, name) for name in TRAFFIC}
