@@ -1,0 +1,67 @@
+"""Runs behind VIM's tables."""
+
+from benchmarks.papers.vim.settings import (
+    DP_EPOCHS,
+    LABEL_EPOCHS,
+    MINUTES,
+    ON_MNIST,
+    RUNS,
+    SEARCHES,
+    UPLOADS_NOISED,
+)
+from benchmarks.reproducing.paper import Experiment
+
+PLAIN = {
+    f"{data} {method}": Experiment(
+        flags | {"method": method}, MINUTES[data][method] * int(flags["epochs"]) + 0.2
+    )
+    for data, runs in RUNS.items()
+    for method, flags in runs.items()
+}
+
+LINEAR = {
+    "mnist linear_admm": Experiment(
+        ON_MNIST["vimadmm_j"] | {"method": "linear_admm", "models": "linear"}, 2.5
+    )
+}
+
+OFTEN = {
+    f"mnist {method} often": Experiment(
+        flags | {"method": method, "eval-every": "10"},
+        1.2 * MINUTES["mnist"][method] * int(flags["epochs"]) + 0.2,
+    )
+    for method, flags in (
+        ON_MNIST | {each: ON_MNIST[each] | {"epochs": "2"} for each in ("vimadmm", "vimadmm_j")}
+    ).items()
+}
+"""Evaluated every ten rounds."""
+
+UPLOADS = {
+    f"{data} {method} epsilon {epsilon}": Experiment(
+        flags | {"method": method, "epochs": DP_EPOCHS[method], **noise},
+        MINUTES[data][method] * int(DP_EPOCHS[method]) * 0.7 + 0.2,
+        search=SEARCHES[data, epsilon],
+    )
+    for data, runs in RUNS.items()
+    for method, flags in runs.items()
+    for epsilon, noise in UPLOADS_NOISED.items()
+}
+"""With noise on uploads; many draws end early, when epsilon is spent."""
+
+LABELS = {
+    f"{data} {method} label epsilon {epsilon}": Experiment(
+        flags
+        | {
+            "method": method,
+            "epochs": LABEL_EPOCHS[method],
+            "label-privacy": "alibi",
+            "label-epsilon": epsilon,
+        },
+        MINUTES[data][method] * int(LABEL_EPOCHS[method]) + 0.2,
+    )
+    for data, runs in RUNS.items()
+    for method, flags in runs.items()
+    for epsilon in ("2.8", "1.4")
+}
+
+EXPERIMENTS = PLAIN | LINEAR | OFTEN | UPLOADS | LABELS

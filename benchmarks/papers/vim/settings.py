@@ -1,0 +1,129 @@
+"""Settings of VIM's runs: data sets, methods, grids of noise."""
+
+Learning rates, tau, rho and epochs are those of the authors' program
+(github.com/AI-secure/VFL-ADMM, scripts/clean), and so are weight decay and the optimizers.
+"""
+
+from benchmarks.reproducing.paper import Flags, Search
+
+ONE_CLIENT = "momentum:weight_decay=0.001"
+SERVER = "sgd:weight_decay=0.001"
+
+COMMON = {
+    "active-columns": "none",
+    "embedding-dim": "60",
+    "batch-size": "1024",
+    "keep": "best",
+    "stop-drop": "2",
+}
+MNIST = COMMON | {
+    "dataset": "mnist",
+    "parties": "15",
+    "partition": "strips:rows",
+    "models": "vim-mlp",
+}
+CIFAR = COMMON | {
+    "dataset": "cifar10",
+    "parties": "10",
+    "partition": "grid:3x3",
+    "models": "vim-cnn",
+}
+HUNDRED = MNIST | {"parties": "101", "partition": "overlapping:14"}
+
+ADMM = {"optimizers": ONE_CLIENT}
+OTHERS = {
+    clients: {"optimizers": ",".join([SERVER, *[ONE_CLIENT] * clients])} for clients in (9, 14, 100)
+}
+"""Plain SGD at the server, momentum at so many clients."""
+
+METHODS = {
+    "vafl": "VAFL",
+    "splitnn": "Split Learning",
+    "fedbcd": "FedBCD",
+    "vimadmm": "VIMADMM",
+    "fdml": "FDML",
+    "vimadmm_j": "VIMADMM-J",
+}
+"""Names in the paper."""
+
+ON_MNIST: dict[str, Flags] = {
+    "vafl": MNIST | OTHERS[14] | {"learning-rates": "0.3", "epochs": "30"},
+    "splitnn": MNIST | OTHERS[14] | {"learning-rates": "0.3", "epochs": "30"},
+    "fedbcd": MNIST | OTHERS[14] | {"learning-rates": "0.01", "local-steps": "5", "epochs": "30"},
+    "vimadmm": MNIST | ADMM | {"learning-rates": "0.1", "local-steps": "20", "epochs": "10"},
+    "fdml": MNIST | OTHERS[14] | {"learning-rates": "0.1", "epochs": "30"},
+    "vimadmm_j": MNIST | ADMM | {"learning-rates": "0.1", "local-steps": "20", "epochs": "10"},
+}
+ON_CIFAR: dict[str, Flags] = {
+    "vafl": CIFAR | OTHERS[9] | {"learning-rates": "0.008", "epochs": "50"},
+    "splitnn": CIFAR | OTHERS[9] | {"learning-rates": "0.008", "epochs": "50"},
+    "fedbcd": CIFAR | OTHERS[9] | {"learning-rates": "0.005", "local-steps": "10", "epochs": "50"},
+    "vimadmm": CIFAR
+    | ADMM
+    | {"learning-rates": "0.008", "local-steps": "10", "rho": "2", "epochs": "50"},
+    "fdml": CIFAR | OTHERS[9] | {"learning-rates": "0.008", "epochs": "50"},
+    "vimadmm_j": CIFAR
+    | ADMM
+    | {"learning-rates": "0.005", "local-steps": "30", "rho": "2", "epochs": "50"},
+}
+RUNS = {"mnist": ON_MNIST, "cifar": ON_CIFAR}
+
+MINUTES = {
+    "mnist": {
+        "vafl": 0.06,
+        "splitnn": 0.05,
+        "fedbcd": 0.12,
+        "vimadmm": 0.45,
+        "fdml": 0.06,
+        "vimadmm_j": 0.45,
+    },
+    "cifar": {
+        "vafl": 6,
+        "splitnn": 6,
+        "fedbcd": 50,
+        "vimadmm": 60,
+        "fdml": 6,
+        "vimadmm_j": 180,
+    },
+}
+"""Of an epoch."""
+
+DP_EPOCHS = {
+    "vafl": "10",
+    "splitnn": "10",
+    "fedbcd": "10",
+    "vimadmm": "3",
+    "fdml": "10",
+    "vimadmm_j": "3",
+}
+LABEL_EPOCHS = DP_EPOCHS | {"vafl": "30", "splitnn": "30", "fedbcd": "30", "fdml": "30"}
+"""The epochs at most, with noise on uploads and with noise on labels."""
+
+UPLOADS_NOISED = {
+    "8": {"target-epsilon": "8", "dp-eval": "clear", "eval-every": "9", "stop-drop": "20"},
+    "1": {"target-epsilon": "1", "dp-eval": "clear", "eval-every": "3", "stop-drop": "20"},
+}
+"""By epsilon; evaluated more often, as with much of the grid's noise few steps are allowed."""
+
+SIGMAS = {
+    "8": ("2", "3", "5", "8", "10", "30", "50", "70"),
+    "1": ("8", "10", "30", "50", "70"),
+}
+"""The paper's, by epsilon; 2, 3 and 5 allow no training step, or one, within 1."""
+
+CHOICES = {
+    "mnist": {
+        "dp-clip": ("0.0005", "0.001", "0.005", "0.01", "0.1", "1"),
+        "learning-rates": ("0.05", "0.3", "0.5", "1"),
+    },
+    "cifar": {
+        "dp-clip": ("0.01", "0.05", "0.1", "0.5", "1"),
+        "learning-rates": ("0.005", "0.01", "0.05", "0.1", "0.5", "1"),
+    },
+}
+SEARCHES = {
+    (data, epsilon): Search({"dp-sigma": sigmas} | choices)
+    for data, choices in CHOICES.items()
+    for epsilon, sigmas in SIGMAS.items()
+}
+"""By data set and epsilon; the paper's grids, 20 of their points."""

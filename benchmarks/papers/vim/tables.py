@@ -1,0 +1,118 @@
+"""VIM's tables over methods and data sets."""
+
+from itertools import product
+
+from benchmarks.papers.vim.claims import LABELS, MEBIBYTES, UPLOADS
+from benchmarks.papers.vim.settings import METHODS
+from benchmarks.reproducing.paper import Cell, Table
+
+SETS = ("MNIST", "CIFAR", "NUS-WIDE", "ModelNet40")
+OF = {"MNIST": "mnist", "CIFAR": "cifar"}
+"""First words of experiments, by data sets at hand."""
+
+NOISED = {"infinite": "", "8": " epsilon 8", "1": " epsilon 1"}
+LABELS_NOISED = {"infinite": "", "2.8": " label epsilon 2.8", "1.4": " label epsilon 1.4"}
+"""Last words of experiments, by epsilon."""
+
+WHY = {
+    "NUS-WIDE": "NUS-WIDE with its 1,000 tags and five classes was not at hand",
+    "ModelNet40": "ModelNet40's shaded views were not at hand",
+}
+
+TRAINING_ONLY = (
+    "Epsilon is that of training. Validation and test rows were sent without noise, as the "
+    "authors' program does, and that makes the epsilon of the whole run infinite. Noise, clipping "
+    "norm and learning rate were chosen by validation rows, which no epsilon covers."
+)
+
+TABLE_3 = Table(
+    name="table3",
+    title="VIMADMM and Linear-ADMM",
+    place="Table III",
+    cells=(
+        Cell("VIMADMM", "MNIST", "mnist vimadmm", claim=97.13),
+        Cell("VIMADMM", "NUS-WIDE", None, claim=88.51, why=WHY["NUS-WIDE"]),
+        Cell("Linear-ADMM", "MNIST", "mnist linear_admm", claim=91.65),
+        Cell("Linear-ADMM", "NUS-WIDE", None, claim=84.63, why=WHY["NUS-WIDE"]),
+    ),
+    note="Ten epochs, where the authors' program has 30: the epoch of the best validation "
+    "accuracy counts, and that comes early.",
+)
+
+TABLE_4 = Table(
+    name="table4",
+    title="Bytes to an accuracy",
+    place="Table IV",
+    unit="MiB",
+    cells=(
+        *(
+            Cell(
+                METHODS[method],
+                f"{name}, {share} %",
+                f"{OF[name]} {method}" if name in OF else None,
+                f"mib-to:0.{share}",
+                claim,
+                lower=True,
+                why=WHY.get(name, ""),
+            )
+            for method, claims in MEBIBYTES.items()
+            for name, share, claim in zip(SETS, (96, 65, 85, 89), claims, strict=True)
+        ),
+        *(
+            Cell(
+                METHODS[method],
+                "MNIST, 96 %, asked every ten rounds",
+                f"mnist {method} often",
+                "mib-to:0.96",
+                claims[0],
+                lower=True,
+            )
+            for method, claims in MEBIBYTES.items()
+        ),
+    ),
+    note="All bytes of training, up and down, of all clients, when the validation accuracy first "
+    "was the target. The paper looks once an epoch, of 53 rounds; the last column shows what that "
+    "hides. What comes down here is v in the place of lambda and s_k, half the bytes for the same "
+    "updates.",
+)
+
+TABLE_6 = Table(
+    name="table6",
+    title="Accuracy under client-level differential privacy",
+    place="Table VI",
+    cells=tuple(
+        Cell(
+            METHODS[method],
+            f"{name}, epsilon {epsilon}",
+            f"{OF[name]} {method}{NOISED[epsilon]}" if name in OF else None,
+            claim=claim,
+            why=WHY.get(name, ""),
+        )
+        for method, claims in UPLOADS.items()
+        for (name, epsilon), claim in zip(product(SETS, NOISED), claims, strict=True)
+    ),
+    note=f"{TRAINING_ONLY} Each of our choices is among 20 points of the paper's grid, with three "
+    "epochs at most of the ADMM methods and ten of the others.",
+)
+
+TABLE_7 = Table(
+    name="table7",
+    title="Accuracy under label differential privacy",
+    place="Table VII",
+    cells=tuple(
+        Cell(
+            METHODS[method],
+            f"{name}, epsilon {epsilon}",
+            f"{OF[name]} {method}{LABELS_NOISED[epsilon]}" if name in OF else None,
+            claim=claim,
+            why=WHY.get(name, ""),
+        )
+        for method, claims in LABELS.items()
+        for (name, epsilon), claim in zip(product(SETS, LABELS_NOISED), claims, strict=True)
+    ),
+    note="ALIBI: Laplace noise on the one-hot labels of the training rows, once; validation rows "
+    "have their true labels. Three epochs at "
+    "most of the ADMM methods, and 30 of the others.",
+)
+
+TABLES = (TABLE_3, TABLE_4, TABLE_6, TABLE_7)
