@@ -1,4 +1,4 @@
-"""Settings of VIM's runs: data sets, methods, grids of noise."""
+"""Settings of VIM's runs: data sets, methods, grids of noise.
 
 Learning rates, tau, rho and epochs are those of the authors' program
 (github.com/AI-secure/VFL-ADMM, scripts/clean), and so are weight decay and the optimizers.
