@@ -1,7 +1,7 @@
 """VIM, Xie et al. 2022, arXiv:2207.10226."""
 
+from benchmarks.papers.vim import figures, others, tables
 from benchmarks.papers.vim.experiments import EXPERIMENTS
-from benchmarks.papers.vim.tables import TABLES
 from benchmarks.reproducing.paper import Paper
 
 PAPER = Paper(
@@ -9,5 +9,25 @@ PAPER = Paper(
     reference="Xie et al. 2022, arXiv:2207.10226",
     repeats=3,
     experiments=EXPERIMENTS,
-    tables=TABLES,
+    tables=(
+        tables.TABLE_3,
+        tables.TABLE_4,
+        others.TABLE_5,
+        tables.TABLE_6,
+        tables.TABLE_7,
+        others.TABLE_8,
+        others.TABLE_9,
+        others.TABLE_10,
+        others.TABLE_11,
+        others.TABLE_12,
+        others.TABLE_13,
+        others.TABLE_14,
+        others.RESNETS,
+        figures.FIGURE_1,
+        figures.FIGURE_1_JOINT,
+        figures.FIGURE_1_BYTES,
+        figures.FIGURE_1_CIFAR,
+        figures.FIGURE_2,
+        figures.FIGURE_5,
+    ),
 )

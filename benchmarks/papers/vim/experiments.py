@@ -9,6 +9,7 @@ from benchmarks.papers.vim.settings import (
     SEARCHES,
     UPLOADS_NOISED,
 )
+from benchmarks.papers.vim.varied import VARIED
 from benchmarks.reproducing.paper import Experiment
 
 PLAIN = {
@@ -64,4 +65,4 @@ LABELS = {
     for epsilon in ("2.8", "1.4")
 }
 
-EXPERIMENTS = PLAIN | LINEAR | OFTEN | UPLOADS | LABELS
+EXPERIMENTS = PLAIN | LINEAR | OFTEN | UPLOADS | LABELS | VARIED

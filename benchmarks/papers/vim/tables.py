@@ -2,7 +2,7 @@
 
 from itertools import product
 
-from benchmarks.papers.vim.claims import LABELS, MEBIBYTES, UPLOADS
+from benchmarks.papers.vim.claims import A_ROUND, LABELS, MEBIBYTES, UPLOADS
 from benchmarks.papers.vim.settings import METHODS
 from benchmarks.reproducing.paper import Cell, Table
 
@@ -18,6 +18,9 @@ WHY = {
     "NUS-WIDE": "NUS-WIDE with its 1,000 tags and five classes was not at hand",
     "ModelNet40": "ModelNet40's shaded views were not at hand",
 }
+
+MORE_OFTEN = "MNIST, 96 %, looked at every ten rounds"
+THE_IDS = "ours has the numbers of the batch's rows and framing on top, and the paper rounds down"
 
 TRAINING_ONLY = (
     "Epsilon is that of training. Validation and test rows were sent without noise, as the "
@@ -61,17 +64,29 @@ TABLE_4 = Table(
         *(
             Cell(
                 METHODS[method],
-                "MNIST, 96 %, asked every ten rounds",
+                MORE_OFTEN,
                 f"mnist {method} often",
                 "mib-to:0.96",
-                claims[0],
+                claim,
                 lower=True,
             )
-            for method, claims in MEBIBYTES.items()
+            for method, (claim, *_) in MEBIBYTES.items()
+        ),
+        *(
+            Cell(
+                METHODS[method],
+                "one round and client, MNIST",
+                f"mnist {method}",
+                "mib-round",
+                claim,
+                lower=True,
+                why=THE_IDS if "vimadmm" not in method else "",
+            )
+            for method, claim in A_ROUND.items()
         ),
     ),
     note="All bytes of training, up and down, of all clients, when the validation accuracy first "
-    "was the target. The paper looks once an epoch, of 53 rounds; the last column shows what that "
+    "was the target. The paper looks once an epoch, of 53 rounds; another column shows what that "
     "hides. What comes down here is v in the place of lambda and s_k, half the bytes for the same "
     "updates.",
 )
@@ -114,5 +129,3 @@ TABLE_7 = Table(
     "have their true labels. Three epochs at "
     "most of the ADMM methods, and 30 of the others.",
 )
-
-TABLES = (TABLE_3, TABLE_4, TABLE_6, TABLE_7)

@@ -1,0 +1,205 @@
+"""Runs that vary one thing of VIM's: tau, rho, clients, classes, noise."""
+
+from benchmarks.papers.vim.settings import (
+    ADMM,
+    CIFAR,
+    HUNDRED,
+    MNIST,
+    ON_CIFAR,
+    ON_MNIST,
+    ONE_CLIENT,
+    OTHERS,
+    SEARCHES,
+    UPLOADS_NOISED,
+    Options,
+)
+from benchmarks.reproducing.paper import Experiment
+
+VIMADMM: dict[str, Options] = {
+    "mnist": ON_MNIST["vimadmm"] | {"method": "vimadmm"},
+    "cifar": ON_CIFAR["vimadmm"] | {"method": "vimadmm"},
+}
+LABELS = {"label-privacy": "alibi", "label-epsilon": "1.4"}
+
+TAUS = {
+    f"mnist {method} tau {tau}": Experiment(
+        ON_MNIST[method] | {"method": method, "local-steps": tau, "epochs": epochs}, minutes
+    )
+    for method, taus in (
+        ("vimadmm", (("1", "30", 2.5), ("5", "20", 3.5))),
+        ("vimadmm_j", (("1", "30", 2.5), ("5", "20", 3.5), ("10", "15", 4))),
+        ("fedbcd", (("10", "30", 6), ("20", "30", 11))),
+    )
+    for tau, epochs, minutes in taus
+}
+
+TAUS_IN_PRIVATE = {
+    **{
+        f"mnist vimadmm tau {tau} epsilon 1": Experiment(
+            VIMADMM["mnist"] | UPLOADS_NOISED["1"] | {"local-steps": tau, "epochs": "6"},
+            minutes,
+            search=SEARCHES["mnist", "1"],
+        )
+        for tau, minutes in (("1", 0.5), ("5", 0.8))
+    },
+    **{
+        f"cifar vimadmm tau {tau} epsilon 1": Experiment(
+            VIMADMM["cifar"] | UPLOADS_NOISED["1"] | {"local-steps": tau, "epochs": "3"},
+            minutes,
+            search=SEARCHES["cifar", "1"],
+            most_seeds=1,
+        )
+        for tau, minutes in (("1", 18), ("30", 400))
+    },
+    **{
+        f"{data} vimadmm tau {tau} label epsilon 1.4": Experiment(
+            VIMADMM[data] | LABELS | {"local-steps": tau, "epochs": epochs}, minutes
+        )
+        for data, tau, epochs, minutes in (
+            ("mnist", "1", "20", 1.5),
+            ("mnist", "5", "10", 2),
+            ("cifar", "1", "50", 300),
+            ("cifar", "30", "20", 3600),
+        )
+    },
+}
+
+RHOS = {
+    f"mnist vimadmm rho {rho}": Experiment(
+        VIMADMM["mnist"] | {"rho": rho, "epochs": "5"}, minutes=2.5
+    )
+    for rho in ("0.5", "2")
+}
+
+DEEP = {
+    f"mnist {method} deep heads": Experiment(
+        ON_MNIST[method] | {"method": method, "top-layers": "2", **changed}, minutes
+    )
+    for method, changed, minutes in (
+        ("vafl", {"learning-rates": "0.3"}, 2.5),
+        ("splitnn", {"learning-rates": "0.2"}, 2.5),
+        ("fedbcd", {"learning-rates": "0.1"}, 4),
+        ("vimadmm", {"learning-rates": "0.1", "local-steps": "10", "epochs": "15"}, 4.5),
+    )
+}
+
+CENTRAL = {
+    f"{data} central{name}": Experiment(
+        flags
+        | {"method": "central", "optimizers": ONE_CLIENT, "learning-rates": rate, "epochs": epochs}
+        | tail,
+        minutes,
+    )
+    for data, flags, rate, epochs, minutes in (
+        ("mnist", MNIST, "0.1", "30", 1.5),
+        ("cifar", CIFAR, "0.05", "50", 60),
+    )
+    for name, tail in (("", {}), (" long tail", {"long-tail": "10"}))
+}
+
+LONG_TAIL = {
+    f"{data} vimadmm long tail": Experiment(VIMADMM[data] | {"long-tail": "10"}, minutes)
+    for data, minutes in (("mnist", 2.5), ("cifar", 1200))
+}
+
+CHOSEN = ("top:50", "bottom:50", "top:20", "bottom:20")
+RETRAINED = {
+    "mnist vimadmm summary": Experiment(
+        VIMADMM["mnist"] | {"epochs": "5"}, minutes=6, retrained=CHOSEN
+    ),
+    "cifar vimadmm summary": Experiment(
+        VIMADMM["cifar"] | {"epochs": "20"}, minutes=2900, retrained=CHOSEN, most_seeds=1
+    ),
+}
+
+CLIENTS_100 = {
+    f"mnist {method} 100 clients": Experiment(
+        HUNDRED | {"method": method} | flags, minutes, most_seeds=1
+    )
+    for method, flags, minutes in (
+        ("vafl", OTHERS[100] | {"learning-rates": "0.3", "epochs": "30"}, 12),
+        ("splitnn", OTHERS[100] | {"learning-rates": "0.3", "epochs": "30"}, 12),
+        ("vimadmm", ADMM | {"learning-rates": "0.1", "local-steps": "20", "epochs": "3"}, 16),
+        ("fdml", OTHERS[100] | {"learning-rates": "0.1", "epochs": "30"}, 12),
+        ("vimadmm_j", ADMM | {"learning-rates": "0.1", "local-steps": "20", "epochs": "3"}, 16),
+    )
+}
+
+SUBSAMPLED = {
+    f"{data} vimadmm {percent} percent{name}": Experiment(
+        VIMADMM[data] | {"participation": share} | noise, minutes * float(share) + 0.5
+    )
+    for data, minutes, noises in (
+        (
+            "mnist",
+            4.5,
+            (
+                ("", {}),
+                *(
+                    (
+                        f" epsilon {epsilon}",
+                        UPLOADS_NOISED[epsilon] | {"dp-clip": "0.001", "epochs": "3"},
+                    )
+                    for epsilon in UPLOADS_NOISED
+                ),
+            ),
+        ),
+        (
+            "cifar",
+            3000,
+            (
+                ("", {}),
+                *(
+                    (
+                        f" epsilon {epsilon}",
+                        UPLOADS_NOISED[epsilon] | {"dp-clip": "0.05", "epochs": "10"},
+                    )
+                    for epsilon in UPLOADS_NOISED
+                ),
+            ),
+        ),
+    )
+    for percent, share in (("25", "0.25"), ("50", "0.5"))
+    for name, noise in noises
+}
+
+NOISY = {
+    f"{data} {method} noisy {epochs} epochs": Experiment(
+        runs[method]
+        | {
+            "method": method,
+            "column-noise": noise,
+            "epochs": epochs,
+            "keep": "last",
+            "stop-drop": "0",
+        },
+        minutes[method] * int(epochs) + 0.2,
+    )
+    for data, runs, noise, minutes in (
+        ("mnist", ON_MNIST, "7:1", {"vafl": 0.06, "splitnn": 0.06, "vimadmm": 0.45}),
+        ("cifar", ON_CIFAR, "5:3", {"vafl": 6, "splitnn": 6, "vimadmm": 60}),
+    )
+    for method in ("vafl", "splitnn", "vimadmm")
+    for epochs in ("2", "5", "10")
+}
+
+RESNETS = {
+    f"cifar vimadmm resnet{depth}": Experiment(
+        VIMADMM["cifar"] | {"models": f"resnet{depth}"}, minutes, most_seeds=1
+    )
+    for depth, minutes in (("18", 6000), ("34", 11000))
+}
+
+VARIED = (
+    TAUS
+    | TAUS_IN_PRIVATE
+    | RHOS
+    | DEEP
+    | CENTRAL
+    | LONG_TAIL
+    | RETRAINED
+    | CLIENTS_100
+    | SUBSAMPLED
+    | NOISY
+    | RESNETS
+)
