@@ -28,8 +28,17 @@ class CompressionSpec:
     form: str
 
 
-def read_compression(text: str) -> tuple[CompressionSpec, Any]:
+def read_compression(
+    text: str, key: str = "compression", otherwise: str = "auto"
+) -> tuple[CompressionSpec, Any]:
     """Read a compression, as in ``topk:0.25``: its declaration and its argument.
+
+    Parameters
+    ----------
+    text : str
+        As it is written.
+    key, otherwise : str
+        Its option and the value besides, for messages.
 
     Raises
     ------
@@ -42,7 +51,7 @@ def read_compression(text: str) -> tuple[CompressionSpec, Any]:
         return spec, spec.read(argument)
     except (KeyError, ValueError) as error:
         forms = ", ".join(each.form for each in COMPRESSIONS.values())
-        raise ConfigError(f"compression must be {forms} or auto, not '{text}'") from error
+        raise ConfigError(f"{key} must be {forms} or {otherwise}, not '{text}'") from error
 
 
 def _nothing(text: str) -> None:
@@ -62,6 +71,12 @@ def _bits(text: str) -> int:
     return int(text)
 
 
+def _few_bits(text: str) -> int:
+    if not re.fullmatch(r"[1-8]", text):
+        raise ValueError(text)
+    return int(text)
+
+
 _HERE = "vfl_flower.learning.compression"
 COMPRESSIONS = {
     "none": CompressionSpec(f"{_HERE}:floats32", _nothing, "none"),
@@ -69,6 +84,9 @@ COMPRESSIONS = {
     "topk": CompressionSpec(f"{_HERE}:TopK", _share, "topk:SHARE with a share up to 1"),
     "quantize": CompressionSpec(
         f"{_HERE}:Quantized", _bits, "quantize:BITS with 1 to 8 or 16 bits"
+    ),
+    "lattice": CompressionSpec(
+        "vfl_flower.learning.lattice:Lattice", _few_bits, "lattice:BITS with 1 to 8 bits"
     ),
 }
 """Compressions by name. One line here makes a compression known everywhere."""

@@ -30,8 +30,8 @@ class CompressionOptions(MethodOptions):
 
     compression: str = option(
         "auto",
-        "of uploads: topk:SHARE of each row, quantize:BITS a number, float16, or none; auto: the "
-        "method's",
+        "of uploads: topk:SHARE of each row, quantize:BITS or lattice:BITS a number, float16, or "
+        "none; auto: the method's",
         suggested=("auto", *COMPRESSIONS),
     )
 
