@@ -9,10 +9,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from vfl_flower.api import Lessons, Party, floats, labels, messages, phase, rows, weights
+from vfl_flower.api import Lessons, Party, floats, labels, messages, phase, rows
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ProtocolError
-from vfl_flower.learning.compression import compression_of, relative_error
+from vfl_flower.learning.compression import (
+    compression_of,
+    relative_error,
+    restore_tensors,
+    tensors_layout,
+)
 from vfl_flower.learning.networks.base import head
 
 from .fedbcd import FedBCDClient
@@ -57,7 +62,21 @@ class CVFLClient(FedBCDClient):
 
     @phase(
         after="embed",
-        takes=(labels("B"), weights("weights of p", "top"), messages("all C(E_j)", "layout")),
+        takes=messages("g_k (B, D) float32, or compressed", "layout_of_gradient"),
+    )
+    def update(self, *given: Tensor) -> None:  # C'(g_k) ->
+        """Take Q steps on dL/dE_k, as it was before the first."""
+        rows, _ = self.tape["embed"]
+        (g_k,) = self.sent_down([(len(rows), self.cfg.embedding_dim)], given)
+        super().update(g_k)
+
+    @phase(
+        after="embed",
+        takes=(
+            labels("B"),
+            messages("weights of p, or compressed", "layout_of_top"),
+            messages("all C(E_j)", "layout"),
+        ),
     )
     def descend(self, y: Tensor, *given: Tensor) -> None:
         """Take Q steps on the loss itself.
@@ -66,9 +85,10 @@ class CVFLClient(FedBCDClient):
         """
         if not self.options.share_labels:
             raise ProtocolError("labels arrived, and share-labels is off in this party's run")
-        weights = self.top.state_dict()
-        self.top.load_state_dict(dict(zip(weights, given, strict=False)))
-        E, labels = self.everybodys(given[len(weights) :], len(y)), self.lessons.read(y)
+        weights, count = self.top.state_dict(), len(self.layout_of_top(len(y)))
+        read = self.sent_down(self.shapes_of_top(), given[:count])
+        self.top.load_state_dict(dict(zip(weights, read, strict=True)))
+        E, labels = self.everybodys(given[count:], len(y)), self.lessons.read(y)
         for E_k in self.embeddings():
             E[self.cfg.holders - self.parties + self.rank] = E_k
             R = self.top(torch.cat(E, 1))
@@ -77,6 +97,23 @@ class CVFLClient(FedBCDClient):
     def layout(self, rows: int) -> list[tuple[str, tuple[int, ...]]]:
         """Return dtype and shape of each array of all parties' compressed embeddings."""
         return self.cfg.holders * self.compression.layout(rows)
+
+    def layout_of_gradient(self, rows: int) -> list[tuple[str, tuple[int, ...]]]:
+        """Return dtype and shape of each array of one gradient, (B, D)."""
+        return tensors_layout(self.options.downlink_compression, [(rows, self.cfg.embedding_dim)])
+
+    def layout_of_top(self, _: int) -> list[tuple[str, tuple[int, ...]]]:
+        """Return dtype and shape of each array of p's weights."""
+        return tensors_layout(self.options.downlink_compression, self.shapes_of_top())
+
+    def shapes_of_top(self) -> list[tuple[int, ...]]:
+        """Return the shapes of p's weights."""
+        return [tuple(each.shape) for each in self.top.state_dict().values()]
+
+    def sent_down(self, shapes: list[tuple[int, ...]], given: tuple[Tensor, ...]) -> list[Tensor]:
+        """Read tensors that the active party compressed as `downlink` says."""
+        arrays = [each.numpy() for each in given]
+        return restore_tensors(self.options.downlink_compression, shapes, arrays)
 
     def everybodys(self, messages: tuple[Tensor, ...], rows: int) -> list[Tensor]:
         """Read all parties' compressed embeddings, each (B, D)."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from vfl_flower.common.errors import ConfigError
-from vfl_flower.config.compression_spec import read_compression
+from vfl_flower.config.compression_spec import COMPRESSIONS, read_compression
 from vfl_flower.config.method_spec import MethodSpec
 from vfl_flower.config.options.shared import CompressionOptions
 from vfl_flower.config.schema import option
@@ -20,6 +20,13 @@ class CVFLOptions(CompressionOptions, FedBCDOptions):
         False, "as published: passive parties are given the labels and others' embeddings"
     )
 
+    downlink: str = option(
+        "none",
+        "compression of the gradients, or of the top model, that passive parties are sent: as "
+        "compression is written, or same",
+        suggested=("none", "same", *COMPRESSIONS),
+    )
+
     @property
     def shares_labels(self) -> bool:
         """Whether passive parties get the labels, and with them each other's embeddings."""
@@ -30,10 +37,16 @@ class CVFLOptions(CompressionOptions, FedBCDOptions):
         """Compression of embeddings."""
         return "quantize:8" if self.compression == "auto" else self.compression
 
+    @property
+    def downlink_compression(self) -> str:
+        """Compression of gradients, or of the top model's weights."""
+        return self.upload_compression if self.downlink == "same" else self.downlink
+
 
 def check(cfg: Settings, options: CVFLOptions) -> None:
     """Refuse a missing compression, and top models that cannot be shared."""
     read_compression(options.upload_compression)
+    read_compression(options.downlink_compression, "downlink", "same")
     if options.share_labels and ":" in cfg.model_of(0):
         raise ConfigError(
             "share-labels gives the top model away, which must be one of this package's; "

@@ -20,7 +20,12 @@ from vfl_flower.config.schema import declaration
 from vfl_flower.config.settings import COMMON
 
 ROOT = Path(__file__).resolve().parents[2]
-WITH_NUMBERS = ("compression", "embedding_bound", "threshold")  # some of their values are numbers
+WITH_NUMBERS = (
+    "compression",
+    "downlink",
+    "embedding_bound",
+    "threshold",
+)  # some of their values are numbers
 
 
 @pytest.mark.parametrize(

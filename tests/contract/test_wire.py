@@ -23,6 +23,7 @@ from vfl_flower.crypto.fixed_point import encode_ring
 from vfl_flower.data.datasets import dataset_of
 from vfl_flower.data.partition.shares import take
 from vfl_flower.data.published_data import PublishedData
+from vfl_flower.learning.compression import restore_tensors
 
 EXCHANGING = [case for case in CASES if not method_of(case).alone]
 
@@ -32,7 +33,11 @@ READS_LABELS = dict.fromkeys(("easter", "vfedmh", "agg_vfl"), "update")
 """The phase from whose array a party reads the batch's labels, for methods that admit it."""
 
 TELLS_CLASSES_APART = dict.fromkeys(
-    ("splitnn", "fedbcd", "c_vfl", "vafl", "vafl in turns", "splitnn of labels only"), "update"
+    (
+        *("splitnn", "fedbcd", "c_vfl", "c_vfl both ways", "vafl", "vafl in turns"),
+        "splitnn of labels only",
+    ),
+    "update",
 )
 """The phase whose rows are alike for rows of one class."""
 
@@ -95,6 +100,14 @@ def replies_of(run: Run, k: int) -> list[Array]:
             message = reply[: len(run.active.compression.layout(1))]
             found.append(run.active.compression.restore(message, len(rows)).numpy())
     return found
+
+
+def gradient_in(run: Run, arrays: list[Array], rows: int) -> Array:
+    """Return a gradient (B, D) as its receiver reads it."""
+    if not isinstance(run.active, CVFL):
+        return arrays[0]
+    text, shapes = run.active.options.downlink_compression, [(rows, run.active.cfg.embedding_dim)]
+    return restore_tensors(text, shapes, arrays)[0].numpy()
 
 
 def arrays_of(sent: tuple[FitIns, FitRes]) -> list[Array]:
@@ -162,8 +175,9 @@ def test_gradients_of_embeddings_tell_classes_apart(method: str) -> None:
     y = labels_of(run.active.cfg).numpy()
     phase = TELLS_CLASSES_APART[method]
     for k, tap in enumerate(run.taps):
-        last = [a[0] for p, a in tap.requests() if p == phase][-3]
-        rows, directions = run.batches(k)[-3], last / np.linalg.norm(last, axis=1, keepdims=True)
+        rows, told = run.batches(k)[-3], [a for p, a in tap.requests() if p == phase][-3]
+        last = gradient_in(run, told, len(rows))
+        directions = last / np.linalg.norm(last, axis=1, keepdims=True)
         alike = directions @ directions.T - 2 * np.eye(len(rows))
         assert (y[rows[alike.argmax(1)]] == y[rows]).mean() > 0.8  # a tenth by chance
 

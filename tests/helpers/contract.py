@@ -45,8 +45,10 @@ CASES: dict[str, dict[str, Any]] = {method: {"method": method} for method in MET
     },
     "agg_vfl within a bound": {"method": "agg_vfl", "embedding_bound": "0.5"},
     "vafl in turns": {"method": "vafl", "vafl_mode": "asynchronous"},
+    "c_vfl both ways": {"method": "c_vfl", "compression": "lattice:4", "downlink": "lattice:8"},
     "c_vfl as published": PUBLISHED,
     "splitnn of labels only": {"method": "splitnn", "active_columns": "none"},
+    "c_vfl as published, both ways": PUBLISHED | {"downlink": "quantize:8"},
     "c_vfl as published of labels only": PUBLISHED | {"active_columns": "none"},
 }
 """What the contract is kept by: every method, and what sends something else than its default."""

@@ -40,15 +40,27 @@ def c_vfl_bytes(b: int) -> dict[tuple[str, str], list[int]]:
     return splitnn_bytes(b) | {("embed", "up"): [8, b * D, 4]}
 
 
-def published_bytes(b: int, embeddings: int = K + 1) -> dict[tuple[str, str], list[int]]:
+def both_ways_bytes(b: int) -> dict[tuple[str, str], list[int]]:
+    """Bytes of a step with both directions on the lattice.
+
+    8 + BD/2 + 4 up in four bits a number, 4B + 8 + BD down in eight.
+    """
+    return c_vfl_bytes(b) | {("embed", "up"): [8, b * D // 2, 4], ("update", "down"): [8, b * D]}
+
+
+def published_bytes(
+    b: int, embeddings: int = K + 1, short: bool = False
+) -> dict[tuple[str, str], list[int]]:
     """Bytes of a step with shared labels.
 
     |C| + 4 up; 4B, then B of labels, the top model and everybody's embeddings down.
 
-    |C| is that of half of 16 numbers a row: 4 bytes each, and 4 bits for its place.
+    |C| is that of half of 16 numbers a row: 4 bytes each, and 4 bits for its place. Short, the top
+    model's weights and biases have eight bits a number, and 8 bytes for the range of each.
     """
     message = [4 * b * 8, b * 8 * 4 // 8]
-    top = [4 * embeddings * D * C, 4 * C]
+    weights = embeddings * D * C
+    top = [8, weights, 8, C] if short else [4 * weights, 4 * C]
     return {
         ("embed", "up"): [*message, 4],
         ("embed", "down"): [4 * b],
@@ -111,7 +123,9 @@ FORMULAS: dict[str, Bytes] = {
     "splitnn": splitnn_bytes,
     "fedbcd": splitnn_bytes,
     "c_vfl": c_vfl_bytes,
+    "c_vfl both ways": both_ways_bytes,
     "c_vfl as published": published_bytes,
+    "c_vfl as published, both ways": partial(published_bytes, short=True),
     "vafl": splitnn_bytes,
     "vafl in turns": splitnn_bytes,
     "splitnn of labels only": splitnn_bytes,

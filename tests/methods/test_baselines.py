@@ -24,7 +24,10 @@ from vfl_flower.workflows.baselines import baselines_of, configurations
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
 TINY = ["--epochs", "2", "--batch-size", "300", "--embedding-dim", "8", "--models", "mlp"]
-ALIKE = ("central", "agg_vfl within a bound", "splitnn of labels only")
+ALIKE = (
+    *("central", "agg_vfl within a bound", "splitnn of labels only"),
+    *("c_vfl both ways", "c_vfl as published, both ways"),
+)
 """Cases whose parties keep in a checkpoint what those of another case keep."""
 
 

@@ -33,6 +33,21 @@ CASES: dict[str, Options] = {
     "c_vfl in three bits": {"method": "c_vfl", "compression": "quantize:3", "local_steps": 2},
     "c_vfl top-k": {"method": "c_vfl", "compression": "topk:0.3", "local_steps": 3},
     "c_vfl as published": {"method": "c_vfl", "share_labels": True, "local_steps": 3},
+    "c_vfl on the lattice": {"method": "c_vfl", "compression": "lattice:3", "local_steps": 3},
+    "c_vfl both ways": {
+        "method": "c_vfl",
+        "compression": "lattice:4",
+        "downlink": "same",
+        "local_steps": 2,
+    },
+    "c_vfl as published, both ways": {
+        "method": "c_vfl",
+        "compression": "lattice:3",
+        "downlink": "same",
+        "share_labels": True,
+        "local_steps": 3,
+    },
+    "c_vfl, sparse gradients": {"method": "c_vfl", "downlink": "topk:0.2"},
     "vafl": {"method": "vafl"},
     "vafl in turns": {"method": "vafl", "vafl_mode": "asynchronous"},
     "agg_vfl": {"method": "agg_vfl"},
@@ -75,6 +90,7 @@ def step_of(cfg: RunConfig) -> Step:
     in_several_steps = partial(
         several_steps,
         compression=compression_of(compression, cfg.embedding_dim),
+        down=getattr(cfg.options, "downlink_compression", "none"),
         steps=getattr(cfg.options, "local_steps", 1),
         shared=cfg.labels_shared,
     )

@@ -7,19 +7,22 @@
 ``quantize:BITS``
     Each number as one of 2**BITS levels, evenly from the message's least to its largest number. The
     error of a number is at most half the distance of two levels, (max - min) / (2**BITS - 1) / 2.
+``lattice:BITS``
+    Pairs of numbers as points of a hexagonal lattice; see `learning.lattice`.
 ``float16``
     Each number to the nearest in half precision: 11 significant bits, and nothing beyond 65504.
 ``none``
     As they are.
 
-Payload bytes of B rows: 4Bk + ceil(Bk ceil(log2 D) / 8); 8 + ceil(BD BITS / 8); 2BD; 4BD. Numbers
-that are rounded anew to float32 add that rounding to the error.
+Payload bytes of B rows: 4Bk + ceil(Bk ceil(log2 D) / 8); 8 + ceil(BD BITS / 8); 8 + ceil(BITS
+ceil(BD / 2) / 4); 2BD; 4BD. Numbers that are rounded anew to float32 add that rounding to the
+error.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
-from math import ceil
+from math import ceil, prod
 
 import numpy as np
 from torch import Tensor
@@ -206,6 +209,43 @@ def compression_of(text: str, width: int) -> Compression:
     spec, argument = read_compression(text)
     made: Compression = load_object(spec.build)(width, argument)
     return made
+
+
+def compress_tensor(text: str, values: Tensor) -> Message:
+    """Write a tensor as a table of its last dimension's width.
+
+    A vector is one row. `restore_tensors` reads it.
+    """
+    return compression_of(text, values.shape[-1]).compress(values.reshape(-1, values.shape[-1]))
+
+
+def tensors_layout(
+    text: str, shapes: Sequence[tuple[int, ...]]
+) -> list[tuple[str, tuple[int, ...]]]:
+    """Return dtype and shape of each array of tensors that `compress_tensor` wrote."""
+    return [
+        each for *rows, width in shapes for each in compression_of(text, width).layout(prod(rows))
+    ]
+
+
+def restore_tensors(
+    text: str, shapes: Sequence[tuple[int, ...]], message: Sequence[Array]
+) -> list[Tensor]:
+    """Read tensors that `compress_tensor` wrote, with their error: float32.
+
+    Raises
+    ------
+    ProtocolError
+        If they cannot have been written so.
+    """
+    restored, rest = [], list(message)
+    for shape in shapes:
+        *rows, width = shape
+        compression = compression_of(text, width)
+        each = len(compression.layout(prod(rows)))
+        restored.append(compression.restore(rest[:each], prod(rows)).reshape(shape))
+        rest = rest[each:]
+    return restored
 
 
 def relative_error(E: Tensor, restored: Tensor) -> float:

@@ -8,7 +8,7 @@ from torch import Tensor
 from tests.helpers.joint.reference import total, within_bound
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.batching import turn
-from vfl_flower.learning.compression import Compression
+from vfl_flower.learning.compression import Compression, compression_of
 from vfl_flower.learning.losses import Loss
 from vfl_flower.parties.party import Party
 
@@ -43,6 +43,15 @@ def splitnn_step_after(parties: Sequence[Party], rows: Tensor, y: Tensor, loss: 
         m.optimizer.step()
 
 
+def sent_down(down: str, values: Tensor) -> Tensor:
+    """Return a tensor as the passive parties read it."""
+    compression, table = (
+        compression_of(down, values.shape[-1]),
+        values.reshape(-1, values.shape[-1]),
+    )
+    return compression.restore(compression.compress(table), len(table)).reshape(values.shape)
+
+
 def several_steps(
     parties: Sequence[Party],
     rows: Tensor,
@@ -50,6 +59,7 @@ def several_steps(
     loss: Loss,
     *,
     compression: Compression,
+    down: str = "none",
     steps: int,
     shared: bool,
 ) -> None:
@@ -57,8 +67,9 @@ def several_steps(
     start = [m.embed_rows(rows) for m in parties]
     active = parties[0]
     weights = [p.detach().clone() for p in active.net.decide.parameters()]  # type: ignore[union-attr]
+    weights_down = [sent_down(down, p) for p in weights]
 
-    def top(E: Sequence[Tensor]) -> Tensor:  # as it was
+    def top(E: Sequence[Tensor], weights: Sequence[Tensor] = weights) -> Tensor:  # as it was
         return torch.nn.functional.linear(torch.cat(list(E), 1).relu(), *weights)
 
     def read(E_k: Tensor) -> Tensor:
@@ -77,9 +88,9 @@ def several_steps(
             if rank == 0:
                 loss(active.decide(torch.cat(joint, 1)), y[rows]).backward()
             elif shared:
-                loss(top(joint), y[rows]).backward()
+                loss(top(joint, weights_down), y[rows]).backward()
             else:
-                E_k.backward(g[rank - 1])
+                E_k.backward(sent_down(down, g[rank - 1]))
             m.optimizer.step(of=steps)
 
 
