@@ -8,6 +8,7 @@ import numpy as np
 from benchmarks.reproducing.paper import Flags
 from vfl_flower.config.dataset_specs import DATASETS, DataSetSpec
 from vfl_flower.config.registry import spec_of
+from vfl_flower.config.schema import kebab
 from vfl_flower.data.columns import Column, Features, Labels, Pixels
 from vfl_flower.data.datasets import DataSet, of_parts
 
@@ -33,13 +34,12 @@ LEAST = {
 
 def shrunk(flags: Flags) -> dict[str, str]:
     """Return the flags of an experiment's tiny version."""
-    own = spec_of(flags["method"]).options.__dataclass_fields__
+    options = spec_of(flags["method"]).options
+    known = {kebab(name) for name in options.__dataclass_fields__}
+    if not options().cut_at and "cut" not in flags:
+        known -= {"width"}  # of networks that are cut only
     common = ("epochs", "batch-size", "eval-every")
-    taken = {
-        name: value
-        for name, value in LEAST.items()
-        if name in common or name.replace("-", "_") in own
-    }
+    taken = {name: value for name, value in LEAST.items() if name in common or name in known}
     return dict(flags) | taken
 
 
