@@ -1,8 +1,9 @@
-"""Tables of measured numbers, written into pages between two comments.
+"""Measured numbers in the documentation: tables between two comments, pages, and figures.
 
     python -m docs.numbers
 
-The numbers are those of ``benchmarks/results/tabular.json``, and of faults those of others there.
+All numbers are read from the results in ``benchmarks/results``: ``tabular.json``, those of faults,
+and those of the papers' tables, whose pages and figures `docs.reproducing` makes.
 """
 
 import json
@@ -17,10 +18,11 @@ from benchmarks.harness.table_runs import REFERENCES
 from benchmarks.harness.tables import RESULTS
 from benchmarks.tabular import VARIANTS
 from docs.fault_numbers import OUTCOMES
+from docs.reproducing import pages
 from vfl_flower.common.files import write_atomically
 
 HERE = Path(__file__).parent
-PAGES = ("choosing.md", "tabular.md", "reliability.md")
+PAGES = ("choosing.md", "tabular.md", "reliability.md", "reproduction.md")
 BLOCK = re.compile(r"(<!-- numbers: ([a-z-]+) -->\n).*?(<!-- numbers end -->)", re.DOTALL)
 ENDS = (*REFERENCES, "central", "local")
 """Models that are no vertical federated learning."""
@@ -104,6 +106,7 @@ MADE: dict[str, Callable[[], str]] = {
     "summary": summary,
     **{name: partial(details, name) for name in TITLES},
     **OUTCOMES,
+    "papers": pages.summary,
 }
 
 
@@ -141,5 +144,6 @@ def _markdown(lines: list[list[str]]) -> str:
 
 
 if __name__ == "__main__":
+    pages.write()
     for path in map(HERE.joinpath, PAGES):
         write_atomically(path, filled(path.read_text()).encode())

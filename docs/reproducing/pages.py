@@ -1,0 +1,157 @@
+"""Pages of the papers' tables, and a summary of all."""
+
+import statistics
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+from benchmarks.reproducing.paper import Table
+from benchmarks.reproducing.runs import Record
+from benchmarks.reproducing.store import RESULTS, slug
+from benchmarks.reproducing.verdicts import VERDICTS
+from docs.reproducing import figures
+from docs.reproducing.results import Results, all_results, anchor, headings, in_words
+from docs.reproducing.tables import markdown, matrices, reasons
+from vfl_flower.common.files import write_atomically
+
+DOCS = Path(__file__).parents[1]
+FOLDERS = ("reproduction", "pictures/reproduction")
+"""Folders below that hold nothing else."""
+
+MADE = "<!-- made by: python -m docs.numbers -->"
+NOTHING = "Nothing is measured yet."
+RUNS = "Each file has flags, accuracies by party, the course of training, bytes and versions."
+TOLD = (
+    "Each cell has the claim, our mean ± standard deviation with the number of seeds in brackets, "
+    "and the verdict. A time is that of one seed on two cores. "
+    "[How to read it](../reproduction.md#how-to-read-the-tables).\n"
+)
+COMMAND = "python -m benchmarks.reproduce {}:{} --seeds 3 --data-dir DIR --out DIR"
+
+
+def made(results: Iterable[Results] | None = None) -> dict[str, str]:
+    """Return every page and picture by its path below docs."""
+    found = dict[str, str]()
+    for each in all_results() if results is None else results:
+        pictures = figures.drawn(each)
+        for table, picture in pictures.items():
+            found[_picture(each.name, table)] = picture.svg
+        found[f"reproduction/{each.name}.md"] = page(each, pictures)
+    return found
+
+
+def write() -> None:
+    """Write all pages and pictures, and remove those that nothing makes."""
+    texts = made()
+    for folder in map(DOCS.joinpath, FOLDERS):
+        folder.mkdir(exist_ok=True)
+        for path in folder.iterdir():
+            if path.relative_to(DOCS).as_posix() not in texts:
+                path.unlink()
+    for name, text in texts.items():
+        write_atomically(DOCS / name, text.encode())
+
+
+def summary() -> str:
+    """Return counts of verdicts, of each paper and table."""
+    lines = [["", "cells", *VERDICTS], ["---"] * (len(VERDICTS) + 2)]
+    lists = list[str]()
+    for each in all_results():
+        counts = {table.name: each.counts(table) for table in each.paper.tables}
+        link = f"[{each.paper.title}](reproduction/{each.name}.md)"
+        lines.append([link, *_row(sum(counts.values(), Counter()))])
+        lists.append(f"{link}, {each.paper.reference}:\n\n{_contents(each, counts)}")
+    names = "\n".join(f"reproduction/{each.name}" for each in all_results())
+    toctree = f"```{{toctree}}\n:hidden:\n\n{names}\n```\n"
+    return "\n".join([markdown(lines), *lists, toctree])
+
+
+def _row(counts: Counter[str]) -> list[str]:
+    return [str(counts.total()), *(str(counts[name] or "") for name in VERDICTS)]
+
+
+def _contents(results: Results, counts: dict[str, Counter[str]]) -> str:
+    """Return a list of a paper's tables with links and counts."""
+    lines = []
+    for table, heading in headings(results.paper):
+        link = f"reproduction/{results.name}.md#{anchor(heading)}"
+        told = in_words(counts[table.name]) or _curves_in_words(results, table)
+        lines.append(f"* [{heading}]({link}): {table.title}. {told[0].upper()}{told[1:]}.\n")
+    return "".join(lines)
+
+
+def _curves_in_words(results: Results, table: Table) -> str:
+    there = sum(curve.experiment in results.records(table) for curve in table.curves)
+    return f"{there} of {len(table.curves)} curves"
+
+
+def page(results: Results, pictures: dict[str, figures.Picture]) -> str:
+    """Return the page of a paper."""
+    paper = results.paper
+    total = sum((results.counts(table) for table in paper.tables), Counter[str]())
+    parts = [
+        MADE,
+        f"# {paper.title}, repeated\n",
+        f"{paper.reference}.\n",
+        f"Of {total.total()} cells: {in_words(total)}.\n",
+        TOLD,
+    ]
+    for table, heading in headings(paper):
+        parts.append(_section(results, table, heading, pictures.get(table.name)))
+    return "\n".join(part for part in [*parts, _runs(results)] if part)
+
+
+def _section(results: Results, table: Table, heading: str, picture: figures.Picture | None) -> str:
+    cells = results.judged(table)
+    unit = "" if table.unit == "%" else f" Unit: {table.unit}."
+    command = COMMAND.format(results.name, table.name)
+    parts = [f"## {heading}\n", f"{table.title}.{unit} {table.note}".strip() + "\n"]
+    parts.append(f"```sh\n{command}\n```\n")
+    if picture:
+        path = f"../{_picture(results.name, table.name)}"
+        parts.append(f"![{picture.told}]({path})\n")
+    if cells:
+        parts += [matrices(cells), reasons(cells)]
+    parts.append(_origin(results.records(table)) + "\n")
+    return "\n".join(part for part in parts if part)
+
+
+def _picture(paper: str, table: str) -> str:
+    return f"pictures/reproduction/{paper}-{slug(table)}.svg"
+
+
+def _origin(records: dict[str, Record]) -> str:
+    """Return date, machine and versions of results."""
+    if not records:
+        return NOTHING
+    days = sorted(record["date"][:10] for record in records.values())
+    machines = dict.fromkeys(map(_machine, records.values()))
+    span = days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
+    return f"Measured {span} on {'; '.join(machines)}."
+
+
+def _machine(record: Record) -> str:
+    machine, versions = record["machine"], record["versions"]
+    return (
+        f"{machine['cores']} cores ({machine['processor']}), Python {versions['python']}, torch "
+        f"{versions['torch']}"
+    )
+
+
+def _runs(results: Results) -> str:
+    """Return a table of all experiments with results, and their files."""
+    lines = [["", "seeds", "minutes a seed", "chosen on validation rows", "date"], ["---"] * 5]
+    for name in results.paper.experiments:
+        if not (record := results.record(name)):
+            continue
+        seeds = record["seeds"]
+        times = [seed["seconds"] / 60 for seed in seeds if not seed["failed"]]
+        chosen = " ".join(f"`--{flag} {value}`" for flag, value in record["chosen"].items())
+        minutes = f"{statistics.fmean(times):.1f}" if times else ""
+        lines.append([_file(record), str(len(seeds)), minutes, chosen, record["date"][:10]])
+    return f"## Runs\n\n{RUNS}\n\n{markdown(lines)}" if lines[2:] else ""
+
+
+def _file(record: Record) -> str:
+    path = RESULTS / slug(record["paper"]) / f"{slug(record['experiment'])}.json"
+    return f"[{record['experiment']}](../../{path.relative_to(DOCS.parent).as_posix()})"
