@@ -140,9 +140,8 @@ TABLE_11 = Table(
             ("vimadmm_j", 95.96),
         )
     ),
-    note="100 overlapping shares of 14 pixels. Which pixels, the paper does not say: here share k "
-    "begins a hundredth of the image after share k - 1. The ADMM methods have three epochs, the "
-    "others 30.",
+    note="100 evenly spaced windows of 14 pixels; which pixels, the paper does not say. The ADMM "
+    "methods have three epochs, the others 30.",
 )
 
 TABLE_12 = Table(
@@ -186,9 +185,10 @@ TABLE_13 = Table(
         for method, claims in ONE_NOISY.items()
         for (data, epochs), (claim, spread) in zip(product(SETS, (2, 5, 10)), claims, strict=True)
     ),
-    note="Gaussian noise on client 7's columns (CIFAR: client 5), of deviation 1 (3) where these "
-    "are scaled to deviation 1, drawn once; the authors' program draws it anew for each batch. "
-    "Each epoch is a run of its own, whose last weights count.",
+    note="Gaussian noise on client 7's columns (CIFAR: client 5), of deviation 1 (3) where those are "
+    "scaled to a deviation of 1, drawn once. The authors' program scales by the deviation of all "
+    "clients' pixels and draws anew for each batch. Each epoch is a run of its own, whose last "
+    "weights count.",
 )
 
 SOTA = "the best model published anywhere, which no method of VIM's or ours stands for"
