@@ -20,7 +20,6 @@ WHY = {
 }
 
 MORE_OFTEN = "MNIST, 96 %, looked at every ten rounds"
-THE_IDS = "ours has the numbers of the batch's rows and framing on top, and the paper rounds down"
 
 TRAINING_ONLY = (
     "Epsilon is that of training. Validation and test rows were sent without noise, as the "
@@ -80,7 +79,6 @@ TABLE_4 = Table(
                 "mib-round",
                 claim,
                 lower=True,
-                why=THE_IDS if "vimadmm" not in method else "",
             )
             for method, claim in A_ROUND.items()
         ),
@@ -88,7 +86,8 @@ TABLE_4 = Table(
     note="All bytes of training, up and down, of all clients, when the validation accuracy first "
     "was the target. The paper looks once an epoch, of 53 rounds; another column shows what that "
     "hides. What comes down here is v in the place of lambda and s_k, half the bytes for the same "
-    "updates.",
+    "updates. Ours have the numbers of the batch's rows and framing on top, and the paper rounds "
+    "0.469 down to 0.46.",
 )
 
 TABLE_6 = Table(
