@@ -186,9 +186,9 @@ TABLE_13 = Table(
         for (data, epochs), (claim, spread) in zip(product(SETS, (2, 5, 10)), claims, strict=True)
     ),
     note="Gaussian noise on client 7's columns (CIFAR: client 5), of deviation 1 (3) where "
-    "those are scaled to a deviation of 1, drawn once. The authors' program scales by the deviation of all "
-    "clients' pixels and draws anew for each batch. Each epoch is a run of its own, whose last "
-    "weights count.",
+    "those are scaled to a deviation of 1, drawn once. The authors' program scales by the "
+    "deviation of all clients' pixels and draws anew for each batch. Each epoch is a run of its "
+    "own, whose last weights count.",
 )
 
 SOTA = "the best model published anywhere, which no method of VIM's or ours stands for"
