@@ -1,6 +1,7 @@
 """AUC, F1 and confusion matrix against values computed by hand."""
 
 import json
+import statistics
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,8 @@ def test_two_classes_by_hand() -> None:
     assert found["auc"] == pytest.approx(ahead / 6)
     assert found["f1"] == pytest.approx(2 * 2 / (2 * 2 + 1 + 1))
     assert found["class_accuracy_std"] == pytest.approx((2 / 3 - 1 / 2) / 2)
+    assert found["class_recall"] == pytest.approx([1 / 2, 2 / 3])
+    assert found["class_precision"] == pytest.approx([1 / 2, 2 / 3])
     assert found["confusion"] == [[1, 1], [1, 2]]
 
 
@@ -96,8 +99,22 @@ def test_three_classes_by_hand() -> None:
     assert found["confusion"] == [[2, 0, 0], [0, 1, 0], [0, 1, 0]]
     assert found["f1"] == pytest.approx((1 + 2 / 3 + 0) / 3)
     assert found["class_accuracy_std"] == pytest.approx(2**0.5 / 3)  # of 1, 1 and 0
+    assert found["class_recall"] == [1, 1, 0]
+    assert found["class_precision"] == [1, 0.5, None]  # nothing is predicted as class 2
+    assert found["class_precision_std"] is None
     # class 0: 4 of 4 pairs; class 1: 0.5 is above 0.1 and 0.3; class 2: 0.2 is above twice 0.1
     assert found["auc"] == pytest.approx((1 + 2 / 3 + 2 / 3) / 3)
+
+
+def test_deviations_over_classes_by_hand() -> None:
+    """By hand: precisions 1, 2/3, 1/2, and recalls 1/3, 1, 1."""
+    decided, y = torch.tensor([0, 1, 1, 1, 2, 2]), torch.tensor([0, 0, 1, 1, 2, 0])
+    found = judged(torch.eye(3)[decided], y, THREE)
+    assert found["confusion"] == [[1, 1, 1], [0, 2, 0], [0, 0, 1]]
+    assert found["class_precision"] == pytest.approx([1, 2 / 3, 1 / 2])
+    assert found["class_recall"] == pytest.approx([1 / 3, 1, 1])
+    assert found["class_precision_std"] == pytest.approx(statistics.pstdev([1, 2 / 3, 1 / 2]))
+    assert found["class_accuracy_std"] == pytest.approx(statistics.pstdev([1 / 3, 1, 1]))
 
 
 def test_probabilities_that_round_to_one_still_tell_rows_apart() -> None:

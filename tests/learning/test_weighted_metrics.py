@@ -8,7 +8,8 @@ from vfl_flower.learning.losses import Weighted
 from vfl_flower.learning.metrics.judge import metrics_of
 from vfl_flower.learning.metrics.predictions import Predictions
 
-BY_ROW = {"confusion", "class_accuracy_std", "calibration_error"}
+BY_CLASS = {"class_precision", "class_recall", "class_precision_std", "class_accuracy_std"}
+BY_ROW = {"confusion", "calibration_error"} | BY_CLASS
 TARGETS = [
     Target("binary", ("no", "yes"), positive=1),
     Target("multi-class", ("a", "b", "c")),

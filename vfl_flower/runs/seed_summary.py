@@ -7,7 +7,7 @@ from typing import Any
 from vfl_flower.common.json_schema import written
 from vfl_flower.config.evaluation.metrics import primary
 
-_LISTS = ("confusion",)
+_LISTS = ("confusion", "class_precision", "class_recall")
 """Metrics that are no numbers."""
 
 

@@ -10,7 +10,7 @@ from vfl_flower.config.catalog import MULTI_LABEL, REGRESSION
 from vfl_flower.config.evaluation.metrics import METRICS, key_of, metrics_for
 from vfl_flower.data.preprocessing.target import Target
 from vfl_flower.learning.losses import Labels
-from vfl_flower.learning.metrics.of_classes import confusion, spread
+from vfl_flower.learning.metrics.of_classes import by_class, confusion
 from vfl_flower.learning.metrics.predictions import Predictions
 
 
@@ -25,10 +25,9 @@ def metrics_of(said: Predictions) -> dict[str, Any]:
     Returns
     -------
     dict
-        Each metric of `METRICS` for the task, None where it is not defined. Of classes also
-        ``class_accuracy_std``: the standard deviation over the classes of the accuracy on a class's
-        rows, and ``confusion``: rows counted by true class and, within, by predicted class, (C, C).
-        Both, and the calibration error, count each row once, whatever it weighs.
+        Each metric of `METRICS` for the task, None where it is not defined. Of classes also those
+        of `by_class`, and ``confusion``: rows counted by true class and, within, by predicted
+        class, (C, C). These, and the calibration error, count each row once, whatever it weighs.
     """
     judged = {
         key_of(name): load_object(spec.compute)(said)
@@ -36,8 +35,7 @@ def metrics_of(said: Predictions) -> dict[str, Any]:
     }
     if said.target.task in (REGRESSION, MULTI_LABEL):
         return judged
-    counts = confusion(said)
-    return judged | {"class_accuracy_std": spread(counts), "confusion": counts}
+    return judged | by_class(said) | {"confusion": confusion(said)}
 
 
 def score_of(name: str, output: Tensor, y: Labels, target: Target) -> float:

@@ -151,6 +151,38 @@ def log_loss(said: Predictions) -> float | None:
     )
 
 
+def by_class(said: Predictions) -> dict[str, Any]:
+    """Compute precision and recall of each class, and their deviations over classes.
+
+    Each row counts once, whatever it weighs.
+
+    Returns
+    -------
+    dict
+        ``class_precision`` and ``class_recall``, (C,) each, None of a class that no row is
+        predicted as, or has; ``class_precision_std`` and ``class_accuracy_std``, as `spread` of
+        them. A class's recall is the accuracy on its rows.
+    """
+    # scikit-learn is slow to import
+    from sklearn.metrics import precision_recall_fscore_support
+
+    labels = range(said.classes)
+    precisions, recalls, _, _ = precision_recall_fscore_support(
+        said.truth, said.decided, labels=labels, average=None, zero_division=np.nan
+    )
+    return {
+        "class_precision": _without_nan(precisions),
+        "class_recall": _without_nan(recalls),
+        "class_precision_std": spread(precisions),
+        "class_accuracy_std": spread(recalls),
+    }
+
+
+def _without_nan(values: NDArray[np.float64]) -> list[float | None]:
+    """Return numbers, (C,), with None for those that are not defined."""
+    return [None if np.isnan(each) else float(each) for each in values]
+
+
 def confusion(said: Predictions) -> list[list[int]]:
     """Count rows by true class and, within, by predicted class, (C, C)."""
     # scikit-learn is slow to import
@@ -161,11 +193,9 @@ def confusion(said: Predictions) -> list[list[int]]:
     return rows
 
 
-def spread(counts: list[list[int]]) -> float | None:
-    """Return the standard deviation over classes of their rows' accuracy.
+def spread(shares: NDArray[np.float64]) -> float | None:
+    """Return the standard deviation of shares of classes, (C,).
 
-    Of the population, for fairness; of a confusion matrix, (C, C). None where a class has no row.
+    Of the population, for fairness. None where one is not defined.
     """
-    matrix = np.array(counts)
-    rows = matrix.sum(axis=1)
-    return float((matrix.diagonal() / rows).std()) if rows.all() else None
+    return None if np.isnan(shares).any() else float(shares.std())
