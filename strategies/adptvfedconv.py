@@ -37,7 +37,9 @@ Deviates
     drawn.
     Poolings that would leave nothing of a tile, VGG-16's last of 16 x 16 pixels, are left out of
     W_clst. With several views, each epoch trains on one of each row's, drawn by the seed; the paper
-    does not say how it augments maps that are sent once. Learning rates follow `schedule`; the
+    does not say how it augments maps that are sent once. Crops stay within a tile: each tile of an
+    image is shifted alike, and what leaves it is lost, where a crop of the whole image would bring
+    in a neighbour's pixels; those belong to another party. Learning rates follow `schedule`; the
     paper has "simulated annealing", which is read as cosine annealing.
 Costs
     Per passive party W_e^0 and 4N bytes down once, and 4N c' h' w' bytes up in every view (half of

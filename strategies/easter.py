@@ -25,10 +25,13 @@ Assumes
 Deviates
     The paper sends the scalar loss down. A party without labels cannot differentiate it, so the
     residual is sent. Eq. 8 takes a probability per class: here the logistic function of each
-    logit. Gradients reach a party's own h_k through its own share of E only, dE/dE_k = 1/(K + 1),
-    as Algorithm 1 has it. Embeddings are rounded to multiples of 2**-16 when blinded. With
-    ``embedding-bound`` each row of a passive E_k is first scaled to that norm at most, and
-    gradients pass through the scaling.
+    logit. It has no sum over classes, and does not say whether C terms are summed or averaged: here
+    they are summed, in bits. With SGD a mean would be the same as a rate C times smaller (10 for
+    ten classes), and nats as one 1.44 times smaller. h_k and p_k have one rate, the party's.
+    Gradients reach a party's own h_k through its own share of E only, dE/dE_k = 1/(K + 1), as
+    Algorithm 1 has it: h_k steps as if its rate were K + 1 times smaller. Embeddings are rounded to
+    multiples of 2**-16 when blinded. With ``embedding-bound`` each row of a passive E_k is first
+    scaled to that norm at most, and gradients pass through the scaling.
 Costs
     Two exchanges a step. Per step and passive party 4BD + 4BC bytes up, 4B + 4BD + 4BC down,
     and framing.
