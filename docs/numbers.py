@@ -2,110 +2,31 @@
 
     python -m docs.numbers
 
-All numbers are read from the results in ``benchmarks/results``: ``tabular.json``, those of faults,
-and those of the papers' tables, whose pages and figures `docs.reproducing` makes.
+All of them are read from the results in ``benchmarks/results``.
 """
 
-import json
 import re
-from collections.abc import Callable, Collection
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from benchmarks.harness.report import Cell
-from benchmarks.harness.table_runs import REFERENCES
-from benchmarks.harness.tables import RESULTS
-from benchmarks.tabular import VARIANTS
+from docs import method_numbers, tabular_numbers
 from docs.fault_numbers import OUTCOMES
 from docs.reproducing import pages
 from vfl_flower.common.files import write_atomically
 
 HERE = Path(__file__).parent
-PAGES = ("choosing.md", "tabular.md", "reliability.md", "reproduction.md")
-BLOCK = re.compile(r"(<!-- numbers: ([a-z-]+) -->\n).*?(<!-- numbers end -->)", re.DOTALL)
-ENDS = (*REFERENCES, "central", "local")
-"""Models that are no vertical federated learning."""
-
-TITLES = {
-    "pima": "Pima",
-    "breast-cancer": "Breast Cancer",
-    "adult": "Adult",
-    "credit-default": "UCI default",
-}
-Row = dict[str, Cell]
-MIB = 1 << 20
-
-
-def result() -> dict[str, Any]:
-    """Read the measurement."""
-    found: dict[str, Any] = json.loads((RESULTS / "tabular.json").read_text())
-    return found
-
-
-def rows_of(measured: dict[str, Any]) -> dict[str, dict[str, Row]]:
-    """Return the cells by data set, model and column."""
-    found = dict[str, dict[str, Row]]()
-    for table in measured["tables"]:
-        dataset = table["title"].split(":")[0]
-        for model, *cells in table["rows"]:
-            names = list(table["columns"])[1:]
-            row = dict(zip(names, cells, strict=True))
-            found.setdefault(dataset, {}).setdefault(model, {}).update(row)
-    return found
-
-
-def splits_of(measured: dict[str, Any]) -> dict[str, int]:
-    """Return the number of splits by data set."""
-    titles = [re.fullmatch(r"(\S+): (\d+) splits", each["title"]) for each in measured["tables"]]
-    return {found[1]: int(found[2]) for found in titles if found}
-
-
-def ordered(rows: Collection[dict[str, Row]]) -> list[str]:
-    """Return the models by group, each group from best to worst.
-
-    Parameters
-    ----------
-    rows : collection of dict
-        Cells by model, of one data set or several.
-    """
-
-    def place(name: str) -> tuple[int, float]:
-        return _group(name), -sum(float(each[name]["ROC-AUC"] or 0) for each in rows)
-
-    return sorted(next(iter(rows)), key=place)
-
-
-def summary() -> str:
-    """Return the ROC-AUC of every model on every data set."""
-    measured = result()
-    found, splits = rows_of(measured), splits_of(measured)
-    heads = [f"{TITLES[name]}, {splits[name]} splits" for name in found]
-    lines = [["", *heads], ["---"] * (len(heads) + 1)]
-    for name in ordered(found.values()):
-        lines += [[_shown(name), *(_spread(rows[name], "ROC-AUC") for rows in found.values())]]
-    return _markdown(lines)
-
-
-def details(dataset: str) -> str:
-    """Return all numbers of a data set."""
-    rows = rows_of(result())[dataset]
-    scores = ["PR-AUC", "F1", "accuracy", "log-loss", "Brier"]
-    heads = ["", "ROC-AUC", "against pooled regression", *scores, "MiB", "exchanges"]
-    lines = [heads, ["---"] * len(heads)]
-    for name in ordered([rows]):
-        row = rows[name]
-        costs = [f"{float(row['bytes'] or 0) / MIB:.1f}", f"{row['exchanges']:,.0f}"]
-        costs = ["", ""] if name in ENDS else costs
-        spreads = [_spread(row, each) for each in scores]
-        lines += [[_shown(name), _spread(row, "ROC-AUC"), _difference(row), *spreads, *costs]]
-    return _markdown(lines)
-
-
+BLOCK = re.compile(r"(<!-- numbers: ([a-z_-]+) -->\n).*?(<!-- numbers end -->)", re.DOTALL)
+PAGES = (
+    *("choosing.md", "tabular.md", "reliability.md", "reproduction.md"),
+    *method_numbers.METHOD_PAGES,
+    "../benchmarks/results.md",
+)
 MADE: dict[str, Callable[[], str]] = {
-    "summary": summary,
-    **{name: partial(details, name) for name in TITLES},
+    **tabular_numbers.MADE,
+    **method_numbers.MADE,
     **OUTCOMES,
+    "images": method_numbers.images,
+    "rounding": method_numbers.rounding,
     "papers": pages.summary,
 }
 
@@ -113,34 +34,6 @@ MADE: dict[str, Callable[[], str]] = {
 def filled(page: str) -> str:
     """Return a page with its tables made anew."""
     return BLOCK.sub(lambda found: f"{found[1]}\n{MADE[found[2]]()}\n{found[3]}", page)
-
-
-def _group(name: str) -> int:
-    return 0 if name in ENDS else 2 if name in VARIANTS else 1
-
-
-def _shown(name: str) -> str:
-    """Return the name of a model; methods are code."""
-    method, _, rest = name.partition(", ")
-    if name in REFERENCES:
-        return name
-    return f"`{method}`" + (f", {rest}" if rest else "")
-
-
-def _spread(row: Row, name: str) -> str:
-    """Return mean and standard deviation."""
-    return f"{row[name]:.3f} ± {row[f'{name} std']:.3f}"
-
-
-def _difference(row: Row) -> str:
-    """Return the paired difference and half of its interval."""
-    if not row["+-"]:
-        return ""
-    return f"{row['difference']:+.3f} ± {row['+-']:.3f}"
-
-
-def _markdown(lines: list[list[str]]) -> str:
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
 from math import ceil, floor
 
 from benchmarks.tabular import BASELINE, VARIANTS
-from docs.numbers import TITLES, Row, ordered, result, rows_of, splits_of
 from docs.pictures.svg import document, dot, path, text
+from docs.tabular_numbers import TITLES, Row, ordered, result, rows_of, splits_of
 from vfl_flower.config.registry import METHODS, spec_of
 
 WIDTH, LINE = 800, 21

@@ -1,13 +1,20 @@
 """Tables of measured numbers in the documentation."""
 
+import re
+
 import pytest
 
 from benchmarks.harness.table_runs import REFERENCES
 from benchmarks.tabular import NETS, VARIANTS
 from docs.fault_numbers import OUTCOMES, table
-from docs.numbers import BLOCK, HERE, MADE, PAGES, filled, result, rows_of
+from docs.method_numbers import METHOD_PAGES
+from docs.numbers import BLOCK, HERE, MADE, PAGES, filled
+from docs.tabular_numbers import result, rows_of
+from tests.helpers.outcomes.pages import FENCE
 
 FOUND = rows_of(result())
+MEASURED = re.compile(r"±|\d\.\d+ ?%|(?<![\d-])\d\d(\.\d+)? %|(?m:^\|.*\| *\**\d+\.\d+)")
+"""How results look: deviations, percent, and decimals that begin a cell."""
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -20,6 +27,26 @@ def test_tables_are_as_measured(name: str) -> None:
 def test_every_table_is_shown_once() -> None:
     shown = [name for page in PAGES for _, name, _ in BLOCK.findall((HERE / page).read_text())]
     assert sorted(shown) == sorted(MADE)
+
+
+def typed(page: str) -> list[str]:
+    """Return the results in a page that no command writes there."""
+    return [found[0] for found in MEASURED.finditer(BLOCK.sub("", FENCE.sub("", page)))]
+
+
+@pytest.mark.parametrize("name", METHOD_PAGES)
+def test_no_result_of_a_method_is_typed(name: str) -> None:
+    """If not: let docs.numbers write it, or link to the papers' tables."""
+    page = (HERE / name).read_text()
+    assert not typed(page)
+
+
+@pytest.mark.parametrize(
+    "line", ["97.73 ± 0.16", "| MNIST | mlp | 97.11 |", "| a | **97.73** |", "it has 98 % then"]
+)
+def test_a_typed_result_is_found(line: str) -> None:
+    assert typed(f"text\n{line}\n")
+    assert not typed(f"<!-- numbers: easter -->\n{line}\n<!-- numbers end -->\n")
 
 
 @pytest.mark.parametrize("dataset", FOUND)
