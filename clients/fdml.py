@@ -3,6 +3,8 @@
 *It is given the labels of all training rows.*
 """
 
+from typing import TYPE_CHECKING
+
 import torch
 from torch import Tensor
 
@@ -12,14 +14,20 @@ from vfl_flower.learning.losses import residuals
 
 from .agg_vfl import AggVFLClient
 
+if TYPE_CHECKING:
+    from strategies.specs.fdml import FDMLOptions
+
 
 class FDMLClient(AggVFLClient):
-    """Predicts from its own columns, learns from mean and labels."""
+    """Predicts from its own columns, learns from sum and labels."""
+
+    options: "FDMLOptions"
 
     remembers = (*AggVFLClient.remembers, "labels", "lessons")
 
     def __init__(self, party: Party) -> None:
         super().__init__(party)
+        self.divisor = self.options.divisor(self.cfg.holders)
         self.lessons = Lessons(self.cfg, self.data.classes)
         self.labels = torch.empty(0)  # (rows of all parties,), or (..., C); 0 where none was given
 
@@ -33,9 +41,9 @@ class FDMLClient(AggVFLClient):
 
     @phase(after="predict", takes=floats("B", "C", name="R"))
     def update(self, R: Tensor) -> None:  # (B, C) ->
-        """Learn from the gradient at everybody's mean."""
+        """Learn from the gradient at everybody's sum."""
         if not len(self.labels):
             raise ProtocolError("a step came, and no labels before it")
         rows, _ = self.tape["predict"]
         (g,), _ = residuals(self.lessons.loss, [R], self.labels[rows])
-        super().update(g / self.cfg.holders)
+        super().update(g / self.divisor)

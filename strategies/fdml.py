@@ -2,17 +2,18 @@
 
 Hu et al. 2019, "FDML: A Collaborative Machine Learning Framework for Distributed Features", KDD, as
 VIM compares with it (Xie et al. 2022, arXiv:2207.10226). *All parties hold the labels*: they are
-handed out once, before the first step. Every party predicts from its own columns, and the mean is
+handed out once, before the first step. Every party predicts from its own columns, and the sum is
 the prediction.
 
 Notation as in `strategies.agg_vfl`, for K + 1 parties:
 
     y                                         (N,)     given to every party; of the training rows
     R_k = p_k(h_k(x_k))                       (B, C)   sent as [R_k], blinded, unless k = 0
-    R   = (R_0 + ... + R_K) / (K + 1)         (B, C)   the one prediction; it goes to all parties
-    g   = dL(R, y) / dR_k = dL / dR / (K + 1) (B, C)   which each works out by itself
+    R   = R_0 + ... + R_K                     (B, C)   the one prediction; it goes to all parties
+    g   = dL(R, y) / dR_k = dL / dR           (B, C)   which each works out by itself
 
-With ``active-columns = none`` there is no R_0, and K stands for K + 1.
+With ``prediction = mean`` R and g are divided by K + 1, the number of parties with columns; with
+``active-columns = none`` there is no R_0, and that number is K.
 
 Learns
     Active: the sum of the others' logits, but no R_k of another.
@@ -22,9 +23,9 @@ Learns
 Assumes
     Labels that every party may have. Else as Agg_VFL; K >= 2 where logits are blinded.
 Deviates
-    In the paper parties may be some steps apart, and the prediction is a function of the sum; here
-    all take every step together, and average. With label privacy it is noised labels that are
-    handed out, and the active party learns from the same ones. Logits are rounded to multiples of
+    In the paper parties may be some steps apart; here all take every step together. VIM's text
+    speaks of an average, its formula and its program sum, as Hu et al. do. With label privacy it
+    is noised labels that are handed out, and the active party learns from the same ones. Logits are rounded to multiples of
     2**-16 when blinded, and bounded by ``embedding-bound`` as Agg_VFL's. With ``class-weights``
     every party weights the loss, by the labels that were handed out.
 Costs
@@ -33,16 +34,24 @@ Costs
 """
 
 import torch
+from torch import Tensor
 
-from vfl_flower.api import Protocol, agree_keys, ask, tell, train
+from vfl_flower.api import Party, Protocol, agree_keys, ask, tell, train
 from vfl_flower.common.codec import Array
 from vfl_flower.learning.losses import Labels, residuals
 
 from .agg_vfl import AggVFL
+from .specs.fdml import FDMLOptions
 
 
 class FDML(AggVFL):
-    """One prediction, the mean of everybody's, and labels that everybody holds."""
+    """One prediction, the sum of everybody's, and labels that everybody holds."""
+
+    options: FDMLOptions
+
+    def __init__(self, party: Party, y: Tensor, rows: dict[str, Array]) -> None:
+        super().__init__(party, y, rows)
+        self.divisor = self.options.divisor(self.cfg.holders)
 
     def protocol(self) -> Protocol:
         """Agree on keys, send the labels, and train."""
@@ -55,12 +64,12 @@ class FDML(AggVFL):
     def step(self, rows: Array, y: Labels) -> Protocol:
         """Train all parties on one batch; return the one loss."""
         replies = yield ask("predict", rows, own=lambda: self.predict(rows))
-        R = (replies.own + replies.sum()) / self.cfg.holders
+        R = (replies.own + replies.sum()) / self.divisor
         (g,), losses = residuals(self.loss, [R], y)
-        yield tell("update", R, own=lambda: self.learn(replies.own, g / self.cfg.holders))
+        yield tell("update", R, own=lambda: self.learn(replies.own, g / self.divisor))
         return losses
 
     def infer(self, rows: Array) -> Protocol:
         """Return the one prediction for some rows."""
         (total,) = yield from super().infer(rows)
-        return [total / self.cfg.holders]
+        return [total / self.divisor]

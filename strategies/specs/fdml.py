@@ -1,10 +1,33 @@
 """Declaration of FDML; see `strategies.fdml`."""
 
-from vfl_flower.config.method_spec import MethodSpec
+from dataclasses import dataclass
+
+from vfl_flower.config.method_spec import MethodOptions, MethodSpec
+from vfl_flower.config.schema import option
+
+
+@dataclass(frozen=True, kw_only=True)
+class FDMLOptions(MethodOptions):
+    """Options of FDML's own."""
+
+    prediction: str = option(
+        "sum",
+        "the one prediction of all parties: the sum of their logits, or the mean",
+        choices=("sum", "mean"),
+    )
+
+    def divisor(self, holders: int) -> int:
+        """Return the number that the sum of all logits is divided by.
+
+        `holders` is the number of parties with columns.
+        """
+        return holders if self.prediction == "mean" else 1
+
 
 SPEC = MethodSpec(
     strategy="strategies.fdml:FDML",
     client="clients.fdml:FDMLClient",
+    options=FDMLOptions,
     blinds=True,
     noises=True,
     gives_labels=True,

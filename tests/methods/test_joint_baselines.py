@@ -54,6 +54,7 @@ CASES: dict[str, Options] = {
     "agg_vfl bare": {"method": "agg_vfl", "blinding": "none"},
     "fdml": {"method": "fdml"},
     "fdml bare": {"method": "fdml", "blinding": "none"},
+    "fdml of means": {"method": "fdml", "prediction": "mean"},
     "local": {"method": "local"},
     "central": {"method": "central"},
     "splitnn of labels only": {"method": "splitnn", "active_columns": "none"},
@@ -101,11 +102,16 @@ def step_of(cfg: RunConfig) -> Step:
         "c_vfl": in_several_steps,
         "vafl": Vafl(cfg),
         "agg_vfl": partial(logits_step, rounded=cfg.blinded, divisor=1),
-        "fdml": partial(logits_step, rounded=cfg.blinded, divisor=cfg.holders),
+        "fdml": partial(logits_step, rounded=cfg.blinded, divisor=divisor_of(cfg)),
         "local": alone_step,
         "central": alone_step,
     }
     return steps[cfg.method]
+
+
+def divisor_of(cfg: RunConfig) -> int:
+    """Return the number that FDML's sum is divided by."""
+    return cfg.holders if getattr(cfg.options, "prediction", "") == "mean" else 1
 
 
 def configured(case: str, **changes: str | int) -> RunConfig:
