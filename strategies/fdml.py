@@ -25,9 +25,9 @@ Assumes
 Deviates
     In the paper parties may be some steps apart; here all take every step together. VIM's text
     speaks of an average, its formula and its program sum, as Hu et al. do. With label privacy it
-    is noised labels that are handed out, and the active party learns from the same ones. Logits are rounded to multiples of
-    2**-16 when blinded, and bounded by ``embedding-bound`` as Agg_VFL's. With ``class-weights``
-    every party weights the loss, by the labels that were handed out.
+    is noised labels that are handed out, and the active party learns from the same ones. Logits are
+    rounded to multiples of 2**-16 when blinded, and bounded by ``embedding-bound`` as Agg_VFL's.
+    With ``class-weights`` every party weights the loss, by the labels that were handed out.
 Costs
     One exchange a step. Per step and passive party 4BC bytes up, 4B + 4BC down; before the first
     4N + N down (4N + 4NC with Laplace noise); and framing.

@@ -10,8 +10,9 @@ Notation as in `strategies.splitnn`:
     L   = loss(p(E_0 | E_1 | ... | E_K), y)
     g_k = dL / dE_k                         (B, D)   at the first of the Q steps
 
-For Q steps the active party descends L by p and h_0, with the others' E_k as they came. Passive
-party k descends <g_k, h_k(x_k)>, the same g_k each time.
+For Q steps the active party descends L by p and h_0, with the others' E_k as they came; with
+``active-steps = one``, for one step, as VIM compares. Passive party k descends <g_k, h_k(x_k)>,
+the same g_k each time.
 
 Learns
     As in SplitNN: the active party *every embedding E_k, in the clear*; passive party k which rows
@@ -57,11 +58,11 @@ class FedBCD(SplitNN):
         return [L]
 
     def descend(self, rows: Array, y: Labels, E: Sequence[Tensor], g_0: Tensor) -> None:
-        """Take the Q steps of p and h_0 on one batch.
+        """Take the steps of p and h_0 on one batch.
 
         The first step uses computed gradients.
         """
-        Q = self.options.local_steps
+        Q = self.options.steps_of_active
         E[0].backward(g_0)
         self.optimizer.step(of=Q)
         for _ in range(Q - 1):

@@ -29,6 +29,7 @@ CASES: dict[str, Options] = {
     "splitnn after": {"method": "splitnn", "top_gradient": "after"},
     "fedbcd": {"method": "fedbcd"},
     "fedbcd in two steps": {"method": "fedbcd", "local_steps": 2},
+    "fedbcd, one step of the active party": {"method": "fedbcd", "active_steps": "one"},
     "c_vfl": {"method": "c_vfl"},
     "c_vfl in three bits": {"method": "c_vfl", "compression": "quantize:3", "local_steps": 2},
     "c_vfl top-k": {"method": "c_vfl", "compression": "topk:0.3", "local_steps": 3},
@@ -88,15 +89,17 @@ WEIGHTED = ["splitnn after", "fedbcd", "c_vfl as published", "vafl", "agg_vfl", 
 def step_of(cfg: RunConfig) -> Step:
     """Return the joint program of a configuration."""
     compression = cfg.options.upload_compression
+    steps = getattr(cfg.options, "local_steps", 1)
     in_several_steps = partial(
         several_steps,
         compression=compression_of(compression, cfg.embedding_dim),
         down=getattr(cfg.options, "downlink_compression", "none"),
-        steps=getattr(cfg.options, "local_steps", 1),
+        steps=steps,
+        active_steps=getattr(cfg.options, "steps_of_active", steps),
         shared=cfg.labels_shared,
     )
     after = getattr(cfg.options, "top_gradient", "") == "after"
-    steps: dict[str, Step] = {
+    programs: dict[str, Step] = {
         "splitnn": splitnn_step_after if after else splitnn_step,
         "fedbcd": in_several_steps,
         "c_vfl": in_several_steps,
@@ -106,7 +109,7 @@ def step_of(cfg: RunConfig) -> Step:
         "local": alone_step,
         "central": alone_step,
     }
-    return steps[cfg.method]
+    return programs[cfg.method]
 
 
 def divisor_of(cfg: RunConfig) -> int:

@@ -61,6 +61,7 @@ def several_steps(
     compression: Compression,
     down: str = "none",
     steps: int,
+    active_steps: int,
     shared: bool,
 ) -> None:
     """Step all parties as functions of the common initial state."""
@@ -81,7 +82,8 @@ def several_steps(
     leaves = [start[0].detach(), *[E_k.clone().requires_grad_() for E_k in seen[1:]]]
     g = torch.autograd.grad(loss(top(leaves), y[rows]), leaves[1:])
     for rank, m in enumerate(parties):
-        for step in range(steps):
+        count = steps if rank else active_steps
+        for step in range(count):
             E_k = m.embed_rows(rows) if step else start[rank]
             joint = [*seen[:rank], E_k, *seen[rank + 1 :]]
             zero([m])
@@ -91,7 +93,7 @@ def several_steps(
                 loss(top(joint, weights_down), y[rows]).backward()
             else:
                 E_k.backward(sent_down(down, g[rank - 1]))
-            m.optimizer.step(of=steps)
+            m.optimizer.step(of=count)
 
 
 class Vafl:
