@@ -55,7 +55,7 @@ class Progress:
             outcome = "not finished; it goes on next time"
         else:
             outcome = record["failed"] or f"{100 * record['test_accuracy']['active']:.2f} %"
-        rest = self.left * self.spent / max(self.done, 1e-9) / self.jobs
+        rest = max(self.left, 0) * self.spent / max(self.done, 1e-9) / self.jobs
         print(f"{run.name}: {outcome} ({seconds:.0f} s); about {_time(rest)} left", flush=True)
 
 
