@@ -11,7 +11,7 @@ for each. For a batch of B rows, embedding width D and C classes:
     z      = argmin CE(z, y) - lambda . z + rho/2 |a - z|^2    (B, C)   Eq. 5, `algorithms.admm`
     lambda = lambda + rho (a - z)                              (B, C)   Eq. 6, one row a sample
     W_k    = W_k - eta (2 beta W_k + H_k^T (lambda + rho (a - z)) / B)  Eq. 7, one SGD step
-    v      = lambda + rho (a - z)                              (B, C)   a by the new heads
+    v      = lambda + rho (a - z)                              (B, C)   a as in Eq. 5 and 6
     h_k    descends, tau times, with o_k = H_k W_k and o_k^0 as it is in a,
              (v . o_k + rho/2 |o_k - o_k^0|^2) / B                      Eq. 8 and 9
 
@@ -21,24 +21,29 @@ W_k goes a share eta of the way to the minimum of Eq. 7; with ``top-layers`` of 
 not linear: W_k(H_k) stands for H_k W_k. With ``active-columns = none`` there is no H_0. With
 ``participation`` below 1 a round asks some of the passive parties, and what the others last sent of
 those rows stands for their H_k, zeros before that. With weights of rows (``class-weights``)
-w CE(z, y) stands in Eq. 5 for CE(z, y), and lambda becomes w (softmax(z) - onehot(y)).
+w CE(z, y) stands in Eq. 5 for CE(z, y), and lambda becomes w (softmax(z) - onehot(y)). With
+``residual = new-heads`` a stands anew in v, by the heads after Eq. 7.
 
 Learns
     Active: *every embedding H_k, of every row, in the clear*; nothing blinds them, for each head
     needs its own. Who knows the weights of h_k, as all do if they are public, can solve H_k for
     party k's columns.
-    Passive k: which rows a batch holds, W_k, and v. *From v it reads the labels of the batch*: the
-    new lambda is softmax(z) - onehot(y), the loss's gradient at z, negative at the true class
-    alone, and v is nearly twice the new lambda less the one before, which was 0 at first. *With
-    that it has the prediction a*, up to a constant a row. The remedy is ``label-privacy``.
+    Passive k: which rows a batch holds, W_k, and v. *From v it reads the labels of the batch*: by
+    Eq. 6, v is twice the new lambda less the one before, which was 0 at first; so it has each
+    lambda in turn, and lambda = softmax(z) - onehot(y), the loss's gradient at z, is negative at
+    the true class alone. *With that it has the prediction a*, up to a constant a row. By the new
+    heads v says so nearly. The remedy is ``label-privacy``.
 Assumes
     Semi-honest (honest-but-curious) parties; passive parties that may show the active one their
     embeddings.
 Deviates
-    v is sent instead of lambda and s_k. z is exact to 1e-10 by Newton steps; the paper takes
-    L-BFGS-B. The heads' regulariser is the squared norm; the h_k have none. The active party may
-    have columns too. With label privacy the posterior of the noised label at the prediction a
-    stands for onehot(y) in one round's z update. Deep heads drop out in Eq. 5 to 7 only.
+    v is sent instead of lambda and s_k. Eq. 8 as printed has v by the heads after Eq. 7, which
+    diverges at the paper's head rate; here v is of the forward pass, with its dropout, that z and
+    lambda are of, as in the authors' program. o_k^0 is by the head that party k got. z is exact to
+    1e-10 by Newton steps; the paper takes L-BFGS-B. The heads' regulariser is the squared norm; the
+    h_k have none. The active party may have columns too. With label privacy the posterior of the
+    noised label at the prediction a stands for onehot(y) in one round's z update. Deep heads drop
+    out at the active party only, once a round.
 Costs
     One exchange for tau steps of everybody. Per exchange and passive party 4BD bytes up,
     4B + 4BC + 4DC down, and framing. The active party keeps lambda of every row, 4NC bytes.
@@ -118,8 +123,9 @@ class VIMADMM(ActiveParty):
         a.backward(slope / len(rows))
         self.update_heads(H)
         self.heads.eval()
-        a_new = self.predict(H).detach()
-        return self.loss(a, y).item(), dual + self.options.rho * (a_new - z)
+        if self.options.residual == "new-heads":
+            slope = dual + self.options.rho * (self.predict(H).detach() - z)
+        return self.loss(a, y).item(), slope
 
     def update_heads(self, H: Sequence[Tensor]) -> None:
         """Update all heads by Eq. 7 on computed gradients.

@@ -19,6 +19,12 @@ class VIMADMMOptions(ADMMOptions):
         "heads: one sgd step a round, or the damped ridge solution",
         choices=("sgd", "ridge"),
     )
+    residual: str = option(
+        "old-heads",
+        "v by the prediction of old-heads (the authors' program) or new-heads (Eq. 8 as printed)",
+        choices=("old-heads", "new-heads"),
+        earlier="new-heads",
+    )
 
 
 def check_heads(cfg: Settings, options: VIMADMMOptions) -> None:

@@ -9,13 +9,15 @@ import pytest
 from safetensors.numpy import save_file
 
 import vfl_flower as vfl
+from strategies.specs.vimadmm import VIMADMMOptions
 from tests.helpers.outcomes.attempts import Attempt
-from tests.helpers.outcomes.edits import values_of
+from tests.helpers.outcomes.edits import edit, values_of
 from tests.helpers.outcomes.run_folders import NAMES, TINY
 from vfl_flower.cli.main import run as command
 from vfl_flower.common.errors import Interrupted, RunError
 from vfl_flower.common.layout import checkpoint_path
 from vfl_flower.common.state import pack, read_state, write_state
+from vfl_flower.config.run_config import read_toml
 from vfl_flower.data.preprocessing.target import Target
 from vfl_flower.runs.run_folder import RunFolder
 
@@ -43,6 +45,28 @@ def test_a_checkpoint_under_former_names_is_resumed(tmp_path: Path) -> None:
         content["state"]["descent"] = content["state"].pop("optimizer")
         write_state(path, content)
     Attempt(TINY, broken).run()
+    for name in NAMES:
+        weights = [out / name / "model" / "weights.safetensors" for out in (whole, broken)]
+        assert weights[0].read_bytes() == weights[1].read_bytes(), name
+
+
+def test_vimadmm_keeps_the_residual_that_it_was_trained_with(tmp_path: Path) -> None:
+    """Earlier versions had no such option; weights equal an unbroken run's."""
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    printed = TINY.changed(method="vimadmm", residual="new-heads")
+    Attempt(printed, whole).run()
+    with pytest.raises(Interrupted):
+        Attempt(printed, broken).run(3)
+    edit(broken / "config.toml", 'residual = "new-heads"\n', "")
+    for name in NAMES:
+        path = checkpoint_path(broken / name, 3)
+        content = read_state(path)
+        assert content["header"]["run"].pop("residual") == "new-heads"
+        write_state(path, content)
+    kept = RunFolder.reopen(broken, {}).cfg
+    assert kept.own(VIMADMMOptions).residual == "new-heads"
+    assert read_toml(broken / "config.toml")["residual"] == "new-heads"
+    Attempt(kept, broken).run()
     for name in NAMES:
         weights = [out / name / "model" / "weights.safetensors" for out in (whole, broken)]
         assert weights[0].read_bytes() == weights[1].read_bytes(), name

@@ -18,6 +18,7 @@ from vfl_flower.config.schema import (
     check_name,
     declaration,
     declared_in,
+    earlier_values,
     kebab,
     near,
     typed,
@@ -119,7 +120,7 @@ class RunConfig(Settings):
         Parameters
         ----------
         values : mapping
-            By kebab-case keys; other methods' options are left out.
+            By kebab-case keys; other methods' are left out. See `Declaration.earlier`, too.
         lacking : mapping, optional
             Values of options that it does not hold.
 
@@ -131,7 +132,7 @@ class RunConfig(Settings):
         if not isinstance(values, Mapping):
             raise ConfigError(f"a configuration is {values!r}")
         named = _fields_of(lacking or {}) | _fields_of(values)
-        return cls(**_without_foreign(named))
+        return cls(**_of_record(named))
 
     def changed(self, **values: Any) -> "RunConfig":  # noqa: ANN401
         """Return this configuration with some options changed, by field name."""
@@ -196,7 +197,7 @@ def read_toml(path: Path, of_run: bool = False) -> dict[str, object]:
     """Read a flat toml file of options, under their present names.
 
     A file with all of `RECORDED`, or of which `of_run` says so, is a run folder's: earlier versions
-    wrote the options of all methods there, and other methods' are left out.
+    wrote the options of all methods there, and other methods' are left out; see `from_record`.
 
     Raises
     ------
@@ -207,7 +208,7 @@ def read_toml(path: Path, of_run: bool = False) -> dict[str, object]:
         values = tomllib.loads(path.read_text())
         named = _fields_of({key: value for key, value in values.items() if key != STATE})
         if set(named) >= RECORDED:
-            named = _without_foreign(named)
+            named = _of_record(named)
         elif STATE in values and not of_run:
             _fields_of(values)  # which is no option
         return {kebab(name): value for name, value in named.items()}
@@ -292,7 +293,8 @@ def _is_default(each: "Field[Any]", value: object) -> bool:
     return fits and value == each.default
 
 
-def _without_foreign(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values without other methods' options."""
-    own = {each.name for each in declared_in(spec_of(_method_in(values)).options)}
-    return {name: value for name, value in values.items() if name in COMMON or name in own}
+def _of_record(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record's values with earlier readings and no foreign options."""
+    own = {each.name: each for each in declared_in(spec_of(_method_in(values)).options)}
+    named = {name: value for name, value in values.items() if name in COMMON or name in own}
+    return earlier_values(own.values()) | named

@@ -43,6 +43,8 @@ class Declaration:
         Second name of the field, accepted and shown.
     circumstance : bool
         Whether it says where a run happens, not what it is: it may change at a resume.
+    earlier : bool, int, float or str, optional
+        Value in records of versions that had no such option; None: the default.
     """
 
     text: str
@@ -57,6 +59,7 @@ class Declaration:
     alias: str = ""
     short: str = ""
     circumstance: bool = False
+    earlier: Scalar | None = None
 
     def further_names(self) -> list[str]:
         """Return the names that are accepted beside the field's own."""
@@ -81,6 +84,12 @@ def declaration(each: "Field[Any]") -> Declaration:
 def declared_in(record: "type[DataclassInstance] | DataclassInstance") -> list["Field[Any]"]:
     """Return the fields of a record that are options."""
     return [each for each in fields(record) if "option" in each.metadata]
+
+
+def earlier_values(declared: "Iterable[Field[Any]]") -> dict[str, Scalar]:
+    """Return the values of options in records of versions that had none."""
+    told = {each.name: declaration(each).earlier for each in declared}
+    return {name: value for name, value in told.items() if value is not None}
 
 
 def kebab(name: str) -> str:

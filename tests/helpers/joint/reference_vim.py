@@ -83,7 +83,8 @@ class VimAdmm(Vim):
             step = ridge if options.heads == "ridge" else sgd
             step(head, H_k, active)  # type: ignore[arg-type]
         heads.eval()
-        everybody = added(heads, H).detach()
+        printed = options.residual == "new-heads"
+        everybody = added(heads, H).detach() if printed else a.detach()
         for rank in sorted(set(graphs) & set(range(first, cfg.parties))):
             m, head = parties[rank], heads[rank - first]
             o_0 = head(graphs[rank]).detach()
