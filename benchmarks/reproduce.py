@@ -77,9 +77,9 @@ def make(plan: Plan, given: Arguments) -> None:
     small = given.scale == SMALL
     while runs := plan.missing():
         progress = Progress(sum(run.minutes for *_, run in runs), given.jobs)
-        once = None if small else 1  # runs of a process, whose memory grows
+        most = None if small else 10  # runs of a process, whose memory grows
         with ProcessPoolExecutor(
-            given.jobs, spawn, prepare, (small,), max_tasks_per_child=once
+            given.jobs, spawn, prepare, (small,), max_tasks_per_child=most
         ) as pool:
             for (paper, name, run), record, seconds in _made(pool, runs, given.jobs, end):
                 if record is not None:

@@ -14,6 +14,7 @@ class FDMLOptions(MethodOptions):
         "sum",
         "the one prediction of all parties: the sum of their logits, or the mean",
         choices=("sum", "mean"),
+        earlier="mean",
     )
 
     def divisor(self, holders: int) -> int:

@@ -9,7 +9,6 @@ import pytest
 from safetensors.numpy import save_file
 
 import vfl_flower as vfl
-from strategies.specs.vimadmm import VIMADMMOptions
 from tests.helpers.outcomes.attempts import Attempt
 from tests.helpers.outcomes.edits import edit, values_of
 from tests.helpers.outcomes.run_folders import NAMES, TINY
@@ -50,22 +49,28 @@ def test_a_checkpoint_under_former_names_is_resumed(tmp_path: Path) -> None:
         assert weights[0].read_bytes() == weights[1].read_bytes(), name
 
 
-def test_vimadmm_keeps_the_residual_that_it_was_trained_with(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("method", "option", "earlier"),
+    [("vimadmm", "residual", "new-heads"), ("fdml", "prediction", "mean")],
+)
+def test_a_run_keeps_the_reading_that_it_was_trained_with(
+    method: str, option: str, earlier: str, tmp_path: Path
+) -> None:
     """Earlier versions had no such option; weights equal an unbroken run's."""
     whole, broken = tmp_path / "whole", tmp_path / "broken"
-    printed = TINY.changed(method="vimadmm", residual="new-heads")
-    Attempt(printed, whole).run()
+    former = TINY.changed(method=method, **{option: earlier})
+    Attempt(former, whole).run()
     with pytest.raises(Interrupted):
-        Attempt(printed, broken).run(3)
-    edit(broken / "config.toml", 'residual = "new-heads"\n', "")
+        Attempt(former, broken).run(3)
+    edit(broken / "config.toml", f'{option} = "{earlier}"\n', "")
     for name in NAMES:
         path = checkpoint_path(broken / name, 3)
         content = read_state(path)
-        assert content["header"]["run"].pop("residual") == "new-heads"
+        assert content["header"]["run"].pop(option) == earlier
         write_state(path, content)
     kept = RunFolder.reopen(broken, {}).cfg
-    assert kept.own(VIMADMMOptions).residual == "new-heads"
-    assert read_toml(broken / "config.toml")["residual"] == "new-heads"
+    assert kept.to_mapping()[option] == earlier
+    assert read_toml(broken / "config.toml")[option] == earlier
     Attempt(kept, broken).run()
     for name in NAMES:
         weights = [out / name / "model" / "weights.safetensors" for out in (whole, broken)]
