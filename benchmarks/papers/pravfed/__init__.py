@@ -29,7 +29,7 @@ def _pairs(numbers: list[str]) -> Iterator[tuple[float, float]]:
 
 
 def _run(dataset: str, name: str, kind: str, theta: str) -> str | None:
-    """Return the experiment of a cell of Table II; None without data set."""
+    """Return the experiment of a cell of Table II, if any."""
     if dataset == "CINIC10":
         return None
     if name in ALONE:
