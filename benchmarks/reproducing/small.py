@@ -16,7 +16,9 @@ DRAWS = 2
 """Points of a search."""
 
 ROWS = (120, 40)
-"""Training and test rows."""
+"""Training and test rows of images, for every `CLASSES` classes or fewer."""
+
+CLASSES = 20
 
 TABLE_ROWS, COLUMNS = 160, 12
 
@@ -40,7 +42,8 @@ def shrunk(flags: Flags) -> dict[str, str]:
         known -= {"width"}  # of networks that are cut only
     common = ("epochs", "batch-size", "eval-every")
     taken = {name: value for name, value in LEAST.items() if name in common or name in known}
-    return dict(flags) | taken
+    kept = {name: value for name, value in flags.items() if name != "train-rows"}
+    return kept | taken
 
 
 def use_made_data() -> None:
@@ -54,18 +57,19 @@ def use_made_data() -> None:
 
 def _images(classes: int, *shape: int) -> DataSet:
     """Describe images whose brightness tells the class."""
+    counts = [rows * -(-classes // CLASSES) for rows in ROWS]
 
     def load(*_: Path | bool) -> list[tuple[Pixels, Labels]]:
         rng = np.random.default_rng(0)
         made = []
-        for rows in ROWS:
+        for rows in counts:
             labels = rng.permutation(np.arange(rows) % classes)
             noise = rng.integers(0, 100, (rows, *shape))
             bright = (labels * 150 // classes).reshape(-1, *[1] * len(shape))
             made.append(((noise + bright).astype(np.uint8), labels.astype(np.int64)))
         return made
 
-    return of_parts(classes, ROWS[1], load)
+    return of_parts(classes, counts[1], load)
 
 
 @cache
