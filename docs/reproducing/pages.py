@@ -9,7 +9,7 @@ from benchmarks.reproducing.paper import Table
 from benchmarks.reproducing.runs import Record
 from benchmarks.reproducing.store import RESULTS, slug
 from benchmarks.reproducing.verdicts import VERDICTS
-from docs.reproducing import figures
+from docs.reproducing import comparison, figures
 from docs.reproducing.results import Results, all_results, anchor, headings, in_words
 from docs.reproducing.tables import markdown, matrices, reasons
 from vfl_flower.common.files import write_atomically
@@ -95,6 +95,7 @@ def page(results: Results, pictures: dict[str, figures.Picture]) -> str:
         f"{paper.reference}.\n",
         f"Of {total.total()} cells: {in_words(total)}.\n",
         TOLD,
+        comparison.section(results),
     ]
     for table, heading in headings(paper):
         parts.append(_section(results, table, heading, pictures.get(table.name)))

@@ -11,9 +11,11 @@ import pytest
 from benchmarks.reproducing.paper import Cell, Curve, Experiment, Paper, Table
 from benchmarks.reproducing.plan import COMMON, papers
 from benchmarks.reproducing.store import Store
+from benchmarks.reproducing.verdicts import REACHED, Judged
 from docs.pictures.svg import DARK as PAPER_DARK
 from docs.pictures.svg import LIGHT as PAPER_LIGHT
 from docs.reproducing import panels
+from docs.reproducing.comparison import BETTER, LEVELLED, WORSE, outcome
 from docs.reproducing.pages import DOCS, FOLDERS, made
 from docs.reproducing.results import Results
 from tests.documentation.test_pictures import contrast
@@ -110,6 +112,38 @@ def test_result_of_other_flags_is_not_shown(results: Results) -> None:
     assert "not run" in texts["reproduction/made.md"]
     assert "92.00" not in texts["reproduction/made.md"]
     assert [*texts] == ["reproduction/made.md"]  # no picture of nothing
+
+
+def cell(values: list[float], lower: bool = False) -> Judged:
+    return Judged(Cell("A", "MLP", "one", lower=lower), values, REACHED, "")
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "expected"),
+    [
+        ([90.0, 90.1], [80.0, 80.1], BETTER),
+        ([80.0, 80.1], [90.0, 90.1], WORSE),
+        ([70.0, 90.0], [80.0, 80.1], LEVELLED),
+        ([80.0], [79.0, 90.0], WORSE),  # no test of one seed
+    ],
+)
+def test_methods_are_compared(own: list[float], other: list[float], expected: str) -> None:
+    assert outcome(cell(own), cell(other)) == expected
+    turned = {BETTER: WORSE, WORSE: BETTER, LEVELLED: LEVELLED}[expected]
+    assert outcome(cell(own, lower=True), cell(other)) == turned
+
+
+def test_own_method_stands_against_the_others(results: Results) -> None:
+    cells = (
+        Cell("MNIST, Made", "MLP", "one", claim=90.0),
+        Cell("MNIST, Local", "MLP", "two", claim=80.0),
+        Cell("MNIST, Central", "MLP", "two", claim=99.0),
+        Cell("FMNIST, Local", "MLP", "two", claim=95.0),
+    )
+    paper = replace(PAPER, tables=(Table("table1", "Accuracy", "Table 1", cells),))
+    page = made([replace(results, paper=paper)])["reproduction/made.md"]
+    assert "| [Table 1](#table-1) | Made against Local | 1 of 1 | 1 |  |  |" in page
+    assert "against Central" not in page
 
 
 def test_curve_is_the_mean_over_seeds(texts: dict[str, str]) -> None:
