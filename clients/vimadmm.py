@@ -28,11 +28,11 @@ class VIMADMMClient(SplitNNClient):
             head = head_of(self.cfg.embedding_dim, classes, self.cfg.top_layers or 1)
         self.head = head.requires_grad_(False).eval()
 
-    @phase(after="embed", takes=(floats("B", "C", name="v"), weights("W_k", "head")))
-    def update(self, v: Tensor, *W_k: Tensor) -> None:  # (B, C), the weights of its head ->
+    @phase(after="embed", takes=(floats("B", "C", name="v_k"), weights("W_k", "head")))
+    def update(self, v_k: Tensor, *W_k: Tensor) -> None:  # (B, C), the weights of its head ->
         """Update h_k by Eq. 9."""
         names = self.head.state_dict()
         self.head.load_state_dict(dict(zip(names, W_k, strict=True)))
         rows, H_k = self.tape["embed"]
         o_0 = self.head(self.privacy.sent(H_k)).detach()
-        descend(self, rows, H_k, self.head, o_0, v, self.options)
+        descend(self, rows, H_k, self.head, o_0, v_k, self.options)

@@ -10,40 +10,43 @@ for each. For a batch of B rows, embedding width D and C classes:
     a      = sum_k H_k W_k                                     (B, C)   the one prediction
     z      = argmin CE(z, y) - lambda . z + rho/2 |a - z|^2    (B, C)   Eq. 5, `algorithms.admm`
     lambda = lambda + rho (a - z)                              (B, C)   Eq. 6, one row a sample
+    s_k    = z - (a - H_k W_k)                                 (B, C)   Eq. 8, by the old W_k
     W_k    = W_k - eta (2 beta W_k + H_k^T (lambda + rho (a - z)) / B)  Eq. 7, one SGD step
-    v      = lambda + rho (a - z)                              (B, C)   a as in Eq. 5 and 6
-    h_k    descends, tau times, with o_k = H_k W_k and o_k^0 as it is in a,
-             (v . o_k + rho/2 |o_k - o_k^0|^2) / B                      Eq. 8 and 9
+    v_k    = lambda - rho (s_k - o_k^0)                        (B, C)   sent, o_k^0 = H_k W_k
+    h_k    descends, tau times, with o_k = h_k(x_k) W_k,
+             (v_k . o_k + rho/2 |o_k - o_k^0|^2) / B                    Eq. 9
 
-The paper sends lambda and s_k, from which v follows; see `algorithms.admm_heads`. rho, beta, eta
+The paper sends lambda and s_k, from which v_k follows; see `algorithms.admm_heads`. rho, beta, eta
 and tau are the options ``rho``, ``beta``, ``head-rate`` and ``local-steps``. With ``heads = ridge``
 W_k goes a share eta of the way to the minimum of Eq. 7; with ``top-layers`` of 2 or more, heads are
 not linear: W_k(H_k) stands for H_k W_k. With ``active-columns = none`` there is no H_0. With
 ``participation`` below 1 a round asks some of the passive parties, and what the others last sent of
 those rows stands for their H_k, zeros before that. With weights of rows (``class-weights``)
 w CE(z, y) stands in Eq. 5 for CE(z, y), and lambda becomes w (softmax(z) - onehot(y)). With
-``residual = new-heads`` a stands anew in v, by the heads after Eq. 7.
+``residual = new-heads`` s_k is z less what the other new heads say.
 
 Learns
     Active: *every embedding H_k, of every row, in the clear*; nothing blinds them, for each head
     needs its own. Who knows the weights of h_k, as all do if they are public, can solve H_k for
     party k's columns.
-    Passive k: which rows a batch holds, W_k, and v. *From v it reads the labels of the batch*: by
-    Eq. 6, v is twice the new lambda less the one before, which was 0 at first; so it has each
+    Passive k: which rows a batch holds, W_k, and v_k. *From v_k it reads the labels of the batch*:
+    by Eq. 7, v_k is linear in v = lambda + rho (a - z) and in what it knows, so it solves for v; by
+    Eq. 6, v is twice the new lambda less the one before, which was 0 at first. So it has each
     lambda in turn, and lambda = softmax(z) - onehot(y), the loss's gradient at z, is negative at
-    the true class alone. *With that it has the prediction a*, up to a constant a row. By the new
-    heads v says so nearly. The remedy is ``label-privacy``.
+    the true class alone. *With that it has the prediction a*, up to a constant a row. With
+    ``residual = new-heads``, ridge or deep heads it solves less exactly, and reads them all the
+    same. The remedy is ``label-privacy``.
 Assumes
     Semi-honest (honest-but-curious) parties; passive parties that may show the active one their
     embeddings.
 Deviates
-    v is sent instead of lambda and s_k. Eq. 8 as printed has v by the heads after Eq. 7, which
-    diverges at the paper's head rate; here v is of the forward pass, with its dropout, that z and
-    lambda are of, as in the authors' program. o_k^0 is by the head that party k got. z is exact to
-    1e-10 by Newton steps; the paper takes L-BFGS-B. The heads' regulariser is the squared norm; the
-    h_k have none. The active party may have columns too. With label privacy the posterior of the
-    noised label at the prediction a stands for onehot(y) in one round's z update. Deep heads drop
-    out at the active party only, once a round.
+    v_k is sent instead of lambda and s_k. Eq. 8 as printed has s_k by the heads after Eq. 7, which
+    diverges at the paper's head rate; here s_k is of the forward pass, with its dropout, that z and
+    lambda are of, as in the authors' program. z is exact to 1e-10 by Newton steps; the paper takes
+    L-BFGS-B. The heads' regulariser is the squared norm; the h_k have none. The active party may
+    have columns too. With label privacy the posterior of the noised label at the prediction a
+    stands for onehot(y) in one round's z update. Deep heads drop out at the active party only,
+    once a round.
 Costs
     One exchange for tau steps of everybody. Per exchange and passive party 4BD bytes up,
     4B + 4BC + 4DC down, and framing. The active party keeps lambda of every row, 4NC bytes.
@@ -98,8 +101,11 @@ class VIMADMM(ActiveParty):
         L, v = self.compute(lambda: self.update_server(torch.from_numpy(rows), H, y))
         yield tell_each(
             "update",
-            [(v, *self.heads[k - self.parties].state_dict().values()) for k in to],
-            own=lambda: self.learn(rows, replies.own, v),
+            [
+                (v[k - self.parties], *self.heads[k - self.parties].state_dict().values())
+                for k in to
+            ],
+            own=lambda: self.learn(rows, replies.own, v[0]),
             to=to,
         )
         return [L]
@@ -108,24 +114,31 @@ class VIMADMM(ActiveParty):
         """Return the H_k of all parties that have columns."""
         return [own, *others][-len(self.heads) :]
 
+    def shares(self, H: Sequence[Tensor]) -> Tensor:  # (B, D) each -> (K + 1, B, C)
+        """Return the o_k of all parties that have columns."""
+        return torch.stack([head(H_k) for head, H_k in zip(self.heads, H, strict=True)])
+
     def predict(self, H: Sequence[Tensor]) -> Tensor:  # (B, D) each -> (B, C)
         """Return a, added up in the order of parties."""
-        shares = [head(H_k) for head, H_k in zip(self.heads, H, strict=True)]
-        return torch.stack(shares).sum(0)
+        return self.shares(H).sum(0)
 
     def update_server(self, rows: Tensor, H: Sequence[Tensor], y: Labels) -> tuple[float, Tensor]:
-        """Update z, lambda and the heads; return the loss before, and v."""
+        """Update z, lambda, heads; return the loss before, and the v_k."""
         self.heads.train()
-        a = self.predict(H)
+        o = self.shares(H)
+        a = o.sum(0)
         z, dual = self.duals.update(rows, a.detach(), self.training_labels.taught(a, y))
         slope = dual + self.options.rho * (a.detach() - z)
         self.heads.zero_grad()
         a.backward(slope / len(rows))
         self.update_heads(H)
         self.heads.eval()
-        if self.options.residual == "new-heads":
-            slope = dual + self.options.rho * (self.predict(H).detach() - z)
-        return self.loss(a, y).item(), slope
+        o_new = self.shares(H).detach()  # o_k^0: what parties know, who get the new heads alone
+        if self.options.residual == "old-heads":
+            v = slope + self.options.rho * (o_new - o.detach())
+        else:
+            v = (dual + self.options.rho * (o_new.sum(0) - z)).expand_as(o_new)
+        return self.loss(a, y).item(), v
 
     def update_heads(self, H: Sequence[Tensor]) -> None:
         """Update all heads by Eq. 7 on computed gradients.

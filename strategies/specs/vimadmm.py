@@ -21,7 +21,7 @@ class VIMADMMOptions(ADMMOptions):
     )
     residual: str = option(
         "old-heads",
-        "v by the prediction of old-heads (the authors' program) or new-heads (Eq. 8 as printed)",
+        "s_k of Eq. 8 by the old-heads (the authors' program) or new-heads (as printed)",
         choices=("old-heads", "new-heads"),
         earlier="new-heads",
     )

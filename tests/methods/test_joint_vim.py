@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 import torch
 
+from strategies.specs.vimadmm import VIMADMMOptions
 from tests.helpers.contract import finished
 from tests.helpers.data import labels_of
 from tests.helpers.joint.reference import balanced, joint, uneven
 from tests.helpers.joint.reference_vim import Vim, VimAdmm, VimAdmmJ
 from tests.helpers.networks import register
 from tests.methods.test_joint_reference import FIFTY, STEPS, assert_equal, distributed
+from vfl_flower.common.codec import from_parameters
 from vfl_flower.common.errors import ConfigError, NetworkError
 from vfl_flower.config.registry import specs
 from vfl_flower.config.run_config import RunConfig
@@ -197,13 +199,36 @@ def test_every_v_in_turn_tells_the_labels(method: str) -> None:
     run = finished(method, "local")
     y = labels_of(run.active.cfg).numpy()
     duals = torch.zeros(len(y), 10)
-    told = [arrays[0] for phase, arrays in run.taps[1].requests() if phase == "update"]
+    told = [arrays for phase, arrays in run.taps[1].requests() if phase == "update"]
+    own = [
+        from_parameters(res.parameters)[0]
+        for ins, res in run.taps[1].sent
+        if str(ins.config["phases"]).endswith("embed")
+    ]
     assert len(told) == 14
-    for rows, v in zip(run.batches(), told, strict=True):
-        duals[rows] = (torch.from_numpy(v.copy()) + duals[rows]) / 2
+    for step, (rows, (v_k, *W_k)) in enumerate(zip(run.batches(), told, strict=True)):
+        v = torch.from_numpy(v_k.copy())
+        if W_k:
+            v = slope_from(v, torch.tensor(own[step]), torch.tensor(W_k[0]), run.active.cfg)
+        duals[rows] = (v + duals[rows]) / 2
         assert (duals[rows].argmin(1).numpy() == y[rows]).all()
     kept = run.active.duals.values  # type: ignore[attr-defined]
     assert torch.allclose(duals, kept, rtol=0, atol=1e-5)
+
+
+def slope_from(
+    v_k: torch.Tensor, H_k: torch.Tensor, W_k: torch.Tensor, cfg: RunConfig
+) -> torch.Tensor:
+    """Solve for v, in which VIMADMM's v_k is linear by Eq. 7."""
+    options = cfg.own(VIMADMMOptions)
+    H, W, eta = H_k.double(), W_k.double().T, options.head_rate or 0.001
+    kept = 1 - 2 * eta * options.beta  # the old head is (W + eta H^T v / B) / kept
+    change = options.rho * H @ W * (1 - 1 / kept)
+    gram = options.rho * eta / (kept * len(H)) * H @ H.T
+    solved: torch.Tensor = torch.linalg.solve(
+        torch.eye(len(H)).double() - gram, v_k.double() - change
+    )
+    return solved.float()
 
 
 @pytest.mark.parametrize("method", ADMM)

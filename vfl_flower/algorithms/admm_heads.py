@@ -8,7 +8,9 @@ with, what Eq. 7, 9, 22 and 23 minimise over o_k is
     (v . o_k + rho/2 |o_k - o_k^0|^2) / B
 
 and a constant: with s_k = z - (a - o_k^0) of Eq. 8 and 21, lambda . o_k + rho/2 |s_k - o_k|^2 has
-the same gradient. So v, the same for all parties, is all that they need of lambda, z and s_k.
+the same gradient. So v, the same for all parties, is all that they need of lambda, z and s_k. Where
+the head of o_k^0 is newer than that of the share in a, v_k = lambda - rho (s_k - o_k^0) stands for
+v, as in VIMADMM.
 """
 
 from collections.abc import Callable, Iterable

@@ -54,13 +54,21 @@ class Vim:
         return [fresh[0], *self.last[1:, rows]]
 
     def value(
-        self, o: Tensor, o_0: Tensor, a: Tensor, z: Tensor, dual: Tensor, rho: float
+        self,
+        o: Tensor,
+        o_0: Tensor,
+        a: Tensor,
+        z: Tensor,
+        dual: Tensor,
+        rho: float,
+        o_k: Tensor | None = None,
     ) -> Tensor:
-        """Return a party's objective of its share o."""
+        """Return a party's objective of o; o_k, or o_0, is in a."""
         if self.paper:
-            s_k = z - (a - o_0)
+            s_k = z - (a - (o_0 if o_k is None else o_k))
             return ((dual * o).sum() + rho / 2 * ((s_k - o) ** 2).sum()) / len(o)
         v = dual + rho * (a - z)
+        v = v if o_k is None else v + rho * (o_0 - o_k)
         return ((v * o).sum() + rho / 2 * ((o - o_0) ** 2).sum()) / len(o)
 
 
@@ -75,7 +83,8 @@ class VimAdmm(Vim):
         graphs = {m.rank: m.embed_rows(rows) for m in self.present(parties)}
         fresh = {rank: H_k.detach() for rank, H_k in graphs.items()}
         H = self.said(fresh, rows, len(y), cfg.parties - 1)[first:]
-        a = added(heads, H)
+        each = [head(H_k) for head, H_k in zip(heads, H, strict=True)]
+        a = torch.stack(each).sum(0)
         z, dual = self.solve(a.detach(), rows, y, options.rho)
         heads.zero_grad()
         (a * ((dual + options.rho * (a.detach() - z)) / len(rows))).sum().backward()
@@ -85,13 +94,15 @@ class VimAdmm(Vim):
         heads.eval()
         printed = options.residual == "new-heads"
         everybody = added(heads, H).detach() if printed else a.detach()
+        old: list[Tensor | None] = [None if printed else o.detach() for o in each]
         for rank in sorted(set(graphs) & set(range(first, cfg.parties))):
             m, head = parties[rank], heads[rank - first]
             o_0 = head(graphs[rank]).detach()
             for step_number in range(options.local_steps):
                 o = head(m.embed_rows(rows) if step_number else graphs[rank])
                 zero([m])
-                self.value(o, o_0, everybody, z, dual, options.rho).backward()
+                o_k = old[rank - first]
+                self.value(o, o_0, everybody, z, dual, options.rho, o_k).backward()
                 m.optimizer.step(of=options.local_steps)
         heads.train()
 
