@@ -24,7 +24,7 @@ TABLE_ROWS, COLUMNS = 160, 12
 
 LEAST = {
     "epochs": "1",
-    "batch-size": "64",
+    "batch-size": "32",
     "local-steps": "2",
     "local-epochs": "1",
     "pretrain-epochs": "1",

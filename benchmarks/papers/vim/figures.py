@@ -14,9 +14,9 @@ FIGURE_1 = Table(
     curves=(
         Curve("VAFL", "mnist vafl"),
         Curve("Split Learning", "mnist splitnn"),
-        Curve("FedBCD, tau 5", "mnist fedbcd"),
+        Curve("FedBCD, tau 5", "mnist fedbcd tau 5"),
         Curve("FedBCD, tau 10", "mnist fedbcd tau 10"),
-        Curve("FedBCD, tau 20", "mnist fedbcd tau 20"),
+        Curve("FedBCD, tau 20", "mnist fedbcd"),
         Curve("VIMADMM, tau 1", "mnist vimadmm tau 1"),
         Curve("VIMADMM, tau 5", "mnist vimadmm tau 5"),
         Curve("VIMADMM, tau 20", "mnist vimadmm"),

@@ -52,7 +52,7 @@ METHODS = {
 ON_MNIST: dict[str, Options] = {
     "vafl": MNIST | OTHERS[14] | {"learning-rates": "0.3", "epochs": "30"},
     "splitnn": MNIST | OTHERS[14] | {"learning-rates": "0.3", "epochs": "30"},
-    "fedbcd": MNIST | OTHERS[14] | {"learning-rates": "0.01", "local-steps": "5", "epochs": "30"},
+    "fedbcd": MNIST | OTHERS[14] | {"learning-rates": "0.01", "local-steps": "20", "epochs": "30"},
     "vimadmm": MNIST | ADMM | {"learning-rates": "0.1", "local-steps": "20", "epochs": "10"},
     "fdml": MNIST | OTHERS[14] | {"learning-rates": "0.1", "epochs": "30"},
     "vimadmm_j": MNIST | ADMM | {"learning-rates": "0.1", "local-steps": "20", "epochs": "10"},
@@ -75,7 +75,7 @@ MINUTES: dict[str, dict[str, float]] = {
     "mnist": {
         "vafl": 0.06,
         "splitnn": 0.05,
-        "fedbcd": 0.12,
+        "fedbcd": 0.35,
         "vimadmm": 0.45,
         "fdml": 0.06,
         "vimadmm_j": 0.45,
@@ -94,12 +94,19 @@ MINUTES: dict[str, dict[str, float]] = {
 DP_EPOCHS = {
     "vafl": "10",
     "splitnn": "10",
-    "fedbcd": "10",
+    "fedbcd": "5",
     "vimadmm": "3",
     "fdml": "10",
     "vimadmm_j": "3",
 }
-LABEL_EPOCHS = DP_EPOCHS | {"vafl": "30", "splitnn": "30", "fedbcd": "30", "fdml": "30"}
+LABEL_EPOCHS = {
+    "vafl": "30",
+    "splitnn": "30",
+    "fedbcd": "15",
+    "vimadmm": "5",
+    "fdml": "30",
+    "vimadmm_j": "5",
+}
 """The epochs at most, with noise on uploads and with noise on labels."""
 
 UPLOADS_NOISED: dict[str, Options] = {

@@ -28,7 +28,7 @@ TAUS = {
     for method, taus in (
         ("vimadmm", (("1", "30", 2.5), ("5", "20", 3.5))),
         ("vimadmm_j", (("1", "30", 2.5), ("5", "20", 3.5), ("10", "15", 4))),
-        ("fedbcd", (("10", "30", 6), ("20", "30", 11))),
+        ("fedbcd", (("5", "30", 3.5), ("10", "30", 6))),
     )
     for tau, epochs, minutes in taus
 }
@@ -78,7 +78,7 @@ DEEP = {
     for method, changed, minutes in (
         ("vafl", {"learning-rates": "0.3"}, 2.5),
         ("splitnn", {"learning-rates": "0.2"}, 2.5),
-        ("fedbcd", {"learning-rates": "0.1"}, 4),
+        ("fedbcd", {"learning-rates": "0.1", "local-steps": "5"}, 4),
         ("vimadmm", {"learning-rates": "0.1", "local-steps": "10", "epochs": "15"}, 4.5),
     )
 }
