@@ -22,7 +22,7 @@ PLAIN = {
 
 LINEAR = {
     "mnist linear_admm": Experiment(
-        ON_MNIST["vimadmm_j"] | {"method": "linear_admm", "models": "linear"}, 2.5
+        ON_MNIST["vimadmm_j"] | {"method": "linear_admm", "models": "linear", "head-rate": "0"}, 2.5
     )
 }
 

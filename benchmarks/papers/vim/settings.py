@@ -29,15 +29,18 @@ CIFAR = COMMON | {
     "dataset": "cifar10",
     "parties": "10",
     "partition": "grid:3x3",
-    "models": "vim-cnn",
+    "models": "vim-cnn-32",
 }
 HUNDRED = MNIST | {"parties": "101", "partition": "overlapping:14"}
 
-ADMM = {"optimizers": ONE_CLIENT}
+ADMM = {"optimizers": ONE_CLIENT, "head-rate": "0.1"}
 OTHERS = {
     clients: {"optimizers": ",".join([SERVER, *[ONE_CLIENT] * clients])} for clients in (9, 14, 100)
 }
 """Plain SGD at the server, momentum at so many clients."""
+
+ONE_STEP = {"active-steps": "one"}
+"""FedBCD's server takes one step between exchanges, as in VIM's program."""
 
 METHODS = {
     "vafl": "VAFL",
@@ -52,7 +55,10 @@ METHODS = {
 ON_MNIST: dict[str, Options] = {
     "vafl": MNIST | OTHERS[14] | {"learning-rates": "0.3", "epochs": "30"},
     "splitnn": MNIST | OTHERS[14] | {"learning-rates": "0.3", "epochs": "30"},
-    "fedbcd": MNIST | OTHERS[14] | {"learning-rates": "0.01", "local-steps": "20", "epochs": "30"},
+    "fedbcd": MNIST
+    | OTHERS[14]
+    | ONE_STEP
+    | {"learning-rates": "0.01", "local-steps": "20", "epochs": "30"},
     "vimadmm": MNIST | ADMM | {"learning-rates": "0.1", "local-steps": "20", "epochs": "10"},
     "fdml": MNIST | OTHERS[14] | {"learning-rates": "0.1", "epochs": "30"},
     "vimadmm_j": MNIST | ADMM | {"learning-rates": "0.1", "local-steps": "20", "epochs": "10"},
@@ -60,14 +66,19 @@ ON_MNIST: dict[str, Options] = {
 ON_CIFAR: dict[str, Options] = {
     "vafl": CIFAR | OTHERS[9] | {"learning-rates": "0.008", "epochs": "50"},
     "splitnn": CIFAR | OTHERS[9] | {"learning-rates": "0.008", "epochs": "50"},
-    "fedbcd": CIFAR | OTHERS[9] | {"learning-rates": "0.005", "local-steps": "10", "epochs": "50"},
+    "fedbcd": CIFAR
+    | OTHERS[9]
+    | ONE_STEP
+    | {"learning-rates": "0.005", "local-steps": "10", "epochs": "50"},
     "vimadmm": CIFAR
     | ADMM
-    | {"learning-rates": "0.008", "local-steps": "10", "rho": "2", "epochs": "50"},
+    | {"learning-rates": "0.008", "head-rate": "0.008", "local-steps": "10"}
+    | {"rho": "2", "epochs": "50"},
     "fdml": CIFAR | OTHERS[9] | {"learning-rates": "0.008", "epochs": "50"},
     "vimadmm_j": CIFAR
     | ADMM
-    | {"learning-rates": "0.005", "local-steps": "30", "rho": "2", "epochs": "50"},
+    | {"learning-rates": "0.005", "head-rate": "0.005", "local-steps": "30"}
+    | {"rho": "2", "epochs": "50"},
 }
 RUNS: dict[str, dict[str, Options]] = {"mnist": ON_MNIST, "cifar": ON_CIFAR}
 
