@@ -20,7 +20,7 @@ from pathlib import Path
 
 from benchmarks.harness.benchmark import DATA_DIR, OUT, Arguments, Benchmark, Option
 from benchmarks.harness.report import Report
-from benchmarks.reproducing.paper import Table
+from benchmarks.reproducing.paper import Paper, Table
 from benchmarks.reproducing.plan import Plan, Settings, asked_for, papers, table_names
 from benchmarks.reproducing.runs import Record, Run, completed
 from benchmarks.reproducing.small import use_made_data
@@ -51,12 +51,16 @@ class Progress:
         """Print a line about a run that has ended."""
         self.left -= run.minutes
         self.done, self.spent = self.done + run.minutes, self.spent + seconds / 60
-        if record is None:
-            outcome = "not finished; it goes on next time"
-        else:
-            outcome = record["failed"] or f"{100 * record['test_accuracy']['active']:.2f} %"
+        outcome = _outcome(record)
         rest = max(self.left, 0) * self.spent / max(self.done, 1e-9) / self.jobs
         print(f"{run.name}: {outcome} ({seconds:.0f} s); about {_time(rest)} left", flush=True)
+
+
+def _outcome(record: Record | None) -> str:
+    if record is None:
+        return "not finished; it goes on next time"
+    told: str = record.get("absent") or record["failed"]
+    return told or f"{100 * record['test_accuracy']['active']:.2f} %"
 
 
 def _time(minutes: float) -> str:
@@ -75,14 +79,17 @@ def make(plan: Plan, given: Arguments) -> None:
     end = time.monotonic() + 60 * given.minutes if given.minutes else float("inf")
     spawn = multiprocessing.get_context("spawn")
     small = given.scale == SMALL
-    while runs := plan.missing():
+    absent = set[str]()
+    while runs := [each for each in plan.missing() if each[2].name not in absent]:
         progress = Progress(sum(run.minutes for *_, run in runs), given.jobs)
         most = None if small else 10  # runs of a process, whose memory grows
         with ProcessPoolExecutor(
             given.jobs, spawn, prepare, (small,), max_tasks_per_child=most
         ) as pool:
             for (paper, name, run), record, seconds in _made(pool, runs, given.jobs, end):
-                if record is not None:
+                if record and "absent" in record:
+                    absent.add(run.name)
+                elif record:
                     plan.add(paper, name, run, record)
                 progress.tell(run, record, seconds)
         if time.monotonic() >= end:
@@ -114,10 +121,17 @@ def show(wanted: dict[str, list[Table]], store: Store, report: Report) -> None:
         for table in tables:
             shown = report.table(f"{paper.title}, {table.place}: {table.title}", COLUMNS)
             for cell in table.cells:
-                record = store.read(name, cell.experiment) if cell.experiment else None
+                record = kept(store, name, paper, cell.experiment)
                 found = judged(paper, cell, record)
                 numbers = (cell.claim, cell.spread, found.mean, found.std, len(found.values))
                 shown.add(cell.row, cell.column, *numbers, found.verdict, found.why)
+
+
+def kept(store: Store, name: str, paper: Paper, experiment: str | None) -> Record | None:
+    """Return the results of an experiment, if there are some."""
+    if experiment is None:
+        return None
+    return store.read(*paper.experiments[experiment].place(name, experiment))
 
 
 def measure(given: Arguments, report: Report) -> None:
@@ -125,9 +139,9 @@ def measure(given: Arguments, report: Report) -> None:
     wanted, small = asked_for(given.names), given.scale == SMALL
     with tempfile.TemporaryDirectory(prefix="vfl-flower-") as temporary:
         out = Path(given.out or temporary)
-        kept = Path(given.results) if given.results else out / "results" if small else RESULTS
+        place = Path(given.results) if given.results else out / "results" if small else RESULTS
         flags = {"data-dir": given.data_dir, "device": given.device}
-        store = Store(kept)
+        store = Store(place)
         make(Plan(wanted, Settings(given.seeds, small, flags, out), store), given)
         show(wanted, store, report)
 

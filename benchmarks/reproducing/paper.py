@@ -68,6 +68,9 @@ class Experiment:
         Largest number of seeds, where one takes long; 0 is no limit.
     least_seeds : int, optional
         Least number of seeds, where one tells little, as splits of a small table.
+    same_as : str, optional
+        Another paper's experiment with the same flags, whose results are taken, as in
+        ``easter: MNIST mixed``.
     """
 
     flags: Flags
@@ -76,6 +79,12 @@ class Experiment:
     search: Search | None = None
     most_seeds: int = 0
     least_seeds: int = 1
+    same_as: str = ""
+
+    def place(self, paper: str, name: str) -> tuple[str, str]:
+        """Return the paper and the name under which its results are kept."""
+        other, _, its = self.same_as.partition(": ")
+        return (other, its) if its else (paper, name)
 
 
 @dataclass(frozen=True)

@@ -80,11 +80,12 @@ class Plan:
     def __init__(self, wanted: Mapping[str, list[Table]], settings: Settings, store: Store) -> None:
         self.settings, self.store = settings, store
         known = papers()
-        self.experiments = {
-            (name, experiment): known[name].experiments[experiment]
+        every = [
+            (name, experiment, known[name].experiments[experiment])
             for name, tables in wanted.items()
             for experiment in known[name].needed(tables)
-        }
+        ]
+        self.experiments = {of.place(name, its): of for name, its, of in every}
 
     def missing(self) -> list[tuple[str, str, Run]]:
         """Return missing runs with paper and experiment, the cheapest first."""

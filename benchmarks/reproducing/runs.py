@@ -16,7 +16,7 @@ from benchmarks.reproducing.paper import Flags
 from vfl_flower.cli.commands.train_command import train
 from vfl_flower.cli.main import run as run_command
 from vfl_flower.cli.options import given
-from vfl_flower.common.errors import ConfigError, Interrupted, PartyError, TrainingError
+from vfl_flower.common.errors import ConfigError, DataError, Interrupted, PartyError, TrainingError
 from vfl_flower.common.layout import CONFIG
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.runs.metrics_file import read_metrics
@@ -89,7 +89,8 @@ def completed(run: Run, seconds: float = 0) -> Record | None:
     -------
     dict or None
         See `record_of`; of a run whose numbers were not finite, and of a point whose settings are
-        refused, ``failed`` says so. None if its time was over.
+        refused, ``failed`` says so; ``absent`` says that there is no data set. None if its time
+        was over.
 
     Raises
     ------
@@ -105,6 +106,8 @@ def completed(run: Run, seconds: float = 0) -> Record | None:
         if not _Clock.over:
             raise
         return None
+    except DataError as error:
+        return {"seed": run.seed, "absent": str(error)}
     except (TrainingError, PartyError, ConfigError) as error:
         if isinstance(error, ConfigError) and not run.point:
             raise

@@ -37,8 +37,9 @@ class Results:
         Those of other flags than its present ones are none.
         """
         if experiment not in self._read:
-            flags = dict(self.paper.experiments[experiment].flags) | COMMON
-            found = self.store.read(self.name, experiment)
+            of = self.paper.experiments[experiment]
+            flags = dict(of.flags) | COMMON
+            found = self.store.read(*of.place(self.name, experiment))
             current = found and found["flags"] == flags and found["seeds"]
             self._read[experiment] = found if current else None
         return self._read[experiment]

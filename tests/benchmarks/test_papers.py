@@ -134,3 +134,11 @@ def test_claims_are_plausible(name: str) -> None:
         for cell in table.cells:
             assert cell.claim is None or 0 <= cell.claim <= most, cell
             assert cell.spread is None or 0 < cell.spread < 50, cell
+
+
+@each_paper
+def test_experiments_of_other_papers_have_the_same_flags(name: str) -> None:
+    for key, experiment in PAPERS[name].experiments.items():
+        if experiment.same_as:
+            other, its = experiment.place(name, key)
+            assert dict(PAPERS[other].experiments[its].flags) == dict(experiment.flags), key

@@ -26,11 +26,13 @@ PAPER = Paper(
         "chosen": Experiment(
             ALONE, minutes=2, search=Search({"learning-rates": ("0", "1e-30", "0.01")})
         ),
+        "absent": Experiment(ALONE | {"dataset": "cinic10"}, minutes=1),
         "broken": Experiment(ALONE | {"optimizers": "sgd", "learning-rates": "1e30"}, minutes=3),
     },
     tables=(
         Table("table1", "Alone", "Table 1", (Cell("local", "MLP", "alone", claim=1.0),)),
         Table("table2", "Chosen", "Table 2", (Cell("local", "MLP", "chosen", claim=99.9),)),
+        Table("table3", "Absent", "Table 3", (Cell("local", "MLP", "absent", claim=99.9),)),
         Table("figure1", "Broken", "Figure 1", (Cell("local", "MLP", "broken"),)),
     ),
 )
@@ -98,6 +100,14 @@ def test_what_is_missing_is_run_and_kept(
     assert both[0] == first["seeds"][0]
 
 
+def test_experiments_without_data_are_passed_over(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tables = BENCHMARK.run(words(tmp_path, "--seeds", "1", "made", "--data-dir", "nowhere")).tables
+    assert [row[7] for table in tables for row in table.rows] == [REACHED, MISSED, NOT_RUN, FAILED]
+    assert "nowhere" in capsys.readouterr().out
+
+
 def test_changed_settings_are_run_anew(tmp_path: Path) -> None:
     store = Store(tmp_path / "results")
     BENCHMARK.run(words(tmp_path, "--seeds", "1", "made:table1"))
@@ -119,7 +129,7 @@ def test_settings_are_chosen_on_validation_rows(tmp_path: Path) -> None:
 
 def test_without_time_nothing_is_run(tmp_path: Path) -> None:
     report = BENCHMARK.run(words(tmp_path, "--minutes", "1e-9", "made"))
-    assert [row[7] for table in report.tables for row in table.rows] == [NOT_RUN] * 3
+    assert [row[7] for table in report.tables for row in table.rows] == [NOT_RUN] * 4
     assert "minutes a seed" in str(report.tables[0].rows[0][8])
     assert not (tmp_path / "results").exists()
 
