@@ -13,7 +13,7 @@ from docs.reproducing import heat
 from docs.reproducing.panels import Line, Panel, Points, figure
 from docs.reproducing.results import Results
 
-MOST = 6
+MOST = 4
 """Curves of one panel, if their names say how to part them."""
 
 ACROSS = {"epoch": "epochs", "step": "steps", "mib": "MiB sent, up and down"}

@@ -14,6 +14,9 @@ WIDTH, EDGE = 800, 20
 HEIGHT, ABOVE, BELOW, LEFT, GAP = 190, 26, 46, 46, 22
 """Of a panel: the height of its plot, and the space about it."""
 
+APART = 1.5
+"""How much larger the range of all panels is than the largest, when each has its own scale."""
+
 ACROSS = 3
 """Most panels side by side."""
 
@@ -108,7 +111,7 @@ def figure(title: str, told: str, panels: Sequence[Panel], names: Sequence[str],
     told : str
         The same with numbers, for those who do not see it.
     panels : sequence of Panel
-        One or more, on the same vertical scale.
+        One or more.
     names : sequence of str
         Names of the series.
     axes : str
@@ -117,17 +120,26 @@ def figure(title: str, told: str, panels: Sequence[Panel], names: Sequence[str],
     legend, top = _legend(names)
     across = min(ACROSS, len(panels))
     wide = (WIDTH - 2 * EDGE - across * LEFT - (across - 1) * GAP) / across
-    heights = [y for panel in panels for line in panel.lines for y in _reach(line)]
-    vertical = ticks(min(heights), max(heights))
+    vertical = _verticals(panels)
     parts = [text(EDGE, 28, title, bold=True, size=15), *legend]
     for number, panel in enumerate(panels):
         left = EDGE + LEFT + (number % across) * (wide + LEFT + GAP)
         upper = top + ABOVE + (number // across) * (ABOVE + HEIGHT + BELOW)
-        parts += _drawn(panel, (left, left + wide), (upper + HEIGHT, upper), vertical)
+        parts += _drawn(panel, (left, left + wide), (upper + HEIGHT, upper), vertical[number])
     rows = -(-len(panels) // across)
     height = round(top + rows * (ABOVE + HEIGHT + BELOW) + 14)
     parts.append(text(EDGE, height - 8, axes, "soft", size=12))
     return document(WIDTH, height, told, _style(), *parts)
+
+
+def _verticals(panels: Sequence[Panel]) -> list[list[float]]:
+    """Return marks of vertical axes: the same, unless heights differ much."""
+    heights = [[y for line in panel.lines for y in _reach(line)] for panel in panels]
+    spans = [max(each) - min(each) for each in heights]
+    low, high = min(map(min, heights)), max(map(max, heights))
+    if high - low > APART * max(spans):
+        return [ticks(min(each), max(each)) for each in heights]
+    return [ticks(low, high)] * len(panels)
 
 
 def _style() -> str:

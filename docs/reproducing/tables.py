@@ -16,6 +16,9 @@ WIDEST = 7
 Group = tuple[str, str]
 """A verdict and what explains it."""
 
+Place = tuple[str, str]
+"""Row and column of a cell."""
+
 
 def number(value: float) -> str:
     """Return a number with two digits after the point."""
@@ -80,30 +83,36 @@ def _short(why: str) -> str:
     return why.removesuffix(USUAL)
 
 
-def reasons(cells: Iterable[Judged]) -> str:
+def reasons(cells: Collection[Judged]) -> str:
     """Return a list of the verdicts' reasons, each with its cells."""
-    groups = dict[Group, dict[str, list[str]]]()
-    columns = dict[str, list[str]]()
+    groups = dict[Group, list[Place]]()
     for each in cells:
-        columns.setdefault(each.cell.column, []).append(each.cell.row)
         if each.why and not _fits(each):
-            group = groups.setdefault((each.verdict, each.why), {})
-            group.setdefault(each.cell.column, []).append(each.cell.row)
+            place = each.cell.row, each.cell.column
+            groups.setdefault((each.verdict, each.why), []).append(place)
+    every = [(each.cell.row, each.cell.column) for each in cells]
     ordered = sorted(groups.items(), key=lambda group: group[0][0] == NOT_RUN)
     lines = [
-        f"* {verdict[0].upper()}{verdict[1:]}, {escaped(why)}: {_places(places, columns)}."
+        f"* {verdict[0].upper()}{verdict[1:]}, {escaped(why)}: {_places(places, every)}."
         for (verdict, why), places in ordered
     ]
     return "\n".join(lines) + "\n" if lines else ""
 
 
-def _places(places: dict[str, list[str]], columns: dict[str, list[str]]) -> str:
-    """Return cells in words; whole columns by their names alone."""
-    told = [
-        column if len(rows) > 1 and rows == columns[column] else f"{column} ({'; '.join(rows)})"
-        for column, rows in places.items()
-    ]
-    return escaped("; ".join(told))
+def _places(places: list[Place], every: list[Place]) -> str:
+    """Return cells in words, by rows or by columns, whichever is shorter."""
+    return escaped(min((_by(places, every, side) for side in (0, 1)), key=len))
+
+
+def _by(places: list[Place], every: list[Place], side: int) -> str:
+    """Return cells in words; whole rows, or columns, by their names alone."""
+    told = []
+    for name in dict.fromkeys(place[side] for place in places):
+        others = [place[1 - side] for place in places if place[side] == name]
+        whole = [place[1 - side] for place in every if place[side] == name]
+        alone = others == whole and len(whole) > 1
+        told.append(name if alone else f"{name} ({'; '.join(others)})")
+    return "; ".join(told)
 
 
 def markdown(lines: Iterable[Iterable[str]]) -> str:

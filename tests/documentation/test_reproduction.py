@@ -99,8 +99,8 @@ def test_cells_have_claim_number_and_verdict(texts: dict[str, str]) -> None:
         "| B | 70.00<br>not run, about 3 minutes | 71.25<br>not run |",
     ]
     assert "\n".join(rows) in page
-    assert "* Missed, one seed; it is smaller than the paper's: CNN (A).\n" in page
-    assert "* Not run, no copy of the data set is at hand: CNN (B).\n" in page
+    assert "* Missed, one seed; it is smaller than the paper's: A (CNN).\n" in page
+    assert "* Not run, no copy of the data set is at hand: B (CNN).\n" in page
     assert "python -m benchmarks.reproduce made:table1 --seeds 3" in page
     assert "Of 7 cells: 2 reached" not in page  # of the sweep and the map, too
     assert "Of 7 cells: 3 reached, 1 missed, 1 measured, 2 not run." in page
