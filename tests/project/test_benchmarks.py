@@ -8,17 +8,12 @@ from typing import Any
 import pytest
 
 from benchmarks import all as every
-from benchmarks.adptvfedconv import EXPERIMENTS as CONV
 from benchmarks.communication import CONTENDERS
 from benchmarks.harness import tables
 from benchmarks.harness.benchmark import Arguments, Benchmark, Option
-from benchmarks.harness.experiments import Flags, as_words
 from benchmarks.harness.report import Report
 from benchmarks.harness.table_runs import REFERENCES, Scores
 from benchmarks.tabular import COSTS, NETS, SHOWN, VARIANTS, Key, Runs, configuration, difference
-from benchmarks.vim import EXPERIMENTS as VIM
-from tests.helpers.outcomes.pages import parsed_words
-from vfl_flower.cli.options import given
 from vfl_flower.config.run_config import RunConfig
 
 ROOT = Path(every.__file__).parent
@@ -64,14 +59,6 @@ def test_every_program_is_a_benchmark() -> None:
     programs = {p.stem for p in ROOT.glob("*.py") if '__name__ == "__main__"' in p.read_text()}
     assert programs - NO_BENCHMARKS == set(every.names())
     assert programs >= NO_BENCHMARKS
-
-
-@pytest.mark.parametrize("flags", [*VIM.values(), *CONV.values()], ids=[*VIM, *CONV])
-def test_experiment_is_understood(flags: Flags) -> None:
-    values = parsed_words(["train", *as_words(flags)])
-    for name in ("config", "resume", "seeds", "folds", "as_json", "trust_code"):
-        values.pop(name)
-    RunConfig.from_mapping(given(values))
 
 
 @pytest.mark.parametrize("options", CONTENDERS.values(), ids=CONTENDERS)
