@@ -85,8 +85,8 @@ TABLE_4 = Table(
     ),
     note="All bytes of training, up and down, of all clients, when the validation accuracy first "
     "was the target. The paper looks once an epoch, of 53 rounds; another column shows what that "
-    "hides. What comes down here is v_k in the place of lambda and s_k, half the bytes for the same "
-    "updates. Ours have the numbers of the batch's rows and framing on top, and the paper rounds "
+    "hides. What comes down here is v_k in the place of lambda and s_k, half the bytes for the "
+    "same updates. Ours have the numbers of the batch's rows and framing on top; the paper rounds "
     "0.469 down to 0.46.",
 )
 
