@@ -1,10 +1,28 @@
 """Declaration of Agg_VFL; see `strategies.agg_vfl`."""
 
-from vfl_flower.config.method_spec import MethodSpec
+from dataclasses import dataclass
+
+from vfl_flower.config.method_spec import MethodOptions, MethodSpec
+from vfl_flower.config.schema import option
+
+
+@dataclass(frozen=True, kw_only=True)
+class AggVFLOptions(MethodOptions):
+    """Options of Agg_VFL's own."""
+
+    adaptive_steps: int = option(
+        0,
+        "steps between exchanges, on average over parties, each party's in proportion to its "
+        "columns; 0: one step of every party",
+        least=0,
+        most=1000,
+    )
+
 
 SPEC = MethodSpec(
-    strategy="strategies.agg_vfl:AggVFL",
-    client="clients.agg_vfl:AggVFLClient",
+    strategy="strategies.agg_vfl:AdaptiveAggVFL",
+    client="clients.agg_vfl:AdaptiveAggVFLClient",
+    options=AggVFLOptions,
     blinds=True,
     noises=True,
     label_only=True,

@@ -29,7 +29,7 @@ EXCHANGING = [case for case in CASES if not method_of(case).alone]
 
 each_case = pytest.mark.parametrize("method", EXCHANGING)
 
-READS_LABELS = dict.fromkeys(("easter", "vfedmh", "agg_vfl"), "update")
+READS_LABELS = dict.fromkeys(("easter", "vfedmh", "agg_vfl", "agg_vfl adaptive"), "update")
 """The phase from whose array a party reads the batch's labels, for methods that admit it."""
 
 TELLS_CLASSES_APART = dict.fromkeys(

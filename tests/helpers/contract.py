@@ -29,8 +29,7 @@ from vfl_flower.transport.local import serve
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
 CARRIERS = ("local", "amnesia", "stream")
-BATCH = 200
-EPOCHS = 2
+BATCH, EPOCHS = 200, 2
 
 PUBLISHED: dict[str, Any] = {"method": "c_vfl", "share_labels": True, "compression": "topk:0.5"}
 CASES: dict[str, dict[str, Any]] = {method: {"method": method} for method in METHODS} | {
@@ -43,6 +42,7 @@ CASES: dict[str, dict[str, Any]] = {method: {"method": method} for method in MET
         "local_epochs": 1,
         "decoder_rate": 0.01,
     },
+    "agg_vfl adaptive": {"method": "agg_vfl", "adaptive_steps": 2},
     "agg_vfl within a bound": {"method": "agg_vfl", "embedding_bound": "0.5"},
     "vafl in turns": {"method": "vafl", "vafl_mode": "asynchronous"},
     "c_vfl both ways": {"method": "c_vfl", "compression": "lattice:4", "downlink": "lattice:8"},

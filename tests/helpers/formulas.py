@@ -131,6 +131,7 @@ FORMULAS: dict[str, Bytes] = {
     "splitnn of labels only": splitnn_bytes,
     "c_vfl as published of labels only": partial(published_bytes, embeddings=K),
     "agg_vfl": agg_vfl_bytes,
+    "agg_vfl adaptive": agg_vfl_bytes,
     "agg_vfl within a bound": agg_vfl_bytes,
     "vimadmm": vimadmm_bytes,
     "vimadmm_j": agg_vfl_bytes,

@@ -24,6 +24,7 @@ from vfl_flower.learning.losses import loss_of
 
 Options = dict[str, str | int | bool]
 
+
 CASES: dict[str, Options] = {
     "splitnn": {"method": "splitnn"},
     "splitnn after": {"method": "splitnn", "top_gradient": "after"},

@@ -143,6 +143,38 @@ def logits_step(
         m.optimizer.step()
 
 
+def adaptive_step(
+    parties: Sequence[Party],
+    rows: Tensor,
+    y: Tensor,
+    loss: Loss,
+    *,
+    rounded: bool,
+    steps: Sequence[int],
+) -> None:
+    """Take several steps of each party on the sum of all logits.
+
+    The first party's are on its loss, the others' on the first residual.
+    """
+
+    def logits(m: Party) -> Tensor:
+        return within_bound(m, m.decide(m.embed_rows(rows)))
+
+    first = [logits(m) for m in parties]
+    rest = total(first[1:], rounded=rounded).detach()
+    R = (first[0].detach() + rest).requires_grad_()
+    (g,) = torch.autograd.grad(loss(R, y[rows]), R)
+    for rank, m in enumerate(parties):
+        for step in range(steps[rank]):
+            zero([m])
+            R_k = logits(m) if step else first[rank]
+            if rank or not step:
+                R_k.backward(g)
+            else:
+                loss(R_k + rest, y[rows]).backward()
+            m.optimizer.step(of=steps[rank])
+
+
 def alone_step(parties: Sequence[Party], rows: Tensor, y: Tensor, loss: Loss) -> None:
     """Take one step of the first party, whose columns may be everybody's."""
     parties[0].optimizer.down(loss(parties[0].decide(parties[0].embed_rows(rows)), y[rows]))
