@@ -123,9 +123,9 @@ class AdptVFedConvClient(PassiveParty):
 
     def reconstruct(self, x: Tensor) -> Tensor:
         """Return W_g^k(W_e^k(x)): (B, c, h, w), either way."""
-        with self.randomness.running(self.net):
+        with self.running():
             made: Tensor = self.decoder(self.extractor(x))
-        return made
+        return made.float()
 
     def learn(self, epoch: int, rows: Tensor) -> None:
         """Descend Eq. 3 on one batch."""

@@ -177,9 +177,9 @@ class AdptVFedConv(ActiveParty):
 
     def classify(self, H_0: Tensor) -> Tensor:
         """Run W_clst: (B, c', h', w') -> (B, C)."""
-        with self.randomness.running(self.net):
+        with self.running():
             logits: Tensor = self.W_clst(H_0.to(self.x.device))
-        return logits.cpu()
+        return logits.float().cpu()
 
     # 2. Model transfer, fine-tuning, upload (lines 6 to 9) ---------------------------------------
 

@@ -4,6 +4,8 @@ Columns and networks live on the device. What enters and leaves them (embeddings
 lies in ordinary memory, where it travels anyway, so no method ever meets a device.
 """
 
+from contextlib import AbstractContextManager, nullcontext
+
 import torch
 
 from vfl_flower.common.errors import ConfigError
@@ -43,6 +45,17 @@ def described(device: torch.device) -> str:
     if device.type == "cuda":
         return f"cuda ({torch.cuda.get_device_name(device)})"
     return device.type
+
+
+def computing(precision: str, device: torch.device) -> AbstractContextManager[object]:
+    """Return the context of a forward pass in a precision.
+
+    With ``bf16`` layers compute in bfloat16 where torch's autocast holds that to be safe, and
+    gradients do likewise; weights, and what optimizers keep, stay float32.
+    """
+    if precision == "float32":
+        return nullcontext()
+    return torch.autocast(device.type, torch.bfloat16)
 
 
 def use_threads(count: int) -> None:

@@ -1,6 +1,7 @@
 """Common base of active and passive parties: columns, network, optimizer."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -18,7 +19,7 @@ from vfl_flower.config.policy.record import OPEN, Policy
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.identity import Identity
 from vfl_flower.data.party_data import PartyData
-from vfl_flower.learning.device import use_threads
+from vfl_flower.learning.device import computing, use_threads
 from vfl_flower.learning.networks.base import TopInput
 from vfl_flower.learning.optimizer import ScheduledOptimizer
 from vfl_flower.learning.randomness import Randomness
@@ -157,17 +158,23 @@ class Party:
         """Return its columns of some rows: (B,) -> (B, ...)."""
         return self.x.index_select(0, torch.as_tensor(rows).to(self.x.device))
 
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Enclose a forward pass, for its own randomness and the run's precision."""
+        with self.randomness.running(self.net), computing(self.cfg.precision, self.x.device):
+            yield
+
     def embedding(self, columns: Tensor) -> Tensor:
         """Run the bottom model: (B, ...) -> (B, D)."""
-        with self.randomness.running(self.net):
+        with self.running():
             made: Tensor = self.net.embed(columns)  # type: ignore[operator]
-        return made.cpu()
+        return made.float().cpu()
 
     def decide(self, embedding: Tensor) -> Tensor:
         """Run the top model: (B, D) -> (B, C)."""
-        with self.randomness.running(self.net):
+        with self.running():
             logits: Tensor = self.net.decide(embedding.to(self.x.device))  # type: ignore[operator]
-        return logits.cpu()
+        return logits.float().cpu()
 
     def use_threads(self) -> None:
         """Set the calling thread's torch threads to the run's."""

@@ -79,6 +79,7 @@ RESULT_SHAPE = {
         },
     ),
     "device": str,
+    "precision": str,
     "threads": int,
     "environment": Named((str, int)),
 }
@@ -106,6 +107,7 @@ _LATER: dict[Any, Any] = {
     "threshold": None,
     "curves": dict[str, Any](),
     "train_accuracy": dict[str, float](),
+    "precision": "float32",
 }
 """Values of keys that results of earlier versions lack."""
 

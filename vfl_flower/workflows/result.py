@@ -28,6 +28,7 @@ def result_of(active: ActiveParty, transport: str) -> dict[str, Any]:
         **_traffic(active),
         **_guarantees(active),
         "device": described(active.x.device),
+        "precision": active.cfg.precision,
         "threads": active.cfg.threads,
         "environment": {
             **versions(),

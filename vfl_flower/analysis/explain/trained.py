@@ -111,8 +111,8 @@ class Holder:
     @torch.no_grad()
     def embed(self, x: Tensor) -> Tensor:  # (N, ...) -> (N, D)
         """Embed columns of its own."""
-        embed = cast("Decide", self.party.net.embed)
-        return torch.cat([embed(part).cpu() for part in x.split(self.party.cfg.eval_batch_size)])
+        parts = x.split(self.party.cfg.eval_batch_size)
+        return torch.cat([self.party.embedding(part) for part in parts])
 
     @torch.no_grad()
     def share(self, x: Tensor) -> Tensor:  # (N, ...) -> (N, C)

@@ -29,10 +29,11 @@ class SystemOptions:
         choices=("auto", "cpu", "cuda"),
         circumstance=True,
     )
+    precision: str = option("float32", "of layers; bf16: autocast", choices=("float32", "bf16"))
     threads: int = option(1, "torch threads of each party", least=1, most=1024)
     party_timeout: float = option(
         180.0,
-        "seconds to wait for the parties at the start",
+        "seconds to wait for all at the start",
         above=0,
         most=LONGEST,
         circumstance=True,

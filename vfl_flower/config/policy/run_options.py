@@ -21,7 +21,7 @@ TAKEN = frozenset(
         *("baselines", "blinding", "party-randomness", "label-privacy", "label-epsilon"),
         *("label-sensitivity", "force-sensitivity", "dp-sigma", "dp-clip", "dp-delta"),
         *("target-epsilon", "dp-eval", "dp-accountant", "checkpoint-every", "device", "threads"),
-        *("embedding-bound", "run-name", "alignment", "model"),
+        *("precision", "embedding-bound", "run-name", "alignment", "model"),
     )
 )
 """Options that a node takes from the run: numbers, choices, and names of runs, but no paths.
