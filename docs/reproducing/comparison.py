@@ -43,14 +43,24 @@ def compared(results: Results, table: Table) -> dict[tuple[str, str], list[Pair]
     found = dict[tuple[str, str], list[Pair]]()
     cells = results.judged(table)
     for own in cells:
-        _, name = _parted(own.cell.row)
-        if results.paper.title.lower() not in name.lower():
+        if not _is_own(results, own):
             continue
         for other in _others(cells, own):
-            _, other_name = _parted(other.cell.row)
-            if results.paper.title.lower() not in other_name.lower():
-                found.setdefault((name, other_name), []).append((own, other))
+            if not _is_own(results, other):
+                names = _parted(own.cell.row)[1], _parted(other.cell.row)[1]
+                found.setdefault(names, []).append((own, other))
     return found
+
+
+def of_others(results: Results, table: Table) -> list[Judged]:
+    """Return the cells of other methods, in a table that has the paper's own."""
+    cells = results.judged(table)
+    own = [each for each in cells if _is_own(results, each)]
+    return [each for each in cells if own and each not in own]
+
+
+def _is_own(results: Results, cell: Judged) -> bool:
+    return results.paper.title.lower() in _parted(cell.cell.row)[1].lower()
 
 
 def _others(cells: Sequence[Judged], own: Judged) -> Iterator[Judged]:

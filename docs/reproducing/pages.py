@@ -59,11 +59,18 @@ def summary() -> str:
     for each in all_results():
         counts = {table.name: each.counts(table) for table in each.paper.tables}
         link = f"[{each.paper.title}](reproduction/{each.name}.md)"
-        lines.append([link, *_row(sum(counts.values(), Counter()))])
+        lines += _rows(each, link, sum(counts.values(), Counter()))
         lists.append(f"{link}, {each.paper.reference}:\n\n{_contents(each, counts)}")
     names = "\n".join(f"reproduction/{each.name}" for each in all_results())
     toctree = f"```{{toctree}}\n:hidden:\n\n{names}\n```\n"
     return "\n".join([markdown(lines), *lists, toctree])
+
+
+def _rows(results: Results, link: str, counts: Counter[str]) -> list[list[str]]:
+    """Return counts of a paper's own cells, and of others' in its tables."""
+    tables = results.paper.tables
+    others = Counter(each.verdict for t in tables for each in comparison.of_others(results, t))
+    return [[link, *_row(counts - others)], ["others in its tables", *_row(others)]]
 
 
 def _row(counts: Counter[str]) -> list[str]:

@@ -15,7 +15,7 @@ from benchmarks.reproducing.verdicts import REACHED, Judged
 from docs.pictures.svg import DARK as PAPER_DARK
 from docs.pictures.svg import LIGHT as PAPER_LIGHT
 from docs.reproducing import panels
-from docs.reproducing.comparison import BETTER, LEVELLED, WORSE, outcome
+from docs.reproducing.comparison import BETTER, LEVELLED, WORSE, of_others, outcome
 from docs.reproducing.pages import DOCS, FOLDERS, made
 from docs.reproducing.results import Results
 from tests.documentation.test_pictures import contrast
@@ -144,6 +144,8 @@ def test_own_method_stands_against_the_others(results: Results) -> None:
     page = made([replace(results, paper=paper)])["reproduction/made.md"]
     assert "| [Table 1](#table-1) | Made against Local | 1 of 1 | 1 |  |  |" in page
     assert "against Central" not in page
+    told = of_others(replace(results, paper=paper), paper.tables[0])
+    assert [each.cell for each in told] == list(cells[1:])
 
 
 def test_curve_is_the_mean_over_seeds(texts: dict[str, str]) -> None:
