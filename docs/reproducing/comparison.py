@@ -53,7 +53,7 @@ def compared(results: Results, table: Table) -> dict[tuple[str, str], list[Pair]
 
 
 def of_others(results: Results, table: Table) -> list[Judged]:
-    """Return the cells of other methods, in a table that has the paper's own."""
+    """Return cells of other methods beside the paper's own."""
     cells = results.judged(table)
     own = [each for each in cells if _is_own(results, each)]
     return [each for each in cells if own and each not in own]

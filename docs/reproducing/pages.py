@@ -67,7 +67,7 @@ def summary() -> str:
 
 
 def _rows(results: Results, link: str, counts: Counter[str]) -> list[list[str]]:
-    """Return counts of a paper's own cells, and of others' in its tables."""
+    """Return counts of a paper's own cells, and of others'."""
     tables = results.paper.tables
     others = Counter(each.verdict for t in tables for each in comparison.of_others(results, t))
     return [[link, *_row(counts - others)], ["others in its tables", *_row(others)]]
