@@ -22,7 +22,9 @@ PLAIN = {
 
 LINEAR = {
     "mnist linear_admm": Experiment(
-        ON_MNIST["vimadmm_j"] | {"method": "linear_admm", "models": "linear", "head-rate": "0"}, 2.5
+        ON_MNIST["vimadmm_j"]
+        | {"method": "linear_admm", "models": "linear", "head-rate": "0", "beta": "0.005"},
+        2.5,
     )
 }
 
