@@ -3,6 +3,7 @@
 Its network's decision net is not used.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -97,6 +98,13 @@ class CVFLClient(FedBCDClient):
     def layout(self, rows: int) -> list[tuple[str, tuple[int, ...]]]:
         """Return dtype and shape of each array of all parties' compressed embeddings."""
         return self.cfg.holders * self.compression.layout(rows)
+
+    def readable(self, phase: str, arrays: Sequence[Array], rows: int) -> Sequence[Array]:
+        """Return g_k decompressed, and other arrays as they came."""
+        if phase != "update":
+            return arrays
+        shapes, text = [(rows, self.cfg.embedding_dim)], self.options.downlink_compression
+        return [each.numpy() for each in restore_tensors(text, shapes, arrays)]
 
     def layout_of_gradient(self, rows: int) -> list[tuple[str, tuple[int, ...]]]:
         """Return dtype and shape of each array of one gradient, (B, D)."""

@@ -133,6 +133,15 @@ def test_arrays_that_are_not_about_rows_are_left_out(tmp_path: Path) -> None:
     assert found(findings, False, "descend 1", "read off").accuracy == 1
 
 
+@pytest.mark.parametrize("downlink", ["lattice:8", "topk:0.5"])
+def test_compressed_gradients_are_learnt_from(downlink: str, tmp_path: Path) -> None:
+    """As Learns states: compression is no protection."""
+    Attempt(configured("c_vfl", downlink=downlink), tmp_path / "run").run()
+    findings = audit(tmp_path / "run", epochs=1, known=10)
+    assert {each.source for each in findings.found} == {"update", "own columns"}
+    assert found(findings, False, "update", "learnt").auc > 0.9  # a half by chance
+
+
 def test_known_labels_are_not_judged() -> None:
     stage = Stage(configured("easter"), known=3)
     assert np.bincount(stage.y[stage.known]).tolist() == [3] * 10

@@ -115,6 +115,22 @@ class PassiveParty(Party, ProtocolClient):
         """Embed rows for a sum, within the bound: (B,) -> (B, D)."""
         return self.bounded(self.embed_rows(rows))
 
+    def readable(self, phase: str, arrays: Sequence[Array], rows: int) -> Sequence[Array]:
+        """Return a request's arrays as its phase reads them.
+
+        A method that is sent compressed arrays decompresses them.
+
+        Parameters
+        ----------
+        phase : str
+            The request's.
+        arrays : sequence of ndarray
+            As they came, without row numbers.
+        rows : int
+            B, of the step.
+        """
+        return arrays
+
     def check_in(self) -> None:
         """Refuse a run for which a budget or limit is too small."""
         for gate in self.gates:

@@ -82,8 +82,9 @@ class Recorder(Client):
     def _keep(self, phase: str, arrays: list[Array]) -> None:
         if arrays and arrays[0].dtype == np.int32 and arrays[0].ndim == 1:
             self._rows, arrays = arrays[0], arrays[1:]
-        for position, array in enumerate(arrays):
-            name = phase if len(arrays) == 1 else f"{phase} {position + 1}"
+        read = self.party.readable(phase, arrays, len(self._rows))
+        for position, array in enumerate(read):
+            name = phase if len(read) == 1 else f"{phase} {position + 1}"
             if array.shape[:1] != self._rows.shape:
                 self._others.add(name)  # not about rows, whatever a batch's length may be
                 self.received.pop(name, None)
