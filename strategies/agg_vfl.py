@@ -34,11 +34,12 @@ Deviates
     By default all take one step between exchanges, as in the comparisons. The paper chooses each
     party's number of local updates by its number of features and its computational capability, so
     as to train fastest. Its text is not openly available, and only its abstract was read for this
-    project: the formula is not known here. ``adaptive-steps`` is a reading of that abstract: in
-    proportion to columns, from the first step to the last, for machines of one speed. What the
-    parties descend in between is FedBCD's. A column is a number of a row, a pixel of an image.
-    Logits are rounded to multiples of 2**-16 when blinded. With ``embedding-bound`` each row of a
-    passive R_k is first scaled to that norm at most, and gradients pass through the scaling.
+    project: the formula is not known here, nor whether more columns mean more steps or fewer.
+    ``adaptive-steps`` is this project's choice: in proportion to columns, from the first step to
+    the last, for machines of one speed. What the parties descend in between is FedBCD's. A column
+    is a number of a row, a pixel of an image. Logits are rounded to multiples of 2**-16 when
+    blinded. With ``embedding-bound`` each row of a passive R_k is first scaled to that norm at
+    most, and gradients pass through the scaling.
 Costs
     One exchange a step. Per step and passive party 4BC bytes up, 4B + 4BC down, and framing. With
     ``adaptive-steps`` one exchange more before the first step, 8 bytes up and 8 down for each
