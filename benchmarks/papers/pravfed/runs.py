@@ -26,6 +26,14 @@ MIXED = {
     "theta 2": "lenet,cnn,mlp,mlp",
     "theta 3": "mlp,cnn,lenet,mlp",
 }
+PUBLISHED = {
+    "homogeneous": {"theta 1": "pravfed-cnn", "theta 2": "lenet", "theta 3": "pravfed-mlp"},
+    "heterogeneous": {
+        "theta 1": "pravfed-cnn,lenet,pravfed-mlp,pravfed-mlp",
+        "theta 2": "lenet,pravfed-cnn,pravfed-mlp,pravfed-mlp",
+        "theta 3": "pravfed-mlp,pravfed-cnn,lenet,pravfed-mlp",
+    },
+}
 RESIDUAL = {"theta 1": "resnet18", "theta 2": "resnet34", "theta 3": "resnet50"}
 KINDS = ("homogeneous", "heterogeneous")
 METHODS = {
@@ -37,12 +45,24 @@ METHODS = {
 }
 ALONE = ("Central", "Standalone")
 MINUTES = {"central": 4, "local": 2, "splitnn": 6, "c_vfl": 16, "agg_vfl": 7, "pravfed": 2}
-RESIDUAL_MINUTES = 2500
+PUBLISHED_MINUTES = 4
+RESIDUAL_MINUTES = {"theta 1": 590, "theta 2": 1100, "theta 3": 1650}
+"""Times of PraVFed with residual networks: 62 epochs of one party's strips of 45,000 rows."""
+
+SHARES = {"central": 2.7, "local": 0.8, "splitnn": 3.2, "c_vfl": 8, "agg_vfl": 3.2, "pravfed": 1}
+"""Times of the methods with residual networks, for PraVFed's."""
+
 EPSILONS = ("0.1", "0.5", "1.0", "2.0", "4.0")
 TABLE_SETS = {"Adult Income": "adult", "Breast Cancer": "breast-cancer", "Diabetes": "pima"}
 TABLE_MLP = {"models": "pravfed-table", "embedding-dim": "32"}
 
 LOCAL_EPOCHS = ("1", "2", "4", "8", "16")
+
+
+def published(dataset: str, kind: str, theta: str) -> str:
+    """Return the name of an experiment with the paper's own networks."""
+    network = PUBLISHED[kind][theta] if kind == "homogeneous" else f"{kind} {theta}"
+    return f"{dataset} {network} as published"
 
 
 def _of(dataset: str, kind: str, theta: str) -> dict[str, str]:
@@ -61,12 +81,21 @@ def _own(dataset: str, kind: str, theta: str, more: Flags) -> Experiment:
     return Experiment(OURS | _of(dataset, kind, theta) | dict(more), MINUTES["pravfed"])
 
 
-def _residual(kind: str, theta: str) -> Experiment:
-    rest = (
-        "resnet18,resnet34,resnet50" if kind == "heterogeneous" else ",".join([RESIDUAL[theta]] * 3)
-    )
-    flags = {"dataset": "cifar10", "models": f"{RESIDUAL[theta]},{rest}", "epochs": "50"}
-    return Experiment(OURS | flags | {"label-epsilon": "2"}, RESIDUAL_MINUTES, most_seeds=1)
+def _published(dataset: str, models: str) -> Experiment:
+    flags = OURS | {"dataset": SETS[dataset], "models": models} | AS_PUBLISHED
+    return Experiment(flags, PUBLISHED_MINUTES)
+
+
+def _residual(name: str, kind: str, theta: str, epsilon: str = "2") -> Experiment:
+    """Describe runs on CIFAR-10 of PraVFed, or of a baseline."""
+    same, method = RESIDUAL[theta], METHODS.get(name, "pravfed")
+    rest = list(RESIDUAL.values()) if kind == "heterogeneous" else [same] * 3
+    models = same if name in ALONE else ",".join([same, *rest])
+    flags = {"method": method, "dataset": "cifar10", "models": models, "epochs": "50"}
+    if method == "pravfed":
+        flags["label-epsilon"] = epsilon
+    minutes = RESIDUAL_MINUTES[theta] * SHARES[method]
+    return Experiment(COMMON | flags, minutes, most_seeds=1)
 
 
 def _table(name: str, dataset: str, epsilon: str, more: Flags) -> Experiment:
@@ -95,18 +124,28 @@ EXPERIMENTS = {
         for d, theta, epsilon in product(("MNIST", "FMNIST"), THETAS, EPSILONS)
     },
     **{
-        f"{d} {network} as published": Experiment(
-            OURS | {"dataset": SETS[d], "models": network} | AS_PUBLISHED, 4
-        )
-        for d, network in product(("MNIST", "FMNIST"), ("pravfed-cnn", "pravfed-mlp"))
+        published(d, kind, theta): _published(d, PUBLISHED[kind][theta])
+        for d, kind, theta in product(("MNIST", "FMNIST"), KINDS, THETAS)
     },
     **{
-        f"CIFAR10 {kind} {theta} PraVFed": _residual(kind, theta)
-        for kind, theta in product(KINDS, THETAS)
+        f"CIFAR10 {kind} {theta} {name}": _residual(name, kind, theta)
+        for name, kind, theta in product((*METHODS, "PraVFed"), KINDS, THETAS)
+        if kind == "homogeneous" or name not in ALONE
+    },
+    **{
+        f"CIFAR10 heterogeneous {theta} PraVFed epsilon {epsilon}": _residual(
+            "PraVFed", "heterogeneous", theta, epsilon
+        )
+        for theta, epsilon in product(THETAS, EPSILONS)
+        if epsilon != "2.0"
     },
     **{
         f"{title} {name}": _table(name, dataset, "0.5", {})
         for (title, dataset), name in product(TABLE_SETS.items(), METHODS)
+    },
+    **{
+        f"{title} as published": _table("PraVFed", dataset, "0.5", AS_PUBLISHED | TABLE_MLP)
+        for title, dataset in TABLE_SETS.items()
     },
     **{
         f"{title} PraVFed epsilon {epsilon}": _table("PraVFed", dataset, epsilon, {})
