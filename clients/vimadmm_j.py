@@ -34,7 +34,11 @@ class VIMADMMJClient(PassiveParty):
         """Update W_k and h_k by Eq. 22 and 23."""
         _, o_k = self.tape["decide"]
         sent = self.privacy.sent(self.bounded(o_k.detach()))
-        descend_in_turns(self, *self.tape["embed"], sent, v, self.options)
+        self.descend(*self.tape["embed"], sent, v)
+
+    def descend(self, rows: Tensor, H_k: Tensor, o_0: Tensor, v: Tensor) -> None:
+        """Take tau steps of W_k and of h_k."""
+        descend_in_turns(self, rows, H_k, o_0, v, self.options)
 
     @phase(
         training=False, takes=rows("held-out"), gives=floats("B", "C", name="o_k"), sends="logits"

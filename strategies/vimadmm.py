@@ -19,7 +19,8 @@ for each. For a batch of B rows, embedding width D and C classes:
 The paper sends lambda and s_k, from which v_k follows; see `algorithms.admm_heads`. rho, beta, eta
 and tau are the options ``rho``, ``beta``, ``head-rate`` and ``local-steps``. With ``heads = ridge``
 W_k goes a share eta of the way to the minimum of Eq. 7; with ``top-layers`` of 2 or more, heads are
-not linear: W_k(H_k) stands for H_k W_k. With ``active-columns = none`` there is no H_0. With
+not linear: W_k(H_k) stands for H_k W_k. Unless given, eta is the active party's learning rate if it
+has SGD, with momentum or without, else 0.001. With ``active-columns = none`` there is no H_0. With
 ``participation`` below 1 a round asks some of the passive parties, and what the others last sent of
 those rows stands for their H_k, zeros before that. With weights of rows (``class-weights``)
 w CE(z, y) stands in Eq. 5 for CE(z, y), and lambda becomes w (softmax(z) - onehot(y)). With
@@ -59,15 +60,26 @@ import torch
 from torch import Tensor, nn
 
 from vfl_flower.algorithms.admm import Duals
-from vfl_flower.algorithms.admm_heads import descend, head_of, norms, rate_of, solve_head, step_head
+from vfl_flower.algorithms.admm_heads import (
+    RATE,
+    descend,
+    head_of,
+    norms,
+    solve_head,
+    step_head,
+)
 from vfl_flower.algorithms.embedding_cache import EmbeddingCache
 from vfl_flower.api import ActiveParty, Party, Protocol, ask, tell_each, train
 from vfl_flower.common.codec import Array
 from vfl_flower.common.names import party_name
+from vfl_flower.config.optimization.optimizers import OPTIMIZERS, read_optimizer
 from vfl_flower.learning.batching import asked
 from vfl_flower.learning.losses import Labels
 
 from .specs.vimadmm import VIMADMMOptions
+
+DESCENTS = (OPTIMIZERS["sgd"], OPTIMIZERS["momentum"])
+"""Optimizers whose learning rate is that of an SGD step."""
 
 
 class VIMADMM(ActiveParty):
@@ -140,17 +152,25 @@ class VIMADMM(ActiveParty):
             v = (dual + self.options.rho * (o_new.sum(0) - z)).expand_as(o_new)
         return self.loss(a, y).item(), v
 
+    @property
+    def eta(self) -> float:
+        """Rate of a head's SGD step; the networks' if theirs is SGD."""
+        usual, old = RATE, self.options.residual == "old-heads"
+        if old and read_optimizer(self.cfg.optimizer_of(0))[0] in DESCENTS:
+            usual = self.cfg.rate_of(0)
+        return self.options.head_rate or usual
+
     def update_heads(self, H: Sequence[Tensor]) -> None:
         """Update all heads by Eq. 7 on computed gradients.
 
         The regulariser's gradient is added here.
         """
-        beta, rho, eta = self.options.beta, self.options.rho, self.options.head_rate
+        beta, rho, share = self.options.beta, self.options.rho, self.options.head_rate
         for head, H_k in zip(self.heads, H, strict=True):
             if self.options.heads == "ridge":
-                solve_head(cast("nn.Linear", head), H_k, beta, rho, eta or 1 / len(H))
+                solve_head(cast("nn.Linear", head), H_k, beta, rho, share or 1 / len(H))
             else:
-                step_head(head, beta, rate_of(eta))
+                step_head(head, beta, self.eta)
 
     def learn(self, rows: Array, H_0: Tensor, v: Tensor) -> None:
         """Update h_0 by Eq. 9, if there are columns."""

@@ -100,4 +100,8 @@ class VIMADMMJ(AggVFL):
     def descend(self, rows: Array, H_0: Tensor, o_0: Tensor, v: Tensor) -> None:
         """Update W_0 and h_0 by Eq. 22 and 23, given columns."""
         if self.cfg.holders == self.parties:
-            descend_in_turns(self, torch.from_numpy(rows), H_0, o_0, v, self.options)
+            self.update(torch.from_numpy(rows), H_0, o_0, v)
+
+    def update(self, rows: Tensor, H_0: Tensor, o_0: Tensor, v: Tensor) -> None:
+        """Take tau steps of W_0 and of h_0."""
+        descend_in_turns(self, rows, H_0, o_0, v, self.options)

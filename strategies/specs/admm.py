@@ -18,7 +18,8 @@ class ADMMOptions(LocalStepsOptions):
     beta: float = option(0.005, "weight of the heads' squared norm", least=0, most=_MOST_RHO)
     head_rate: float = option(
         0.0,
-        "sgd's rate for heads, or ridge's share of the way; 0: 0.001, or 1 / parties",
+        "sgd's rate for heads, or ridge's share of the way; 0: 0.001, or 1 / parties (vimadmm with "
+        "sgd or momentum: the active party's learning rate)",
         least=0,
         most=_MOST_RHO,
     )

@@ -53,9 +53,11 @@ def test_summed_logits_equal_their_joint_program(method: str, blinding: str) -> 
     assert_equal(distributed(cfg), joint(cfg, loss_of("cross-entropy"), STEPS, step))
 
 
-@pytest.mark.parametrize("method", ["vimadmm_j", "linear_admm"])
-def test_admm_equals_its_joint_program(method: str) -> None:
-    cfg = bounded(method=method, local_steps=3)
+@pytest.mark.parametrize(
+    "changes", [{"method": "vimadmm_j"}, {"method": "linear_admm", "solver": "steps"}], ids=str
+)
+def test_admm_equals_its_joint_program(changes: dict[str, str]) -> None:
+    cfg = bounded(local_steps=3, **changes)
     step = VimAdmmJ(rounded=cfg.blinded)
     assert_equal(distributed(cfg), joint(cfg, loss_of("cross-entropy"), STEPS, step))
 

@@ -12,7 +12,7 @@ from strategies.specs.vimadmm import VIMADMMOptions
 from tests.helpers.contract import finished
 from tests.helpers.data import labels_of
 from tests.helpers.joint.reference import balanced, joint, uneven
-from tests.helpers.joint.reference_vim import Vim, VimAdmm, VimAdmmJ
+from tests.helpers.joint.reference_vim import LinearAdmm, Vim, VimAdmm, VimAdmmJ
 from tests.helpers.networks import register
 from tests.methods.test_joint_reference import FIFTY, STEPS, assert_equal, distributed
 from vfl_flower.common.codec import from_parameters
@@ -53,6 +53,21 @@ def assert_other(cfg: RunConfig, plain: RunConfig) -> None:
 @pytest.mark.parametrize("optimizers", ["sgd,momentum,adagrad,adam", "adagrad,adam,sgd,momentum"])
 def test_optimizers(optimizers: str, cfg: RunConfig) -> None:
     assert_joint(replace(cfg, optimizers=optimizers))
+
+
+@pytest.mark.parametrize("residual", ["old-heads", "new-heads"])
+def test_heads_take_the_rate_of_momentum(residual: str) -> None:
+    assert_joint(VIM.changed(optimizers="momentum", residual=residual))
+
+
+def test_linear_shares_are_solved() -> None:
+    """Equal to least squares, up to rounding; local steps are another method."""
+    cfg = VIM.changed(method="linear_admm")
+    theirs = joint(cfg, loss_of("cross-entropy"), STEPS, LinearAdmm())
+    for a, b, c in zip(trained(cfg), theirs, trained(cfg.changed(solver="steps")), strict=True):
+        p, q, r = (nn_vector(each.net) for each in (a, b, c))
+        assert torch.allclose(p, q, rtol=0, atol=1e-4)
+        assert not torch.allclose(p, r, rtol=0, atol=1e-2)
 
 
 def test_logits_in_the_clear() -> None:
@@ -166,6 +181,7 @@ def test_what_cannot_be_solved_or_summed_is_refused() -> None:
         ({"method": "vimadmm", "heads": "ridge", "top_layers": 2}, "linear heads"),
         ({"method": "vimadmm", "heads": "ridge", "beta": 0.0}, "positive beta"),
         ({"method": "vimadmm_j", "heads": "ridge"}, "vimadmm_j has no such option"),
+        ({"method": "linear_admm", "beta": 0.0}, "positive beta; use solver = steps"),
         ({"method": "linear_admm", "top_layers": 2}, "linear_admm has linear networks"),
         ({"method": "vimadmm", "local_steps": 0}, "local-steps must be at least 1"),
     ):

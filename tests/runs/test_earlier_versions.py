@@ -51,7 +51,11 @@ def test_a_checkpoint_under_former_names_is_resumed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("method", "option", "earlier"),
-    [("vimadmm", "residual", "new-heads"), ("fdml", "prediction", "mean")],
+    [
+        ("vimadmm", "residual", "new-heads"),
+        ("linear_admm", "solver", "steps"),
+        ("fdml", "prediction", "mean"),
+    ],
 )
 def test_a_run_keeps_the_reading_that_it_was_trained_with(
     method: str, option: str, earlier: str, tmp_path: Path

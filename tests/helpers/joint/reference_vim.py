@@ -5,6 +5,7 @@ otherwise in the short form, by v, which is equal but for rounding.
 """
 
 from collections.abc import Sequence
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -128,7 +129,16 @@ def sgd(head: nn.Module, H_k: Tensor, active: Party) -> None:
     options = active.cfg.own(ADMMOptions)
     for W in head.parameters():
         slope = W.grad + 2 * options.beta * W.data  # type: ignore[operator]
-        W.data -= (options.head_rate or 0.001) * slope
+        W.data -= (options.head_rate or usual_rate(active)) * slope
+
+
+def usual_rate(active: Party) -> float:
+    """Return the heads' rate where none is given."""
+    options = active.cfg.options
+    rates = {"sgd": 0.05, "momentum": 0.01}
+    if getattr(options, "residual", "") == "old-heads":
+        return rates.get(active.cfg.optimizer_of(0), 0.001)
+    return 0.001
 
 
 def ridge(head: nn.Linear, H_k: Tensor, active: Party) -> None:
@@ -169,3 +179,27 @@ class VimAdmmJ(Vim):
                 for W in m.net.decide.parameters():  # type: ignore[union-attr]
                     W.grad = None
                 m.optimizer.step(of=options.local_steps)
+
+
+class LinearAdmm(Vim):
+    """Solves each party's ridge regression by least squares."""
+
+    def __call__(self, parties: Sequence[Party], rows: Tensor, y: Tensor, loss: Loss) -> None:
+        options = parties[0].cfg.own(ADMMOptions)
+        o = [m.decide(m.embed_rows(rows)).detach() for m in parties]
+        a = o[0] + total(o[1:], rounded=self.rounded)
+        z, dual = self.solve(a, rows, y, options.rho)
+        aim = (dual + options.rho * (a - z)) / options.rho
+        for m, o_0 in zip(parties, o, strict=True):
+            first: Any = cast("nn.Sequential", m.net.embed)[-1]
+            W = cast("nn.Linear", m.net.decide).weight.detach().double()
+            X = m.columns(rows).flatten(1).double()
+            X = torch.cat([X, torch.ones(len(X), 1)], 1)
+            M = torch.cat([first.weight.T, first.bias[None]]).detach().double() @ W.T
+            fit, small = (options.rho / (2 * len(X))) ** 0.5, options.beta**0.5
+            left = torch.cat([fit * X, small * torch.eye(X.shape[1])])
+            right = torch.cat([fit * (o_0 - aim).double(), torch.zeros_like(M)])
+            change = (torch.linalg.lstsq(left, right).solution - M) / len(parties)
+            step = torch.linalg.lstsq(W, change.T).solution  # the least U whose U W is the change
+            first.weight.data += step[:, :-1].float()
+            first.bias.data += step[:, -1].float()

@@ -1,0 +1,60 @@
+"""The exact share of Linear-ADMM."""
+
+from typing import Any, cast
+
+import pytest
+import torch
+
+from strategies.specs.linear_admm import LinearADMMOptions
+from vfl_flower.algorithms.linear_share import solve_share
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.parties.party import Party
+from vfl_flower.workflows.build_parties import build_passive
+
+CFG = RunConfig(method="linear_admm", train_rows=200, beta=0.01, rho=0.7)
+ROWS = torch.arange(80)
+
+
+def weights_of(party: Party) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return M_k, and the columns with ones."""
+    first: Any = cast("torch.nn.Sequential", party.net.embed)[-1]
+    W = cast("torch.nn.Linear", party.net.decide).weight.detach().double().T
+    both = torch.cat([first.weight.T, first.bias[None]]).detach().double()
+    X = party.columns(ROWS).flatten(1).double()
+    return both @ W, torch.cat([X, torch.ones(len(X), 1)], 1)
+
+
+def minimum(party: Party, o_0: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    """Minimize by LBFGS and autograd."""
+    start, X = weights_of(party)
+    M = start.clone().requires_grad_()
+    options = CFG.own(LinearADMMOptions)
+    optimizer = torch.optim.LBFGS(
+        [M], max_iter=3000, tolerance_grad=1e-12, tolerance_change=0, line_search_fn="strong_wolfe"
+    )
+
+    def value() -> torch.Tensor:
+        optimizer.zero_grad()
+        o = X @ M
+        of_rows = (v * o).sum() + options.rho / 2 * (o - o_0).square().sum()
+        made: torch.Tensor = of_rows / len(o) + options.beta * M.square().sum()
+        made.backward()
+        return made
+
+    optimizer.step(value)
+    return M.detach()
+
+
+@pytest.mark.parametrize("share", [1.0, 0.3, 0.0])
+def test_it_goes_a_share_of_the_way_to_the_minimum(share: float) -> None:
+    party = build_passive(CFG, 1)
+    before, X = weights_of(party)
+    generator = torch.Generator().manual_seed(1)
+    v = torch.randn(len(ROWS), 10, generator=generator)
+    o_0 = (X @ before).float() + torch.randn(v.shape, generator=generator)  # as sent, noised
+    end = minimum(party, o_0.double(), v.double())
+    solve_share(party, ROWS, o_0, v, CFG.changed(head_rate=share).own(LinearADMMOptions))
+    after, _ = weights_of(party)
+    way = share or 1 / CFG.holders
+    assert torch.allclose(after, before + way * (end - before), rtol=0, atol=1e-4)
+    assert not torch.allclose(after, before, rtol=0, atol=1e-2)
