@@ -62,7 +62,9 @@ ON_MNIST: dict[str, Options] = {
     | {"learning-rates": "0.01", "local-steps": "20", "epochs": "30"},
     "vimadmm": MNIST | ADMM | {"learning-rates": "0.1", "local-steps": "20", "epochs": "10"},
     "fdml": MNIST | OTHERS[14] | {"learning-rates": "0.1", "epochs": "30"},
-    "vimadmm_j": MNIST | ADMM | {"learning-rates": "0.1", "local-steps": "20", "epochs": "10"},
+    "vimadmm_j": MNIST
+    | ADMM
+    | {"learning-rates": "0.1", "head-rate": "0.001", "local-steps": "20", "epochs": "10"},
 }
 ON_CIFAR: dict[str, Options] = {
     "vafl": CIFAR | OTHERS[9] | {"learning-rates": "0.008", "epochs": "50"},

@@ -121,7 +121,7 @@ CLIENTS_100 = {
         ("splitnn", OTHERS[100] | {"learning-rates": "0.3", "epochs": "30"}, 12),
         ("vimadmm", ADMM | {"learning-rates": "0.1", "local-steps": "20", "epochs": "3"}, 16),
         ("fdml", OTHERS[100] | {"learning-rates": "0.1", "epochs": "30"}, 12),
-        ("vimadmm_j", ADMM | {"learning-rates": "0.1", "local-steps": "20", "epochs": "3"}, 16),
+        ("vimadmm_j", ON_MNIST["vimadmm_j"] | HUNDRED | {"epochs": "3"}, 16),
     )
 }
 
