@@ -1,5 +1,6 @@
 """Tiny versions of experiments with made data."""
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -33,6 +34,9 @@ LEAST = {
 }
 """Values of options, where the method has them."""
 
+LIGHT = "resnet18"
+"""Stands for all residual networks, for two steps."""
+
 
 def shrunk(flags: Flags) -> dict[str, str]:
     """Return the flags of an experiment's tiny version."""
@@ -43,6 +47,8 @@ def shrunk(flags: Flags) -> dict[str, str]:
     common = ("epochs", "batch-size", "eval-every")
     taken = {name: value for name, value in LEAST.items() if name in common or name in known}
     kept = {name: value for name, value in flags.items() if name != "train-rows"}
+    if "resnet" in (models := flags.get("models", "")):
+        taken |= {"models": re.sub(r"resnet\d+", LIGHT, models), "train-rows": "64"}
     return kept | taken
 
 
