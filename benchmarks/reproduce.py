@@ -28,6 +28,8 @@ from benchmarks.reproducing.store import RESULTS, Store
 from benchmarks.reproducing.verdicts import judged
 
 SMALL = "small"
+CIRCUMSTANCES = ("data-dir", "device", "precision")
+"""Options that are those of all runs."""
 COLUMNS = {"row": "", "column": "", "claim": ".2f", "+-": ".2f", "ours": ".2f", "std": ".2f"}
 COLUMNS |= {"n": "d", "verdict": "", "why": ""}
 Key = tuple[str, str, Run]
@@ -140,7 +142,7 @@ def measure(given: Arguments, report: Report) -> None:
     with tempfile.TemporaryDirectory(prefix="vfl-flower-") as temporary:
         out = Path(given.out or temporary)
         place = Path(given.results) if given.results else out / "results" if small else RESULTS
-        flags = {"data-dir": given.data_dir, "device": given.device}
+        flags = {name: getattr(given, name.replace("-", "_")) for name in CIRCUMSTANCES}
         store = Store(place)
         make(Plan(wanted, Settings(given.seeds, small, flags, out), store), given)
         show(wanted, store, report)
@@ -157,6 +159,7 @@ BENCHMARK = Benchmark(
         "jobs": Option(1, help="runs side by side"),
         "minutes": Option(0.0, help="time after which it stops; 0: none"),
         "device": Option("cpu", help="where networks compute: cpu or cuda"),
+        "precision": Option("float32", help="of networks: float32 or bf16; results tell it"),
     },
     known=table_names(),
     few=["easter:table2"],

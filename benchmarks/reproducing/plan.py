@@ -53,7 +53,7 @@ class Settings:
     small : bool
         Whether they are made tiny, with made data.
     flags : mapping of str to str
-        Options of all runs: device, data folder.
+        Options of all runs: device, precision, data folder.
     out : Path
         Folder of all runs.
     """
@@ -100,6 +100,7 @@ class Plan:
         """Keep the record of a run."""
         record = self.record(paper, experiment)
         of = self.experiments[paper, experiment]
+        made = made | {name: run.flags[name] for name in ("device", "precision")}
         if of.search and not record["chosen"]:
             record["searched"] += [{"flags": _point_of(of.search, run.flags), **made}]
             record["chosen"] = self._chosen(of.search, record["searched"])

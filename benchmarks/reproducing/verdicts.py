@@ -80,8 +80,9 @@ def judged(paper: Paper, cell: Cell, record: Record | None) -> Judged:
 
 def cost(experiment: Experiment) -> str:
     """Say how long the runs of an experiment take."""
-    hours = experiment.minutes / 60
-    time = f"{hours:.0f} hours" if hours >= 2 else f"{experiment.minutes:.0f} minutes"
+    minutes = max(round(experiment.minutes), 1)
+    time = "a minute" if minutes == 1 else f"{minutes} minutes"
+    time = f"{minutes / 60:.0f} hours" if minutes >= 120 else time
     return f"about {time} a seed on two cores"
 
 

@@ -25,7 +25,9 @@ each_paper = pytest.mark.parametrize("name", PAPERS)
 
 def runs_of(name: str, folder: Path, small: bool) -> Iterator[tuple[str, Run]]:
     """Yield a paper's first runs, and all points of searches."""
-    settings = Settings(1, small, {"device": "cpu", "data-dir": "data"}, folder / "out")
+    settings = Settings(
+        1, small, {"device": "cpu", "precision": "float32", "data-dir": "data"}, folder / "out"
+    )
     plan = Plan({name: list(PAPERS[name].tables)}, settings, Store(folder / "results"))
     return ((experiment, run) for _, experiment, run in plan.missing())
 

@@ -130,7 +130,7 @@ def test_settings_are_chosen_on_validation_rows(tmp_path: Path) -> None:
 def test_without_time_nothing_is_run(tmp_path: Path) -> None:
     report = BENCHMARK.run(words(tmp_path, "--minutes", "1e-9", "made"))
     assert [row[7] for table in report.tables for row in table.rows] == [NOT_RUN] * 4
-    assert "minutes a seed" in str(report.tables[0].rows[0][8])
+    assert "about a minute a seed" in str(report.tables[0].rows[0][8])
     assert not (tmp_path / "results").exists()
 
 
