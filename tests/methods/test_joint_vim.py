@@ -12,7 +12,7 @@ from strategies.specs.vimadmm import VIMADMMOptions
 from tests.helpers.contract import finished
 from tests.helpers.data import labels_of
 from tests.helpers.joint.reference import balanced, joint, uneven
-from tests.helpers.joint.reference_vim import LinearAdmm, Vim, VimAdmm, VimAdmmJ
+from tests.helpers.joint.reference_vim import LinearAdmm, Vim, VimAdmm, VimAdmmJ, product
 from tests.helpers.networks import register
 from tests.methods.test_joint_reference import FIFTY, STEPS, assert_equal, distributed
 from vfl_flower.common.codec import from_parameters
@@ -65,7 +65,7 @@ def test_linear_shares_are_solved() -> None:
     cfg = VIM.changed(method="linear_admm")
     theirs = joint(cfg, loss_of("cross-entropy"), STEPS, LinearAdmm())
     for a, b, c in zip(trained(cfg), theirs, trained(cfg.changed(solver="steps")), strict=True):
-        p, q, r = (nn_vector(each.net) for each in (a, b, c))
+        p, q, r = (product(each) for each in (a, b, c))
         assert torch.allclose(p, q, rtol=0, atol=1e-4)
         assert not torch.allclose(p, r, rtol=0, atol=1e-2)
 

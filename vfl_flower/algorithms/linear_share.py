@@ -36,9 +36,9 @@ def solve_share(
 ) -> None:
     """Move a linear party towards the minimum of its sub-problem.
 
-    The network is M_k = U W: W stays, and U changes by the change of M_k times W's pseudoinverse,
-    which is exact if W has rank C. All parties go at once, each as if the others stood still: the
-    whole way would overshoot as many times as there are parties.
+    The network is M_k = U W, and holds the best M_k of rank D, all of it if D is at least C. All
+    parties go at once, each as if the others stood still: the whole way would overshoot as many
+    times as there are parties.
 
     Parameters
     ----------
@@ -56,12 +56,25 @@ def solve_share(
     with torch.no_grad():
         columns = party.columns(rows).flatten(1).double()
         X = torch.cat([columns, columns.new_ones(len(rows), 1)], 1)
-        W = decide.weight.double().T  # (D, C)
-        M = torch.cat([first.weight.T, first.bias[None]]).double() @ W
+        M = torch.cat([first.weight.T, first.bias[None]]).double() @ decide.weight.double().T
         slope_of_o = v.to(X) + rho * (X @ M - o_0.to(X))
         gradient = X.T @ slope_of_o / len(X) + 2 * beta * M
         hessian = rho * X.T @ X / len(X) + 2 * beta * torch.eye(X.shape[1]).to(X)
         share = options.head_rate or 1 / party.cfg.holders
-        change = share * torch.linalg.solve(hessian, gradient) @ torch.linalg.pinv(W)
-        first.weight.sub_(change[:-1].T.to(first.weight))
-        first.bias.sub_(change[-1].to(first.bias))
+        _hold(first, decide, M - share * torch.linalg.solve(hessian, gradient))
+
+
+def _hold(first: nn.Linear, last: nn.Linear, M: Tensor) -> None:
+    """Set two layers to the halves of M's singular value decomposition.
+
+    So the norm of the last says how large M is: its party's importance.
+    """
+    left, values, right = torch.linalg.svd(M, full_matrices=False)
+    rank = min(len(values), last.in_features)
+    root = values[:rank].sqrt()
+    U, W = left[:, :rank] * root, root[:, None] * right[:rank]
+    for layer in (first.weight, first.bias, last.weight):
+        layer.zero_()
+    first.weight[:rank].copy_(U[:-1].T)
+    first.bias[:rank].copy_(U[-1])
+    last.weight[:, :rank].copy_(W.T)

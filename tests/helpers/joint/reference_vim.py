@@ -203,3 +203,10 @@ class LinearAdmm(Vim):
             step = torch.linalg.lstsq(W, change.T).solution  # the least U whose U W is the change
             first.weight.data += step[:, :-1].float()
             first.bias.data += step[:, -1].float()
+
+
+def product(party: Party) -> Tensor:
+    """Return the linear weights of a party, (F + 1, C)."""
+    first: Any = cast("nn.Sequential", party.net.embed)[-1]
+    both = torch.cat([first.weight.T, first.bias[None]]).detach()
+    return both @ cast("nn.Linear", party.net.decide).weight.detach().T
