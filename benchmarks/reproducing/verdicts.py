@@ -1,6 +1,7 @@
 """Verdicts on papers' numbers by ours."""
 
 import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,8 @@ VERDICTS = (REACHED, SAME, MISSED, FAILED, MEASURED, NOT_RUN)
 
 LEVEL = 0.05
 """Of the tests: a 95 % interval of the difference."""
+
+SAME_BUT_FOR_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -103,12 +106,22 @@ def _verdict(paper: Paper, cell: Cell, values: list[float]) -> tuple[str, str]:
 def _difference(paper: Paper, cell: Cell, values: list[float]) -> tuple[float, str]:
     """Test whether means differ, by Welch's test or our spread alone."""
     if cell.spread is None or paper.repeats < 2:
-        if np.ptp(values) < 1e-9:
+        if np.ptp(values) < SAME_BUT_FOR_ROUNDING:
             return 0.0, "by our seeds alone"
         return float(ttest_1samp(values, cell.claim).pvalue), "by our seeds alone"
-    found = ttest_ind_from_stats(
-        *(statistics.fmean(values), statistics.stdev(values), len(values)),
-        *(cell.claim, cell.spread, paper.repeats),
-        equal_var=False,
-    )
-    return float(found.pvalue), ""
+    return welch(spread_of(values), (cell.claim or 0, cell.spread, paper.repeats)), ""
+
+
+def spread_of(values: Sequence[float]) -> tuple[float, float, int]:
+    """Return mean, standard deviation and number of two values or more."""
+    return statistics.fmean(values), statistics.stdev(values), len(values)
+
+
+def welch(ours: tuple[float, float, int], theirs: tuple[float, float, int]) -> float:
+    """Return the p-value of Welch's test, given mean, deviation and number of both sides.
+
+    Where both are constant but for rounding, it is 1 if they are the same, and 0 if not.
+    """
+    if max(ours[1], theirs[1]) < SAME_BUT_FOR_ROUNDING:
+        return float(abs(ours[0] - theirs[0]) < SAME_BUT_FOR_ROUNDING)
+    return float(ttest_ind_from_stats(*ours, *theirs, equal_var=False).pvalue)

@@ -4,10 +4,8 @@ import statistics
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from scipy.stats import ttest_ind
-
 from benchmarks.reproducing.paper import Table
-from benchmarks.reproducing.verdicts import LEVEL, Judged
+from benchmarks.reproducing.verdicts import LEVEL, Judged, spread_of, welch
 from docs.reproducing.results import Results, anchor, headings
 from docs.reproducing.tables import markdown
 
@@ -92,8 +90,7 @@ def _counts(pairs: Sequence[Pair]) -> list[str]:
 def outcome(own: Judged, other: Judged) -> str:
     """Return whether one measured cell is better than another."""
     difference = statistics.fmean(own.values) - statistics.fmean(other.values)
-    if min(len(own.values), len(other.values)) > 1:
-        p = float(ttest_ind(own.values, other.values, equal_var=False).pvalue)
-        if not p <= LEVEL:
-            return LEVELLED
+    several = min(len(own.values), len(other.values)) > 1
+    if several and welch(spread_of(own.values), spread_of(other.values)) > LEVEL:
+        return LEVELLED
     return BETTER if (difference < 0) == own.cell.lower and difference else WORSE

@@ -13,7 +13,17 @@ from benchmarks.reproducing import plan
 from benchmarks.reproducing.paper import Cell, Experiment, Paper, Search, Table
 from benchmarks.reproducing.readings import READINGS, read
 from benchmarks.reproducing.store import Store
-from benchmarks.reproducing.verdicts import FAILED, MEASURED, MISSED, NOT_RUN, REACHED, SAME, judged
+from benchmarks.reproducing.verdicts import (
+    FAILED,
+    MEASURED,
+    MISSED,
+    NOT_RUN,
+    REACHED,
+    SAME,
+    judged,
+    spread_of,
+    welch,
+)
 
 BENCHMARK = replace(reproduce.BENCHMARK, known=["made", "made:table1"])
 ALONE = {"method": "local", "parties": "3", "dataset": "digits", "models": "mlp", "epochs": "1"}
@@ -154,6 +164,12 @@ def test_without_time_nothing_is_run(tmp_path: Path) -> None:
 )
 def test_verdict(ours: list[float], cell: Cell, verdict: str) -> None:
     assert judged(PAPER, cell, {"seeds": list(map(seed_of, ours))}).verdict == verdict
+
+
+def test_constant_numbers_are_compared() -> None:
+    constant = spread_of([96.5, 96.5 + 1e-14])
+    assert welch(constant, constant) == 1
+    assert welch(constant, spread_of([97.0, 97.0])) == 0
 
 
 def test_failed_run_is_no_number() -> None:
