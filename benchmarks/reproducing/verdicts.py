@@ -118,7 +118,7 @@ def spread_of(values: Sequence[float]) -> tuple[float, float, int]:
 
 
 def welch(ours: tuple[float, float, int], theirs: tuple[float, float, int]) -> float:
-    """Return the p-value of Welch's test, given mean, deviation and number of both sides.
+    """Return the p-value of Welch's test, by mean, deviation, number.
 
     Where both are constant but for rounding, it is 1 if they are the same, and 0 if not.
     """
