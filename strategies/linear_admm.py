@@ -24,10 +24,10 @@ Deviates
     (``head-rate = 1``), which needs a strong regulariser or columns that overlap little: all
     parties go at once. Here a party goes a share of the way on each batch. U_k and W_k are the
     halves of M_k's singular value decomposition, which restricts nothing as long as D is at least
-    C. Optimizers, learning rates and ``local-steps`` have no effect on the exact solution. The paper's differential privacy
-    perturbs each party's weights, for one sample at a time, by a sensitivity that needs bounded
-    slopes and rows; it is not offered. Client-level differential privacy of the uploads is, as
-    VIM compares. ``embedding-bound`` acts as in VIMADMM-J.
+    C. Optimizers, learning rates and ``local-steps`` have no effect on the exact solution. The
+    paper's differential privacy perturbs each party's weights, for one sample at a time, by a
+    sensitivity that needs bounded slopes and rows; it is not offered. Client-level differential
+    privacy of the uploads is, as VIM compares. ``embedding-bound`` acts as in VIMADMM-J.
 Costs
     As VIMADMM-J. A party solves F_k + 1 linear equations an exchange.
 """
