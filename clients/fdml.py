@@ -3,6 +3,7 @@
 *It is given the labels of all training rows.*
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -10,6 +11,7 @@ from torch import Tensor
 
 from vfl_flower.api import Lessons, Party, floats, labels, phase, rows
 from vfl_flower.common.errors import ProtocolError
+from vfl_flower.learning.batching import lag
 from vfl_flower.learning.losses import residuals
 
 from .agg_vfl import AggVFLClient
@@ -23,13 +25,14 @@ class FDMLClient(AggVFLClient):
 
     options: "FDMLOptions"
 
-    remembers = (*AggVFLClient.remembers, "labels", "lessons")
+    remembers = (*AggVFLClient.remembers, "labels", "lessons", "waiting")
 
     def __init__(self, party: Party) -> None:
         super().__init__(party)
         self.divisor = self.options.divisor(self.cfg.holders)
         self.lessons = Lessons(self.cfg, self.data.classes)
         self.labels = torch.empty(0)  # (rows of all parties,), or (..., C); 0 where none was given
+        self.waiting: Sequence[Sequence[Tensor]] = []  # rows, R_k as sent, R; the oldest first
 
     @phase(takes=(rows("train"), labels("N")), most=1)
     def hold(self, rows: Tensor, y: Tensor) -> None:  # (N,) int32, (N,) or (N, C) ->
@@ -44,6 +47,30 @@ class FDMLClient(AggVFLClient):
         """Learn from the gradient at everybody's sum."""
         if not len(self.labels):
             raise ProtocolError("a step came, and no labels before it")
-        rows, _ = self.tape["predict"]
+        rows, R_k = self.tape["predict"]
+        lagging = self.lag()
+        if not lagging and not self.waiting:
+            super().update(self.gradient(R, rows))
+            return
+        self.waiting = [*self.waiting, (rows, R_k.detach(), R)]
+        while len(self.waiting) > lagging:
+            self.catch_up()
+
+    def lag(self) -> int:
+        """Return how many steps may wait; none at the end."""
+        step = int(self.optimizer.taken) + len(self.waiting)
+        left = max(self.optimizer.steps - step - 1, 0)
+        return min(lag(self.cfg.seed, step, self.rank, self.options.staleness), left)
+
+    def gradient(self, R: Tensor, rows: Tensor) -> Tensor:  # (B, C), (B,) -> (B, C)
+        """Return dL / dR_k."""
         (g,), _ = residuals(self.lessons.loss, [R], self.labels[rows])
-        super().update(g / self.divisor)
+        return g / self.divisor
+
+    def catch_up(self) -> None:
+        """Take the oldest step that waits, its own logits anew."""
+        (rows, sent, R), *self.waiting = self.waiting
+        R_k = self.logits(rows)
+        self.optimizer.zero()
+        R_k.backward(self.gradient(R + (R_k.detach() - sent) / self.divisor, rows))
+        self.optimizer.step()

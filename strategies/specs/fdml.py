@@ -16,6 +16,13 @@ class FDMLOptions(MethodOptions):
         choices=("sum", "mean"),
         earlier="mean",
     )
+    staleness: int = option(
+        0,
+        "by how many steps at most a passive party's own steps lag behind the exchanges; each "
+        "time by a number drawn from the seed; 0: by none",
+        least=0,
+        most=100,
+    )
 
     def divisor(self, holders: int) -> int:
         """Return the number that the sum of all logits is divided by.

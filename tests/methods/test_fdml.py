@@ -12,9 +12,17 @@ from clients.fdml import FDMLClient
 from strategies.fdml import FDML
 from tests.helpers.data import next_batch
 from tests.helpers.outcomes.attempts import Attempt
+from tests.helpers.outcomes.edits import edit
+from tests.helpers.outcomes.run_folders import NAMES
+from tests.methods.test_joint_reference import FIFTY, assert_equal, distributed
+from tests.methods.test_rebuilt import differing, live, rebuilt
 from vfl_flower.common.codec import Array
-from vfl_flower.common.errors import DataError, PartyError
+from vfl_flower.common.errors import DataError, Interrupted, PartyError
+from vfl_flower.common.layout import checkpoint_path
+from vfl_flower.common.state import read_state, write_state
 from vfl_flower.config.run_config import RunConfig
+from vfl_flower.learning.batching import lag
+from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.transport.local import run_local
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
@@ -81,3 +89,90 @@ def test_a_step_without_labels_is_refused() -> None:
     assert (refusal["error"], refusal["phase"]) == ("ProtocolError", "update")
     assert "no labels before it" in refusal["message"]
     assert all(a.equal(b) for a, b in zip(before, party.net.parameters(), strict=True))
+
+
+# Parties that are some steps apart ----------------------------------------------------------------
+
+APART = CFG.changed(staleness=3, seed=1)
+
+
+def test_lags_are_drawn_from_the_seed_up_to_the_bound() -> None:
+    drawn = [lag(7, step, rank, 3) for step in range(100) for rank in (1, 2)]
+    assert set(drawn) == {0, 1, 2, 3}
+    assert drawn == [lag(7, step, rank, 3) for step in range(100) for rank in (1, 2)]
+    assert drawn[::2] != drawn[1::2]
+    assert [lag(7, step, 1, 0) for step in range(20)] == [0] * 20
+
+
+def test_steps_wait_within_the_bound_and_none_at_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waited: list[int] = []
+    update = FDMLClient.update
+
+    def watched(self: FDMLClient, R: torch.Tensor) -> None:
+        update(self, R)
+        waited.append(len(self.waiting))
+
+    watched.phase = update.phase  # type: ignore[attr-defined]
+    monkeypatch.setattr(FDMLClient, "update", watched)
+    active, passive = parties(APART)
+    run_local(active, passive)
+    assert max(waited) == 3 and min(waited) == 0
+    for party in passive:
+        assert not party.waiting
+        assert party.optimizer.taken == active.progress.step == len(waited) / 3
+
+
+def test_staleness_changes_the_weights() -> None:
+    cfg = FIFTY.changed(method="fdml")
+    with pytest.raises(AssertionError):
+        assert_equal(distributed(cfg.changed(staleness=1)), distributed(cfg))
+
+
+def test_rebuilt_parties_keep_the_steps_that_wait() -> None:
+    cfg = APART.changed(batch_size=300)
+    assert differing(live(cfg), rebuilt(cfg)) == []
+
+
+def test_steps_that_wait_are_in_checkpoints(tmp_path: Path) -> None:
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    Attempt(APART, whole).run()
+    first = Attempt(APART, broken)
+    with pytest.raises(Interrupted):
+        first.run(4)
+    assert any(party.waiting for party in first.passive)  # type: ignore[attr-defined]
+    Attempt(APART, broken).run()
+    for name in NAMES:
+        weights = [out / name / "model" / "weights.safetensors" for out in (whole, broken)]
+        assert weights[0].read_bytes() == weights[1].read_bytes(), name
+
+
+def test_checkpoints_from_before_there_was_staleness_are_resumed(tmp_path: Path) -> None:
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    Attempt(CFG, whole).run()
+    with pytest.raises(Interrupted):
+        Attempt(CFG, broken).run(4)
+    for name in NAMES:
+        path = checkpoint_path(broken / name, 4)
+        content = read_state(path)
+        assert content["header"]["run"].pop("staleness", 0) == 0
+        assert content["state"].pop("waiting", []) == []
+        write_state(path, content)
+    edit(broken / "config.toml", "staleness = 0\n", "")
+    Attempt(RunFolder.reopen(broken, {}).cfg, broken).run()
+    for name in NAMES:
+        weights = [out / name / "model" / "weights.safetensors" for out in (whole, broken)]
+        assert weights[0].read_bytes() == weights[1].read_bytes(), name
+
+
+def test_noised_uploads_of_late_steps_are_counted_once(tmp_path: Path) -> None:
+    cfg = APART.changed(dp_sigma=2.0, epochs=1)
+    late, timely = (
+        Attempt(cfg, tmp_path / "late"),
+        Attempt(cfg.changed(staleness=0), tmp_path / "t"),
+    )
+    late.run()
+    timely.run()
+    counts = [[party.privacy.counts() for party in each.passive] for each in (late, timely)]
+    assert counts[0] == counts[1] and counts[0][0]

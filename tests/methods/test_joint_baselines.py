@@ -9,6 +9,7 @@ from torch import Tensor
 
 from tests.helpers.joint.reference import Step, balanced, joint, uneven
 from tests.helpers.joint.reference_split import (
+    StaleLogits,
     Vafl,
     alone_step,
     logits_step,
@@ -80,6 +81,14 @@ CASES: dict[str, Options] = {
         "active_columns": "none",
         "vafl_mode": "asynchronous",
     },
+    "fdml, some steps apart": {"method": "fdml", "staleness": 3},
+    "fdml, some steps apart, bare": {"method": "fdml", "staleness": 2, "blinding": "none"},
+    "fdml of means, some steps apart": {"method": "fdml", "prediction": "mean", "staleness": 40},
+    "fdml of labels only, some steps apart": {
+        "method": "fdml",
+        "active_columns": "none",
+        "staleness": 5,
+    },
 }
 
 
@@ -106,7 +115,9 @@ def step_of(cfg: RunConfig) -> Step:
         "c_vfl": in_several_steps,
         "vafl": Vafl(cfg),
         "agg_vfl": partial(logits_step, rounded=cfg.blinded, divisor=1),
-        "fdml": partial(logits_step, rounded=cfg.blinded, divisor=divisor_of(cfg)),
+        "fdml": StaleLogits(cfg, STEPS, divisor_of(cfg))
+        if getattr(cfg.options, "staleness", 0)
+        else partial(logits_step, rounded=cfg.blinded, divisor=divisor_of(cfg)),
         "local": alone_step,
         "central": alone_step,
     }
@@ -150,7 +161,10 @@ def test_weights_of_rows_and_of_classes(case: str) -> None:
     assert_joint(cfg, weight * balanced(cfg), raw)
 
 
-@pytest.mark.parametrize("case", ["splitnn", "splitnn after", "vafl", "agg_vfl", "fdml", "central"])
+@pytest.mark.parametrize(
+    "case",
+    ["splitnn", "splitnn after", "vafl", "agg_vfl", "fdml", "fdml, some steps apart", "central"],
+)
 def test_networks_with_dropout_and_batch_statistics(
     case: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

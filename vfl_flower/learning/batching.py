@@ -50,6 +50,28 @@ def turn(seed: int, step: int, parties: int) -> int:
     return int(np.random.default_rng([seed, turns, 1]).permutation(parties)[position]) + 1
 
 
+def lag(seed: int, step: int, rank: int, most: int) -> int:
+    """Draw how many steps a passive party may be behind.
+
+    It is a pure function of its arguments.
+
+    Parameters
+    ----------
+    seed, step : int
+        Not negative; the step that comes before.
+    rank : int
+        The party's.
+    most : int
+        The bound.
+
+    Returns
+    -------
+    int
+        From 0 to `most`, each as likely.
+    """
+    return int(np.random.default_rng([seed, step, rank, 3]).integers(most + 1))
+
+
 def drawn(cfg: RunConfig, step: int) -> Sequence[int]:
     """Draw the passive parties that a round asks.
 

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from tests.helpers.joint.reference import total, within_bound
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.learning.batching import turn
+from vfl_flower.learning.batching import lag, turn
 from vfl_flower.learning.compression import Compression, compression_of
 from vfl_flower.learning.losses import Loss
 from vfl_flower.parties.party import Party
@@ -141,6 +141,32 @@ def logits_step(
     loss(R, y[rows]).backward()
     for m in parties:
         m.optimizer.step()
+
+
+class StaleLogits:
+    """Takes each party's steps in order, late ones on stale logits."""
+
+    def __init__(self, cfg: RunConfig, steps: int, divisor: int) -> None:
+        self.cfg, self.steps, self.divisor, self.taken = cfg, steps, divisor, 0
+        self.late: list[list[tuple[Tensor, Tensor, Tensor]]] = [[] for _ in range(cfg.parties)]
+
+    def __call__(self, parties: Sequence[Party], rows: Tensor, y: Tensor, loss: Loss) -> None:
+        logits = [within_bound(m, m.decide(m.embed_rows(rows))) for m in parties]
+        rest = total(logits[1:], rounded=self.cfg.blinded)
+        R = (logits[0].detach() + rest) / self.divisor
+        most, left = self.cfg.options.staleness, self.steps - self.taken - 1  # type: ignore[attr-defined]
+        for k, m in enumerate(parties):
+            may = min(lag(self.cfg.seed, self.taken, k, most), left) if k else 0
+            fresh = None if may or self.late[k] else logits[k]
+            self.late[k].append((rows, logits[k].detach(), R))
+            while len(self.late[k]) > may:
+                own_rows, sent, seen = self.late[k].pop(0)
+                R_k = within_bound(m, m.decide(m.embed_rows(own_rows))) if fresh is None else fresh
+                mine = seen + (R_k.detach() - sent) / self.divisor
+                zero([m])
+                loss(mine + (R_k - R_k.detach()) / self.divisor, y[own_rows]).backward()
+                m.optimizer.step()
+        self.taken += 1
 
 
 def adaptive_step(
