@@ -84,7 +84,7 @@ def make(plan: Plan, given: Arguments) -> None:
     absent = set[str]()
     while runs := [each for each in plan.missing() if each[2].name not in absent]:
         progress = Progress(sum(run.minutes for *_, run in runs), given.jobs)
-        most = None if small else 10  # runs of a process, whose memory grows
+        most = 50 if small else 10  # runs of a process, whose memory grows
         with ProcessPoolExecutor(
             given.jobs, spawn, prepare, (small,), max_tasks_per_child=most
         ) as pool:
