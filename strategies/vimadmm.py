@@ -47,7 +47,7 @@ Deviates
     L-BFGS-B. The heads' regulariser is the squared norm; the h_k have none. The active party may
     have columns too. With label privacy the posterior of the noised label at the prediction a
     stands for onehot(y) in one round's z update. Deep heads drop out at the active party only,
-    once a round.
+    once a round. An adaptive optimizer's usual rate is divided by tau.
 Costs
     One exchange for tau steps of everybody. Per exchange and passive party 4BD bytes up,
     4B + 4BC + 4DC down, and framing. The active party keeps lambda of every row, 4NC bytes.
@@ -72,14 +72,10 @@ from vfl_flower.algorithms.embedding_cache import EmbeddingCache
 from vfl_flower.api import ActiveParty, Party, Protocol, ask, tell_each, train
 from vfl_flower.common.codec import Array
 from vfl_flower.common.names import party_name
-from vfl_flower.config.optimization.optimizers import OPTIMIZERS, read_optimizer
 from vfl_flower.learning.batching import asked
 from vfl_flower.learning.losses import Labels
 
-from .specs.vimadmm import VIMADMMOptions
-
-DESCENTS = (OPTIMIZERS["sgd"], OPTIMIZERS["momentum"])
-"""Optimizers whose learning rate is that of an SGD step."""
+from .specs.vimadmm import DESCENTS, VIMADMMOptions
 
 
 class VIMADMM(ActiveParty):
@@ -156,7 +152,7 @@ class VIMADMM(ActiveParty):
     def eta(self) -> float:
         """Rate of a head's SGD step; the networks' if theirs is SGD."""
         usual, old = RATE, self.options.residual == "old-heads"
-        if old and read_optimizer(self.cfg.optimizer_of(0))[0] in DESCENTS:
+        if old and self.cfg.optimizer_of(0).partition(":")[0] in DESCENTS:
             usual = self.cfg.rate_of(0)
         return self.options.head_rate or usual
 

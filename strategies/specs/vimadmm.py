@@ -9,6 +9,9 @@ from vfl_flower.config.settings import Settings
 
 from .admm import ADMMOptions, check_admm
 
+DESCENTS = ("sgd", "momentum")
+"""Optimizers whose learning rate is that of an SGD step."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class VIMADMMOptions(ADMMOptions):
@@ -25,6 +28,14 @@ class VIMADMMOptions(ADMMOptions):
         choices=("old-heads", "new-heads"),
         earlier="new-heads",
     )
+
+    def usual_rate(self, optimizer: str, rate: float) -> float:
+        """Return the rate for ``learning-rates = auto``, given an optimizer's.
+
+        tau adaptive steps go as far as one: at the rate of one each, embeddings grow without end.
+        """
+        adaptive = self.residual == "old-heads" and optimizer not in DESCENTS
+        return rate / self.local_steps if adaptive else rate
 
 
 def check_heads(cfg: Settings, options: VIMADMMOptions) -> None:

@@ -103,6 +103,13 @@ def test_a_configuration_of_an_earlier_version_can_be_read() -> None:
         RunConfig.from_record(json.loads("[1]"))
 
 
+def test_tau_adaptive_steps_share_the_usual_rate() -> None:
+    cfg = RunConfig(method="vimadmm", optimizers="adam,momentum,sgd,adam:betas=0.8/0.9")
+    assert [cfg.rate_of(rank) for rank in range(4)] == [0.00075, 0.01, 0.05, 0.00075]
+    assert cfg.changed(local_steps=1).rate_of(0) == cfg.changed(residual="new-heads").rate_of(0)
+    assert cfg.changed(learning_rates="0.003").rate_of(0) == 0.003
+
+
 def test_a_file_of_an_earlier_version_can_be_used_again(tmp_path: Path) -> None:
     """A run folder's alone may hold another method's options."""
     every = {key: each.default for key, each in OPTIONS.items() if key != "out"} | OLD

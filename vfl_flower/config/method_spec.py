@@ -75,6 +75,10 @@ class MethodOptions:
         """Return a party's learning rate; None: that of ``learning-rates``."""
         return None
 
+    def usual_rate(self, optimizer: str, rate: float) -> float:
+        """Return the rate for ``learning-rates = auto``, given an optimizer's."""
+        return rate
+
     def further_rates(self, rank: int) -> tuple[float, ...]:
         """Return the learning rates of a party beside `learning_rate`."""
         return ()

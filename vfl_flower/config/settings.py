@@ -218,8 +218,11 @@ class Settings(  # fields come in the order of bases from the last to the first
         prescribed = self.options.learning_rate(rank)
         if prescribed is not None:
             return prescribed
-        text = self._listed("learning_rates", rank)
-        return read_optimizer(self.optimizer_of(rank))[0].rate if text == "auto" else float(text)
+        text, optimizer = self._listed("learning_rates", rank), self.optimizer_of(rank)
+        if text == "auto":
+            name = optimizer.partition(":")[0]
+            return self.options.usual_rate(name, read_optimizer(optimizer)[0].rate)
+        return float(text)
 
     # Partition ---------------------------------------------------------------------------------
 
