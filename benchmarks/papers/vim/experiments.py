@@ -23,7 +23,7 @@ PLAIN = {
 LINEAR = {
     "mnist linear_admm": Experiment(
         ON_MNIST["vimadmm_j"]
-        | {"method": "linear_admm", "models": "linear", "head-rate": "0", "beta": "0.005"},
+        | {"method": "linear_admm", "models": "linear", "head-rate": "1", "beta": "0.005"},
         2.5,
     )
 }
