@@ -13,7 +13,7 @@ from vfl_flower.config.schema import kebab
 from vfl_flower.data.columns import Column, Features, Labels, Pixels
 from vfl_flower.data.datasets import DataSet, of_parts
 
-DRAWS = 2
+DRAWS = 1
 """Points of a search."""
 
 ROWS = (120, 40)
@@ -34,8 +34,8 @@ LEAST = {
 }
 """Values of options, where the method has them."""
 
-LIGHT = "resnet18"
-"""Stands for all residual networks, for two steps."""
+LIGHT = "cnn"
+"""Stands for residual networks."""
 
 
 def shrunk(flags: Flags) -> dict[str, str]:
@@ -47,8 +47,8 @@ def shrunk(flags: Flags) -> dict[str, str]:
     common = ("epochs", "batch-size", "eval-every")
     taken = {name: value for name, value in LEAST.items() if name in common or name in known}
     kept = {name: value for name, value in flags.items() if name != "train-rows"}
-    if "resnet" in (models := flags.get("models", "")):
-        taken |= {"models": re.sub(r"resnet\d+", LIGHT, models), "train-rows": "64"}
+    if "models" in flags:
+        kept["models"] = re.sub(r"resnet\d+", LIGHT, flags["models"])
     return kept | taken
 
 
