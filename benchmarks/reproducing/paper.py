@@ -62,6 +62,9 @@ class Experiment:
         Estimated time of one seed, on two cores that do nothing else.
     retrained : sequence of str, optional
         Values of ``vfl-flower explain --retrain``, as in ``top:50``, for each run afterwards.
+    noise : float, optional
+        Deviation of noise that is put on the test columns of one party at a time, after each run,
+        as by ``vfl-flower explain --sigma``; 0 is none.
     search : Search, optional
         Flags that are chosen on validation rows.
     most_seeds : int, optional
@@ -76,6 +79,7 @@ class Experiment:
     flags: Flags
     minutes: float
     retrained: Sequence[str] = ()
+    noise: float = 0
     search: Search | None = None
     most_seeds: int = 0
     least_seeds: int = 1

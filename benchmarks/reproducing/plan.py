@@ -139,8 +139,7 @@ class Plan:
         of = self.experiments[paper, name]
         flags = {**self._flags(paper, name), **changed, **self.settings.flags}
         place = self.settings.out / slug(paper) / slug(name) / folder
-        again = () if point else of.retrained
-        return Run(f"{paper}: {name}, {folder}", flags, place, again, of.minutes, point)
+        return Run(f"{paper}: {name}, {folder}", flags, place, of, point)
 
     def _points(self, search: Search) -> list[dict[str, str]]:
         """Draw the points of a search; always the same ones."""

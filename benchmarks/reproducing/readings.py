@@ -17,6 +17,9 @@ mib-to:SHARE            the same, when the active party's validation accuracy fi
 rounds-to:SHARE         steps until then
 epsilon                 epsilon of training of the passive party with most
 retrained:END:PERCENT   test accuracy after training again with some parties only, as top:50
+norm:PARTY              norm of a party's head, in percent of the largest
+noised:PARTY            test accuracy with noise on the columns of one party, in percent
+rank-correlation        Spearman's, of heads' norms and losses of accuracy by noise, times 100
 seconds                 seconds of the run
 ======================  ==========================================================================
 
@@ -129,6 +132,19 @@ def _retrained(seed: Seed, end: str, percent: str) -> float:
     return 100 * float(seed["retrained"][f"{end}:{percent}"])
 
 
+def _norm(seed: Seed, party: str) -> float:
+    return 100 * float(seed["heads"][party]["norm"])
+
+
+def _noised(seed: Seed, party: str) -> float:
+    return 100 * float(seed["heads"][party]["noised"])
+
+
+def _rank_correlation(seed: Seed) -> float | None:
+    found = seed["rank_correlation"]
+    return None if found is None else 100 * float(found)
+
+
 def _seconds(seed: Seed) -> float:
     return float(seed["seconds"])
 
@@ -148,6 +164,9 @@ READINGS: dict[str, Callable[..., float | None]] = {
     "rounds-to": _rounds_to,
     "epsilon": _epsilon,
     "retrained": _retrained,
+    "norm": _norm,
+    "noised": _noised,
+    "rank-correlation": _rank_correlation,
     "seconds": _seconds,
 }
 """Functions by the first word of a reading's name."""

@@ -4,15 +4,17 @@ import contextlib
 import io
 import json
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from benchmarks.harness.experiments import as_words
-from benchmarks.reproducing.paper import Flags
+from benchmarks.reproducing.paper import Experiment, Flags
+from vfl_flower.analysis.explain.importance import heads_of
+from vfl_flower.analysis.explain.trained import complete_run
 from vfl_flower.cli.commands.train_command import train
 from vfl_flower.cli.main import run as run_command
 from vfl_flower.cli.options import given
@@ -42,10 +44,8 @@ class Run:
         All options but ``out``.
     folder : Path
         Where it lies; an earlier attempt in it is resumed.
-    retrained : sequence of str
-        See `Experiment`.
-    minutes : float
-        Estimated time.
+    of : Experiment
+        Whose run it is.
     point : bool
         Whether it is a point of a search, which may be refused.
     """
@@ -53,9 +53,13 @@ class Run:
     name: str
     flags: Flags
     folder: Path
-    retrained: Sequence[str]
-    minutes: float
+    of: Experiment
     point: bool = False
+
+    @property
+    def minutes(self) -> float:
+        """Estimated time."""
+        return self.of.minutes
 
     @property
     def seed(self) -> int:
@@ -101,7 +105,7 @@ def completed(run: Run, seconds: float = 0) -> Record | None:
         with stopped_after(seconds):
             if not (run.folder / "result.json").is_file():
                 train_in(_opened(run), Watch())
-            return record_of(run.folder) | {"retrained": _retrained(run)}
+            return record_of(run.folder) | _afterwards(run)
     except (Interrupted, KeyboardInterrupt):
         if not _Clock.over:
             raise
@@ -166,9 +170,20 @@ def _opened(run: Run) -> RunFolder:
     return RunFolder(run.folder, RunConfig.from_mapping(options_of(run.flags)))
 
 
-def _retrained(run: Run) -> dict[str, float]:
-    """Train again with some parties only; return the test accuracies."""
-    return {choice: _with(run.folder, choice) for choice in run.retrained}
+def _afterwards(run: Run) -> Record:
+    """Return the numbers of a complete run that its experiment asks for beside the result's.
+
+    Searches have none.
+    """
+    of = run.of if not run.point else replace(run.of, retrained=(), noise=0)
+    told: Record = {"retrained": {choice: _with(run.folder, choice) for choice in of.retrained}}
+    if of.noise and (heads := heads_of(complete_run(run.folder)[0], of.noise)):
+        told["heads"] = {
+            each.party: {"norm": each.relative, "noised": each.accuracy}
+            for each in heads.findings.parties
+        }
+        told["rank_correlation"] = heads.findings.correlation
+    return told
 
 
 def _with(folder: Path, choice: str) -> float:

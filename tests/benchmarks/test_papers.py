@@ -56,6 +56,8 @@ def record_of(experiment: Experiment) -> dict[str, Any]:
         "metrics": dict.fromkeys(shares, metrics),
         "course": [course],
         "retrained": dict.fromkeys(experiment.retrained, 0.5),
+        "heads": {each: {"norm": 1.0, "noised": 0.5} for each in shares if experiment.noise},
+        "rank_correlation": 0.9,
         **dict.fromkeys(("exchanges", "bytes_up", "bytes_down", "seconds", "epsilon"), 1),
         "parties": len(shares),
     }

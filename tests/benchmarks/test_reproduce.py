@@ -12,6 +12,7 @@ from benchmarks import reproduce
 from benchmarks.reproducing import plan
 from benchmarks.reproducing.paper import Cell, Experiment, Paper, Search, Table
 from benchmarks.reproducing.readings import READINGS, read
+from benchmarks.reproducing.runs import Run, completed
 from benchmarks.reproducing.store import Store
 from benchmarks.reproducing.verdicts import (
     FAILED,
@@ -135,6 +136,19 @@ def test_settings_are_chosen_on_validation_rows(tmp_path: Path) -> None:
     assert found["chosen"] == {"learning-rates": "0.01"}
     assert len(found["seeds"]) == 2
     assert kept(tmp_path, "broken.json")["seeds"][0]["failed"]
+
+
+def test_parties_count_is_told_by_heads_and_by_noise(tmp_path: Path) -> None:
+    flags = ALONE | {"method": "vimadmm", "baselines": "off", "seed": "0"}
+    run = Run("made", flags, tmp_path / "run", Experiment(flags, 1, noise=100))
+    seed = completed(run)
+    assert seed
+    parties = ("active", "party-1", "party-2")
+    assert max(read(f"norm:{party}", seed) or 0 for party in parties) == 100
+    noised = [read(f"noised:{party}", seed) or 0 for party in parties]
+    assert max(noised) < (read("test:active", seed) or 0)
+    assert read("rank-correlation", seed) is not None
+    assert "heads" not in (completed(replace(run, point=True)) or {})
 
 
 def test_without_time_nothing_is_run(tmp_path: Path) -> None:

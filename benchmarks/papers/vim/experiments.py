@@ -7,6 +7,7 @@ from benchmarks.papers.vim.settings import (
     ON_MNIST,
     RUNS,
     SEARCHES,
+    TEST_NOISE,
     UPLOADS_NOISED,
 )
 from benchmarks.papers.vim.varied import VARIED
@@ -14,7 +15,9 @@ from benchmarks.reproducing.paper import Experiment
 
 PLAIN = {
     f"{data} {method}": Experiment(
-        flags | {"method": method}, MINUTES[data][method] * int(flags["epochs"]) + 0.2
+        flags | {"method": method},
+        MINUTES[data][method] * int(flags["epochs"]) + 0.2,
+        noise=TEST_NOISE.get((data, method), 0),
     )
     for data, runs in RUNS.items()
     for method, flags in runs.items()

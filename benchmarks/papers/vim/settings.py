@@ -123,6 +123,9 @@ LABEL_EPOCHS = {
 }
 """The epochs at most, with noise on uploads and with noise on labels."""
 
+TEST_NOISE = {("mnist", "vimadmm"): 10.0}
+"""Deviation of Fig. 3's noise on one client's test columns, by data set and method."""
+
 UPLOADS_NOISED: dict[str, Options] = {
     "8": {"target-epsilon": "8", "dp-eval": "clear", "eval-every": "9", "stop-drop": "20"},
     "1": {"target-epsilon": "1", "dp-eval": "clear", "eval-every": "3", "stop-drop": "20"},

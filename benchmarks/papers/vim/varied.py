@@ -10,6 +10,7 @@ from benchmarks.papers.vim.settings import (
     ONE_CLIENT,
     OTHERS,
     SEARCHES,
+    TEST_NOISE,
     UPLOADS_NOISED,
     Options,
 )
@@ -174,6 +175,7 @@ NOISY = {
             "stop-drop": "0",
         },
         minutes[method] * int(epochs) + 0.2,
+        noise=TEST_NOISE.get((data, method), 0) if epochs == "10" else 0,
     )
     for data, runs, noise, minutes in (
         ("mnist", ON_MNIST, "7:1", {"vafl": 0.06, "splitnn": 0.06, "vimadmm": 0.45}),
