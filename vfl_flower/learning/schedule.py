@@ -70,8 +70,8 @@ def _busiest(cfg: RunConfig, steps: int) -> int:
     return max(times.values(), default=0)
 
 
-def due(cfg: RunConfig, rows: Mapping[str, Array], step: int) -> Counter[str]:
-    """Count uploads of this step, and of evaluations if training ends.
+def due(cfg: RunConfig, rows: Mapping[str, Array]) -> Counter[str]:
+    """Count uploads of another step, and of evaluations if training ends with it.
 
     Parameters
     ----------
@@ -79,18 +79,14 @@ def due(cfg: RunConfig, rows: Mapping[str, Array], step: int) -> Counter[str]:
         As for `planned_uploads`.
     rows : mapping
         The parts of the rows by name; see `rows_of`.
-    step : int
-        From 0.
 
     Returns
     -------
     Counter
-        Uploads in ``training``, of the step, and in ``evaluation``, of the validation rows, if they
-        come next, and of the test rows.
+        Uploads in ``training``, of the step, and in ``evaluation``, of the validation rows, by
+        which the step's weights are judged, and of the test rows.
     """
     if cfg.options.uploads_before_training:  # all of them before the first step
         return planned_uploads(cfg, rows)
-    uploads = Counter(training=1, evaluation=chunks(cfg, rows["test"]))
-    if evaluates(cfg, step + 1, steps_per_epoch(cfg, len(rows["train"]))):
-        uploads["evaluation"] += chunks(cfg, rows["validation"])
-    return uploads
+    held_out = chunks(cfg, rows["validation"]) + chunks(cfg, rows["test"])
+    return Counter(training=1, evaluation=held_out)

@@ -80,7 +80,7 @@ def _epoch(party: ActiveParty, per_epoch: int) -> Protocol:
         progress.losses.append(losses)
         progress.note_hits(_hits(party, rows, len(losses)), len(rows))
         party.observer.on_step(progress.step, losses)
-        if evaluates(cfg, progress.step, per_epoch):
+        if evaluates(cfg, progress.step, per_epoch) or ended(party):
             yield from validate(party, progress.step // per_epoch)
         if party.stop or ended(party):
             return

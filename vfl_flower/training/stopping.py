@@ -32,14 +32,11 @@ def end_of(party: ActiveParty) -> str:
 
 
 def _affordable(party: ActiveParty) -> bool:
-    """Tell whether all budgets allow another step and the test rows."""
+    """Tell whether all budgets allow another step, its evaluation and the test rows."""
     if party.budget is None or party.options.uploads_before_training:
         return True
-    step = party.progress.step
-    uploads, to = (
-        due(party.cfg, party.rows, step),
-        {party_name(rank) for rank in asked(party.cfg, step)},
-    )
+    uploads = due(party.cfg, party.rows)
+    to = {party_name(rank) for rank in asked(party.cfg, party.progress.step)}
     others = Counter(evaluation=uploads["evaluation"])
     return all(
         party.budget.allows(sent + (uploads if name in to else others))

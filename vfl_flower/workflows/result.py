@@ -53,7 +53,7 @@ def _setting(active: ActiveParty, transport: str) -> dict[str, Any]:
         "epochs": cfg.epochs,
         "stages": [stage.as_dict() for stage in progress.stages],
         "steps": progress.step,
-        "counting_step": counting.step if counting else 0,
+        "counting_step": counting.step if counting else progress.step,
         "ended_by": end_of(active),
         "parties": cfg.parties,
         "loss": active.loss_name,

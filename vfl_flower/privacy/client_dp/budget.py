@@ -128,7 +128,7 @@ def budget_of(cfg: RunConfig, rows: Rows) -> Budget | None:
     budget = Budget(cfg, cfg.dp_sigma, planned)
     if not cfg.dp_sigma:
         budget = Budget(cfg, _sigma_for(cfg, budget.noised(planned)), planned)
-    least = due(cfg, rows, 0) if cfg.epochs else planned
+    least = due(cfg, rows) if cfg.epochs else planned
     if not budget.allows(least):
         raise ConfigError(
             f"target-epsilon {cfg.target_epsilon:g} allows {budget.most} noised uploads with "
