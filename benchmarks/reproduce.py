@@ -144,7 +144,8 @@ def measure(given: Arguments, report: Report) -> None:
         place = Path(given.results) if given.results else out / "results" if small else RESULTS
         flags = {name: getattr(given, name.replace("-", "_")) for name in CIRCUMSTANCES}
         store = Store(place)
-        make(Plan(wanted, Settings(given.seeds, small, flags, out), store), given)
+        settings = Settings(given.seeds, small, flags, out, given.only)
+        make(Plan(wanted, settings, store), given)
         show(wanted, store, report)
 
 
@@ -156,6 +157,7 @@ BENCHMARK = Benchmark(
         "results": Option(None, help="folder of the results; None: the repository's own"),
         "seeds": Option(3, tiny=1, help="seeds of every experiment"),
         "scale": Option("full", tiny=SMALL, help="full, or small: tiny runs with made data"),
+        "only": Option("", help="a part of the names of the experiments to run, as in mixed"),
         "jobs": Option(1, help="runs side by side"),
         "minutes": Option(0.0, help="time after which it stops; 0: none"),
         "device": Option("cpu", help="where networks compute: cpu or cuda"),

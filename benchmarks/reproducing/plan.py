@@ -56,12 +56,15 @@ class Settings:
         Options of all runs: device, precision, data folder.
     out : Path
         Folder of all runs.
+    only : str, optional
+        Part of the names of experiments; others are left out.
     """
 
     seeds: int
     small: bool
     flags: Flags
     out: Path
+    only: str = ""
 
 
 class Plan:
@@ -84,6 +87,7 @@ class Plan:
             (name, experiment, known[name].experiments[experiment])
             for name, tables in wanted.items()
             for experiment in known[name].needed(tables)
+            if settings.only.lower() in experiment.lower()
         ]
         self.experiments = {of.place(name, its): of for name, its, of in every}
 

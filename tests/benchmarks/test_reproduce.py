@@ -151,6 +151,11 @@ def test_parties_count_is_told_by_heads_and_by_noise(tmp_path: Path) -> None:
     assert "heads" not in (completed(replace(run, point=True)) or {})
 
 
+def test_some_experiments_are_run(tmp_path: Path) -> None:
+    BENCHMARK.run(words(tmp_path, "--seeds", "1", "--only", "Alone", "made"))
+    assert [path.name for path in (tmp_path / "results" / "made").iterdir()] == ["alone.json"]
+
+
 def test_without_time_nothing_is_run(tmp_path: Path) -> None:
     report = BENCHMARK.run(words(tmp_path, "--minutes", "1e-9", "made"))
     assert [row[7] for table in report.tables for row in table.rows] == [NOT_RUN] * 4
