@@ -12,7 +12,9 @@ point: results are kept in ``--results``, a JSON file for each experiment, and u
 
 import multiprocessing
 import os
+import signal
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -32,6 +34,8 @@ CIRCUMSTANCES = ("data-dir", "device", "precision")
 """Options that are those of all runs."""
 COLUMNS = {"row": "", "column": "", "claim": ".2f", "+-": ".2f", "ours": ".2f", "std": ".2f"}
 COLUMNS |= {"n": "d", "verdict": "", "why": ""}
+GRACE = 10
+"""Seconds that a run has to stop, when the command was killed."""
 Key = tuple[str, str, Run]
 
 
@@ -72,8 +76,19 @@ def _time(minutes: float) -> str:
 def prepare(small: bool) -> None:
     """Make a worker's process ready."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     if small:
         use_made_data()
+
+
+def _end_with_parent() -> None:
+    """Stop this worker's run, to be resumed, when the command is no longer there."""
+    parent = multiprocessing.parent_process()
+    if parent:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(GRACE)  # for the step in hand
+        os._exit(1)
 
 
 def make(plan: Plan, given: Arguments) -> None:

@@ -1,0 +1,36 @@
+"""A killed reproduction leaves no process behind."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+WAIT = 60
+
+
+def children(process: int) -> list[int]:
+    return [
+        int(each) for each in Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    ]
+
+
+def await_that(there: Callable[[], bool]) -> None:
+    end = time.monotonic() + WAIT
+    while not there():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+@pytest.mark.slow
+def test_workers_end_with_the_command(tmp_path: Path) -> None:
+    words = ["easter:table4", "--scale", "small", "--out", str(tmp_path)]
+    command = [sys.executable, "-m", "benchmarks.reproduce", *words]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:  # noqa: S603  our own
+        await_that(lambda: any(tmp_path.glob("easter/*/*/config.toml")))
+        workers = children(process.pid)
+        process.terminate()
+    assert workers
+    await_that(lambda: not any(Path(f"/proc/{each}").exists() for each in workers))
