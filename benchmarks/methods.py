@@ -31,11 +31,11 @@ PUBLISHED = {
     "keep": "best",
     "eval-every": "10",
 }
-"""Published settings of VIM: many local steps with Adam and small batches do not stay stable."""
+"""Published settings of VIM: few rounds with large batches and many local steps each."""
 
 CHANGED: dict[str, Flags] = {
     "adptvfedconv": NARROW | {"models": "mixed"},
-    "vimadmm": PUBLISHED | {"heads": "ridge"},
+    "vimadmm": PUBLISHED,
     "vimadmm_j": PUBLISHED,
 }
 """Flags of methods that cannot have the common settings."""
