@@ -43,12 +43,20 @@ def fill(
     with tempfile.TemporaryDirectory(prefix="vfl-flower-") as temporary:
         for name in given.names:
             folder = Path(given.out or temporary) / re.sub("[ :]", "-", name).replace(",", "")
-            _complete({**flags_of(name), "data-dir": given.data_dir}, folder)
+            complete({**flags_of(name), "data-dir": given.data_dir}, folder)
             table.add(name, *row_of(folder))
 
 
-def _complete(flags: Flags, folder: Path) -> None:
-    """Run an experiment, or resume an earlier attempt."""
+def complete(flags: Flags, folder: Path) -> None:
+    """Run an experiment, or resume an earlier attempt.
+
+    Parameters
+    ----------
+    flags : mapping
+        Of ``run_simulation.py``, but for ``out``.
+    folder : Path
+        Where it lies.
+    """
     if (folder / "result.json").is_file():
         return
     begun = (folder / CONFIG).is_file()
