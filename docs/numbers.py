@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from docs import method_numbers, tabular_numbers
+from docs import benchmark_numbers, method_numbers, tabular_numbers
 from docs.fault_numbers import OUTCOMES
 from docs.reproducing import pages
 from vfl_flower.common.files import write_atomically
@@ -25,6 +25,7 @@ MADE: dict[str, Callable[[], str]] = {
     **tabular_numbers.MADE,
     **method_numbers.MADE,
     **OUTCOMES,
+    **benchmark_numbers.MADE,
     "images": method_numbers.images,
     "rounding": method_numbers.rounding,
     "papers": pages.summary,

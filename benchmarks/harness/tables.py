@@ -17,6 +17,11 @@ RESULTS = Path(__file__).parents[1] / "results"
 
 
 def shown(result: dict[str, Any]) -> str:
+    """Return a result in Markdown under the benchmark's name."""
+    return f"## {result['benchmark']}\n\n{body(result)}"
+
+
+def body(result: dict[str, Any]) -> str:
     """Return a result in Markdown, with command, date and machine."""
     options = " ".join(
         f"--{name.replace('_', '-')} {value}"
@@ -27,7 +32,6 @@ def shown(result: dict[str, Any]) -> str:
     report = Report([Table(**table) for table in result["tables"]], result["facts"])
     return "\n".join(
         [
-            f"## {result['benchmark']}\n",
             f"`python -m benchmarks.{result['benchmark']} {options}`\n".replace(" `", "`"),
             f"{result['date'][:10]}, {machine['processor']}, {machine['cores']} cores, "
             f"Python {versions['python']}, torch {versions['torch']}, code {versions['code']}.\n",
