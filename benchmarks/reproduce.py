@@ -82,7 +82,7 @@ def prepare(small: bool) -> None:
 
 
 def _end_with_parent() -> None:
-    """Stop this worker's run, to be resumed, when the command is no longer there."""
+    """Stop this worker's run, resumable, after its command has gone."""
     parent = multiprocessing.parent_process()
     if parent:
         parent.join()

@@ -171,7 +171,7 @@ def _opened(run: Run) -> RunFolder:
 
 
 def _afterwards(run: Run) -> Record:
-    """Return the numbers of a complete run that its experiment asks for beside the result's.
+    """Return the further numbers of a complete run that its experiment wants.
 
     Searches have none.
     """

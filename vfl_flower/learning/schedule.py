@@ -71,7 +71,7 @@ def _busiest(cfg: RunConfig, steps: int) -> int:
 
 
 def due(cfg: RunConfig, rows: Mapping[str, Array]) -> Counter[str]:
-    """Count uploads of another step, and of evaluations if training ends with it.
+    """Count uploads of another step and of evaluations after it.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ def end_of(party: ActiveParty) -> str:
 
 
 def _affordable(party: ActiveParty) -> bool:
-    """Tell whether all budgets allow another step, its evaluation and the test rows."""
+    """Tell whether budgets allow another step, its evaluation and test rows."""
     if party.budget is None or party.options.uploads_before_training:
         return True
     uploads = due(party.cfg, party.rows)
