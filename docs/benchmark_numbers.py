@@ -7,7 +7,10 @@ from pathlib import Path
 from benchmarks.harness.tables import RESULTS, body
 
 NONE = "Not measured yet."
-NAMES = ("communication", "step", "carriers", "runtimes", "scale", "upload", "zsolver", "psi")
+NAMES = (
+    *("communication", "step", "carriers", "runtimes", "scale", "upload", "reading"),
+    *("zsolver", "psi"),
+)
 
 
 def results(name: str, folder: Path = RESULTS) -> str:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from docs import benchmark_numbers, method_numbers, tabular_numbers
+from docs import benchmark_numbers, method_numbers, page_numbers, tabular_numbers
 from docs.fault_numbers import OUTCOMES
 from docs.reproducing import pages
 from vfl_flower.common.files import write_atomically
@@ -18,6 +18,7 @@ HERE = Path(__file__).parent
 BLOCK = re.compile(r"(<!-- numbers: ([a-z_-]+) -->\n).*?(<!-- numbers end -->)", re.DOTALL)
 PAGES = (
     *("choosing.md", "tabular.md", "reliability.md", "reproduction.md"),
+    *("label-privacy.md", "client-privacy.md", "reconstruction.md", "explain.md", "metrics.md"),
     *method_numbers.METHOD_PAGES,
     "../benchmarks/results.md",
 )
@@ -26,6 +27,7 @@ MADE: dict[str, Callable[[], str]] = {
     **method_numbers.MADE,
     **OUTCOMES,
     **benchmark_numbers.MADE,
+    **page_numbers.MADE,
     "images": method_numbers.images,
     "rounding": method_numbers.rounding,
     "papers": pages.summary,
