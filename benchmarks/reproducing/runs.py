@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import re
 import signal
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -28,6 +29,9 @@ from vfl_flower.workflows.local.watch import Watch
 
 NO_OPTIONS = ("config", "resume", "seeds", "folds", "as_json", "trust_code")
 """Parameters of ``train`` that are no options of a run."""
+
+WHERE = re.compile(r" \(exchange \d+, asked at [^)]*\)")
+"""Part of an error's text that names a file of this machine."""
 
 Record = dict[str, Any]
 
@@ -115,7 +119,7 @@ def completed(run: Run, seconds: float = 0) -> Record | None:
     except (TrainingError, PartyError, ConfigError) as error:
         if isinstance(error, ConfigError) and not run.point:
             raise
-        return {"seed": run.seed, "failed": str(error)}
+        return {"seed": run.seed, "failed": WHERE.sub("", str(error))}
 
 
 def record_of(folder: Path) -> Record:

@@ -156,6 +156,15 @@ def test_some_experiments_are_run(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "results" / "made").iterdir()] == ["alone.json"]
 
 
+def test_a_failed_run_names_the_party_and_no_file_of_this_machine(tmp_path: Path) -> None:
+    flags = ALONE | {"method": "easter", "baselines": "off", "seed": "0"}
+    flags |= {"optimizers": "sgd", "learning-rates": "1e30"}
+    seed = completed(Run("made", flags, tmp_path / "run", Experiment(flags, 1)))
+    assert seed
+    assert "party-1" in seed["failed"]
+    assert ".py" not in seed["failed"]
+
+
 def test_without_time_nothing_is_run(tmp_path: Path) -> None:
     report = BENCHMARK.run(words(tmp_path, "--minutes", "1e-9", "made"))
     assert [row[7] for table in report.tables for row in table.rows] == [NOT_RUN] * 4
