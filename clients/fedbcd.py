@@ -32,5 +32,5 @@ class FedBCDClient(SplitNNClient):
         rows, E_k = self.tape["embed"]
         for step in range(self.options.local_steps):
             self.optimizer.zero()
-            yield self.embed_rows(rows) if step else E_k
+            yield self.share(rows) if step else E_k
             self.optimizer.step(of=self.options.local_steps)

@@ -16,7 +16,7 @@ class SplitNNClient(PassiveParty):
 
     def __init__(self, party: Party) -> None:
         super().__init__(party)
-        self.tape.passes = {"embed": self.embed_rows}
+        self.tape.passes = {"embed": self.share}
 
     @phase(takes=rows("batch"), gives=floats("B", "D", name="E_k"), sends="embedding")
     def embed(self, rows: Tensor) -> Answer:  # (B,) int32 -> (B, D)

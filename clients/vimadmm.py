@@ -23,6 +23,7 @@ class VIMADMMClient(SplitNNClient):
 
     def __init__(self, party: Party) -> None:
         super().__init__(party)
+        self.tape.passes = {"embed": self.embed_rows}  # its steps are from what it sent, as s_k is
         classes = self.data.classes
         with self.randomness.building():  # what it starts from is overwritten, and nobody's draw
             head = head_of(self.cfg.embedding_dim, classes, self.cfg.top_layers or 1)

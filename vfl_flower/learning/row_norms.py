@@ -1,4 +1,4 @@
-"""Euclidean norms of rows, and rows clipped to one."""
+"""Rows, or a whole matrix, clipped in norm."""
 
 import torch
 from torch import Tensor
@@ -17,6 +17,16 @@ def clip_rows(x: Tensor, bound: float) -> Tensor:
     norms: Tensor = torch.linalg.vector_norm(x, dim=1, keepdim=True)
     norms = norms.masked_fill(norms.isinf(), torch.nan)
     return x * (bound / norms.clamp(min=bound))
+
+
+def clip_whole(x: Tensor, bound: float) -> Tensor:
+    """Scale all of `x` to a Frobenius norm of at most `bound`.
+
+    Any shape. Within the bound every bit is kept; a norm that is not finite makes all NaN.
+    """
+    norm: Tensor = torch.linalg.vector_norm(x)
+    norm = norm.masked_fill(norm.isinf(), torch.nan)
+    return x * (bound / norm.clamp(min=bound))
 
 
 def exceeds(x: Tensor, bound: float) -> bool:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from vfl_flower.common.codec import Array, to_array
 from vfl_flower.common.state import State
-from vfl_flower.learning.row_norms import clip_rows
+from vfl_flower.learning.row_norms import clip_rows, clip_whole
 from vfl_flower.parties.party import Party
 from vfl_flower.parties.persistence.checkpoint_component import CheckpointComponent
 from vfl_flower.parties.residuals import Residuals
@@ -103,16 +103,19 @@ class PassiveParty(Party, ProtocolClient):
         return [each for each in self._components.values() if isinstance(each, UploadGate)]
 
     def bounded(self, values: Tensor) -> Tensor:
-        """Clip each row to the run's `embedding-bound`, if any.
+        """Clip an upload as its way out does: (B, D), either way.
 
-        (B, D), either way. A method whose uploads are summed calls it in its forward pass, so that
-        gradients know.
+        Each row to the run's `embedding-bound`; in training, all of it to `dp-clip` where it is
+        noised. A method whose parties learn from what comes back calls it in its forward pass, so
+        that gradients know.
         """
-        bound = self.cfg.row_bound
-        return values if bound is None else clip_rows(values, bound)
+        cfg = self.cfg
+        rows = values if cfg.row_bound is None else clip_rows(values, cfg.row_bound)
+        clipped = cfg.noised and torch.is_grad_enabled()  # what is evaluated may be sent as it is
+        return clip_whole(rows, cfg.dp_clip) if clipped else rows
 
     def share(self, rows: Tensor) -> Tensor:
-        """Embed rows for a sum, within the bound: (B,) -> (B, D)."""
+        """Embed rows, clipped as they are sent: (B,) -> (B, D)."""
         return self.bounded(self.embed_rows(rows))
 
     def readable(self, phase: str, arrays: Sequence[Array], rows: int) -> Sequence[Array]:
