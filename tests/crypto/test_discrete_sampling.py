@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import chisquare, kstest
+from scipy.stats import chisquare
 
 from vfl_flower.crypto.discrete_sampling import (
     below,
     bernoulli_exp,
-    bernoulli_exp_beyond,
-    discrete_gaussian,
     discrete_laplace,
 )
 
@@ -75,41 +73,3 @@ def test_discrete_laplace_has_its_moments(rate: Fraction) -> None:
 def test_the_systems_entropy_is_the_default() -> None:
     one, other = (discrete_laplace(Fraction(1, 100), 50) for _ in range(2))
     assert not np.array_equal(one, other)
-
-
-@pytest.mark.parametrize(("numerator", "denominator"), [(0, 5), (4, 5), (5, 5), (7, 5), (13, 4)])
-def test_bernoulli_exp_beyond_one(numerator: int, denominator: int) -> None:
-    numerators = np.full(MANY, numerator)
-    flags = bernoulli_exp_beyond(numerators, denominator, entropy().randbytes)
-    p = math.exp(-numerator / denominator)
-    assert abs(flags.mean() - p) <= 4 * math.sqrt(p * (1 - p) / MANY)
-    assert (numerators == numerator).all()
-
-
-@pytest.mark.parametrize("sigma", [1, 2, 3, 7])
-def test_discrete_gaussian_has_its_distribution(sigma: int) -> None:
-    drawn = discrete_gaussian(sigma, MANY, entropy().randbytes)
-    everything = np.arange(-20 * sigma, 20 * sigma + 1)
-    weights = np.exp(-(everything**2) / (2 * sigma**2))
-    likely = np.abs(everything) <= 3 * sigma  # the others are rare, and counted together
-    expected = weights[likely] / weights.sum() * MANY
-    counts = np.array([(drawn == value).sum() for value in everything[likely]])
-    rest = MANY - counts.sum(), MANY - expected.sum()
-    assert chisquare([*counts, rest[0]], [*expected, rest[1]]).pvalue > 0.001
-
-
-@pytest.mark.parametrize("sigma", [1000, (1 << 20) + 1, 1 << 24])
-def test_discrete_gaussian_is_normal_where_it_is_wide(sigma: int) -> None:
-    drawn = discrete_gaussian(sigma, MANY, entropy(1).randbytes)
-    assert kstest(drawn / sigma, "norm").pvalue > 0.001
-    assert drawn.std() == pytest.approx(sigma, rel=0.01)
-    assert 4 * sigma < np.abs(drawn).max() < 7 * sigma
-
-
-def test_no_square_leaves_64_bits() -> None:
-    """At the widest, a sample at a hundred deviations is weighed correctly."""
-    farthest = 100 * (1 << 24)
-    excess = np.array([(farthest - (1 << 24)) ** 2])
-    assert excess[0] == (99 << 24) ** 2
-    flags = bernoulli_exp_beyond(excess, 2 * (1 << 24) ** 2, entropy().randbytes)
-    assert not flags.any()

@@ -2,8 +2,8 @@
 
 A Laplace sample computed with floating-point logarithms takes only some of the values that it
 should, and which ones depends on what the noise was to hide (Mironov 2012). Here every probability
-is a ratio of integers, or a product of such. Discrete Laplace and Gaussian samples are Algorithms 2
-and 3 of Canonne, Kamath and Steinke 2020 (arXiv:2004.00010), for all samples at once.
+is a ratio of integers, or a product of such. Discrete Laplace samples are Algorithm 2 of Canonne,
+Kamath and Steinke 2020 (arXiv:2004.00010), for all samples at once.
 """
 
 import os
@@ -63,18 +63,6 @@ def bernoulli_exp(numerators: Integers, denominator: int, entropy: Entropy = os.
     return odd
 
 
-def bernoulli_exp_beyond(
-    numerators: Integers, denominator: int, entropy: Entropy = os.urandom
-) -> Flags:
-    """Draw flags as `bernoulli_exp` does, with numerators beyond the denominator too."""
-    whole, rest = np.divmod(numerators, denominator)
-    happens = bernoulli_exp(rest, denominator, entropy)
-    while (going := np.flatnonzero(happens & (whole > 0))).size:  # exp(-1) once for each whole
-        happens[going] = bernoulli_exp(np.ones(going.size, np.int64), 1, entropy)
-        whole[going] -= 1
-    return happens
-
-
 def discrete_laplace(rate: Fraction, count: int, entropy: Entropy = os.urandom) -> Integers:
     """Draw integers n with probability proportional to exp(-rate |n|).
 
@@ -118,29 +106,3 @@ def _laplace_try(s: int, t: int, count: int, entropy: Entropy) -> tuple[Integers
     negative = below(2, count, entropy) == 1
     good &= ~(negative & (magnitude == 0))  # else zero would come twice as often
     return np.where(negative, -magnitude, magnitude), good
-
-
-def discrete_gaussian(sigma: int, count: int, entropy: Entropy = os.urandom) -> Integers:
-    """Draw integers n with probability proportional to exp(-n**2 / (2 sigma**2)).
-
-    Discrete Laplace samples of scale sigma are kept as often as makes them Gaussian: three in four.
-
-    Parameters
-    ----------
-    sigma : int
-        From 1 to 2**24, so that no square leaves 64 bits.
-    count : int
-        How many.
-
-    Returns
-    -------
-    ndarray of int64
-        (count,).
-    """
-
-    def attempt(missing: int) -> tuple[Integers, Flags]:
-        tried = discrete_laplace(Fraction(1, sigma), missing, entropy)
-        excess = (np.abs(tried) - sigma) ** 2
-        return tried, bernoulli_exp_beyond(excess, 2 * sigma**2, entropy)
-
-    return _accepted(count, attempt)

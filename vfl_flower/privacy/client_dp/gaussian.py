@@ -27,7 +27,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from vfl_flower.crypto.discrete_sampling import Entropy, Integers, discrete_gaussian
+from vfl_flower.crypto.discrete_gaussian import discrete_gaussian
+from vfl_flower.crypto.discrete_sampling import Entropy, Integers
 
 FINENESS = 20
 """The deviation is at least 2**FINENESS steps, and at most twice that."""
