@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import assume, given, settings
 
 from tests.helpers.contract import CASES, configured
 from tests.helpers.networks import register
+from tests.helpers.option_values import GOOD, whole
 from tests.helpers.outcomes.attempts import Attempt
 from tests.helpers.outcomes.commands import report
 from tests.helpers.outcomes.commands import train as run
@@ -29,6 +31,9 @@ ALIKE = (
     *("c_vfl both ways", "c_vfl as published, both ways"),
 )
 """Cases whose parties keep in a checkpoint what those of another case keep."""
+
+NOT_TRAINED = {"task", "model", "truth", "keep-missing"}
+"""Options of alignments and predictions."""
 
 
 def result_of(folder: Path) -> dict[str, Any]:
@@ -102,6 +107,23 @@ def test_bounds_can_be_had_whatever_the_method_s_options(options: dict[str, Any]
         linear = cfg.method == "linear_admm"
         assert bound.listed_model(0) == ("linear" if linear else cfg.listed_model(0))
         assert build_active(bound).cfg == bound
+
+
+@pytest.mark.parametrize("option", sorted(set(GOOD) - NOT_TRAINED))
+def test_every_option_leaves_the_baselines(option: str) -> None:
+    """They are trained last: a refusal there would lose the run."""
+    active = build_active(RunConfig(models="mlp"))
+
+    @settings(max_examples=5, deadline=None)
+    @given(GOOD[option])
+    def configured_with(value: object) -> None:
+        cfg = RunConfig.from_mapping(whole(option, value))
+        active.cfg = cfg
+        assume(not cfg.spec.alone)
+        for method, alone in configurations(active).items():
+            assert alone.method == method
+
+    configured_with()
 
 
 def test_bounds_that_diverge_do_not_lose_the_result(tmp_path: Path) -> None:
