@@ -4,7 +4,16 @@ from dataclasses import replace
 from itertools import product
 
 from benchmarks.papers import easter
-from benchmarks.papers.easter import FOUR, MIXED, OPTIMIZERS, PARTIES, PUBLISHED, SETS, SMALL
+from benchmarks.papers.easter import (
+    FOUR,
+    FOUR_RATES,
+    MIXED,
+    OPTIMIZERS,
+    PARTIES,
+    PUBLISHED,
+    SETS,
+    SMALL,
+)
 from benchmarks.reproducing.paper import Cell, Curve, Experiment, Flags, Paper, Table
 
 OF_EASTER = {
@@ -145,7 +154,7 @@ def _figure(letter: str, network: str) -> Table:
         f"Fig. 3({letter})",
         curves=curves,
         picture="curves",
-        note="All have the paper's rate of 0.05 but for Adam, which has its own default.",
+        note=FOUR_RATES,
     )
 
 
