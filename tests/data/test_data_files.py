@@ -65,8 +65,8 @@ def test_mnist_files_are_read_with_the_test_rows_last(
 ) -> None:
     folder, pixels, labels = made_mnist
     features = dataset_of("mnist").features(folder, False)
-    assert features.dtype == np.float32
-    assert np.array_equal(features, pixels[:, None] / np.float32(255))
+    assert features.dtype == np.uint8
+    assert np.array_equal(features, pixels[:, None])
     assert dataset_of("mnist").labels(folder, False).tolist() == labels.tolist()
 
 

@@ -38,8 +38,8 @@ def test_images(name: str, subfolder: str, shape: tuple[int, ...]) -> None:
         pytest.skip(f"VFL_FLOWER_DATA holds no {subfolder}")
     features: Features = entry.features(FOLDER, False)
     labels = entry.labels(FOLDER, False)
-    assert (features.shape, features.dtype.str) == (shape, "<f4")
-    assert (features.min(), features.max()) == (0.0, 1.0)
+    assert (features.shape, features.dtype.str) == (shape, "|u1")
+    assert (features.min(), features.max()) == (0, 255)
     assert (labels.shape, labels.dtype.str) == (shape[:1], "<i8")
     test = np.bincount(labels[-entry.test_rows :], minlength=entry.classes)
     assert test.min() > 0.8 * entry.test_rows / entry.classes

@@ -30,7 +30,7 @@ class DataSet:
         How many rows at the end are the published test part; 0 if there is none, and a share of
         all rows is drawn by seed.
     features, labels : callable
-        From (folder, may download) to all rows.
+        From (folder, may download) to all rows; pixels stay the bytes that they are.
     columns : callable, optional
         From (folder, may download) to the columns of a table.
     class_names : tuple of str
@@ -77,9 +77,8 @@ def _loaded(load: Callable[[Path, bool], L], folder: Path, download: bool) -> L:
     return load(folder, download)
 
 
-def _pixels(parts: Sequence[tuple[Pixels, Labels]]) -> Features:
-    """Scale all parts' pixels to 0 to 1: uint8 -> float32."""
-    return np.concatenate([pixels for pixels, _ in parts]).astype(np.float32) / np.float32(255)
+def _pixels(parts: Sequence[tuple[Pixels, Labels]]) -> Pixels:
+    return np.concatenate([pixels for pixels, _ in parts])
 
 
 def dataset_of(name: str) -> DataSet:

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from vfl_flower.common.codec import Array
 from vfl_flower.config.catalog import MULTI_CLASS, MULTI_LABEL, REGRESSION
+from vfl_flower.data.byte_rows import Held, numbers
 from vfl_flower.data.partition.shares import NOTHING, Share
 from vfl_flower.data.preprocessing.encoder import Encoder
 from vfl_flower.data.preprocessing.target import Target
@@ -29,8 +30,9 @@ class PartyData:
     ----------
     rank : int
         0 is the active party, k the k-th passive one.
-    x : Tensor
-        Columns as the party's network gets them, (N, ...) float32.
+    x : Tensor or ByteRows
+        Columns as the party's network gets them, (N, ...) float32; images are made when they are
+        asked for.
     rows : dict of str to ndarray
         The split of all rows, the same at every party.
     classes : int
@@ -62,7 +64,7 @@ class PartyData:
     """
 
     rank: int
-    x: Tensor
+    x: Held
     rows: Rows
     classes: int
     target: Target | None = None
@@ -76,6 +78,11 @@ class PartyData:
     ids: "Ids | None" = None
     index: Array | None = None
     several: bool = False
+
+    @property
+    def numbers(self) -> Tensor:
+        """All rows of its columns, (N, ...) float32."""
+        return numbers(self.x)
 
     @property
     def task(self) -> str:

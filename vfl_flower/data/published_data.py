@@ -13,6 +13,7 @@ from vfl_flower.common.names import party_name
 from vfl_flower.config.catalog import BINARY, MULTI_CLASS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.validation.evaluation import check_decides
+from vfl_flower.data.byte_rows import ByteRows, Held, numbers, unit
 from vfl_flower.data.columns import Columns, Features, Labels
 from vfl_flower.data.datasets import dataset_of
 from vfl_flower.data.partition.schemes import shares_by
@@ -36,8 +37,9 @@ class PublishedData:
 
     Attributes
     ----------
-    features : ndarray
-        All rows with the columns of all parties, unscaled: (N, ...), shared and not to be changed.
+    stored : ndarray
+        All rows with the columns of all parties, as they are published: (N, ...), images as bytes;
+        shared and not to be changed.
 
     Raises
     ------
@@ -47,7 +49,12 @@ class PublishedData:
 
     def __init__(self, cfg: RunConfig, split: Split | None = None) -> None:
         self.cfg, self.entry, self.split = cfg, dataset_of(cfg.dataset), split
-        self.features: Features = _features(cfg.dataset, cfg.data_dir, cfg.download)
+        self.stored: Features = _features(cfg.dataset, cfg.data_dir, cfg.download)
+
+    @cached_property
+    def features(self) -> NDArray[np.float32]:
+        """`stored` as float32, unscaled; pixels from 0 to 1."""
+        return unit(self.stored)
 
     @cached_property
     def described(self) -> Columns:
@@ -58,11 +65,11 @@ class PublishedData:
     @cached_property
     def rows(self) -> Rows:
         """The split of all rows."""
-        return rows_of(self.cfg, len(self.features), self.split)
+        return rows_of(self.cfg, len(self.stored), self.split)
 
     def size(self, rank: int) -> tuple[int, int]:
         """Return the numbers of rows and classes."""
-        return len(self.features), self.entry.classes
+        return len(self.stored), self.entry.classes
 
     def classes(self) -> tuple[Labels, tuple[str, ...]]:
         """Read each row's class, (N,) int64, and the classes' names."""
@@ -75,9 +82,9 @@ class PublishedData:
     @cached_property
     def shares(self) -> list[Share]:
         """Columns of each party; a correlation split uses training rows only."""
-        cfg, spec, sample = self.cfg, self.cfg.partition_spec(), self.features
+        cfg, spec, sample = self.cfg, self.cfg.partition_spec(), self.stored
         if spec.name == "correlation":
-            sample = sample[self.rows["train"]]
+            sample = unit(sample[self.rows["train"]])
         shares = shares_by(spec, sample, cfg.holders, cfg.seed)
         return [NOTHING] * (cfg.parties - cfg.holders) + shares
 
@@ -85,19 +92,20 @@ class PublishedData:
         """Prepare the data of one party; see `load_party`."""
         share = self.shares[rank]
         x = self._prepared(share, party_name(rank))
-        x = noised(x, self.cfg.noises().get(rank, 0.0), self.cfg.seed, rank)
+        if deviation := self.cfg.noises().get(rank, 0.0):
+            x = noised(numbers(x), deviation, self.cfg.seed, rank)
         return self._data(rank, x, share, labelled)
 
     def pooled(self, *, labelled: bool = True) -> PartyData:
         """Prepare all parties' columns as one; pixels that nobody holds are zeros."""
         share = union(self.shares)
-        x = self._prepared(share, "all parties")
+        x = numbers(self._prepared(share, "all parties"))
         if x.ndim == 4:
             held = np.any([mask_of(each, x.shape[1:]) for each in self.shares], axis=0)
             x[:, ~torch.from_numpy(held)] = 0
         return self._data(0, x, share, labelled)
 
-    def _data(self, rank: int, x: Tensor, share: Share, labelled: bool) -> PartyData:
+    def _data(self, rank: int, x: Held, share: Share, labelled: bool) -> PartyData:
         return PartyData(
             rank=rank,
             x=x,
@@ -105,16 +113,19 @@ class PublishedData:
             classes=self.entry.classes,
             target=None if rank else self._target(),
             y=None if rank or not labelled else self._labels(),
-            whole=self.features.shape[1:],
+            whole=self.stored.shape[1:],
             share=share,
             split=self.split,
         )
 
-    def _prepared(self, share: Share, party: str) -> Tensor:
+    def _prepared(self, share: Share, party: str) -> Held:
         """Scale or encode one share by its training rows."""
         if share is NOTHING:
-            return torch.empty(len(self.features), 0)
-        own, train = take(self.features, share), self.rows["train"]
+            return torch.empty(len(self.stored), 0)
+        own, train = take(self.stored, share), self.rows["train"]
+        if own.dtype == np.uint8 and isinstance(share, tuple):
+            return ByteRows.fitted(own.view(np.uint8), train)
+        own = unit(own)
         if self.described and not isinstance(share, tuple):
             return encoded(own, [self.described[column] for column in share], train, party)
         check_finite(own, party)
@@ -133,10 +144,8 @@ class PublishedData:
         """Read the labels, (N,) int64: known classes."""
         entry = self.entry
         labels = entry.labels(Path(self.cfg.data_dir), self.cfg.download)
-        if len(labels) != len(self.features):
-            raise DataError(
-                f"active: {len(labels)} labels for {len(self.features)} rows of columns"
-            )
+        if len(labels) != len(self.stored):
+            raise DataError(f"active: {len(labels)} labels for {len(self.stored)} rows of columns")
         if strange := sorted({*labels.tolist()} - {*range(entry.classes)}):
             raise DataError(
                 f"active: a label is none of the classes 0 to {entry.classes - 1}",

@@ -116,14 +116,14 @@ class OwnTables:
         if self.cfg.task == "train":
             for line in left_out(table_of(self.cfg, rank)):
                 party_log(rank).info("%s", line)
-        x = noised(made.x, self.cfg.noises().get(rank, 0.0), self.cfg.seed, rank)
+        x = noised(made.numbers, self.cfg.noises().get(rank, 0.0), self.cfg.seed, rank)
         return replace(made, x=x)
 
     def pooled(self, *, labelled: bool = True) -> PartyData:
         """Load all parties' columns side by side, for the central baseline."""
         active, first = self._party(0, labelled), self.cfg.parties - self.cfg.holders
-        others = [self._party(rank, labelled).x for rank in range(1, self.cfg.parties)]
-        return replace(active, x=joined([active.x, *others][first:]))
+        others = [self._party(rank, labelled).numbers for rank in range(1, self.cfg.parties)]
+        return replace(active, x=joined([active.numbers, *others][first:]))
 
     def size(self, rank: int) -> tuple[int, int]:
         """Return the numbers of rows and classes."""

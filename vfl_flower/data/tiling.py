@@ -8,6 +8,7 @@ from torch import Tensor
 
 from vfl_flower.common.errors import DataError, sizes
 from vfl_flower.config.run_config import RunConfig
+from vfl_flower.data.byte_rows import Held
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,6 @@ class Tiling:
         return joined
 
 
-def tile_fact(x: Tensor) -> dict[str, Scalar]:
+def tile_fact(x: Held) -> dict[str, Scalar]:
     """Return the tile's shape for the roll call, where all must match."""
     return {"tiles of": sizes(tuple(x.shape[1:]))}

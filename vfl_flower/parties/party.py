@@ -18,6 +18,7 @@ from vfl_flower.config.method_spec import MethodOptions
 from vfl_flower.config.policy.record import OPEN, Policy
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.identity import Identity
+from vfl_flower.data.byte_rows import Held
 from vfl_flower.data.party_data import PartyData
 from vfl_flower.learning.device import computing, use_threads
 from vfl_flower.learning.networks.base import TopInput
@@ -25,6 +26,8 @@ from vfl_flower.learning.optimizer import ScheduledOptimizer
 from vfl_flower.learning.randomness import Randomness
 from vfl_flower.privacy.client_dp.budget import Noise
 
+_PART = 128
+"""Rows that are embedded at a time in evaluation."""
 _FORMER_NAMES = {"descent": "optimizer"}
 """Attributes that checkpoints of earlier versions hold under other names."""
 
@@ -85,7 +88,7 @@ class Party:
         return self.data.rank
 
     @property
-    def x(self) -> Tensor:
+    def x(self) -> Held:
         """Its columns, (N, ...)."""
         return self.data.x
 
@@ -151,8 +154,15 @@ class Party:
         return sha256(f"model of run {self.nonce}".encode()).hexdigest()[:16]
 
     def embed_rows(self, rows: Tensor | Array) -> Tensor:
-        """Run the bottom model on some rows: (B,) -> (B, D)."""
-        return self.embedding(self.columns(rows))
+        """Run the bottom model on some rows: (B,) -> (B, D).
+
+        In evaluation a processor takes part after part, whose activations stay small; rows do not
+        depend on each other there.
+        """
+        if self.net.training or torch.is_grad_enabled() or self.x.device.type != "cpu":
+            return self.embedding(self.columns(rows))
+        parts = torch.as_tensor(rows).split(_PART)
+        return torch.cat([self.embedding(self.columns(part)) for part in parts])
 
     def columns(self, rows: Tensor | Array) -> Tensor:
         """Return its columns of some rows: (B,) -> (B, ...)."""

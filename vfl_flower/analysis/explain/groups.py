@@ -48,6 +48,7 @@ class Group:
             (N,): the place among `rows` of the row whose columns each gets.
         """
         x = self.holder.x
+        assert isinstance(x, Tensor)  # noqa: S101  a panel's parties hold numbers
         index = torch.from_numpy(rows).long().to(x.device)
         kept = x[index]
         moved = kept[torch.from_numpy(order).to(x.device)]

@@ -15,6 +15,8 @@ from vfl_flower.privacy.client_dp.component import ClientPrivacy, Holder
 from vfl_flower.protocol.components import UPLOADS, Phase
 from vfl_flower.protocol.uploads import Upload, UploadCounter
 
+_ROWS = 4096
+"""Rows that are digested at a time."""
 _DIGEST = 16
 """Hexadecimal digits of a table's SHA-256 that an account holds."""
 
@@ -70,9 +72,10 @@ class UploadAccount(UploadCounter):
     @cached_property
     def _table(self) -> str:
         """Digest of the party's columns."""
-        x = np.ascontiguousarray(to_array(self.party.data.x))
-        digest = sha256(str(x.shape).encode())
-        digest.update(x.data)
+        x = self.party.data.x
+        digest = sha256(str(tuple(x.shape)).encode())
+        for start in range(0, len(x), _ROWS):
+            digest.update(np.ascontiguousarray(to_array(x[start : start + _ROWS])).data)
         return digest.hexdigest()[:_DIGEST]
 
     def _sigma(self, kind: str) -> float:

@@ -1,0 +1,50 @@
+"""Images that are kept as bytes: the numbers that standardised tensors had."""
+
+import numpy as np
+import pytest
+import torch
+
+from vfl_flower.data.byte_rows import ByteRows, numbers, unit
+from vfl_flower.data.columns import Features
+from vfl_flower.data.preprocessing.scaling import scaled
+
+PIXELS = np.random.default_rng(0).integers(0, 256, (500, 3, 6, 8), np.uint8)
+TRAIN = np.arange(0, 500, 2)
+
+
+def test_its_numbers_are_those_of_the_scaled_tensor() -> None:
+    part = PIXELS[:, :, 1:4, 2:]
+    rows = ByteRows.fitted(part, TRAIN)
+    expected = scaled(unit(part), TRAIN)
+    assert torch.equal(numbers(rows), expected)
+    index = torch.tensor([3, 499, 3, 0])
+    assert torch.equal(rows.index_select(0, index), expected.index_select(0, index))
+    assert torch.equal(rows[index.numpy()], expected[index])
+    assert torch.equal(rows[5:8], expected[5:8]) and torch.equal(rows[5], expected[5])
+    assert rows.shape == expected.shape and rows.ndim == 4 and len(rows) == 500
+
+
+def test_a_channel_that_does_not_vary_is_centred_only() -> None:
+    pixels = PIXELS.copy()
+    pixels[:, 1] = 7
+    rows = ByteRows.fitted(pixels, TRAIN)
+    assert (numbers(rows)[:, 1] == 0).all() and numbers(rows).isfinite().all()
+
+
+def test_rows_that_are_no_training_rows_do_not_count() -> None:
+    pixels = PIXELS.copy()
+    pixels[1::2] = 0
+    ours, theirs = ByteRows.fitted(pixels, TRAIN), ByteRows.fitted(PIXELS, TRAIN)
+    assert torch.equal(ours.mean, theirs.mean) and torch.equal(ours.deviation, theirs.deviation)
+
+
+def test_a_share_is_a_view_of_all_columns() -> None:
+    rows = ByteRows.fitted(PIXELS[:, :, :, :4], TRAIN)
+    assert np.shares_memory(rows.pixels.numpy(), PIXELS)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.uint8])
+def test_bytes_are_scaled_and_numbers_kept(dtype: type) -> None:
+    values: Features = np.array([0, 51, 255]).astype(dtype)
+    expected = [0, 0.2, 1] if dtype is np.uint8 else [0, 51, 255]
+    assert unit(values).tolist() == pytest.approx(expected)
