@@ -5,6 +5,7 @@ from itertools import product
 
 from benchmarks.papers import easter
 from benchmarks.papers.easter import (
+    ALIKE,
     FOUR,
     FOUR_RATES,
     MIXED,
@@ -176,9 +177,7 @@ def _residual_figure(name: str, run: str, labels: dict[str, str]) -> Table:
         curves,
         picture="curves",
         note="The paper starts from published weights, of which no copy was at hand; here networks "
-        "start from drawn ones."
-        if ends
-        else "",
+        "start from drawn ones." + ("" if ends else f" {FOUR_RATES}"),
     )
 
 
@@ -187,6 +186,7 @@ PAPER = Paper(
     reference="Wang et al. 2023, arXiv:2310.13367v1",
     repeats=5,
     experiments=EXPERIMENTS,
+    settings=ALIKE,
     tables=(
         Table(
             "table1",

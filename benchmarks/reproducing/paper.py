@@ -196,6 +196,8 @@ class Paper:
         All runs, by names that are lower case words.
     tables : sequence of Table
         Tables and figures in their order.
+    settings : str
+        In what all of its runs differ from the paper, or decide where it is silent.
     """
 
     title: str
@@ -203,6 +205,7 @@ class Paper:
     repeats: int
     experiments: Mapping[str, Experiment]
     tables: Sequence[Table]
+    settings: str = ""
 
     def table(self, name: str) -> Table:
         """Return a table by its name."""

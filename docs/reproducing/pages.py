@@ -100,6 +100,7 @@ def page(results: Results, pictures: dict[str, figures.Picture]) -> str:
         MADE,
         f"# {paper.title}, repeated\n",
         f"{paper.reference}.\n",
+        f"{paper.settings}\n" if paper.settings else "",
         f"Of {total.total()} cells: {in_words(total)}.\n",
         TOLD,
         comparison.section(results),
