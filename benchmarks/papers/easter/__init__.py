@@ -175,12 +175,14 @@ def _courses(run: str, labels: dict[str, str]) -> list[Curve]:
     return [Curve(label, run, reading=f"train:{party}") for party, label in labels.items()]
 
 
-def _drawn(name: str, title: str, place: str, curves: list[Curve]) -> Table:
+def _drawn(figure: int, dataset: str, networks: str, curves: list[Curve]) -> Table:
+    letter = "abc"[list(SETS).index(dataset)]
+    title = f"Training accuracy with {networks} and four optimizers, {dataset}"
+    name, place = f"fig{figure}{letter}", f"Fig. {figure}({letter})"
     return Table(name, title, place, curves=curves, picture="curves", note=FOUR_RATES)
 
 
 def _figure4(dataset: str) -> Table:
-    letter = "abc"[list(SETS).index(dataset)]
     curves = [
         curve
         for network in SMALL
@@ -189,34 +191,16 @@ def _figure4(dataset: str) -> Table:
             {p: f"{network}, {name}" for p, name in zip(PARTIES, OPTIMIZERS, strict=True)},
         )
     ]
-    title = f"Training accuracy with one network and four optimizers, {dataset}"
-    return Table(
-        f"fig4{letter}",
-        title,
-        f"Fig. 4({letter})",
-        curves=curves,
-        picture="curves",
-        note=FOUR_RATES,
-    )
+    return _drawn(4, dataset, "one network", curves)
 
 
 def _figure5(dataset: str) -> Table:
-    letter = "abc"[list(SETS).index(dataset)]
     networks = MIXED["CNN"].split(",")
     labels = {
         party: f"{network}, {name}"
         for party, network, name in zip(PARTIES, networks, OPTIMIZERS, strict=True)
     }
-    curves = _courses(f"{dataset} mixed optimizers", labels)
-    title = f"Training accuracy with three networks and four optimizers, {dataset}"
-    return Table(
-        f"fig5{letter}",
-        title,
-        f"Fig. 5({letter})",
-        curves=curves,
-        picture="curves",
-        note=FOUR_RATES,
-    )
+    return _drawn(5, dataset, "three networks", _courses(f"{dataset} mixed optimizers", labels))
 
 
 PAPER = Paper(
@@ -233,9 +217,9 @@ PAPER = Paper(
             _table2(),
             note="In one run of EASTER the active party has the CNN, a passive one LeNet, two have "
             "MLPs; the column is the party with that network. Baselines have the column's network "
-            "everywhere. The paper does not say how many runs its "
-            "deviations are of; five, as in PraVFed, are taken. A shortened row is one "
-            "epoch of 12,800 rows, 100 steps, with ResNet18 at all parties, and their mean.",
+            "everywhere. The paper does not say how many runs its deviations are of; five, as in "
+            "PraVFed, are taken. A shortened row is one epoch of 12,800 rows, 100 steps, with "
+            "ResNet18 at all parties, and their mean.",
         ),
         Table(
             "rounds",
