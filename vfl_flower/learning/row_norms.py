@@ -14,9 +14,7 @@ def clip_rows(x: Tensor, bound: float) -> Tensor:
     row whose norm is not finite becomes NaN, which is refused or noised on its way out: as zeros it
     would leave a sum to the other parties.
     """
-    norms: Tensor = torch.linalg.vector_norm(x, dim=1, keepdim=True)
-    norms = norms.masked_fill(norms.isinf(), torch.nan)
-    return x * (bound / norms.clamp(min=bound))
+    return x * _scale(torch.linalg.vector_norm(x, dim=1, keepdim=True), bound)
 
 
 def clip_whole(x: Tensor, bound: float) -> Tensor:
@@ -24,12 +22,15 @@ def clip_whole(x: Tensor, bound: float) -> Tensor:
 
     Any shape. Within the bound every bit is kept; a norm that is not finite makes all NaN.
     """
-    norm: Tensor = torch.linalg.vector_norm(x)
-    norm = norm.masked_fill(norm.isinf(), torch.nan)
-    return x * (bound / norm.clamp(min=bound))
+    return x * _scale(torch.linalg.vector_norm(x), bound)
 
 
 def exceeds(x: Tensor, bound: float) -> bool:
     """Tell whether a row exceeds a bound by more than rounding."""
     norms = torch.linalg.vector_norm(x, dim=1)
     return bool(norms.numel() and norms.amax().item() > bound * (1 + ROUNDING))
+
+
+def _scale(norm: Tensor, bound: float) -> Tensor:
+    """Return factors that bring norms to a bound; NaN where not finite."""
+    return bound / norm.masked_fill(norm.isinf(), torch.nan).clamp(min=bound)
