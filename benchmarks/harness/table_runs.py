@@ -22,7 +22,6 @@ from sklearn.metrics import (
 from benchmarks.harness.report import Cell
 from vfl_flower.common.errors import PartyError, TrainingError
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.byte_rows import numbers
 from vfl_flower.data.loading import run_data
 from vfl_flower.data.party_data import PartyData
 from vfl_flower.parties.active import ActiveParty
@@ -96,7 +95,7 @@ class Split:
     def columns(self, name: str) -> NDArray[np.float32]:
         """Return the encoded columns of a reference, (N, n)."""
         data: PartyData = self.pooled() if name.endswith("pooled") else self.party(0)
-        columns: NDArray[np.float32] = numbers(data.x).numpy()
+        columns: NDArray[np.float32] = data.numbers.numpy()
         return columns
 
 

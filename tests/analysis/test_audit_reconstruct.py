@@ -127,7 +127,7 @@ def test_messages_are_as_long_as_the_runs_and_not_all_rows_are_attacked(
 def test_true_tiles_are_the_parties_parts_of_the_images() -> None:
     tiles, rows = Tiles(SMALL), np.array([3, 5], np.int32)
     top, bottom = (torch.cat([tiles.of(k, rows), tiles.of(k + 1, rows)], 3) for k in (0, 2))
-    assert np.array_equal(torch.cat([top, bottom], 2) * 16, PublishedData(SMALL).features[rows])
+    assert np.array_equal(torch.cat([top, bottom], 2) * 16, PublishedData(SMALL).stored[rows])
 
 
 @pytest.mark.parametrize(("side", "window"), [(2, None), (3, 3), (4, 3), (8, 7), (16, 7)])

@@ -21,7 +21,6 @@ from tests.helpers.contract import configured
 from tests.helpers.data import next_batch
 from vfl_flower.common.codec import Array
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.byte_rows import numbers
 from vfl_flower.learning.networks.cut_network import halves
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.protocol.automaton.machine import Automaton
@@ -96,7 +95,7 @@ def brighter(party: PassiveParty, row: int, levels: Sequence[float]) -> Answers:
 def test_a_chosen_extractor_tells_no_grey_level_after_the_budget_is_spent(tmp_path: Path) -> None:
     party = build_passive(CONV, 1, tmp_path)
     spend(party)
-    grey = numbers(party.x).unique().tolist()
+    grey = party.data.numbers.unique().tolist()
     levels = [(a + b) / 2 for a, b in pairwise(grey)]
     counted = party.privacy.counts()
     for row in (3, 4, 5):

@@ -20,6 +20,7 @@ from tests.helpers.contract import (
 from tests.helpers.data import all_columns, columns_of, labels_of
 from vfl_flower.common.codec import Array, from_parameters
 from vfl_flower.crypto.fixed_point import encode_ring
+from vfl_flower.data.byte_rows import unit
 from vfl_flower.data.datasets import dataset_of
 from vfl_flower.data.partition.shares import take
 from vfl_flower.data.published_data import PublishedData
@@ -75,7 +76,8 @@ def secrets_of(run: Run, rank: int, rows: Array) -> set[bytes]:
     if cfg.blank(rank):
         return set()
     x = columns_of(cfg, rank)
-    pixels = take(PublishedData(cfg).features, PublishedData(cfg).shares[rank])
+    published = PublishedData(cfg)
+    pixels = unit(take(published.stored, published.shares[rank]))
     words = encode_ring(x, 3)
     return columns_in(x.numpy()[rows]) | columns_in(pixels[rows]) | columns_in(words[rows])
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from vfl_flower.data.byte_rows import ByteRows, numbers, unit
+from vfl_flower.data.byte_rows import ByteRows, unit
 from vfl_flower.data.columns import Features
 from vfl_flower.data.preprocessing.scaling import scaled
 
@@ -16,7 +16,7 @@ def test_its_numbers_are_those_of_the_scaled_tensor() -> None:
     part = PIXELS[:, :, 1:4, 2:]
     rows = ByteRows.fitted(part, TRAIN)
     expected = scaled(unit(part), TRAIN)
-    assert torch.equal(numbers(rows), expected)
+    assert torch.equal(rows[:], expected)
     index = torch.tensor([3, 499, 3, 0])
     assert torch.equal(rows.index_select(0, index), expected.index_select(0, index))
     assert torch.equal(rows[index.numpy()], expected[index])
@@ -28,7 +28,7 @@ def test_a_channel_that_does_not_vary_is_centred_only() -> None:
     pixels = PIXELS.copy()
     pixels[:, 1] = 7
     rows = ByteRows.fitted(pixels, TRAIN)
-    assert (numbers(rows)[:, 1] == 0).all() and numbers(rows).isfinite().all()
+    assert (rows[:][:, 1] == 0).all() and rows[:].isfinite().all()
 
 
 def test_rows_that_are_no_training_rows_do_not_count() -> None:

@@ -13,7 +13,6 @@ from vfl_flower.common.layout import ALIGNMENT
 from vfl_flower.common.names import party_name
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.alignment_record import Alignment
-from vfl_flower.data.byte_rows import numbers
 from vfl_flower.data.columns import Features
 from vfl_flower.data.datasets import DataSet
 from vfl_flower.data.loading import PartyCache, load_parties, load_party, run_data
@@ -66,7 +65,7 @@ def test_a_party_s_data_are_kept_for_one_configuration(reads: list[str], tmp_pat
     assert cache.load(cfg, 2).x.shape == first.x.shape
     assert cache.load(cfg, 1) is first
     other = cache.load(replace(cfg, seed=1), 1)
-    assert not torch.equal(numbers(other.x), numbers(first.x))
+    assert not torch.equal(other.numbers, first.numbers)
     assert cache.load(cfg, 1) is not first
     assert reads == ["features"]
 
@@ -93,5 +92,5 @@ def test_an_alignment_that_is_handed_over_is_not_read_again(tmp_path: Path) -> N
     data = run_data(cfg, aligned.alignments)
     for each in read:
         given = data.party(each.rank)
-        assert torch.equal(numbers(given.x), numbers(each.x))
+        assert torch.equal(given.numbers, each.numbers)
         assert given.alignment == each.alignment

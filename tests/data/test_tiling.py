@@ -79,7 +79,7 @@ def test_one_view_leaves_images_as_they_are() -> None:
 def test_parties_in_another_order_hold_other_tiles_and_the_image_is_whole() -> None:
     cfg = replace(CFG, partition="grid:2x2@3,0,2,1/4")
     data = PublishedData(cfg)
-    raw = data.features
+    raw = data.stored
     tiles = [torch.from_numpy(take(raw, share)).float() for share in data.shares]
     assert (
         Tiling.of(cfg, raw.shape[1:])

@@ -5,19 +5,18 @@ from torch import Tensor
 
 from vfl_flower.common.codec import Array
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.byte_rows import numbers
 from vfl_flower.data.loading import load_party, run_data
 from vfl_flower.parties.passive import PassiveParty
 
 
 def columns_of(cfg: RunConfig, rank: int) -> Tensor:
     """Load one party's columns, without labels."""
-    return numbers(load_party(cfg, rank, labelled=False).x)
+    return load_party(cfg, rank, labelled=False).numbers
 
 
 def all_columns(cfg: RunConfig) -> Tensor:
     """Load the columns of all parties as one."""
-    return numbers(run_data(cfg).pooled(labelled=False).x)
+    return run_data(cfg).pooled(labelled=False).numbers
 
 
 def labels_of(cfg: RunConfig) -> Tensor:

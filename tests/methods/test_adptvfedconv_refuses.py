@@ -13,7 +13,6 @@ from torch import Tensor
 from tests.methods.test_joint_conv import TINY as TINIER
 from vfl_flower.common.errors import ConfigError, VflError
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.byte_rows import numbers
 from vfl_flower.transport.local import run_local
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
@@ -138,6 +137,6 @@ def test_tiles_that_are_not_alike_are_told_at_the_roll_call(
     change: Callable[[Tensor], Tensor],
 ) -> None:
     active, passive = build_active(CFG), [build_passive(CFG, k) for k in range(1, 4)]
-    passive[1].data = replace(passive[1].data, x=change(numbers(passive[1].x)))
+    passive[1].data = replace(passive[1].data, x=change(passive[1].data.numbers))
     with pytest.raises(VflError, match=r"party-2 has tiles of = .*, the active party 1 x 4 x 4"):
         run_local(active, passive)

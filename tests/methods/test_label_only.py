@@ -17,7 +17,6 @@ from tests.helpers.outcomes.commands import train as run
 from vfl_flower.common.errors import ConfigError, DataError, NetworkError
 from vfl_flower.config.registry import METHODS, spec_of, specs
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.byte_rows import numbers
 from vfl_flower.data.sources.scikit_learn import DIGITS
 from vfl_flower.workflows.build_parties import build_active
 
@@ -120,7 +119,7 @@ def test_the_bound_central_is_that_of_as_many_parties() -> None:
     pooled = [build_active(replace(cfg, active_columns=which)) for which in ("none", "own")]
     ours, theirs = (active.net.state_dict() for active in pooled)
     assert all(ours[name].equal(theirs[name]) for name in theirs)
-    assert numbers(pooled[0].x).equal(numbers(pooled[1].x))
+    assert pooled[0].data.numbers.equal(pooled[1].data.numbers)
 
 
 def test_one_passive_party_is_enough_for_splitnn(tmp_path: Path) -> None:

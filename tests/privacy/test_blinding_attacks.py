@@ -26,7 +26,6 @@ from tests.helpers.blinding import (
 from tests.helpers.data import next_batch, rows_for
 from vfl_flower.common.codec import Array
 from vfl_flower.crypto.fixed_point import encode_ring
-from vfl_flower.data.byte_rows import numbers
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.protocol.automaton.machine import Automaton
 from vfl_flower.workflows.build_parties import build_passive
@@ -65,10 +64,9 @@ def test_masks_cancel_between_parties_that_were_asked_alike(count: int) -> None:
     """The attack succeeds where all parties are asked for the same rows."""
     parties = agreed(count)
     for party in parties[1:]:  # nothing of theirs changes, as the attack needs it
-        party.data = replace(
-            party.data, x=numbers(party.x).clone()
-        )  # the data set itself is shared
-        numbers(party.x)[ROWS_J] = party.x[ROWS_I]
+        x = party.data.numbers.clone()  # the data set itself is shared
+        x[ROWS_J] = x[ROWS_I]
+        party.data = replace(party.data, x=x)
     asked = ("embed_only", ROWS_J)
     assert difference_attack(parties, asked, asked) == 1.0
 

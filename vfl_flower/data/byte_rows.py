@@ -81,11 +81,6 @@ Held = Tensor | ByteRows
 """Columns of one party, (N, ...)."""
 
 
-def numbers(x: Held) -> Tensor:
-    """Return all rows as float32."""
-    return x if isinstance(x, Tensor) else x[:]
-
-
 def unit(features: Features) -> NDArray[np.float32]:
     """Return bytes as numbers from 0 to 1, and numbers themselves."""
     if features.dtype != np.uint8:

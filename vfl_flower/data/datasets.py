@@ -1,6 +1,6 @@
 """Data sets by name, with the published test rows last."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -54,12 +54,12 @@ class DataSet:
 
 def of_parts(classes: int, test_rows: int, load: _Parts) -> DataSet:
     """Describe images whose parts are read at once, as bytes."""
-    return DataSet(
-        classes,
-        test_rows,
-        lambda folder, may: _pixels(_loaded(load, folder, may)),
-        lambda folder, may: np.concatenate([part for _, part in _loaded(load, folder, may)]),
-    )
+
+    def joined(folder: Path, download: bool) -> tuple[Pixels, Labels]:
+        pixels, labels = zip(*load(folder, download), strict=True)
+        return np.concatenate(pixels), np.concatenate(labels)
+
+    return of_whole(classes, test_rows, joined)
 
 
 def of_whole(classes: int, test_rows: int, load: _Whole) -> DataSet:
@@ -75,10 +75,6 @@ def of_whole(classes: int, test_rows: int, load: _Whole) -> DataSet:
 @lru_cache(maxsize=1)  # features and labels are asked for one after the other
 def _loaded(load: Callable[[Path, bool], L], folder: Path, download: bool) -> L:
     return load(folder, download)
-
-
-def _pixels(parts: Sequence[tuple[Pixels, Labels]]) -> Pixels:
-    return np.concatenate([pixels for pixels, _ in parts])
 
 
 def dataset_of(name: str) -> DataSet:

@@ -9,6 +9,7 @@ from torch import Tensor
 from vfl_flower.common.names import party_name
 from vfl_flower.config.dataset_specs import DATASETS
 from vfl_flower.config.run_config import RunConfig
+from vfl_flower.data.byte_rows import unit
 from vfl_flower.data.loading import run_data
 from vfl_flower.data.partition.shares import Share, mask_of, take, union
 from vfl_flower.data.party_data import PartyData
@@ -63,7 +64,7 @@ def pooled_places(cfg: RunConfig, rank: int, split: Split | None) -> Tensor:
     source = PublishedData(cfg, split)
     share, whole = source.shares[rank], union(source.shares)
     if isinstance(whole, tuple):
-        return torch.from_numpy(mask_of(share, source.features.shape[1:]))
+        return torch.from_numpy(mask_of(share, source.stored.shape[1:]))
     held = {*_published(source, share)}
     return torch.tensor([name in held for name in _published(source, whole)])
 
@@ -86,7 +87,7 @@ def _published(source: PublishedData, share: Share) -> tuple[str, ...]:
     assert not isinstance(share, tuple)  # noqa: S101  parts of images have pixels
     if source.described:
         columns = [source.described[column] for column in share]
-        own = take(source.features, share).astype(np.float32, copy=False)
+        own = unit(take(source.stored, share))
         return Encoder.fit(own, columns, source.rows["train"], party_name(0)).sources
     what = "pixel" if DATASETS[source.cfg.dataset].images else "column"
     return tuple(f"{what} {number}" for number in share)

@@ -1,6 +1,6 @@
 """Data of one party, loaded once and passed on."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,9 +9,10 @@ from torch import Tensor
 
 from vfl_flower.common.codec import Array
 from vfl_flower.config.catalog import MULTI_CLASS, MULTI_LABEL, REGRESSION
-from vfl_flower.data.byte_rows import Held, numbers
+from vfl_flower.data.byte_rows import Held
 from vfl_flower.data.partition.shares import NOTHING, Share
 from vfl_flower.data.preprocessing.encoder import Encoder
+from vfl_flower.data.preprocessing.scaling import noised
 from vfl_flower.data.preprocessing.target import Target
 from vfl_flower.data.splitting.record import Split
 
@@ -82,7 +83,13 @@ class PartyData:
     @property
     def numbers(self) -> Tensor:
         """All rows of its columns, (N, ...) float32."""
-        return numbers(self.x)
+        return self.x if isinstance(self.x, Tensor) else self.x[:]
+
+    def with_noise(self, deviation: float, seed: int) -> "PartyData":
+        """Return it with noise in its columns; see `noised`."""
+        if not deviation:
+            return self
+        return replace(self, x=noised(self.numbers, deviation, seed, self.rank))
 
     @property
     def task(self) -> str:

@@ -1,7 +1,9 @@
 """Published data sets, split over parties and preprocessed."""
 
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import torch
@@ -13,13 +15,13 @@ from vfl_flower.common.names import party_name
 from vfl_flower.config.catalog import BINARY, MULTI_CLASS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.validation.evaluation import check_decides
-from vfl_flower.data.byte_rows import ByteRows, Held, numbers, unit
-from vfl_flower.data.columns import Columns, Features, Labels
+from vfl_flower.data.byte_rows import ByteRows, Held, unit
+from vfl_flower.data.columns import Columns, Features, Labels, Pixels
 from vfl_flower.data.datasets import dataset_of
 from vfl_flower.data.partition.schemes import shares_by
 from vfl_flower.data.partition.shares import NOTHING, Share, mask_of, take, union
 from vfl_flower.data.party_data import PartyData, Rows
-from vfl_flower.data.preprocessing.scaling import check_finite, encoded, noised, scaled
+from vfl_flower.data.preprocessing.scaling import check_finite, encoded, scaled
 from vfl_flower.data.preprocessing.target import Target
 from vfl_flower.data.splitting.record import Split
 from vfl_flower.data.splitting.rows import rows_of
@@ -50,11 +52,6 @@ class PublishedData:
     def __init__(self, cfg: RunConfig, split: Split | None = None) -> None:
         self.cfg, self.entry, self.split = cfg, dataset_of(cfg.dataset), split
         self.stored: Features = _features(cfg.dataset, cfg.data_dir, cfg.download)
-
-    @cached_property
-    def features(self) -> NDArray[np.float32]:
-        """`stored` as float32, unscaled; pixels from 0 to 1."""
-        return unit(self.stored)
 
     @cached_property
     def described(self) -> Columns:
@@ -91,19 +88,18 @@ class PublishedData:
     def party(self, rank: int, *, labelled: bool = True) -> PartyData:
         """Prepare the data of one party; see `load_party`."""
         share = self.shares[rank]
-        x = self._prepared(share, party_name(rank))
-        if deviation := self.cfg.noises().get(rank, 0.0):
-            x = noised(numbers(x), deviation, self.cfg.seed, rank)
-        return self._data(rank, x, share, labelled)
+        made = self._data(rank, self._prepared(share, party_name(rank)), share, labelled)
+        return made.with_noise(self.cfg.noises().get(rank, 0.0), self.cfg.seed)
 
     def pooled(self, *, labelled: bool = True) -> PartyData:
         """Prepare all parties' columns as one; pixels that nobody holds are zeros."""
         share = union(self.shares)
-        x = numbers(self._prepared(share, "all parties"))
+        made = self._data(0, self._prepared(share, "all parties"), share, labelled)
+        x = made.numbers
         if x.ndim == 4:
             held = np.any([mask_of(each, x.shape[1:]) for each in self.shares], axis=0)
             x[:, ~torch.from_numpy(held)] = 0
-        return self._data(0, x, share, labelled)
+        return replace(made, x=x)
 
     def _data(self, rank: int, x: Held, share: Share, labelled: bool) -> PartyData:
         return PartyData(
@@ -124,7 +120,7 @@ class PublishedData:
             return torch.empty(len(self.stored), 0)
         own, train = take(self.stored, share), self.rows["train"]
         if own.dtype == np.uint8 and isinstance(share, tuple):
-            return ByteRows.fitted(own.view(np.uint8), train)
+            return ByteRows.fitted(cast("Pixels", own), train)
         own = unit(own)
         if self.described and not isinstance(share, tuple):
             return encoded(own, [self.described[column] for column in share], train, party)

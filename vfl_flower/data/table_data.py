@@ -22,7 +22,6 @@ from vfl_flower.data.alignment_record import Alignment
 from vfl_flower.data.columns import Labels
 from vfl_flower.data.party_data import PartyData, Rows
 from vfl_flower.data.preprocessing.encoder import Encoder
-from vfl_flower.data.preprocessing.scaling import noised
 from vfl_flower.data.preprocessing.target import Target, task_of
 from vfl_flower.data.splitting.columns import split_column
 from vfl_flower.data.splitting.record import Split
@@ -116,8 +115,7 @@ class OwnTables:
         if self.cfg.task == "train":
             for line in left_out(table_of(self.cfg, rank)):
                 party_log(rank).info("%s", line)
-        x = noised(made.numbers, self.cfg.noises().get(rank, 0.0), self.cfg.seed, rank)
-        return replace(made, x=x)
+        return made.with_noise(self.cfg.noises().get(rank, 0.0), self.cfg.seed)
 
     def pooled(self, *, labelled: bool = True) -> PartyData:
         """Load all parties' columns side by side, for the central baseline."""

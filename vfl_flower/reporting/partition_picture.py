@@ -13,6 +13,7 @@ from vfl_flower.common.files import write_atomically
 from vfl_flower.common.names import party_name
 from vfl_flower.config.dataset_specs import DATASETS
 from vfl_flower.config.run_config import RunConfig
+from vfl_flower.data.byte_rows import unit
 from vfl_flower.data.columns import Column, Features
 from vfl_flower.data.partition.shares import NOTHING, Mask, mask_of
 from vfl_flower.data.published_data import PublishedData
@@ -31,14 +32,14 @@ def lines_of(cfg: RunConfig) -> list[str]:
         If the data cannot be had or split.
     """
     data = PublishedData(replace(cfg, batch_size=1, split="random"))  # nothing is trained
-    features, shares, described = data.features, data.shares, data.described
-    total, train = features[0].size, data.rows["train"]
+    stored, shares, described = data.stored, data.shares, data.described
+    total, train = stored[0].size, data.rows["train"]
     lines = []
     for rank, share in enumerate(shares):
-        held = int(mask_of(share, features.shape[1:]).sum())
+        held = int(mask_of(share, stored.shape[1:]).sum())
         lines.append(f"{party_name(rank)} holds {held} of {total} values a row")
         if described and not isinstance(share, tuple):
-            lines += [f"  {_told(described[n], features[:, n], train)}" for n in share]
+            lines += [f"  {_told(described[n], stored[:, n], train)}" for n in share]
     return lines
 
 
@@ -75,14 +76,14 @@ def draw(cfg: RunConfig, path: Path) -> None:
         If the picture cannot be written.
     """
     data = PublishedData(replace(cfg, split="random"))
-    features, shares = data.features, data.shares
+    stored = data.stored
     masks = {
-        party_name(rank): mask_of(share, features.shape[1:])
-        for rank, share in enumerate(shares)
+        party_name(rank): mask_of(share, stored.shape[1:])
+        for rank, share in enumerate(data.shares)
         if share is not NOTHING
     }
     if DATASETS[cfg.dataset].images:
-        samples = features[np.linspace(0, len(features) - 1, _SAMPLES).astype(int)]
+        samples = unit(stored[np.linspace(0, len(stored) - 1, _SAMPLES).astype(int)])
         rows = {name: _images(samples, held) for name, held in masks.items()}
     else:
         rows = {name: _columns(held) for name, held in masks.items()}

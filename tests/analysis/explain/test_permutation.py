@@ -19,7 +19,6 @@ from vfl_flower.analysis.explain.choices import How
 from vfl_flower.analysis.explain.groups import of_columns
 from vfl_flower.analysis.explain.overview import Counted, explain_parties
 from vfl_flower.analysis.explain.permutation import panel_of
-from vfl_flower.data.byte_rows import numbers
 from vfl_flower.data.preprocessing.encoder import Encoder
 from vfl_flower.data.preprocessing.encoder_columns import Categorical, Numeric
 from vfl_flower.runs.run_folder import RunFolder
@@ -69,14 +68,14 @@ def test_the_runs_own_metric_is_the_usual_one(tmp_path: Path) -> None:
 def test_only_the_columns_asked_for_change_and_only_for_a_while(runs: Runs) -> None:
     panel = panel_of(RunFolder.reopen(runs / "blank", {}), How())
     party, rows = panel.parties[1], torch.from_numpy(panel.rows).long()
-    before, group = numbers(party.x).clone(), of_columns(party)[3]
+    before, group = party.data.numbers.clone(), of_columns(party)[3]
     assert group.places is not None
     with pytest.raises(ZeroDivisionError), group.permuted(panel.rows, np.roll(np.arange(144), 1)):
         moved = before.clone()
         moved[rows[:, None], group.places] = before[rows.roll(1)[:, None], group.places]
-        assert numbers(party.x).equal(moved) and not moved.equal(before)
+        assert party.data.numbers.equal(moved) and not moved.equal(before)
         _ = 1 / 0
-    assert numbers(party.x).equal(before)
+    assert party.data.numbers.equal(before)
 
 
 def test_noise_on_uploads_is_left_out_and_no_upload_is_counted(runs: Runs) -> None:

@@ -11,7 +11,6 @@ from strategies.specs.adptvfedconv import AdptVFedConvOptions
 from tests.helpers.data import labels_of
 from vfl_flower.algorithms.augmentation import augmented, chosen, view
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.byte_rows import numbers
 from vfl_flower.data.loading import load_party
 from vfl_flower.data.splitting.rows import rows_of
 from vfl_flower.learning.batching import batches
@@ -110,7 +109,7 @@ def assembled(
         for party in parties:
             party.net.eval()
             looks = view(cfg, number, len(party.x), party.x.shape[2:])
-            tiles.append(halves(party.net)[0](looks.seen(numbers(party.x))))
+            tiles.append(halves(party.net)[0](looks.seen(party.data.numbers)))
             if released and party.rank:
                 noise(cfg, tiles[-1], released)
         straight = torch.cat([torch.cat(tiles[:2], 3), torch.cat(tiles[2:], 3)], 2)

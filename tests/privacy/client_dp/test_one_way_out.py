@@ -15,7 +15,6 @@ from tests.helpers.data import next_batch, rows_for
 from tests.helpers.outcomes.attempts import Attempt
 from vfl_flower.common.errors import ConfigError, PartyError, PrivacyError, TrainingError
 from vfl_flower.config.registry import spec_of
-from vfl_flower.data.byte_rows import numbers
 from vfl_flower.privacy.client_dp.component import ClientPrivacy
 from vfl_flower.privacy.client_dp.upload_log import Counts
 from vfl_flower.protocol.automaton.arrays import floats, rows
@@ -120,9 +119,9 @@ def test_a_network_that_fails_on_values_fails_with_one_text(method: str, tmp_pat
     for shift in (0, 100):
         party = build_passive(configured(method), 1, tmp_path)
         party.net.embed = UnfitForNegative()
-        numbers(party.x).add_(shift)
+        party.data.numbers.add_(shift)
         told.append(asked(party, 1, asks(party)[0], next_batch(party)))
-        numbers(party.x).sub_(shift)
+        party.data.numbers.sub_(shift)
     assert told[0] == told[1]
     assert told[0][2]["message"].startswith("party-1 noises what it sends, and could not answer")
 

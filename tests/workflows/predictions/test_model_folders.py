@@ -16,7 +16,6 @@ from tests.helpers.outcomes.predictions import NAMES, Finished, tiny
 from vfl_flower.common.errors import Interrupted, ProtocolError, RunError
 from vfl_flower.common.layout import CARD, CONFIG, MODEL, NETWORK, TARGET, WEIGHTS
 from vfl_flower.common.nonce import nonce_of
-from vfl_flower.data.byte_rows import numbers
 from vfl_flower.learning.networks.base import TopInput
 from vfl_flower.parties.persistence.checkpoints import read_checkpoint
 from vfl_flower.parties.persistence.model_folder import load_model
@@ -127,6 +126,6 @@ def test_model_folders_that_do_not_belong_together_are_refused(
 
 def test_a_model_of_other_columns_is_refused(finished: Finished) -> None:
     party = build_passive(tiny("splitnn"), 1)
-    party.data = replace(party.data, x=numbers(party.x)[..., :1])
+    party.data = replace(party.data, x=party.data.numbers[..., :1])
     with pytest.raises(RunError, match=r"network of party-1: its row is \[1, 8, 2\], not"):
         load_model(finished("splitnn") / "party-1", party, party.cfg)

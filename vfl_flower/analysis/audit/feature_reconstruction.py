@@ -35,6 +35,7 @@ from vfl_flower.common.json_schema import written
 from vfl_flower.common.names import party_name
 from vfl_flower.config.registry import METHODS, spec_of
 from vfl_flower.config.run_config import RunConfig
+from vfl_flower.data.byte_rows import unit
 from vfl_flower.data.partition.shares import take
 from vfl_flower.data.published_data import PublishedData
 from vfl_flower.data.splitting.record import Split
@@ -202,12 +203,13 @@ class Tiles:
 
     def __init__(self, cfg: RunConfig, split: Split | None = None) -> None:
         data = PublishedData(cfg, split)
-        self.features, self.shares = data.features, data.shares
-        self.least, self.largest = self.features.min(), self.features.max()
+        self.stored, self.shares = data.stored, data.shares
+        ends = np.array([self.stored.min(), self.stored.max()])
+        self.least, self.largest = unit(ends)
 
     def of(self, rank: int, rows: Array) -> Tensor:
         """Return one party's tiles: (B,) -> (B, c, h, w)."""
-        tiles = take(self.features, self.shares[rank])[rows]
+        tiles = unit(take(self.stored[rows], self.shares[rank]))
         return torch.from_numpy((tiles - self.least) / (self.largest - self.least))
 
 

@@ -125,7 +125,7 @@ def _heat(source: PublishedData, sizes: Sequence[float], what: str) -> bytes:
     """Draw how important each pixel's party is, beside the first held-out image."""
     part = "test" if len(source.rows["test"]) else "validation"
     ranks = range(source.cfg.parties - source.cfg.holders, source.cfg.parties)
-    sample = source.features[source.rows[part][0]]
+    sample = source.stored[source.rows[part][0]]
     held = [source.party(k, labelled=False) for k in ranks]
     with drawing(2, 3.1, format="png", dpi=DPI) as ((left, right), image):
         least = min(0.0, *sizes)

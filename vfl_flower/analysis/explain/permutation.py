@@ -30,7 +30,6 @@ from vfl_flower.analysis.explain.groups import Group
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import DataError, TrainingError
 from vfl_flower.config.evaluation.metrics import loss_of_score
-from vfl_flower.data.byte_rows import numbers
 from vfl_flower.data.preprocessing.target import Target
 from vfl_flower.learning.losses import Labels, Weighted
 from vfl_flower.learning.metrics.judge import score_of
@@ -140,7 +139,7 @@ def panel_of(folder: RunFolder, how: How) -> Panel:
     """
     active, passive = parties_of(folder)
     for party in (active, *passive):  # whose columns are changed in their places
-        party.data = replace(party.data, x=numbers(party.x))
+        party.data = replace(party.data, x=party.data.numbers)
     for party in passive:
         party.only_predict()
     how.metric_of(active.target.task, active.cfg.metric)

@@ -67,8 +67,6 @@ def noised(x: Tensor, deviation: float, seed: int, place: int) -> Tensor:
 
     It is of use in studies only, and protects nothing: everybody can compute it.
     """
-    if not deviation:
-        return x
     random = np.random.default_rng([seed, place, *x.shape])
     return x + deviation * torch.from_numpy(random.standard_normal(x.shape, np.float32))
 
