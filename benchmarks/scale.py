@@ -2,7 +2,8 @@
 
     python -m benchmarks.scale [--parties 3,10,30,100] [--rows 10000,100000,1000000]
 
-Every party holds four columns and an MLP. Each measurement is a process of its own, so that peak
+Every party holds four columns and an MLP. Passive parties all mask each other, or, if half of them
+may collude (``--sparse``), neighbours do. Each measurement is a process of its own, so that peak
 memory is that run's.
 """
 
@@ -11,38 +12,22 @@ import multiprocessing
 import resource
 import time
 from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
-from unittest.mock import patch
 
 import numpy as np
 
 from benchmarks.harness.benchmark import Arguments, Benchmark, Option
+from benchmarks.harness.made_table import NAME, made_table
 from benchmarks.harness.report import Report
 from vfl_flower.common.errors import Interrupted
-from vfl_flower.config.dataset_specs import DATASETS, DataSetSpec
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.columns import Features, Labels
-from vfl_flower.data.datasets import DataSet
 from vfl_flower.parties.active import ActiveParty
+from vfl_flower.privacy.secure_aggregation import masked_by
 from vfl_flower.protocol.observer import Evaluation, Observer
 from vfl_flower.transport.local import run_local
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
 STEPS, WARM_UP, COLUMNS = 30, 5, 4
-
-
-def made(passive: int, rows: int) -> DataSet:
-    """Make a table whose label is the sign of its columns' sum."""
-    width = COLUMNS * (passive + 1)
-
-    def features(folder: Path, download: bool) -> Features:
-        return np.random.default_rng(0).standard_normal((rows, width), np.float32)
-
-    def labels(folder: Path, download: bool) -> Labels:
-        positive: Labels = (features(folder, download).sum(1) > 0).astype(np.int64)
-        return positive
-
-    return DataSet(2, 0, features, labels)
+ALL, HALF = 1.0, 0.5  # shares of passive parties that may collude
 
 
 class Watch(Observer):
@@ -61,13 +46,17 @@ class Watch(Observer):
         self.active.stop = step >= STEPS + WARM_UP
 
 
-def train(passive: int, rows: int) -> dict[str, float]:
+def train(passive: int, rows: int, share: float) -> dict[str, float]:
     """Train for some steps in this process."""
-    spec = DataSetSpec(f"{__name__}:MADE")
-    with patch.dict(DATASETS, made=spec), patch.dict(globals(), MADE=made(passive, rows)):
+    with made_table(rows, COLUMNS * (passive + 1)):
         started = time.perf_counter()
         cfg = RunConfig(
-            dataset="made", parties=passive + 1, eval_every=10**6, baselines="off", device="cpu"
+            dataset=NAME,
+            parties=passive + 1,
+            colluding_share=share,
+            eval_every=10**6,
+            baselines="off",
+            device="cpu",
         )
         parties = [build_passive(cfg, rank) for rank in range(1, passive + 1)]
         active = build_active(cfg)
@@ -75,35 +64,40 @@ def train(passive: int, rows: int) -> dict[str, float]:
         with contextlib.suppress(Interrupted):  # it is told to stop
             run_local(active, parties)
     return {
+        "others": masked_by(cfg),
         "start": watch.steps[0] - started,
         "step": float(np.median(np.diff(watch.steps)[WARM_UP:])),
         "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
 
 
-def apart(passive: int, rows: int) -> dict[str, float]:
+def apart(passive: int, rows: int, share: float) -> dict[str, float]:
     """Train in a process of its own."""
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=spawn) as pool:
-        return pool.submit(train, passive, rows).result()
+        return pool.submit(train, passive, rows, share).result()
 
 
 def measure(given: Arguments, report: Report) -> None:
     """Measure many parties with few rows, then 10 with more."""
-    many, long = ([int(n) for n in text.split(",")] for text in (given.parties, given.rows))
-    columns = {"passive parties": "", "rows": ",", "start s": ".1f", "step ms": ".1f"}
-    columns |= {"a party ms": ".2f", "peak MiB": ".0f"}
+    asked = (given.parties, given.sparse, given.rows)
+    many, sparse, long = ([int(n) for n in text.split(",")] for text in asked)
+    columns = {"passive parties": "", "masks with": "", "rows": ",", "start s": ".1f"}
+    columns |= {"step ms": ".1f", "a party ms": ".2f", "peak MiB": ".0f"}
     table = report.table("EASTER, masked, B = 128, D = 64; local transport", columns)
-    for passive, rows in [(k, long[0]) for k in many] + [(10, n) for n in long[1:]]:
-        found = apart(passive, rows)
+    runs = [(k, long[0], ALL) for k in many] + [(k, long[0], HALF) for k in sparse]
+    for passive, rows, share in runs + [(10, n, ALL) for n in long[1:]]:
+        found = apart(passive, rows, share)
         step = found["step"] * 1e3
-        table.add(passive, rows, found["start"], step, step / passive, found["memory"])
+        times = found["start"], step, step / passive
+        table.add(passive, found["others"], rows, *times, found["memory"])
 
 
 BENCHMARK = Benchmark(
     measure,
     {
         "parties": Option("3,10,30,100", tiny="2", help="numbers of passive parties"),
+        "sparse": Option("10,100,1000", tiny="9", help="those of which half may collude"),
         "rows": Option("10000,100000,1000000", tiny="10000", help="numbers of rows"),
     },
 )

@@ -29,6 +29,9 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = [
     ("require-secure-aggregation", {}, MASKED, {"blinding": "none"}),
     ("require-secure-aggregation", {}, MASKED, {"method": "splitnn"}),
     ("require-secure-aggregation", {}, MASKED, {"method": "splitnn", "dp_sigma": 1.0}),
+    ("least-colluding-share", {}, MASKED, {"colluding_share": 0.9}),
+    ("least-colluding-share", {"least_colluding_share": 0.5}, MASKED | {"colluding_share": 0.5},
+     {"colluding_share": 0.4}),
     ("allow-single-embeddings", LOOSE | {"data": (DIGITS,)}, NOISED, {"dp_sigma": 0.0}),
     ("allow-single-embeddings", LOOSE | {"data": (BUDGET,)}, NOISED, {"dp_eval": "clear"}),
     ("allow-single-embeddings", LOOSE, MASKED, {"blinding": "none"}),
@@ -173,15 +176,15 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_a_file_is_read_with_all_its_keys(file: Path) -> None:
-    entry = DataPolicy(
-        name="customers", tables=("/a.toml",), least_sigma=1.5, largest_epsilon=3.0, delta=1e-6
-    )
+    noise: dict[str, Any] = {"least_sigma": 1.5, "largest_epsilon": 3.0, "delta": 1e-6}
+    entry = DataPolicy(name="customers", tables=("/a.toml",), **noise)
     policy = Policy(
         name="bank",
         run_names=("a*", "b?"),
         methods=("easter",),
         require_secure_aggregation=False,
         allow_single_embeddings=True,
+        least_colluding_share=0.5,
         require_private_weights=False,
         require_embedding_bound=False,
         largest_embedding_bound=8.0,

@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +55,13 @@ def test_tiny_benchmark_runs(
         assert table["title"].split("\n")[0][:20] in told
     assert f"## {name}" in tables.shown(result)
     assert [each.name for each in tmp_path.iterdir()] == ["result.json"]
+
+
+@pytest.mark.slow
+def test_a_benchmark_with_processes_of_its_own_runs_as_a_command() -> None:
+    """There its module has another name, which they import."""
+    command = [sys.executable, "-m", "benchmarks.scale", "--tiny", "--sparse", "2"]
+    subprocess.run(command, check=True, cwd=ROOT.parent, capture_output=True)  # noqa: S603
 
 
 def test_every_program_is_a_benchmark() -> None:

@@ -4,6 +4,7 @@ from vfl_flower.config.catalog import MULTI_LABEL, REGRESSION
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import split_list
 from vfl_flower.privacy.label_dp.training_labels import epsilon_of
+from vfl_flower.privacy.secure_aggregation import masked_by
 
 MASKS = "pairwise masks (X25519, HKDF-SHA256, ChaCha20) in Z/2^32 with 16 fractional bits"
 NOISE = "discrete Gaussian noise on every upload of a passive party, clipped"
@@ -60,6 +61,18 @@ def protections(cfg: RunConfig, task: str = "") -> _Sentences:
     return protected + labels[0], unprotected + labels[1]
 
 
+def _between(cfg: RunConfig) -> str:
+    """Say between which parties masks are, if not between all."""
+    others = masked_by(cfg)
+    if others == cfg.parties - 2:
+        return ""
+    return (
+        f", of each passive party with {others} of {cfg.parties - 2} others, drawn together; they "
+        f"hold as long as a share of at most {cfg.colluding_share:g} of the passive parties "
+        "colludes, but for a chance of 2^-40 at each start"
+    )
+
+
 def label_protection(cfg: RunConfig, task: str = "") -> _Sentences:
     """State whether training labels are hidden from the passive parties."""
     if not cfg.teaches:
@@ -83,7 +96,7 @@ def column_protections(cfg: RunConfig) -> _Sentences:
     private = cfg.party_randomness == "private"
     published = any(split_list(cfg.weights))
     ways = (
-        (MASKS, masked),
+        (f"{MASKS}{_between(cfg)}", masked),
         (f"{NOISE} to Frobenius norm {cfg.dp_clip:g}", cfg.noised),
         (f"{BOUNDED} {cfg.embedding_bound}", cfg.row_bound is not None),
         (PRIVATE, private and not published and secret),

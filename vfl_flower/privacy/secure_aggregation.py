@@ -12,6 +12,12 @@ uploads of one phase, so that each has masks of its own, used once. The active p
 collude with all passive parties but one. It relays the public keys, each with its owner's
 signature (`vfl_flower.crypto.identity`); parties that pin no identities must trust it to relay
 them honestly.
+
+With `colluding-share`, masks are those of neighbours in a random graph alone, which holds as long
+as no larger share of the passive parties colludes (`vfl_flower.crypto.mask_graph`). The parties
+draw it together (`vfl_flower.crypto.joint_seed`), so that nobody, the active party least of all,
+can surround one of them. The history begins with the draw: parties that were told different ones
+have different mask keys.
 """
 
 import secrets
@@ -30,6 +36,8 @@ from vfl_flower.config.policy.run_options import terms_of
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.fixed_point import Words, encode_ring
 from vfl_flower.crypto.identity import SIGNATURE
+from vfl_flower.crypto.joint_seed import COMMITMENT, SHARE, JointSeed
+from vfl_flower.crypto.mask_graph import neighbours, neighbours_of_each
 from vfl_flower.crypto.masking import KEY, mask, pair_key, usable
 from vfl_flower.protocol.automaton.arrays import octets
 from vfl_flower.protocol.components import Answerer, Phase, Received, phase
@@ -40,6 +48,8 @@ from vfl_flower.protocol.uploads import Upload, UploadMechanism
 def agree_keys(cfg: RunConfig) -> Protocol:
     """Sub-protocol of two exchanges: pairwise key agreement of passive parties.
 
+    Three more come before them where not all mask each other: they draw the graph.
+
     Raises
     ------
     PartyError
@@ -47,12 +57,25 @@ def agree_keys(cfg: RunConfig) -> Protocol:
     """
     if not cfg.blinded:
         return
+    if masked_by(cfg) < cfg.parties - 2:
+        yield from _draw_neighbours()
     keys = yield ask("public_key", purpose="control")
     for name, key in zip(keys.names, keys.singles, strict=False):
         if not usable(key[:KEY].tobytes()):
             raise PartyError(f"{name} sent a public key that nobody can agree on a secret with")
     salt = np.frombuffer(secrets.token_bytes(16), np.uint8)
     yield ask("agree", np.stack(keys.singles), salt, purpose="control")
+
+
+def _draw_neighbours() -> Protocol:
+    committed = yield ask("commit_seed", purpose="control")
+    revealed = yield ask("reveal_seed", np.stack(committed.singles), purpose="control")
+    yield ask("draw_neighbours", np.stack(revealed.singles), purpose="control")
+
+
+def masked_by(cfg: RunConfig) -> int:
+    """Return how many others each passive party masks with."""
+    return neighbours_of_each(cfg.parties - 1, cfg.colluding_share)
 
 
 class Masker(UploadMechanism):
@@ -65,6 +88,7 @@ class Masker(UploadMechanism):
         super().__init__(party)
         self.peers = party.cfg.parties - 1
         self._secret = b""
+        self._draw, self._graph = JointSeed(party.rank), b""
         self._keys: dict[int, bytes] = {}
         self._history = b""
         self._answered: Received | None = None
@@ -89,7 +113,7 @@ class Masker(UploadMechanism):
 
     @phase(training=False, takes=(octets("K", KEY + SIGNATURE), octets(16)))
     def agree(self, keys: Tensor, salt: Tensor) -> None:
-        """Derive a key with every other party.
+        """Derive a key with every neighbour, or every other party.
 
         (K, 96) uint8, (16,) uint8 ->
         """
@@ -97,7 +121,7 @@ class Masker(UploadMechanism):
             raise BlindingError("this party has no key pair in use: it must be asked for one first")
         if self.peers < 2:
             raise BlindingError("one passive party alone has nothing to hide behind")
-        signed = [bytes(key.tolist()) for key in keys]
+        signed = _rows(keys)
         relayed = [each[:KEY] for each in signed]
         private = X25519PrivateKey.from_private_bytes(self._secret)
         own = private.public_key().public_bytes_raw()
@@ -108,11 +132,43 @@ class Masker(UploadMechanism):
                 self.party.identity.check(j, each[:KEY], each[KEY:])
         context = bytes(salt.tolist()) + terms_of(self.party.cfg)
         self._keys = {
-            j: pair_key(private, key, context, self.party.rank, j)
-            for j, key in enumerate(relayed, 1)
-            if j != self.party.rank
+            j: pair_key(private, relayed[j - 1], context, self.party.rank, j)
+            for j in self._neighbours()
         }
-        self._secret = self._history = b""  # keys are agreed once for each that was asked for
+        self._secret = b""  # keys are agreed once for each that was asked for
+        self._history = self._graph
+
+    @phase(training=False, gives=octets(COMMITMENT), sends="control")
+    def commit_seed(self) -> Array:
+        """Commit to a share of the draw of neighbours; (32,) uint8."""
+        return np.frombuffer(self._draw.commit(), np.uint8)
+
+    @phase(
+        training=False,
+        after="commit_seed",
+        takes=octets("K", COMMITMENT),
+        gives=octets(SHARE),
+        sends="control",
+    )
+    def reveal_seed(self, commitments: Tensor) -> Array:
+        """Reveal the share once all commitments are there.
+
+        (K, 32) uint8 -> (32,) uint8
+        """
+        return np.frombuffer(self._draw.reveal(_rows(commitments)), np.uint8)
+
+    @phase(training=False, after="reveal_seed", takes=octets("K", SHARE))
+    def draw_neighbours(self, shares: Tensor) -> None:
+        """Draw those that keys are agreed with from now on.
+
+        (K, 32) uint8 ->
+        """
+        self._graph = self._draw.joined(_rows(shares))
+
+    def _neighbours(self) -> set[int]:
+        """Return the ranks that this party masks with; without a draw, all."""
+        degree = masked_by(self.party.cfg) if self._graph else self.peers - 1
+        return neighbours(self._graph, self.peers, degree, self.party.rank)
 
     def apply(self, upload: Upload, declared: Phase) -> Upload:
         """Mask an upload that is to be summed."""
@@ -174,9 +230,15 @@ class Masker(UploadMechanism):
 
     def state_dict(self) -> State:
         """Return keys and history; the keys never leave the party's memory."""
-        return {"secret": self._secret, "keys": self._keys, "history": self._history}
+        own = {"secret": self._secret, "keys": self._keys, "history": self._history}
+        return own | {"graph": self._graph, "draw": self._draw.state_dict()}
 
     def load_state_dict(self, state: State) -> None:
         """Restore the state of `state_dict`."""
         self._secret, self._keys = state["secret"], state["keys"]
-        self._history = state["history"]
+        self._history, self._graph = state["history"], state["graph"]
+        self._draw.load_state_dict(state["draw"])
+
+
+def _rows(octets: Tensor) -> list[bytes]:
+    return [bytes(row.tolist()) for row in octets]

@@ -62,6 +62,7 @@ def configurations(active: ActiveParty) -> dict[str, RunConfig]:
             loss=active.loss_name,
             label_privacy="none",
             blinding="auto",
+            colluding_share=1.0,
             embedding_bound="auto",
             partition=cfg.partition_text,
             cut=cfg.options.cut_at or "auto",

@@ -27,9 +27,15 @@ class PrivacyOptions:
 
     blinding: str = option(
         "auto",
-        "secure aggregation: pairwise masks, or none (for measuring: unprotected); auto: pairwise "
-        "where the method can",
+        "secure aggregation: pairwise masks, or none (unprotected); auto: pairwise where possible",
         choices=("auto", "pairwise", "none"),
+    )
+    colluding_share: float = option(
+        1.0,
+        "share of passive parties that may collude; below 1 masks are those of a sparse random "
+        "graph",
+        least=0,
+        most=1,
     )
     party_randomness: str = option(
         "auto",
@@ -55,9 +61,7 @@ class LabelPrivacyOptions:
         f"{', '.join(LABEL_MECHANISMS)}; auto: the method's, mostly none",
         choices=("auto", "none", *LABEL_MECHANISMS),
     )
-    label_epsilon: float = option(
-        1.0, "epsilon of label-privacy for each label", least=0.001, most=20
-    )
+    label_epsilon: float = option(1.0, "epsilon of each label", least=0.001, most=20)
     label_sensitivity: float = option(
         2.0,
         "L1 sensitivity of a one-hot label that Laplace noise is scaled to; 2 is true",

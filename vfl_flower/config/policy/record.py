@@ -111,6 +111,9 @@ class Policy:
         "data asks for",
         bool,
     )
+    least_colluding_share: float = key(
+        1.0, "least colluding-share of runs with masked uploads", float, most=1
+    )
     require_private_weights: bool = key(
         True, "refuse runs whose initial weights the active party can know", bool
     )
@@ -199,6 +202,7 @@ OPEN = Policy(
     name="open",
     require_secure_aggregation=False,
     allow_single_embeddings=True,
+    least_colluding_share=0.0,
     require_private_weights=False,
     require_embedding_bound=False,
     largest_embedding_bound=math.inf,

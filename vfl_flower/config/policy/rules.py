@@ -142,6 +142,13 @@ def _secure_aggregation(case: Case) -> str:
     )
 
 
+def _colluding_share(case: Case) -> str:
+    least, share = case.policy.least_colluding_share, case.cfg.colluding_share
+    if not case.masked or share >= least:
+        return ""
+    return f"it is {least:g}, and masks hold against a share of {share:g} of the passive parties"
+
+
 def _single_embeddings(case: Case) -> str:
     if case.policy.allow_single_embeddings or not case.uploads or case.cfg.blinded:
         return ""
@@ -225,23 +232,20 @@ def _label_epsilon(case: Case) -> str:
 
 def _least_batch(case: Case) -> str:
     least, size = case.policy.least_batch_size, case.cfg.batch_size
-    if case.cfg.task != "train" or size >= least:
-        return ""
-    return f"it is {least}, and batch-size is {size}"
+    small = case.cfg.task == "train" and size < least
+    return f"it is {least}, and batch-size is {size}" if small else ""
 
 
 def _most_batch(case: Case) -> str:
     most, size = case.policy.most_batch_size, case.cfg.batch_size
-    if case.cfg.task != "train" or most is None or size <= most:
-        return ""
-    return f"it is {most}, and batch-size is {size}"
+    large = case.cfg.task == "train" and most is not None and size > most
+    return f"it is {most}, and batch-size is {size}" if large else ""
 
 
 def _embedding_dim(case: Case) -> str:
     largest, width = case.policy.largest_embedding_dim, case.cfg.embedding_dim
-    if case.cfg.task == "align" or width <= largest:
-        return ""
-    return f"it is {largest}, and embedding-dim is {width}"
+    wide = case.cfg.task != "align" and width > largest
+    return f"it is {largest}, and embedding-dim is {width}" if wide else ""
 
 
 def _threads(case: Case) -> str:
@@ -271,6 +275,7 @@ RULES: dict[str, Callable[[Case], str]] = {
     "methods": _methods,
     "require-secure-aggregation": _secure_aggregation,
     "allow-single-embeddings": _single_embeddings,
+    "least-colluding-share": _colluding_share,
     "require-private-weights": _private_weights,
     "require-embedding-bound": _embedding_bound,
     "largest-embedding-bound": _largest_bound,

@@ -30,6 +30,11 @@ def check_blinding(cfg: Settings) -> None:
             "parties leave one passive party with nothing to hide behind; use parties = 3 or more, "
             "or blinding = none, which protects nothing"
         )
+    if cfg.colluding_share < 1 and not cfg.blinded:
+        raise ConfigError(
+            f"colluding-share is {cfg.colluding_share:g}, and nothing is masked (method "
+            f"{cfg.method}, blinding {cfg.blinding}); leave it at 1"
+        )
 
 
 def check_embedding_bound(cfg: Settings) -> None:
