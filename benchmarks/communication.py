@@ -9,7 +9,6 @@ by then counts, in 2**20 bytes and in 2**20 bits, evaluations do not.
 
 import contextlib
 import multiprocessing
-import resource
 from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from typing import Any
@@ -25,6 +24,7 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.protocol.ledger import DOWN, UP
 from vfl_flower.protocol.observer import Evaluation, Observer
+from vfl_flower.runs.memory import peak_memory
 from vfl_flower.transport.endpoint import Endpoint
 from vfl_flower.transport.local import serve
 from vfl_flower.workflows.build_parties import build_active, build_passive
@@ -65,18 +65,13 @@ class Piped(Client):
         return self.pipe.recv()
 
 
-def peak_memory() -> int:
-    """Return this process's peak memory in bytes."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-
 def be_passive(cfg: RunConfig, rank: int, pipe: Connection) -> None:
     """Run one passive party until told to end."""
     client = Endpoint(build_passive(cfg, rank))
     while True:
         name, ins = pipe.recv()
         if not name:
-            pipe.send(peak_memory())
+            pipe.send(peak_memory() or 0)
             return
         pipe.send(getattr(client, name)(ins))
 
@@ -108,7 +103,7 @@ def be_active(cfg: RunConfig, target: float, pipes: Sequence[Connection], out: C
             "reached": reached and (reached.step, reached.validation_accuracy["active"]),
             "exchanges": ledger.exchanges["training"],
             "bytes": ledger.total(UP) + ledger.total(DOWN),
-            "peaks": [peak_memory(), *(client.peak() for client in clients)],
+            "peaks": [peak_memory() or 0, *(client.peak() for client in clients)],
         }
     )
 

@@ -8,7 +8,6 @@ is the libraries'. *Kept* is what the table holds, *most* the peak while it is r
 """
 
 import multiprocessing
-import resource
 import tempfile
 import time
 from collections.abc import Iterator
@@ -25,8 +24,9 @@ from benchmarks.harness.benchmark import Arguments, Benchmark, Option
 from benchmarks.harness.report import Report
 from vfl_flower.data.tables.description import Description
 from vfl_flower.data.tables.reader import read_table
+from vfl_flower.runs.memory import peak_memory
 
-KIB, MIB = 1 << 10, 1 << 20
+MIB = 1 << 20
 NUMBERS, CATEGORIES, VALUES = 16, 4, 8
 PIECE = 100_000  # rows that are made at a time
 
@@ -53,17 +53,12 @@ def write(rows: int, path: Path) -> None:
             writer.write_table(piece)
 
 
-def peak() -> int:
-    """Return this process's peak memory in bytes."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * KIB
-
-
 def read(path: Path) -> tuple[int, int, float]:
     """Read a table; return kept bytes, peak bytes and seconds."""
-    before, started = peak(), time.perf_counter()
+    before, started = (peak_memory() or 0), time.perf_counter()
     table = read_table(Description(path, "id", columns={"remark": "ignored"}), "active")
     spent = time.perf_counter() - started
-    return table.features.nbytes + table.ids.nbytes, peak() - before, spent
+    return table.features.nbytes + table.ids.nbytes, (peak_memory() or 0) - before, spent
 
 
 def measure(given: Arguments, report: Report) -> None:

@@ -9,7 +9,6 @@ memory is that run's.
 
 import contextlib
 import multiprocessing
-import resource
 import time
 from concurrent.futures import ProcessPoolExecutor
 
@@ -23,6 +22,7 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.privacy.secure_aggregation import masked_by
 from vfl_flower.protocol.observer import Evaluation, Observer
+from vfl_flower.runs.memory import peak_memory
 from vfl_flower.transport.local import run_local
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
@@ -67,7 +67,7 @@ def train(passive: int, rows: int, share: float) -> dict[str, float]:
         "others": masked_by(cfg),
         "start": watch.steps[0] - started,
         "step": float(np.median(np.diff(watch.steps)[WARM_UP:])),
-        "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "memory": (peak_memory() or 0) / (1 << 20),
     }
 
 

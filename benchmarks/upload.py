@@ -7,7 +7,6 @@ this one process. The maps' file is mapped: what the operating system keeps of i
 as resident, although it gives that back when others need it. Anonymous memory is what it cannot.
 """
 
-import resource
 import tempfile
 import threading
 import time
@@ -24,6 +23,7 @@ from strategies.specs.adptvfedconv import SPEC
 from vfl_flower.config.registry import METHODS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.protocol.exchange import Protocol
+from vfl_flower.runs.memory import peak_memory
 from vfl_flower.training.loop import stage
 from vfl_flower.transport.local import run_local
 from vfl_flower.workflows.build_parties import build_active, build_passive
@@ -92,7 +92,7 @@ def measure(given: Arguments, report: Report) -> None:
         with watched() as most:
             run_local(active, passive)
         spent = time.perf_counter() - started
-        resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * KIB
+        resident = peak_memory() or 0
         assert isinstance(active, AdptVFedConv) and active.maps.path  # noqa: S101  it was built so
         disk = active.maps.path.stat().st_blocks * BLOCK
         active.maps.delete()

@@ -15,8 +15,8 @@ from vfl_flower.common.checksums.sums import KEY
 from vfl_flower.common.layout import LOG, WEIGHTS
 from vfl_flower.common.state import pack, read_state
 
-PASSING = {"seconds", "exchange", "exchange_ms", KEY}
-"""Entries that are times, numbers of messages, and checksums over them."""
+PASSING = {"seconds", "exchange", "exchange_ms", "peak_memory", KEY}
+"""Entries that are times, memory, numbers of messages, and checksums over them."""
 
 CONTROL = {"control", "automaton"}
 """Control traffic in ledgers, and the place in the protocol, of which it is a part."""

@@ -127,6 +127,7 @@ def test_config_repeats_the_run(default_run: Path, tmp_path: Path) -> None:
     assert weights_of(again) == weights_of(default_run)
     ours, theirs = result_of(again), result_of(default_run)
     assert ours.pop("seconds") != theirs.pop("seconds")
+    assert min(each.pop("peak_memory") for each in (ours, theirs)) > 100 << 20  # of torch alone
     assert ours.pop("exchange_ms") != theirs.pop("exchange_ms")
     assert ours == theirs
     other = trained(tmp_path / "other")

@@ -160,7 +160,7 @@ def test_carriers_equal_local_bit_for_bit(
     local, carried = (values_of(p / "result.json") for p in (here, there))
     assert (local.pop("transport"), carried.pop("transport")) == ("local", carrier)
     for result in (local, carried):
-        assert result.pop("seconds") > 0
+        assert min(result.pop("seconds"), result.pop("peak_memory")) > 0
         assert result.pop("environment")["code"]
         assert result.pop("exchange_ms")["median"] > 0
         result.pop("connections")

@@ -81,6 +81,7 @@ RESULT_SHAPE = {
     "device": str,
     "precision": str,
     "threads": int,
+    "peak_memory": (None, int),  # bytes, of the active party's process
     "environment": Named((str, int)),
 }
 """Fields of a result and their types."""
@@ -108,6 +109,7 @@ _LATER: dict[Any, Any] = {
     "curves": dict[str, Any](),
     "train_accuracy": dict[str, float](),
     "precision": "float32",
+    "peak_memory": None,
 }
 """Values of keys that results of earlier versions lack."""
 

@@ -17,6 +17,7 @@ from vfl_flower.privacy.guarantees import protections
 from vfl_flower.privacy.label_dp.training_labels import label_report
 from vfl_flower.protocol.ledger import DOWN, UP
 from vfl_flower.protocol.observer import Evaluation
+from vfl_flower.runs.memory import peak_memory
 from vfl_flower.training.stopping import end_of
 
 
@@ -30,6 +31,7 @@ def result_of(active: ActiveParty, transport: str) -> dict[str, Any]:
         "device": described(active.x.device),
         "precision": active.cfg.precision,
         "threads": active.cfg.threads,
+        "peak_memory": peak_memory(),
         "environment": {
             **versions(),
             "platform": platform.platform(),

@@ -1,9 +1,9 @@
 """Self-contained HTML page of several stories."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from vfl_flower.common.files import write_atomically
 from vfl_flower.config.evaluation.metrics import key_of, metrics_for
@@ -164,9 +164,19 @@ def _settings_of(stories: Sequence[Story]) -> list[Setting]:
 
 def _environments_of(stories: Sequence[Story]) -> list[tuple[str, list[object]]]:
     """Return the environments of the runs, a row for each fact."""
-    known = [
-        {"device": r["device"], "threads a party": r["threads"], **r["environment"]} if r else {}
-        for r in (story.result for story in stories)
-    ]
+    known = [_environment(story.result) for story in stories]
     facts = dict.fromkeys(fact for each in known for fact in each)
     return [(fact, [each.get(fact, BLANK) for each in known]) for fact in facts]
+
+
+def _environment(result: Mapping[str, Any] | None) -> dict[str, object]:
+    """Return the facts of one run's environment."""
+    if not result:
+        return {}
+    memory = result["peak_memory"]
+    return {
+        "device": result["device"],
+        "threads a party": result["threads"],
+        "peak memory": readable(memory) if memory else BLANK,
+        **result["environment"],
+    }
