@@ -180,6 +180,7 @@ BENCHMARK = Benchmark(
     },
     known=table_names(),
     few=["easter:table2"],
+    timed=False,  # it is begun again and again, and no time is among its results
 )
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from benchmarks.harness.parallel import gain
 from benchmarks.harness.report import Cell, Report
 from vfl_flower.common.files import json_bytes, write_atomically
 from vfl_flower.common.versions import versions as own_versions
@@ -80,12 +81,15 @@ class Benchmark:
         Names of which some may follow the options, to choose among experiments.
     few : sequence of str, optional
         Those of them that ``--tiny`` chooses.
+    timed : bool, optional
+        Whether the gain of two programs side by side is measured before, and kept.
     """
 
     measure: Callable[[Arguments, Report], None]
     options: Mapping[str, Option]
     known: Sequence[str] = ()
     few: Sequence[str] = ()
+    timed: bool = True
 
     @property
     def name(self) -> str:
@@ -108,7 +112,10 @@ class Benchmark:
     def run(self, words: Sequence[str] | None = None) -> Report:
         """Measure and print; write the results where they are asked for."""
         given, report = self.parsed(words), Report()
-        started, before, load = datetime.now(UTC), time.perf_counter(), os.getloadavg()[0]
+        described = machine() | {"load_before": round(os.getloadavg()[0], 2)}
+        if self.timed:
+            described |= {"side_by_side": side_by_side(tiny=given.tiny)}
+        started, before = datetime.now(UTC), time.perf_counter()
         self.measure(given, report)
         seconds = time.perf_counter() - before
         report.show()
@@ -119,7 +126,7 @@ class Benchmark:
                 "options": options,
                 "date": started.isoformat(timespec="seconds"),
                 "seconds": round(seconds, 1),
-                "machine": machine() | {"load_before": round(load, 2)},
+                "machine": described,
                 "versions": versions(),
                 **asdict(report),
             }
@@ -157,6 +164,15 @@ def machine() -> dict[str, Cell]:
         "memory_gib": round(memory / (1 << 30), 1),
         "system": f"{platform.system()} {platform.machine()}",
     }
+
+
+def side_by_side(*, tiny: bool) -> float:
+    """Measure and print the gain of two programs side by side."""
+    found = round(gain(2, tiny=tiny), 2)
+    print(
+        f"side by side, two programs run {found} times as fast as one after the other", flush=True
+    )
+    return found
 
 
 def versions() -> dict[str, str | None]:

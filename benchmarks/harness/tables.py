@@ -29,11 +29,13 @@ def body(result: dict[str, Any]) -> str:
         if name not in {"tiny", "names", "out", "data_dir"} and not isinstance(value, bool)
     )
     machine, versions = result["machine"], result["versions"]
+    gain = machine.get("side_by_side")  # older results have none
+    parallel = f" (two programs at once: {gain} times as fast as in turn)" if gain else ""
     report = Report([Table(**table) for table in result["tables"]], result["facts"])
     return "\n".join(
         [
             f"`python -m benchmarks.{result['benchmark']} {options}`\n".replace(" `", "`"),
-            f"{result['date'][:10]}, {machine['processor']}, {machine['cores']} cores, "
+            f"{result['date'][:10]}, {machine['processor']}, {machine['cores']} cores{parallel}, "
             f"Python {versions['python']}, torch {versions['torch']}, code {versions['code']}.\n",
             *(table.markdown() for table in report.tables),
             *(f"* {line}" for line in report.lines()),

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from benchmarks import all as every
 from benchmarks.communication import CONTENDERS
+from benchmarks.harness import benchmark as harness
 from benchmarks.harness import tables
 from benchmarks.harness.benchmark import Arguments, Benchmark, Option
 from benchmarks.harness.report import Report
@@ -128,8 +130,9 @@ def test_unknown_experiment_is_refused(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_results_are_data_from_which_tables_are_made(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setattr(harness, "gain", lambda programs, *, tiny: 1.8743)
     path = tmp_path / "made" / "result.json"
     EXAMPLE.run(["--rows", "1000", "--json", str(path)])
     result: dict[str, Any] = json.loads(path.read_text())
@@ -139,15 +142,28 @@ def test_results_are_data_from_which_tables_are_made(
         ["first", 1000, 1.26, None],
         ["second", 10000, None, None],
     ]
-    assert set(result["machine"]) == {"processor", "cores", "memory_gib", "system", "load_before"}
+    machine = {"processor", "cores", "memory_gib", "system", "load_before", "side_by_side"}
+    assert set(result["machine"]) == machine
+    assert result["machine"]["side_by_side"] == 1.87
     assert {"code", "python", "torch", "numpy"} <= set(result["versions"])
-    capsys.readouterr()
+    line = "side by side, two programs run 1.87 times as fast as one after the other\n"
+    assert line in capsys.readouterr().out
     tables.main([str(path)])
     out = capsys.readouterr().out
     assert "| first | 1,000 | 1.3 |  |" in out
     assert "| second | 10,000 |  |  |" in out
     assert "* share: 0.5" in out
+    assert "cores (two programs at once: 1.87 times as fast as in turn)" in out
     assert result["date"][:10] in out
+
+
+def test_without_times_the_machine_is_not_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(harness, "gain", pytest.fail)
+    path = tmp_path / "result.json"
+    replace(EXAMPLE, timed=False).run(["--json", str(path)])
+    assert "side_by_side" not in json.loads(path.read_text())["machine"]
 
 
 def test_committed_results_make_tables(capsys: pytest.CaptureFixture[str]) -> None:
