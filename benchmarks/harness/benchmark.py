@@ -21,6 +21,7 @@ from benchmarks.harness.parallel import gain
 from benchmarks.harness.report import Cell, Report
 from vfl_flower.common.files import json_bytes, write_atomically
 from vfl_flower.common.versions import versions as own_versions
+from vfl_flower.config.schema import near
 
 Arguments = argparse.Namespace
 PACKAGES = ("numpy", "grpcio", "pynacl", "scipy", "scikit-learn")
@@ -105,7 +106,7 @@ class Benchmark:
         given = parser.parse_args(words)
         if self.known:
             if unknown := [name for name in given.names if name not in self.known]:
-                parser.error(f"no experiment is called {unknown[0]}")
+                parser.error(f"no experiment is called {unknown[0]}{near(unknown[0], self.known)}")
             given.names = given.names or list(self.few if tiny else self.known)
         return given
 

@@ -123,10 +123,15 @@ def test_tiny_changes_defaults_only() -> None:
     assert (asked.rows, asked.names, asked.loud) == (7, ["a"], True)
 
 
-def test_unknown_experiment_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("name", "hint"), [("c", "known are alpha, beta"), ("alpa", "did you mean 'alpha'?")]
+)
+def test_unknown_experiment_is_refused(
+    name: str, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit):
-        EXAMPLE.parsed(["c"])
-    assert "no experiment is called c" in capsys.readouterr().err
+        replace(EXAMPLE, known=["alpha", "beta"]).parsed([name])
+    assert f"no experiment is called {name}; {hint}" in capsys.readouterr().err
 
 
 def test_results_are_data_from_which_tables_are_made(
