@@ -20,7 +20,7 @@ from benchmarks.harness.report import Report
 from vfl_flower.common.errors import Interrupted
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.parties.active import ActiveParty
-from vfl_flower.privacy.secure_aggregation import masked_by
+from vfl_flower.privacy.secure_aggregation import masks_of_each
 from vfl_flower.protocol.observer import Evaluation, Observer
 from vfl_flower.runs.memory import peak_memory
 from vfl_flower.transport.local import run_local
@@ -64,7 +64,7 @@ def train(passive: int, rows: int, share: float) -> dict[str, float]:
         with contextlib.suppress(Interrupted):  # it is told to stop
             run_local(active, parties)
     return {
-        "others": masked_by(cfg),
+        "others": masks_of_each(cfg),
         "start": watch.steps[0] - started,
         "step": float(np.median(np.diff(watch.steps)[WARM_UP:])),
         "memory": (peak_memory() or 0) / (1 << 20),

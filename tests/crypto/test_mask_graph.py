@@ -44,15 +44,17 @@ def test_fewer_colluders_than_neighbours_cut_nobody_off(
     assert connected(parties, degree, data.draw(ranks))
 
 
-@pytest.mark.parametrize(("parties", "degree"), [(8, 2), (9, 4), (10, 4)])
+@pytest.mark.parametrize(("parties", "degree"), [(10, 4), (14, 6)])
 def test_the_bound_on_the_chance_holds(parties: int, degree: int) -> None:
     """Choices of colluders are as likely as draws of the ring."""
     for t in range(degree, parties - 1):
+        bound = Fraction(comb(parties, 2) * perm(t, degree), perm(parties, degree))
+        if bound >= 1:
+            break
         choices = [*combinations(range(1, parties + 1), t)]
         cut = sum(not connected(parties, degree, {*chosen}) for chosen in choices)
-        bound = Fraction(comb(parties, 2) * perm(t, degree), perm(parties, degree))
-        assert Fraction(cut, len(choices)) <= bound
-    assert cut  # so that the bound is of something
+        assert 0 < Fraction(cut, len(choices)) <= bound
+    assert t > degree or parties < 14  # several bounds of the larger graph
 
 
 @pytest.mark.parametrize("seed", [SEED, bytes(32)])
@@ -63,19 +65,27 @@ def test_another_seed_is_another_graph(seed: bytes) -> None:
 
 @pytest.mark.parametrize(
     ("parties", "share", "expected"),
-    [(2, 0.5, 1), (5, 0.5, 4), (10, 0.5, 6), (100, 0.5, 40), (1000, 0.5, 62), (1000, 0.0, 2)],
+    [(2, 0.5, 1), (5, 0.5, 4), (10, 0.5, 6), (100, 0.5, 46), (1000, 0.5, 76), (1000, 0.0, 2)],
 )
 def test_few_neighbours_are_enough(parties: int, share: float, expected: int) -> None:
     assert neighbours_of_each(parties, share) == expected
 
 
+@pytest.mark.parametrize(
+    ("parties", "share", "most"),
+    [(100, 0.57, 57), (90, 0.7, 63), (49, 2 / 49, 2), (15, 0.34, 5), (3, 1.0, 1), (2, 1.0, 0)],
+)
+def test_a_share_is_of_whole_parties(parties: int, share: float, most: int) -> None:
+    assert colluders(parties, share) == most
+
+
 @given(parties=st.integers(2, 300), share=st.floats(0, 1))
 def test_the_chance_is_as_small_as_it_is_said(parties: int, share: float) -> None:
     t, degree = colluders(parties, share), neighbours_of_each(parties, share)
-    assert t <= share * parties
+    assert t <= share * parties + 1e-6
     if degree < parties - 1:
         chance = Fraction(comb(parties, 2) * perm(t, degree), perm(parties, degree))
-        assert chance <= Fraction(1, 2**44)
+        assert chance <= Fraction(1, 2**60)
 
 
 @pytest.mark.parametrize("parties", [2, 3, 10, 500])

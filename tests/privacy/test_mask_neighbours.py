@@ -1,6 +1,6 @@
 """Masks between neighbours: exact sums, few keys, nobody's graph."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +17,7 @@ from tests.helpers.blinding import (
     answer,
     embeddings,
     masker_of,
+    passive,
     public_keys,
     refusal,
     send,
@@ -28,7 +29,7 @@ from vfl_flower.crypto.fixed_point import decode_ring
 from vfl_flower.crypto.joint_seed import JointSeed
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.privacy.guarantees import protections
-from vfl_flower.privacy.secure_aggregation import masked_by
+from vfl_flower.privacy.secure_aggregation import masks_of_each
 from vfl_flower.workflows.build_parties import build_passive
 
 COUNT = 15
@@ -73,7 +74,7 @@ def test_each_party_masks_with_its_neighbours_and_the_sum_is_exact() -> None:
     parties = sparse()
     drawn(parties)
     held = [keys_of(party) for party in parties]
-    assert masked_by(SPARSE) == FEW and {len(keys) for keys in held} == {FEW}
+    assert masks_of_each(SPARSE) == FEW and {len(keys) for keys in held} == {FEW}
     assert all(keys[j] == held[j - 1][i] for i, keys in enumerate(held, 1) for j in keys)
     words = [answer(party, 6, "embed_only", ROWS_I) for party in parties]
     true = torch.stack([embeddings(party, ROWS_I) for party in parties]).sum(0)
@@ -126,7 +127,7 @@ def test_parties_of_two_draws_unmask_to_noise() -> None:
     """The active party draws with each half, and makes up the other."""
     parties, half = sparse(), COUNT // 2
     made_up = [JointSeed(rank) for rank in range(1, COUNT + 1)]
-    false = octets(each.commit() for each in made_up)
+    false = octets(each.commit(1) for each in made_up)
     true = np.stack([answer(party, 1, "commit_seed") for party in parties])
     shares = octets(each.state_dict()["share"] for each in made_up)
     for own in (slice(half), slice(half, None)):
@@ -147,12 +148,25 @@ def test_phases_of_a_draw_come_in_order(first: str) -> None:
     assert refusal(sparse()[0], 1, first, anything)[0] == "ProtocolError"
 
 
-def test_an_active_party_cannot_draw_until_it_likes_the_graph() -> None:
-    (party, *_) = sparse()
-    for exchange in range(1, 17):
-        answer(party, exchange, "commit_seed")
-    error, text = refusal(party, 17, "commit_seed")
-    assert error == "BlindingError" and "16 draws" in text
+def test_mask_keys_depend_on_the_draw() -> None:
+    """Three parties all mask each other, in either draw."""
+    parties, made_up = passive(3), [JointSeed(rank) for rank in (1, 2, 3)]
+    commitments = octets(each.commit(1) for each in made_up)
+    shares = octets(each.state_dict()["share"] for each in made_up)
+    commitments[0] = answer(parties[0], 1, "commit_seed")
+    shares[0] = answer(parties[0], 2, "reveal_seed", commitments)
+    assert send(parties[0], 3, "draw_neighbours", shares) == ([], {})
+    keys_agreed(parties)
+    words = [answer(party, 6, "embed_only", ROWS_I) for party in parties]
+    assert decode_ring(added(words)).abs().median() > 1000
+
+
+@pytest.mark.parametrize("party", [lambda: sparse()[0], lambda: Rebuilt(SPARSE, 1)])
+def test_a_share_is_revealed_right_after_its_commitment_alone(party: Callable[[], Party]) -> None:
+    asked = party()
+    commitments = np.zeros((COUNT, 32), np.uint8)
+    commitments[0] = answer(asked, 1, "commit_seed")
+    assert refusal(asked, 3, "reveal_seed", commitments)[0] == "BlindingError"
 
 
 @pytest.mark.parametrize("options", [{"blinding": "none"}, {"method": "splitnn"}])
@@ -163,5 +177,5 @@ def test_a_share_of_colluders_without_masks_is_refused(options: dict[str, str]) 
 
 def test_a_result_says_what_masks_withstand() -> None:
     ((claim, *_), _), ((plain, *_), _) = protections(SPARSE), protections(TINY)
-    assert "with 4 of 14 others" in claim and "0.25" in claim and "2^-40" in claim
+    assert "with 4 of 14 others" in claim and "0.25" in claim and "2^-60" in claim
     assert "others" not in plain

@@ -9,8 +9,6 @@ from vfl_flower.common.names import party_name
 from vfl_flower.common.state import State
 
 SHARE = COMMITMENT = 32  # bytes
-DRAWS = 16
-"""A party takes part in no more: whoever knows the shares could go on until it likes the seed."""
 _DOMAIN = b"vfl-flower joint seed 1"
 
 
@@ -30,37 +28,29 @@ class JointSeed:
 
     def __init__(self, rank: int) -> None:
         self.rank = rank
-        self._share, self._commitments, self._draws = b"", list[bytes](), 0
+        self._share, self._commitments, self._exchange = b"", list[bytes](), 0
 
-    def commit(self) -> bytes:
-        """Draw a share; return the commitment to it.
-
-        Raises
-        ------
-        BlindingError
-            If it has taken part in as many draws as it may.
-        """
-        if self._draws == DRAWS:
-            raise BlindingError(f"this party has taken part in {DRAWS} draws since its start")
-        self._share, self._commitments, self._draws = (
-            secrets.token_bytes(SHARE),
-            [],
-            self._draws + 1,
-        )
+    def commit(self, exchange: int) -> bytes:
+        """Draw a share in an exchange; return the commitment to it."""
+        self._share, self._commitments = secrets.token_bytes(SHARE), []
+        self._exchange = exchange
         return _committed(self.rank, self._share)
 
-    def reveal(self, commitments: Sequence[bytes]) -> bytes:
+    def reveal(self, exchange: int, commitments: Sequence[bytes]) -> bytes:
         """Take all parties' commitments; return the share.
+
+        That is in the next exchange only: of two messages at once the later one can undo what the
+        other left in memory, but no number of an exchange is taken twice.
 
         Raises
         ------
         BlindingError
-            If this party's own commitment is not among them, or it has not made one.
+            If this party's own commitment is not among them, or was not made right before.
         """
         if not self._share or commitments[self.rank - 1] != _committed(self.rank, self._share):
             raise BlindingError("the relayed commitments do not hold this party's own")
-        if self._commitments:
-            raise BlindingError("this party's share of the draw was revealed already")
+        if exchange != self._exchange + 1:
+            raise BlindingError("shares are revealed in the exchange after the commitments alone")
         self._commitments = list(commitments)
         return self._share
 
@@ -85,12 +75,12 @@ class JointSeed:
     def state_dict(self) -> State:
         """Return the share and the commitments; they never leave the party's memory."""
         told = {"share": self._share, "commitments": self._commitments}
-        return told | {"draws": self._draws}
+        return told | {"exchange": self._exchange}
 
     def load_state_dict(self, state: State) -> None:
         """Restore the state of `state_dict`."""
         self._share, self._commitments = state["share"], list(state["commitments"])
-        self._draws = state["draws"]
+        self._exchange = state["exchange"]
 
 
 def _committed(rank: int, share: bytes) -> bytes:

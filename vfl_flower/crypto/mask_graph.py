@@ -6,19 +6,22 @@ Parties stand on a ring in an order that is drawn by all, and each masks with th
 and behind it. Such a graph falls apart only if two runs of colluding neighbours cut the ring.
 """
 
+from functools import lru_cache
 from hashlib import sha256
 from itertools import count
 from math import comb, floor, perm
 
-FAILURE_BITS = 44
-"""The chance that a draw does not hold is at most 2**-44, and 2**-40 of a party's 16."""
+FAILURE_BITS = 60
+"""A draw leaves the others unconnected with a chance of at most 2**-60."""
 
 
 def colluders(parties: int, share: float) -> int:
     """Return how many of so many passive parties may collude."""
-    return min(floor(share * parties), max(parties - 2, 0))
+    most = floor(share * parties + 1e-6)  # 0.57 of 100 are 57, and not 56.99
+    return min(most, max(parties - 2, 0))
 
 
+@lru_cache
 def neighbours_of_each(parties: int, share: float) -> int:
     """Return the number of neighbours that each party needs.
 
@@ -37,7 +40,7 @@ def neighbours_of_each(parties: int, share: float) -> int:
     Returns
     -------
     int
-        The least even number with a chance of at most 2**-44; n - 1 where there is none.
+        The least even number with a chance of at most 2**-60; n - 1 where there is none.
     """
     t = colluders(parties, share)
     for d in count(2, 2):

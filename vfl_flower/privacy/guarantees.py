@@ -3,8 +3,9 @@
 from vfl_flower.config.catalog import MULTI_LABEL, REGRESSION
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import split_list
+from vfl_flower.crypto.mask_graph import FAILURE_BITS
 from vfl_flower.privacy.label_dp.training_labels import epsilon_of
-from vfl_flower.privacy.secure_aggregation import masked_by
+from vfl_flower.privacy.secure_aggregation import masks_of_each
 
 MASKS = "pairwise masks (X25519, HKDF-SHA256, ChaCha20) in Z/2^32 with 16 fractional bits"
 NOISE = "discrete Gaussian noise on every upload of a passive party, clipped"
@@ -63,13 +64,13 @@ def protections(cfg: RunConfig, task: str = "") -> _Sentences:
 
 def _between(cfg: RunConfig) -> str:
     """Say between which parties masks are, if not between all."""
-    others = masked_by(cfg)
+    others = masks_of_each(cfg)
     if others == cfg.parties - 2:
         return ""
     return (
         f", of each passive party with {others} of {cfg.parties - 2} others, drawn together; they "
         f"hold as long as a share of at most {cfg.colluding_share:g} of the passive parties "
-        "colludes, but for a chance of 2^-40 at each start"
+        f"colludes, but for a chance of 2^-{FAILURE_BITS} at each draw"
     )
 
 

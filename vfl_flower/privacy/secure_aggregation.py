@@ -15,9 +15,8 @@ them honestly.
 
 With `colluding-share`, masks are those of neighbours in a random graph alone, which holds as long
 as no larger share of the passive parties colludes (`vfl_flower.crypto.mask_graph`). The parties
-draw it together (`vfl_flower.crypto.joint_seed`), so that nobody, the active party least of all,
-can surround one of them. The history begins with the draw: parties that were told different ones
-have different mask keys.
+draw it together (`vfl_flower.crypto.joint_seed`), so that nobody can choose a party's neighbours.
+The history begins with the draw: parties that were told different ones have different mask keys.
 """
 
 import secrets
@@ -57,7 +56,7 @@ def agree_keys(cfg: RunConfig) -> Protocol:
     """
     if not cfg.blinded:
         return
-    if masked_by(cfg) < cfg.parties - 2:
+    if masks_of_each(cfg) < cfg.parties - 2:
         yield from _draw_neighbours()
     keys = yield ask("public_key", purpose="control")
     for name, key in zip(keys.names, keys.singles, strict=False):
@@ -73,7 +72,7 @@ def _draw_neighbours() -> Protocol:
     yield ask("draw_neighbours", np.stack(revealed.singles), purpose="control")
 
 
-def masked_by(cfg: RunConfig) -> int:
+def masks_of_each(cfg: RunConfig) -> int:
     """Return how many others each passive party masks with."""
     return neighbours_of_each(cfg.parties - 1, cfg.colluding_share)
 
@@ -141,7 +140,7 @@ class Masker(UploadMechanism):
     @phase(training=False, gives=octets(COMMITMENT), sends="control")
     def commit_seed(self) -> Array:
         """Commit to a share of the draw of neighbours; (32,) uint8."""
-        return np.frombuffer(self._draw.commit(), np.uint8)
+        return np.frombuffer(self._draw.commit(self.party.received.exchange), np.uint8)
 
     @phase(
         training=False,
@@ -155,7 +154,8 @@ class Masker(UploadMechanism):
 
         (K, 32) uint8 -> (32,) uint8
         """
-        return np.frombuffer(self._draw.reveal(_rows(commitments)), np.uint8)
+        share = self._draw.reveal(self.party.received.exchange, _rows(commitments))
+        return np.frombuffer(share, np.uint8)
 
     @phase(training=False, after="reveal_seed", takes=octets("K", SHARE))
     def draw_neighbours(self, shares: Tensor) -> None:
@@ -167,7 +167,7 @@ class Masker(UploadMechanism):
 
     def _neighbours(self) -> set[int]:
         """Return the ranks that this party masks with; without a draw, all."""
-        degree = masked_by(self.party.cfg) if self._graph else self.peers - 1
+        degree = masks_of_each(self.party.cfg) if self._graph else self.peers - 1
         return neighbours(self._graph, self.peers, degree, self.party.rank)
 
     def apply(self, upload: Upload, declared: Phase) -> Upload:
