@@ -28,6 +28,7 @@ class VIMADMMClient(SplitNNClient):
         with self.randomness.building():  # what it starts from is overwritten, and nobody's draw
             head = head_of(self.cfg.embedding_dim, classes, self.cfg.top_layers or 1)
         self.head = head.requires_grad_(False).eval()
+        self.randomness.attach(self.head)
 
     @phase(after="embed", takes=(floats("B", "C", name="v_k"), weights("W_k", "head")))
     def update(self, v_k: Tensor, *W_k: Tensor) -> None:  # (B, C), the weights of its head ->

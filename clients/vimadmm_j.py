@@ -4,17 +4,17 @@ from typing import TYPE_CHECKING
 
 from torch import Tensor
 
-from vfl_flower.algorithms.admm_heads import check_head, descend_in_turns
+from vfl_flower.algorithms.admm_heads import check_head, descend_with_head
 from vfl_flower.api import Party, PassiveParty, Tape, floats, phase, rows
 
 if TYPE_CHECKING:
-    from strategies.specs.admm import ADMMOptions
+    from strategies.specs.vimadmm_j import VIMADMMJOptions
 
 
 class VIMADMMJClient(PassiveParty):
     """Predicts from its own columns, takes tau steps on its Lagrangian term."""
 
-    options: "ADMMOptions"
+    options: "VIMADMMJOptions"
     components = (Tape,)
     tape: Tape
 
@@ -38,7 +38,7 @@ class VIMADMMJClient(PassiveParty):
 
     def descend(self, rows: Tensor, H_k: Tensor, o_0: Tensor, v: Tensor) -> None:
         """Take tau steps of W_k and of h_k."""
-        descend_in_turns(self, rows, H_k, o_0, v, self.options)
+        descend_with_head(self, rows, H_k, o_0, v, self.options)
 
     @phase(
         training=False, takes=rows("held-out"), gives=floats("B", "C", name="o_k"), sends="logits"

@@ -46,8 +46,9 @@ Deviates
     lambda are of, as in the authors' program. z is exact to 1e-10 by Newton steps; the paper takes
     L-BFGS-B. The heads' regulariser is the squared norm; the h_k have none. The active party may
     have columns too. With label privacy the posterior of the noised label at the prediction a
-    stands for onehot(y) in one round's z update. Deep heads drop out at the active party only,
-    once a round. An adaptive optimizer's usual rate is divided by tau.
+    stands for onehot(y) in one round's z update. Deep heads drop out in local steps, too, as in
+    the authors' program; with ``residual = new-heads`` they do not. An adaptive optimizer's usual
+    rate is divided by tau.
 Costs
     One exchange for tau steps of everybody. Per exchange and passive party 4BD bytes up,
     4B + 4BC + 4DC down, and framing. The active party keeps lambda of every row, 4NC bytes.
@@ -61,10 +62,10 @@ from torch import Tensor, nn
 
 from vfl_flower.algorithms.admm import Duals
 from vfl_flower.algorithms.admm_heads import (
-    RATE,
     descend,
     head_of,
     norms,
+    rate_of_head,
     solve_head,
     step_head,
 )
@@ -75,7 +76,7 @@ from vfl_flower.common.names import party_name
 from vfl_flower.learning.batching import asked
 from vfl_flower.learning.losses import Labels
 
-from .specs.vimadmm import DESCENTS, VIMADMMOptions
+from .specs.vimadmm import VIMADMMOptions
 
 
 class VIMADMM(ActiveParty):
@@ -142,19 +143,11 @@ class VIMADMM(ActiveParty):
         self.update_heads(H)
         self.heads.eval()
         o_new = self.shares(H).detach()  # o_k^0: what parties know, who get the new heads alone
-        if self.options.residual == "old-heads":
+        if self.options.as_program:
             v = slope + self.options.rho * (o_new - o.detach())
         else:
             v = (dual + self.options.rho * (o_new.sum(0) - z)).expand_as(o_new)
         return self.loss(a, y).item(), v
-
-    @property
-    def eta(self) -> float:
-        """Rate of a head's SGD step; the networks' if theirs is SGD."""
-        usual, old = RATE, self.options.residual == "old-heads"
-        if old and self.cfg.optimizer_of(0).partition(":")[0] in DESCENTS:
-            usual = self.cfg.rate_of(0)
-        return self.options.head_rate or usual
 
     def update_heads(self, H: Sequence[Tensor]) -> None:
         """Update all heads by Eq. 7 on computed gradients.
@@ -166,7 +159,7 @@ class VIMADMM(ActiveParty):
             if self.options.heads == "ridge":
                 solve_head(cast("nn.Linear", head), H_k, beta, rho, share or 1 / len(H))
             else:
-                step_head(head, beta, self.eta)
+                step_head(head, beta, rate_of_head(self, self.options))
 
     def learn(self, rows: Array, H_0: Tensor, v: Tensor) -> None:
         """Update h_0 by Eq. 9, if there are columns."""

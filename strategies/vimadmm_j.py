@@ -12,11 +12,13 @@ batch of B rows and C classes:
     z      = argmin CE(z, y) - lambda . z + rho/2 |a - z|^2    (B, C)   Eq. 19, `algorithms.admm`
     lambda = lambda + rho (a - z)                              (B, C)   Eq. 20, one row a sample
     v      = lambda + rho (a - z)                              (B, C)   sent, the same for all
-    W_k, then h_k, tau times, descend, with o_k^0 the logits that were sent,
+    W_k and h_k, tau times, descend, with o_k^0 the logits that were sent,
              (v . o_k + rho/2 |o_k - o_k^0|^2) / B, and beta |W_k|^2    Eq. 21 to 23
 
 The paper sends lambda and s_k, from which v follows; see `algorithms.admm_heads`. rho, beta, tau
-and the heads' rate are the options ``rho``, ``beta``, ``local-steps`` and ``head-rate``. With
+and the heads' rate are the options ``rho``, ``beta``, ``local-steps`` and ``head-rate``, by default
+the party's learning rate if it has SGD or momentum, and else 0.001. One gradient serves
+W_k and h_k; with ``head-steps = in-turns`` h_k has that of the W_k which has stepped. With
 ``participation`` below 1 a round asks some of the passive parties, and what the others last sent of
 those rows stands for their o_k, zeros before that. Weights of rows act as in `strategies.vimadmm`.
 
@@ -33,12 +35,13 @@ Assumes
     Semi-honest (honest-but-curious) parties; the active party does not collude with all passive
     parties but one; K >= 2 where logits are blinded.
 Deviates
-    v is sent instead of lambda and s_k. z is exact to 1e-10 by Newton steps; the paper takes
-    L-BFGS-B. Heads are the parties' decision nets, whatever they are, and take plain SGD steps. The
-    active party may have columns too. With label privacy the posterior of the noised label at the
-    prediction a stands for onehot(y) in one round's z update. Logits are rounded to multiples
-    of 2**-16 when blinded. With ``embedding-bound`` each row of a passive o_k is first scaled to
-    that norm at most; o_k^0 is what was sent, and local steps scale nothing.
+    Eq. 23 has the W_k after Eq. 22, in turns; W_k and h_k step together here, as in the authors'
+    program. v is sent instead of lambda and s_k. z is exact to 1e-10 by Newton steps; the paper
+    takes L-BFGS-B. Heads are the parties' decision nets, whatever they are, and take plain SGD
+    steps. The active party may have columns too. With label privacy the posterior of the noised
+    label at the prediction a stands for onehot(y) in one round's z update. Logits are rounded to
+    multiples of 2**-16 when blinded. With ``embedding-bound`` each row of a passive o_k is first
+    scaled to that norm at most; o_k^0 is what was sent, and local steps scale nothing.
 Costs
     One exchange for tau steps of everybody. Per exchange and passive party 4BC bytes up, 4B + 4BC
     down, and framing. The active party keeps lambda of every row, 4NC bytes.
@@ -50,7 +53,7 @@ import torch
 from torch import Tensor
 
 from vfl_flower.algorithms.admm import Duals
-from vfl_flower.algorithms.admm_heads import check_head, descend_in_turns
+from vfl_flower.algorithms.admm_heads import check_head, descend_with_head
 from vfl_flower.algorithms.embedding_cache import EmbeddingCache
 from vfl_flower.api import Party, Protocol, Replies, ask, tell
 from vfl_flower.common.codec import Array
@@ -58,13 +61,13 @@ from vfl_flower.learning.batching import asked
 from vfl_flower.learning.losses import Labels
 
 from .agg_vfl import AggVFL
-from .specs.admm import ADMMOptions
+from .specs.vimadmm_j import VIMADMMJOptions
 
 
 class VIMADMMJ(AggVFL):
     """One prediction, the sum of everybody's; labels enter through z alone."""
 
-    options: ADMMOptions
+    options: VIMADMMJOptions
     remembers = (*AggVFL.remembers, "duals", "known")
 
     def __init__(self, party: Party, y: Tensor, rows: dict[str, Array]) -> None:
@@ -104,4 +107,4 @@ class VIMADMMJ(AggVFL):
 
     def update(self, rows: Tensor, H_0: Tensor, o_0: Tensor, v: Tensor) -> None:
         """Take tau steps of W_0 and of h_0."""
-        descend_in_turns(self, rows, H_0, o_0, v, self.options)
+        descend_with_head(self, rows, H_0, o_0, v, self.options)

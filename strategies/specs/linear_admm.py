@@ -6,12 +6,12 @@ from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.schema import option
 from vfl_flower.config.settings import Settings
 
-from .admm import ADMMOptions
 from .vimadmm_j import SPEC as VIMADMM_J
+from .vimadmm_j import VIMADMMJOptions
 
 
 @dataclass(frozen=True, kw_only=True)
-class LinearADMMOptions(ADMMOptions):
+class LinearADMMOptions(VIMADMMJOptions):
     """Options of Linear-ADMM's own."""
 
     solver: str = option(

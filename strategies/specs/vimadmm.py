@@ -7,10 +7,7 @@ from vfl_flower.config.method_spec import MethodSpec
 from vfl_flower.config.schema import option
 from vfl_flower.config.settings import Settings
 
-from .admm import ADMMOptions, check_admm
-
-DESCENTS = ("sgd", "momentum")
-"""Optimizers whose learning rate is that of an SGD step."""
+from .admm import DESCENTS, ADMMOptions, check_admm
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,12 +26,17 @@ class VIMADMMOptions(ADMMOptions):
         earlier="new-heads",
     )
 
+    @property
+    def as_program(self) -> bool:
+        """Whether s_k is of one forward pass."""
+        return self.residual == "old-heads"
+
     def usual_rate(self, optimizer: str, rate: float) -> float:
         """Return the rate for ``learning-rates = auto``, given an optimizer's.
 
         tau adaptive steps go as far as one: at the rate of one each, embeddings grow without end.
         """
-        adaptive = self.residual == "old-heads" and optimizer not in DESCENTS
+        adaptive = self.as_program and optimizer not in DESCENTS
         return rate / self.local_steps if adaptive else rate
 
 

@@ -95,6 +95,9 @@ def test_a_configuration_of_an_earlier_version_can_be_read() -> None:
     assert RunConfig.from_record({"method": "vimadmm", **OLD}) == RunConfig(
         method="vimadmm", rho=2.0, heads="ridge", residual="new-heads"
     )
+    assert RunConfig.from_record({"method": "vimadmm_j", **OLD}) == RunConfig(
+        method="vimadmm_j", rho=2.0, head_steps="in-turns"
+    )
     lacking = RunConfig(epochs=3, baselines="on").to_mapping()
     assert RunConfig.from_record({"bounds": "off"}, lacking) == RunConfig(epochs=3, baselines="off")
     with pytest.raises(ConfigError, match="unknown key 'rhoo'"):

@@ -13,7 +13,7 @@ the head of o_k^0 is newer than that of the share in a, v_k = lambda - rho (s_k 
 v, as in VIMADMM.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Protocol, cast
 
@@ -41,12 +41,15 @@ class Hyperparameters(Protocol):
         """Weight of the heads' squared norm."""
 
     @property
-    def head_rate(self) -> float:
-        """Learning rate of heads; see `rate_of`."""
+    def as_program(self) -> bool:
+        """Whether steps are those of the authors' program, and not as printed."""
 
     @property
     def local_steps(self) -> int:
         """Steps of every party between exchanges (tau)."""
+
+    def rate_of_heads(self, optimizer: str, rate: float) -> float:
+        """Return the rate of heads, given a party's optimizer and rate."""
 
 
 def head_of(width: int, classes: int, layers: int) -> nn.Module:
@@ -88,7 +91,7 @@ def descend(
     party: Party,
     rows: Tensor,
     H_k: Tensor,
-    head: Callable[[Tensor], Tensor],
+    head: nn.Module,
     o_0: Tensor,
     v: Tensor,
     options: Hyperparameters,
@@ -103,50 +106,54 @@ def descend(
         The batch, (B,).
     H_k : Tensor
         Its embedding with its graph, for the first step, (B, D).
-    head : callable
-        Its head, (B, D) -> (B, C), which stays as it is.
+    head : nn.Module
+        Its head, (B, D) -> (B, C), whose weights stay as they are. It drops out in these steps, as
+        in the authors' program, or not, and not after them.
     o_0, v : Tensor
         (B, C); see above.
     options : Hyperparameters
         Of the method.
     """
     rho, tau = options.rho, options.local_steps
+    head.train(options.as_program)
     for step in range(tau):
         o_k = head(party.embed_rows(rows) if step else H_k)
         party.optimizer.down(_share_value(o_k, o_0, v, rho), of=tau)
+    head.eval()
 
 
-def descend_in_turns(
+def descend_with_head(
     party: Party, rows: Tensor, H_k: Tensor, o_0: Tensor, v: Tensor, options: Hyperparameters
 ) -> None:
-    """Take tau steps of a party's head and of its bottom model.
+    """Take tau steps of head and network, Eq. 22 and 23.
+
+    One gradient serves both, or the network has that of the head which has stepped.
 
     Parameters
     ----------
     party, rows, H_k, o_0, v, options
         As for `descend`.
     """
-    head = cast("nn.Module", party.net.decide)
+    head, eta = cast("nn.Module", party.net.decide), rate_of_head(party, options)
     for step in range(options.local_steps):
         if step:
             H_k = party.embed_rows(rows)
-        head.zero_grad()
-        _share_value(party.decide(H_k.detach()), o_0, v, options.rho).backward()  # Eq. 22
-        step_head(head, options.beta, rate_of(options.head_rate))
         leaf = H_k.detach().requires_grad_()
-        value = _share_value(party.decide(leaf), o_0, v, options.rho)  # Eq. 23
-        (slope,) = torch.autograd.grad(value, leaf)
+        head.zero_grad()
+        _share_value(party.decide(leaf), o_0, v, options.rho).backward()
+        step_head(head, options.beta, eta)
+        if not options.as_program:
+            leaf.grad = None
+            _share_value(party.decide(leaf), o_0, v, options.rho).backward()
         party.optimizer.zero()
-        H_k.backward(slope)
+        H_k.backward(leaf.grad)
         party.optimizer.step(of=options.local_steps)
 
 
-RATE = 0.001
-
-
-def rate_of(rate: float) -> float:
-    """Return the rate of a head's SGD step; 0 stands for `RATE`."""
-    return rate or RATE
+def rate_of_head(party: Party, options: Hyperparameters) -> float:
+    """Return the rate of a party's SGD steps of a head."""
+    name, _, _ = party.cfg.optimizer_of(party.rank).partition(":")
+    return options.rate_of_heads(name, party.cfg.rate_of(party.rank))
 
 
 def step_head(head: nn.Module, beta: float, rate: float) -> None:

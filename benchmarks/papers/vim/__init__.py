@@ -25,6 +25,7 @@ PAPER = Paper(
         others.RESNETS,
         figures.FIGURE_1,
         figures.FIGURE_1_JOINT,
+        figures.ALGORITHM_3,
         figures.FIGURE_1_BYTES,
         figures.FIGURE_1_CIFAR,
         figures.FIGURE_2,

@@ -2,7 +2,6 @@
 
 from benchmarks.papers.vim.settings import (
     DP_EPOCHS,
-    LABEL_EPOCHS,
     MINUTES,
     ON_MNIST,
     RUNS,
@@ -59,11 +58,10 @@ LABELS = {
         flags
         | {
             "method": method,
-            "epochs": LABEL_EPOCHS[method],
             "label-privacy": "alibi",
             "label-epsilon": epsilon,
         },
-        MINUTES[data][method] * int(LABEL_EPOCHS[method]) + 0.2,
+        MINUTES[data][method] * int(flags["epochs"]) + 0.2,
     )
     for data, runs in RUNS.items()
     for method, flags in runs.items()

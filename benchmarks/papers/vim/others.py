@@ -84,7 +84,6 @@ TABLE_9 = Table(
             for tau, claim in ((1, 69.41), (3, 81.43), (10, 82.43))
         ),
     ),
-    note="20, 10 and 5 epochs at most for a tau of 1, 5 and 20 on MNIST.",
 )
 
 TABLE_10 = Table(

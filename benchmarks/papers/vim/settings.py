@@ -1,8 +1,7 @@
 """Settings of VIM's runs: data sets, methods, grids of noise.
 
-Learning rates, tau, rho, optimizers and weight decay are those of the authors' program
-(github.com/AI-secure/VFL-ADMM, scripts/clean), and so are epochs, but of the ADMM methods on MNIST,
-which have 10 in the place of 30 here.
+Learning rates, tau, rho, optimizers, weight decay and epochs are those of the authors' program
+(github.com/AI-secure/VFL-ADMM, scripts/clean).
 """
 
 from benchmarks.reproducing.paper import Search
@@ -60,11 +59,9 @@ ON_MNIST: dict[str, Options] = {
     | OTHERS[14]
     | ONE_STEP
     | {"learning-rates": "0.01", "local-steps": "20", "epochs": "30"},
-    "vimadmm": MNIST | ADMM | {"learning-rates": "0.1", "local-steps": "20", "epochs": "10"},
+    "vimadmm": MNIST | ADMM | {"learning-rates": "0.1", "local-steps": "20", "epochs": "30"},
     "fdml": MNIST | OTHERS[14] | {"learning-rates": "0.1", "epochs": "30"},
-    "vimadmm_j": MNIST
-    | ADMM
-    | {"learning-rates": "0.1", "head-rate": "0.001", "local-steps": "20", "epochs": "10"},
+    "vimadmm_j": MNIST | ADMM | {"learning-rates": "0.1", "local-steps": "20", "epochs": "30"},
 }
 ON_CIFAR: dict[str, Options] = {
     "vafl": CIFAR | OTHERS[9] | {"learning-rates": "0.008", "epochs": "50"},
@@ -113,15 +110,7 @@ DP_EPOCHS = {
     "fdml": "10",
     "vimadmm_j": "3",
 }
-LABEL_EPOCHS = {
-    "vafl": "30",
-    "splitnn": "30",
-    "fedbcd": "15",
-    "vimadmm": "5",
-    "fdml": "30",
-    "vimadmm_j": "5",
-}
-"""The epochs at most, with noise on uploads and with noise on labels."""
+"""The epochs at most, with noise on uploads."""
 
 TEST_NOISE = {("mnist", "vimadmm"): 10.0}
 """Deviation of Fig. 3's noise on one client's test columns, by data set and method."""

@@ -24,14 +24,20 @@ LABELS = {"label-privacy": "alibi", "label-epsilon": "1.4"}
 
 TAUS = {
     f"mnist {method} tau {tau}": Experiment(
-        ON_MNIST[method] | {"method": method, "local-steps": tau, "epochs": epochs}, minutes
+        ON_MNIST[method] | {"method": method, "local-steps": tau}, minutes
     )
     for method, taus in (
-        ("vimadmm", (("1", "30", 2.5), ("5", "20", 3.5))),
-        ("vimadmm_j", (("1", "30", 2.5), ("5", "20", 3.5), ("10", "15", 4))),
-        ("fedbcd", (("5", "30", 3.5), ("10", "30", 6))),
+        ("vimadmm", (("1", 2.5), ("5", 5))),
+        ("vimadmm_j", (("1", 2.5), ("5", 5), ("10", 8))),
+        ("fedbcd", (("5", 3.5), ("10", 6))),
     )
-    for tau, epochs, minutes in taus
+    for tau, minutes in taus
+}
+
+IN_TURNS = {
+    "mnist vimadmm_j in turns": Experiment(
+        ON_MNIST["vimadmm_j"] | {"method": "vimadmm_j", "head-steps": "in-turns"}, minutes=15
+    )
 }
 
 TAUS_IN_PRIVATE = {
@@ -57,8 +63,8 @@ TAUS_IN_PRIVATE = {
             VIMADMM[data] | LABELS | {"local-steps": tau, "epochs": epochs}, minutes
         )
         for data, tau, epochs, minutes in (
-            ("mnist", "1", "20", 1.5),
-            ("mnist", "5", "10", 2),
+            ("mnist", "1", "30", 2.5),
+            ("mnist", "5", "30", 5),
             ("cifar", "1", "50", 300),
             ("cifar", "30", "20", 3600),
         )
@@ -80,7 +86,7 @@ DEEP = {
         ("vafl", {"learning-rates": "0.3"}, 2.5),
         ("splitnn", {"learning-rates": "0.2"}, 2.5),
         ("fedbcd", {"learning-rates": "0.1", "local-steps": "5"}, 4),
-        ("vimadmm", {"learning-rates": "0.1", "local-steps": "10", "epochs": "15"}, 4.5),
+        ("vimadmm", {"learning-rates": "0.1", "local-steps": "10"}, 12),
     )
 }
 
@@ -100,7 +106,7 @@ CENTRAL = {
 
 LONG_TAIL = {
     f"{data} vimadmm long tail": Experiment(VIMADMM[data] | {"long-tail": "10"}, minutes)
-    for data, minutes in (("mnist", 2.5), ("cifar", 1200))
+    for data, minutes in (("mnist", 7), ("cifar", 1200))
 }
 
 CHOSEN = ("top:50", "bottom:50", "top:20", "bottom:20")
@@ -133,7 +139,7 @@ SUBSAMPLED = {
     for data, minutes, noises in (
         (
             "mnist",
-            4.5,
+            9,
             (
                 ("", {}),
                 *(
@@ -194,6 +200,7 @@ RESNETS = {
 
 VARIED = (
     TAUS
+    | IN_TURNS
     | TAUS_IN_PRIVATE
     | RHOS
     | DEEP

@@ -4,7 +4,8 @@ With ``paper=True`` parties descend Eq. 9, 22 and 23 as the paper has them, by l
 otherwise in the short form, by v, which is equal but for rounding.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, cast
 
 import torch
@@ -12,6 +13,7 @@ from torch import Tensor, nn
 
 from strategies.specs.admm import ADMMOptions
 from strategies.specs.vimadmm import VIMADMMOptions
+from strategies.specs.vimadmm_j import VIMADMMJOptions
 from tests.helpers.joint.reference import total, within_bound
 from tests.helpers.joint.reference_split import zero
 from vfl_flower.algorithms.admm import weighted_z_update, z_update
@@ -97,15 +99,26 @@ class VimAdmm(Vim):
         everybody = added(heads, H).detach() if printed else a.detach()
         old: list[Tensor | None] = [None if printed else o.detach() for o in each]
         for rank in sorted(set(graphs) & set(range(first, cfg.parties))):
-            m, head = parties[rank], heads[rank - first]
+            head, o_k = heads[rank - first], old[rank - first]
             o_0 = head(graphs[rank]).detach()
-            for step_number in range(options.local_steps):
-                o = head(m.embed_rows(rows) if step_number else graphs[rank])
-                zero([m])
-                o_k = old[rank - first]
-                self.value(o, o_0, everybody, z, dual, options.rho, o_k).backward()
-                m.optimizer.step(of=options.local_steps)
+            value = partial(self.value, a=everybody, z=z, dual=dual, rho=options.rho, o_k=o_k)
+            self.descend(parties[rank], head, graphs[rank], rows, partial(value, o_0=o_0))
+        active.randomness.attach(heads)
         heads.train()
+
+    @staticmethod
+    def descend(
+        m: Party, head: nn.Module, H: Tensor, rows: Tensor, value: Callable[[Tensor], Tensor]
+    ) -> None:
+        """Take a party's steps; its own generator draws dropout."""
+        options = m.cfg.own(VIMADMMOptions)
+        m.randomness.attach(head)
+        head.train(options.residual == "old-heads")
+        for step in range(options.local_steps):
+            o = head(m.embed_rows(rows) if step else H)
+            zero([m])
+            value(o).backward()
+            m.optimizer.step(of=options.local_steps)
 
 
 def heads_of(active: Party) -> nn.ModuleList:
@@ -124,20 +137,19 @@ def added(heads: nn.ModuleList, H: Sequence[Tensor]) -> Tensor:
     return torch.stack([head(H_k) for head, H_k in zip(heads, H, strict=True)]).sum(0)
 
 
-def sgd(head: nn.Module, H_k: Tensor, active: Party) -> None:
+def sgd(head: nn.Module, H_k: Tensor, m: Party) -> None:
     """Step a head down Eq. 7."""
-    options = active.cfg.own(ADMMOptions)
+    options = m.cfg.own(ADMMOptions)
     for W in head.parameters():
         slope = W.grad + 2 * options.beta * W.data  # type: ignore[operator]
-        W.data -= (options.head_rate or usual_rate(active)) * slope
+        W.data -= (options.head_rate or usual_rate(m)) * slope
 
 
-def usual_rate(active: Party) -> float:
+def usual_rate(m: Party) -> float:
     """Return the heads' rate where none is given."""
-    options = active.cfg.options
     rates = {"sgd": 0.05, "momentum": 0.01}
-    if getattr(options, "residual", "") == "old-heads":
-        return rates.get(active.cfg.optimizer_of(0), 0.001)
+    if m.cfg.own(ADMMOptions).as_program:
+        return rates.get(m.cfg.optimizer_of(m.rank), 0.001)
     return 0.001
 
 
@@ -158,7 +170,7 @@ class VimAdmmJ(Vim):
 
     def __call__(self, parties: Sequence[Party], rows: Tensor, y: Tensor, loss: Loss) -> None:
         cfg = parties[0].cfg
-        options = cfg.own(ADMMOptions)
+        options = cfg.own(VIMADMMJOptions)
         graphs = {m.rank: m.embed_rows(rows) for m in self.present(parties)}
         o = {
             rank: within_bound(parties[rank], parties[rank].decide(H_k.detach()).detach())
@@ -172,13 +184,22 @@ class VimAdmmJ(Vim):
             for step in range(options.local_steps):
                 H = m.embed_rows(rows) if step else graphs[rank]
                 m.net.zero_grad()
-                self.value(m.decide(H.detach()), o_0, a, z, dual, options.rho).backward()
-                sgd(m.net.decide, H, parties[0])  # type: ignore[arg-type]
-                zero([m])
-                self.value(m.decide(H), o_0, a, z, dual, options.rho).backward()
+                self.descend(
+                    m, H, partial(self.value, o_0=o_0, a=a, z=z, dual=dual, rho=options.rho)
+                )
                 for W in m.net.decide.parameters():  # type: ignore[union-attr]
                     W.grad = None
                 m.optimizer.step(of=options.local_steps)
+
+    @staticmethod
+    def descend(m: Party, H: Tensor, value: Callable[[Tensor], Tensor]) -> None:
+        """Step the head, and leave the network's gradient."""
+        one_gradient = m.cfg.own(VIMADMMJOptions).head_steps == "together"
+        value(m.decide(H if one_gradient else H.detach())).backward()
+        sgd(m.net.decide, H, m)  # type: ignore[arg-type]
+        if not one_gradient:
+            zero([m])
+            value(m.decide(H)).backward()
 
 
 class LinearAdmm(Vim):
