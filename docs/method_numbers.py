@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
+from benchmarks.harness.parts import days
 from benchmarks.harness.report import Table
 from benchmarks.harness.tables import RESULTS
 from benchmarks.reproducing.plan import papers
@@ -37,7 +38,7 @@ def _origin() -> str:
     measured = result()
     given, versions = measured["options"], measured["versions"]
     return (
-        f"Measured {measured['date'][:10]} with torch {versions['torch']}: {given['parties']} "
+        f"Measured {days(measured)} with torch {versions['torch']}: {given['parties']} "
         f"parties, {given['epochs']} epochs, means ± standard deviations of {given['seeds']} seeds."
     )
 
@@ -45,7 +46,7 @@ def _origin() -> str:
 def rounding() -> str:
     """Return the difference of masked and unmasked training, by optimizer."""
     measured = json.loads((RESULTS / "rounding.json").read_text())
-    told = f"Measured {measured['date'][:10]} with torch {measured['versions']['torch']}."
+    told = f"Measured {days(measured)} with torch {measured['versions']['torch']}."
     return f"{told}\n\n" + Table(**measured["tables"][0] | {"title": ""}).markdown().lstrip()
 
 

@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks.harness.parts import days
 from benchmarks.harness.report import Table
 from benchmarks.harness.tables import RESULTS
 from benchmarks.pages import SHOWN
@@ -30,7 +31,7 @@ def shown(name: str, file: Path = FILE) -> str:
     found = [each for each in measured["tables"] if each["title"].startswith(begin)]
     if not found:
         return f"{NONE}\n"
-    told = f"Measured {measured['date'][:10]} with torch {measured['versions']['torch']}."
+    told = f"Measured {days(measured, name)} with torch {measured['versions']['torch']}."
     parts = [_table(each, each["title"].removeprefix(begin)) for each in found]
     return "\n".join([told, "", *parts])
 

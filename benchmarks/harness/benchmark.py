@@ -6,6 +6,7 @@ takes seconds and needs no files from elsewhere.
 """
 
 import argparse
+import json
 import os
 import platform
 import sys
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.harness.parallel import gain
+from benchmarks.harness.parts import joined
 from benchmarks.harness.report import Cell, Report
 from vfl_flower.common.files import json_bytes, write_atomically
 from vfl_flower.common.versions import versions as own_versions
@@ -131,8 +133,14 @@ class Benchmark:
                 "versions": versions(),
                 **asdict(report),
             }
+            if self._is_part(given) and given.json.exists():
+                result = joined(json.loads(given.json.read_text()), result, self.known)
             write_atomically(given.json, json_bytes(result))
         return report
+
+    def _is_part(self, given: Arguments) -> bool:
+        """Tell whether only some of the names are measured."""
+        return bool(self.known) and set(given.names) < set(self.known)
 
     @property
     def _module(self) -> Any:  # noqa: ANN401
@@ -145,7 +153,8 @@ class Benchmark:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         parser.add_argument("--tiny", action="store_true", help="take seconds, for a test")
-        parser.add_argument("--json", type=Path, metavar="FILE", help="write the results here")
+        told = "write the results here, beside those of other NAMEs"
+        parser.add_argument("--json", type=Path, metavar="FILE", help=told)
         for name, option in self.options.items():
             option.add(parser, name)
         if self.known:

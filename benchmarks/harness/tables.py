@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.harness.parts import days
 from benchmarks.harness.report import Report, Table
 
 RESULTS = Path(__file__).parents[1] / "results"
@@ -35,7 +36,7 @@ def body(result: dict[str, Any]) -> str:
     return "\n".join(
         [
             f"`python -m benchmarks.{result['benchmark']} {options}`\n".replace(" `", "`"),
-            f"{result['date'][:10]}, {machine['processor']}, {machine['cores']} cores{parallel}, "
+            f"{days(result)}, {machine['processor']}, {machine['cores']} cores{parallel}, "
             f"Python {versions['python']}, torch {versions['torch']}, code {versions['code']}.\n",
             *(table.markdown() for table in report.tables),
             *(f"* {line}" for line in report.lines()),
