@@ -16,11 +16,11 @@ batch of B rows and C classes:
              (v . o_k + rho/2 |o_k - o_k^0|^2) / B, and beta |W_k|^2    Eq. 21 to 23
 
 The paper sends lambda and s_k, from which v follows; see `algorithms.admm_heads`. rho, beta, tau
-and the heads' rate are the options ``rho``, ``beta``, ``local-steps`` and ``head-rate``, by default
-the party's learning rate if it has SGD or momentum, and else 0.001. One gradient serves
-W_k and h_k; with ``head-steps = in-turns`` h_k has that of the W_k which has stepped. With
-``participation`` below 1 a round asks some of the passive parties, and what the others last sent of
-those rows stands for their o_k, zeros before that. Weights of rows act as in `strategies.vimadmm`.
+and the heads' rate are the options ``rho``, ``beta``, ``local-steps`` and ``head-rate``. One
+gradient serves W_k and h_k; with ``head-steps = in-turns`` h_k has that of the W_k which has
+stepped. With ``participation`` below 1 a round asks some of the passive parties, and what the
+others last sent of those rows stands for their o_k, zeros before that. Weights of rows act as in
+`strategies.vimadmm`.
 
 Learns
     Active: the sum of the others' logits, but no o_k of another (with ``participation`` below 1,

@@ -7,11 +7,10 @@ from vfl_flower.config.options.shared import LocalStepsOptions
 from vfl_flower.config.schema import option
 from vfl_flower.config.settings import Settings
 
-DESCENTS = ("sgd", "momentum")
-"""Optimizers whose learning rate is that of an SGD step."""
+HEAD_RATE = 0.001
+"""Usual rate of a head's SGD steps."""
 
 _LEAST_RHO, _MOST_RHO = 0.001, 1000.0  # of what the z update is tested for
-_HEAD_RATE = 0.001
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,8 +21,8 @@ class ADMMOptions(LocalStepsOptions):
     beta: float = option(0.005, "weight of the heads' squared norm", least=0, most=_MOST_RHO)
     head_rate: float = option(
         0.0,
-        "sgd's rate for heads, or ridge's share of the way; 0: the party's learning rate if it has "
-        "sgd or momentum, else 0.001, or 1 / parties",
+        "sgd's rate for heads, or ridge's share of the way; 0: 0.001, or 1 / parties (vimadmm with "
+        "sgd or momentum: the active party's learning rate)",
         least=0,
         most=_MOST_RHO,
     )
@@ -46,8 +45,7 @@ class ADMMOptions(LocalStepsOptions):
 
     def rate_of_heads(self, optimizer: str, rate: float) -> float:
         """Return the rate of heads, given a party's optimizer and rate."""
-        own = self.as_program and optimizer in DESCENTS
-        return self.head_rate or (rate if own else _HEAD_RATE)
+        return self.head_rate or HEAD_RATE
 
 
 def check_admm(cfg: Settings, options: ADMMOptions) -> None:

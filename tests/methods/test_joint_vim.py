@@ -62,7 +62,6 @@ def test_heads_take_the_rate_of_momentum(residual: str) -> None:
 
 @pytest.mark.parametrize("optimizers", ["adam", "momentum", "sgd,momentum,adagrad,adam"])
 def test_a_head_steps_with_its_network_or_in_turns(optimizers: str) -> None:
-    """Heads have their own party's rate, if that is one of SGD."""
     together = VIM_J.changed(optimizers=optimizers)
     in_turns = together.changed(head_steps="in-turns")
     assert_joint(together)

@@ -148,7 +148,7 @@ def sgd(head: nn.Module, H_k: Tensor, m: Party) -> None:
 def usual_rate(m: Party) -> float:
     """Return the heads' rate where none is given."""
     rates = {"sgd": 0.05, "momentum": 0.01}
-    if m.cfg.own(ADMMOptions).as_program:
+    if getattr(m.cfg.options, "residual", "") == "old-heads":
         return rates.get(m.cfg.optimizer_of(m.rank), 0.001)
     return 0.001
 

@@ -22,7 +22,13 @@ SMALL = RunConfig(
 BLANK = "listed:10-14,18-22;26-30,34-38;42-46,50-54;0,8,16,24,32,40,48,56,39"
 """Three parties in the middle of the digits, and party-3 with nine pixels at their edges."""
 
-LOGITS = {"method": "vimadmm_j", "optimizers": "momentum", "learning_rates": "0.02", "head_rate": 0.1, "epochs": 10}
+LOGITS = {
+    "method": "vimadmm_j",
+    "optimizers": "momentum",
+    "learning_rates": "0.02",
+    "head_rate": 0.1,
+    "epochs": 10,
+}
 LINEAR = {"method": "linear_admm", "head_rate": 0.3, "models": "mixed"}
 RUNS: dict[str, dict[str, Any]] = {
     "strips": {"parties": 8},
