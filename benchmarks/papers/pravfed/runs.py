@@ -18,6 +18,9 @@ AS_PUBLISHED = {
 }
 """The paper's, as far as it names them: 1 x 1 convolutions, one layer on top, its noise."""
 
+TRUE_LABELS = {"label-privacy": "none", "optimizers": "adagrad,sgd,sgd,sgd"}
+"""No noise, and the optimizers of the authors' program (github.com/wangshuo105/PraVFed_main)."""
+
 SETS = {"MNIST": "mnist", "FMNIST": "fashion-mnist", "CIFAR10": "cifar10"}
 THETAS = ("theta 1", "theta 2", "theta 3")
 SAME = {"theta 1": "cnn", "theta 2": "lenet", "theta 3": "mlp"}
@@ -126,6 +129,13 @@ EXPERIMENTS = {
     **{
         published(d, kind, theta): _published(d, PUBLISHED[kind][theta])
         for d, kind, theta in product(("MNIST", "FMNIST"), KINDS, THETAS)
+    },
+    **{
+        f"MNIST {network} true labels": Experiment(
+            OURS | {"dataset": "mnist", "models": network} | AS_PUBLISHED | TRUE_LABELS,
+            PUBLISHED_MINUTES,
+        )
+        for network in PUBLISHED["homogeneous"].values()
     },
     **{
         f"CIFAR10 {kind} {theta} {name}": _residual(name, kind, theta)
