@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
+from math import prod
 from pathlib import Path
 from typing import ClassVar
 
@@ -26,8 +27,8 @@ from vfl_flower.learning.optimizer import ScheduledOptimizer
 from vfl_flower.learning.randomness import Randomness
 from vfl_flower.privacy.client_dp.budget import Noise
 
-_PART = 128
-"""Rows that are embedded at a time in evaluation."""
+_PART, _PART_VALUES = 128, 2**17
+"""Rows that are embedded at a time in evaluation: so many, or more with at most so many numbers."""
 _FORMER_NAMES = {"descent": "optimizer"}
 """Attributes that checkpoints of earlier versions hold under other names."""
 
@@ -161,7 +162,8 @@ class Party:
         """
         if self.net.training or torch.is_grad_enabled() or self.x.device.type != "cpu":
             return self.embedding(self.columns(rows))
-        parts = torch.as_tensor(rows).split(_PART)
+        size = max(_PART, _PART_VALUES // max(prod(self.x.shape[1:]), 1))
+        parts = torch.as_tensor(rows).split(size)
         return torch.cat([self.embedding(self.columns(part)) for part in parts])
 
     def columns(self, rows: Tensor | Array) -> Tensor:
