@@ -26,6 +26,7 @@ example::
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 Flags = Mapping[str, str]
 """Options of ``run_simulation.py`` without their dashes, and their values."""
@@ -48,6 +49,11 @@ class Search:
 
     grid: Mapping[str, Sequence[str]]
     draws: int = 20
+
+    @property
+    def points(self) -> int:
+        """Number of points that are tried."""
+        return min(self.draws, prod(map(len, self.grid.values())))
 
 
 @dataclass(frozen=True)

@@ -83,8 +83,9 @@ def judged(paper: Paper, cell: Cell, record: Record | None) -> Judged:
 
 
 def cost(experiment: Experiment) -> str:
-    """Say how long the runs of an experiment take."""
-    minutes = max(round(experiment.minutes), 1)
+    """Say how long the first seed of an experiment takes, with the points of its search."""
+    runs = 1 + (experiment.search.points if experiment.search else 0)
+    minutes = max(round(runs * experiment.minutes), 1)
     time = "a minute" if minutes == 1 else f"{minutes} minutes"
     time = f"{minutes / 60:.0f} hours" if minutes >= 120 else time
     return f"about {time} a seed on two cores"

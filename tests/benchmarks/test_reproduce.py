@@ -21,6 +21,7 @@ from benchmarks.reproducing.verdicts import (
     NOT_RUN,
     REACHED,
     SAME,
+    cost,
     judged,
     spread_of,
     welch,
@@ -196,6 +197,12 @@ def test_without_time_nothing_is_run(tmp_path: Path) -> None:
 )
 def test_verdict(ours: list[float], cell: Cell, verdict: str) -> None:
     assert judged(PAPER, cell, {"seeds": list(map(seed_of, ours))}).verdict == verdict
+
+
+def test_the_cost_of_a_search_is_that_of_its_points_too() -> None:
+    """Three points of two minutes, and a seed with the best one."""
+    assert cost(PAPER.experiments["chosen"]) == "about 8 minutes a seed on two cores"
+    assert cost(PAPER.experiments["alone"]) == "about a minute a seed on two cores"
 
 
 def test_constant_numbers_are_compared() -> None:
