@@ -3,11 +3,10 @@
 from dataclasses import replace
 from itertools import product
 
-from benchmarks.papers import easter
-from benchmarks.papers.easter import (
-    ALIKE,
+from benchmarks.papers.easter import ALIKE, FOUR_RATES
+from benchmarks.papers.easter.runs import EXPERIMENTS as EXPERIMENTS_OF_EASTER
+from benchmarks.papers.easter.runs import (
     FOUR,
-    FOUR_RATES,
     MIXED,
     OPTIMIZERS,
     PARTIES,
@@ -77,7 +76,7 @@ def _own(dataset: str, network: str, more: Flags | None = None) -> Experiment:
 
 def _of_easter(name: str) -> Experiment:
     """Describe runs that EASTER's paper has, too."""
-    return replace(easter.EXPERIMENTS[name], same_as=f"easter: {name}")
+    return replace(EXPERIMENTS_OF_EASTER[name], same_as=f"easter: {name}")
 
 
 def _residual(more: Flags) -> Experiment:

@@ -68,6 +68,7 @@ class TrackerSpec(NamedTuple):
 
 
 _SMALL = "vfl_flower.learning.networks.small"
+_PRAVFED = "vfl_flower.learning.networks.pravfed"
 _TORCHVISION = "vfl_flower.learning.networks.torchvision_models"
 NETWORKS = {
     "mlp": NetworkSpec(f"{_SMALL}:mlp"),
@@ -77,9 +78,10 @@ NETWORKS = {
     "vim-mlp": NetworkSpec(f"{_SMALL}:vim_mlp"),
     "vim-cnn": NetworkSpec(f"{_SMALL}:vim_cnn"),
     "vim-cnn-32": NetworkSpec(f"{_SMALL}:vim_cnn_32"),
-    "pravfed-mlp": NetworkSpec(f"{_SMALL}:pravfed_mlp"),
-    "pravfed-cnn": NetworkSpec(f"{_SMALL}:pravfed_cnn"),
-    "pravfed-table": NetworkSpec(f"{_SMALL}:pravfed_table"),
+    "pravfed-mlp": NetworkSpec(f"{_PRAVFED}:pravfed_mlp"),
+    "pravfed-cnn": NetworkSpec(f"{_PRAVFED}:pravfed_cnn"),
+    "pravfed-lenet": NetworkSpec(f"{_PRAVFED}:pravfed_lenet"),
+    "pravfed-table": NetworkSpec(f"{_PRAVFED}:pravfed_table"),
     "resnet18": NetworkSpec(f"{_TORCHVISION}:resnet18", published=True, needs="torchvision"),
     "resnet34": NetworkSpec(f"{_TORCHVISION}:resnet34", published=True, needs="torchvision"),
     "resnet50": NetworkSpec(f"{_TORCHVISION}:resnet50", published=True, needs="torchvision"),

@@ -11,6 +11,8 @@ class Dropout(nn.Module):
     ----------
     p : float
         Probability of a zero, in [0, 1).
+    channels : bool, optional
+        Whether whole channels of (B, channels, ...) are dropped, and not single numbers.
 
     Raises
     ------
@@ -20,15 +22,16 @@ class Dropout(nn.Module):
 
     generator: torch.Generator | None = None
 
-    def __init__(self, p: float) -> None:
+    def __init__(self, p: float, channels: bool = False) -> None:
         super().__init__()
         if not 0 <= p < 1:
             raise ValueError(f"the probability of a zero must be in [0, 1), not {p}")
-        self.p = p
+        self.p, self.channels = p, channels
 
     def forward(self, x: Tensor) -> Tensor:
         """Drop entries in training with probability p; scale the others up."""
         if not self.training:
             return x
-        kept = torch.rand(x.shape, generator=self.generator) >= self.p
+        shape = (*x.shape[:2], *[1] * (x.ndim - 2)) if self.channels else x.shape
+        kept = torch.rand(shape, generator=self.generator) >= self.p
         return x * kept.to(x.device) / (1 - self.p)

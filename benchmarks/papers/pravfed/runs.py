@@ -10,13 +10,15 @@ OURS = COMMON | {"method": "pravfed", "epochs": "10"}
 
 AS_PUBLISHED = {
     "embedding-dim": "50",
-    "top-layers": "1",
     "optimizers": "sgd",
     "learning-rates": "0.01",
     "epochs": "20",
     "label-privacy": "laplace",
 }
-"""The paper's, as far as it names them: 1 x 1 convolutions, one layer on top, its noise."""
+"""The paper's, as far as it names them, with its noise."""
+
+TOP_LAYERS = {"pravfed-lenet": "2"}
+"""Layers after the embedding, by the active party's network; one of all others."""
 
 TRUE_LABELS = {"label-privacy": "none", "optimizers": "adagrad,sgd,sgd,sgd"}
 """No noise, and the optimizers of the authors' program (github.com/wangshuo105/PraVFed_main)."""
@@ -30,11 +32,11 @@ MIXED = {
     "theta 3": "mlp,cnn,lenet,mlp",
 }
 PUBLISHED = {
-    "homogeneous": {"theta 1": "pravfed-cnn", "theta 2": "lenet", "theta 3": "pravfed-mlp"},
+    "homogeneous": {"theta 1": "pravfed-cnn", "theta 2": "pravfed-lenet", "theta 3": "pravfed-mlp"},
     "heterogeneous": {
-        "theta 1": "pravfed-cnn,lenet,pravfed-mlp,pravfed-mlp",
-        "theta 2": "lenet,pravfed-cnn,pravfed-mlp,pravfed-mlp",
-        "theta 3": "pravfed-mlp,pravfed-cnn,lenet,pravfed-mlp",
+        "theta 1": "pravfed-cnn,pravfed-lenet,pravfed-mlp,pravfed-mlp",
+        "theta 2": "pravfed-lenet,pravfed-cnn,pravfed-mlp,pravfed-mlp",
+        "theta 3": "pravfed-mlp,pravfed-cnn,pravfed-lenet,pravfed-mlp",
     },
 }
 RESIDUAL = {"theta 1": "resnet18", "theta 2": "resnet34", "theta 3": "resnet50"}
@@ -84,9 +86,10 @@ def _own(dataset: str, kind: str, theta: str, more: Flags) -> Experiment:
     return Experiment(OURS | _of(dataset, kind, theta) | dict(more), MINUTES["pravfed"])
 
 
-def _published(dataset: str, models: str) -> Experiment:
-    flags = OURS | {"dataset": SETS[dataset], "models": models} | AS_PUBLISHED
-    return Experiment(flags, PUBLISHED_MINUTES)
+def _published(dataset: str, models: str, more: Flags | None = None) -> Experiment:
+    layers = TOP_LAYERS.get(models.split(",")[0], "1")
+    flags = OURS | {"dataset": SETS[dataset], "models": models, "top-layers": layers}
+    return Experiment(flags | AS_PUBLISHED | dict(more or {}), PUBLISHED_MINUTES)
 
 
 def _residual(name: str, kind: str, theta: str, epsilon: str = "2") -> Experiment:
@@ -99,6 +102,13 @@ def _residual(name: str, kind: str, theta: str, epsilon: str = "2") -> Experimen
         flags["label-epsilon"] = epsilon
     minutes = RESIDUAL_MINUTES[theta] * SHARES[method]
     return Experiment(COMMON | flags, minutes, most_seeds=1)
+
+
+def _shortened() -> Experiment:
+    """Describe 100 steps of each party with ResNet-18, which two cores can take."""
+    rows = {"train-rows": "12800", "validation": "0.02", "epochs": "1", "local-epochs": "1"}
+    flags = {"method": "pravfed", "dataset": "cifar10", "models": "resnet18"}
+    return Experiment(COMMON | flags | rows | {"label-epsilon": "2"}, minutes=12, most_seeds=1)
 
 
 def _table(name: str, dataset: str, epsilon: str, more: Flags) -> Experiment:
@@ -131,10 +141,7 @@ EXPERIMENTS = {
         for d, kind, theta in product(("MNIST", "FMNIST"), KINDS, THETAS)
     },
     **{
-        f"MNIST {network} true labels": Experiment(
-            OURS | {"dataset": "mnist", "models": network} | AS_PUBLISHED | TRUE_LABELS,
-            PUBLISHED_MINUTES,
-        )
+        f"MNIST {network} true labels": _published("MNIST", network, TRUE_LABELS)
         for network in PUBLISHED["homogeneous"].values()
     },
     **{
@@ -149,12 +156,15 @@ EXPERIMENTS = {
         for theta, epsilon in product(THETAS, EPSILONS)
         if epsilon != "2.0"
     },
+    "CIFAR10 theta 1 PraVFed shortened": _shortened(),
     **{
         f"{title} {name}": _table(name, dataset, "0.5", {})
         for (title, dataset), name in product(TABLE_SETS.items(), METHODS)
     },
     **{
-        f"{title} as published": _table("PraVFed", dataset, "0.5", AS_PUBLISHED | TABLE_MLP)
+        f"{title} as published": _table(
+            "PraVFed", dataset, "0.5", AS_PUBLISHED | TABLE_MLP | {"top-layers": "1"}
+        )
         for title, dataset in TABLE_SETS.items()
     },
     **{

@@ -1,15 +1,11 @@
-"""Small networks: MLP, CNN, LeNet, linear, and those of papers."""
+"""Small networks: MLP, CNN, LeNet, linear, and VIM's."""
 
 import math
 from itertools import pairwise
 
 from torch import nn
 
-from vfl_flower.learning.dropout import Dropout
 from vfl_flower.learning.networks.base import Shape, SplitNet, head, image_of
-
-_DROPPED = 0.5
-"""Share of hidden numbers that PraVFed's networks drop; the paper names none."""
 
 _SIDE = 32
 """Pixels that VIM's patches are enlarged to, along both sides."""
@@ -106,35 +102,3 @@ def vim_cnn_32(shape: Shape, width: int, classes: int) -> SplitNet:
     end = [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(128, width), nn.ReLU()]
     embed = nn.Sequential(nn.Upsample((_SIDE, _SIDE), mode="bilinear"), *blocks, *last, *end)
     return SplitNet(embed, nn.Linear(width, classes, bias=False))
-
-
-def pravfed_mlp(shape: Shape, width: int, classes: int) -> SplitNet:
-    """PraVFed's MLP: one hidden layer with dropout, the embedding."""
-    embed = nn.Sequential(nn.Flatten(), nn.Linear(math.prod(shape), width), Dropout(_DROPPED))
-    return SplitNet(embed, head(width, classes))
-
-
-def pravfed_cnn(shape: Shape, width: int, classes: int) -> SplitNet:
-    """PraVFed's CNN: two convolutions of single pixels, two linear layers."""
-    channels, height, breadth = image_of("pravfed-cnn", shape, 1)
-    embed = nn.Sequential(
-        nn.Conv2d(channels, 64, 1),
-        nn.ReLU(),
-        nn.Conv2d(64, 32, 1),
-        nn.ReLU(),
-        nn.Flatten(),
-        nn.Linear(32 * height * breadth, width),
-    )
-    return SplitNet(embed, head(width, classes))
-
-
-def pravfed_table(shape: Shape, width: int, classes: int) -> SplitNet:
-    """PraVFed's MLP of tables: 64 numbers with dropout, then the embedding."""
-    embed = nn.Sequential(
-        nn.Flatten(),
-        nn.Linear(math.prod(shape), 64),
-        nn.ReLU(),
-        Dropout(_DROPPED),
-        nn.Linear(64, width),
-    )
-    return SplitNet(embed, head(width, classes))

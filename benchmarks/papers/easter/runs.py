@@ -1,0 +1,115 @@
+"""Runs of EASTER's tables."""
+
+from itertools import product
+
+from benchmarks.reproducing.paper import Experiment, Flags
+
+PUBLISHED = {
+    "parties": "4",
+    "partition": "strips",
+    "optimizers": "sgd",
+    "learning-rates": "0.05",
+    "epochs": "20",
+    "batch-size": "128",
+}
+EASTER = PUBLISHED | {"method": "easter"}
+
+SETS = {"MNIST": "mnist", "FMNIST": "fashion-mnist", "CIFAR10": "cifar10"}
+SMALL = ("CNN", "LeNet", "MLP")
+RESIDUAL = ("ResNet18", "ResNet50", "ResNet101")
+BASELINES = {"Local": "local", "Pyvertical": "splitnn", "C_VFL": "c_vfl", "Agg_VFL": "agg_vfl"}
+OPTIMIZERS = {"SGD": "sgd", "SGD_Momentum": "momentum", "Adagrad": "adagrad", "Adam": "adam"}
+PARTIES = ("active", "party-1", "party-2", "party-3")
+
+FOUR = {"optimizers": ",".join(OPTIMIZERS.values()), "learning-rates": "0.01,0.001,0.01,0.001"}
+"""Table 4's optimizers."""
+
+POOLED = (("FMNIST", "LeNet"), ("CIFAR10", "LeNet"), ("CIFAR10", "MLP"))
+"""Whose claims of Homo_EASTER are missed: what one network on whole images has says why."""
+
+MIXED = {"CNN": "cnn,lenet,mlp,mlp", "LeNet": "lenet,mlp,cnn,cnn", "MLP": "mlp,cnn,lenet,lenet"}
+"""Four networks, by that of the active party."""
+
+OTHERS = {"CNN": "pravfed-cnn", "LeNet": "pravfed-lenet", "MLP": "pravfed-mlp"}
+"""Networks of the program of PraVFed, whose first author is EASTER's."""
+
+OTHERS_MIXED = "pravfed-cnn,pravfed-lenet,pravfed-mlp,pravfed-mlp"
+OTHER_MINUTES = {"CNN": 6, "LeNet": 18, "MLP": 1, "mixed": 30}
+
+MINUTES = {"CNN": 8, "LeNet": 7, "MLP": 3, "ResNet18": 3000, "ResNet50": 6000, "ResNet101": 11000}
+SHARES = {"easter": 1.0, "splitnn": 0.8, "c_vfl": 2.5, "agg_vfl": 0.9, "local": 0.25}
+"""Times of the methods, for that of EASTER."""
+
+
+def _minutes(dataset: str, network: str, method: str) -> float:
+    return MINUTES[network] * SHARES[method] * (1.6 if dataset == "CIFAR10" else 1)
+
+
+def _same(dataset: str, network: str, method: str) -> Experiment:
+    """Describe runs in which all parties have one network."""
+    flags = PUBLISHED | {"method": method, "dataset": SETS[dataset], "models": network.lower()}
+    large = network in RESIDUAL
+    changed = {"epochs": "100"} if large else {}
+    minutes = _minutes(dataset, network, method)
+    most = 0 if method == "easter" and not large else 1
+    return Experiment(flags | changed, minutes, most_seeds=most)
+
+
+def _mixed(dataset: str, method: str, models: str, more: Flags) -> Experiment:
+    """Describe runs in which parties have different networks."""
+    flags = PUBLISHED | {"method": method, "dataset": SETS[dataset], "models": models}
+    return Experiment(flags | dict(more), _minutes(dataset, "LeNet", method))
+
+
+def _large(dataset: str) -> Experiment:
+    """Describe the run with residual networks."""
+    flags = EASTER | {"dataset": SETS[dataset], "epochs": "100"}
+    models = {"models": "resnet18,resnet50,resnet101,resnet101"}
+    return Experiment(flags | models, _minutes(dataset, "ResNet50", "easter"), most_seeds=1)
+
+
+def _other(dataset: str, column: str) -> Experiment:
+    """Describe runs with the networks of PraVFed's program: alone, or several together."""
+    alone = {"method": "local", "models": OTHERS.get(column, "")}
+    mixed = {"method": "easter", "models": OTHERS_MIXED}
+    flags = PUBLISHED | {"dataset": SETS[dataset], "embedding-dim": "50"}
+    made = flags | (alone if column in OTHERS else mixed)
+    return Experiment(made, OTHER_MINUTES[column], most_seeds=1)
+
+
+def _pooled(dataset: str, network: str) -> Experiment:
+    """Describe runs of one network on all columns, which no party has."""
+    flags = PUBLISHED | {"method": "central", "dataset": SETS[dataset], "models": network.lower()}
+    return Experiment(flags, _minutes(dataset, network, "easter") / 2, most_seeds=1)
+
+
+def _shortened(dataset: str) -> Experiment:
+    """Describe 100 steps with residual networks, which two cores can take."""
+    rows = {"train-rows": "12800", "validation": "0.02", "epochs": "1"}
+    models = {"models": "resnet18", "dataset": SETS[dataset]}
+    return Experiment(EASTER | models | rows, minutes=12, most_seeds=1)
+
+
+EXPERIMENTS = {
+    **{f"{d} mixed": _mixed(d, "easter", MIXED["CNN"], {}) for d in SETS},
+    **{f"{d} {column} of PraVFed": _other(d, column) for d, column in product(SETS, OTHER_MINUTES)},
+    **{f"{d} {network} Central": _pooled(d, network) for d, network in POOLED},
+    **{f"{d} residual": _large(d) for d in SETS},
+    **{f"{d} ResNet18 shortened": _shortened(d) for d in SETS},
+    **{
+        f"{d} {network} {name}": _same(d, network, method)
+        for d, network, (name, method) in product(SETS, SMALL + RESIDUAL, BASELINES.items())
+    },
+    **{
+        f"{d} {network} Homo_EASTER": _same(d, network, "easter") for d in SETS for network in SMALL
+    },
+    **{
+        f"{d} {network} Heter_aggVFL": _mixed(d, "agg_vfl", MIXED[network], {})
+        for d, network in product(SETS, SMALL)
+    },
+    **{
+        f"{d} {network} optimizers": _mixed(d, "easter", network.lower(), FOUR)
+        for d, network in product(SETS, SMALL)
+    },
+    **{f"{d} mixed optimizers": _mixed(d, "easter", MIXED["CNN"], FOUR) for d in SETS},
+}

@@ -1,0 +1,48 @@
+"""PraVFed's networks, by the sizes of the paper and of the authors' program."""
+
+import pytest
+import torch
+
+from vfl_flower.common.errors import NetworkError
+from vfl_flower.learning.dropout import Dropout
+from vfl_flower.learning.networks.factory import network
+
+STRIP = (1, 28, 7)
+"""One of four strips of MNIST."""
+
+SIZES = {
+    "pravfed-mlp": [(50, 196), (10, 50)],
+    "pravfed-cnn": [(64, 1, 1, 1), (32, 64, 1, 1), (50, 1344), (10, 50)],
+    "pravfed-lenet": [(64, 1, 2, 2), (64, 64, 2, 2), (50, 4608), (192, 50), (10, 192)],
+    "pravfed-table": [(64, 196), (50, 64), (10, 50)],
+}
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_layers_have_the_published_sizes(name: str) -> None:
+    weights = [tuple(w.shape) for w in network(name)(STRIP, 50, 10).parameters() if w.ndim > 1]
+    assert weights == SIZES[name]
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_an_embedding_is_a_hidden_layer_after_its_relu(name: str) -> None:
+    """Else a sum over parties under one linear layer is linear in all columns."""
+    net = network(name)(STRIP, 50, 10)
+    embedding = net.embed(torch.randn(200, *STRIP))  # type: ignore[operator]
+    assert embedding.shape == (200, 50)
+    assert embedding.min() == 0 < embedding.max()
+    assert net.decide(embedding).shape == (200, 10)  # type: ignore[operator]
+
+
+def test_a_strip_that_is_too_narrow_is_refused() -> None:
+    with pytest.raises(NetworkError, match="pravfed-lenet takes images of at least 5x5 pixels"):
+        network("pravfed-lenet")((1, 8, 2), 50, 10)
+
+
+def test_dropout_of_channels_drops_whole_channels() -> None:
+    layer = Dropout(0.5, channels=True)
+    layer.generator = torch.Generator().manual_seed(0)
+    kept = layer(torch.ones(64, 32, 3, 4)).flatten(2)
+    assert torch.equal(kept.amin(2), kept.amax(2))
+    assert 0.45 < (kept > 0).float().mean() < 0.55
+    assert kept.max() == 2
