@@ -26,7 +26,15 @@ def test_every_option_is_tried_below() -> None:
     """A new option must come with good and, mostly, bad values."""
     assert set(GOOD) == set(OPTIONS)
     assert set(OPTIONS) - {key for key, _ in BAD} == {
-        *("data-dir", "download", "out", "tensorboard", "force-sensitivity", "share-labels"),
+        *(
+            "data-dir",
+            "download",
+            "out",
+            "tensorboard",
+            "profile",
+            "force-sensitivity",
+            "share-labels",
+        ),
         "model-transfer",
     }
 

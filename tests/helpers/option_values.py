@@ -101,6 +101,7 @@ GOOD: dict[str, st.SearchStrategy[Any]] = {
     "participation": st.floats(0.001, 0.999),
     "out": st.text(min_size=1),
     "tensorboard": st.just(True),
+    "profile": st.just(True),
     "track": st.sampled_from(("tensorboard", "mlflow", "tensorboard,wandb")),
     "checkpoint-every": st.integers(2, 10**6),
     "device": st.sampled_from(("cpu", "cuda")),

@@ -47,6 +47,7 @@ ACCOUNTS, USERS = "accounts", "config.toml"
 """Of privacy accounts, and of the user's own configuration, beside the folders of runs."""
 
 SEEDS, FOLDS = "seeds.json", "folds.json"
+PROFILE = "profile.json"
 LOG, RUN = "log.txt", "run.json"
 
 TABLE = Path("table", "table.toml")

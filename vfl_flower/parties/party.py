@@ -13,6 +13,7 @@ from flwr.common import Scalar
 from torch import Tensor, nn
 
 from vfl_flower.common.codec import Array
+from vfl_flower.common.profiling import SILENT, Lane
 from vfl_flower.common.state import State, restore, state_of
 from vfl_flower.common.versions import code_facts
 from vfl_flower.config.method_spec import MethodOptions
@@ -60,6 +61,8 @@ class Party:
         passive party only where its model has been loaded.
     best : dict of str to Tensor
         The network's weights at the best evaluation so far; empty where nobody asks for them.
+    profile : Lane
+        Where its time is noted.
     """
 
     cfg: RunConfig
@@ -72,6 +75,7 @@ class Party:
     policy: Policy = OPEN
     nonce: str = ""
     best: dict[str, Tensor] = field(default_factory=dict)
+    profile: Lane = SILENT
 
     remembers: ClassVar[tuple[str, ...]] = ("net", "optimizer", "randomness", "best")
     predicts_with: ClassVar[tuple[str, ...]] = ()
@@ -173,7 +177,11 @@ class Party:
     @contextmanager
     def running(self) -> Iterator[None]:
         """Enclose a forward pass, for its own randomness and the run's precision."""
-        with self.randomness.running(self.net), computing(self.cfg.precision, self.x.device):
+        with (
+            self.profile.doing("forward"),
+            self.randomness.running(self.net),
+            computing(self.cfg.precision, self.x.device),
+        ):
             yield
 
     def embedding(self, columns: Tensor) -> Tensor:

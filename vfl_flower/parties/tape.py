@@ -65,7 +65,8 @@ class Tape(Component):
         input is no float).
         """
         leaf, result = self[name]
-        result.backward(gradient)
+        with self.party.profile.doing("backward"):
+            result.backward(gradient)
         return torch.empty(0) if leaf.grad is None else leaf.grad
 
     def _forward(self, name: str, value: Tensor) -> tuple[Tensor, Tensor]:

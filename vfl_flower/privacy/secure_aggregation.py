@@ -218,10 +218,11 @@ class Masker(UploadMechanism):
             raise
         words *= np.uint32(weight)
         digest = sha256(self._history + received.digest).digest()
-        for j, key in self._keys.items():
-            stream = mask(key, received.exchange, received.phase, digest, words.size, position)
-            combine = np.add if self.party.rank < j else np.subtract
-            combine(words, stream.reshape(words.shape), out=words)
+        with self.party.profile.doing("masks"):
+            for j, key in self._keys.items():
+                stream = mask(key, received.exchange, received.phase, digest, words.size, position)
+                combine = np.add if self.party.rank < j else np.subtract
+                combine(words, stream.reshape(words.shape), out=words)
         return words
 
     def note(self, received: Received) -> None:

@@ -11,6 +11,7 @@ from flwr.common import NDArrays, Scalar
 
 from vfl_flower.common.codec import Array, identical, to_array, to_tensor
 from vfl_flower.common.errors import ProtocolError, VflError, tellable
+from vfl_flower.common.profiling import SILENT, Lane
 from vfl_flower.common.state import State, restore
 from vfl_flower.config.policy.record import OPEN, Policy
 from vfl_flower.config.policy.rules import check
@@ -72,6 +73,8 @@ class ProtocolClient(NumPyClient):
         Its own phases and its components', by name.
     automaton : Automaton
         Admits requests, whose rows are those of `plan`.
+    profile : Lane
+        Where its time is noted, if all parties are in one process.
     """
 
     cfg: RunConfig
@@ -79,6 +82,7 @@ class ProtocolClient(NumPyClient):
     identity: Identity | None = None
     policy: Policy = OPEN
     plan: Plan | None = None
+    profile: Lane = SILENT
 
     components: ClassVar[tuple[type[Component], ...]] = ()
     sealed: ClassVar[tuple[str, ...]] = ("fit", "get_properties")
@@ -225,7 +229,8 @@ class ProtocolClient(NumPyClient):
         for name, count in zip(phases, counts, strict=True):
             arrays = parameters[taken : taken + count]
             taken += count
-            reply = self._run(Received(exchange, name, arrays))
+            with self.profile.during(name):
+                reply = self._run(Received(exchange, name, arrays))
         self._answered = config, parameters, reply
         return reply
 

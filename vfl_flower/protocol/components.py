@@ -13,6 +13,7 @@ from torch import Tensor
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import VflError
 from vfl_flower.common.names import party_log
+from vfl_flower.common.profiling import Lane
 from vfl_flower.common.state import State
 from vfl_flower.config.policy.record import Policy
 from vfl_flower.config.run_config import RunConfig
@@ -173,9 +174,12 @@ class Answerer(Owner, Protocol):
     ----------
     received : Received
         The request in hand.
+    profile : Lane
+        Where its time is noted.
     """
 
     received: Received
+    profile: Lane
 
 
 class Component:

@@ -15,6 +15,7 @@ from flwr.server.strategy import Strategy
 
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import PartyError, printable
+from vfl_flower.common.profiling import SILENT, Lane
 from vfl_flower.common.worker import Worker
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.device import use_threads
@@ -50,10 +51,13 @@ class Coordinator(ABC):
         Seconds to wait for the parties at the next roll call.
     stop : bool
         Whether to end after the step in hand, with a checkpoint.
+    profile : Lane
+        Where its time, and that of exchanges, is noted.
     """
 
     cfg: RunConfig
     folder: Path | None
+    profile: Lane = SILENT
 
     def __init__(self) -> None:
         self.strategy = ProtocolStrategy(self)
@@ -149,7 +153,8 @@ class ProtocolStrategy(Strategy):
 
         An empty list says that the protocol has ended.
         """
-        asked = self._runner.advance(self._outcome) if self._runner else None
+        with self.party.profile.during("between exchanges"):
+            asked = self._runner.advance(self._outcome) if self._runner else None
         if asked is None or self._runner is None:
             self.close()
             return []
@@ -193,6 +198,7 @@ class ProtocolStrategy(Strategy):
         except Exception as error:
             self._outcome = error
         self.latencies.append(time.perf_counter() - self._asked_at)
+        self.party.profile.exchange(asked.phase or "the last tell", self._asked_at)
         return None, {}
 
     def configure_evaluate(
@@ -233,9 +239,10 @@ class ProtocolStrategy(Strategy):
         """
         use_threads(self.party.cfg.threads)
         result = None
-        for request in requests:
-            training = request.purpose == "training"
-            result = self.party.compute(request.own or _nothing, training)
+        with self.party.profile.during("during exchanges"):
+            for request in requests:
+                training = request.purpose == "training"
+                result = self.party.compute(request.own or _nothing, training)
         return result
 
     def _reply(

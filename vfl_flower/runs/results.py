@@ -20,6 +20,7 @@ NUMBERS = re.compile(r"\[\n[-\d.e,\s]+\]")
 """Numbers over several lines of JSON, where no text can have a line's end."""
 
 _BYTES = Named({"up": int, "down": int})
+_SECONDS = Named(float)
 _BOOKS = {
     "exchanges": int,
     "bytes_up": int,
@@ -82,6 +83,10 @@ RESULT_SHAPE = {
     "precision": str,
     "threads": int,
     "peak_memory": (None, int),  # bytes, of the active party's process
+    "profile": (
+        None,
+        {"exchanges": float, "parties": Named({"phase": _SECONDS, "work": _SECONDS})},
+    ),
     "environment": Named((str, int)),
 }
 """Fields of a result and their types."""
@@ -110,6 +115,7 @@ _LATER: dict[Any, Any] = {
     "train_accuracy": dict[str, float](),
     "precision": "float32",
     "peak_memory": None,
+    "profile": None,
 }
 """Values of keys that results of earlier versions lack."""
 

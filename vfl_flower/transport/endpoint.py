@@ -32,8 +32,11 @@ class Endpoint(Client):
     def fit(self, ins: FitIns) -> FitRes:
         """Answer one exchange."""
         try:
-            reply, rows, metrics = self.party.fit(from_parameters(ins.parameters), ins.config)
-            return FitRes(OK, to_parameters(reply), rows, metrics)
+            with self.party.profile.doing("codec"):
+                arrays = from_parameters(ins.parameters)
+            reply, rows, metrics = self.party.fit(arrays, ins.config)
+            with self.party.profile.doing("codec"):
+                return FitRes(OK, to_parameters(reply), rows, metrics)
         except Exception as error:
             return failed(error, self.party.rank)
 

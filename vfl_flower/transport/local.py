@@ -12,6 +12,7 @@ from flwr.client import Client
 from flwr.common import FitIns, FitRes, GetPropertiesIns, GetPropertiesRes
 from flwr.server import SimpleClientManager
 
+from vfl_flower.common.names import party_name
 from vfl_flower.protocol.client import ProtocolClient
 from vfl_flower.protocol.strategy import Coordinator
 from vfl_flower.protocol.transport import Transport
@@ -66,7 +67,9 @@ class LocalTransport(Transport):
         self.passive = passive
 
     def run(self, active: Coordinator) -> dict[str, Any]:
-        """Run the protocol with the live parties."""
+        """Run the protocol with the live parties, in one profile."""
+        for party in self.passive:
+            party.profile = active.profile.of(party_name(party.rank))
         serve(active, [Endpoint(party) for party in self.passive])
         return {}
 

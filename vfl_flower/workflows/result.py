@@ -32,6 +32,7 @@ def result_of(active: ActiveParty, transport: str) -> dict[str, Any]:
         "precision": active.cfg.precision,
         "threads": active.cfg.threads,
         "peak_memory": peak_memory(),
+        "profile": None,
         "environment": {
             **versions(),
             "platform": platform.platform(),

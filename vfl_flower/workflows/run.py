@@ -6,7 +6,10 @@ from functools import partial
 from typing import Any
 
 from vfl_flower.common.errors import ConfigError
-from vfl_flower.common.names import load_object
+from vfl_flower.common.files import write_atomically
+from vfl_flower.common.layout import PROFILE
+from vfl_flower.common.names import load_object, party_name
+from vfl_flower.common.profiling import Profile
 from vfl_flower.config.catalog import TRACKERS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.parties.active import ActiveParty
@@ -61,11 +64,17 @@ def conduct(
     try:
         if folder:
             _prepare(active, folder)
+        profile = Profile()
+        if active.cfg.profile:
+            active.profile = profile.lane(party_name(0))
         followers = _followers(active.cfg, folder, callbacks)
         active.observer = Observers(observer or Observer(), *followers)
         with during or nullcontext():
             facts = _run_protocol(active, transport)
         result = result_of(active, transport.name) | {"connections": facts}
+        if active.cfg.profile and folder:
+            result["profile"] = profile.summary()
+            write_atomically(folder.path / PROFILE, profile.as_trace())
         if wanted(active.cfg):
             active.observer.on_baselines()
             result["baselines"] = baselines_of(active)
@@ -83,10 +92,10 @@ def conduct(
 
 def _check_needs_no_folder(active: ActiveParty) -> None:
     """Refuse a run without a folder that has something to write."""
-    if active.cfg.trackers:
+    writing = [*active.cfg.trackers, *["profile"] * active.cfg.profile]
+    if writing:
         raise ConfigError(
-            f"{' and '.join(active.cfg.trackers)} is on, but the run has no folder to write to; "
-            "set out"
+            f"{' and '.join(writing)} is on, but the run has no folder to write to; set out"
         )
     if active.budget:
         raise ConfigError(

@@ -22,6 +22,7 @@ class SystemOptions:
         circumstance=True,
     )
     tensorboard: bool = option(False, "the same as tensorboard in track", circumstance=True)
+    profile: bool = option(False, "write where the time goes", circumstance=True)
     checkpoint_every: int = option(1, "epochs between checkpoints", least=1)
     device: str = option(
         "auto",
@@ -55,7 +56,7 @@ class TransportOptions:
         "", "the run's name at all parties; empty: Flower's id", circumstance=True
     )
     stream_listen: str = option(
-        "", "where parties dial in, host:port; simulated: loopback", circumstance=True
+        "", "where to dial in, host:port; simulated: loopback", circumstance=True
     )
     stream_advertise: str = option(
         "", "address that parties are told to dial, host:port", circumstance=True

@@ -56,6 +56,7 @@ LEFT = frozenset(
             "out",
             "track",
             "tensorboard",
+            "profile",
         ),
         *("transport", "party-timeout", "return-timeout", "answer-timeout"),
         *("stream-listen", "stream-advertise", "stream-grace"),

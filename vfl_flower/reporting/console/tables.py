@@ -14,6 +14,7 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.metrics.names import score_name, shown
 from vfl_flower.reporting.console.format import data_name, ending, readable, score
 from vfl_flower.reporting.console.lines import out, say
+from vfl_flower.reporting.profile_rows import WORK, profile_rows
 from vfl_flower.runs.results import warnings_of
 
 
@@ -54,6 +55,8 @@ def print_result(result: Mapping[str, Any], cfg: RunConfig) -> None:
     for text in warnings_of(result):
         out.print(Text.assemble(("warning: ", "bold yellow"), text), soft_wrap=True)
     print_bytes(result)
+    if profile := result["profile"]:
+        print_profile(profile)
     for name, value in result["figures"].items():
         say(f"{name.replace('_', ' ')}: {value:.4g}")
     print_protections(result)
@@ -126,6 +129,18 @@ def print_bytes(result: Mapping[str, Any]) -> None:
         f"{result['exchanges']} exchanges in {result['seconds']:.1f} s, one takes "
         f"{times['median']:.1f} ms (99 % less than {times['p99']:.1f})"
     )
+
+
+def print_profile(profile: Mapping[str, Any]) -> None:
+    """Print where the time of each party went."""
+    table = Table(title="seconds of this attempt", title_justify="left")
+    table.add_column("party")
+    for column in (*WORK, "other", "waiting"):
+        table.add_column(column, justify="right")
+    for row in profile_rows(profile):
+        seconds = (*row.work, row.other, row.waiting)
+        table.add_row(row.party, *(f"{each:.2f}" for each in seconds))
+    out.print(table)
 
 
 def print_protections(result: Mapping[str, Any]) -> None:

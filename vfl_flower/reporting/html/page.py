@@ -21,6 +21,7 @@ from vfl_flower.reporting.html.figures import (
 from vfl_flower.reporting.html.prediction_figures import prediction_panels
 from vfl_flower.reporting.html.story import Spread, Story
 from vfl_flower.reporting.html.templates import environment
+from vfl_flower.reporting.profile_rows import WORK, profile_rows
 
 BLANK = "–"
 _ALWAYS = ("method", "dataset")
@@ -72,6 +73,8 @@ def render(stories: Sequence[Story]) -> str:
         predictions=[predicted(story) if _tested(story) else "" for story in stories],
         panels=prediction_panels,
         judged=_judged_in_full,
+        profile_rows=profile_rows,
+        work=WORK,
         traffic=[traffic(story) if _trained(story) else "" for story in stories],
         options=_settings_of(stories),
         environments=_environments_of(stories),
