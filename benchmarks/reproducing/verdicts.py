@@ -83,7 +83,7 @@ def judged(paper: Paper, cell: Cell, record: Record | None) -> Judged:
 
 
 def cost(experiment: Experiment) -> str:
-    """Say how long the first seed of an experiment takes, with the points of its search."""
+    """Say how long an experiment's first seed takes, with its search."""
     runs = 1 + (experiment.search.points if experiment.search else 0)
     minutes = max(round(runs * experiment.minutes), 1)
     time = "a minute" if minutes == 1 else f"{minutes} minutes"

@@ -17,7 +17,7 @@ EXTRAS = ("simulation", "images", "audit", "dp", "plots", "tensorboard")
 TOOLS = ("pytest", "pytest-timeout", "pytest-xdist", "hypothesis")
 TESTS = (
     *("tests/config/test_extras.py", "tests/cli/test_completion.py", "tests/data/tables"),
-    *("tests/learning/test_networks.py", "tests/learning/test_optimizer.py"),
+    *("tests/learning/networks/test_networks.py", "tests/learning/test_optimizer.py"),
     *("tests/learning/test_randomness.py", "tests/methods/test_add_method.py"),
     *("tests/methods/test_baselines.py", "tests/methods/test_joint_conv.py"),
     *("tests/interface", "tests/reporting", "tests/analysis/test_audit_reconstruct_command.py"),

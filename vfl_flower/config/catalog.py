@@ -68,16 +68,17 @@ class TrackerSpec(NamedTuple):
 
 
 _SMALL = "vfl_flower.learning.networks.small"
-_PRAVFED = "vfl_flower.learning.networks.pravfed"
+_PRAVFED = "vfl_flower.learning.networks.papers.pravfed"
+_VIM = "vfl_flower.learning.networks.papers.vim"
 _TORCHVISION = "vfl_flower.learning.networks.torchvision_models"
 NETWORKS = {
     "mlp": NetworkSpec(f"{_SMALL}:mlp"),
     "cnn": NetworkSpec(f"{_SMALL}:cnn"),
     "lenet": NetworkSpec(f"{_SMALL}:lenet"),
     "linear": NetworkSpec(f"{_SMALL}:linear"),
-    "vim-mlp": NetworkSpec(f"{_SMALL}:vim_mlp"),
-    "vim-cnn": NetworkSpec(f"{_SMALL}:vim_cnn"),
-    "vim-cnn-32": NetworkSpec(f"{_SMALL}:vim_cnn_32"),
+    "vim-mlp": NetworkSpec(f"{_VIM}:vim_mlp"),
+    "vim-cnn": NetworkSpec(f"{_VIM}:vim_cnn"),
+    "vim-cnn-32": NetworkSpec(f"{_VIM}:vim_cnn_32"),
     "pravfed-mlp": NetworkSpec(f"{_PRAVFED}:pravfed_mlp"),
     "pravfed-cnn": NetworkSpec(f"{_PRAVFED}:pravfed_cnn"),
     "pravfed-lenet": NetworkSpec(f"{_PRAVFED}:pravfed_lenet"),

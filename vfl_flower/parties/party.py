@@ -13,7 +13,6 @@ from flwr.common import Scalar
 from torch import Tensor, nn
 
 from vfl_flower.common.codec import Array
-from vfl_flower.common.profiling import SILENT, Lane
 from vfl_flower.common.state import State, restore, state_of
 from vfl_flower.common.versions import code_facts
 from vfl_flower.config.method_spec import MethodOptions
@@ -27,6 +26,7 @@ from vfl_flower.learning.networks.base import TopInput
 from vfl_flower.learning.optimizer import ScheduledOptimizer
 from vfl_flower.learning.randomness import Randomness
 from vfl_flower.privacy.client_dp.budget import Noise
+from vfl_flower.protocol.profiling import SILENT, Lane
 
 _PART, _PART_VALUES = 128, 2**17
 """Rows that are embedded at a time in evaluation: so many, or more with at most so many numbers."""

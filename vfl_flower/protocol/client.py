@@ -11,7 +11,6 @@ from flwr.common import NDArrays, Scalar
 
 from vfl_flower.common.codec import Array, identical, to_array, to_tensor
 from vfl_flower.common.errors import ProtocolError, VflError, tellable
-from vfl_flower.common.profiling import SILENT, Lane
 from vfl_flower.common.state import State, restore
 from vfl_flower.config.policy.record import OPEN, Policy
 from vfl_flower.config.policy.rules import check
@@ -31,10 +30,11 @@ from vfl_flower.protocol.components import (
     report,
 )
 from vfl_flower.protocol.messages import read_request
+from vfl_flower.protocol.profiling import SILENT, Lane
 
 _Reply = tuple[NDArrays, int, dict[str, Scalar]]
 
-_COUNTS = ("training", "evaluation")
+_COUNTS = {"training": int, "evaluation": int}
 _FACTS = {
     "rows": int,
     "alignment": str,
@@ -205,8 +205,7 @@ class ProtocolClient(NumPyClient):
         """
         try:
             reply = self._answer(parameters, config)
-            counts = _checked(self.metrics(), dict.fromkeys(_COUNTS, int), "metrics")
-            return reply, 1, counts
+            return reply, 1, _checked(self.metrics(), _COUNTS, "metrics")
         except Exception as error:
             return [], 0, {**self.failure(error), "phase": self.received.phase}
 
@@ -224,8 +223,7 @@ class ProtocolClient(NumPyClient):
             raise ProtocolError(f"exchange {exchange} comes after exchange {self.exchange}")
         self.exchange = exchange  # used up, whatever happens next
         use_threads(self.cfg.threads)
-        reply: NDArrays = []
-        taken = 0
+        reply, taken = NDArrays(), 0
         for name, count in zip(phases, counts, strict=True):
             arrays = parameters[taken : taken + count]
             taken += count
@@ -269,8 +267,6 @@ class ProtocolClient(NumPyClient):
         self.automaton.check_answer(self.received.phase, declared, values)
         pairs = zip(declared.sends, values, strict=False)
         return [array for kind, value in pairs for array in self.released(kind, value, declared)]
-
-    # Memory ----------------------------------------------------------------------------------
 
     def durable(self) -> State:
         """Return a checkpoint's content: nothing."""

@@ -13,7 +13,6 @@ from torch import Tensor
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import VflError
 from vfl_flower.common.names import party_log
-from vfl_flower.common.profiling import Lane
 from vfl_flower.common.state import State
 from vfl_flower.config.policy.record import Policy
 from vfl_flower.config.run_config import RunConfig
@@ -22,6 +21,7 @@ from vfl_flower.protocol.automaton.declaration import Kind as Kind
 from vfl_flower.protocol.automaton.declaration import Phase as Phase
 from vfl_flower.protocol.automaton.declaration import check_declared
 from vfl_flower.protocol.automaton.rules import Declared, Numbers
+from vfl_flower.protocol.profiling import Lane
 
 Answer = Tensor | tuple[Tensor | Array, ...] | None
 PhaseMethod = Callable[..., Any]

@@ -15,7 +15,6 @@ from flwr.server.strategy import Strategy
 
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import PartyError, printable
-from vfl_flower.common.profiling import SILENT, Lane
 from vfl_flower.common.worker import Worker
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.device import use_threads
@@ -24,6 +23,7 @@ from vfl_flower.protocol.exchange import Ask, Protocol, Replies, Request
 from vfl_flower.protocol.ledger import Ledger
 from vfl_flower.protocol.messages import Failures, arrays_of, booked
 from vfl_flower.protocol.observer import Observer
+from vfl_flower.protocol.profiling import SILENT, Lane
 from vfl_flower.protocol.roster import Roster, roll_call
 from vfl_flower.protocol.runner import ProtocolRunner
 

@@ -1,4 +1,4 @@
-"""Seconds of a profiled run by party, for the terminal and the report."""
+"""Seconds of a profiled run by party."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -29,7 +29,7 @@ class ProfileRow(NamedTuple):
 
 
 def profile_rows(profile: Mapping[str, Any]) -> list[ProfileRow]:
-    """Return a row for each party of a result's ``profile``, the active one first."""
+    """Return a row for each party of a result's ``profile``."""
     return [
         _row(party, kinds["phase"], kinds["work"], profile["exchanges"])
         for party, kinds in profile["parties"].items()
@@ -39,7 +39,7 @@ def profile_rows(profile: Mapping[str, Any]) -> list[ProfileRow]:
 def _row(
     party: str, phases: Mapping[str, float], work: Mapping[str, float], exchanges: float
 ) -> ProfileRow:
-    """Work and waiting of a party; its codec is no part of its phases."""
+    """Return one party's row; the codec is outside its phases."""
     columns = [work.get(name, 0.0) for name in WORK]
     within = sum(columns) - work.get("codec", 0.0)
     busy = sum(phases.values()) - phases.get("between exchanges", 0.0) + work.get("codec", 0.0)

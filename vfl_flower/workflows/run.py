@@ -9,12 +9,12 @@ from vfl_flower.common.errors import ConfigError
 from vfl_flower.common.files import write_atomically
 from vfl_flower.common.layout import PROFILE
 from vfl_flower.common.names import load_object, party_name
-from vfl_flower.common.profiling import Profile
 from vfl_flower.config.catalog import TRACKERS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.protocol.exchange import Protocol
 from vfl_flower.protocol.observer import Observer, Observers
+from vfl_flower.protocol.profiling import Profile
 from vfl_flower.protocol.transport import Transport
 from vfl_flower.runs.callback import Callback, CallbackObserver
 from vfl_flower.runs.metrics_file import MetricsFile

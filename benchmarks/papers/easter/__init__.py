@@ -59,7 +59,7 @@ def _table2() -> list[Cell]:
 
 
 def _networks() -> list[Cell]:
-    """Return Table 2's rows Local and EASTER for the networks of PraVFed's program."""
+    """Return Table 2's rows Local and EASTER with other networks."""
     return [
         replace(
             cell,

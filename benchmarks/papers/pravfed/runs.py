@@ -105,7 +105,7 @@ def _residual(name: str, kind: str, theta: str, epsilon: str = "2") -> Experimen
 
 
 def _shortened() -> Experiment:
-    """Describe 100 steps of each party with ResNet-18, which two cores can take."""
+    """Describe 100 steps of each party with ResNet-18."""
     rows = {"train-rows": "12800", "validation": "0.02", "epochs": "1", "local-epochs": "1"}
     flags = {"method": "pravfed", "dataset": "cifar10", "models": "resnet18"}
     return Experiment(COMMON | flags | rows | {"label-epsilon": "2"}, minutes=12, most_seeds=1)

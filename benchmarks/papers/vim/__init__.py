@@ -9,6 +9,11 @@ PAPER = Paper(
     reference="Xie et al. 2022, arXiv:2207.10226",
     repeats=3,
     experiments=EXPERIMENTS,
+    settings=(
+        "Learning rates, tau, rho, optimizers, weight decay and epochs are those of the authors' "
+        "program, github.com/AI-secure/VFL-ADMM. Each party scales its own pixels, by mean and "
+        "deviation in its training rows; the program has one mean and deviation for all."
+    ),
     tables=(
         tables.TABLE_3,
         tables.TABLE_4,

@@ -19,6 +19,9 @@ WHY = {
     "ModelNet40": "ModelNet40's shaded views were not at hand",
 }
 
+AGAIN = {"splitnn": "the authors' program, run once, took ten epochs, and the claim is of five"}
+"""What explains bytes to 96 % on MNIST that are more than the paper's."""
+
 MORE_OFTEN = "MNIST, 96 %, looked at every ten rounds"
 
 TRAINING_ONLY = (
@@ -53,7 +56,7 @@ TABLE_4 = Table(
                 f"mib-to:0.{share}",
                 claim,
                 lower=True,
-                why=WHY.get(name, ""),
+                why=AGAIN.get(method, "") if name == "MNIST" else WHY.get(name, ""),
             )
             for method, claims in MEBIBYTES.items()
             for name, share, claim in zip(SETS, (96, 65, 85, 89), claims, strict=True)

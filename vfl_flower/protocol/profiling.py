@@ -1,4 +1,4 @@
-"""Profile of a run: which party worked on what, and when.
+"""Profile of a run: parties, their work, and its times.
 
 Spans are of three kinds. An *exchange* lasts from a request to the last reply. A *phase* is all
 work of a party on one request, or of the active party during, or between, exchanges. *Work* is
@@ -62,7 +62,7 @@ class Profile:
             self.spans.append(Span(lane, kind, name, begin - self.began, end - begin))
 
     def summary(self) -> dict[str, Any]:
-        """Return seconds of all exchanges, and by party and name of phases and work."""
+        """Return seconds of exchanges, and of phases and work by party."""
         parties: dict[str, dict[str, dict[str, float]]] = {}
         exchanges = 0.0
         for (lane, kind, name), seconds in sorted(self._seconds.items()):
@@ -74,9 +74,10 @@ class Profile:
         return {"exchanges": round(exchanges, 6), "parties": parties}
 
     def as_trace(self) -> bytes:
-        """Return the spans as JSON in the Trace Event Format, for Chrome or Perfetto.
+        """Return the spans as JSON in the Trace Event Format.
 
-        A party is a thread, the exchanges are one of their own; times are in microseconds.
+        Chrome and Perfetto show it. A party is a thread, the exchanges are one of their own; times
+        are in microseconds.
         """
         lanes = dict.fromkeys("exchanges" if s.kind == "exchange" else s.lane for s in self.spans)
         numbers = {lane: number for number, lane in enumerate(sorted(lanes))}

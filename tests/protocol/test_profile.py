@@ -10,8 +10,8 @@ from safetensors.torch import load_file
 
 from tests.helpers.outcomes.commands import train as run
 from vfl_flower.common.errors import ConfigError
-from vfl_flower.common.profiling import MOST, Profile
 from vfl_flower.config.run_config import RunConfig
+from vfl_flower.protocol.profiling import MOST, Profile
 from vfl_flower.reporting.html.page import render
 from vfl_flower.reporting.html.story import read_stories
 from vfl_flower.workflows.build_parties import build_active

@@ -1,4 +1,4 @@
-"""PraVFed's networks, by the sizes of the paper and of the authors' program."""
+"""PraVFed's networks, by the sizes of the authors' program."""
 
 import pytest
 import torch
@@ -26,7 +26,7 @@ def test_layers_have_the_published_sizes(name: str) -> None:
 
 @pytest.mark.parametrize("name", SIZES)
 def test_an_embedding_is_a_hidden_layer_after_its_relu(name: str) -> None:
-    """Else a sum over parties under one linear layer is linear in all columns."""
+    """A sum of others, under one layer, is linear in all columns."""
     net = network(name)(STRIP, 50, 10)
     embedding = net.embed(torch.randn(200, *STRIP))  # type: ignore[operator]
     assert embedding.shape == (200, 50)

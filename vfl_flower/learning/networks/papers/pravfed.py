@@ -16,7 +16,7 @@ _DROPPED = 0.5
 
 
 def pravfed_mlp(shape: Shape, width: int, classes: int) -> SplitNet:
-    """One hidden layer with dropout, the embedding, and a linear top; D is 50 there."""
+    """One hidden layer with dropout, and a linear top; D is 50."""
     embed = nn.Sequential(
         nn.Flatten(), nn.Linear(math.prod(shape), width), Dropout(_DROPPED), nn.ReLU()
     )
@@ -24,7 +24,7 @@ def pravfed_mlp(shape: Shape, width: int, classes: int) -> SplitNet:
 
 
 def pravfed_cnn(shape: Shape, width: int, classes: int) -> SplitNet:
-    """Two convolutions of single pixels, two linear layers; D is 50 there."""
+    """Two convolutions of single pixels, two linear layers; D is 50."""
     channels, height, breadth = image_of("pravfed-cnn", shape, 2)
     embed = nn.Sequential(
         nn.Conv2d(channels, 64, 1),
@@ -41,7 +41,7 @@ def pravfed_cnn(shape: Shape, width: int, classes: int) -> SplitNet:
 
 
 def pravfed_lenet(shape: Shape, width: int, classes: int) -> SplitNet:
-    """Two convolutions that keep an image's size, three linear layers; D is 50 there.
+    """Two convolutions that hardly pool, three linear layers; D is 50.
 
     The text has three convolutions and one pooling; the program has two of each.
     """
@@ -61,7 +61,7 @@ def pravfed_lenet(shape: Shape, width: int, classes: int) -> SplitNet:
 
 
 def pravfed_table(shape: Shape, width: int, classes: int) -> SplitNet:
-    """MLP of tables: 64 numbers with dropout, then the embedding; D is 32 there."""
+    """Two hidden layers, the first with dropout; D is 32."""
     embed = nn.Sequential(
         nn.Flatten(),
         nn.Linear(math.prod(shape), 64),
