@@ -65,7 +65,7 @@ class Wire:
         return subprocess.run(command, capture_output=True, check=False).returncode == 0  # noqa: S603
 
     def made(self) -> bool:
-        """Make the other host, and the wire; tell whether that is allowed here."""
+        """Make the other host and the wire; tell whether they are allowed."""
         (near, far), (here, there) = self.ends, self.addresses
         return (
             self.tool("ip", "netns", "add", self.other)
@@ -78,7 +78,7 @@ class Wire:
         )
 
     def reaches_here(self) -> bool:
-        """Wait until the other host has a way to this one; tell whether it has."""
+        """Wait for a route from the other host; tell whether there is one."""
         deadline = time.monotonic() + PATIENCE
         while not self.tool("ip", "route", "get", self.addresses[0], inside=True):
             if time.monotonic() > deadline:

@@ -68,6 +68,7 @@ def _networks() -> list[Cell]:
         replace(
             cell,
             experiment=f"{cell.row.split(',')[0]} {cell.column if alone else 'mixed'} of PraVFed",
+            why="",
         )
         for cell in _table2()
         if cell.column in SMALL and ((alone := cell.row.endswith("Local")) or "EASTER" in cell.row)

@@ -26,30 +26,24 @@ def vim_mlp(shape: Shape, width: int, classes: int) -> SplitNet:
 def vim_cnn(shape: Shape, width: int, classes: int) -> SplitNet:
     """Four convolutions with average pooling, as Opacus' tutorial has them; takes images."""
     channels, _, _ = image_of("vim-cnn", shape, 8)
-    sizes = pairwise([channels, 32, 64, 64])
-    blocks = [
-        layer
-        for a, b in sizes
-        for layer in (nn.Conv2d(a, b, 3, padding=1), nn.ReLU(), nn.AvgPool2d(2))
-    ]
-    last = [nn.Conv2d(64, 128, 3, padding=1), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten()]
-    embed = nn.Sequential(*blocks, *last, nn.Linear(128, width))
+    embed = nn.Sequential(*_convolutions(channels), nn.Linear(128, width))
     return SplitNet(embed, nn.Linear(width, classes, bias=False))
 
 
 def vim_cnn_32(shape: Shape, width: int, classes: int) -> SplitNet:
-    """Four convolutions with normalised batches, on enlarged patches; takes images."""
+    """Enlarged patches, the same convolutions, a normalised embedding; takes images."""
     channels, _, _ = image_of("vim-cnn-32", shape, 1)
-    sizes = pairwise([channels, 32, 64, 64])
+    end = [nn.Linear(128, width), nn.BatchNorm1d(width), nn.ReLU()]
+    embed = nn.Sequential(nn.Upsample((_SIDE, _SIDE)), *_convolutions(channels), *end)
+    return SplitNet(embed, nn.Linear(width, classes, bias=False))
+
+
+def _convolutions(channels: int) -> list[nn.Module]:
+    """Return layers from an image to 128 numbers."""
     blocks = [
         layer
-        for a, b in sizes
-        for layer in (
-            *(nn.Conv2d(a, b, 3, padding=1), nn.BatchNorm2d(b), nn.ReLU()),
-            nn.AvgPool2d(2),
-        )
+        for a, b in pairwise([channels, 32, 64, 64])
+        for layer in (nn.Conv2d(a, b, 3, padding=1), nn.ReLU(), nn.AvgPool2d(2))
     ]
-    last = [nn.Conv2d(64, 128, 3, padding=1), nn.BatchNorm2d(128), nn.ReLU()]
-    end = [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(128, width), nn.ReLU()]
-    embed = nn.Sequential(nn.Upsample((_SIDE, _SIDE), mode="bilinear"), *blocks, *last, *end)
-    return SplitNet(embed, nn.Linear(width, classes, bias=False))
+    last = [nn.Conv2d(64, 128, 3, padding=1), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten()]
+    return [*blocks, *last]

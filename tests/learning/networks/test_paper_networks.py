@@ -1,10 +1,12 @@
-"""PraVFed's networks, by the sizes of the authors' program."""
+"""Networks of papers, by the sizes of the authors' programs."""
 
 import pytest
 import torch
+from torch import nn
 
 from vfl_flower.common.errors import NetworkError
 from vfl_flower.learning.dropout import Dropout
+from vfl_flower.learning.networks.base import SplitNet
 from vfl_flower.learning.networks.factory import network
 
 STRIP = (1, 28, 7)
@@ -32,6 +34,20 @@ def test_an_embedding_is_a_hidden_layer_after_its_relu(name: str) -> None:
     assert embedding.shape == (200, 50)
     assert embedding.min() == 0 < embedding.max()
     assert net.decide(embedding).shape == (200, 10)  # type: ignore[operator]
+
+
+def test_vims_convolutions_see_enlarged_patches_and_its_embedding_alone_is_normalised() -> None:
+    net = network("vim-cnn-32")((3, 10, 12), 60, 10)
+    assert isinstance(net, SplitNet)
+    weights = [tuple(w.shape) for w in net.parameters() if w.ndim > 1]
+    convolutions = [(32, 3, 3, 3), (64, 32, 3, 3), (64, 64, 3, 3), (128, 64, 3, 3)]
+    assert weights == [*convolutions, (60, 128), (10, 60)]
+    norms = [each for each in net.modules() if isinstance(each, nn.modules.batchnorm._BatchNorm)]
+    assert [norm.num_features for norm in norms] == [60]
+    assert isinstance(net.embed, nn.Sequential)
+    patch = torch.arange(2 * 3 * 10 * 12.0).reshape(2, 3, 10, 12)
+    assert set(net.embed[0](patch).unique().tolist()) == set(patch.unique().tolist())  # copied
+    assert net.embed(patch).min() == 0
 
 
 def test_a_strip_that_is_too_narrow_is_refused() -> None:
