@@ -78,7 +78,7 @@ class Wire:
         )
 
     def reaches_here(self) -> bool:
-        """Wait for a route from the other host; tell whether there is one."""
+        """Wait for a route from the other host; tell whether one came."""
         deadline = time.monotonic() + PATIENCE
         while not self.tool("ip", "route", "get", self.addresses[0], inside=True):
             if time.monotonic() > deadline:
