@@ -9,11 +9,12 @@ import torch
 from safetensors.torch import load_file
 
 from tests.helpers.outcomes.commands import train as run
-from vfl_flower.common.errors import ConfigError
+from vfl_flower.common.errors import ConfigError, RunError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.protocol.profiling import MOST, Profile
 from vfl_flower.reporting.html.page import render
 from vfl_flower.reporting.html.story import read_stories
+from vfl_flower.reporting.profile_rows import profile_rows
 from vfl_flower.workflows.build_parties import build_active
 from vfl_flower.workflows.run import conduct
 
@@ -62,7 +63,7 @@ def test_work_lies_within_its_phase_and_phases_within_their_exchange(profiled: P
         ]
 
     def lie_within(inner: list[tuple[float, float]], outer: list[tuple[float, float]]) -> bool:
-        return all(any(a <= c and d <= b for a, b in outer) for c, d in inner)
+        return bool(inner) and all(any(a <= c and d <= b for a, b in outer) for c, d in inner)
 
     exchanges = intervals("exchanges", "exchange")
     for party in PARTIES[1:]:
@@ -114,3 +115,28 @@ def test_a_long_run_keeps_some_spans_and_counts_all() -> None:
         profile.add("active", "phase", "step", 0.0, 1.0)
     assert len(profile.spans) == MOST
     assert profile.summary()["parties"]["active"]["phase"]["step"] == MOST + 10
+
+
+def test_rows_of_the_table_add_up() -> None:
+    """The codec is beside phases; between exchanges nobody waits."""
+    active = {
+        "phase": {"during exchanges": 3.0, "between exchanges": 2.0},
+        "work": {"forward": 1.0, "codec": 0.5},
+    }
+    passive = {"phase": {"embed": 4.0}, "work": {"forward": 1.0, "backward": 0.5, "masks": 0.25}}
+    parties = {"active": active, "party-1": passive}
+    first, second = profile_rows({"exchanges": 10.0, "parties": parties})
+    assert first == ("active", [1.0, 0.0, 0.0, 0.5], 4.0, 6.5)
+    assert second == ("party-1", [1.0, 0.5, 0.25, 0.0], 2.25, 6.0)
+
+
+def test_a_trace_that_cannot_be_written_loses_no_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, content: bytes) -> None:
+        raise RunError(f"{path} cannot be written: no space left on device")
+
+    monkeypatch.setattr("vfl_flower.workflows.run.write_atomically", full)
+    assert run([*SHORT, "--profile", "--out", str(tmp_path / "run")]) == 0
+    assert result(tmp_path / "run")["profile"]["parties"]
+    assert not (tmp_path / "run" / "profile.json").exists()

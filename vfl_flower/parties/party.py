@@ -28,8 +28,11 @@ from vfl_flower.learning.randomness import Randomness
 from vfl_flower.privacy.client_dp.budget import Noise
 from vfl_flower.protocol.profiling import SILENT, Lane
 
-_PART, _PART_VALUES = 128, 2**17
-"""Rows that are embedded at a time in evaluation: so many, or more with at most so many numbers."""
+_PART, _LARGEST_PART, _PART_VALUES = 128, 1024, 2**17
+"""Rows that are embedded at a time in evaluation: so many at least and most, and so many numbers.
+
+More gain nothing, and a network can make much of a small row.
+"""
 _FORMER_NAMES = {"descent": "optimizer"}
 """Attributes that checkpoints of earlier versions hold under other names."""
 
@@ -166,8 +169,8 @@ class Party:
         """
         if self.net.training or torch.is_grad_enabled() or self.x.device.type != "cpu":
             return self.embedding(self.columns(rows))
-        size = max(_PART, _PART_VALUES // max(prod(self.x.shape[1:]), 1))
-        parts = torch.as_tensor(rows).split(size)
+        size = _PART_VALUES // max(prod(self.x.shape[1:]), 1)
+        parts = torch.as_tensor(rows).split(min(max(size, _PART), _LARGEST_PART))
         return torch.cat([self.embedding(self.columns(part)) for part in parts])
 
     def columns(self, rows: Tensor | Array) -> Tensor:

@@ -2,8 +2,9 @@
 
 Spans are of three kinds. An *exchange* lasts from a request to the last reply. A *phase* is all
 work of a party on one request, or of the active party during, or between, exchanges. *Work* is
-part of a phase: forward and backward passes, masks, and the wire codec. What is left of a phase is
-optimizers, losses and checks; what is left of the exchanges is waiting for others.
+part of a phase, as forward passes, backward passes from a gradient that came, and masks, or stands
+beside phases, as the wire codec. What is left of a phase is optimizers, losses, backward passes
+from these, and checks; what is left of the exchanges is waiting for others.
 """
 
 import json

@@ -163,11 +163,12 @@ class ProtocolStrategy(Strategy):
         self.exchange += 1
         self.ledger.exchanges[asked.purpose] += 1
         messages, own = self._runner.due(asked)
-        instructions = [
-            (proxy, booked(self.ledger, name, messages[k], k, len(self.roster), self.exchange))
-            for k, name, proxy in self.roster
-            if k in messages
-        ]
+        with self.party.profile.doing("codec"):
+            instructions = [
+                (proxy, booked(self.ledger, name, messages[k], k, len(self.roster), self.exchange))
+                for k, name, proxy in self.roster
+                if k in messages
+            ]
         self._busy = any(request.own for request in own)
         if self._busy:
             self._worker.submit(partial(self._work, own))
@@ -250,7 +251,8 @@ class ProtocolStrategy(Strategy):
     ) -> list[Array]:
         """Unpack, check and book one party's reply, or raise its error."""
         where = self._where(asked, res)
-        arrays = arrays_of(res, name, where, failures)
+        with self.party.profile.doing("codec"):
+            arrays = arrays_of(res, name, where, failures)
         assert res is not None  # noqa: S101  there would have been no arrays
         rows = asked.rows_for(rank, len(self.roster))
         if asked.phase and (fault := self.party.fault_of(asked.phase, rows, arrays)):

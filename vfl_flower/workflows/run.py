@@ -5,10 +5,11 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
-from vfl_flower.common.errors import ConfigError
+from vfl_flower.common.errors import ConfigError, RunError
 from vfl_flower.common.files import write_atomically
 from vfl_flower.common.layout import PROFILE
 from vfl_flower.common.names import load_object, party_name
+from vfl_flower.common.text.logs import safe_log
 from vfl_flower.config.catalog import TRACKERS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.parties.active import ActiveParty
@@ -21,6 +22,8 @@ from vfl_flower.runs.metrics_file import MetricsFile
 from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.workflows.baselines import baselines_of, wanted
 from vfl_flower.workflows.result import result_of
+
+log = safe_log("vfl_flower.runs")
 
 
 def conduct(
@@ -72,14 +75,14 @@ def conduct(
         with during or nullcontext():
             facts = _run_protocol(active, transport)
         result = result_of(active, transport.name) | {"connections": facts}
-        if active.cfg.profile and folder:
+        if active.cfg.profile:
             result["profile"] = profile.summary()
-            write_atomically(folder.path / PROFILE, profile.as_trace())
         if wanted(active.cfg):
             active.observer.on_baselines()
             result["baselines"] = baselines_of(active)
         if folder:
             folder.write_result(result)
+            _write_trace(active, folder, profile)
         active.observer.on_close(result)
     except BaseException:
         active.observer.on_close(None)
@@ -88,6 +91,16 @@ def conduct(
         if folder:
             folder.end()
     return result
+
+
+def _write_trace(active: ActiveParty, folder: RunFolder, profile: Profile) -> None:
+    """Write the profile, if one was taken, after the result."""
+    if not active.cfg.profile:
+        return
+    try:
+        write_atomically(folder.path / PROFILE, profile.as_trace())
+    except RunError as error:
+        log.warning("%s; the result is whole", error)
 
 
 def _check_needs_no_folder(active: ActiveParty) -> None:
