@@ -149,8 +149,8 @@ class Plan:
         """Draw the points of a search; always the same ones."""
         values = [[(flag, value) for value in of] for flag, of in search.grid.items()]
         every = [dict(point) for point in product(*values)]
-        draws = DRAWS if self.settings.small else search.draws
-        return random.Random(0).sample(every, min(draws, len(every)))  # noqa: S311  no secret
+        points = DRAWS if self.settings.small else search.points
+        return random.Random(0).sample(every, points)  # noqa: S311  no secret
 
     def _chosen(self, search: Search, tried: list[Record]) -> dict[str, str]:
         """Return the point of the best validation accuracy once all are tried."""

@@ -62,6 +62,15 @@ class Profile:
         if len(self.spans) < MOST:
             self.spans.append(Span(lane, kind, name, begin - self.began, end - begin))
 
+    @contextmanager
+    def span(self, lane: str, kind: Kind, name: str) -> Iterator[None]:
+        """Add the span that is enclosed, also if it fails."""
+        begin = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.add(lane, kind, name, begin, time.perf_counter())
+
     def summary(self) -> dict[str, Any]:
         """Return seconds of exchanges, and of phases and work by party."""
         parties: dict[str, dict[str, dict[str, float]]] = {}
@@ -121,25 +130,16 @@ class Lane:
 
     def during(self, name: str) -> AbstractContextManager[None]:
         """Measure a phase."""
-        return self._span("phase", name) if self.profile else _NOTHING
+        return self.profile.span(self.name, "phase", name) if self.profile else _NOTHING
 
     def doing(self, name: str) -> AbstractContextManager[None]:
         """Measure a part of a phase."""
-        return self._span("work", name) if self.profile else _NOTHING
+        return self.profile.span(self.name, "work", name) if self.profile else _NOTHING
 
     def exchange(self, name: str, begin: float) -> None:
         """Note an exchange that began at `begin` and ends now."""
         if self.profile:
             self.profile.add(self.name, "exchange", name, begin, time.perf_counter())
-
-    @contextmanager
-    def _span(self, kind: Kind, name: str) -> Iterator[None]:
-        begin = time.perf_counter()
-        try:
-            yield
-        finally:
-            assert self.profile is not None  # noqa: S101  its callers have looked
-            self.profile.add(self.name, kind, name, begin, time.perf_counter())
 
 
 _NOTHING = nullcontext()
