@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -102,3 +103,29 @@ def test_a_track_that_breaks_outside_a_step_fails(tmp_path: Path) -> None:
     done = job(tmp_path, "bad() { no_such_command; }\nbeside 2 bad\nverdict")
     assert done.returncode == 1
     assert "  track bad" in done.stdout.splitlines()
+
+
+def test_failures_are_named_with_their_message_before_the_count(tmp_path: Path) -> None:
+    (tmp_path / "test_some.py").write_text(
+        "import pytest\n"
+        "def test_good(): pass\n"
+        "def test_bad():\n    value = 3\n    assert value == 4, 'the reason'\n"
+        "@pytest.fixture\ndef broken(): raise RuntimeError('no setup')\n"
+        "def test_error(broken): pass\n"
+        "@pytest.mark.skip\ndef test_skipped(): pass\n"
+    )
+    results = tmp_path / "tests.xml"
+    command = ["-m", "pytest", "-p", "no:cacheprovider", f"--junitxml={results}", str(tmp_path)]
+    subprocess.run([sys.executable, *command], capture_output=True, cwd=tmp_path, check=False)  # noqa: S603
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, ROOT / ".ci/outcomes.py", results, tmp_path / "missing.xml"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lines = done.stdout.splitlines()
+    assert "failure: test_some::test_bad" in lines
+    assert "error: test_some::test_error" in lines
+    assert "the reason" in done.stdout
+    assert "no setup" in done.stdout
+    assert lines[-1] == "tests: 1 passed, 2 failed, 1 skipped"
