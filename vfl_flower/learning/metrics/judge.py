@@ -29,10 +29,12 @@ def metrics_of(said: Predictions) -> dict[str, Any]:
         of `by_class`, and ``confusion``: rows counted by true class and, within, by predicted
         class, (C, C). These, and the calibration error, count each row once, whatever it weighs.
     """
-    judged = {
-        key_of(name): load_object(spec.compute)(said)
-        for name, spec in metrics_for(said.target.task).items()
-    }
+    # scikit-learn is slow to import
+    from sklearn import config_context
+
+    specs = metrics_for(said.target.task).items()
+    with config_context(assume_finite=True, skip_parameter_validation=True):  # both are seen to
+        judged = {key_of(name): load_object(spec.compute)(said) for name, spec in specs}
     if said.target.task in (REGRESSION, MULTI_LABEL):
         return judged
     return judged | by_class(said) | {"confusion": confusion(said)}

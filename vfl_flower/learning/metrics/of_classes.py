@@ -5,6 +5,7 @@ each class alike, and of several labels likewise over the labels. What needs a r
 finite outputs, is None without.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,14 +27,7 @@ def accuracy(said: Predictions) -> float:
 
 def balanced_accuracy(said: Predictions) -> float | None:
     """Mean over classes of the share of rows that is predicted."""
-    # scikit-learn is slow to import
-    from sklearn.metrics import recall_score
-
-    if not said.complete:
-        return None
-    return float(
-        recall_score(said.truth, said.decided, average="macro", zero_division=0, **said.counted)
-    )
+    return float(said.by_class.recall.mean()) if said.complete else None
 
 
 def auc(said: Predictions) -> float | None:
@@ -68,34 +62,23 @@ def _ranked(said: Predictions, score: Any) -> float | None:  # noqa: ANN401
 
 def precision(said: Predictions) -> float:
     """Share of the positive predictions that are true; 0 without any."""
-    # scikit-learn is slow to import
-    from sklearn.metrics import precision_score
-
-    return _decided(said, precision_score)
+    return _decided(said, said.by_class.precision)
 
 
 def recall(said: Predictions) -> float:
     """Share of the positive rows that are found; 0 without any."""
-    # scikit-learn is slow to import
-    from sklearn.metrics import recall_score
-
-    return _decided(said, recall_score)
+    return _decided(said, said.by_class.recall)
 
 
 def f1(said: Predictions) -> float:
     """Harmonic mean of precision and recall."""
-    # scikit-learn is slow to import
-    from sklearn.metrics import f1_score
-
-    return _decided(said, f1_score)
+    return _decided(said, said.by_class.f1)
 
 
-def _decided(said: Predictions, score: Any) -> float:  # noqa: ANN401
-    """Compute a metric of predicted classes."""
-    if said.binary:
-        return float(score(said.hits, said.alarms, zero_division=0, **said.counted))
-    how = {"labels": range(said.classes), "average": "macro", "zero_division": 0}
-    return float(score(said.truth, said.decided, **how, **said.counted))
+def _decided(said: Predictions, scores: NDArray[np.float64]) -> float:
+    """Take a metric of the positive class, or its mean over classes or labels, (C,)."""
+    defined = np.nan_to_num(scores)
+    return float(defined[said.target.positive] if said.binary else defined.mean())
 
 
 def brier(said: Predictions) -> float | None:
@@ -163,13 +146,8 @@ def by_class(said: Predictions) -> dict[str, Any]:
         predicted as, or has; ``class_precision_std`` and ``class_accuracy_std``, as `spread` of
         them. A class's recall is the accuracy on its rows.
     """
-    # scikit-learn is slow to import
-    from sklearn.metrics import precision_recall_fscore_support
-
-    labels = range(said.classes)
-    precisions, recalls, _, _ = precision_recall_fscore_support(
-        said.truth, said.decided, labels=labels, average=None, zero_division=np.nan
-    )
+    alike = said.by_class if said.weight is None else replace(said, weight=None).by_class
+    precisions, recalls = alike.precision, alike.recall
     return {
         "class_precision": _without_nan(precisions),
         "class_recall": _without_nan(recalls),

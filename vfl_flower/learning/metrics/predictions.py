@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,14 @@ from torch import Tensor
 from vfl_flower.config.catalog import BINARY, MULTI_LABEL
 from vfl_flower.data.preprocessing.target import Target
 from vfl_flower.learning.losses import Labels
+
+
+class ByClass(NamedTuple):
+    """Scores of each class, or label, (C,) float64; NaN where one is not defined."""
+
+    precision: NDArray[np.float64]
+    recall: NDArray[np.float64]
+    f1: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -104,16 +112,26 @@ class Predictions:
         return bool(np.bincount(truth, minlength=self.classes).all())
 
     @cached_property
+    def by_class(self) -> ByClass:
+        """Precision, recall and F1 of each class, or label."""
+        # scikit-learn is slow to import
+        from sklearn.metrics import precision_recall_fscore_support
+
+        scores = precision_recall_fscore_support(
+            self.truth,
+            self.decided,
+            labels=range(self.classes),
+            average=None,
+            zero_division=np.nan,
+            **self.counted,
+        )
+        return ByClass(*scores[:3])
+
+    @cached_property
     def hits(self) -> NDArray[np.bool_]:
         """Whether rows are of the positive class, (N,)."""
         hits: NDArray[np.bool_] = self.truth == self.target.positive
         return hits
-
-    @cached_property
-    def alarms(self) -> NDArray[np.bool_]:
-        """Whether rows are predicted to be of the positive class, (N,)."""
-        alarms: NDArray[np.bool_] = self.decided == self.target.positive
-        return alarms
 
     @cached_property
     def likelihood(self) -> NDArray[np.float64]:
