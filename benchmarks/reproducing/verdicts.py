@@ -88,7 +88,7 @@ def cost(experiment: Experiment) -> str:
     minutes = max(round(runs * experiment.minutes), 1)
     time = "a minute" if minutes == 1 else f"{minutes} minutes"
     time = f"{minutes / 60:.0f} hours" if minutes >= 120 else time
-    return f"about {time} a seed on two cores"
+    return f"about {time} for the first seed on two cores"
 
 
 def _verdict(paper: Paper, cell: Cell, values: list[float]) -> tuple[str, str]:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 
 from benchmarks.reproducing.verdicts import NOT_RUN, REACHED, Judged
 
-USUAL = " a seed on two cores"
+USUAL = " for the first seed on two cores"
 """End of the usual reason why a cell is not run: its time."""
 
 ROOM = 24
