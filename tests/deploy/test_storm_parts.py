@@ -94,14 +94,20 @@ def test_the_hook_kills_its_group_and_those_above(tmp_path: Path) -> None:
 def test_a_sample_counts_the_processes_of_a_component(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("benchmarks.storming.curves.PROGRAMS", ("sleep",))
+    monkeypatch.setattr("benchmarks.storming.curves.PROGRAMS", ("sh",))
     (tmp_path / "file").touch()
-    process = subprocess.Popen(["sleep", "60"], env=os.environ | {"MINE": str(tmp_path)})  # noqa: S607
-    curves = Curves()
-    sample(curves, 1.5, {f"MINE={tmp_path}": "node1"}, lambda name: tmp_path)
-    process.kill()
-    process.wait()
-    (found,) = curves.by_role["node1: sleep"]
+    with subprocess.Popen(
+        ["sh", "-c", "echo up; read line"],  # noqa: S607
+        env=os.environ | {"MINE": str(tmp_path)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
+        # Until it says something, it may be a process without words and environment yet.
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"up\n"
+        curves = Curves()
+        sample(curves, 1.5, {f"MINE={tmp_path}": "node1"}, lambda name: tmp_path)
+    (found,) = curves.by_role["node1: sh"]
     assert (found.second, found.processes, found.threads, found.files) == (1.5, 1, 1, 1)
     assert found.handles >= 3
     assert 0 < found.MiB < 50
