@@ -28,6 +28,7 @@ from vfl_flower.common.state import State, read_state, write_state
 from vfl_flower.learning.batching import batches
 from vfl_flower.learning.losses import Weighted, onehot
 from vfl_flower.learning.schedule import steps_per_epoch
+from vfl_flower.learning.wire_precision import as_sent
 
 if TYPE_CHECKING:
     from strategies.specs.pravfed import PraVFedOptions
@@ -76,7 +77,7 @@ class PraVFedClient(PassiveParty):
                 for batch in map(torch.from_numpy, self.batches(epoch, len(rows)))
             ]
             self.end_epoch(f"local epoch {epoch + 1} of {options.local_epochs}", errors)
-        self.accuracy = self.agreement(rows, labels)
+        self.accuracy = as_sent(self.agreement(rows, labels), cfg.wire_precision)
         return self.accuracy
 
     @phase(

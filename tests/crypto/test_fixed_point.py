@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vfl_flower.common.errors import BlindingError
-from vfl_flower.crypto.fixed_point import Words, decode_ring, encode_ring
+from vfl_flower.crypto.fixed_point import Ring, Words, decode_ring, encode_ring
 
 SUMMANDS = (1, 2, 3, 5, 6)
 
@@ -123,6 +123,28 @@ def test_shapes_and_strides_are_kept() -> None:
     assert words.dtype == np.uint32
     assert words.shape == (4, 3)
     assert torch.equal(decode_ring(words), x.detach())
+
+
+@given(st.data())
+def test_the_halved_ring_holds_every_sum_within_the_bound(data: st.DataObject) -> None:
+    """Each adds half a step of error; steps are nearly the finest."""
+    summands = data.draw(st.sampled_from(SUMMANDS))
+    bound = data.draw(st.sampled_from((2.0**-10, 0.3, 1.0, 16.0, 100.0, 5000.0)))
+    ring = Ring.halved(bound, summands)
+    assert ring.dtype.itemsize == 2
+    numbers = st.lists(st.floats(-1, 1, width=32), min_size=summands, max_size=summands)
+    row = [bound * share for share in data.draw(numbers)]
+    words = [encode_ring(torch.tensor([each]), summands, ring) for each in row]
+    assert {each.dtype for each in words} == {np.dtype(np.uint16)}
+    decoded = decode_ring(np.add.reduce(words, dtype=np.uint16), ring).item()
+    assert abs(decoded - sum(row)) <= summands * 0.5001 / ring.scale
+    assert 4 * ring.scale * bound * summands > 2**15 - 4 * summands
+
+
+@pytest.mark.parametrize(("bound", "summands"), [(20000.0, 3), (1.0, 2**15), (0.5, 2**16)])
+def test_no_halved_ring_is_found_where_a_sum_does_not_fit(bound: float, summands: int) -> None:
+    with pytest.raises(BlindingError, match="does not fit 16 bits"):
+        Ring.halved(bound, summands)
 
 
 def test_words_are_twos_complement_with_16_fractional_bits() -> None:

@@ -153,6 +153,9 @@ TRACKERS = {
 }
 """Trackers that a run's options and metrics are sent to."""
 
+FLOAT32, FLOAT16, BFLOAT16 = "float32", "float16", "bfloat16"
+"""Precisions of numbers in messages."""
+
 BINARY, MULTI_CLASS, REGRESSION, MULTI_LABEL = TASKS = (
     *("binary", "multi-class", "regression"),
     "multi-label",

@@ -4,12 +4,14 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, TypeVar
 
 from vfl_flower.common.errors import ConfigError
+from vfl_flower.config.catalog import FLOAT32
 from vfl_flower.config.dataset_specs import DATASETS
 from vfl_flower.config.method_spec import MethodOptions, MethodSpec
 from vfl_flower.config.optimization.optimizers import read_optimizer
 from vfl_flower.config.options.data import DataOptions
 from vfl_flower.config.options.networks import MIXED, NetworkOptions
 from vfl_flower.config.options.privacy import (
+    USUAL_BOUND,
     ClientPrivacyOptions,
     LabelPrivacyOptions,
     PrivacyOptions,
@@ -97,9 +99,16 @@ class Settings(  # fields come in the order of bases from the last to the first
     @property
     def row_bound(self) -> float | None:
         """Largest Euclidean norm of a summed upload's rows; None for unbounded."""
+        if self.embedding_bound == "auto" and self.narrow and self.blinded:
+            return float(USUAL_BOUND)
         if self.embedding_bound in ("auto", "none"):
             return None
         return float(self.embedding_bound)
+
+    @property
+    def narrow(self) -> bool:
+        """Whether numbers travel in 16 bits."""
+        return self.wire_precision != FLOAT32
 
     @property
     def noised(self) -> bool:

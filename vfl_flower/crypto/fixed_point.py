@@ -1,8 +1,11 @@
-"""Fixed-point numbers in the ring Z/2**32, which additive masks hide perfectly.
+"""Fixed-point numbers in a ring Z/2**n, which additive masks hide perfectly.
 
-A word w stands for the signed 32-bit number w, divided by 2**16. Adding words wraps; the sum of K
-numbers is right as long as it fits, so each may be smaller than 2**15 / K only.
+A word w stands for the signed n-bit number w, divided by 2**f. Adding words wraps; the sum of K
+numbers is right as long as it fits, so each may be smaller than 2**(n - 1 - f) / K only.
 """
+
+from dataclasses import dataclass
+from math import floor, log2
 
 import numpy as np
 import torch
@@ -11,14 +14,74 @@ from torch import Tensor
 
 from vfl_flower.common.errors import BlindingError
 
-_FRACTION_BITS = 16
-SCALE = 1 << _FRACTION_BITS
-LIMIT = float(1 << (31 - _FRACTION_BITS))
+Words = NDArray[np.unsignedinteger]
 
-Words = NDArray[np.uint32]
+_SLACK = 1e-3
+"""Share of a bound that rounding in float32 stays well below."""
 
 
-def encode_ring(x: Tensor, summands: int) -> Words:
+@dataclass(frozen=True)
+class Ring:
+    """Words of some bits, so many of them behind the point.
+
+    Attributes
+    ----------
+    bits : int
+        n, 16 or 32.
+    fraction : int
+        f.
+    """
+
+    bits: int = 32
+    fraction: int = 16
+
+    @classmethod
+    def halved(cls, bound: float, summands: int) -> "Ring":
+        """Return the finest ring of 16 bits that holds a sum.
+
+        Parameters
+        ----------
+        bound : float
+            Largest magnitude of a summand.
+        summands : int
+            How many there are, each with its weight.
+
+        Raises
+        ------
+        BlindingError
+            If there is none.
+        """
+        room = 2.0**15 / summands - 1  # each is rounded by half a step, at most
+        if room < bound:
+            raise BlindingError(
+                f"a sum of {summands} numbers up to {bound:g} does not fit 16 bits; lower "
+                "embedding-bound, or set wire-precision = float32"
+            )
+        return cls(16, floor(log2(room / (bound * (1 + _SLACK)))))
+
+    @property
+    def scale(self) -> float:
+        """Steps from 0 to 1."""
+        return 2.0**self.fraction
+
+    @property
+    def limit(self) -> float:
+        """Magnitude that no sum may reach."""
+        return 2.0 ** (self.bits - 1 - self.fraction)
+
+    @property
+    def dtype(self) -> np.dtype[np.unsignedinteger]:
+        """Dtype of the words."""
+        return np.dtype(f"<u{self.bits // 8}")
+
+
+WHOLE = Ring()
+"""The ring of 32 bits, which needs no bound to be chosen."""
+
+SCALE, LIMIT = WHOLE.scale, WHOLE.limit
+
+
+def encode_ring(x: Tensor, summands: int, ring: Ring = WHOLE) -> Words:
     """Write real numbers as ring words.
 
     Parameters
@@ -27,10 +90,12 @@ def encode_ring(x: Tensor, summands: int) -> Words:
         Any shape, float32.
     summands : int
         How many such arrays will be added.
+    ring : Ring
+        Of the words.
 
     Returns
     -------
-    ndarray of uint32
+    ndarray of uint32 or uint16
         Same shape.
 
     Raises
@@ -39,18 +104,19 @@ def encode_ring(x: Tensor, summands: int) -> Words:
         If a value is not finite, or so large that the sum could overflow. The text names the
         limit, not the value, which is the party's own.
     """
-    rounded = torch.round(x.detach() * SCALE)
-    limit = LIMIT / summands
+    rounded = torch.round(x.detach() * ring.scale)
+    limit = ring.limit / summands
     lowest, highest = torch.aminmax(rounded) if x.numel() else (rounded.new_zeros(()),) * 2
-    if not (-limit * SCALE < lowest and highest < limit * SCALE):  # NaN fails too
+    if not (-limit * ring.scale < lowest and highest < limit * ring.scale):  # NaN fails too
         raise BlindingError(
             f"an embedding has values at or beyond ±{limit:g} (or not finite), the limit for a sum "
             f"of {summands} in the ring; lower the learning rate or scale the network's output"
         )
     words: Words = rounded.to(torch.int32).numpy().view(np.uint32)
-    return words
+    return words.astype(ring.dtype, copy=False)
 
 
-def decode_ring(words: Words) -> Tensor:
-    """Read ring words back: uint32 of any shape to float32, rounded once."""
-    return torch.from_numpy(words.view(np.int32)).to(torch.float32) / SCALE
+def decode_ring(words: Words, ring: Ring = WHOLE) -> Tensor:
+    """Read ring words of any shape back: float32, rounded once."""
+    signed = words.view(f"<i{ring.bits // 8}")
+    return torch.from_numpy(signed).to(torch.float32) / ring.scale

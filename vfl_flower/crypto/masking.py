@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF, HKDFExpand
 
 from vfl_flower.common.errors import BlindingError
-from vfl_flower.crypto.fixed_point import Words
+from vfl_flower.crypto.fixed_point import WHOLE, Ring, Words
 
 PROTOCOL = b"vfl-flower blinding 1"
 KEY = 32  # bytes of an X25519 public key
@@ -43,7 +43,13 @@ def pair_key(own: X25519PrivateKey, other: bytes, salt: bytes, i: int, j: int) -
 
 
 def mask(
-    key: bytes, exchange: int, phase_name: str, digest: bytes, count: int, position: int = 0
+    key: bytes,
+    exchange: int,
+    phase_name: str,
+    digest: bytes,
+    count: int,
+    position: int = 0,
+    ring: Ring = WHOLE,
 ) -> Words:
     """Expand a pair key into the mask of one exchange.
 
@@ -61,10 +67,12 @@ def mask(
         How many words.
     position : int
         Which of the phase's uploads, from 0.
+    ring : Ring
+        Of the words.
 
     Returns
     -------
-    ndarray of uint32
+    ndarray of uint32 or uint16
         (count,), uniform to whoever lacks the key.
     """
     info = PROTOCOL + exchange.to_bytes(8, "little") + digest + phase_name.encode()
@@ -72,5 +80,6 @@ def mask(
         info += b"\0" + position.to_bytes(4, "little")
     once = HKDFExpand(SHA256(), 32, info).derive(key)
     # The key is used for this mask only, so counter and nonce may both start from zero.
-    stream = Cipher(ChaCha20(once, bytes(16)), None).encryptor().update(bytes(4 * count))
-    return np.frombuffer(stream, "<u4").astype(np.uint32, copy=False)
+    size = ring.dtype.itemsize * count
+    stream = Cipher(ChaCha20(once, bytes(16)), None).encryptor().update(bytes(size))
+    return np.frombuffer(stream, ring.dtype)

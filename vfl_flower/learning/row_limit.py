@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from vfl_flower.crypto.fixed_point import SCALE
+from vfl_flower.crypto.fixed_point import WHOLE, Ring
 from vfl_flower.learning.row_norms import exceeds
 
 FAILURE = 2.0**-40
@@ -34,10 +34,17 @@ class RowLimit:
         `embedding-bound`.
     noise : float
         Deviation of the noise in each number that a party sends.
+    narrow : bool
+        Whether sums are in a ring of 16 bits.
     """
 
     bound: float
     noise: float = 0.0
+    narrow: bool = False
+
+    def ring(self, weight: int) -> Ring:
+        """Return the ring of a sum of some weight."""
+        return Ring.halved(self.bound, weight) if self.narrow else WHOLE
 
     def of_sum(self, rows: int, width: int, parties: int, weight: int) -> float:
         """Return the limit of one row of a sum.
@@ -51,7 +58,7 @@ class RowLimit:
         weight : int
             The sum of their weights.
         """
-        rounding = weight * math.sqrt(width) / (2 * SCALE)
+        rounding = weight * math.sqrt(width) / (2 * self.ring(weight).scale)
         t = math.log(max(rows, 1) / FAILURE)
         tail = self.noise * math.sqrt(parties) * (math.sqrt(width) + math.sqrt(2 * t))
         return weight * self.bound + rounding + tail

@@ -100,7 +100,7 @@ class ReplyRules:
     def _sent(self, layout: Layout, rows: int, *, masked: bool) -> list[Layout]:
         """Return the arrays that an upload travels as, under masks or compressed."""
         if masked:
-            return [Layout("uint32", layout.shape)]
+            return [Layout("uint16" if self.cfg.narrow else "uint32", layout.shape)]
         compression = self.cfg.options.upload_compression
         if compression == "none":
             return [layout]

@@ -29,6 +29,7 @@ from vfl_flower.config.catalog import (
 )
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.losses import Link, onehot
+from vfl_flower.learning.wire_precision import ERRORS, STEPS, as_sent
 from vfl_flower.privacy.label_dp.training_labels import noise_of
 from vfl_flower.protocol.automaton.rules import Layout, Numbers, within
 from vfl_flower.protocol.automaton.scope import Scope, Size
@@ -70,6 +71,9 @@ class Residuals:
         self.least = 0.0 if by_row else 1 / classes
         self.most = max(rows / classes, 1.0) if balanced else 1.0
         self.most *= cfg.largest_weight
+        self.precision = cfg.wire_precision
+        self.coarse = ERRORS[self.precision]  # of a number that travels
+        self.step = STEPS[self.precision] / self.slope  # and, scaled, of a small one in a row
 
     def fault(self, g: Array, R: Tensor | None) -> str:
         """Return the fault of a batch of residuals, or nothing.
@@ -85,9 +89,10 @@ class Residuals:
             return ""
         scaled = torch.from_numpy(self._scaled(g))
         limit = self.most * (1 + _RELATIVE)
+        off = _RELATIVE + 2 * self.coarse + self.classes * self.step * len(g)
         if scaled.abs().amax() > limit:
             return "has residuals that are larger than the loss allows"
-        if self.link.sums and scaled.sum(1).abs().amax() > _RELATIVE * limit:
+        if self.link.sums and scaled.sum(1).abs().amax() > off * limit:
             return "has residuals that do not add up to 0 in each row"
         if R is None or self._solved(scaled, R):
             return ""
@@ -109,12 +114,14 @@ class Residuals:
         if within(off, -_ROUNDING, _ROUNDING):  # as nearly always
             return True
         rounding = min(_ROUNDING + 4e-7 * float(np.abs(R.numpy()).max()), _MOST_ROUNDING)
+        rounding += self.coarse + self.step * len(g)
         return within(off, -rounding, rounding)
 
     def _solved(self, scaled: Tensor, R: Tensor) -> bool:
         """Tell whether every row is the residual of some target."""
         means = self.link.means(R)
         rounding = (_ROUNDING + 4e-7 * R.abs().amax(1)).clamp(max=_MOST_ROUNDING)
+        rounding += self.coarse + self.step * len(R)
         if self.noise is not None:
             targets = means - scaled
             if self.weighted:
@@ -170,7 +177,10 @@ class Residual(Numbers):
         """See `Declared`."""
         learner = cast("Any", party)  # a `PassiveParty`, which has all of these
         residuals: Residuals = learner.residuals
-        R = learner.privacy.sent(learner.tape[self.of][1].detach()) if self.of else None
+        R = None
+        if self.of:
+            R = learner.privacy.sent(learner.tape[self.of][1].detach())
+            R = as_sent(R, residuals.precision)
         with np.errstate(over="ignore", invalid="ignore"):  # such numbers are refused
             if R is not None and residuals.one_hot(array, R):
                 return ""

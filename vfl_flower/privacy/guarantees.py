@@ -7,7 +7,9 @@ from vfl_flower.crypto.mask_graph import FAILURE_BITS
 from vfl_flower.privacy.label_dp.training_labels import epsilon_of
 from vfl_flower.privacy.secure_aggregation import masks_of_each
 
-MASKS = "pairwise masks (X25519, HKDF-SHA256, ChaCha20) in Z/2^32 with 16 fractional bits"
+_MASKS = "pairwise masks (X25519, HKDF-SHA256, ChaCha20) in"
+MASKS = f"{_MASKS} Z/2^32 with 16 fractional bits"
+NARROW_MASKS = f"{_MASKS} Z/2^16, in the finest steps that hold a sum of bounded rows"
 NOISE = "discrete Gaussian noise on every upload of a passive party, clipped"
 BOUNDED = "every row that is summed clipped by its party to Euclidean norm"
 PRIVATE = "initial weights and dropout that only their own party knows"
@@ -97,9 +99,9 @@ def column_protections(cfg: RunConfig) -> _Sentences:
     private = cfg.party_randomness == "private"
     published = any(split_list(cfg.weights))
     ways = (
-        (f"{MASKS}{_between(cfg)}", masked),
+        (f"{NARROW_MASKS if cfg.narrow else MASKS}{_between(cfg)}", masked),
         (f"{NOISE} to Frobenius norm {cfg.dp_clip:g}", cfg.noised),
-        (f"{BOUNDED} {cfg.embedding_bound}", cfg.row_bound is not None),
+        (f"{BOUNDED} {cfg.row_bound or 0:g}", cfg.row_bound is not None),
         (PRIVATE, private and not published and secret),
     )
     gaps = (

@@ -33,7 +33,7 @@ from vfl_flower.common.names import party_log
 from vfl_flower.common.state import State
 from vfl_flower.config.policy.run_options import terms_of
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.crypto.fixed_point import Words, encode_ring
+from vfl_flower.crypto.fixed_point import WHOLE, Ring, Words, encode_ring
 from vfl_flower.crypto.identity import SIGNATURE
 from vfl_flower.crypto.joint_seed import COMMITMENT, SHARE, JointSeed
 from vfl_flower.crypto.mask_graph import neighbours, neighbours_of_each
@@ -77,6 +77,11 @@ def masks_of_each(cfg: RunConfig) -> int:
     return neighbours_of_each(cfg.parties - 1, cfg.colluding_share)
 
 
+def ring_of(cfg: RunConfig, summands: int) -> Ring:
+    """Return the ring of sums, by the precision of the wire."""
+    return Ring.halved(cfg.row_bound, summands) if cfg.narrow and cfg.row_bound else WHOLE
+
+
 class Masker(UploadMechanism):
     """Pairwise masking at a passive party, for secure aggregation."""
 
@@ -97,6 +102,10 @@ class Masker(UploadMechanism):
     def wanted(cls, cfg: RunConfig) -> bool:
         """Tell whether the run's uploads travel under masks."""
         return cfg.blinded
+
+    def check_in(self) -> None:
+        """Refuse a run whose sums do not fit the ring."""
+        ring_of(self.party.cfg, self.peers)
 
     @phase(training=False, gives=octets(KEY + SIGNATURE), sends="control")
     def public_key(self) -> Array:
@@ -200,7 +209,7 @@ class Masker(UploadMechanism):
         Returns
         -------
         ndarray
-            ``weight * x`` under the masks: uint32 of the same shape.
+            ``weight * x`` under the masks: uint32 or uint16 of the same shape.
 
         Raises
         ------
@@ -210,17 +219,20 @@ class Masker(UploadMechanism):
         if not self._keys:
             raise BlindingError("blinding is on, but no keys have been agreed since the start")
         received = self.party.received
+        summands = self.peers if total is None else total
+        ring = ring_of(self.party.cfg, summands)
         try:
-            words = encode_ring(x, self.peers if total is None else total)
+            words = encode_ring(x, summands, ring)
         except BlindingError:
             log = party_log(self.party.rank)  # what it says is for this party alone
             log.error("the largest value was %g", x.detach().abs().max())
             raise
-        words *= np.uint32(weight)
+        words *= words.dtype.type(weight % (1 << ring.bits))
         digest = sha256(self._history + received.digest).digest()
         with self.party.profile.doing("masks"):
             for j, key in self._keys.items():
-                stream = mask(key, received.exchange, received.phase, digest, words.size, position)
+                of = (received.exchange, received.phase, digest, words.size, position)
+                stream = mask(key, *of, ring)
                 combine = np.add if self.party.rank < j else np.subtract
                 combine(words, stream.reshape(words.shape), out=words)
         return words

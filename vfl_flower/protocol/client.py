@@ -10,13 +10,14 @@ from flwr.client import NumPyClient
 from flwr.common import NDArrays, Scalar
 
 from vfl_flower.common.codec import Array, identical, to_array, to_tensor
-from vfl_flower.common.errors import ProtocolError, VflError, tellable
+from vfl_flower.common.errors import ProtocolError, VflError
 from vfl_flower.common.state import State, restore
 from vfl_flower.config.policy.record import OPEN, Policy
 from vfl_flower.config.policy.rules import check
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.identity import Identity
 from vfl_flower.learning.device import use_threads
+from vfl_flower.learning.wire_precision import narrowed, widened
 from vfl_flower.protocol.automaton.machine import Automaton
 from vfl_flower.protocol.automaton.plan import Plan
 from vfl_flower.protocol.automaton.scope import LabelFormat
@@ -29,7 +30,7 @@ from vfl_flower.protocol.components import (
     phases_of,
     report,
 )
-from vfl_flower.protocol.messages import read_request
+from vfl_flower.protocol.messages import checked, read_request
 from vfl_flower.protocol.profiling import SILENT, Lane
 
 _Reply = tuple[NDArrays, int, dict[str, Scalar]]
@@ -193,7 +194,7 @@ class ProtocolClient(NumPyClient):
         try:
             self.check_in()
             facts = {**self.facts(), "policy": self.policy.name, "rules": self.policy.digest}
-            return {"rank": self.rank, **_checked(facts, _FACTS, "facts")}
+            return {"rank": self.rank, **checked(facts, _FACTS, "facts")}
         except VflError as error:
             return {"rank": self.rank, **report(error, self.rank)}
 
@@ -205,7 +206,7 @@ class ProtocolClient(NumPyClient):
         """
         try:
             reply = self._answer(parameters, config)
-            return reply, 1, _checked(self.metrics(), _COUNTS, "metrics")
+            return reply, 1, checked(self.metrics(), _COUNTS, "metrics")
         except Exception as error:
             return [], 0, {**self.failure(error), "phase": self.received.phase}
 
@@ -223,9 +224,10 @@ class ProtocolClient(NumPyClient):
             raise ProtocolError(f"exchange {exchange} comes after exchange {self.exchange}")
         self.exchange = exchange  # used up, whatever happens next
         use_threads(self.cfg.threads)
+        read = [widened(array, self.cfg.wire_precision) for array in parameters]
         reply, taken = NDArrays(), 0
         for name, count in zip(phases, counts, strict=True):
-            arrays = parameters[taken : taken + count]
+            arrays = read[taken : taken + count]
             taken += count
             with self.profile.during(name):
                 reply = self._run(Received(exchange, name, arrays))
@@ -266,7 +268,8 @@ class ProtocolClient(NumPyClient):
             )
         self.automaton.check_answer(self.received.phase, declared, values)
         pairs = zip(declared.sends, values, strict=False)
-        return [array for kind, value in pairs for array in self.released(kind, value, declared)]
+        arrays = [a for kind, value in pairs for a in self.released(kind, value, declared)]
+        return [narrowed(array, self.cfg.wire_precision) for array in arrays]
 
     def durable(self) -> State:
         """Return a checkpoint's content: nothing."""
@@ -289,12 +292,3 @@ class ProtocolClient(NumPyClient):
         """
         for each in self._components.values():
             each.load_state_dict(type(each)(self).state_dict())
-
-
-def _checked(told: Mapping[str, Scalar], types: Mapping[str, type], what: str) -> dict[str, Scalar]:
-    """Return scalars that are declared; refuse any other."""
-    if other := sorted(name for name, value in told.items() if type(value) is not types.get(name)):
-        raise ProtocolError(f"undeclared {what}: {', '.join(other)}; nothing was sent")
-    if long := sorted(name for name, value in told.items() if not tellable(value)):
-        raise ProtocolError(f"{what} that are too long or not printable: {', '.join(long)}")
-    return dict(told)

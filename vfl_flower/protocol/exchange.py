@@ -6,17 +6,19 @@ the next exchange. Sub-protocols compose with ``yield from``.
 """
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from torch import Tensor
 
 from vfl_flower.common.codec import Array, decode, encode, to_array, to_tensor
 from vfl_flower.common.errors import PartyError, ProtocolError
-from vfl_flower.crypto.fixed_point import decode_ring
+from vfl_flower.config.catalog import FLOAT32
+from vfl_flower.crypto.fixed_point import WHOLE, decode_ring
 from vfl_flower.learning.row_limit import RowLimit
+from vfl_flower.learning.wire_precision import narrowed
 
 Purpose = Literal["training", "evaluation", "control"]
 """What an exchange is for. The ledger keeps the three apart."""
@@ -52,6 +54,14 @@ class Request:
     purpose: Purpose
     own: Callable[[], Any] | None
     to: Sequence[int] | None
+
+    def narrowed(self, precision: str) -> Self:
+        """Return the request with numbers as the wire has them; see `wire_precision`."""
+        if precision == FLOAT32:
+            return self
+        shared = None if self.shared is None else _narrowed(self.shared, precision)
+        each = [_narrowed(tensors, precision) for tensors in self.each]
+        return replace(self, shared=shared, each=each)
 
     def targets(self, parties: int) -> Sequence[int]:
         """Return whom it is for, out of so many parties."""
@@ -135,8 +145,8 @@ class Replies:
         Returns
         -------
         Tensor
-            float32. Ring words (uint32) are added modulo 2**32, where masks cancel, and decoded
-            exactly; floats are added in roster order.
+            float32. Words are added in their ring, where masks cancel, and decoded exactly; floats
+            are added in roster order.
 
         Raises
         ------
@@ -144,11 +154,13 @@ class Replies:
             If no honest parties' arrays come to this sum; see `learning.row_limit`.
         """
         singles = self.singles
-        if singles[0].dtype == np.uint32:
+        if singles[0].dtype.kind == "u":
             if not self.whole:
                 raise ProtocolError("masks cancel in the sum over the whole roster only")
-            decoded = decode_ring(np.add.reduce(singles, dtype=np.uint32))
-            self._check_sum(decoded, weight or len(singles))
+            summands = weight or len(singles)
+            ring = self.limit.ring(summands) if self.limit else WHOLE
+            decoded = decode_ring(np.add.reduce(singles, dtype=ring.dtype), ring)
+            self._check_sum(decoded, summands)
             return decoded
         self.check_rows(weight or 1)
         total = self.tensors[0].clone()
@@ -242,6 +254,10 @@ def tell_each(
     """
     each = [_encode(a if isinstance(a, tuple) else (a,)) for a in arrays]
     return Tell(phase, None, each, purpose, own, to)
+
+
+def _narrowed(tensors: Sequence[bytes], precision: str) -> list[bytes]:
+    return [encode(narrowed(decode(tensor), precision)) for tensor in tensors]
 
 
 def _encode(values: Sequence[Value]) -> list[bytes]:

@@ -1,12 +1,20 @@
 """Messages of one exchange: requests to a party, and its reply."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from flwr.common import FitIns, FitRes, Parameters, Scalar
 from flwr.server.client_proxy import ClientProxy
 
 from vfl_flower.common.codec import Array, from_parameters
-from vfl_flower.common.errors import PartyAway, PartyError, ProtocolError, last_line, printable
+from vfl_flower.common.errors import (
+    PartyAway,
+    PartyError,
+    ProtocolError,
+    last_line,
+    printable,
+    tellable,
+)
+from vfl_flower.learning.wire_precision import widened
 from vfl_flower.protocol.exchange import Request
 from vfl_flower.protocol.ledger import Ledger
 
@@ -35,7 +43,9 @@ def _message_of(
     return FitIns(Parameters([t for each in tensors for t in each], "numpy.ndarray"), config)
 
 
-def arrays_of(res: FitRes | None, name: str, where: str, failures: Failures) -> list[Array]:
+def arrays_of(
+    res: FitRes | None, name: str, where: str, failures: Failures, precision: str
+) -> list[Array]:
     """Unpack the reply of one party.
 
     Parameters
@@ -48,6 +58,8 @@ def arrays_of(res: FitRes | None, name: str, where: str, failures: Failures) -> 
         Exchange and yield that asked.
     failures : sequence
         Flower's, which name no party.
+    precision : str
+        Of numbers in messages.
 
     Raises
     ------
@@ -67,7 +79,7 @@ def arrays_of(res: FitRes | None, name: str, where: str, failures: Failures) -> 
         error, message = (printable(res.metrics.get(key, "")) for key in ("error", "message"))
         raise PartyError(f"{name} failed in {where}: {error}: {message}")
     try:
-        return from_parameters(res.parameters)
+        return [widened(array, precision) for array in from_parameters(res.parameters)]
     except ProtocolError as error:
         raise PartyError(f"{name} garbled {where}: {error}") from error
 
@@ -99,3 +111,12 @@ def read_request(config: dict[str, Scalar]) -> tuple[int, list[str], list[int]]:
     if not all(count.isdecimal() and len(count) < 6 for count in counts):
         raise ProtocolError(f"a request's arrays are counted as '{arrays}'")
     return exchange, phases.split(","), [int(count) for count in counts]
+
+
+def checked(told: Mapping[str, Scalar], types: Mapping[str, type], what: str) -> dict[str, Scalar]:
+    """Return scalars that are declared; refuse any other."""
+    if other := sorted(name for name, value in told.items() if type(value) is not types.get(name)):
+        raise ProtocolError(f"undeclared {what}: {', '.join(other)}; nothing was sent")
+    if long := sorted(name for name, value in told.items() if not tellable(value)):
+        raise ProtocolError(f"{what} that are too long or not printable: {', '.join(long)}")
+    return dict(told)

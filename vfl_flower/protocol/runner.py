@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from types import FrameType, GeneratorType
 
 from vfl_flower.common.errors import ProtocolError
+from vfl_flower.config.catalog import FLOAT32
 from vfl_flower.protocol.exchange import Ask, Protocol, Replies, Request, ask
 
 
@@ -17,10 +18,12 @@ class ProtocolRunner:
         Not started yet.
     parties : int
         How many passive parties there are.
+    precision : str
+        Of numbers in messages.
     """
 
-    def __init__(self, protocol: Protocol, parties: int) -> None:
-        self.parties = parties
+    def __init__(self, protocol: Protocol, parties: int, precision: str = FLOAT32) -> None:
+        self.parties, self.precision = parties, precision
         self._protocol: Protocol | None = protocol
         self._waiting: defaultdict[int, list[Request]] = defaultdict(list)
         self._own: list[Request] = []
@@ -49,13 +52,15 @@ class ProtocolRunner:
             else:
                 request = self._protocol.send(outcome)  # type: ignore[arg-type]  # None starts it
             while True:
-                if error := self._unfit(request):
+                try:
+                    ready = self._ready(request)
+                except ProtocolError as error:
                     request = self._protocol.throw(error)
-                elif isinstance(request, Ask):
-                    return request
-                else:
-                    self._keep(request)
-                    request = next(self._protocol)
+                    continue
+                if isinstance(ready, Ask):
+                    return ready
+                self._keep(ready)
+                request = next(self._protocol)
         except StopIteration:
             self._protocol = None
             waiting = [k for k, requests in self._waiting.items() if requests]
@@ -78,19 +83,20 @@ class ProtocolRunner:
             self._waiting[k].append(told)
         self._own.append(told)
 
-    def _unfit(self, request: Request) -> ProtocolError | None:
+    def _ready(self, request: Request) -> Request:
+        """Return a request as it travels."""
         targets = request.targets(self.parties)
         if not targets or sorted({*targets} & {*range(1, self.parties + 1)}) != sorted(targets):
-            return ProtocolError(
+            raise ProtocolError(
                 f"'{request.phase}' is for {list(targets)}, and there are parties 1 to "
                 f"{self.parties}, each to be named once"
             )
         if request.shared is None and len(request.each) != len(targets):
-            return ProtocolError(
+            raise ProtocolError(
                 f"'{request.phase}' has {len(request.each)} arrays, one for each of "
                 f"{len(targets)} parties"
             )
-        return None
+        return request.narrowed(self.precision)
 
 
 def _frames(generator: object) -> Iterator[FrameType]:

@@ -143,7 +143,8 @@ class ProtocolStrategy(Strategy):
             party.patience,
             lambda: party.stop,
         )
-        self._runner = ProtocolRunner(party.task(), len(self.roster))
+        precision = party.cfg.wire_precision
+        self._runner = ProtocolRunner(party.task(), len(self.roster), precision)
         return _NO_PARAMETERS
 
     def configure_fit(
@@ -252,7 +253,7 @@ class ProtocolStrategy(Strategy):
         """Unpack, check and book one party's reply, or raise its error."""
         where = self._where(asked, res)
         with self.party.profile.doing("codec"):
-            arrays = arrays_of(res, name, where, failures)
+            arrays = arrays_of(res, name, where, failures, self.party.cfg.wire_precision)
         assert res is not None  # noqa: S101  there would have been no arrays
         rows = asked.rows_for(rank, len(self.roster))
         if asked.phase and (fault := self.party.fault_of(asked.phase, rows, arrays)):

@@ -15,7 +15,7 @@ class DataOptions:
 
     data_dir: str = option(
         "data",
-        "folder with data sets, each as it is published",
+        "folder with data sets as published",
         path="dir",
         circumstance=True,
     )

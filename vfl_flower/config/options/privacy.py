@@ -45,8 +45,8 @@ class PrivacyOptions:
     )
     embedding_bound: str = option(
         "auto",
-        "Euclidean norm that each row of an upload is clipped to before it is summed, or none; "
-        f"auto: none where one machine has all parties, else {USUAL_BOUND}",
+        "Euclidean norm that rows of uploads are clipped to before they are summed, or none; "
+        f"auto: none on one machine in whole wire-precision, else {USUAL_BOUND}",
         suggested=("auto", "none", USUAL_BOUND),
     )
 

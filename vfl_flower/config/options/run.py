@@ -30,7 +30,7 @@ class RunOptions:
     )
     dataset: str = option("digits", f"one of {', '.join(DATASETS)}", choices=DATASETS)
     parties: int = option(4, "all parties; 4 = 1 active + 3 passive", least=2)
-    seed: int = option(0, "known to all: batches, splits, and party-randomness if public", least=0)
+    seed: int = option(0, "known to all: of batches, splits, public randomness", least=0)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from vfl_flower.config.catalog import TRACKERS
+from vfl_flower.config.catalog import BFLOAT16, FLOAT16, FLOAT32, TRACKERS
 from vfl_flower.config.schema import option
 from vfl_flower.config.transports import TRANSPORTS
 
@@ -51,6 +51,11 @@ class TransportOptions:
         choices=("auto", *TRANSPORTS),
         alias="carrier",
         circumstance=True,
+    )
+    wire_precision: str = option(
+        FLOAT32,
+        f"of numbers in messages: {FLOAT32}, {FLOAT16}, {BFLOAT16}",
+        choices=(FLOAT32, FLOAT16, BFLOAT16),
     )
     run_name: str = option(
         "", "the run's name at all parties; empty: Flower's id", circumstance=True

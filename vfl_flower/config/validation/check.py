@@ -16,6 +16,7 @@ from vfl_flower.config.validation.privacy import (
     check_client_privacy,
     check_embedding_bound,
     check_label_privacy,
+    check_wire_precision,
 )
 from vfl_flower.config.validation.system import check_transport
 from vfl_flower.config.validation.tasks import check_tables
@@ -41,6 +42,7 @@ def check(cfg: Settings) -> None:
     check_column_noise(cfg)
     check_blinding(cfg)
     check_embedding_bound(cfg)
+    check_wire_precision(cfg)
     check_label_privacy(cfg)
     check_client_privacy(cfg)
     check_held_out(cfg)

@@ -10,6 +10,7 @@ from vfl_flower.config.options.privacy import (
     MOST_SIGMA,
     MOST_TARGET,
     TRUE_SENSITIVITY,
+    USUAL_BOUND,
     LabelPrivacyOptions,
 )
 from vfl_flower.config.registry import specs
@@ -56,6 +57,28 @@ def check_embedding_bound(cfg: Settings) -> None:
         raise ConfigError(
             f"embedding-bound is {bound}, and {cfg.method} sums no uploads; use embedding-bound = "
             f"auto or none, or one of {able}"
+        )
+
+
+def check_wire_precision(cfg: Settings) -> None:
+    """Refuse numbers of 16 bits that would not fit."""
+    precision = f"wire-precision is {cfg.wire_precision}"
+    if not cfg.narrow:
+        return
+    if (compression := cfg.options.upload_compression) != "none":
+        raise ConfigError(
+            f"{precision}, and uploads of {cfg.method} are compressed ({compression}) already; use "
+            "wire-precision = float32, or compression = none"
+        )
+    if cfg.blinded and cfg.noised:
+        raise ConfigError(
+            f"{precision}, and noise under masks needs the range of 32 bits; use wire-precision = "
+            "float32"
+        )
+    if cfg.blinded and cfg.embedding_bound == "none":
+        raise ConfigError(
+            f"{precision}, and 16 bits under masks need a range, which is that of embedding-bound, "
+            f"and that is none; set it, as to {USUAL_BOUND}, or wire-precision = float32"
         )
 
 

@@ -76,7 +76,7 @@ def f1(said: Predictions) -> float:
 
 
 def _decided(said: Predictions, scores: NDArray[np.float64]) -> float:
-    """Take a metric of the positive class, or its mean over classes or labels, (C,)."""
+    """Take the positive class's score, or the mean of all, (C,)."""
     defined = np.nan_to_num(scores)
     return float(defined[said.target.positive] if said.binary else defined.mean())
 

@@ -14,7 +14,7 @@ from vfl_flower.learning.losses import Labels
 
 
 class ByClass(NamedTuple):
-    """Scores of each class, or label, (C,) float64; NaN where one is not defined."""
+    """Scores of each class, or label, (C,); NaN where not defined."""
 
     precision: NDArray[np.float64]
     recall: NDArray[np.float64]

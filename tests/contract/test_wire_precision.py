@@ -1,0 +1,204 @@
+"""Numbers that travel in 16 bits, against messages rounded on the way.
+
+The reference trains in whole precision and without masks, through clients that round every message
+in either direction by arithmetic of their own.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from flwr.client import Client
+from flwr.common import FitIns, FitRes, GetPropertiesIns, GetPropertiesRes, Parameters
+
+from tests.helpers.contract import (
+    CASES,
+    Run,
+    Tap,
+    carry,
+    configured,
+    differing,
+    finished,
+    method_of,
+    passive_parties,
+)
+from vfl_flower.common.codec import Array, from_parameters, to_parameters
+from vfl_flower.common.errors import ConfigError, PartyError, RosterError
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.parties.residuals import Residuals
+from vfl_flower.protocol.components import UPLOADS, declared_by
+from vfl_flower.workflows.build_parties import build_active, build_passive
+
+COMPRESSED = [case for case in CASES if configured(case).method == "c_vfl"]
+WEIGHED = ["pravfed"]  # sums with weights are tested apart
+RUN = [
+    case
+    for case in CASES
+    if not method_of(case).alone and case not in COMPRESSED and case not in WEIGHED
+]
+SUMMED = [case for case in RUN if method_of(case).blinds]
+BOUND = 16.0
+STEP = 2.0**-9
+"""Of a ring of 16 bits that holds a sum of three rows within the bound: 3 x 16 x 2**9 < 2**15."""
+
+Exponents = tuple[int, int]
+BITS: dict[str, Exponents] = {"float16": (10, -14), "bfloat16": (7, -126)}
+
+
+def cut(x: Array, precision: str) -> Array:
+    """Drop the last bits of float32 numbers."""
+    if x.dtype != np.float32:
+        return x
+    bits, least = BITS[precision]
+    exponents = np.maximum(np.frexp(x)[1] - 1, least) - bits
+    whole = np.trunc(np.ldexp(x.astype(np.float64), -exponents))
+    short: Array = np.ldexp(whole, exponents).astype(np.float32)
+    return short
+
+
+@dataclass
+class Rounding(Client):
+    """Rounds messages, and masked uploads to the ring's steps."""
+
+    client: Client
+    precision: str
+    masked: frozenset[str]
+
+    def get_properties(self, ins: GetPropertiesIns) -> GetPropertiesRes:
+        return self.client.get_properties(ins)
+
+    def fit(self, ins: FitIns) -> FitRes:
+        asked = self.rounded(ins.parameters)
+        res = self.client.fit(replace(ins, parameters=asked))
+        if str(ins.config["phases"]).split(",")[-1] in self.masked:
+            steps = [np.rint(a * np.float32(1 / STEP)) for a in from_parameters(res.parameters)]
+            return replace(res, parameters=to_parameters([a * np.float32(STEP) for a in steps]))
+        return replace(res, parameters=self.rounded(res.parameters))
+
+    def rounded(self, parameters: Parameters) -> Parameters:
+        return to_parameters([cut(a, self.precision) for a in from_parameters(parameters)])
+
+
+def trained(cfg: RunConfig, **rounding: Any) -> Run:
+    active = build_active(cfg)
+    parties = passive_parties("local", lambda k: build_passive(cfg, k))
+    taps = [Tap(Rounding(c, **rounding) if rounding else c) for c in parties.clients]
+    carry("local", active, taps)
+    return Run(active, taps, parties.weights())
+
+
+def masked_phases(cfg: RunConfig) -> frozenset[str]:
+    _, client = cfg.spec.load()
+    declared = declared_by(client).items()
+    return frozenset(n for n, each in declared if each.masked and {*each.sends} & {*UPLOADS})
+
+
+def check(cfg: RunConfig, precision: str, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Compare a run with one that is rounded on the way."""
+    narrow = trained(replace(cfg, wire_precision=precision))
+    masked = masked_phases(cfg) if cfg.blinded else frozenset()
+    # Residuals that somebody else rounds are not those of the run's precision.
+    monkeypatch.setattr(Residuals, "one_hot", lambda *_: False)
+    monkeypatch.setattr(Residuals, "fault", lambda *_: "")
+    bound = str(BOUND) if cfg.blinded else "none"
+    whole = replace(cfg, blinding="none", embedding_bound=bound)
+    reference = trained(whole, precision=precision, masked=masked)
+    assert differing(narrow.weights, reference.weights) == []
+    assert narrow.active.progress.test == reference.active.progress.test
+    return narrow
+
+
+@pytest.mark.parametrize("case", RUN)
+def test_every_number_is_rounded_once_each_way(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    cfg = replace(configured(case), blinding="none", embedding_bound="none")
+    check(cfg, "float16", monkeypatch)
+
+
+@pytest.mark.parametrize("case", SUMMED)
+def test_sums_under_masks_are_those_of_the_rings_steps(
+    case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cfg = replace(configured(case), embedding_bound=str(BOUND))
+    narrow = check(cfg, "bfloat16", monkeypatch)
+    words = [a for tap in narrow.taps for a in tap.replies() if a.dtype.kind == "u" and a.ndim > 1]
+    assert words
+    assert {a.dtype for a in words} == {np.dtype(np.uint16)}
+
+
+@pytest.mark.parametrize("precision", sorted(BITS))
+def test_weighed_sums_come_close(precision: str) -> None:
+    """PraVFed's parties weigh their embeddings in the ring."""
+    cfg = configured("pravfed")
+    whole, narrow = finished("pravfed", "local"), trained(replace(cfg, wire_precision=precision))
+    scores = [run.active.progress.test["score"]["active"] for run in (whole, narrow)]
+    assert min(scores) > 0.8
+    assert abs(scores[0] - scores[1]) < 0.05
+
+
+@pytest.mark.parametrize("case", ["splitnn", "agg_vfl"])
+def test_numbers_take_half_the_bytes(case: str) -> None:
+    cfg = replace(configured(case), wire_precision="float16")
+    whole, narrow = (run.active.ledger.payload for run in (finished(case, "local"), trained(cfg)))
+    assert whole.keys() == narrow.keys()
+    for (party, purpose, phase, way), count in whole.items():
+        if purpose == "training" and phase == "update":
+            assert narrow[party, purpose, phase, way] * 2 == count, way
+        if purpose == "training" and way == "up" and phase == "embed":
+            assert narrow[party, purpose, phase, way] * 2 == count
+
+
+@pytest.mark.parametrize("label_privacy", ["laplace", "randomized-response"])
+@pytest.mark.parametrize("precision", sorted(BITS))
+def test_residuals_of_noised_labels_are_admitted(precision: str, label_privacy: str) -> None:
+    cfg = replace(configured("easter"), wire_precision=precision, label_privacy=label_privacy)
+    assert trained(replace(cfg, class_weights="balanced")).active.progress.step > 0
+
+
+# Refusals -----------------------------------------------------------------------------------------
+
+
+@dataclass
+class Whole(Client):
+    """Answers in whole precision, whatever the run's."""
+
+    client: Client
+
+    def get_properties(self, ins: GetPropertiesIns) -> GetPropertiesRes:
+        return self.client.get_properties(ins)
+
+    def fit(self, ins: FitIns) -> FitRes:
+        res = self.client.fit(ins)
+        arrays = from_parameters(res.parameters)
+        wide = [a.astype(np.float32) if a.dtype == np.float16 else a for a in arrays]
+        return replace(res, parameters=to_parameters(wide))
+
+
+def test_a_party_that_answers_in_another_precision_is_named() -> None:
+    cfg = replace(configured("splitnn"), wire_precision="float16")
+    clients = passive_parties("local", lambda k: build_passive(cfg, k)).clients
+    clients[1] = Whole(clients[1])
+    with pytest.raises(PartyError, match=r"party-2 garbled .*wire-precision is float16"):
+        carry("local", build_active(cfg), clients)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"method": "c_vfl"}, "compressed .quantize:8. already"),
+        ({"method": "agg_vfl", "dp_sigma": 1.0}, "noise under masks"),
+        ({"method": "easter", "embedding_bound": "none"}, "need a range.*embedding-bound"),
+        ({"method": "splitnn", "wire_precision": "float8"}, "wire-precision"),
+    ],
+)
+def test_what_16_bits_cannot_hold_is_refused_before_work(
+    options: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(ConfigError, match=says):
+        RunConfig(**({"wire_precision": "float16"} | options))
+
+
+def test_sums_that_do_not_fit_are_refused_at_the_roll_call() -> None:
+    cfg = replace(configured("easter"), wire_precision="float16", embedding_bound="20000")
+    with pytest.raises(RosterError, match=r"party-1: a sum of 3 .* does not fit 16 bits"):
+        trained(cfg)
