@@ -32,8 +32,10 @@ def configured(method: str, bound: str) -> RunConfig:
 
 @pytest.mark.parametrize(("method", "phase"), SUMS)
 def test_random_words_are_refused_at_the_first_sum(method: str, phase: str) -> None:
-    with pytest.raises(PartyError, match="a masked party sent rows above embedding-bound 16"):
-        run_with_liar(configured(method, "16"), phase, random_words)
+    for precision in ("float32", "float16"):
+        cfg = configured(method, "16").changed(wire_precision=precision)
+        with pytest.raises(PartyError, match="a masked party sent rows above embedding-bound 16"):
+            run_with_liar(cfg, phase, random_words)
 
 
 def test_without_a_bound_random_words_spoil_a_run_unnoticed() -> None:
@@ -90,3 +92,13 @@ def test_noised_runs_go_on_under_a_bound_and_random_words_do_not(tmp_path: Path)
 def test_the_chance_of_random_words_is_as_stated() -> None:
     ball = math.pi**5 / math.factorial(5)  # volume of the unit ball in ten dimensions
     assert ball * (RowLimit(16.0).of_sum(1, 10, 3, 3) / 2**16) ** 10 < 2e-31
+
+
+@pytest.mark.parametrize("bound", [0.01, 1.0, 16.0, 5000.0])
+@pytest.mark.parametrize("summands", [2, 3, 6])
+def test_in_16_bits_the_cube_of_words_is_twice_the_limit_at_least(
+    bound: float, summands: int
+) -> None:
+    limit = RowLimit(bound, narrow=True)
+    ring = limit.ring(summands)
+    assert 2**16 / ring.scale > 2 * limit.of_sum(1, 1, summands, summands)
