@@ -41,6 +41,13 @@ OFTEN = {
 }
 """Evaluated every ten rounds."""
 
+HALVED = {
+    f"{name} float16": Experiment({**each.flags, "wire-precision": "float16"}, each.minutes)
+    for name, each in OFTEN.items()
+    if each.flags["method"] in ("vimadmm", "vimadmm_j")
+}
+"""With numbers of 16 bits in messages."""
+
 UPLOADS = {
     f"{data} {method} epsilon {epsilon}": Experiment(
         flags | {"method": method, "epochs": DP_EPOCHS[method], **noise},
@@ -68,4 +75,4 @@ LABELS = {
     for epsilon in ("2.8", "1.4")
 }
 
-EXPERIMENTS = PLAIN | LINEAR | OFTEN | UPLOADS | LABELS | VARIED
+EXPERIMENTS = PLAIN | LINEAR | OFTEN | HALVED | UPLOADS | LABELS | VARIED
