@@ -30,6 +30,7 @@ from vfl_flower.config.catalog import (
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.losses import Link, onehot
 from vfl_flower.learning.wire_precision import ERRORS, STEPS, as_sent
+from vfl_flower.privacy.label_dp.mechanisms import LabelNoise
 from vfl_flower.privacy.label_dp.training_labels import noise_of
 from vfl_flower.protocol.automaton.rules import Layout, Numbers, within
 from vfl_flower.protocol.automaton.scope import Scope, Size
@@ -37,6 +38,8 @@ from vfl_flower.protocol.automaton.scope import Scope, Size
 _ROUNDING, _MOST_ROUNDING = 1e-4, 1e-2
 """Error of a target, solved in float32: usually, and for outputs as large as 10^5."""
 _RELATIVE = 1e-3  # of bounds
+_PASSES = 6
+"""Of the search for a weight and what the wire took of its residual, which need each other."""
 
 
 class Residuals:
@@ -72,8 +75,9 @@ class Residuals:
         self.most = max(rows / classes, 1.0) if balanced else 1.0
         self.most *= cfg.largest_weight
         self.precision = cfg.wire_precision
-        self.coarse = ERRORS[self.precision]  # of a number that travels
-        self.step = STEPS[self.precision] / self.slope  # and, scaled, of a small one in a row
+        error = ERRORS[self.precision]
+        self.lost = error / (1 - error)  # of a number, as a share of what arrived
+        self.step = STEPS[self.precision] / self.slope  # and of a small one, times B
 
     def fault(self, g: Array, R: Tensor | None) -> str:
         """Return the fault of a batch of residuals, or nothing.
@@ -89,10 +93,10 @@ class Residuals:
             return ""
         scaled = torch.from_numpy(self._scaled(g))
         limit = self.most * (1 + _RELATIVE)
-        off = _RELATIVE + 2 * self.coarse + self.classes * self.step * len(g)
+        off = self.lost * scaled.abs().sum(1) + self.classes * self.step * len(g)
         if scaled.abs().amax() > limit:
             return "has residuals that are larger than the loss allows"
-        if self.link.sums and scaled.sum(1).abs().amax() > off * limit:
+        if self.link.sums and (scaled.sum(1).abs() > _RELATIVE * limit + off).any():
             return "has residuals that do not add up to 0 in each row"
         if R is None or self._solved(scaled, R):
             return ""
@@ -114,20 +118,17 @@ class Residuals:
         if within(off, -_ROUNDING, _ROUNDING):  # as nearly always
             return True
         rounding = min(_ROUNDING + 4e-7 * float(np.abs(R.numpy()).max()), _MOST_ROUNDING)
-        rounding += self.coarse + self.step * len(g)
-        return within(off, -rounding, rounding)
+        if not self.lost:
+            return within(off, -rounding, rounding)
+        largest = np.abs(self._scaled(g)).max(1)
+        return bool((np.abs(off).max(1) <= rounding + self._lost(largest)).all())
 
     def _solved(self, scaled: Tensor, R: Tensor) -> bool:
         """Tell whether every row is the residual of some target."""
         means = self.link.means(R)
         rounding = (_ROUNDING + 4e-7 * R.abs().amax(1)).clamp(max=_MOST_ROUNDING)
-        rounding += self.coarse + self.step * len(R)
         if self.noise is not None:
-            targets = means - scaled
-            if self.weighted:
-                weights = self.least, self.most
-                targets = self.noise.unweighted(scaled, means, R, rounding, weights)
-            return bool(self.noise.admits(targets, R, rounding).all())
+            return self._posterior(self.noise, scaled, means, R, rounding)
         if self.several:
             targets = _several_labels(scaled, means)
         else:
@@ -135,7 +136,29 @@ class Residuals:
         off = means - targets
         weight = self._weights(scaled, off) if self.weighted else torch.ones(len(off))
         error = (scaled - weight[:, None] * off).abs().amax(1)
-        return bool((error <= rounding * weight.clamp(min=1)).all())
+        lost = self._lost(scaled.abs().amax(1))
+        return bool((error <= rounding * weight.clamp(min=1) + lost).all())
+
+    def _posterior(
+        self, noise: LabelNoise, scaled: Tensor, means: Tensor, R: Tensor, rounding: Tensor
+    ) -> bool:
+        """Tell whether every row is the residual of a noised label."""
+        largest = scaled.abs().amax(1)
+        if not self.weighted:
+            return bool(noise.admits(means - scaled, R, rounding + self._lost(largest)).all())
+        weights, lost = (self.least, self.most), torch.zeros(len(R))
+        for _ in range(_PASSES if self.lost else 1):  # what is lost grows as weights shrink
+            targets = noise.unweighted(scaled, means, R, rounding + lost, weights)
+            x = (means - targets).abs().amax(1) / largest.clamp(min=1e-30)
+            x = torch.where(largest > 0, x, 1 / max(self.least, 1e-30))
+            lost = x * self._lost(largest)
+            if noise.admits(targets, R, rounding + lost).all():
+                return True
+        return False
+
+    def _lost(self, largest: Any) -> Any:  # noqa: ANN401  of numpy or torch
+        """Return the wire's error of rows, (B,), by their largest magnitudes."""
+        return self.lost * largest + self.step * len(largest)
 
     def _weights(self, scaled: Tensor, off: Tensor) -> Tensor:
         """Fit the weight of each row's class, (B,)."""
