@@ -24,7 +24,7 @@ from tests.helpers.contract import (
     passive_parties,
 )
 from vfl_flower.common.codec import Array, from_parameters, to_parameters
-from vfl_flower.common.errors import ConfigError, PartyError, RosterError
+from vfl_flower.common.errors import ConfigError, PartyError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.parties.residuals import Residuals
 from vfl_flower.protocol.components import UPLOADS, declared_by
@@ -187,6 +187,8 @@ def test_a_party_that_answers_in_another_precision_is_named() -> None:
     [
         ({"method": "c_vfl"}, "compressed .quantize:8. already"),
         ({"method": "agg_vfl", "dp_sigma": 1.0}, "noise under masks"),
+        ({"method": "splitnn", "dp_sigma": 1.0}, "may not hold the noise.*bfloat16"),
+        ({"method": "local"}, "send no numbers"),
         ({"method": "easter", "embedding_bound": "none"}, "need a range.*embedding-bound"),
         ({"method": "splitnn", "wire_precision": "float8"}, "wire-precision"),
     ],
@@ -198,7 +200,15 @@ def test_what_16_bits_cannot_hold_is_refused_before_work(
         RunConfig(**({"wire_precision": "float16"} | options))
 
 
-def test_sums_that_do_not_fit_are_refused_at_the_roll_call() -> None:
-    cfg = replace(configured("easter"), wire_precision="float16", embedding_bound="20000")
-    with pytest.raises(RosterError, match=r"party-1: a sum of 3 .* does not fit 16 bits"):
-        trained(cfg)
+def test_more_parties_than_16_bits_can_hold_are_refused_before_work() -> None:
+    many: dict[str, Any] = {"method": "easter", "dataset": "nus-wide", "wire_precision": "float16"}
+    assert RunConfig(parties=505, **many).narrow
+    with pytest.raises(ConfigError, match=r"more than 504 passive parties needs 32 bits"):
+        RunConfig(parties=506, **many)
+
+
+@pytest.mark.parametrize("method", ["easter", "pravfed"])
+def test_a_loose_bound_is_no_obstacle_without_masks(method: str) -> None:
+    cfg = replace(configured(method), wire_precision="float16", epochs=1)
+    loose = replace(cfg, blinding="none", embedding_bound="40000")
+    assert trained(loose).active.progress.test["score"]

@@ -19,6 +19,9 @@ Words = NDArray[np.unsignedinteger]
 _SLACK = 1e-3
 """Share of a bound that rounding in float32 stays well below."""
 
+_FEWEST = 64
+"""Steps from 0 to the bound of a summand, in a ring of 16 bits."""
+
 
 @dataclass(frozen=True)
 class Ring:
@@ -49,13 +52,13 @@ class Ring:
         Raises
         ------
         BlindingError
-            If there is none.
+            If so many leave too few steps to each.
         """
         room = 2.0**15 / summands - 1  # each is rounded by half a step, at most
-        if room < bound:
+        if room < _FEWEST:
             raise BlindingError(
-                f"a sum of {summands} numbers up to {bound:g} does not fit 16 bits; lower "
-                "embedding-bound, or set wire-precision = float32"
+                f"a sum of {summands} numbers in 16 bits leaves fewer than {_FEWEST} steps to "
+                "each; set wire-precision = float32"
             )
         return cls(16, floor(log2(room / (bound * (1 + _SLACK)))))
 

@@ -76,7 +76,9 @@ def mask(
         (count,), uniform to whoever lacks the key.
     """
     info = PROTOCOL + exchange.to_bytes(8, "little") + digest + phase_name.encode()
-    if position:  # no phase's name has a zero byte
+    if ring != WHOLE:  # no phase's name has a zero byte, and these two are of other lengths
+        info += bytes((0, ring.bits))
+    if position:
         info += b"\0" + position.to_bytes(4, "little")
     once = HKDFExpand(SHA256(), 32, info).derive(key)
     # The key is used for this mask only, so counter and nonce may both start from zero.

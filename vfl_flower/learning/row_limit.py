@@ -6,7 +6,7 @@ With K parties and W_k = 1, a party that sends random words makes a row of the s
 of side 2**16, in d dimensions. The row stays within a norm L with probability V_d (L / 2**16)**d,
 V_d the volume of the unit ball: below 2 * 10**-31 for d = 10, K = 3 and b = 16, and that to the
 power of B for a batch of B rows. A lie within the bound cannot be told from the truth.
-In a ring of 16 bits the cube's side is at least 2 K b, and the probability at most V_d / 2**d.
+In a ring of 16 bits the side is 2**16 of its steps, which is little more than 2 L.
 
 Noise of client-level privacy is sub-Gaussian in each number, so a row of d numbers that K parties
 noised with deviation s exceeds s sqrt(K) (sqrt(d) + sqrt(2 t)) with probability exp(-t) at most

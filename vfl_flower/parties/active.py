@@ -167,7 +167,11 @@ class ActiveParty(Party, Coordinator):
     def row_limit(self) -> RowLimit | None:
         """Return the bound of summed rows, with the parties' noise."""
         bound = self.cfg.row_bound
-        return None if bound is None else RowLimit(bound, self._deviation, self.cfg.narrow)
+        return (
+            None
+            if bound is None
+            else RowLimit(bound, self._deviation, self.cfg.narrow and self.cfg.blinded)
+        )
 
     @cached_property
     def _rules(self) -> ReplyRules:

@@ -2,7 +2,7 @@
 
     pair key   k_ij = HKDF(X25519(i, j), salt and options, both ranks)  fresh at every start
     mask key   m_ij = HKDF(k_ij, exchange, phase, SHA-256 of history and request, position)
-    mask       M_ij = ChaCha20 keystream under m_ij, as words of Z/2**32
+    mask       M_ij = ChaCha20 keystream under m_ij, as words of Z/2**32, or of Z/2**16
     sent       [E_i] = encode(E_i) + sum_{j>i} M_ij - sum_{j<i} M_ij
 
 The active party relays the public keys and sees [E_i] only. It learns sum_i E_i when all parties
@@ -79,7 +79,11 @@ def masks_of_each(cfg: RunConfig) -> int:
 
 def ring_of(cfg: RunConfig, summands: int) -> Ring:
     """Return the ring of sums, by the precision of the wire."""
-    return Ring.halved(cfg.row_bound, summands) if cfg.narrow and cfg.row_bound else WHOLE
+    if not cfg.narrow:
+        return WHOLE
+    if cfg.row_bound is None:
+        raise BlindingError("words of 16 bits need an embedding-bound, and there is none")
+    return Ring.halved(cfg.row_bound, summands)
 
 
 class Masker(UploadMechanism):
@@ -102,10 +106,6 @@ class Masker(UploadMechanism):
     def wanted(cls, cfg: RunConfig) -> bool:
         """Tell whether the run's uploads travel under masks."""
         return cfg.blinded
-
-    def check_in(self) -> None:
-        """Refuse a run whose sums do not fit the ring."""
-        ring_of(self.party.cfg, self.peers)
 
     @phase(training=False, gives=octets(KEY + SIGNATURE), sends="control")
     def public_key(self) -> Array:

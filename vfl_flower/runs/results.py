@@ -81,6 +81,7 @@ RESULT_SHAPE = {
     ),
     "device": str,
     "precision": str,
+    "wire_precision": str,
     "threads": int,
     "peak_memory": (None, int),  # bytes, of the active party's process
     "profile": (
@@ -114,6 +115,7 @@ _LATER: dict[Any, Any] = {
     "curves": dict[str, Any](),
     "train_accuracy": dict[str, float](),
     "precision": "float32",
+    "wire_precision": "float32",
     "peak_memory": None,
     "profile": None,
 }

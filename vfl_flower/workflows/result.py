@@ -30,6 +30,7 @@ def result_of(active: ActiveParty, transport: str) -> dict[str, Any]:
         **_guarantees(active),
         "device": described(active.x.device),
         "precision": active.cfg.precision,
+        "wire_precision": active.cfg.wire_precision,
         "threads": active.cfg.threads,
         "peak_memory": peak_memory(),
         "profile": None,

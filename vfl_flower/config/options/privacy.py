@@ -17,6 +17,7 @@ LEAST_TARGET, MOST_TARGET = 0.001, 1000.0
 LEAST_BOUND, MOST_BOUND = 0.001, 1e6
 """Of embedding-bound."""
 
+MOST_NARROW = 504  # passive parties that a sum in 16 bits leaves enough steps to
 USUAL_BOUND = "16"
 """The embedding-bound between machines; benchmarks/results.md has the accuracy under it."""
 

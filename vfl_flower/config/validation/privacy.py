@@ -1,12 +1,13 @@
 """Checks of secure aggregation, label privacy and client-level privacy."""
 
 from vfl_flower.common.errors import ConfigError
-from vfl_flower.config.catalog import LABEL_MECHANISMS
+from vfl_flower.config.catalog import BFLOAT16, FLOAT16, LABEL_MECHANISMS
 from vfl_flower.config.options.privacy import (
     LEAST_BOUND,
     LEAST_SIGMA,
     LEAST_TARGET,
     MOST_BOUND,
+    MOST_NARROW,
     MOST_SIGMA,
     MOST_TARGET,
     TRUE_SENSITIVITY,
@@ -65,6 +66,8 @@ def check_wire_precision(cfg: Settings) -> None:
     precision = f"wire-precision is {cfg.wire_precision}"
     if not cfg.narrow:
         return
+    if cfg.spec.alone:
+        raise ConfigError(f"{precision}, and parties of {cfg.method} send no numbers; use float32")
     if (compression := cfg.options.upload_compression) != "none":
         raise ConfigError(
             f"{precision}, and uploads of {cfg.method} are compressed ({compression}) already; use "
@@ -74,6 +77,16 @@ def check_wire_precision(cfg: Settings) -> None:
         raise ConfigError(
             f"{precision}, and noise under masks needs the range of 32 bits; use wire-precision = "
             "float32"
+        )
+    if cfg.blinded and cfg.parties - 1 > MOST_NARROW:
+        raise ConfigError(
+            f"{precision}, and a masked sum of more than {MOST_NARROW} passive parties needs 32 "
+            "bits; use wire-precision = float32"
+        )
+    if cfg.noised and cfg.wire_precision == FLOAT16:
+        raise ConfigError(
+            f"{precision}, which may not hold the noise of client-level privacy; use "
+            f"wire-precision = {BFLOAT16}"
         )
     if cfg.blinded and cfg.embedding_bound == "none":
         raise ConfigError(
