@@ -169,7 +169,7 @@ def test_a_failed_run_names_the_party_and_no_file_of_this_machine(tmp_path: Path
 def test_without_time_nothing_is_run(tmp_path: Path) -> None:
     report = BENCHMARK.run(words(tmp_path, "--minutes", "1e-9", "made"))
     assert [row[7] for table in report.tables for row in table.rows] == [NOT_RUN] * 4
-    assert "about a minute a seed" in str(report.tables[0].rows[0][8])
+    assert "about a minute for the first seed" in str(report.tables[0].rows[0][8])
     assert not (tmp_path / "results").exists()
 
 

@@ -18,6 +18,7 @@ from tests.helpers.contract import Tap
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto import masking
+from vfl_flower.crypto.fixed_point import Ring
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.privacy import secure_aggregation as blinding
 from vfl_flower.transport.stream import client, session
@@ -51,10 +52,10 @@ def test_cut_connections_change_nothing(
     real = masking.mask
 
     def recorded(
-        key: bytes, exchange: int, phase: str, digest: bytes, count: int, position: int
+        key: bytes, exchange: int, phase: str, digest: bytes, count: int, position: int, ring: Ring
     ) -> Any:
         masks.append((key, exchange, phase, digest, position))
-        return real(key, exchange, phase, digest, count, position)
+        return real(key, exchange, phase, digest, count, position, ring)
 
     monkeypatch.setattr(blinding, "mask", recorded)
     proxy, cfg, listen = proxied
