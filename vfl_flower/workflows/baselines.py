@@ -8,6 +8,7 @@ columns and exists in simulation only.
 import torch
 
 from vfl_flower.common.errors import ProtocolError, TrainingError
+from vfl_flower.config.catalog import FLOAT32
 from vfl_flower.config.dataset_specs import DATASETS
 from vfl_flower.config.registry import spec_of
 from vfl_flower.config.run_config import RunConfig
@@ -64,6 +65,7 @@ def configurations(active: ActiveParty) -> dict[str, RunConfig]:
             blinding="auto",
             colluding_share=1.0,
             embedding_bound="auto",
+            wire_precision=FLOAT32,
             partition=cfg.partition_text,
             cut=cfg.options.cut_at or "auto",
             padding="zeros",
