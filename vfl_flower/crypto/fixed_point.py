@@ -13,14 +13,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from vfl_flower.common.errors import BlindingError
+from vfl_flower.config.options.privacy import LEAST_STEPS, MOST_NARROW
 
 Words = NDArray[np.unsignedinteger]
 
 _SLACK = 1e-3
 """Share of a bound that rounding in float32 stays well below."""
-
-_FEWEST = 64
-"""Steps from 0 to the bound of a summand, in a ring of 16 bits."""
 
 
 @dataclass(frozen=True)
@@ -54,12 +52,12 @@ class Ring:
         BlindingError
             If so many leave too few steps to each.
         """
-        room = 2.0**15 / summands - 1  # each is rounded by half a step, at most
-        if room < _FEWEST:
+        if summands > MOST_NARROW:
             raise BlindingError(
-                f"a sum of {summands} numbers in 16 bits leaves fewer than {_FEWEST} steps to "
+                f"a sum of {summands} numbers in 16 bits leaves fewer than {LEAST_STEPS} steps to "
                 "each; set wire-precision = float32"
             )
+        room = 2.0**15 / summands - 1  # each is rounded by half a step, at most
         return cls(16, floor(log2(room / (bound * (1 + _SLACK)))))
 
     @property
@@ -82,6 +80,30 @@ WHOLE = Ring()
 """The ring of 32 bits, which needs no bound to be chosen."""
 
 SCALE, LIMIT = WHOLE.scale, WHOLE.limit
+
+
+def ring_of(narrow: bool, bound: float | None, summands: int) -> Ring:
+    """Return the ring of a sum, which all parties choose alike.
+
+    Parameters
+    ----------
+    narrow : bool
+        Whether it is of 16 bits.
+    bound : float or None
+        Largest magnitude of a summand, if there is one.
+    summands : int
+        How many there are, each with its weight.
+
+    Raises
+    ------
+    BlindingError
+        If it is to be of 16 bits, and there is no bound, or too many to be summed.
+    """
+    if not narrow:
+        return WHOLE
+    if bound is None:
+        raise BlindingError("words of 16 bits need an embedding-bound, and there is none")
+    return Ring.halved(bound, summands)
 
 
 def encode_ring(x: Tensor, summands: int, ring: Ring = WHOLE) -> Words:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from vfl_flower.crypto.fixed_point import WHOLE, Ring
+from vfl_flower.crypto.fixed_point import Ring, ring_of
 from vfl_flower.learning.row_norms import exceeds
 
 FAILURE = 2.0**-40
@@ -45,7 +45,7 @@ class RowLimit:
 
     def ring(self, weight: int) -> Ring:
         """Return the ring of a sum of some weight."""
-        return Ring.halved(self.bound, weight) if self.narrow else WHOLE
+        return ring_of(self.narrow, self.bound, weight)
 
     def of_sum(self, rows: int, width: int, parties: int, weight: int) -> float:
         """Return the limit of one row of a sum.

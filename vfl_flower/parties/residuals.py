@@ -113,15 +113,14 @@ class Residuals:
         """
         if self.noise is not None or self.weighted or self.several:
             return False
-        off = self.link.means(R).numpy() - self._scaled(g)
+        scaled = self._scaled(g)
+        off = self.link.means(R).numpy() - scaled
         off.ravel()[off.argmax(1) + np.arange(0, off.size, self.classes)] -= 1
         if within(off, -_ROUNDING, _ROUNDING):  # as nearly always
             return True
         rounding = min(_ROUNDING + 4e-7 * float(np.abs(R.numpy()).max()), _MOST_ROUNDING)
-        if not self.lost:
-            return within(off, -rounding, rounding)
-        largest = np.abs(self._scaled(g)).max(1)
-        return bool((np.abs(off).max(1) <= rounding + self._lost(largest)).all())
+        lost = self._lost(np.abs(scaled).max(1))
+        return bool((np.abs(off).max(1) <= rounding + lost).all())
 
     def _solved(self, scaled: Tensor, R: Tensor) -> bool:
         """Tell whether every row is the residual of some target."""

@@ -33,7 +33,7 @@ from vfl_flower.common.names import party_log
 from vfl_flower.common.state import State
 from vfl_flower.config.policy.run_options import terms_of
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.crypto.fixed_point import WHOLE, Ring, Words, encode_ring
+from vfl_flower.crypto.fixed_point import Words, encode_ring, ring_of
 from vfl_flower.crypto.identity import SIGNATURE
 from vfl_flower.crypto.joint_seed import COMMITMENT, SHARE, JointSeed
 from vfl_flower.crypto.mask_graph import neighbours, neighbours_of_each
@@ -75,15 +75,6 @@ def _draw_neighbours() -> Protocol:
 def masks_of_each(cfg: RunConfig) -> int:
     """Return how many others each passive party masks with."""
     return neighbours_of_each(cfg.parties - 1, cfg.colluding_share)
-
-
-def ring_of(cfg: RunConfig, summands: int) -> Ring:
-    """Return the ring of sums, by the precision of the wire."""
-    if not cfg.narrow:
-        return WHOLE
-    if cfg.row_bound is None:
-        raise BlindingError("words of 16 bits need an embedding-bound, and there is none")
-    return Ring.halved(cfg.row_bound, summands)
 
 
 class Masker(UploadMechanism):
@@ -220,7 +211,7 @@ class Masker(UploadMechanism):
             raise BlindingError("blinding is on, but no keys have been agreed since the start")
         received = self.party.received
         summands = self.peers if total is None else total
-        ring = ring_of(self.party.cfg, summands)
+        ring = ring_of(self.party.cfg.narrow, self.party.cfg.row_bound, summands)
         try:
             words = encode_ring(x, summands, ring)
         except BlindingError:

@@ -17,7 +17,12 @@ LEAST_TARGET, MOST_TARGET = 0.001, 1000.0
 LEAST_BOUND, MOST_BOUND = 0.001, 1e6
 """Of embedding-bound."""
 
-MOST_NARROW = 504  # passive parties that a sum in 16 bits leaves enough steps to
+LEAST_STEPS = 64
+"""From 0 to the bound of a row's number, in a masked sum of 16 bits."""
+
+MOST_NARROW = 2**15 // (LEAST_STEPS + 1)
+"""Parties' weights that such a sum leaves as many steps to; each is rounded by half a step."""
+
 USUAL_BOUND = "16"
 """The embedding-bound between machines; benchmarks/results.md has the accuracy under it."""
 

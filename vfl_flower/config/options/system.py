@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from vfl_flower.config.catalog import BFLOAT16, FLOAT16, FLOAT32, TRACKERS
+from vfl_flower.config.catalog import FLOAT32, TRACKERS, WIRE_PRECISIONS
 from vfl_flower.config.schema import option
 from vfl_flower.config.transports import TRANSPORTS
 
@@ -54,8 +54,8 @@ class TransportOptions:
     )
     wire_precision: str = option(
         FLOAT32,
-        f"of numbers in messages: {FLOAT32}, {FLOAT16}, {BFLOAT16}",
-        choices=(FLOAT32, FLOAT16, BFLOAT16),
+        f"of numbers in messages: {', '.join(WIRE_PRECISIONS)}",
+        choices=WIRE_PRECISIONS,
     )
     run_name: str = option(
         "", "the run's name at all parties; empty: Flower's id", circumstance=True
