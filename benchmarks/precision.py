@@ -8,13 +8,12 @@ minus float32's; the ratio is that of the runs' seconds, with their evaluations.
 the pairs. A residual network sees a part of the rows, and its accuracy is that of a beginning.
 """
 
-import json
 import statistics
 import tempfile
 from pathlib import Path
 
 from benchmarks.harness.benchmark import DATA_DIR, OUT, Arguments, Benchmark, Option
-from benchmarks.harness.experiments import Flags, complete
+from benchmarks.harness.experiments import Flags, result_of
 from benchmarks.harness.report import Report
 
 PRECISIONS = ("float32", "bf16")
@@ -70,8 +69,7 @@ def pair_of(place: Path, network: str, seed: int, given: Arguments) -> list[tupl
     for precision in PRECISIONS:
         folder = place / f"{network}-{precision}-{seed}"
         flags = flags_of(network, precision, seed, given)
-        complete({**flags, "data-dir": given.data_dir}, folder)
-        result = json.loads((folder / "result.json").read_text())
+        result = result_of({**flags, "data-dir": given.data_dir}, folder)
         found.append((100 * result["test_accuracy"]["active"], result["seconds"]))
     return found
 

@@ -8,19 +8,18 @@ The difference is that of test accuracies, the precision's minus float32's, over
 seed. MiB is what all parties together send and get in training.
 """
 
-import json
 import statistics
 import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.harness.benchmark import DATA_DIR, OUT, Arguments, Benchmark, Option
-from benchmarks.harness.experiments import Flags, complete
+from benchmarks.harness.experiments import Flags, result_of
 from benchmarks.harness.report import Report
+from vfl_flower.config.catalog import FLOAT32, WIRE_PRECISIONS
 from vfl_flower.config.registry import spec_of
 
 MIB = 1 << 20
-PRECISIONS = ("float32", "float16", "bfloat16")
 COLUMNS = {"method": "", "wire-precision": "", "pairs": "", "test accuracy, %": ".2f"}
 COLUMNS |= {"difference": ".2f", "std": ".2f", "MiB": ".1f"}
 
@@ -55,10 +54,10 @@ def measure(given: Arguments, report: Report) -> None:
         for method in given.names:
             runs = {
                 precision: [run(place, method, precision, s, given) for s in range(given.seeds)]
-                for precision in PRECISIONS
+                for precision in WIRE_PRECISIONS
             }
             for precision, found in runs.items():
-                pairs = zip(found, runs["float32"], strict=True)
+                pairs = zip(found, runs[FLOAT32], strict=True)
                 gains = [narrow.accuracy - whole.accuracy for narrow, whole in pairs]
                 table.add(
                     method,
@@ -74,8 +73,8 @@ def measure(given: Arguments, report: Report) -> None:
 def run(place: Path, method: str, precision: str, seed: int, given: Arguments) -> Outcome:
     """Train once."""
     folder = place / f"{method}-{precision}-{seed}"
-    complete({**flags_of(method, precision, seed, given), "data-dir": given.data_dir}, folder)
-    result = json.loads((folder / "result.json").read_text())
+    flags = flags_of(method, precision, seed, given)
+    result = result_of({**flags, "data-dir": given.data_dir}, folder)
     size = (result["bytes_up"] + result["bytes_down"]) / MIB
     return Outcome(100 * result["test_accuracy"]["active"], size)
 

@@ -2,10 +2,12 @@
 
 import contextlib
 import io
+import json
 import re
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from benchmarks.harness.benchmark import Arguments
 from benchmarks.harness.report import Cell, Table
@@ -65,3 +67,10 @@ def complete(flags: Flags, folder: Path) -> None:
         code = run(["train", *as_words(asked)])
     if code:
         raise SystemExit(code)
+
+
+def result_of(flags: Flags, folder: Path) -> dict[str, Any]:
+    """Complete an experiment, and read its result; see `complete`."""
+    complete(flags, folder)
+    result: dict[str, Any] = json.loads((folder / "result.json").read_text())
+    return result

@@ -1,6 +1,7 @@
 """Runs behind VIM's tables."""
 
 from benchmarks.papers.vim.settings import (
+    BY_ADMM,
     DP_EPOCHS,
     MINUTES,
     ON_MNIST,
@@ -36,7 +37,7 @@ OFTEN = {
         1.2 * MINUTES["mnist"][method] * int(flags["epochs"]) + 0.2,
     )
     for method, flags in (
-        ON_MNIST | {each: ON_MNIST[each] | {"epochs": "2"} for each in ("vimadmm", "vimadmm_j")}
+        ON_MNIST | {each: ON_MNIST[each] | {"epochs": "2"} for each in BY_ADMM}
     ).items()
 }
 """Evaluated every ten rounds."""
@@ -44,7 +45,7 @@ OFTEN = {
 HALVED = {
     f"{name} float16": Experiment({**each.flags, "wire-precision": "float16"}, each.minutes)
     for name, each in OFTEN.items()
-    if each.flags["method"] in ("vimadmm", "vimadmm_j")
+    if each.flags["method"] in BY_ADMM
 }
 """With numbers of 16 bits in messages."""
 

@@ -52,6 +52,9 @@ METHODS = {
 }
 """Names in the paper."""
 
+BY_ADMM = ("vimadmm", "vimadmm_j")
+"""The paper's own methods."""
+
 ON_MNIST: dict[str, Options] = {
     "vafl": MNIST | OTHERS[14] | {"learning-rates": "0.3", "epochs": "30"},
     "splitnn": MNIST | OTHERS[14] | {"learning-rates": "0.3", "epochs": "30"},
