@@ -23,7 +23,9 @@ from tests.helpers.contract import (
     method_of,
     passive_parties,
 )
-from vfl_flower.common.codec import Array, from_parameters, to_parameters
+from tests.helpers.joint.rounding import BITS, cut
+from tests.helpers.liars import run_with_liar
+from vfl_flower.common.codec import from_parameters, to_parameters
 from vfl_flower.common.errors import ConfigError, PartyError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.parties.residuals import Residuals
@@ -41,20 +43,6 @@ SUMMED = [case for case in RUN if method_of(case).blinds]
 BOUND = 16.0
 STEP = 2.0**-9
 """Of a ring of 16 bits that holds a sum of three rows within the bound: 3 x 16 x 2**9 < 2**15."""
-
-Exponents = tuple[int, int]
-BITS: dict[str, Exponents] = {"float16": (10, -14), "bfloat16": (7, -126)}
-
-
-def cut(x: Array, precision: str) -> Array:
-    """Drop the last bits of float32 numbers."""
-    if x.dtype != np.float32:
-        return x
-    bits, least = BITS[precision]
-    exponents = np.maximum(np.frexp(x)[1] - 1, least) - bits
-    whole = np.trunc(np.ldexp(x.astype(np.float64), -exponents))
-    short: Array = np.ldexp(whole, exponents).astype(np.float32)
-    return short
 
 
 @dataclass
@@ -158,28 +146,10 @@ def test_residuals_of_noised_labels_are_admitted(precision: str, label_privacy: 
 # Refusals -----------------------------------------------------------------------------------------
 
 
-@dataclass
-class Whole(Client):
-    """Answers in whole precision, whatever the run's."""
-
-    client: Client
-
-    def get_properties(self, ins: GetPropertiesIns) -> GetPropertiesRes:
-        return self.client.get_properties(ins)
-
-    def fit(self, ins: FitIns) -> FitRes:
-        res = self.client.fit(ins)
-        arrays = from_parameters(res.parameters)
-        wide = [a.astype(np.float32) if a.dtype == np.float16 else a for a in arrays]
-        return replace(res, parameters=to_parameters(wide))
-
-
 def test_a_party_that_answers_in_another_precision_is_named() -> None:
     cfg = replace(configured("splitnn"), wire_precision="float16")
-    clients = passive_parties("local", lambda k: build_passive(cfg, k)).clients
-    clients[1] = Whole(clients[1])
     with pytest.raises(PartyError, match=r"party-2 garbled .*wire-precision is float16"):
-        carry("local", build_active(cfg), clients)
+        run_with_liar(cfg, "embed", lambda arrays: [a.astype(np.float32) for a in arrays])
 
 
 @pytest.mark.parametrize(

@@ -1,31 +1,17 @@
 """Numbers in 16 bits: rounding, errors and refusals."""
 
-import math
-
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.joint.rounding import BITS, cut
 from vfl_flower.common.codec import Array, decode, encode
 from vfl_flower.common.errors import ProtocolError
 from vfl_flower.learning.wire_precision import ERRORS, STEPS, as_sent, narrowed, widened
 
-NARROW = ("float16", "bfloat16")
-SIGNIFICANT = {"float16": (10, -14), "bfloat16": (7, -126)}
-"""Bits behind the first, and the least exponent of a normal number."""
-
-each_precision = pytest.mark.parametrize("precision", NARROW)
-
-
-def towards_zero(x: float, precision: str) -> float:
-    """Drop a number's last bits, by arithmetic."""
-    if x == 0:
-        return x
-    bits, least = SIGNIFICANT[precision]
-    step = 2.0 ** (max(math.frexp(x)[1] - 1, least) - bits)
-    return math.copysign(math.floor(abs(x) / step) * step, x)
+each_precision = pytest.mark.parametrize("precision", sorted(BITS))
 
 
 def numbers(precision: str) -> st.SearchStrategy[float]:
@@ -43,7 +29,7 @@ def test_numbers_lose_their_last_bits(precision: str, data: st.DataObject) -> No
     assert travelled.nbytes == x.nbytes / 2
     back = widened(decode(encode(travelled)), precision)
     assert back.dtype == np.float32
-    assert back.tolist() == [towards_zero(float(each), precision) for each in x]
+    assert back.tolist() == cut(x, precision).tolist()
     error = np.abs(back.astype(np.float64) - x)
     assert (error <= ERRORS[precision] * np.abs(x) + STEPS[precision]).all()
     assert (np.abs(back) <= np.abs(x)).all()
@@ -58,7 +44,7 @@ def test_shapes_are_kept(precision: str, shape: tuple[int, ...]) -> None:
     assert narrowed(x.numpy(), precision).shape == shape
 
 
-@pytest.mark.parametrize("precision", ["float32", *NARROW])
+@pytest.mark.parametrize("precision", ["float32", *BITS])
 @pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.uint32, np.uint16])
 def test_other_arrays_travel_as_they_are(precision: str, dtype: type) -> None:
     x: Array = np.arange(5, dtype=dtype)
