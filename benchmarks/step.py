@@ -10,13 +10,12 @@ gain that independent programs have there. A second table has steps whose reques
 beside such whose requests are not.
 """
 
-import contextlib
 import os
 import statistics
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from unittest.mock import patch
 
 import numpy as np
@@ -36,7 +35,7 @@ from tests.helpers.data import labels_of
 from tests.helpers.joint.reference import easter_step, parties_of
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import Interrupted
-from vfl_flower.common.worker import Job, Worker
+from vfl_flower.common.worker import Adaptive, Concurrency, InTurn
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.splitting.rows import rows_of
 from vfl_flower.learning.batching import batches
@@ -47,7 +46,8 @@ from vfl_flower.transport.endpoint import Endpoint
 from vfl_flower.transport.local import run_local
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
-BESIDE, IN_TURN = "side by side", "one by one"
+BESIDE, IN_TURN, CHOSEN = "side by side", "one by one", "as the run chooses"
+WAYS = {BESIDE: Concurrency, IN_TURN: InTurn, CHOSEN: Adaptive}
 WARM_UP = 20  # pairs
 WARM_EXCHANGES = 200
 
@@ -147,29 +147,16 @@ def least(parties: Sequence[float], speed: float) -> float:
     return max(sum(parties) / speed, *parties)
 
 
-def steps(cfg: RunConfig, watch: Pairs) -> float:
+def steps(cfg: RunConfig, watch: Pairs, concurrency: Concurrency) -> float:
     """Run the pairs; return masking's share of one party's step."""
     active = watch.active = build_active(cfg)
     passive = [build_passive(cfg, k) for k in range(1, cfg.parties)]
     active.observer = watch
     spent: list[float] = []
     # It is told to stop.
-    with contextlib.suppress(Interrupted), masking_timed(spent), parties_timed(watch):
-        run_local(active, passive)
+    with suppress(Interrupted), masking_timed(spent), parties_timed(watch):
+        run_local(active, passive, concurrency)
     return statistics.median(spent) / statistics.median(watch.ours)
-
-
-def at_once(self: Worker, job: Job) -> None:
-    """Do a worker's job in the calling thread; `Worker.result` has its end."""
-    try:
-        self._done.put((job(), None))
-    except BaseException as error:
-        self._done.put((None, error))
-
-
-def one_by_one() -> contextlib.AbstractContextManager[object]:
-    """Let all parties work in the calling thread, in turn."""
-    return patch.object(Worker, "submit", at_once)
 
 
 def latency(exchanges: int) -> list[float]:
@@ -194,15 +181,14 @@ def compare(cfg: RunConfig, given: Arguments, table: Table) -> float:
     """Fill the table of steps; return masking's share of one."""
     watches, shares = {}, []
     # The joint program's second thread spins for a while after each step: it comes last.
-    for how, threads in ((BESIDE, 1), (IN_TURN, 1), (BESIDE, 2)):
+    for how, threads in ((BESIDE, 1), (IN_TURN, 1), (CHOSEN, 1), (CHOSEN, 2)):
         watch = watches[how, threads] = Pairs(cfg, given.pairs, threads)
-        with one_by_one() if how == IN_TURN else contextlib.nullcontext():
-            shares.append(steps(cfg, watch))
+        shares.append(steps(cfg, watch, WAYS[how]()))
     cores = min(max(os.cpu_count() or 1, 2), cfg.parties)
     shortest = least(watches[IN_TURN, 1].parties(), gain(cores, tiny=given.tiny))
     for (how, threads), watch in watches.items():
         ours, theirs, ratio = watch.summary()
-        table.add(how, ours, theirs, threads, ratio, shortest / theirs if how == BESIDE else None)
+        table.add(how, ours, theirs, threads, ratio, shortest / theirs if how != IN_TURN else None)
     return shares[0]
 
 

@@ -1,10 +1,10 @@
-"""The thread that does one job after another."""
+"""Threads that do one job after another, and when to do without."""
 
 import threading
 
 import pytest
 
-from vfl_flower.common.worker import Worker
+from vfl_flower.common.worker import PERIOD, TRIALS, Adaptive, Concurrency, InTurn, Worker
 
 
 def test_jobs_return_and_raise_in_another_thread() -> None:
@@ -43,3 +43,52 @@ def test_a_thread_is_there_from_the_first_job_to_the_close() -> None:
         worker.close()
         thread.join(10)
         assert not thread.is_alive()
+
+
+def test_a_job_done_here_ends_before_it_is_waited_for() -> None:
+    worker, before = Worker(), threading.active_count()
+    worker.submit(threading.get_ident, here=True)
+    assert worker.wait(0)
+    assert worker.result() == threading.get_ident()
+    worker.submit(lambda: 1 // 0, here=True)
+    with pytest.raises(ZeroDivisionError):
+        worker.result()
+    assert threading.active_count() == before
+
+
+def exchanges(concurrency: Concurrency, count: int, beside: float, in_turn: float) -> list[bool]:
+    """Note exchanges that take so many seconds; return which were in turn."""
+    chosen = []
+    for _ in range(count):
+        chosen.append(concurrency.in_turn("embed"))
+        concurrency.note("embed", chosen[-1], in_turn if chosen[-1] else beside)
+    return chosen
+
+
+@pytest.mark.parametrize(("beside", "in_turn"), [(0.002, 0.001), (0.001, 0.002)])
+def test_what_was_faster_in_trials_is_chosen(beside: float, in_turn: float) -> None:
+    chosen = exchanges(Adaptive(), 100, beside, in_turn)
+    trials, rest = chosen[: 2 * TRIALS + 1], chosen[2 * TRIALS + 1 :]
+    assert trials.count(True) == TRIALS
+    assert set(rest) == {in_turn < beside}
+
+
+def test_long_exchanges_are_never_tried_in_turn() -> None:
+    assert not any(exchanges(Adaptive(), 2 * PERIOD, 1.0, 0.1))
+
+
+def test_a_choice_is_tried_again_when_the_machine_has_changed() -> None:
+    adaptive = Adaptive()
+    assert exchanges(adaptive, PERIOD, 0.002, 0.001)[-1]
+    assert not exchanges(adaptive, PERIOD, 0.001, 0.002)[-1]
+
+
+def test_phases_have_trials_of_their_own() -> None:
+    adaptive = Adaptive()
+    exchanges(adaptive, PERIOD, 0.002, 0.001)
+    assert not adaptive.in_turn("update")
+
+
+def test_other_ways_do_not_change() -> None:
+    assert set(exchanges(Concurrency(), 50, 0.2, 0.1)) == {False}
+    assert set(exchanges(InTurn(), 50, 0.1, 0.2)) == {True}

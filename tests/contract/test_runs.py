@@ -23,8 +23,9 @@ from tests.helpers.contract import (
 )
 from tests.helpers.formulas import K
 from vfl_flower.common.codec import Array
+from vfl_flower.common.worker import InTurn
 from vfl_flower.transport.endpoint import Endpoint
-from vfl_flower.transport.local import LocalProxy, serve
+from vfl_flower.transport.local import LocalProxy, run_local, serve
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
 each_case = pytest.mark.parametrize("method", list(CASES))
@@ -78,6 +79,16 @@ def test_carriers_agree(method: str) -> None:
             ours, theirs = (each.asked_rows(k) for each in (run, runs[0]))
             assert [phase for phase, _ in ours] == [phase for phase, _ in theirs]
             assert all(map(np.array_equal, rows_in(ours), rows_in(theirs)))
+
+
+@each_case
+def test_parties_in_turn_agree(method: str) -> None:
+    """One thread, in which parties work in turn, trains the same weights."""
+    cfg = configured(method)
+    active, parties = build_active(cfg), [build_passive(cfg, k) for k in range(1, K + 1)]
+    run_local(active, parties, InTurn())
+    ours = [active.net.state_dict(), *(party.net.state_dict() for party in parties)]
+    assert differing(ours, finished(method, "stream").weights) == []
 
 
 def rows_in(asked: list[tuple[str, Array]]) -> list[Array]:

@@ -15,7 +15,7 @@ from flwr.server.strategy import Strategy
 
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import PartyError, printable
-from vfl_flower.common.worker import Worker
+from vfl_flower.common.worker import Concurrency, Worker
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.device import use_threads
 from vfl_flower.learning.row_limit import RowLimit
@@ -119,6 +119,10 @@ class ProtocolStrategy(Strategy):
         The run's counter; it never goes back.
     latencies : array of float
         Seconds of each exchange of this attempt, the parties' and the own work included.
+    concurrency : Concurrency
+        Decides whether parties of this process work side by side.
+    in_turn : bool
+        What it decided for the exchange in hand.
     """
 
     def __init__(self, party: Coordinator) -> None:
@@ -126,6 +130,7 @@ class ProtocolStrategy(Strategy):
         self.ledger = Ledger()
         self.exchange = 0
         self.latencies = array("f")
+        self.concurrency, self.in_turn = Concurrency(), False
         self._worker, self._busy = Worker(), False
         self._runner: ProtocolRunner | None = None
         self._outcome: Replies | Exception | None = None
@@ -170,9 +175,10 @@ class ProtocolStrategy(Strategy):
                 for k, name, proxy in self.roster
                 if k in messages
             ]
+        self.in_turn = self.concurrency.in_turn(asked.phase)
         self._busy = any(request.own for request in own)
         if self._busy:
-            self._worker.submit(partial(self._work, own))
+            self._worker.submit(partial(self._work, own), self.in_turn)
         return instructions
 
     def aggregate_fit(
@@ -200,6 +206,7 @@ class ProtocolStrategy(Strategy):
         except Exception as error:
             self._outcome = error
         self.latencies.append(time.perf_counter() - self._asked_at)
+        self.concurrency.note(asked.phase, self.in_turn, self.latencies[-1])
         self.party.profile.exchange(asked.phase or "the last tell", self._asked_at)
         return None, {}
 

@@ -13,6 +13,7 @@ from flwr.common import FitIns, FitRes, GetPropertiesIns, GetPropertiesRes
 from flwr.server import SimpleClientManager
 
 from vfl_flower.common.names import party_name
+from vfl_flower.common.worker import Adaptive, Concurrency
 from vfl_flower.protocol.client import ProtocolClient
 from vfl_flower.protocol.strategy import Coordinator
 from vfl_flower.protocol.transport import Transport
@@ -53,30 +54,38 @@ class LocalProxy(PartyProxy):
 
 
 class LocalTransport(Transport):
-    """Runs protocols with parties of this process, side by side in threads.
+    """Runs protocols with parties of this process, in threads where that is faster.
 
     Parameters
     ----------
     passive : sequence of ProtocolClient
         In roster order.
+    concurrency : Concurrency, optional
+        Decides when they work side by side; as is faster, unless given.
     """
 
     name = "local"
 
-    def __init__(self, passive: Sequence[ProtocolClient]) -> None:
-        self.passive = passive
+    def __init__(
+        self, passive: Sequence[ProtocolClient], concurrency: Concurrency | None = None
+    ) -> None:
+        self.passive, self.concurrency = passive, concurrency
 
     def run(self, active: Coordinator) -> dict[str, Any]:
         """Run the protocol with the live parties, in one profile."""
         for party in self.passive:
             party.profile = active.profile.of(party_name(party.rank))
-        serve(active, [Endpoint(party) for party in self.passive])
+        serve(active, [Endpoint(party) for party in self.passive], self.concurrency)
         return {}
 
 
-def run_local(active: Coordinator, passive: Sequence[ProtocolClient]) -> None:
+def run_local(
+    active: Coordinator,
+    passive: Sequence[ProtocolClient],
+    concurrency: Concurrency | None = None,
+) -> None:
     """Run a protocol with live parties."""
-    LocalTransport(passive).run(active)
+    LocalTransport(passive, concurrency).run(active)
 
 
 def run_amnesiac(active: Coordinator, build: Callable[[int], ProtocolClient]) -> list[RecordDict]:
@@ -100,11 +109,14 @@ def run_amnesiac(active: Coordinator, build: Callable[[int], ProtocolClient]) ->
     return states
 
 
-def serve(active: Coordinator, clients: Sequence[Client]) -> None:
+def serve(
+    active: Coordinator, clients: Sequence[Client], concurrency: Concurrency | None = None
+) -> None:
     """Drive the active party over clients of this process."""
     manager, turns = SimpleClientManager(), _turns(len(clients))
     for number, client in enumerate(clients):
         manager.register(LocalProxy(f"client-{number}", client, turns))
+    active.strategy.concurrency = concurrency or Adaptive()
     ProtocolServer(client_manager=manager, strategy=active.strategy).fit(0, None)
 
 

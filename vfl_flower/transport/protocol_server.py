@@ -65,8 +65,9 @@ class ProtocolServer(Server):
                 )
                 if not instructions:
                     break
+                here = self.strategy.in_turn
                 for proxy, ins in instructions:
-                    workers[proxy.cid].submit(partial(proxy.fit, ins, timeout, exchange))
+                    workers[proxy.cid].submit(partial(proxy.fit, ins, timeout, exchange), here)
                 self._notice(instructions, workers)
                 results, failures = _gather(instructions, workers)
                 self.strategy.aggregate_fit(exchange, results, failures)
