@@ -76,6 +76,7 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = [
     ("largest-embedding-dim", {"largest_embedding_dim": 64}, OWN, {"embedding_dim": 65,
      "task": "predict", "model": "first"}),
     ("most-threads", {}, MASKED | {"threads": 64}, {"threads": 65}),
+    ("most-threads", {}, MASKED | {"eval_threads": 64}, {"eval_threads": 65}),
     ("most-predictions-a-day", {"most_predictions_a_day": 0}, OWN, {"task": "predict",
      "model": "first"}),
     ("modules", {"modules": ("ours.*",)}, MASKED | {"models": "ours.nets:Net"},

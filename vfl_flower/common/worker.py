@@ -1,4 +1,4 @@
-"""Workers, each with a thread for one party's jobs, and when to do without."""
+"""Threads of parties, and when to do without."""
 
 from collections import defaultdict, deque
 from collections.abc import Callable
@@ -74,7 +74,7 @@ class Concurrency:
     """Lets the parties of an exchange work side by side, always."""
 
     def in_turn(self, phase: str) -> bool:
-        """Tell whether the next exchange of a phase is done in one thread."""
+        """Tell whether a phase's next exchange is done in one thread."""
         return False
 
     def note(self, phase: str, in_turn: bool, seconds: float) -> None:
@@ -85,12 +85,12 @@ class InTurn(Concurrency):
     """Lets one thread do everything, always."""
 
     def in_turn(self, phase: str) -> bool:
-        """Tell whether the next exchange of a phase is done in one thread."""
+        """Tell whether a phase's next exchange is done in one thread."""
         return True
 
 
 class Adaptive(Concurrency):
-    """Lets parties of one process work side by side or in turn, as is faster.
+    """Lets parties work side by side or in turn, as is faster.
 
     Where networks are small, Python is most of a party's work, and threads that wait for its
     interpreter's lock take up to twice as long as one thread that does everything. Each phase is
@@ -102,7 +102,7 @@ class Adaptive(Concurrency):
         self._trials: defaultdict[str, _Trial] = defaultdict(_Trial)
 
     def in_turn(self, phase: str) -> bool:
-        """Tell whether the next exchange of a phase is done in one thread."""
+        """Tell whether a phase's next exchange is done in one thread."""
         return self._trials[phase].choose()
 
     def note(self, phase: str, in_turn: bool, seconds: float) -> None:

@@ -28,6 +28,7 @@ OWN = {
     "learning-rate": "learning-rates",
     "device": "device",
     "threads": "threads",
+    "eval-threads": "eval-threads",
 }
 """Keys of a node's configuration, and the run's options that they override."""
 

@@ -110,6 +110,10 @@ class Settings(  # fields come in the order of bases from the last to the first
         """Whether numbers travel in 16 bits."""
         return self.wire_precision != FLOAT32
 
+    def threads_in(self, training: bool) -> int:
+        """Return the torch threads of each party, in training or in evaluations."""
+        return self.threads if training else self.eval_threads or self.threads
+
     @property
     def noised(self) -> bool:
         """Whether passive parties noise their uploads."""

@@ -4,7 +4,8 @@ Columns and networks live on the device. What enters and leaves them (embeddings
 lies in ordinary memory, where it travels anyway, so no method ever meets a device.
 """
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import torch
 
@@ -56,6 +57,17 @@ def computing(precision: str, device: torch.device) -> AbstractContextManager[ob
     if precision == "float32":
         return nullcontext()
     return torch.autocast(device.type, torch.bfloat16)
+
+
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    """Enclose work of so many torch threads."""
+    before = torch.get_num_threads()
+    use_threads(count)
+    try:
+        yield
+    finally:
+        use_threads(before)
 
 
 def use_threads(count: int) -> None:

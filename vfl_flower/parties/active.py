@@ -17,6 +17,7 @@ from vfl_flower.common.nonce import NONCE
 from vfl_flower.config.catalog import USUAL_LOSSES
 from vfl_flower.config.evaluation.threshold import read_threshold
 from vfl_flower.data.preprocessing.row_weights import in_proportion
+from vfl_flower.learning.device import threads
 from vfl_flower.learning.losses import Labels, loss_of
 from vfl_flower.learning.row_limit import RowLimit
 from vfl_flower.learning.schedule import steps_per_epoch
@@ -192,7 +193,7 @@ class ActiveParty(Party, Coordinator):
         """Do some work with the network in training or evaluation mode."""
         if self.net.training != training:
             self.net.train(training)
-        with torch.set_grad_enabled(training):
+        with threads(self.cfg.threads_in(training)), torch.set_grad_enabled(training):
             return work()
 
     def hear(self, name: str, metrics: Mapping[str, Scalar]) -> None:

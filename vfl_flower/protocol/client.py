@@ -16,7 +16,7 @@ from vfl_flower.config.policy.record import OPEN, Policy
 from vfl_flower.config.policy.rules import check
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.identity import Identity
-from vfl_flower.learning.device import use_threads
+from vfl_flower.learning.device import threads, use_threads
 from vfl_flower.learning.wire_precision import narrowed, widened
 from vfl_flower.protocol.automaton.machine import Automaton
 from vfl_flower.protocol.automaton.plan import Plan
@@ -248,7 +248,7 @@ class ProtocolClient(NumPyClient):
                 f"{type(self).__name__} has no phase '{received.phase}', only {known}"
             )
         self.received = received
-        with self.mode(declared):
+        with threads(self.cfg.threads_in(declared.training)), self.mode(declared):
             self.automaton.check(received.phase, declared, received.arrays, self.declarations)
             self.automaton.count(received.phase, declared, received.arrays)
             result = self.phases[received.phase](*map(to_tensor, received.arrays))

@@ -83,6 +83,7 @@ RESULT_SHAPE = {
     "precision": str,
     "wire_precision": str,
     "threads": int,
+    "eval_threads": int,
     "peak_memory": (None, int),  # bytes, of the active party's process
     "profile": (
         None,
@@ -129,7 +130,8 @@ def under_present_names(result: Any) -> Any:  # noqa: ANN401
     named: dict[Any, Any] = {FORMER_NAMES.get(key, key): value for key, value in result.items()}
     if named.get("task") == REGRESSION:
         named = {_OF_NUMBERS.get(str(key), key): value for key, value in named.items()}
-    later = _LATER | {"metric": primary(str(named.get("task")))}
+    computed = {"metric": primary(str(named.get("task"))), "eval_threads": named.get("threads")}
+    later = _LATER | computed
     return named | {key: value for key, value in later.items() if key not in named}
 
 

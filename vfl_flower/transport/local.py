@@ -54,7 +54,7 @@ class LocalProxy(PartyProxy):
 
 
 class LocalTransport(Transport):
-    """Runs protocols with parties of this process, in threads where that is faster.
+    """Runs protocols with parties of this process, threaded where faster.
 
     Parameters
     ----------

@@ -32,6 +32,7 @@ def result_of(active: ActiveParty, transport: str) -> dict[str, Any]:
         "precision": active.cfg.precision,
         "wire_precision": active.cfg.wire_precision,
         "threads": active.cfg.threads,
+        "eval_threads": active.cfg.threads_in(training=False),
         "peak_memory": peak_memory(),
         "profile": None,
         "environment": {

@@ -106,6 +106,7 @@ def prediction_of(cfg: RunConfig, rank: int, model: Path, trust_code: bool = Fal
         keep_missing=cfg.keep_missing,
         epochs=0,
         train_rows=0,
+        test_rows=0,
         class_weights="none",
         dp_sigma=sigma,  # the noise that training had, whatever other rows would need
         tensorboard=False,

@@ -99,6 +99,25 @@ def test_fewer_training_rows_and_parts_without_rows(split: str) -> None:
         assert np.abs(shares(rows["train"]) - shares(np.arange(N))).max() < 1 / 40
 
 
+@pytest.mark.parametrize("split", VALUES)
+def test_fewer_test_rows_are_some_of_all_by_the_seed(split: str) -> None:
+    cfg, value = made(split, test_rows=20), VALUES[split]
+    told = None if split == "random" else draw_split(cfg, value)
+    few, every = (rows_of(each, N, told) for each in (cfg, replace(cfg, test_rows=0)))
+    assert len(few["test"]) == 20
+    assert set(few["test"]) < set(every["test"])
+    assert all(np.array_equal(few[part], every[part]) for part in ("train", "validation"))
+    with pytest.raises(DataError, match=r"test-rows is 299, and there are \d+; use fewer"):
+        rows_of(replace(cfg, test_rows=299), N, told)
+
+
+def test_fewer_test_rows_of_data_that_have_their_own() -> None:
+    rows = rows_of(RunConfig(dataset="mnist", test_rows=1000), 70_000)["test"]
+    assert len(set(rows)) == 1000
+    assert 60_000 <= rows.min() < 61_000
+    assert 69_000 < rows.max() < 70_000  # not the first of them, which are easier
+
+
 def test_data_with_test_rows_of_their_own_keep_them() -> None:
     cfg = RunConfig(dataset="mnist", split="stratified", batch_size=8)
     classes = np.tile(np.arange(10), 7_000)

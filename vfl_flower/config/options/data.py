@@ -29,8 +29,7 @@ class DataOptions:
     )
     active_columns: str = option(
         "own",
-        "none: the active party has labels only, and the baseline local is the share of the most "
-        "frequent class",
+        "none: labels only, and the baseline local is the share of the most frequent class",
         choices=("own", "none"),
     )
     column_noise: str = option(
@@ -64,11 +63,11 @@ class DataOptions:
     )
     validation: float = option(
         0.1,
-        "share of the other rows held out for validation; 0: none, and only the training loss is "
-        "followed",
+        "share of the other rows held out for validation; 0: none",
         least=0,
         below=1,
     )
     train_rows: int = option(
         0, "number of training rows, drawn by the seed, for a quick trial; 0: all", least=0
     )
+    test_rows: int = option(0, "the same of test rows", least=0)

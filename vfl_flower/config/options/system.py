@@ -32,6 +32,7 @@ class SystemOptions:
     )
     precision: str = option("float32", "of layers; bf16: autocast", choices=("float32", "bf16"))
     threads: int = option(1, "torch threads of each party", least=1, most=1024)
+    eval_threads: int = option(0, "the same of evaluations; 0: as threads", least=0, most=1024)
     party_timeout: float = option(
         180.0,
         "seconds to wait for all at the start",

@@ -249,8 +249,9 @@ def _embedding_dim(case: Case) -> str:
 
 
 def _threads(case: Case) -> str:
-    most, threads = case.policy.most_threads, case.cfg.threads
-    return "" if threads <= most else f"it is {most}, and threads is {threads}"
+    most, cfg = case.policy.most_threads, case.cfg
+    count, name = max((cfg.threads, "threads"), (cfg.eval_threads, "eval-threads"))
+    return "" if count <= most else f"it is {most}, and {name} is {count}"
 
 
 def _predictions(case: Case) -> str:

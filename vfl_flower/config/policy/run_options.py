@@ -27,7 +27,8 @@ TAKEN = frozenset(
             "label-epsilon",
         ),
         *("label-sensitivity", "force-sensitivity", "dp-sigma", "dp-clip", "dp-delta"),
-        *("target-epsilon", "dp-eval", "dp-accountant", "checkpoint-every", "device", "threads"),
+        *("target-epsilon", "dp-eval", "dp-accountant", "checkpoint-every", "device"),
+        *("threads", "eval-threads", "test-rows"),
         *("precision", "wire-precision", "embedding-bound", "run-name", "alignment", "model"),
     )
 )
@@ -38,7 +39,10 @@ The last three must be names without a path, of folders in the node's own state 
 """
 
 OF_A_PARTY = frozenset(
-    ("models", "optimizers", "learning-rates", "device", "threads", "alignment", "model")
+    (
+        *("models", "optimizers", "learning-rates", "device", "threads", "eval-threads"),
+        *("alignment", "model"),
+    )
 )
 """Options among them that a node's own configuration or folders may change."""
 

@@ -29,15 +29,15 @@ def rows_of(cfg: RunConfig, total: int, told: Split | None = None) -> Rows:
     Returns
     -------
     dict of str to ndarray
-        ``train``, ``validation`` and ``test``: int32, disjoint, together all rows, but for training
-        rows that ``train-rows`` leaves out. A part whose share is 0 is empty. Rows to be predicted
-        are all test rows.
+        ``train``, ``validation`` and ``test``: int32, disjoint, together all rows, but for those
+        that ``train-rows`` and ``test-rows`` leave out. A part whose share is 0 is empty. Rows to
+        be predicted are all test rows.
 
     Raises
     ------
     DataError
-        If a part would be empty, a batch is larger than the training rows, or more of them are
-        asked for than there are.
+        If a part would be empty, a batch is larger than the training rows, or more rows are asked
+        for than there are.
     RunError
         If the split that was told is of other rows, or missing.
     """
@@ -50,14 +50,26 @@ def rows_of(cfg: RunConfig, total: int, told: Split | None = None) -> Rows:
                 f"the split of this run is of {len(told.parts)} rows, and there are {total}; start "
                 "a new run"
             )
-        return told.rows
+        return _fewer_test_rows(cfg, told.rows)
     if cfg.split_told:
         raise RunError(f"split is {cfg.split}, and the active party has not told which rows it is")
     free = total - _fixed(cfg)
     order = np.random.default_rng([cfg.seed, total]).permutation(free).astype(np.int32)
     rest, test = _random_test(cfg, order, total)
     validation = round(cfg.validation * len(rest))
-    return _checked(cfg, test, rest[:validation], rest[validation:])
+    rows = _checked(cfg, test, rest[:validation], rest[validation:])
+    return _fewer_test_rows(cfg, rows)
+
+
+def _fewer_test_rows(cfg: RunConfig, rows: Rows) -> Rows:
+    """Leave out test rows, drawn by the seed, beyond those wanted."""
+    test = rows["test"]
+    if cfg.test_rows > len(test):
+        raise DataError(f"test-rows is {cfg.test_rows}, and there are {len(test)}; use fewer")
+    if not cfg.test_rows:
+        return rows
+    drawn = np.random.default_rng([cfg.seed, len(test)]).permutation(len(test))[: cfg.test_rows]
+    return rows | {"test": test[np.sort(drawn)]}
 
 
 def draw_split(cfg: RunConfig, values: Values, names: tuple[str, ...] = ()) -> Split:

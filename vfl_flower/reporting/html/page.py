@@ -180,6 +180,7 @@ def _environment(result: Mapping[str, Any] | None) -> dict[str, object]:
     return {
         "device": result["device"],
         "threads a party": result["threads"],
+        "threads in evaluations": result["eval_threads"],
         "peak memory": readable(memory) if memory else BLANK,
         **result["environment"],
     }
