@@ -13,7 +13,6 @@ deviation of 1, which sigma compares with.
 from dataclasses import dataclass
 
 import torch
-from scipy.stats import spearmanr
 from torch import Tensor
 
 from vfl_flower.algorithms.admm_heads import norms
@@ -139,4 +138,7 @@ def correlation(a: list[float], b: list[float]) -> float | None:
     """Return Spearman's rank correlation, or None where there are no ranks."""
     if len(set(a)) < 2 or len(set(b)) < 2:
         return None
+    # scipy.stats is slow to import
+    from scipy.stats import spearmanr
+
     return float(spearmanr(a, b).statistic)

@@ -5,7 +5,6 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
@@ -62,6 +61,9 @@ def _groups(
     name: str,
 ) -> NDArray[np.float64]:
     """Return a number for each different value."""
+    # pandas is slow to import
+    import pandas as pd
+
     codes, _ = pd.factorize(known(cells, description.missing).to_pandas())
     return np.where(codes < 0, np.nan, codes)
 
