@@ -3,14 +3,17 @@
     python -m benchmarks.upload --data-dir DIR --out DIR
 
 The parties' extractors are as they were drawn, for their weights change no size. All parties are in
-this one process. The maps' file is mapped: what the operating system keeps of it in memory counts
-as resident, although it gives that back when others need it. Anonymous memory is what it cannot.
+one process, a new one for each size of messages. The maps' file is mapped: what the operating
+system keeps of it in memory counts as resident, although it gives that back when others need it.
+Anonymous memory is what it cannot.
 """
 
+import multiprocessing
 import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -31,6 +34,7 @@ from vfl_flower.workflows.build_parties import build_active, build_passive
 KIB, GIB = 1 << 10, 1 << 30
 BLOCK = 512  # bytes, in which file systems count
 INTERVAL = 0.02  # seconds between two looks at the memory
+PROCESSES = multiprocessing.get_context("spawn")
 
 
 class UploadAlone(AdptVFedConv):
@@ -71,7 +75,18 @@ def watched() -> Iterator[list[int]]:
 
 
 def measure(given: Arguments, report: Report) -> None:
-    """Build the parties and let them upload."""
+    """Measure uploads in messages of several sizes."""
+    names = ("GiB before", "most GiB", "with mapped pages", "of disk")
+    title = f"upload of {given.dataset}'s feature maps, width {given.width:g}"
+    columns = {"rows a message": "", **dict.fromkeys(names, ".2f"), "s": ".0f"}
+    table = report.table(title, columns)
+    for rows in map(int, given.rows.split(",")):
+        with ProcessPoolExecutor(1, mp_context=PROCESSES) as pool:  # peaks are a process's
+            table.add(rows, *pool.submit(uploaded, given, rows).result())
+
+
+def uploaded(given: Arguments, rows: int) -> tuple[float, ...]:
+    """Build the parties, let them upload, and return GiB and seconds."""
     cfg = RunConfig(
         method="adptvfedconv",
         dataset=given.dataset,
@@ -80,11 +95,12 @@ def measure(given: Arguments, report: Report) -> None:
         width=given.width,
         validation=0.02,
         batch_size=64,
+        eval_batch_size=rows,
         baselines="off",
         device="cpu",
     )
-    with tempfile.TemporaryDirectory() as temporary:
-        out = Path(given.out or temporary)
+    with tempfile.TemporaryDirectory(dir=given.out) as temporary:
+        out = Path(temporary)
         with patch.dict(METHODS, {cfg.method: f"{__name__}:ALONE"}):
             passive = [build_passive(cfg, rank, out) for rank in range(1, cfg.parties)]
             active = build_active(cfg, out)
@@ -96,11 +112,7 @@ def measure(given: Arguments, report: Report) -> None:
         assert isinstance(active, AdptVFedConv) and active.maps.path  # noqa: S101  it was built so
         disk = active.maps.path.stat().st_blocks * BLOCK
         active.maps.delete()
-    names = ("GiB before", "most GiB", "with mapped pages", "of disk")
-    title = f"upload of {given.dataset}'s feature maps, width {given.width:g}"
-    table = report.table(title, dict.fromkeys(names, ".2f") | {"s": ".0f"})
-    sizes = (size / GIB for size in (before, most[0], resident, disk))
-    table.add(*sizes, spent)
+    return *(size / GIB for size in (before, most[0], resident, disk)), spent
 
 
 BENCHMARK = Benchmark(
@@ -109,6 +121,7 @@ BENCHMARK = Benchmark(
         "data_dir": DATA_DIR,
         "out": OUT,
         "dataset": Option("cifar10", tiny="digits"),
+        "rows": Option("4096,512", tiny="100", help="rows a message, eval-batch-size"),
         "width": Option(1.0, tiny=0.05, help="width of VGG-16"),
     },
 )

@@ -97,6 +97,36 @@ def test_labels_are_read_off_what_teaches_and_noise_limits_that(
     assert noised.accuracy < share + 4 * math.sqrt(share * (1 - share) / 1000)
 
 
+def test_own_logits_are_those_from_the_global_embedding(folder: Path) -> None:
+    """EASTER's party predicts from everybody's embeddings, not from its own."""
+    cfg = configured("easter", label_privacy="none", epochs=1)
+    active = build_active(cfg)
+    recorders = [Recorder(build_passive(cfg, k), 10) for k in range(1, cfg.parties)]
+    serve(active, recorders)
+    rows, y = active.rows["train"], active.y.numpy()
+    for recorder, accuracy in zip(
+        recorders, list(active.progress.records[-1].train_accuracy.values())[1:], strict=True
+    ):
+        told = recorder.sent(rows).argmax(1) == y[rows]
+        assert told.mean() == pytest.approx(accuracy, abs=1e-6)
+    findings = audited("easter", folder)
+    assert {each.source for each in findings.found if each.attack == "read off"} == {
+        "update",
+        "own logits",
+    }
+
+
+@pytest.mark.parametrize(("method", "source"), [("easter", "update"), ("pravfed", "pretrain")])
+def test_noise_is_averaged_out_over_rows_that_are_alike(
+    method: str, source: str, folder: Path
+) -> None:
+    """Noised labels of many rows teach more than the own one."""
+    findings = audited(method, folder)
+    read_off = found(findings, True, source, "read off")
+    denoised = found(findings, True, source, "denoised")
+    assert denoised.accuracy > read_off.accuracy + 0.1
+
+
 def test_own_columns_tell_the_same_with_protection_and_without(folder: Path) -> None:
     findings = audited("easter", folder)
     bare, noised = (found(findings, each, "own columns", "learnt") for each in (False, True))

@@ -1,15 +1,17 @@
 """Label inference: passive parties infer training labels from received messages.
 
 A run keeps no record of what travelled, so it is repeated here, from its configuration, with every
-message to the passive parties kept: once without label privacy and once with. Three attackers try
-to tell the labels, each with what a passive party has:
+message to the passive parties kept: once without label privacy and once with. Attackers try to tell
+the labels, each with what a passive party has:
 
     read off   the row's own numbers, where there is one for each class: the largest or the smallest
                mean over the epochs, whichever does better
     learnt     some labels of each class are known; a logistic regression tells the others from all
                numbers of a row
-    own        what the party's columns tell without any message: the same regression on columns;
-               and its own trained network, for methods where that learns to predict
+    denoised   what is read off teaches a logistic regression on the party's own columns: noise on
+               labels is averaged out over rows that are alike
+    own        what the party's columns tell without any message: the regression on columns that
+               learns from known labels; and what the party predicts after training, if it does
 """
 
 from collections.abc import Callable, Iterator
@@ -184,9 +186,12 @@ class Stage:
         for name, sums in recorder.received.items():
             if sums.total.shape[1] == self.classes:
                 yield name, "read off", lambda each, name=name: self.read_off(each, name)  # type: ignore[misc]
+                yield name, "denoised", lambda each, name=name: self.denoised(each, name)  # type: ignore[misc]
             yield name, "learnt", lambda each, name=name: self.learnt(self.table(each, name))  # type: ignore[misc]
         yield "own columns", "learnt", lambda each: self.learnt(self.columns(each.party))
-        if recorder.decides():
+        if recorder.predicts():
+            yield "own logits", "read off", lambda each: each.sent(self.rows)
+        elif recorder.decides():
             yield "own network", "read off", lambda each: self.predicted(each.party)
 
     def table(self, recorder: Recorder, name: str) -> Table:
@@ -198,15 +203,24 @@ class Stage:
         table = self.table(recorder, name)
         return max((table, -table), key=lambda scores: self.judge(scores))
 
+    def denoised(self, recorder: Recorder, name: str) -> Table:
+        """Learn from all labels that are read off, by own columns."""
+        told = self.read_off(recorder, name).argmax(1)
+        return self.regressed(self.columns(recorder.party), np.ones(len(told), bool), told)
+
     def learnt(self, table: Table) -> Table:
         """Learn from the known labels; return class scores of all rows."""
+        return self.regressed(table, self.known, self.y)
+
+    def regressed(self, table: Table, known: NDArray[np.bool_], labels: Labels) -> Table:
+        """Learn from some rows' labels; return class scores of all rows."""
         # scikit-learn is slow to import
         from sklearn.linear_model import LogisticRegression
         from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import StandardScaler
 
         model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=300))
-        model.fit(table[self.known], self.y[self.known])
+        model.fit(table[known], labels[known])
         scores = np.zeros((len(table), self.classes))
         scores[:, model.classes_] = model.predict_proba(table)
         return scores

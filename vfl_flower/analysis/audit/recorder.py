@@ -51,6 +51,7 @@ class Recorder(Client):
 
     def __post_init__(self) -> None:
         self._rows, self._others = np.empty(0, np.int32), set[str]()
+        self._sent = np.empty((0, self.classes))
         self._before = self._decision()
 
     def decides(self) -> bool:
@@ -77,7 +78,26 @@ class Recorder(Client):
             if declared is not None and declared.training:
                 self._keep(phase, arrays[:count])
             arrays = arrays[count:]
-        return Endpoint(self.party).fit(ins)
+        res = Endpoint(self.party).fit(ins)
+        if declared is not None and declared.training and declared.sends == ("logits",):
+            self._keep_sent(declared.masked, from_parameters(res.parameters))
+        return res
+
+    def predicts(self) -> bool:
+        """Tell whether the party sent logits of its own."""
+        return len(self._sent) > 0
+
+    def sent(self, rows: Array) -> Table:
+        """Return the last logits of some rows that it sent: (B, C)."""
+        table: Table = self._sent[rows]
+        return table
+
+    def _keep_sent(self, masked: bool, sent: list[Array]) -> None:
+        if masked or len(sent) != 1:
+            return
+        if not self.predicts():
+            self._sent = np.zeros((len(self.party.x), self.classes))
+        self._sent[self._rows] = sent[0]
 
     def _keep(self, phase: str, arrays: list[Array]) -> None:
         if arrays and arrays[0].dtype == np.int32 and arrays[0].ndim == 1:
