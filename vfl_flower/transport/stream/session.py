@@ -67,6 +67,8 @@ class Session:
         Called when the session ends, whatever the reason.
     stopped : callable
         Tells whether the run was stopped.
+    encode : callable
+        Returns a frame's bytes.
     """
 
     def __init__(
@@ -78,6 +80,7 @@ class Session:
         on_join: "Callable[[Session], None]",
         on_end: "Callable[[Session], None]",
         stopped: Callable[[], bool] = lambda: False,
+        encode: Callable[[Frame], bytes] = Frame.encode,
     ) -> None:
         self.node, self.grace, self.patience = node, grace, patience
         self.peer, self.rank = "", 0
@@ -86,6 +89,7 @@ class Session:
         self._secret: bytes | None = None
         self._on_join, self._on_end = on_join, on_end
         self._stopped, self._stop_seen = stopped, 0.0
+        self._encode = encode
         self._turn, self._changed = Lock(), Condition()
         self._connection: Connection | None = None
         self._lost = time.monotonic()
@@ -179,7 +183,7 @@ class Session:
         self._turn.acquire()
         try:
             with self._changed:
-                content = Frame(kind, self._sequence + 1, record, tensors).encode()
+                content = self._encode(Frame(kind, self._sequence + 1, record, tensors))
                 self._sequence += 1
                 self._pending, self._reply = content, None
                 self._deadline = time.monotonic() + self.patience
