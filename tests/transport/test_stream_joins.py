@@ -192,7 +192,7 @@ def test_a_reply_that_comes_twice_counts_once(here: Listening) -> None:
 
 
 def test_all_parties_are_asked_before_one_is_waited_for(here: Listening) -> None:
-    """One that could not be asked fails alone, and may be asked again."""
+    """A failed request fails alone, and the next one goes out."""
     callers, proxies = [], []
     for node in (1, 2):
         invitation, session = here.server.invite(node)

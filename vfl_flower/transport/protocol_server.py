@@ -81,7 +81,7 @@ class ProtocolServer(Server):
         return History(), time.monotonic() - started
 
     def _wait(self, begun: Sequence[Begun]) -> None:
-        """Wait for all answers, and report the parties that a long exchange waits for."""
+        """Wait for all answers; report late parties."""
         started, told = time.monotonic(), False
         for _, pending in reversed(begun):  # who was asked last mostly answers last
             while not pending.wait(LOOK):
@@ -99,7 +99,7 @@ def _begin(
     workers: Mapping[str, Worker],
     in_turn: bool,
 ) -> Pending:
-    """Begin an exchange with one party, in a thread if its proxy can only wait."""
+    """Begin an exchange, in a thread where a proxy only waits."""
     if isinstance(proxy, SendingProxy):
         return proxy.begin(ins)
     worker = workers[proxy.cid]

@@ -31,10 +31,10 @@ class Pending(Protocol):
     """An exchange with one party that has begun."""
 
     def wait(self, timeout: float) -> bool:
-        """Wait at most `timeout` seconds; tell whether it has ended."""
+        """Wait at most `timeout` seconds; tell whether the exchange has ended."""
 
     def result(self) -> FitRes:
-        """Wait for the answer, or raise what there is in its place."""
+        """Wait for the answer, or raise its failure."""
 
 
 class SendingProxy(PartyProxy):
@@ -42,4 +42,4 @@ class SendingProxy(PartyProxy):
 
     @abstractmethod
     def begin(self, ins: FitIns) -> Pending:
-        """Send one exchange; its `result` raises what goes wrong, and ends it."""
+        """Send one exchange; failures are raised by its `result`."""

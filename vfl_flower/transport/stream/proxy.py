@@ -57,11 +57,11 @@ class Sent:
             self._failure = failure
 
     def wait(self, timeout: float) -> bool:
-        """Wait at most `timeout` seconds; tell whether it has ended."""
+        """Wait at most `timeout` seconds; tell whether the exchange has ended."""
         return self._failure is not None or self.session.answered(timeout)
 
     def result(self) -> FitRes:
-        """Wait for the answer, or raise what there is in its place."""
+        """Wait for the answer, or raise its failure."""
         if self._failure is not None:
             raise self._failure
         reply = self.session.answer()

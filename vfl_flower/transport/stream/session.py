@@ -194,7 +194,7 @@ class Session:
             raise
 
     def answered(self, timeout: float) -> bool:
-        """Wait at most `timeout` seconds; tell whether `answer` returns or raises at once."""
+        """Wait at most `timeout` seconds; tell whether `answer` is ready."""
         until = time.monotonic() + timeout
         with self._changed:
             while self._reply is None and self._failure is None:
@@ -205,7 +205,7 @@ class Session:
             return self._reply is not None or self._failure is not None
 
     def answer(self) -> Frame:
-        """Wait for the answer to the request that was sent, through lost connections.
+        """Wait for the answer, through lost connections.
 
         Raises
         ------
@@ -226,7 +226,7 @@ class Session:
             self._turn.release()
 
     def _wait(self, longest: float) -> None:
-        """End the session if it is time to, or else wait for a change."""
+        """End the session when overdue, or wait for a change."""
         now, lost, deadline = time.monotonic(), self._lost + self.grace, self._deadline
         why = f"it did not answer for more than {self.patience:g} s"
         if self._stopped():  # a party that computes may end the step in hand
