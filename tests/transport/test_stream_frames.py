@@ -15,6 +15,7 @@ from vfl_flower.transport.stream.frames import (
     LONGEST_RECORD,
     MOST_TENSORS,
     Frame,
+    FrameEncoder,
     Kind,
     decode_frame,
 )
@@ -32,6 +33,28 @@ frames = st.builds(
 @given(frames)
 def test_a_frame_comes_out_as_it_went_in(frame: Frame) -> None:
     assert decode_frame(frame.encode()) == frame
+
+
+@given(st.lists(frames, max_size=5), st.lists(st.integers(0, 4), max_size=8))
+def test_an_encoder_writes_what_each_frame_is(made: list[Frame], order: list[int]) -> None:
+    encoder = FrameEncoder()
+    for each in (made[place] for place in order if place < len(made)):
+        assert encoder.encode(each) == each.encode()
+
+
+def test_equal_frames_in_a_row_are_encoded_once() -> None:
+    encoder, array = FrameEncoder(), bytes(50)
+    first = encoder.encode(Frame(Kind.EXCHANGE, 3, {"a": 1}, [array]))
+    assert encoder.encode(Frame(Kind.EXCHANGE, 3, {"a": 1}, [array])) is first
+    for other in (
+        Frame(Kind.ROLL_CALL, 3, {"a": 1}, [array]),
+        Frame(Kind.EXCHANGE, 4, {"a": 1}, [array]),
+        Frame(Kind.EXCHANGE, 3, {"a": True}, [array]),  # equal to 1, and written otherwise
+        Frame(Kind.EXCHANGE, 3, {"a": 1}, [bytes(50)]),  # another object
+        Frame(Kind.EXCHANGE, 3, {"a": 1}, [array, array]),
+    ):
+        assert encoder.encode(other) == other.encode()
+        assert encoder.encode(other) is not first
 
 
 @given(st.binary(max_size=200))

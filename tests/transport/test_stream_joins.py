@@ -10,6 +10,7 @@ from typing import Any
 
 import grpc
 import pytest
+from flwr.common import FitIns, Parameters
 
 from tests.helpers.connections.streams import RUN
 from vfl_flower.common.errors import ConfigError, PartyAway, ProtocolError, StreamError
@@ -18,6 +19,7 @@ from vfl_flower.transport.stream import frames, server
 from vfl_flower.transport.stream.client import StreamClient
 from vfl_flower.transport.stream.frames import LARGEST, Frame, Kind, decode_frame
 from vfl_flower.transport.stream.invitation import Invitation
+from vfl_flower.transport.stream.proxy import StreamProxy
 from vfl_flower.transport.stream.server import StreamServer
 from vfl_flower.transport.stream.session import Connection, Session
 
@@ -187,6 +189,30 @@ def test_a_reply_that_comes_twice_counts_once(here: Listening) -> None:
     for number in (1, 2, 3):
         threading.Thread(target=answer, args=(number,), daemon=True).start()
         assert session.call(Kind.EXCHANGE, {}, []).record == {"n": number}
+
+
+def test_all_parties_are_asked_before_one_is_waited_for(here: Listening) -> None:
+    """A failed request fails alone, and the next one goes out."""
+    callers, proxies = [], []
+    for node in (1, 2):
+        invitation, session = here.server.invite(node)
+        callers.append(Caller(invitation))
+        callers[-1].inside()
+        proxies.append(StreamProxy(session))
+
+    def asked(size: int) -> FitIns:
+        return FitIns(Parameters([bytes(size)], "numpy.ndarray"), {"n": size})
+
+    first, second = proxies[0].begin(asked(1)), proxies[1].begin(asked(LARGEST))
+    assert second.wait(0)
+    assert not first.wait(0)
+    with pytest.raises(ProtocolError, match="more than the 256 MiB"):
+        second.result()
+    second = proxies[1].begin(asked(2))
+    for caller in reversed(callers):
+        frame = decode_frame(next(caller.stream))
+        caller.out.put(replace(frame, kind=Kind.REPLY).encode())
+    assert [each.result().metrics["n"] for each in (first, second)] == [1, 2]
 
 
 def test_garbage_ends_the_session(here: Listening) -> None:

@@ -19,7 +19,7 @@ from vfl_flower.common.codec import encode
 from vfl_flower.common.errors import PartyAway, PartyError, RosterError, VflError
 from vfl_flower.protocol.observer import Observer
 from vfl_flower.transport.endpoint import Endpoint
-from vfl_flower.transport.stream.frames import Frame, Kind
+from vfl_flower.transport.stream.frames import Kind
 from vfl_flower.transport.stream.session import Session
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
@@ -27,19 +27,19 @@ pytestmark = pytest.mark.usefixtures("soon")
 
 
 def test_a_party_that_never_answers_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Other calls are patient, since a busy machine is slow."""
-    over, call = Event(), Session.call
+    """Other requests are patient, since a busy machine is slow."""
+    over, send = Event(), Session.send
 
-    def impatient(self: Session, kind: Kind, record: Mapping[str, Any], *rest: Any) -> Frame:
+    def impatient(self: Session, kind: Kind, record: Mapping[str, Any], *rest: Any) -> None:
         if self.node == 101 and record.get("exchange") == 9:
             self.patience = 0.5
-        return call(self, kind, record, *rest)
+        send(self, kind, record, *rest)
 
     def never(n: int) -> None:
         if n == 9:
             over.wait(60)
 
-    monkeypatch.setattr(Session, "call", impatient)
+    monkeypatch.setattr(Session, "send", impatient)
     clients: list[Client] = list(taps())
     clients[1] = Changed(clients[1], before=never)
     with pytest.raises(PartyAway, match=r"party-2 .* did not answer for more than 0\.5 s"):

@@ -2,7 +2,7 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import count
 
@@ -13,10 +13,14 @@ from flwr.server.history import History
 
 from vfl_flower.common.worker import Worker
 from vfl_flower.protocol.strategy import ProtocolStrategy
+from vfl_flower.transport.proxy import Pending, SendingProxy
 
 SLOW = 5.0  # seconds of an exchange after which the parties that it waits for are named
 
+LOOK = 0.5  # seconds that one of them is waited for before all are looked at
+
 Fit = tuple[ClientProxy, FitRes]
+Begun = tuple[ClientProxy, Pending]
 
 
 class ProtocolServer(Server):
@@ -65,38 +69,51 @@ class ProtocolServer(Server):
                 )
                 if not instructions:
                     break
-                here = self.strategy.in_turn
-                for proxy, ins in instructions:
-                    workers[proxy.cid].submit(partial(proxy.fit, ins, timeout, exchange), here)
-                self._notice(instructions, workers)
-                results, failures = _gather(instructions, workers)
-                self.strategy.aggregate_fit(exchange, results, failures)
+                begun = [
+                    (proxy, _begin(proxy, ins, timeout, exchange, workers, self.strategy.in_turn))
+                    for proxy, ins in instructions
+                ]
+                self._wait(begun)
+                self.strategy.aggregate_fit(exchange, *_gather(begun))
         finally:
             for worker in workers.values():
                 worker.close()
         return History(), time.monotonic() - started
 
-    def _notice(
-        self, instructions: list[tuple[ClientProxy, FitIns]], workers: Mapping[str, Worker]
-    ) -> None:
-        """Report the parties that a long exchange waits for."""
-        deadline = time.monotonic() + SLOW
-        for proxy, _ in instructions:
-            if not workers[proxy.cid].wait(deadline - time.monotonic()):
-                late = {each.cid for each, _ in instructions if not workers[each.cid].wait(0)}
-                self.strategy.waits_for(late)
-                return
+    def _wait(self, begun: Sequence[Begun]) -> None:
+        """Wait for all answers; report late parties."""
+        started, told = time.monotonic(), False
+        for _, pending in reversed(begun):  # who was asked last mostly answers last
+            while not pending.wait(LOOK):
+                late = {proxy.cid for proxy, each in begun if not each.wait(0)}
+                if late and not told and time.monotonic() - started > SLOW:
+                    self.strategy.waits_for(late)
+                    told = True
 
 
-def _gather(
-    instructions: list[tuple[ClientProxy, FitIns]], workers: Mapping[str, Worker]
-) -> tuple[list[Fit], list[Fit | BaseException]]:
-    """Wait for every answer to one exchange."""
+def _begin(
+    proxy: ClientProxy,
+    ins: FitIns,
+    timeout: float | None,
+    exchange: int,
+    workers: Mapping[str, Worker],
+    in_turn: bool,
+) -> Pending:
+    """Begin an exchange, in a thread where a proxy only waits."""
+    if isinstance(proxy, SendingProxy):
+        return proxy.begin(ins)
+    worker = workers[proxy.cid]
+    worker.submit(partial(proxy.fit, ins, timeout, exchange), in_turn)
+    return worker
+
+
+def _gather(begun: Sequence[Begun]) -> tuple[list[Fit], list[Fit | BaseException]]:
+    """Gather the answers to one exchange."""
     results: list[Fit] = []
     failures: list[Fit | BaseException] = []
-    for proxy, _ in instructions:
+    for proxy, pending in begun:
         try:
-            res = workers[proxy.cid].result()
+            res = pending.result()
         except Exception as failure:
             failures.append(failure)
         else:

@@ -1,8 +1,9 @@
-"""Base of all proxies of passive parties."""
+"""Bases of all proxies of passive parties."""
 
-from typing import NoReturn
+from abc import abstractmethod
+from typing import NoReturn, Protocol
 
-from flwr.common import EvaluateIns, GetParametersIns, ReconnectIns
+from flwr.common import EvaluateIns, FitIns, FitRes, GetParametersIns, ReconnectIns
 from flwr.server.client_proxy import ClientProxy
 
 from vfl_flower.common.errors import ProtocolError
@@ -24,3 +25,21 @@ class PartyProxy(ClientProxy):
     def reconnect(self, ins: ReconnectIns, timeout: float | None, group_id: int | None) -> NoReturn:
         """Refuse: a party reconnects by itself."""
         raise ProtocolError("a passive party is not told to reconnect")
+
+
+class Pending(Protocol):
+    """An exchange with one party that has begun."""
+
+    def wait(self, timeout: float) -> bool:
+        """Wait at most `timeout` seconds; tell whether the exchange has ended."""
+
+    def result(self) -> FitRes:
+        """Wait for the answer, or raise its failure."""
+
+
+class SendingProxy(PartyProxy):
+    """Proxy that sends an exchange without waiting for the answer."""
+
+    @abstractmethod
+    def begin(self, ins: FitIns) -> Pending:
+        """Send one exchange; failures are raised by its `result`."""

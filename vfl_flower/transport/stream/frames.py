@@ -12,6 +12,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from operator import is_
 from typing import cast
 
 from flwr.common import Parameters, Scalar
@@ -65,23 +66,51 @@ class Frame:
         ProtocolError
             If they are more than `LARGEST`.
         """
+        return self.join(self.start())
+
+    def start(self) -> bytes:
+        """Return head and record."""
         record = json.dumps(dict(self.record)).encode()
-        head = HEAD.pack(MAGIC, VERSION, self.kind, self.sequence, len(record), len(self.tensors))
-        parts: list[bytes | memoryview] = [head, record]
-        for tensor in self.tensors:
-            parts += (_LENGTH.pack(len(tensor)), tensor)
-        size = sum(map(len, parts))
         if len(record) > LONGEST_RECORD or len(self.tensors) > MOST_TENSORS:
             raise ProtocolError(
                 f"a message has {len(self.tensors)} arrays and a record of {len(record)} bytes; a "
                 f"session carries {MOST_TENSORS} and {LONGEST_RECORD}"
             )
+        counts = len(record), len(self.tensors)
+        return HEAD.pack(MAGIC, VERSION, self.kind, self.sequence, *counts) + record
+
+    def join(self, start: bytes) -> bytes:
+        """Append the arrays to head and record."""
+        parts: list[bytes | memoryview] = [start]
+        for tensor in self.tensors:
+            parts += (_LENGTH.pack(len(tensor)), tensor)
+        size = sum(map(len, parts))
         if size > LARGEST:
             raise ProtocolError(
                 f"a message of {size / 2**20:.0f} MiB is more than the {LARGEST >> 20} MiB that a "
                 "session carries; lower batch-size, eval-batch-size or embedding-dim"
             )
         return b"".join(parts)
+
+
+class FrameEncoder:
+    """Encodes frames, and equal ones in a row once.
+
+    Parties are often sent the same arrays, which may be large.
+    """
+
+    def __init__(self) -> None:
+        self._last: tuple[bytes, Sequence[bytes | memoryview], bytes] = b"", [], b""
+
+    def encode(self, frame: Frame) -> bytes:
+        """Return a frame's bytes; see `Frame.encode`."""
+        start = frame.start()
+        last, tensors, content = self._last
+        same = start == last and all(map(is_, frame.tensors, tensors))
+        if not same:
+            content = frame.join(start)
+            self._last = start, frame.tensors, content
+        return content
 
 
 def decode_frame(content: bytes) -> Frame:

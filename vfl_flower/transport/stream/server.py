@@ -22,6 +22,7 @@ from vfl_flower.transport.stream.frames import (
     TOKEN_KEY,
     VERSION,
     VERSION_KEY,
+    FrameEncoder,
     decode_frame,
 )
 from vfl_flower.transport.stream.invitation import TOKEN_BYTES, Invitation
@@ -95,6 +96,7 @@ class StreamServer:
     ) -> None:
         self.run, self.grace, self.patience = run, grace, patience
         self._told = on_join, on_end, stopped
+        self._encode = FrameEncoder().encode
         self._sessions: dict[int, Session] = {}
         self._lock = Lock()
         self._refused = 0
@@ -131,7 +133,7 @@ class StreamServer:
     def invite(self, node: int) -> tuple[Invitation, Session]:
         """Open a session for a node, and end its earlier one."""
         token = secrets.token_bytes(TOKEN_BYTES)
-        session = Session(node, token, self.grace, self.patience, *self._told)
+        session = Session(node, token, self.grace, self.patience, *self._told, self._encode)
         with self._lock:
             earlier, self._sessions[node] = self._sessions.get(node), session
         if earlier:

@@ -65,6 +65,10 @@ class Session:
         Called when the party joins.
     on_end : callable
         Called when the session ends, whatever the reason.
+    stopped : callable
+        Tells whether the run was stopped.
+    encode : callable
+        Returns a frame's bytes.
     """
 
     def __init__(
@@ -76,6 +80,7 @@ class Session:
         on_join: "Callable[[Session], None]",
         on_end: "Callable[[Session], None]",
         stopped: Callable[[], bool] = lambda: False,
+        encode: Callable[[Frame], bytes] = Frame.encode,
     ) -> None:
         self.node, self.grace, self.patience = node, grace, patience
         self.peer, self.rank = "", 0
@@ -84,10 +89,12 @@ class Session:
         self._secret: bytes | None = None
         self._on_join, self._on_end = on_join, on_end
         self._stopped, self._stop_seen = stopped, 0.0
+        self._encode = encode
         self._turn, self._changed = Lock(), Condition()
         self._connection: Connection | None = None
         self._lost = time.monotonic()
         self._sequence = 0
+        self._deadline = 0.0
         self._pending: bytes | None = None
         self._reply: Frame | None = None
         self._failure: Exception | None = None
@@ -161,7 +168,44 @@ class Session:
         return self._failure is None
 
     def call(self, kind: Kind, record: Mapping[str, Scalar], tensors: Sequence[bytes]) -> Frame:
-        """Send a request and wait for its answer, through lost connections.
+        """Send a request and wait for its answer; see `send` and `answer`."""
+        self.send(kind, record, tensors)
+        return self.answer()
+
+    def send(self, kind: Kind, record: Mapping[str, Scalar], tensors: Sequence[bytes]) -> None:
+        """Send a request whose `answer` is waited for later.
+
+        Raises
+        ------
+        ProtocolError
+            If it is too large; nothing was sent.
+        """
+        self._turn.acquire()
+        try:
+            with self._changed:
+                content = self._encode(Frame(kind, self._sequence + 1, record, tensors))
+                self._sequence += 1
+                self._pending, self._reply = content, None
+                self._deadline = time.monotonic() + self.patience
+                if self._connection:
+                    self._connection.send(content)
+        except BaseException:
+            self._turn.release()
+            raise
+
+    def answered(self, timeout: float) -> bool:
+        """Wait at most `timeout` seconds; tell whether `answer` is ready."""
+        until = time.monotonic() + timeout
+        with self._changed:
+            while self._reply is None and self._failure is None:
+                left = until - time.monotonic()
+                self._wait(min(max(left, 0.0), LOOK))
+                if left <= 0:
+                    break
+            return self._reply is not None or self._failure is not None
+
+    def answer(self) -> Frame:
+        """Wait for the answer, through lost connections.
 
         Raises
         ------
@@ -171,22 +215,19 @@ class Session:
         ProtocolError
             If it sends a frame that has no place in a session.
         """
-        with self._turn, self._changed:
-            content = Frame(kind, self._sequence + 1, record, tensors).encode()
-            self._sequence += 1
-            self._pending, self._reply = content, None
-            if self._connection:
-                self._connection.send(content)
-            deadline = time.monotonic() + self.patience
-            while self._reply is None:
-                if self._failure:
-                    raise self._failure
-                self._wait(deadline)
-            return self._reply
+        try:
+            with self._changed:
+                while self._reply is None:
+                    if self._failure:
+                        raise self._failure
+                    self._wait(LOOK)
+                return self._reply
+        finally:
+            self._turn.release()
 
-    def _wait(self, deadline: float) -> None:
-        """Wait for a change, at most the grace time without a connection."""
-        now, lost = time.monotonic(), self._lost + self.grace
+    def _wait(self, longest: float) -> None:
+        """End the session when overdue, or wait for a change."""
+        now, lost, deadline = time.monotonic(), self._lost + self.grace, self._deadline
         why = f"it did not answer for more than {self.patience:g} s"
         if self._stopped():  # a party that computes may end the step in hand
             self._stop_seen = self._stop_seen or now
@@ -196,11 +237,11 @@ class Session:
         if now >= deadline:
             self._fail(PartyAway(why))
         elif self._connection:
-            self._changed.wait(min(deadline - now, LOOK))
+            self._changed.wait(min(deadline - now, longest))
         elif now >= lost:
             self._fail(PartyAway(f"its connection was lost for more than {self.grace:g} s"))
         else:
-            self._changed.wait(min(lost - now, deadline - now, LOOK))
+            self._changed.wait(min(lost - now, deadline - now, longest))
 
     def end(self) -> None:
         """Send the run's end to the party, and end the session."""
