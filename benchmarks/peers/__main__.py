@@ -9,7 +9,7 @@ environments; one that cannot be installed is named with the reason.
 
 Of NVFlare and FATE, one party has images and the other labels, in batches. Flower's example sends
 the embeddings of all rows in each round, and so does this project beside it. Bytes are those of
-loopback between processes, with all framing, and of the messages' content elsewhere.
+the messages' content, with this project's framing; those of NVFlare and FATE are not counted.
 """
 
 import statistics
@@ -24,6 +24,7 @@ from benchmarks.peers.environment import interpreter
 from benchmarks.peers.errors import PeerError
 from benchmarks.peers.peer import DEPLOYED, OURS
 from benchmarks.peers.registry import PEERS
+from vfl_flower.common.signals import raise_at_signals
 
 COLUMNS = {
     "contest": "",
@@ -110,4 +111,5 @@ BENCHMARK = Benchmark(
 )
 
 if __name__ == "__main__":
+    raise_at_signals()  # so that no contender stays behind
     BENCHMARK.run()

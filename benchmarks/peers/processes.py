@@ -16,7 +16,7 @@ from benchmarks.peers.errors import PeerError
 
 MARK = "PEERS_RUN"
 PROC = Path("/proc")
-LOOK, KIB = 0.5, 1024
+LOOK, KIB = 1.0, 1024
 LAST = 4000
 """Characters of a program's output that can hold its last line."""
 

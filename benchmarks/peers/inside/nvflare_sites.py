@@ -60,7 +60,6 @@ class Party:
             embedding.backward(gradient)
             self.optimizer.step()
             clock.step()
-        clock.stop()
         with torch.no_grad():
             parts = [(rows, self.net(x(rows))) for rows in work.tests()]
         hits = sum(labels(timeout=CALL).judge(*part) for part in parts)

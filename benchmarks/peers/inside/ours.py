@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks.peers.inside.work import Clock, Figures, Work, loopback
+from benchmarks.peers.inside.work import Clock, Figures, Work
 from benchmarks.peers.prepare import OPTIONS
 from deploy.local import Deployment
 from vfl_flower.common.errors import RunError
@@ -15,7 +15,7 @@ from vfl_flower.transport.local import run_local
 from vfl_flower.workflows.build_parties import build_parties
 
 LONGER = 3
-"""Times the epochs of a deployment's second run; the first one's time and bytes are taken off."""
+"""Times the epochs of a deployment's second run; the first one's time is taken off."""
 
 
 class Ticks(Observer):
@@ -50,21 +50,20 @@ def deployed(folder: Path) -> None:
     options.pop("parties")
     home, epochs = folder / "deployment", options.pop("epochs")
     home.mkdir(mode=0o700)
-    told: list[tuple[dict[str, Any], int]] = []
+    told: list[dict[str, Any]] = []
     with Deployment(home, work.passive, own=own) as deployment:
         for times in (1, LONGER):
             named = options | {"epochs": times * epochs, "run-name": f"run-{times}"}
-            before = loopback() or 0
             words = " ".join(f"{key}={json.dumps(value)}" for key, value in named.items())
             if not deployment.run(words):
                 raise RunError("the deployment's run did not complete")
-            told += [(_result(home / "active" / f"run-{times}"), (loopback() or 0) - before)]
-    (short, sent), (long, more) = told
+            told += [_result(home / "active" / f"run-{times}")]
+    short, long = told
     steps = long["steps"] - short["steps"]
     work.write(
         {
             "ms": 1e3 * (long["trained"] - short["trained"]) / steps,
-            "bytes": (more - sent) / steps,
+            "bytes": (short["bytes_up"] + short["bytes_down"]) / short["steps"],
             "accuracy": short["test_accuracy"]["active"],
         }
     )

@@ -18,7 +18,6 @@ Figures = dict[str, float | None]
 SPEC, OUTCOME = "work.json", "outcome.json"
 FOLDER = "PEERS_WORK_FOLDER"
 """Environment variable that names the folder."""
-COUNTERS = Path("/proc/net/dev")
 EVALUATED = 1000
 """Rows of a batch in an evaluation."""
 
@@ -96,38 +95,20 @@ class Work:
 
 
 class Clock:
-    """Mean time of the steps behind the first ones, and loopback's bytes meanwhile."""
+    """Mean time of the steps behind the first ones."""
 
     def __init__(self, warm_up: int) -> None:
         self.warm_up, self.steps = warm_up, 0
-        self.begun, self.sent = time.perf_counter(), loopback()
-        self.ended, self.all_sent = self.begun, self.sent
+        self.begun = self.ended = time.perf_counter()
 
     def step(self) -> None:
         """Count a step that has ended."""
         self.steps += 1
-        if self.steps == self.warm_up:
-            self.begun, self.sent = time.perf_counter(), loopback()
         self.ended = time.perf_counter()
-
-    def stop(self) -> None:
-        """Read the counter of bytes."""
-        self.all_sent = loopback()
+        if self.steps == self.warm_up:
+            self.begun = self.ended
 
     def outcome(self) -> Figures:
-        """Return milliseconds and loopback's bytes a step."""
-        steps = self.steps - self.warm_up
-        known = self.sent is not None and self.all_sent is not None
-        sent = (self.all_sent or 0) - (self.sent or 0)
-        return {
-            "ms": 1e3 * (self.ended - self.begun) / steps,
-            "bytes": sent / steps if known else None,
-        }
-
-
-def loopback() -> int | None:
-    """Return bytes that this machine's loopback has carried, where they are counted."""
-    if not COUNTERS.exists():
-        return None
-    lines = [line.split(":") for line in COUNTERS.read_text().splitlines()]
-    return next((int(line[1].split()[0]) for line in lines if line[0].strip() == "lo"), None)
+        """Return milliseconds a step; bytes are for others to count."""
+        seconds = self.ended - self.begun
+        return {"ms": 1e3 * seconds / (self.steps - self.warm_up), "bytes": None}
