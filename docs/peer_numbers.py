@@ -56,7 +56,7 @@ def shown(file: Path = FILE) -> str:
     table = Table("", dict.fromkeys((*columns, "times ours", "accuracies, %"), ""))
     for each in found:
         table.rows.append(_row(each))
-    return "\n".join([told, table.markdown()])
+    return "\n".join([told, table.markdown()]).replace("\n\n\n", "\n\n")
 
 
 def _row(contest: Contest) -> list[Any]:
