@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 
 
 def names() -> list[str]:
-    """Return the names of all benchmarks, the modules and packages that define one."""
+    """Return the names of all benchmarks, modules and packages."""
     found = [*HERE.glob("*.py"), *HERE.glob("*/__main__.py")]
     return sorted(name_of(path) for path in found if "\nBENCHMARK = " in path.read_text())
 

@@ -1,4 +1,4 @@
-"""Measured steps of other systems beside this one, for docs/peers.md and a picture."""
+"""Measured steps of other systems beside this one."""
 
 import json
 from dataclasses import dataclass

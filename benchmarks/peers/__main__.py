@@ -1,4 +1,4 @@
-"""Other systems at the same split learning, side by side with this one.
+"""Other systems beside this one, at the same split learning.
 
     python -m benchmarks.peers --data-dir DIR --environments DIR [NAME ...]
 

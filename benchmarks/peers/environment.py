@@ -15,7 +15,7 @@ INSTALLATION = 1800.0
 
 
 def interpreter(peer: Peer, environments: Path | None) -> str:
-    """Return the Python that has a peer, and install the peer if need be.
+    """Return the Python that has a peer; install the peer if missing.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def interpreter(peer: Peer, environments: Path | None) -> str:
 
 
 def packages(peer: Peer) -> list[str]:
-    """Return the pinned packages of a peer, with the PyTorch of this environment."""
+    """Return the pinned packages of a peer, with this environment's PyTorch."""
     return [*peer.packages, f"torch=={version('torch').split('+')[0]}"]
 
 

@@ -1,4 +1,4 @@
-"""Flower's vertical example: all rows in each round, as messages of its simulation."""
+"""Flower's vertical example: all rows in each round, in its simulation."""
 
 from importlib.metadata import version
 

@@ -1,4 +1,4 @@
-"""NVFlare: split learning by its Collab API, in its simulator and between processes."""
+"""NVFlare: split learning in its simulator and between processes."""
 
 from benchmarks.peers.peer import DEPLOYED, DIGITS, IMAGES, SIMULATED, Peer
 

@@ -1,4 +1,4 @@
-"""Run a program, and watch the memory of all processes that descend from it.
+"""Run a program, and watch the memory of all its processes.
 
 They are known by an environment variable, which programs that leave their parent keep.
 """
@@ -22,7 +22,7 @@ LAST = 4000
 
 
 def run(command: Sequence[str], env: Mapping[str, str], log: Path, limit: float) -> int | None:
-    """Run a program with its output in a file, and end what it leaves behind.
+    """Run a program; end all processes that stay behind.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Time of a step of other systems and of this one, side by side."""
+"""Time of a step of other systems beside this one."""
 
 import math
 

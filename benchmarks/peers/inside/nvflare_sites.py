@@ -1,4 +1,4 @@
-"""Split learning by NVFlare's Collab API: one site has images, the other labels.
+"""Split learning by NVFlare's Collab API: images at one site.
 
 After ``examples/advanced/vertical_federated_learning/cifar10-splitnn`` of NVFlare's repository: the
 image site calls the label site directly, once a step. Tensors travel as float32 here.

@@ -23,7 +23,7 @@ EVALUATED = 1000
 
 
 class Columns:
-    """Columns of a party, images as bytes that are standardised by the batch."""
+    """Columns of a party; images are standardised by the batch."""
 
     def __init__(self, folder: Path, rank: int) -> None:
         self.x = np.load(folder / f"x-{rank}.npy")
@@ -41,7 +41,7 @@ class Columns:
 
 
 class Work:
-    """Split learning of one epoch, or of so many batches with all rows.
+    """Split learning in mini-batches, or with all rows a step.
 
     Parameters
     ----------
