@@ -15,20 +15,21 @@ import traceback
 from importlib import import_module
 from pathlib import Path
 
-from benchmarks.harness.benchmark import Benchmark
+from benchmarks.harness.benchmark import Benchmark, name_of
 
 HERE = Path(__file__).parent
 
 
 def names() -> list[str]:
-    """Return the names of all benchmarks, the modules that define one."""
-    marked = (path.stem for path in HERE.glob("*.py") if "\nBENCHMARK = " in path.read_text())
-    return sorted(marked)
+    """Return the names of all benchmarks, modules and packages."""
+    found = [*HERE.glob("*.py"), *HERE.glob("*/__main__.py")]
+    return sorted(name_of(path) for path in found if "\nBENCHMARK = " in path.read_text())
 
 
 def benchmark(name: str) -> Benchmark:
     """Import a benchmark."""
-    found: Benchmark = import_module(f"benchmarks.{name}").BENCHMARK
+    main = ".__main__" if (HERE / name / "__main__.py").exists() else ""
+    found: Benchmark = import_module(f"benchmarks.{name}{main}").BENCHMARK
     return found
 
 

@@ -9,7 +9,13 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from docs import benchmark_numbers, method_numbers, page_numbers, tabular_numbers
+from docs import (
+    benchmark_numbers,
+    method_numbers,
+    page_numbers,
+    peer_numbers,
+    tabular_numbers,
+)
 from docs.fault_numbers import OUTCOMES
 from docs.reproducing import pages
 from vfl_flower.common.files import write_atomically
@@ -17,7 +23,7 @@ from vfl_flower.common.files import write_atomically
 HERE = Path(__file__).parent
 BLOCK = re.compile(r"(<!-- numbers: ([a-z_-]+) -->\n).*?(<!-- numbers end -->)", re.DOTALL)
 PAGES = (
-    *("choosing.md", "tabular.md", "reliability.md", "reproduction.md"),
+    *("choosing.md", "tabular.md", "reliability.md", "reproduction.md", "peers.md"),
     *("label-privacy.md", "client-privacy.md", "reconstruction.md", "explain.md", "metrics.md"),
     *method_numbers.METHOD_PAGES,
     "../benchmarks/results.md",
@@ -28,6 +34,7 @@ MADE: dict[str, Callable[[], str]] = {
     **OUTCOMES,
     **benchmark_numbers.MADE,
     **page_numbers.MADE,
+    **peer_numbers.MADE,
     "images": method_numbers.images,
     "rounding": method_numbers.rounding,
     "papers": pages.summary,

@@ -96,8 +96,8 @@ class Benchmark:
 
     @property
     def name(self) -> str:
-        """Name of the module's file."""
-        return Path(str(self._module.__file__)).stem
+        """Name of the module's file, or of the package that it starts."""
+        return name_of(Path(str(self._module.__file__)))
 
     def parsed(self, words: Sequence[str] | None = None) -> Arguments:
         """Parse a command line; ``--tiny`` changes the defaults."""
@@ -161,6 +161,11 @@ class Benchmark:
             shown = ", ".join(self.known).replace("%", "%%")
             parser.add_argument("names", nargs="*", metavar="NAME", help=shown)
         return parser
+
+
+def name_of(path: Path) -> str:
+    """Return the name of the benchmark that a file defines."""
+    return path.parent.name if path.stem == "__main__" else path.stem
 
 
 def machine() -> dict[str, Cell]:

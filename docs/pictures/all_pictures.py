@@ -1,12 +1,19 @@
 """All pictures by the names of their files."""
 
-from docs.pictures import accuracy_by_bytes, example_run, shared_ids, tabular_differences
+from docs.pictures import (
+    accuracy_by_bytes,
+    example_run,
+    peer_steps,
+    shared_ids,
+    tabular_differences,
+)
 
 DRAWERS = {
     "tables.svg": shared_ids.draw,
     "run.svg": example_run.draw,
     "methods.svg": accuracy_by_bytes.draw,
     "tabular.svg": tabular_differences.draw,
+    "peers.svg": peer_steps.draw,
 }
 
 

@@ -67,7 +67,8 @@ def test_a_benchmark_with_processes_of_its_own_runs_as_a_command() -> None:
 
 
 def test_every_program_is_a_benchmark() -> None:
-    programs = {p.stem for p in ROOT.glob("*.py") if '__name__ == "__main__"' in p.read_text()}
+    paths = [*ROOT.glob("*.py"), *ROOT.glob("*/__main__.py")]
+    programs = {harness.name_of(p) for p in paths if '__name__ == "__main__"' in p.read_text()}
     assert programs - NO_BENCHMARKS == set(every.names())
     assert programs >= NO_BENCHMARKS
 

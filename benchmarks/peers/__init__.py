@@ -1,0 +1,1 @@
+"""Other systems at the same work, side by side with this one."""
