@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.harness.parallel import ONE_THREAD
 from benchmarks.peers.errors import PeerError
 from benchmarks.peers.inside.work import OUTCOME
 from benchmarks.peers.peer import Peer
@@ -14,7 +15,6 @@ from benchmarks.peers.prepare import prepare
 from benchmarks.peers.processes import run
 
 ROOT = Path(__file__).parents[2]
-ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 LIMIT = 1200.0
 """Seconds of one run."""
 
