@@ -39,6 +39,7 @@ class EasterClient(PassiveParty):
         gives=floats("B", "C", name="R_k"),
         sends="logits",
         masked=False,  # each R_k has its own loss
+        derived=True,  # p_k learns from E and g_k alone
     )
     def predict(self, E: Tensor) -> Tensor:  # (B, D) -> (B, C)
         """Predict from the global embedding: R_k."""
@@ -69,6 +70,7 @@ class EasterClient(PassiveParty):
         gives=floats("B", "C", name="R_k"),
         sends="logits",
         masked=False,
+        derived=True,
     )
     def predict_only(self, E: Tensor) -> Tensor:  # (B, D) -> (B, C)
         """Predict without learning."""

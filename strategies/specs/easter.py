@@ -3,5 +3,8 @@
 from vfl_flower.config.method_spec import MethodSpec
 
 SPEC = MethodSpec(
-    strategy="strategies.easter:Easter", client="clients.easter:EasterClient", blinds=True
+    strategy="strategies.easter:Easter",
+    client="clients.easter:EasterClient",
+    blinds=True,
+    noises=True,
 )

@@ -3,5 +3,8 @@
 from vfl_flower.config.method_spec import MethodSpec
 
 SPEC = MethodSpec(
-    strategy="strategies.vfedmh:VFedMH", client="clients.vfedmh:VFedMHClient", blinds=True
+    strategy="strategies.vfedmh:VFedMH",
+    client="clients.vfedmh:VFedMHClient",
+    blinds=True,
+    noises=True,
 )

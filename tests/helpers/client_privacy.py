@@ -10,10 +10,11 @@ from flwr.common import FitIns, FitRes
 
 from tests.helpers.outcomes.attempts import Attempt
 from vfl_flower.common.codec import Array, from_parameters
-from vfl_flower.config.registry import specs
+from vfl_flower.config.registry import spec_of, specs
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.privacy.client_dp.upload_log import Counts, Uploads
+from vfl_flower.protocol.components import declared_by
 from vfl_flower.protocol.observer import Observer
 from vfl_flower.runs.run_folder import RunFolder
 
@@ -51,10 +52,17 @@ def configured(method: str, **changes: float | str) -> RunConfig:
     return replace(cfg, **changes)  # type: ignore[arg-type]
 
 
-def of_columns(sent: tuple[FitIns, FitRes]) -> list[Array]:
-    """Return a party's answer, unless it is control traffic."""
+def of_columns(sent: tuple[FitIns, FitRes], method: str) -> list[Array]:
+    """Return a party's answer, if it is an upload that counts."""
     last = str(sent[0].config["phases"]).split(",")[-1]
-    return [] if last in ("checkpoint", "restore", "save") else from_parameters(sent[1].parameters)
+    declared = declared_by(spec_of(method).load()[1]).get(last)
+    return from_parameters(sent[1].parameters) if declared and declared.of_columns else []
+
+
+def uploads_an_exchange(method: str) -> int:
+    """Count the uploads of a batch, derived ones too."""
+    declared = declared_by(spec_of(method).load()[1]).values()
+    return 1 + sum(each.derived and each.training for each in declared)
 
 
 def counts_in(folder: Path) -> list[Counts]:
@@ -97,8 +105,7 @@ def asked(party: PassiveParty, exchange: int, name: str, *arrays: Array) -> tupl
 
 def asks(party: PassiveParty) -> list[str]:
     """Return the phases that upload columns, in training and evaluation."""
-    names: list[str] = [
-        n for n in ("embed", "predict", "embed_only", "predict_only") if n in party.phases
-    ]
+    known = ("embed", "predict", "embed_only", "predict_only")
+    names = [n for n in known if (declared := party.declared(n)) and declared.of_columns]
     assert len(names) == 2
     return names

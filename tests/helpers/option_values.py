@@ -67,6 +67,7 @@ GOOD: dict[str, st.SearchStrategy[Any]] = {
     "dp-clip": st.floats(1e-6, 1e6).filter(lambda clip: clip != 1.0),
     "dp-delta": st.floats(1e-12, 0.1).filter(lambda delta: delta != 1e-5),
     "target-epsilon": st.floats(0.001, 1000),
+    "dp-noise": st.just("distributed"),
     "dp-eval": st.just("clear"),
     "dp-accountant": st.just("pld"),
     "local-epochs": st.integers(5, 10**6),
@@ -167,7 +168,7 @@ BAD: list[tuple[str, Any]] = [
     *(("dp-delta", delta) for delta in (0.0, -1e-5, 0.5, 1.0, float("nan"))),
     *(("target-epsilon", epsilon) for epsilon in (-1.0, 1e-4, 1e4, float("nan"))),
     ("track", "neptune"),
-    ("dp-eval", "none"),
+    *((option, "none") for option in ("dp-noise", "dp-eval")),
     ("dp-accountant", "zcdp"),
     ("local-epochs", 0),
     ("local-output", "logits"),
@@ -281,6 +282,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "dp-sigma": {"method": "splitnn"},
     "target-epsilon": {"method": "splitnn"},
     **dict.fromkeys(("dp-clip", "dp-delta", "dp-eval", "dp-accountant"), UPLOAD_NOISE),
+    "dp-noise": UPLOAD_NOISE | {"method": "agg_vfl"},
     "augment": {"method": "adptvfedconv", "views": 2},
 }
 """Other options without which one would change nothing."""

@@ -120,6 +120,11 @@ class Settings(  # fields come in the order of bases from the last to the first
         return self.dp_sigma > 0 or self.target_epsilon > 0
 
     @property
+    def noise_distributed(self) -> bool:
+        """Whether each party adds a share of a masked sum's noise."""
+        return self.dp_noise == "distributed"
+
+    @property
     def labels_shared(self) -> bool:
         """Whether passive parties are given training labels and each other's embeddings."""
         return self.options.shares_labels

@@ -4,8 +4,8 @@ A word w stands for the signed n-bit number w, divided by 2**f. Adding words wra
 numbers is right as long as it fits, so each may be smaller than 2**(n - 1 - f) / K only.
 """
 
+import math
 from dataclasses import dataclass
-from math import floor, log2
 
 import numpy as np
 import torch
@@ -58,7 +58,7 @@ class Ring:
                 "each; set wire-precision = float32"
             )
         room = 2.0**15 / summands - 1  # each is rounded by half a step, at most
-        return cls(16, floor(log2(room / (bound * (1 + _SLACK)))))
+        return cls(16, math.floor(math.log2(room / (bound * (1 + _SLACK)))))
 
     @property
     def scale(self) -> float:
@@ -106,17 +106,19 @@ def ring_of(narrow: bool, bound: float | None, summands: int) -> Ring:
     return Ring.halved(bound, summands)
 
 
-def encode_ring(x: Tensor, summands: int, ring: Ring = WHOLE) -> Words:
+def encode_ring(x: Tensor, summands: int, ring: Ring = WHOLE, *, wraps: bool = False) -> Words:
     """Write real numbers as ring words.
 
     Parameters
     ----------
     x : Tensor
-        Any shape, float32.
+        Any shape, float32 or float64.
     summands : int
         How many such arrays will be added.
     ring : Ring
         Of the words.
+    wraps : bool
+        Whether finite values may wrap, because a refusal would say more than the sum does.
 
     Returns
     -------
@@ -130,13 +132,15 @@ def encode_ring(x: Tensor, summands: int, ring: Ring = WHOLE) -> Words:
         limit, not the value, which is the party's own.
     """
     rounded = torch.round(x.detach() * ring.scale)
-    limit = ring.limit / summands
+    limit = math.inf if wraps else ring.limit / summands
     lowest, highest = torch.aminmax(rounded) if x.numel() else (rounded.new_zeros(()),) * 2
     if not (-limit * ring.scale < lowest and highest < limit * ring.scale):  # NaN fails too
         raise BlindingError(
             f"an embedding has values at or beyond ±{limit:g} (or not finite), the limit for a sum "
             f"of {summands} in the ring; lower the learning rate or scale the network's output"
         )
+    if wraps:
+        return rounded.to(torch.int64).numpy().astype(ring.dtype)
     words: Words = rounded.to(torch.int32).numpy().view(np.uint32)
     return words.astype(ring.dtype, copy=False)
 

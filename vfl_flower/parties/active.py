@@ -181,7 +181,7 @@ class ActiveParty(Party, Coordinator):
     @property
     def _deviation(self) -> float:
         """Deviation of the noise on each number of an upload."""
-        return self.budget.sigma * self.cfg.dp_clip if self.budget else 0.0
+        return self.budget.summed.width if self.budget else 0.0
 
     def restart_from(self, step: int | None) -> None:
         """Prepare another attempt, from a checkpoint or from the start."""

@@ -201,8 +201,7 @@ class Residual(Numbers):
         residuals: Residuals = learner.residuals
         R = None
         if self.of:
-            R = learner.privacy.sent(learner.tape[self.of][1].detach())
-            R = as_sent(R, residuals.precision)
+            R = as_sent(learner.tape[self.of][1].detach(), residuals.precision)
         with np.errstate(over="ignore", invalid="ignore"):  # such numbers are refused
             if R is not None and residuals.one_hot(array, R):
                 return ""

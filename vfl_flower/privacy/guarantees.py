@@ -3,7 +3,7 @@
 from vfl_flower.config.catalog import MULTI_LABEL, REGRESSION
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import split_list
-from vfl_flower.crypto.mask_graph import FAILURE_BITS
+from vfl_flower.crypto.mask_graph import FAILURE_BITS, colluders
 from vfl_flower.privacy.label_dp.training_labels import epsilon_of
 from vfl_flower.privacy.secure_aggregation import masks_of_each
 
@@ -11,6 +11,10 @@ _MASKS = "pairwise masks (X25519, HKDF-SHA256, ChaCha20) in"
 MASKS = f"{_MASKS} Z/2^32 with 16 fractional bits"
 NARROW_MASKS = f"{_MASKS} Z/2^16, in the finest steps that hold a sum of bounded rows"
 NOISE = "discrete Gaussian noise on every upload of a passive party, clipped"
+SHARED_NOISE = (
+    "a share of discrete Gaussian noise on every upload of a passive party, and all of it on the "
+    "sum of any {honest} of them, clipped"
+)
 BOUNDED = "every row that is summed clipped by its party to Euclidean norm"
 PRIVATE = "initial weights and dropout that only their own party knows"
 CLEAR = "what the passive parties sent travelled in the clear"
@@ -76,6 +80,14 @@ def _between(cfg: RunConfig) -> str:
     )
 
 
+def _noise(cfg: RunConfig) -> str:
+    """Name the noise of uploads."""
+    if not cfg.noise_distributed:
+        return NOISE
+    passive = cfg.parties - 1
+    return SHARED_NOISE.format(honest=passive - colluders(passive, cfg.colluding_share))
+
+
 def label_protection(cfg: RunConfig, task: str = "") -> _Sentences:
     """State whether training labels are hidden from the passive parties."""
     if not cfg.teaches:
@@ -100,7 +112,7 @@ def column_protections(cfg: RunConfig) -> _Sentences:
     published = any(split_list(cfg.weights))
     ways = (
         (f"{NARROW_MASKS if cfg.narrow else MASKS}{_between(cfg)}", masked),
-        (f"{NOISE} to Frobenius norm {cfg.dp_clip:g}", cfg.noised),
+        (f"{_noise(cfg)} to Frobenius norm {cfg.dp_clip:g}", cfg.noised),
         (f"{BOUNDED} {cfg.row_bound or 0:g}", cfg.row_bound is not None),
         (PRIVATE, private and not published and secret),
     )

@@ -189,7 +189,7 @@ class Masker(UploadMechanism):
         Parameters
         ----------
         x : Tensor
-            Any shape, float32.
+            Any shape, float32, or float64 with a share of distributed noise.
         weight : int
             How many times `x` counts in the sum.
         total : int, optional
@@ -213,7 +213,7 @@ class Masker(UploadMechanism):
         summands = self.peers if total is None else total
         ring = ring_of(self.party.cfg.narrow, self.party.cfg.row_bound, summands)
         try:
-            words = encode_ring(x, summands, ring)
+            words = encode_ring(x, summands, ring, wraps=self.party.cfg.noise_distributed)
         except BlindingError:
             log = party_log(self.party.rank)  # what it says is for this party alone
             log.error("the largest value was %g", x.detach().abs().max())

@@ -17,6 +17,7 @@ from vfl_flower.common.state import State
 from vfl_flower.config.policy.record import Policy
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.identity import Identity
+from vfl_flower.protocol.automaton.declaration import UPLOADS as UPLOADS
 from vfl_flower.protocol.automaton.declaration import Kind as Kind
 from vfl_flower.protocol.automaton.declaration import Phase as Phase
 from vfl_flower.protocol.automaton.declaration import check_declared
@@ -26,8 +27,6 @@ from vfl_flower.protocol.profiling import Lane
 Answer = Tensor | tuple[Tensor | Array, ...] | None
 PhaseMethod = Callable[..., Any]
 M = TypeVar("M", bound=PhaseMethod)
-
-UPLOADS: tuple[Kind, ...] = ("embedding", "logits", "maps")
 
 
 @overload
@@ -43,6 +42,7 @@ def phase(
     most: int | str | None = None,
     between_steps: bool = False,
     masked: bool = True,
+    derived: bool = False,
     repeatable: bool = False,
 ) -> Callable[[M], M]: ...
 def phase(
@@ -56,6 +56,7 @@ def phase(
     most: int | str | None = None,
     between_steps: bool = False,
     masked: bool = True,
+    derived: bool = False,
     repeatable: bool = False,
 ) -> M | Callable[[M], M]:
     """Mark a method as the answer to the phase of its name.
@@ -83,6 +84,9 @@ def phase(
         Whether a step in hand must be whole first, as for whatever changes weights otherwise.
     masked : bool
         Whether its uploads are summed, and so can travel under pairwise masks.
+    derived : bool
+        Whether its upload is made of received arrays alone, and of weights that learnt from nothing
+        else: the noise of what they were made of covers it, and it gets none of its own.
     repeatable : bool
         Whether the same request, made once more right away, is answered with the same noise.
     """
@@ -96,6 +100,7 @@ def phase(
             after=names[0],
             sends=names[1],  # type: ignore[arg-type]  # one of a tuple, or a tuple
             masked=masked,
+            derived=derived,
             repeatable=repeatable,
             takes=taken,
             gives=given,

@@ -16,7 +16,7 @@ from vfl_flower.common.errors import PolicyError, PrivacyError
 from vfl_flower.privacy.accounts.account import Account, path_of
 from vfl_flower.privacy.accounts.account import account_in as in_process
 from vfl_flower.privacy.client_dp.accounting import epsilon_of
-from vfl_flower.privacy.client_dp.component import LAST
+from vfl_flower.privacy.client_dp.last_upload import LAST
 from vfl_flower.workflows.build_parties import build_passive
 
 PLANNED = STEPS + 3

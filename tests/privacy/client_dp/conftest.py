@@ -12,8 +12,8 @@ def uploads(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Tensor, Tensor]]
     noted: list[tuple[str, Tensor, Tensor]] = []
     true = ClientPrivacy.upload
 
-    def upload(self: ClientPrivacy, x: Tensor, repeatable: bool) -> Tensor:
-        sent = true(self, x, repeatable)
+    def upload(self: ClientPrivacy, x: Tensor, repeatable: bool, masked: bool) -> Tensor:
+        sent = true(self, x, repeatable, masked)
         noted.append((self.party.received.phase, x, sent))
         return sent
 

@@ -11,7 +11,7 @@ from tests.helpers.contract import configured
 from tests.helpers.data import chunk
 from vfl_flower.common.codec import Array
 from vfl_flower.parties.passive import PassiveParty
-from vfl_flower.privacy.client_dp.component import LAST
+from vfl_flower.privacy.client_dp.last_upload import LAST
 from vfl_flower.privacy.client_dp.upload_log import Counts, Uploads
 from vfl_flower.workflows.build_parties import build_passive
 

@@ -21,6 +21,7 @@ from tests.helpers.client_privacy import (
     of_columns,
     result_of,
     some_methods,
+    uploads_an_exchange,
 )
 from tests.helpers.contract import Tap, carry, passive_parties
 from tests.helpers.joint.reference import joint
@@ -55,7 +56,7 @@ def test_all_that_leaves_is_noised_and_counted(
     parties = passive_parties(carrier, lambda k: build_passive(cfg, k, tmp_path))
     taps = [Tap(client) for client in parties.clients]
     carry(carrier, active, taps)
-    replies = [array for tap in taps for sent in tap.sent for array in of_columns(sent)]
+    replies = [array for tap in taps for sent in tap.sent for array in of_columns(sent, method)]
     assert len(replies) == len(uploads) == 3 * (STEPS + EVALUATIONS)
     noised = {sent.numpy().tobytes() for _, _, sent in uploads}
     assert {reply.tobytes() for reply in replies} == noised
@@ -64,7 +65,8 @@ def test_all_that_leaves_is_noised_and_counted(
     assert active.uploaded == {f"party-{k}": counts for k in (1, 2, 3)}
     assert active.budget
     assert active.budget.planned == counts
-    assert dict(active.ledger.uploads) == {f"party-{k}": STEPS + EVALUATIONS for k in (1, 2, 3)}
+    sent = (STEPS + EVALUATIONS) * uploads_an_exchange(method)
+    assert dict(active.ledger.uploads) == {f"party-{k}": sent for k in (1, 2, 3)}
 
 
 @some_methods
@@ -128,7 +130,8 @@ def test_masks_hide_what_is_noised(
     taps = [Tap(client) for client in parties.clients]
     carry("local", build_active(cfg), taps)
     words = [
-        [a for sent in tap.sent for a in of_columns(sent) if a.dtype == np.uint32] for tap in taps
+        [a for sent in tap.sent for a in of_columns(sent, method) if a.dtype == np.uint32]
+        for tap in taps
     ]
     sums = [decode_ring(np.add.reduce(each, dtype=np.uint32)) for each in zip(*words, strict=True)]
     noised = [sent for _, _, sent in uploads]  # of one exchange before the next

@@ -95,6 +95,11 @@ class ClientPrivacyOptions:
     target_epsilon: float = option(
         0.0, "limit of a passive party's epsilon, at which training ends; 0: none"
     )
+    dp_noise: str = option(
+        "own",
+        "own: all of the noise in each upload; distributed: a share, of which masked sums have all",
+        choices=("own", "distributed"),
+    )
     dp_eval: str = option(
         "noised",
         "uploads in evaluations; clear makes epsilon infinite",

@@ -114,6 +114,9 @@ class Policy:
     least_colluding_share: float = key(
         1.0, "least colluding-share of runs with masked uploads", float, most=1
     )
+    allow_distributed_noise: bool = key(
+        False, "accept runs in which other passive parties add a part of the noise", bool
+    )
     require_private_weights: bool = key(
         True, "refuse runs whose initial weights the active party can know", bool
     )
@@ -203,6 +206,7 @@ OPEN = Policy(
     require_secure_aggregation=False,
     allow_single_embeddings=True,
     least_colluding_share=0.0,
+    allow_distributed_noise=True,
     require_private_weights=False,
     require_embedding_bound=False,
     largest_embedding_bound=math.inf,

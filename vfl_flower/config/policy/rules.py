@@ -1,61 +1,13 @@
 """Rules of a policy by key, and their check."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from vfl_flower.common.errors import PolicyError
 from vfl_flower.config.optimization.optimizers import largest_step
 from vfl_flower.config.options.privacy import TRUE_SENSITIVITY
-from vfl_flower.config.policy.record import DataPolicy, Policy
+from vfl_flower.config.policy.case import Case, refusal
+from vfl_flower.config.policy.record import Policy
 from vfl_flower.config.settings import Settings
-
-
-@dataclass(frozen=True)
-class Case:
-    """A run as one passive party has it.
-
-    Attributes
-    ----------
-    policy : Policy
-        Of the party's owner.
-    cfg : Settings
-        The run's configuration.
-    rank : int
-        The party's, 1 to K.
-    pinned : sequence of str
-        Fingerprints of the identities that the party pins, in roster order.
-    """
-
-    policy: Policy
-    cfg: Settings
-    rank: int
-    pinned: Sequence[str] = ()
-
-    @property
-    def uploads(self) -> bool:
-        """Whether something of the party's columns is sent."""
-        return self.cfg.task != "align" and not self.cfg.spec.alone
-
-    @property
-    def masked(self) -> bool:
-        """Whether uploads are summed under masks."""
-        return self.uploads and self.cfg.blinded
-
-    @property
-    def teaches(self) -> bool:
-        """Whether something that depends on labels reaches the party."""
-        return self.cfg.task == "train" and self.cfg.teaches
-
-    @property
-    def noised(self) -> bool:
-        """Whether all uploads are noised, those of evaluations too."""
-        return self.cfg.noised and self.cfg.dp_eval == "noised"
-
-    @property
-    def data(self) -> DataPolicy | None:
-        """The entry for the run's data; None if there is none."""
-        return self.policy.data_of(self.cfg, self.rank)
 
 
 def check(policy: Policy, cfg: Settings, rank: int, pinned: Sequence[str] = ()) -> None:
@@ -81,11 +33,6 @@ def check(policy: Policy, cfg: Settings, rank: int, pinned: Sequence[str] = ()) 
     for rule, broken in RULES.items():
         if why := broken(case):
             raise refusal(policy, "run", rule, why)
-
-
-def refusal(policy: Policy, subject: str, rule: str, why: str) -> PolicyError:
-    """Build the refusal of a run, request or upload by a rule."""
-    return PolicyError(f"policy '{policy.name}' refuses this {subject} by its rule {rule}: {why}")
 
 
 def _run_names(case: Case) -> str:
@@ -147,6 +94,12 @@ def _colluding_share(case: Case) -> str:
     if not case.masked or share >= least:
         return ""
     return f"it is {least:g}, and masks hold against a share of {share:g} of the passive parties"
+
+
+def _distributed_noise(case: Case) -> str:
+    if case.policy.allow_distributed_noise or not case.uploads or not case.cfg.noise_distributed:
+        return ""
+    return "dp-noise is distributed: this party's noise alone would not be all that it counts"
 
 
 def _single_embeddings(case: Case) -> str:
@@ -277,6 +230,7 @@ RULES: dict[str, Callable[[Case], str]] = {
     "require-secure-aggregation": _secure_aggregation,
     "allow-single-embeddings": _single_embeddings,
     "least-colluding-share": _colluding_share,
+    "allow-distributed-noise": _distributed_noise,
     "require-private-weights": _private_weights,
     "require-embedding-bound": _embedding_bound,
     "largest-embedding-bound": _largest_bound,

@@ -27,7 +27,7 @@ TAKEN = frozenset(
             "label-epsilon",
         ),
         *("label-sensitivity", "force-sensitivity", "dp-sigma", "dp-clip", "dp-delta"),
-        *("target-epsilon", "dp-eval", "dp-accountant", "checkpoint-every", "device"),
+        *("target-epsilon", "dp-noise", "dp-eval", "dp-accountant", "checkpoint-every", "device"),
         *("threads", "eval-threads", "test-rows"),
         *("precision", "wire-precision", "embedding-bound", "run-name", "alignment", "model"),
     )

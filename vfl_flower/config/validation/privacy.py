@@ -136,6 +136,12 @@ def check_client_privacy(cfg: Settings) -> None:
             f"dp-sigma or target-epsilon is set, and {cfg.method}'s passive parties do not send "
             f"one thing an exchange that could be noised; with {able} they do"
         )
+    if cfg.noise_distributed and not cfg.blinded:
+        raise ConfigError(
+            f"dp-noise is distributed, and nothing is masked (method {cfg.method}, blinding "
+            f"{cfg.blinding}): single uploads with a share of the noise would be seen; use "
+            "dp-noise = own"
+        )
     changed = [kebab(key) for key, unset in UNNOISED.items() if getattr(cfg, key) != unset]
     if changed and not cfg.noised:
         raise ConfigError(

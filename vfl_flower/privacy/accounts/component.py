@@ -8,11 +8,11 @@ import numpy as np
 
 from vfl_flower.common.codec import to_array
 from vfl_flower.common.errors import PolicyError
-from vfl_flower.config.policy.rules import refusal
+from vfl_flower.config.policy.case import refusal
 from vfl_flower.privacy.accounts.account import Account, Limit, account_in
 from vfl_flower.privacy.accounts.place import accounts_of, checked_folder, run_of
 from vfl_flower.privacy.client_dp.component import ClientPrivacy, Holder
-from vfl_flower.protocol.components import UPLOADS, Phase
+from vfl_flower.protocol.components import Phase
 from vfl_flower.protocol.uploads import Upload, UploadCounter
 
 _ROWS = 4096
@@ -169,7 +169,7 @@ class UploadAccount(UploadCounter):
         PolicyError
             Names the rule; the text does not depend on data.
         """
-        if not self.entry or not set(declared.sends) & set(UPLOADS):
+        if not self.entry or not declared.of_columns:
             return
         sigma = self._sigma("training" if declared.training else "evaluation")
         self._check_sigma(sigma)
@@ -182,7 +182,7 @@ class UploadAccount(UploadCounter):
 
     def count(self, upload: Upload, declared: Phase) -> None:
         """Note an upload before it leaves, on disk."""
-        if self.entry:
+        if self.entry and declared.of_columns:
             self._note(self._sigma("training" if declared.training else "evaluation"))
 
     def pass_figure(self) -> None:

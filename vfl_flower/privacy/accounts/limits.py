@@ -1,6 +1,6 @@
 """Counter of requests, rows and predictions for a policy."""
 
-from vfl_flower.config.policy.rules import refusal
+from vfl_flower.config.policy.case import refusal
 from vfl_flower.privacy.accounts.counters import Counters, counters_in
 from vfl_flower.privacy.accounts.place import accounts_of, checked_folder, run_of
 from vfl_flower.privacy.client_dp.component import Holder

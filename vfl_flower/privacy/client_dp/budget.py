@@ -11,9 +11,11 @@ from vfl_flower.common.json_schema import written
 from vfl_flower.config.options.privacy import LEAST_SIGMA, MOST_SIGMA
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.fixed_point import LIMIT
+from vfl_flower.crypto.mask_graph import colluders
 from vfl_flower.data.party_data import Rows
 from vfl_flower.learning.schedule import due, planned_uploads
 from vfl_flower.privacy.client_dp.accounting import epsilon_of, least_sigma, most_uploads
+from vfl_flower.privacy.client_dp.distributed import GaussianShare
 from vfl_flower.privacy.client_dp.gaussian import Gaussian
 from vfl_flower.privacy.client_dp.upload_log import Counts
 
@@ -50,10 +52,27 @@ class Budget:
     sigma: float
     planned: Counts
 
-    @property
+    @cached_property
     def mechanism(self) -> Gaussian:
-        """Mechanism that noises an upload."""
+        """Mechanism that noises an upload which others see."""
         return Gaussian(self.sigma, self.cfg.dp_clip)
+
+    @cached_property
+    def summed(self) -> Gaussian:
+        """Mechanism that noises an upload of which others see the masked sum."""
+        if not self.cfg.noise_distributed:
+            return self.mechanism
+        return GaussianShare(self.sigma, self.cfg.dp_clip, self.passive - self.colluding)
+
+    @property
+    def passive(self) -> int:
+        """Number of passive parties, K."""
+        return self.cfg.parties - 1
+
+    @property
+    def colluding(self) -> int:
+        """Most passive parties that may collude, or add no noise."""
+        return colluders(self.passive, self.cfg.colluding_share)
 
     @cached_property
     def most(self) -> float:
@@ -93,7 +112,7 @@ class Budget:
         """Return the ``client_privacy`` entry of ``result.json``."""
         clear = "" if self.noises("evaluation") else _CLEAR_EVALUATION
         return {
-            "mechanism": "discrete Gaussian",
+            "mechanism": self._named,
             "sigma": self.sigma,
             "clip": self.cfg.dp_clip,
             "delta": self.cfg.dp_delta,
@@ -102,9 +121,26 @@ class Budget:
             "epsilon_training": max(self.cost(counts["training"]) for counts in uploaded.values()),
             "uploads": {name: dict(counts) for name, counts in uploaded.items()},
             "planned": dict(self.planned),
-            "covers": COVERS,
+            "covers": COVERS + self._assumed,
             "does_not_cover": clear + EXCLUDES,
         }
+
+    @property
+    def _named(self) -> str:
+        if not self.cfg.noise_distributed:
+            return "discrete Gaussian"
+        return f"distributed discrete Gaussian, of {self.passive - self.colluding} honest parties"
+
+    @property
+    def _assumed(self) -> str:
+        """State the assumption of distributed noise."""
+        if not self.cfg.noise_distributed:
+            return ""
+        return (
+            f"; as long as at most {self.colluding} of the {self.passive} passive parties collude "
+            "with the active one or leave out their share of the noise, and nobody sees through "
+            "the masks"
+        )
 
 
 def budget_of(cfg: RunConfig, rows: Rows) -> Budget | None:
@@ -135,10 +171,10 @@ def budget_of(cfg: RunConfig, rows: Rows) -> Budget | None:
             f"dp-sigma {cfg.dp_sigma:g}, and one step, what is evaluated after it and the test "
             f"rows take {budget.noised(least)}; use a larger dp-sigma, or 0 to find it"
         )
-    reach, limit = _DEVIATIONS * budget.sigma * cfg.dp_clip, LIMIT / (cfg.parties - 1)
-    if cfg.blinded and reach > limit:
+    width, limit = budget.summed.width, LIMIT / (cfg.parties - 1)
+    if cfg.blinded and _DEVIATIONS * width > limit:
         raise ConfigError(
-            f"noise of deviation {budget.sigma * cfg.dp_clip:g} leaves no room for a sum of "
+            f"noise of deviation {width:g} leaves no room for a sum of "
             f"{cfg.parties - 1} below {LIMIT:g} where it is blinded; use a smaller dp-clip"
         )
     return budget

@@ -10,7 +10,6 @@ from torch import Tensor
 
 from vfl_flower.common.errors import (
     BlindingError,
-    DamageError,
     IdentityError,
     PolicyError,
     PrivacyError,
@@ -18,18 +17,16 @@ from vfl_flower.common.errors import (
     RunError,
 )
 from vfl_flower.common.names import party_log, party_name
-from vfl_flower.common.state import State, read_state, write_state
+from vfl_flower.common.state import State
 from vfl_flower.data.party_data import PartyData
 from vfl_flower.privacy.client_dp.budget import Noise, budget_of
+from vfl_flower.privacy.client_dp.last_upload import read_last, write_last
 from vfl_flower.privacy.client_dp.upload_log import Counts, Uploads
-from vfl_flower.protocol.components import UPLOADS, Answerer, Phase, Received
+from vfl_flower.protocol.components import Answerer, Phase, Received
 from vfl_flower.protocol.uploads import Upload, UploadMechanism
 
 TOLD = (ProtocolError, PrivacyError, PolicyError, BlindingError, IdentityError, RunError)
 """Errors of requests, counts, limits, keys and files, and of sums that are noised already."""
-
-LAST = "last-upload.safetensors"
-"""A repeatable upload, as it was sent."""
 
 
 class Holder(Answerer, Protocol):
@@ -131,10 +128,18 @@ class ClientPrivacy(UploadMechanism):
         return Noise(self.budget.sigma, self.budget.epsilon(self.counts()))
 
     def apply(self, upload: Upload, declared: Phase) -> Upload:
-        """Clip, noise and count an upload."""
-        if self.budget and upload.message is not None:
+        """Clip, noise and count an upload of columns."""
+        if self.budget is None or not declared.of_columns:
+            return upload
+        if upload.message is not None:
             raise PrivacyError(f"{self._who} would noise an upload that is compressed already")
-        return replace(upload, values=self.upload(upload.values, declared.repeatable))
+        if upload.weight != 1 and self.party.cfg.noise_distributed:
+            raise PrivacyError(
+                f"{self._who} would add its share of the noise to an upload of weight "
+                f"{upload.weight}, which the others' shares do not have"
+            )
+        sent = self.upload(upload.values, declared.repeatable, declared.masked)
+        return replace(upload, values=sent)
 
     def check_in(self) -> None:
         """Refuse a prediction that the budget does not last for."""
@@ -150,7 +155,7 @@ class ClientPrivacy(UploadMechanism):
             If it is spent; the text depends on the count alone.
         """
         self._earlier, self.repeats = None, False
-        if self.budget is None or not set(declared.sends) & set(UPLOADS):
+        if self.budget is None or not declared.of_columns:
             return
         if declared.repeatable and (earlier := self._written()):
             self._earlier = earlier
@@ -159,7 +164,7 @@ class ClientPrivacy(UploadMechanism):
         if not self.repeats and not self.budget.allows(self.counts() + Counts([kind])):
             raise self._spent()
 
-    def upload(self, x: Tensor, repeatable: bool = False) -> Tensor:
+    def upload(self, x: Tensor, repeatable: bool = False, masked: bool = False) -> Tensor:
         """Clip, noise and count one upload that depends on columns.
 
         Parameters
@@ -169,11 +174,14 @@ class ClientPrivacy(UploadMechanism):
         repeatable : bool
             Whether the same request, made once more right away, even by a run that was resumed, is
             answered with the same noise, at no cost: for methods that could not do with less.
+        masked : bool
+            Whether others see the sum over all parties alone.
 
         Returns
         -------
         Tensor
-            Same shape; clipped and noised, or `x` itself where the run says so.
+            Same shape; clipped and noised, or `x` itself where the run says so; float64 with a
+            share of distributed noise.
 
         Raises
         ------
@@ -188,14 +196,14 @@ class ClientPrivacy(UploadMechanism):
         kind = "training" if torch.is_grad_enabled() else "evaluation"  # as the phase declares
         released = self._earlier["sent"] if self._earlier else None
         if released is None:
-            released = self._released(x, kind)
+            released = self._released(x, kind, masked)
             if repeatable:  # before it is counted, so that no count is for nothing
                 self._write_down(released)
         if not self.repeats and not self._uploads.add(kind, self.budget.allows):
             raise self._spent()
         self._answered, self._earlier = self.party.received, None
         if kind == "training":
-            self._sent = released
+            self._sent = released.float()
         return released
 
     def _spent(self) -> PrivacyError:
@@ -206,32 +214,23 @@ class ClientPrivacy(UploadMechanism):
             f"{self.budget.cfg.target_epsilon:g} allows {self.budget.most} uploads"
         )
 
-    def _released(self, x: Tensor, kind: str) -> Tensor:
+    def _released(self, x: Tensor, kind: str, masked: bool) -> Tensor:
         """Clip and noise an upload, if its kind is noised."""
         assert self.budget is not None  # noqa: S101  `upload` has looked
-        return self.budget.mechanism.release(x) if self.budget.noises(kind) else x
+        mechanism = self.budget.summed if masked else self.budget.mechanism
+        return mechanism.release(x) if self.budget.noises(kind) else x
 
     @property
     def _request(self) -> str:
         return f"{self.party.received.phase} {self.party.received.digest.hex()}"
 
     def _written(self) -> State | None:
-        """Return the last repeatable upload, if it answered this request.
-
-        A damaged one is lost: the next is noised, and counted, anew.
-        """
-        path = self._uploads.path.with_name(LAST)
-        try:
-            earlier = read_state(path) if path.exists() else {"request": ""}
-        except DamageError as error:
-            party_log(self.party.rank).warning("%s; the upload is noised and counted anew", error)
-            return None
-        return earlier if earlier["request"] == self._request else None
+        """Return the last repeatable upload, if it answered this request."""
+        return read_last(self._uploads.path, self._request, self.party.rank)
 
     def _write_down(self, released: Tensor) -> None:
         count = self.counts().total() + 1
-        state = {"request": self._request, "count": count, "sent": released}
-        write_state(self._uploads.path.with_name(LAST), state)
+        write_last(self._uploads.path, self._request, count, released)
 
     def sent(self, x: Tensor) -> Tensor:
         """Return the last training upload as others received it.

@@ -62,14 +62,23 @@ class Gaussian:
         """The noise's deviation s in steps, rounded up."""
         return math.ceil(Fraction(self.sigma) * Fraction(self.clip) / Fraction(self.step))
 
+    @property
+    def width(self) -> float:
+        """The noise's deviation in each number."""
+        return self.deviation * self.step
+
     def release(self, x: Tensor, entropy: Entropy = os.urandom) -> Tensor:
         """Clip and noise one upload of any shape.
 
         Returns float32 of the same shape.
         """
+        return self.noised(x, entropy).float()
+
+    def noised(self, x: Tensor, entropy: Entropy) -> Tensor:
+        """Clip and noise one upload; float64, exact."""
         steps = self.clipped(x)
         noise = discrete_gaussian(self.deviation, steps.size, entropy).reshape(steps.shape)
-        return torch.from_numpy((steps + noise) * self.step).float()
+        return torch.from_numpy((steps + noise) * self.step)
 
     def clipped(self, x: Tensor) -> Integers:
         """Return Y, whose norm is at most C exactly.

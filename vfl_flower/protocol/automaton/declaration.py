@@ -21,6 +21,8 @@ Kind = Literal["embedding", "logits", "maps", "figure", "control"]
     Says nothing of columns: keys, hashed ids under a secret.
 """
 
+UPLOADS: frozenset[Kind] = frozenset(("embedding", "logits", "maps"))
+
 
 @dataclass(frozen=True)
 class Phase:
@@ -30,6 +32,7 @@ class Phase:
     after: tuple[str, ...]
     sends: tuple[Kind, ...] = ()
     masked: bool = True
+    derived: bool = False
     repeatable: bool = False
     takes: tuple[Declared, ...] = ()
     gives: tuple[Numbers, ...] = ()
@@ -40,6 +43,11 @@ class Phase:
     def begins(self) -> bool:
         """Whether it begins a step."""
         return any(isinstance(each, Rows) and each.part == "batch" for each in self.takes)
+
+    @cached_property
+    def of_columns(self) -> bool:
+        """Whether it uploads columns anew; derived uploads do not."""
+        return not self.derived and not UPLOADS.isdisjoint(self.sends)
 
     @cached_property
     def follows(self) -> frozenset[str]:
