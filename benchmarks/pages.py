@@ -14,12 +14,13 @@ from pathlib import Path
 
 from benchmarks.harness.benchmark import DATA_DIR, OUT, Arguments, Benchmark, Option
 from benchmarks.harness.report import Report, Table
-from benchmarks.shown import deciding, explaining, privacy
+from benchmarks.shown import deciding, explaining, noise, privacy
 from vfl_flower.common.files import json_bytes, write_atomically
 
 SHOWN: dict[str, Callable[[Arguments, Report], None]] = {
     "label-privacy": privacy.label_privacy,
     "client-privacy": privacy.client_privacy,
+    "embedding-scale": noise.embedding_scale,
     "reconstruction": privacy.reconstruction,
     "explain-tables": explaining.tables,
     "explain-methods": explaining.methods,
@@ -56,6 +57,8 @@ BENCHMARK = Benchmark(
         "data_dir": DATA_DIR,
         "out": OUT,
         "images": Option("cifar10", tiny="digits", help="data set whose tiles are reconstructed"),
+        "traded": Option("mnist,adult", tiny="digits", help="data sets under distributed noise"),
+        "scaled": Option("mnist", tiny="digits", help="data set with standardised uploads"),
         "train_rows": Option(4000, tiny=500, help="training rows of those"),
         "seeds": Option(3, tiny=1, help="number of seeds"),
         "epochs": Option(60, tiny=1, help="epochs of a run at most"),

@@ -24,6 +24,7 @@ SPEC = MethodSpec(
     client="clients.agg_vfl:AdaptiveAggVFLClient",
     options=AggVFLOptions,
     blinds=True,
+    standardizes="decide",
     noises=True,
     label_only=True,
 )

@@ -6,5 +6,6 @@ SPEC = MethodSpec(
     strategy="strategies.easter:Easter",
     client="clients.easter:EasterClient",
     blinds=True,
+    standardizes="embed",
     noises=True,
 )

@@ -37,6 +37,7 @@ SPEC = MethodSpec(
     client="clients.fdml:FDMLClient",
     options=FDMLOptions,
     blinds=True,
+    standardizes="decide",
     noises=True,
     gives_labels=True,
     label_only=True,

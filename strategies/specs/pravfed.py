@@ -28,6 +28,7 @@ SPEC = MethodSpec(
     client="clients.pravfed:PraVFedClient",
     options=PraVFedOptions,
     blinds=True,
+    standardizes="embed",
     label_noise="randomized-response",
     gives_labels=True,
 )

@@ -6,5 +6,6 @@ SPEC = MethodSpec(
     strategy="strategies.vfedmh:VFedMH",
     client="clients.vfedmh:VFedMHClient",
     blinds=True,
+    standardizes="embed",
     noises=True,
 )

@@ -58,6 +58,7 @@ GOOD: dict[str, st.SearchStrategy[Any]] = {
     "blinding": st.just("none"),
     "colluding-share": st.floats(0, 0.999),
     "party-randomness": st.just("private"),
+    "embedding-scale": st.just("standardized"),
     "embedding-bound": st.sampled_from(("none", "0.001", "16", "1e6")),
     "label-privacy": st.sampled_from(("none", "laplace", "alibi", "randomized-response")),
     "label-epsilon": st.floats(0.001, 20).filter(lambda epsilon: epsilon != 1.0),
@@ -168,7 +169,7 @@ BAD: list[tuple[str, Any]] = [
     *(("dp-delta", delta) for delta in (0.0, -1e-5, 0.5, 1.0, float("nan"))),
     *(("target-epsilon", epsilon) for epsilon in (-1.0, 1e-4, 1e4, float("nan"))),
     ("track", "neptune"),
-    *((option, "none") for option in ("dp-noise", "dp-eval")),
+    *((option, "none") for option in ("dp-noise", "dp-eval", "embedding-scale")),
     ("dp-accountant", "zcdp"),
     ("local-epochs", 0),
     ("local-output", "logits"),
@@ -255,12 +256,7 @@ BAD: list[tuple[str, Any]] = [
     ("weights", "a.pth,b.pth"),
     ("models", "package.module"),
     ("models", ":Class"),
-    ("learning-rates", "fast"),
-    ("learning-rates", "0"),
-    ("learning-rates", "-0.1"),
-    ("learning-rates", "nan"),
-    ("learning-rates", "inf"),
-    ("learning-rates", "auto,0.1,0.1,zero"),
+    *(("learning-rates", r) for r in ("fast", "0", "-0.1", "nan", "inf", "auto,0.1,0.1,zero")),
 ]
 """Values that cannot work."""
 
@@ -282,7 +278,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "dp-sigma": {"method": "splitnn"},
     "target-epsilon": {"method": "splitnn"},
     **dict.fromkeys(("dp-clip", "dp-delta", "dp-eval", "dp-accountant"), UPLOAD_NOISE),
-    "dp-noise": UPLOAD_NOISE | {"method": "agg_vfl"},
+    "dp-noise": {"method": "agg_vfl", "dp-sigma": 1.0},
     "augment": {"method": "adptvfedconv", "views": 2},
 }
 """Other options without which one would change nothing."""

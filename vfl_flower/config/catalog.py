@@ -91,7 +91,7 @@ NETWORKS = {
     "vgg16_bn": NetworkSpec(
         f"{_TORCHVISION}:vgg16_bn",
         published=True,
-        chain="vfl_flower.learning.networks.vgg:vgg16_bn",
+        chain="vfl_flower.learning.networks.papers.vgg:vgg16_bn",
         needs="torchvision",
     ),
 }

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from vfl_flower.common.sources import load_ours
 
@@ -108,6 +108,8 @@ class MethodSpec:
         Whether the active party trains without the passive ones, which send nothing.
     pools : bool
         Whether the active party gets everybody's columns, which exists in simulation only.
+    standardizes : {"", "embed", "decide"}
+        Half of a passive party's network whose output is summed and may be standardised.
     noises : bool
         Whether every upload passes through `ClientPrivacy`, once an exchange.
     label_only : bool
@@ -136,6 +138,7 @@ class MethodSpec:
     label_noise: str = ""
     alone: bool = False
     pools: bool = False
+    standardizes: Literal["", "embed", "decide"] = ""
     noises: bool = False
     label_only: bool = False
     network: str = ""

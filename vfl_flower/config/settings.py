@@ -106,6 +106,11 @@ class Settings(  # fields come in the order of bases from the last to the first
         return float(self.embedding_bound)
 
     @property
+    def standardized(self) -> bool:
+        """Whether passive parties standardise the columns of summed uploads."""
+        return self.embedding_scale == "standardized"
+
+    @property
     def narrow(self) -> bool:
         """Whether numbers travel in 16 bits."""
         return self.wire_precision != FLOAT32

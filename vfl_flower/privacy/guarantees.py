@@ -16,6 +16,9 @@ SHARED_NOISE = (
     "sum of any {honest} of them, clipped"
 )
 BOUNDED = "every row that is summed clipped by its party to Euclidean norm"
+STANDARDIZED = (
+    "columns of what is summed standardised by each party, so that none outweighs another"
+)
 PRIVATE = "initial weights and dropout that only their own party knows"
 CLEAR = "what the passive parties sent travelled in the clear"
 SINGLE = "what each passive party sent, noised, was seen by itself; nothing blinded it"
@@ -114,6 +117,7 @@ def column_protections(cfg: RunConfig) -> _Sentences:
         (f"{NARROW_MASKS if cfg.narrow else MASKS}{_between(cfg)}", masked),
         (f"{_noise(cfg)} to Frobenius norm {cfg.dp_clip:g}", cfg.noised),
         (f"{BOUNDED} {cfg.row_bound or 0:g}", cfg.row_bound is not None),
+        (STANDARDIZED, masked and cfg.standardized),
         (PRIVATE, private and not published and secret),
     )
     gaps = (

@@ -17,6 +17,7 @@ from vfl_flower.learning.device import device_of
 from vfl_flower.learning.networks.base import TopInput, blank, head
 from vfl_flower.learning.networks.cut_network import cut_network
 from vfl_flower.learning.networks.factory import check_halves, network
+from vfl_flower.learning.networks.standardized import standardize
 from vfl_flower.learning.networks.torchvision_models import load_weights
 from vfl_flower.learning.networks.trusted_code import check_trusted
 from vfl_flower.learning.optimizer import ScheduledOptimizer
@@ -73,6 +74,7 @@ def build_learner(
             with randomness.building():
                 net.decide = _decision(cfg, data, width, layers if deep else 1)
         _take_weights(cfg, rank, net)
+        _standardize(cfg, data, net)
         device = device_of(cfg.device)
         net.to(device)
         data = replace(data, x=data.x.to(device))
@@ -84,6 +86,13 @@ def build_learner(
     rates = {net: cfg.rate_of(rank)}
     optimizer = ScheduledOptimizer(rates, cfg.optimizer_of(rank), cfg.schedule, steps)
     return Party(cfg, data, net, optimizer, randomness, folder)
+
+
+def _standardize(cfg: RunConfig, data: PartyData, net: nn.Module) -> None:
+    """Standardise a passive party's uploads, if the run says so."""
+    if cfg.standardized and data.rank > 0:
+        half = cfg.spec.standardizes
+        standardize(net, half, cfg.embedding_dim if half == "embed" else data.classes)
 
 
 @contextmanager

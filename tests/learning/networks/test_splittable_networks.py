@@ -12,9 +12,9 @@ from vfl_flower.common.errors import NetworkError
 from vfl_flower.common.optional.torchvision_import import models
 from vfl_flower.config.catalog import NETWORKS, cut_networks
 from vfl_flower.learning.networks.decoder import mirror
+from vfl_flower.learning.networks.papers.vgg import vgg16_bn
 from vfl_flower.learning.networks.split_factory import chain, padded
 from vfl_flower.learning.networks.splittable import Chain, shapes_through
-from vfl_flower.learning.networks.vgg import vgg16_bn
 
 if TYPE_CHECKING:
     from vfl_flower.learning.networks.base import Shape

@@ -55,6 +55,11 @@ class PrivacyOptions:
         f"auto: none on one machine in whole wire-precision, else {USUAL_BOUND}",
         suggested=("auto", "none", USUAL_BOUND),
     )
+    embedding_scale: str = option(
+        "raw",
+        "columns of summed uploads: raw, or standardized, so that no party outweighs another",
+        choices=("raw", "standardized"),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

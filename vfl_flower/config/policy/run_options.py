@@ -29,7 +29,8 @@ TAKEN = frozenset(
         *("label-sensitivity", "force-sensitivity", "dp-sigma", "dp-clip", "dp-delta"),
         *("target-epsilon", "dp-noise", "dp-eval", "dp-accountant", "checkpoint-every", "device"),
         *("threads", "eval-threads", "test-rows"),
-        *("precision", "wire-precision", "embedding-bound", "run-name", "alignment", "model"),
+        *("precision", "wire-precision", "embedding-bound", "embedding-scale"),
+        *("run-name", "alignment", "model"),
     )
 )
 """Options that a node takes from the run: numbers, choices, and names of runs, but no paths.

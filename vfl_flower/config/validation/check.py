@@ -15,6 +15,7 @@ from vfl_flower.config.validation.privacy import (
     check_blinding,
     check_client_privacy,
     check_embedding_bound,
+    check_embedding_scale,
     check_label_privacy,
     check_wire_precision,
 )
@@ -42,6 +43,7 @@ def check(cfg: Settings) -> None:
     check_column_noise(cfg)
     check_blinding(cfg)
     check_embedding_bound(cfg)
+    check_embedding_scale(cfg)
     check_wire_precision(cfg)
     check_label_privacy(cfg)
     check_client_privacy(cfg)

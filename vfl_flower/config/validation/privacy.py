@@ -61,6 +61,17 @@ def check_embedding_bound(cfg: Settings) -> None:
         )
 
 
+def check_embedding_scale(cfg: Settings) -> None:
+    """Refuse standardised uploads where nothing may be standardised."""
+    if cfg.standardized and not cfg.spec.standardizes:
+        able = ", ".join(name for name, method in specs().items() if method.standardizes)
+        why = "steps from the sum of raw logits" if cfg.spec.blinds else "sums no uploads"
+        raise ConfigError(
+            f"embedding-scale is standardized, and {cfg.method} {why}; use embedding-scale = raw, "
+            f"or one of {able}"
+        )
+
+
 def check_wire_precision(cfg: Settings) -> None:
     """Refuse numbers of 16 bits that would not fit."""
     precision = f"wire-precision is {cfg.wire_precision}"
