@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # names are completed without torch
     from vfl_flower.analysis.audit.attack import Attack
 
 _ATTACKS = "vfl_flower.analysis.audit.attacks"
-_LABELS = f"{_ATTACKS}.labels"
+_LABELS, _COLUMNS = f"{_ATTACKS}.labels", f"{_ATTACKS}.columns"
 ATTACKS = {
     "read-off": f"{_LABELS}.read_off:ReadOff",
     "denoised": f"{_LABELS}.denoised:Denoised",
@@ -24,6 +24,13 @@ ATTACKS = {
     "cosine": f"{_LABELS}.cosine:CosineScoring",
     "spectral": f"{_LABELS}.spectral:SpectralScoring",
     "operator": f"{_LABELS}.operator:OperatorView",
+    "decoder": f"{_COLUMNS}.decoder:ActiveDecoder",
+    "colluders": f"{_COLUMNS}.colluders:Colluders",
+    "dominance": f"{_COLUMNS}.dominance:Dominance",
+    "public-weights": f"{_COLUMNS}.public_weights:PublicWeights",
+    "unsplit": f"{_COLUMNS}.unsplit:UnSplit",
+    "property": f"{_COLUMNS}.property:PropertyInference",
+    "membership": f"{_COLUMNS}.membership:MembershipInference",
 }
 """Where each attack is, ``module:class``, in the order of a card."""
 
