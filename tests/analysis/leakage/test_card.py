@@ -1,4 +1,4 @@
-"""A leakage card: printed, kept in the run's folder, shown by other commands."""
+"""A leakage card is printed, kept, and shown by other commands."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Attacks on columns tell them from uploads, and masks leave the sum alone."""
+"""Attacks tell columns from uploads, and less from masked sums."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def test_masks_leave_less_to_the_active_party() -> None:
 
 
 def test_colluders_undo_the_masks() -> None:
-    """They know the upload that is left as if nothing had masked it."""
+    """They know the upload that is left exactly."""
     bare, masked = (score_of("colluders", stage_of("easter", bare=each)) for each in (True, False))
     assert masked.value == pytest.approx(bare.value, abs=1e-3)
 

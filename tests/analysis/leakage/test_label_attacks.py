@@ -49,7 +49,7 @@ def test_the_operator_sees_relayed_messages_only() -> None:
 
 
 def test_each_score_is_of_its_own_geometry() -> None:
-    """Rows of class 1 are long and point up; those of class 0 are short and point right."""
+    """Rows of class 1 are long and point another way."""
     attacked = AttackedRows.__new__(AttackedRows)
     attacked.classes, attacked.y = 2, np.array([0, 0, 1, 1])
     attacked.known = np.array([True, False, True, False])

@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # names are completed without torch
 
 _ATTACKS = "vfl_flower.analysis.audit.attacks"
 _LABELS, _COLUMNS = f"{_ATTACKS}.labels", f"{_ATTACKS}.columns"
+_INTEGRITY = f"{_ATTACKS}.integrity"
 ATTACKS = {
     "read-off": f"{_LABELS}.read_off:ReadOff",
     "denoised": f"{_LABELS}.denoised:Denoised",
@@ -24,6 +25,7 @@ ATTACKS = {
     "cosine": f"{_LABELS}.cosine:CosineScoring",
     "spectral": f"{_LABELS}.spectral:SpectralScoring",
     "operator": f"{_LABELS}.operator:OperatorView",
+    "malicious-optimizer": f"{_INTEGRITY}.malicious_optimizer:MaliciousOptimizer",
     "decoder": f"{_COLUMNS}.decoder:ActiveDecoder",
     "colluders": f"{_COLUMNS}.colluders:Colluders",
     "dominance": f"{_COLUMNS}.dominance:Dominance",
@@ -31,6 +33,10 @@ ATTACKS = {
     "unsplit": f"{_COLUMNS}.unsplit:UnSplit",
     "property": f"{_COLUMNS}.property:PropertyInference",
     "membership": f"{_COLUMNS}.membership:MembershipInference",
+    "backdoor": f"{_INTEGRITY}.backdoor:GradientReplacement",
+    "free-rider": f"{_INTEGRITY}.free_rider:FreeRider",
+    "dominating": f"{_INTEGRITY}.dominating:DominatingInputs",
+    "random-words": f"{_INTEGRITY}.random_words:RandomWords",
 }
 """Where each attack is, ``module:class``, in the order of a card."""
 
