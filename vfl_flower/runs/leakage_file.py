@@ -8,7 +8,7 @@ from vfl_flower.common.files import refused
 from vfl_flower.common.json_schema import Named
 
 LEAKAGE = "leakage.json"
-_ESTIMATE = (None, {"mean": float, "low": (None, float), "high": (None, float)})
+_ESTIMATE = (None, {"mean": float, "low": (None, float), "high": (None, float), "baseline": float})
 LEAKAGE_SHAPE = {
     "method": str,
     "dataset": str,
@@ -27,7 +27,6 @@ LEAKAGE_SHAPE = {
             "metric": str,
             "without": _ESTIMATE,
             "with": _ESTIMATE,
-            "baseline": float,
             "against": str,
             "party": str,
             "source": str,

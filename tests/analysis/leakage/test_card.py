@@ -11,7 +11,7 @@ import pytest
 from tests.helpers.outcomes.attempts import Attempt
 from tests.helpers.outcomes.commands import audit, inspect, report
 from tests.helpers.outcomes.stages import small
-from vfl_flower.analysis.audit.attack import Adversary, Target
+from vfl_flower.analysis.audit.attack import Adversary, Score, Target
 from vfl_flower.analysis.audit.card import Estimate, Terms, leakage_card
 from vfl_flower.analysis.audit.registry import ATTACKS, attack_of
 from vfl_flower.common.errors import ConfigError, RunError
@@ -41,7 +41,7 @@ def test_a_card_is_printed_and_kept(run: Path, capsys: pytest.CaptureFixture[str
     assert [line["attack"] for line in card["lines"]] == ["read-off", "learnt", "decoder"]
     assert card["protections"] == ["pairwise masking"]
     decoder = card["lines"][2]
-    assert decoder["without"]["mean"] > decoder["with"]["mean"] > decoder["baseline"]
+    assert decoder["without"]["mean"] > decoder["with"]["mean"] > decoder["with"]["baseline"]
     assert "with protection" in " ".join(shown.err.split())
 
 
@@ -66,10 +66,11 @@ def test_several_seeds_give_an_interval(run: Path) -> None:
 
 
 def test_an_interval_is_students() -> None:
-    estimate = Estimate.of([1.0, 2.0, 3.0])
-    assert estimate.mean == 2
+    scores = [Score("AUC", value, value / 2, "chance") for value in (1.0, 2.0, 3.0)]
+    estimate = Estimate.of(scores)
+    assert (estimate.mean, estimate.baseline) == (2, 1)
     assert estimate.high == pytest.approx(2 + 4.3027 * 1 / 3**0.5, abs=1e-3)
-    assert Estimate.of([0.5]) == Estimate(0.5)
+    assert Estimate.of(scores[:1]) == Estimate(1, 0.5)
 
 
 def test_a_run_without_protections_has_one_column(

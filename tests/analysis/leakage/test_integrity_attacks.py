@@ -12,6 +12,7 @@ def test_a_backdoor_fools_triggered_rows() -> None:
     score = score_of("backdoor", stage_of("vimadmm"))
     assert score.value > score.baseline + 0.2
     assert float(score.source.split()[1]) > 0.85  # of the accuracy
+    assert "given labels" in reason_of("backdoor", stage_of("pravfed"))
 
 
 def test_a_free_rider_costs_accuracy() -> None:
@@ -21,8 +22,9 @@ def test_a_free_rider_costs_accuracy() -> None:
 
 
 def test_chosen_columns_dominate_a_prediction() -> None:
-    score = score_of("dominating", stage_of("splitnn"))
-    assert score.value > 0.9 > score.baseline
+    for method in ("splitnn", "pravfed"):  # whose active party keeps uploads of rows
+        score = score_of("dominating", stage_of(method))
+        assert score.value > 0.9 > score.baseline
 
 
 def test_random_words_stop_a_run_with_bounded_rows() -> None:
@@ -42,7 +44,8 @@ def test_a_budget_of_uploads_leaves_no_predictions() -> None:
     stage = stage_of("splitnn", dp_sigma=1.0)
     for attack in ("backdoor", "dominating", "membership"):
         assert "predictions" in reason_of(attack, stage)
-    assert score_of("free-rider", stage).value >= 0
+    for attack in ("free-rider", "completion", "public-weights"):  # which ask for none
+        assert score_of(attack, stage).value >= 0
 
 
 def test_a_deviation_leaves_the_data_alone() -> None:

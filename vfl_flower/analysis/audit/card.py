@@ -65,21 +65,31 @@ class Terms:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Mean of a figure over seeds, with an interval."""
+    """Mean of a figure over seeds, with an interval.
+
+    Attributes
+    ----------
+    mean, baseline : float
+        Of the attack, and of its baseline.
+    low, high : float or None
+        Ends of the interval for the former; None for a single seed.
+    """
 
     mean: float
+    baseline: float
     low: float | None = None
     high: float | None = None
 
     @classmethod
-    def of(cls, values: Sequence[float]) -> "Estimate":
-        """Estimate the mean of one value a seed."""
-        mean = statistics.fmean(values)
+    def of(cls, scores: Sequence[Score]) -> "Estimate":
+        """Estimate the means of one score a seed."""
+        values = [each.value for each in scores]
+        mean, baseline = statistics.fmean(values), statistics.fmean(s.baseline for s in scores)
         if len(values) < 2:
-            return cls(mean)
+            return cls(mean, baseline)
         deviation = statistics.stdev(values) / sqrt(len(values))
         reach = float(student.ppf((1 + LEVEL) / 2, len(values) - 1)) * deviation
-        return cls(mean, mean - reach, mean + reach)
+        return cls(mean, baseline, mean - reach, mean + reach)
 
 
 @dataclass
@@ -98,11 +108,9 @@ class Trials:
 
     def line(self, name: str, attack: Attack) -> dict[str, Any]:
         """Return the line of a card about an attack that has scores."""
-        known = [score for scores in self.scores.values() for score in scores]
+        first = next(iter(self.scores.values()))[0]
         estimates = {
-            setting: asdict(Estimate.of([each.value for each in self.scores[setting]]))
-            if setting in self.scores
-            else None
+            setting: asdict(Estimate.of(scores)) if (scores := self.scores.get(setting)) else None
             for setting in (WITHOUT, WITH)
         }
         return {
@@ -110,12 +118,11 @@ class Trials:
             "target": str(attack.target),
             "adversary": str(attack.adversary),
             "anchor": attack.anchor,
-            "metric": known[0].metric,
+            "metric": first.metric,
             **estimates,
-            "baseline": statistics.fmean(each.baseline for each in known),
-            "against": known[0].against,
-            "party": known[0].party,
-            "source": known[0].source,
+            "against": first.against,
+            "party": first.party,
+            "source": first.source,
             "remark": "; ".join(
                 f"{each} protection: {self.reasons[each]}" for each in self.reasons
             ),

@@ -27,7 +27,7 @@ def unprotected(cfg: RunConfig) -> RunConfig:
     """Return the same run without any of `protections_of`."""
     changes: dict[str, Any] = {**UNNOISED, "label_privacy": "none"}
     if cfg.blinded:
-        changes["blinding"] = "none"
+        changes |= {"blinding": "none", "colluding_share": 1.0}
     if cfg.party_randomness == "private":
         changes["party_randomness"] = "public"
     return replace(cfg, **changes)

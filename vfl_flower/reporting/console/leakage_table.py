@@ -20,8 +20,9 @@ def print_leakage(card: Mapping[str, Any]) -> None:
     table = Table(title=f"leakage of {card['method']} on {card['dataset']}", title_justify="left")
     for column in ("target", "attack", "adversary", "figure"):
         table.add_column(column)
-    for column in ("without", *(["with protection"] if protected else []), "baseline"):
+    for column in ("without", "baseline", *(["with protection", "baseline"] * protected)):
         table.add_column(column, justify="right")
+    table.add_column("which")
     before = ""
     for line in card["lines"]:
         if before and line["target"] != before:
@@ -30,8 +31,8 @@ def print_leakage(card: Mapping[str, Any]) -> None:
         table.add_row(
             line["target"] if line["target"] != before else "",
             *(line["attack"], line["adversary"], line["metric"]),
-            *map(estimate, shown),
-            f"{line['baseline']:.3f} {line['against']}",
+            *(text for each in shown for text in (estimate(each), baseline(each))),
+            line["against"],
         )
         before = line["target"]
     out.print(table)
@@ -52,6 +53,11 @@ def _print_terms(card: Mapping[str, Any]) -> None:
         f"seeds; an attacker who learns knows {card['known']} labels a class, or the columns of "
         f"{card['auxiliary']} rows"
     )
+
+
+def baseline(found: Mapping[str, Any] | None) -> str:
+    """Write the baseline of an estimate; a dash for none."""
+    return "-" if found is None else f"{found['baseline']:.3f}"
 
 
 def estimate(found: Mapping[str, Any] | None) -> str:

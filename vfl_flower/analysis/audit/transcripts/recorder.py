@@ -111,7 +111,7 @@ class Recorder(Client):
             count = int(self._places.max()) + 1
             words = arrays[0] if masked else None
             made = self.sent[received.phase] = Sent.empty(kind, count, values, words)
-            made.first = self._asked, values
+            made.first = self._asked.copy(), values
             made.training = declared.training
             made.own_logits = kind == "logits" and declared.training and not declared.masked
         sent, kept = self.sent[received.phase], at >= 0

@@ -1,6 +1,7 @@
 """Repetitions of a run with recorders around its passive parties."""
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -13,9 +14,11 @@ from torch import Tensor
 from vfl_flower.analysis.audit.transcripts.attacked import AttackedRows
 from vfl_flower.analysis.audit.transcripts.recorder import Recorder
 from vfl_flower.common.codec import Array
+from vfl_flower.common.state import State
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.loading import run_data
 from vfl_flower.parties.active import ActiveParty
+from vfl_flower.parties.party import Party
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.protocol.automaton.plan import Plan
 from vfl_flower.protocol.exchange import Protocol
@@ -44,6 +47,8 @@ class Repetition:
         ``train``, ``test``, and what a deviation has asked besides.
     answered : dict of str to ndarray of int32
         Those rows, (B,).
+    begun : dict
+        What the active party remembered before training beside its model: nothing of any row.
     """
 
     cfg: RunConfig
@@ -51,6 +56,7 @@ class Repetition:
     recorders: list[Recorder]
     answers: dict[str, Tensor] = field(default_factory=dict)
     answered: dict[str, Array] = field(default_factory=dict)
+    begun: State = field(default_factory=dict)
 
     @property
     def passive(self) -> list[PassiveParty]:
@@ -58,7 +64,11 @@ class Repetition:
         return [each.party for each in self.recorders]
 
     def ask(self, part: str, rows: Array) -> Protocol:
-        """Predict rows with the trained parties, and keep the outputs."""
+        """Predict rows with the trained parties, and keep the outputs.
+
+        The active party forgets uploads that it has kept of these rows, as of other columns.
+        """
+        self.active.recall(deepcopy(self.begun))
         outputs = yield from infer(self.active, rows)
         self.answers[part], self.answered[part] = outputs[0], rows
 
@@ -126,6 +136,9 @@ def repeat(
 
 def _then(training: Callable[[], Protocol], made: Repetition, probe: Probe) -> Protocol:
     """Train, then predict any rows."""
+    active = made.active
+    model = {*Party.remembers, *active.predicts_with}
+    made.begun = deepcopy({k: v for k, v in active.durable().items() if k not in model})
     yield from training()
     for party in made.passive:
         party.plan = Plan(party.cfg, party.rank, party.data.rows, len(party.x))

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from vfl_flower.analysis.audit.transcripts.repetition import (
 )
 from vfl_flower.analysis.audit.transcripts.tables import Sent, Table
 from vfl_flower.config.run_config import RunConfig
+from vfl_flower.config.settings import UNNOISED
 from vfl_flower.crypto.fixed_point import decode_ring, ring_of
 from vfl_flower.data.loading import run_data
 from vfl_flower.parties.party import Party
@@ -69,7 +71,8 @@ class Stage:
 
     def untrained(self, rank: int) -> PassiveParty:
         """Build a party as it is before training, with public initial weights."""
-        public = replace(self.cfg, party_randomness="public")
+        unnoised: dict[str, Any] = UNNOISED  # it sends nothing
+        public = replace(self.cfg, party_randomness="public", **unnoised)
         data = run_data(public, split=self.attacked.split)
         return build_passive(public, rank, data=data.party(rank))
 

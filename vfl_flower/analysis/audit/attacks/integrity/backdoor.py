@@ -48,6 +48,8 @@ class GradientReplacement(Attack):
         """Refuse labels that are no classes, and runs without gradients."""
         if reason := predicted(stage):
             return reason
+        if stage.cfg.labels_given:
+            return "passive parties are given labels, and no gradient of a row to replace"
         if stage.recorders[0].received:
             return ""
         return "passive parties receive no numbers of rows"

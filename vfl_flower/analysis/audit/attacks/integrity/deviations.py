@@ -35,7 +35,7 @@ def by(change: Callable[[PassiveParty], None]) -> Deviation:
 
 
 def give_own_columns(party: PassiveParty) -> Tensor:
-    """Give a party a copy of its columns, to be changed: (N, ...)."""
+    """Give a party a copy of its columns: (N, ...)."""
     columns = party.data.numbers.clone()
     party.data = replace(party.data, x=columns)
     return columns
