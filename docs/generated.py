@@ -14,6 +14,7 @@ import click
 
 import vfl_flower
 from vfl_flower import api
+from vfl_flower.analysis.audit.registry import ATTACKS, attack_of
 from vfl_flower.cli.completion import PROGRAM
 from vfl_flower.cli.main import program
 from vfl_flower.config.registry import METHODS, spec_of
@@ -58,7 +59,19 @@ def authors() -> str:
     return _documented(api)
 
 
+def attacks() -> str:
+    """Return a table of the attacks of a leakage card."""
+    made = {name: attack_of(name) for name in ATTACKS}
+    rows = [
+        f"| `{name}` | {each.target} | {each.adversary} | {each.idea} | {each.anchor} |"
+        for name, each in made.items()
+    ]
+    header = "| attack | target | adversary | idea | after |\n|---|---|---|---|---|"
+    return "\n".join([header, *rows]) + "\n"
+
+
 MADE: dict[str, Callable[[], str]] = {
+    "attacks": attacks,
     "options": options,
     "commands": commands,
     "users": users,

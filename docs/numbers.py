@@ -24,7 +24,8 @@ HERE = Path(__file__).parent
 BLOCK = re.compile(r"(<!-- numbers: ([a-z_-]+) -->\n).*?(<!-- numbers end -->)", re.DOTALL)
 PAGES = (
     *("choosing.md", "tabular.md", "reliability.md", "reproduction.md", "peers.md"),
-    *("label-privacy.md", "client-privacy.md", "reconstruction.md", "explain.md", "metrics.md"),
+    *("label-privacy.md", "client-privacy.md", "reconstruction.md", "leakage.md", "explain.md"),
+    "metrics.md",
     *method_numbers.METHOD_PAGES,
     "../benchmarks/results.md",
 )

@@ -12,8 +12,9 @@ import pytest
 import vfl_flower as vfl
 from tests.helpers.outcomes.attempts import Attempt
 from tests.helpers.outcomes.commands import audit as run
-from vfl_flower.analysis.audit.label_inference import Finding, Findings, Stage, audit
-from vfl_flower.analysis.audit.recorder import Recorder
+from vfl_flower.analysis.audit.label_inference import Finding, Findings, audit
+from vfl_flower.analysis.audit.transcripts.attacked import AttackedRows
+from vfl_flower.analysis.audit.transcripts.recorder import Recorder
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.registry import specs
 from vfl_flower.config.run_config import RunConfig
@@ -107,7 +108,9 @@ def test_own_logits_are_those_from_the_global_embedding(folder: Path) -> None:
     for recorder, accuracy in zip(
         recorders, list(active.progress.records[-1].train_accuracy.values())[1:], strict=True
     ):
-        told = recorder.sent(rows).argmax(1) == y[rows]
+        sent = recorder.own_logits()
+        assert sent is not None
+        told = recorder.last_sent(sent, rows).argmax(1) == y[rows]
         assert told.mean() == pytest.approx(accuracy, abs=1e-6)
     findings = audited("easter", folder)
     assert {each.source for each in findings.found if each.attack == "read off"} == {
@@ -173,11 +176,11 @@ def test_compressed_gradients_are_learnt_from(downlink: str, tmp_path: Path) -> 
 
 
 def test_known_labels_are_not_judged() -> None:
-    stage = Stage(configured("easter"), known=3)
-    assert np.bincount(stage.y[stage.known]).tolist() == [3] * 10
-    scores = np.eye(10)[stage.y]
-    scores[stage.known] = np.roll(scores[stage.known], 1, axis=1)
-    assert stage.judge(scores) == (1.0, 1.0)
+    attacked = AttackedRows(configured("easter"), known=3)
+    assert np.bincount(attacked.y[attacked.known]).tolist() == [3] * 10
+    scores = np.eye(10)[attacked.y]
+    scores[attacked.known] = np.roll(scores[attacked.known], 1, axis=1)
+    assert attacked.judge(scores) == (1.0, 1.0)
 
 
 def test_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

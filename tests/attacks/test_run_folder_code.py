@@ -34,6 +34,7 @@ COMMANDS = {
     "predict": ["predict", FOLDER, "--out", "predictions.csv"],
     "explain": ["explain", FOLDER],
     "audit labels": ["audit", "labels", FOLDER, "--at-most", "1"],
+    "audit card": ["audit", FOLDER, "--at-most", "1"],
     "resume": ["train", "--resume", FOLDER],
     "config": ["train", "--config", f"{FOLDER}/{CONFIG}", "--out", "mine", "--epochs", "1"],
 }

@@ -32,7 +32,7 @@ WITH_NUMBERS = (
     ("words", "begun", "offered"),
     [
         ([], "tr", ["train"]),
-        (["audit"], "", ["labels", "reconstruct"]),
+        (["audit"], "", ["card", "labels", "reconstruct"]),
         (["train"], "--model-", ["--model-transfer"]),
         (["train", "--method"], "vimadmm_", ["vimadmm_j"]),
         (["train", "--optimizers"], "adam,s", ["adam,sgd"]),

@@ -77,7 +77,7 @@ def test_refused_options_and_files(folder: Path) -> None:
         (2, ["data", "columns", "none.toml"]),
         (2, ["policy", "check", "none.toml"]),
         *((2, [*words, "none"]) for words in (["inspect"], ["report"], ["explain"])),
-        *((2, ["audit", words, "none"]) for words in ("labels", "reconstruct")),
+        *((2, ["audit", words, "none"]) for words in ("card", "labels", "reconstruct")),
         (2, ["predict", "none", "--out", "rows.csv"]),
     )
     assert sorted(folder.rglob("*")) == before

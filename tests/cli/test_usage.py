@@ -11,7 +11,10 @@ from vfl_flower.cli.main import run as program
     ("arguments", "parts"),
     [
         ([], ["Missing command: one of train, sweep, align", "vfl-flower --help"]),
-        (["audit"], ["Missing command: one of labels, reconstruct", "vfl-flower audit --help"]),
+        (
+            ["audit"],
+            ["Missing command: one of card, labels, reconstruct", "vfl-flower audit --help"],
+        ),
         (["train", "wine"], ["(wine); did you mean --dataset wine"]),
         (["train", "--dataset", "splitnn", "vafl"], ["(vafl); did you mean --method vafl"]),
         (["train", "3"], ["(3); see vfl-flower train --help"]),
@@ -19,7 +22,10 @@ from vfl_flower.cli.main import run as program
         (["train", "--models", "mine.Net"], ["'mine.Net'", "package.module:Class"]),
         (["data", "columns", "none.toml"], ["none.toml cannot be read: No such file"]),
         (["trian"], ["'trian'", "did you mean 'train'", "vfl-flower --help"]),
-        (["audit", "columns"], ["'columns'", "labels, reconstruct", "vfl-flower audit --help"]),
+        (
+            ["audit", "columns"],
+            ["'columns'", "card, labels, reconstruct", "vfl-flower audit --help"],
+        ),
         (["inspect"], ["RUN", "vfl-flower inspect --help"]),
         (["inspect", ""], ["RUN is empty"]),
         (["inspect", "nowhere"], ["nowhere", "holds no run"]),

@@ -8,6 +8,7 @@ import vfl_flower
 from docs.generated import MADE, MARK, filled
 from tests.helpers.outcomes.pages import DOCS
 from vfl_flower import api
+from vfl_flower.analysis.audit.registry import ATTACKS
 from vfl_flower.cli.main import COMMANDS
 from vfl_flower.config.registry import METHODS, method_options
 from vfl_flower.config.schema import kebab
@@ -37,6 +38,11 @@ def test_every_option_has_a_row(pages: dict[str, str]) -> None:
 def test_every_command_has_its_help(pages: dict[str, str]) -> None:
     named = re.findall(r"^## vfl-flower (\S+)", pages["commands"], re.MULTILINE)
     assert set(named) == set(COMMANDS)
+
+
+def test_every_attack_has_a_row(pages: dict[str, str]) -> None:
+    rows = re.findall(r"^\| `([\w-]+)` \|.* \|.*\|.*\| .+ \|$", pages["leakage"], re.MULTILINE)
+    assert rows == list(ATTACKS)
 
 
 def test_every_public_name_is_documented(pages: dict[str, str]) -> None:

@@ -38,7 +38,7 @@ _OF_HEADS = {
 }
 """Columns of an explanation, with the fields of heads that they hold."""
 
-_ATTACKS = {"labels": 3, "reconstruct": 5}
+_ATTACKS = {"labels": 3, "reconstruct": 5, "card": 3}
 """Attacks, with the epochs that they train unless the caller says otherwise."""
 
 
@@ -178,6 +178,11 @@ def audited(
         from vfl_flower.analysis.audit.label_inference import audit
 
         return asdict(audit(run, epochs, known, trust_code))
+    if attack == "card":
+        # scikit-learn is slow to import
+        from vfl_flower.analysis.audit.card import Terms, leakage_card
+
+        return leakage_card(run, Terms(epochs, known), trust_code)
     require("skimage", "audit reconstruct")
     # scikit-image is slow to import
     from vfl_flower.analysis.audit.feature_reconstruction import attack as reconstruct

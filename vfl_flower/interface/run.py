@@ -143,7 +143,7 @@ class Run(Results):
 
     def audit(
         self,
-        attack: Literal["labels", "reconstruct"] = "labels",
+        attack: Literal["labels", "reconstruct", "card"] = "labels",
         *,
         epochs: int | None = None,
         known: int = 10,
@@ -152,8 +152,9 @@ class Run(Results):
 
         Parameters
         ----------
-        attack : {"labels", "reconstruct"}
-            Passive parties infer labels; or others' tiles of images are made of feature maps.
+        attack : {"labels", "reconstruct", "card"}
+            Passive parties infer labels; or others' tiles of images are made of feature maps; or
+            all attacks that apply make a leakage card.
         epochs : int, optional
             Of the repeated training, 3, or of the attacker's decoder, 5.
         known : int

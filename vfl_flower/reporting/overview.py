@@ -9,6 +9,7 @@ from rich.text import Text
 from vfl_flower.common.files import refused
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.reporting.console.format import readable, validated
+from vfl_flower.reporting.console.leakage_table import print_leakage
 from vfl_flower.reporting.console.lines import out, say
 from vfl_flower.reporting.console.seed_table import print_summary
 from vfl_flower.reporting.console.tables import print_bytes, print_protections, print_result
@@ -25,10 +26,11 @@ def overview(story: Story) -> dict[str, Any]:
     """Return a run's configuration and result as JSON values.
 
     Of several seeds, the configuration is the first's. The result is None as long as the run is not
-    complete.
+    complete, and the leakage card is None unless the run was audited.
     """
     whole = summary_of(story.results) if story.asked > 1 and story.complete else story.result
-    return {"config": story.cfg.to_mapping(), "result": whole if story.complete else None}
+    result = whole if story.complete else None
+    return {"config": story.cfg.to_mapping(), "result": result, "leakage": story.leakage}
 
 
 def print_overview(story: Story, path: Path) -> None:
@@ -52,6 +54,8 @@ def print_overview(story: Story, path: Path) -> None:
         print_protections(story.results[0])
     elif story.result:
         print_result(story.result, story.cfg)
+    if story.leakage:
+        print_leakage(story.leakage)
     _print_models(path)
 
 

@@ -10,6 +10,7 @@ from vfl_flower.config.evaluation.metrics import key_of, metrics_for
 from vfl_flower.config.run_config import CIRCUMSTANCES, RunConfig
 from vfl_flower.config.schema import Scalar
 from vfl_flower.reporting.console.format import readable
+from vfl_flower.reporting.console.leakage_table import baseline, estimate
 from vfl_flower.reporting.console.tables import MOST_CLASSES, baseline_rows
 from vfl_flower.reporting.html.figures import (
     accuracies,
@@ -61,6 +62,8 @@ def render(stories: Sequence[Story]) -> str:
         "percent": percent,
         "score": score,
         "number": number,
+        "estimate": estimate,
+        "baseline": baseline,
     }
     return templates.get_template("page.html").render(
         stories=stories,

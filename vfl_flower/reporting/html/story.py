@@ -15,6 +15,7 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.metrics.names import score_name, shown
 from vfl_flower.protocol.observer import Evaluation
 from vfl_flower.reporting.console.format import data_name, ending
+from vfl_flower.runs.leakage_file import read_leakage
 from vfl_flower.runs.metrics_file import read_metrics
 from vfl_flower.runs.results import warnings_of
 from vfl_flower.runs.run_folder import RunFolder
@@ -59,6 +60,8 @@ class Story:
         Of the seeds that are complete.
     asked : int
         How many seeds there are to be.
+    leakage : dict or None
+        The leakage card in its folder, if it was audited.
 
     Raises
     ------
@@ -72,6 +75,7 @@ class Story:
     metrics: list[list[Evaluation]]
     results: list[dict[str, Any]]
     asked: int
+    leakage: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
         tables = [scores_of(r, part) for r in self.results for part in ("test", "validation")]
@@ -255,6 +259,7 @@ def _read(path: Path, name: str) -> Story:
         [metrics for folder in begun if (metrics := read_metrics(folder.path))],
         [result for result in results if result is not None],
         asked,
+        read_leakage(path),
     )
 
 

@@ -1,0 +1,1 @@
+"""Leakage cards and their attacks."""

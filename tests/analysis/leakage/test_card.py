@@ -1,0 +1,120 @@
+"""A leakage card is printed, kept, and shown by other commands."""
+
+import json
+import re
+import shutil
+import stat
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.outcomes.attempts import Attempt
+from tests.helpers.outcomes.commands import audit, inspect, report
+from tests.helpers.outcomes.stages import small
+from vfl_flower.analysis.audit.attack import Adversary, Score, Target
+from vfl_flower.analysis.audit.card import Estimate, Terms, leakage_card
+from vfl_flower.analysis.audit.registry import ATTACKS, attack_of
+from vfl_flower.common.errors import ConfigError, RunError
+from vfl_flower.runs.leakage_file import LEAKAGE, read_leakage
+
+QUICK = ["--at-most", "1", "--attack", "read-off", "--attack", "learnt", "--attack", "decoder"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("audited") / "run"
+    Attempt(small("easter", epochs=1), path).run()
+    return path
+
+
+@pytest.fixture
+def run(folder: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(folder, tmp_path / "run"))
+
+
+def test_a_card_is_printed_and_kept(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert audit([str(run), *QUICK, "--json"]) == 0
+    shown = capsys.readouterr()
+    card = json.loads(shown.out)
+    assert card == read_leakage(run)
+    assert stat.S_IMODE((run / LEAKAGE).stat().st_mode) == 0o600
+    assert [line["attack"] for line in card["lines"]] == ["read-off", "learnt", "decoder"]
+    assert card["protections"] == ["pairwise masking"]
+    decoder = card["lines"][2]
+    assert decoder["without"]["mean"] > decoder["with"]["mean"] > decoder["with"]["baseline"]
+    assert "with protection" in " ".join(shown.err.split())
+
+
+def test_other_commands_show_the_card(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    leakage_card(run, Terms(epochs=1, attacks=["read-off"]))
+    capsys.readouterr()
+    assert inspect([str(run)]) == 0
+    assert "leakage of easter on digits" in capsys.readouterr().out
+    assert inspect([str(run), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["leakage"] == read_leakage(run)
+    assert report([str(run), "--page", str(run / "page.html")]) == 0
+    page = (run / "page.html").read_text()
+    assert "<h3>Leakage</h3>" in page
+    assert re.search(r'read-off</th><td>labels</td>.*?<td class="n">1\.000</td>', page, re.DOTALL)
+
+
+def test_several_seeds_give_an_interval(run: Path) -> None:
+    card = leakage_card(run, Terms(epochs=1, seeds=2, attacks=["norm"]))
+    [line] = card["lines"]
+    assert card["seeds"] == [0, 1]
+    assert line["without"]["low"] < line["without"]["mean"] < line["without"]["high"]
+
+
+def test_an_interval_is_students() -> None:
+    scores = [Score("AUC", value, value / 2, "chance") for value in (1.0, 2.0, 3.0)]
+    estimate = Estimate.of(scores)
+    assert (estimate.mean, estimate.baseline) == (2, 1)
+    assert estimate.high == pytest.approx(2 + 4.3027 * 1 / 3**0.5, abs=1e-3)
+    assert Estimate.of(scores[:1]) == Estimate(1, 0.5)
+
+
+def test_a_run_without_protections_has_one_column(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Attempt(small("splitnn", epochs=1), tmp_path / "run").run()
+    assert audit([str(tmp_path / "run"), *QUICK]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "with protection" not in shown
+    assert "protection: none" in shown
+    assert "not applicable: read-off: no message to passive parties has what it needs" in shown
+
+
+def test_a_run_between_machines_says_what_it_cannot_see(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for party in ("party-1", "party-2"):
+        shutil.rmtree(run / party)
+    assert audit([str(run), *QUICK]) == 2
+    assert "nobody has all of them" in capsys.readouterr().err
+    assert not (run / LEAKAGE).exists()
+
+
+def test_a_damaged_card_is_refused(run: Path) -> None:
+    (run / LEAKAGE).write_text('{"method": "easter"}')
+    with pytest.raises(RunError, match="missing or damaged"):
+        read_leakage(run)
+
+
+def test_nothing_is_attacked_where_nothing_travels(tmp_path: Path) -> None:
+    Attempt(small("local", epochs=1), tmp_path / "run").run()
+    with pytest.raises(ConfigError, match="no party sends another one anything"):
+        leakage_card(tmp_path / "run", Terms(epochs=1))
+
+
+def test_a_misspelt_attack_is_named(run: Path) -> None:
+    with pytest.raises(ConfigError, match=r"unknown attack 'read-of'.*did you mean 'read-off'"):
+        leakage_card(run, Terms(attacks=["read-of"]))
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_every_attack_says_who_attacks_what(name: str) -> None:
+    attack = attack_of(name)
+    assert attack.adversary in Adversary
+    assert attack.target in Target
+    assert re.search(r"(19|20)\d\d|none; ", attack.anchor)
+    assert attack.idea

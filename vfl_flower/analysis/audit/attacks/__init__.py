@@ -1,0 +1,1 @@
+"""Attacks of a leakage card, one file each."""

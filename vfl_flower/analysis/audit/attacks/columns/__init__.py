@@ -1,0 +1,1 @@
+"""Attacks on columns, and on facts about them."""

@@ -1,0 +1,80 @@
+"""Uploads of the first step solved for columns, with known initial weights.
+
+Initial weights that follow from the seed are known to everybody. The first upload is
+
+    E_k = h_k(x_k),   or their sum under masks,   S = sum_k h_k(x_k)
+
+in which all but the columns is known. Where an upload has fewer numbers than a row has columns, the
+mean and the covariance of the auxiliary rows choose among all that would fit.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from vfl_flower.analysis.audit.attack import Adversary, Attack, Score, Target
+from vfl_flower.analysis.audit.attacks.columns.decoding import NOTHING
+from vfl_flower.analysis.audit.attacks.columns.inversion import (
+    Prior,
+    as_in_training,
+    flat,
+    solved,
+    tensor,
+)
+from vfl_flower.analysis.audit.attacks.columns.recovery import r_squared
+from vfl_flower.analysis.audit.transcripts.stage import Stage
+from vfl_flower.common.names import party_name
+
+STEPS = 400
+
+
+class PublicWeights(Attack):
+    """Gradient descent on columns through the networks' initial weights."""
+
+    target, adversary = Target.COLUMNS, Adversary.ACTIVE
+    anchor = "Luo et al. 2021, arXiv:2010.10152 (known weights); Fredrikson et al. 2015"
+    idea = "columns for which the known initial networks make the first step's uploads"
+
+    def applies(self, stage: Stage) -> str:
+        """Refuse secret weights, and uploads of networks that were trained before."""
+        if not stage.uploads or stage.uploads[0].kind != "embedding":
+            return NOTHING if not stage.uploads else "no embeddings are uploaded"
+        if stage.cfg.party_randomness == "private":
+            return "initial weights are private"
+        early = stage.uploads[0].training
+        return "" if early else "the first upload is of networks that were trained"
+
+    def run(self, stage: Stage) -> Score:
+        """Return R² of the columns that are told best."""
+        found = self.jointly(stage) if stage.masked else self.singly(stage)
+        value, rank = max(found)
+        return Score("R²", value, 0.0, "mean", party_name(rank), "first step")
+
+    def singly(self, stage: Stage) -> list[tuple[float, int]]:
+        """Solve each party's own upload."""
+        return [success for rank in stage.ranks() for success in self.through(stage, [rank])]
+
+    def jointly(self, stage: Stage) -> list[tuple[float, int]]:
+        """Solve the sum for all parties' columns at once."""
+        return self.through(stage, list(stage.ranks()))
+
+    def through(self, stage: Stage, ranks: Sequence[int]) -> list[tuple[float, int]]:
+        """Solve some parties' sum; return R² and rank of each."""
+        firsts = [first for k in ranks if (first := stage.uploads[k - 1].first) is not None]
+        nets = [as_in_training(stage.untrained(k).net) for k in ranks]
+        true = [stage.run.passive[k - 1].columns(firsts[0][0]).cpu() for k in ranks]
+
+        def forward(inputs: Sequence[Tensor]) -> Tensor:
+            pairs = zip(nets, inputs, strict=True)
+            made = [net.embed(each).flatten(1) for net, each in pairs]  # type: ignore[operator]
+            return torch.stack(made).sum(0)
+
+        target = torch.stack([tensor(values) for _, values in firsts]).sum(0)
+        known = stage.attacked.rows[stage.attacked.auxiliary]
+        priors = [Prior.of(stage.run.passive[k - 1].columns(known).cpu()) for k in ranks]
+        made = solved(priors, forward, target, STEPS)
+        judged = ~np.isin(firsts[0][0], known)
+        pairs = zip(true, made, ranks, strict=True)
+        return [(r_squared(flat(x)[judged], flat(guess)[judged]), k) for x, guess, k in pairs]

@@ -1,0 +1,1 @@
+"""Attacks on integrity: parties that deviate from the protocol."""

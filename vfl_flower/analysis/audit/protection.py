@@ -1,0 +1,34 @@
+"""Protections of a run's configuration, and the same run without them."""
+
+from dataclasses import replace
+from typing import Any
+
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.config.settings import UNNOISED
+from vfl_flower.privacy.label_dp.training_labels import epsilon_of
+
+
+def protections_of(cfg: RunConfig) -> list[str]:
+    """Name the protections that a run's attacker has to do with."""
+    noise = cfg.label_noise
+    named = (
+        ("pairwise masking", cfg.blinded),
+        (
+            f"label differential privacy ({noise}, epsilon {epsilon_of(cfg):g})" if noise else "",
+            noise,
+        ),
+        ("standardised uploads", cfg.blinded and cfg.standardized),
+        ("client-level differential privacy", cfg.noised),
+        ("private initial weights", cfg.party_randomness == "private"),
+    )
+    return [name for name, there in named if there]
+
+
+def unprotected(cfg: RunConfig) -> RunConfig:
+    """Return the same run without any of `protections_of`."""
+    changes: dict[str, Any] = {**UNNOISED, "label_privacy": "none", "embedding_scale": "raw"}
+    if cfg.blinded:
+        changes |= {"blinding": "none", "colluding_share": 1.0}
+    if cfg.party_randomness == "private":
+        changes["party_randomness"] = "public"
+    return replace(cfg, **changes)

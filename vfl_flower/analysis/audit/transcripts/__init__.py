@@ -1,0 +1,1 @@
+"""Transcripts of repeated runs: messages by party and row."""

@@ -1,0 +1,120 @@
+"""The scene of an attack: one repeated run and its rows."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from vfl_flower.analysis.audit.transcripts.attacked import AttackedRows
+from vfl_flower.analysis.audit.transcripts.recorder import Recorder
+from vfl_flower.analysis.audit.transcripts.repetition import (
+    Deviation,
+    Probe,
+    Repetition,
+    repeat,
+    usual_probe,
+)
+from vfl_flower.analysis.audit.transcripts.tables import Sent, Table
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.config.settings import UNNOISED
+from vfl_flower.crypto.fixed_point import decode_ring, ring_of
+from vfl_flower.data.loading import run_data
+from vfl_flower.parties.party import Party
+from vfl_flower.parties.passive import PassiveParty
+from vfl_flower.workflows.build_parties import build_passive
+
+KINDS = ("embedding", "maps", "logits")
+"""Uploads that attacks on columns look at, the first that a method sends."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """One repeated run under attack.
+
+    Attributes
+    ----------
+    attacked : AttackedRows
+        The rows, and prior knowledge of them.
+    run : Repetition
+        The parties as trained, and their transcripts.
+    """
+
+    attacked: AttackedRows
+    run: Repetition
+
+    @classmethod
+    def of(cls, cfg: RunConfig, attacked: AttackedRows) -> "Stage":
+        """Repeat a run, and predict if no budget forbids it."""
+        probe = None if cfg.noised or cfg.spec.alone or cfg.spec.pools else usual_probe
+        return cls(attacked, repeat(cfg, attacked, probe=probe))
+
+    @property
+    def cfg(self) -> RunConfig:
+        """The repetition's configuration."""
+        return self.run.cfg
+
+    @property
+    def recorders(self) -> list[Recorder]:
+        """The transcripts of the passive parties, by rank."""
+        return self.run.recorders
+
+    def again(self, deviation: Deviation, probe: Probe | None = None) -> Repetition:
+        """Repeat the run once more, with parties that deviate."""
+        return repeat(self.cfg, self.attacked, deviation, probe)
+
+    def columns(self, party: Party) -> Table:
+        """Return a party's columns of the rows under attack: (n, width)."""
+        table: Table = party.columns(self.attacked.rows).cpu().flatten(1).double().numpy()
+        return table
+
+    def untrained(self, rank: int) -> PassiveParty:
+        """Build a party as it is before training, with public initial weights."""
+        unnoised: dict[str, Any] = UNNOISED  # it sends nothing
+        public = replace(self.cfg, party_randomness="public", **unnoised)
+        data = run_data(public, split=self.attacked.split)
+        return build_passive(public, rank, data=data.party(rank))
+
+    @cached_property
+    def uploads(self) -> list[Sent]:
+        """Return each passive party's uploads, if they cover all rows."""
+        for kind in KINDS:
+            found = [_first_of(each, kind) for each in self.recorders]
+            whole = [each for each in found if each is not None and each.whole()]
+            if whole and len(whole) == len(found):
+                return whole
+        return []
+
+    @property
+    def masked(self) -> bool:
+        """Whether the active party sees sums of uploads only."""
+        return bool(self.uploads) and self.uploads[0].masked
+
+    @cached_property
+    def summed(self) -> Table:
+        """Sum of all uploads as the active party decodes it."""
+        words = [each.words for each in self.uploads]
+        ring = ring_of(self.cfg.narrow, self.cfg.row_bound, len(words))
+        total = decode_ring(np.add.reduce(words, dtype=ring.dtype), ring)
+        table: Table = total.flatten(1).double().numpy()
+        return table
+
+    def truth(self, rank: int) -> Table:
+        """Return one party's uploads before masking: (n, width)."""
+        values = self.uploads[rank - 1].values
+        table: Table = values.reshape(len(values), -1).astype(np.float64)
+        return table
+
+    def seen(self, rank: int) -> Table:
+        """Return the active party's view of a party's uploads: (n, width)."""
+        return self.summed if self.masked else self.truth(rank)
+
+    def ranks(self) -> Iterator[int]:
+        """Yield the ranks of passive parties."""
+        yield from range(1, self.cfg.parties)
+
+
+def _first_of(recorder: Recorder, kind: str) -> Sent | None:
+    """Return the uploads of the first phase of a kind."""
+    return next((each for each in recorder.sent.values() if each.kind == kind), None)
