@@ -15,6 +15,7 @@ from flwr.common import GetPropertiesIns
 from tests.helpers.connections.streams import Answer, FakeGrid, node, policy_file, run_stream
 from tests.helpers.own_data.own import make
 from vfl_flower.common.errors import RosterError
+from vfl_flower.common.optional.torchvision_import import datasets
 from vfl_flower.config.policy.record import OPEN, SAFE, DataPolicy, Policy
 from vfl_flower.config.registry import method_options
 from vfl_flower.config.run_config import RunConfig
@@ -144,7 +145,7 @@ def test_a_run_makes_a_node_download_nothing(
         fetched.append(str(folder))
         raise RuntimeError("no network")
 
-    monkeypatch.setattr("torchvision.datasets.CIFAR10", fetch)
+    monkeypatch.setattr(datasets, "CIFAR10", fetch)
     own, run = {"data-dir": str(tmp_path)}, {"dataset": "cifar10", "download": True}
     assert "allow download" in asked(tmp_path / "node", OPEN, own, run)["message"]
     assert not fetched

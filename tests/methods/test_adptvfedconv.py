@@ -197,8 +197,8 @@ def test_a_party_noises_maps_and_says_nothing_else(
     """No error of reconstruction is sent, and every upload counts."""
     uploads, true = dict[bytes, Tensor](), ClientPrivacy.upload
 
-    def noted(self: ClientPrivacy, x: Tensor, repeatable: bool) -> Tensor:
-        sent = true(self, x, repeatable)
+    def noted(self: ClientPrivacy, x: Tensor, repeatable: bool, masked: bool) -> Tensor:
+        sent = true(self, x, repeatable, masked)
         uploads[sent.numpy().tobytes()] = x
         return sent
 
