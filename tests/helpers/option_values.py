@@ -59,6 +59,7 @@ GOOD: dict[str, st.SearchStrategy[Any]] = {
     "colluding-share": st.floats(0, 0.999),
     "party-randomness": st.just("private"),
     "embedding-bound": st.sampled_from(("none", "0.001", "16", "1e6")),
+    "gradient-defence": st.sampled_from(("isotropic:9", "marvell:2", "discretized:9", "top-k:0.5")),
     "label-privacy": st.sampled_from(("none", "laplace", "alibi", "randomized-response")),
     "label-epsilon": st.floats(0.001, 20).filter(lambda epsilon: epsilon != 1.0),
     "label-sensitivity": st.floats(2.001, 1000),
@@ -161,6 +162,8 @@ BAD: list[tuple[str, Any]] = [
     ("party-randomness", "secret"),
     *(("embedding-bound", bound) for bound in ("", "0", "nan", "inf", "1e7", "8,8", "clip")),
     ("label-privacy", "gauss"),
+    *(("gradient-defence", text) for text in ("", "noise:1", "isotropic", "marvell:0", "top-k:1")),
+    *(("gradient-defence", text) for text in ("isotropic:nan", "discretized:1", "discretized:2.5")),
     *(("label-epsilon", epsilon) for epsilon in (0.0, -1.0, 21.0, float("nan"), float("inf"))),
     *(("label-sensitivity", least) for least in (0.0, -2.0, 1.0, 1e4, float("nan"))),
     *(("dp-sigma", sigma) for sigma in (-1.0, 0.01, 1e4, float("nan"), float("inf"))),
@@ -245,22 +248,16 @@ BAD: list[tuple[str, Any]] = [
     ("party-timeout", -1.0),
     ("party-timeout", float("inf")),
     ("party-timeout", float("nan")),
-    ("models", "resnet"),
-    ("models", ""),
-    ("models", "mixed,mlp,mlp,mlp"),
+    *(("models", name) for name in ("resnet", "", "mixed,mlp,mlp,mlp", "package.module", ":Class")),
     ("optimizers", "lbfgs"),
     ("optimizers", "adam:weight_decay=x"),
     ("optimizers", "adam,adam,adam,"),
     ("learning-rates", ""),
     ("weights", "a.pth,b.pth"),
-    ("models", "package.module"),
-    ("models", ":Class"),
-    ("learning-rates", "fast"),
-    ("learning-rates", "0"),
-    ("learning-rates", "-0.1"),
-    ("learning-rates", "nan"),
-    ("learning-rates", "inf"),
-    ("learning-rates", "auto,0.1,0.1,zero"),
+    *(
+        ("learning-rates", rate)
+        for rate in ("fast", "0", "-0.1", "nan", "inf", "auto,0.1,0.1,zero")
+    ),
 ]
 """Values that cannot work."""
 

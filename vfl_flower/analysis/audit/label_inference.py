@@ -1,7 +1,8 @@
 """Label inference: passive parties infer training labels from received messages.
 
 A run keeps no record of what travelled, so it is repeated here, from its configuration, with every
-message to the passive parties kept: once without label privacy and once with. Attackers try to tell
+message to the passive parties kept: once without label privacy and once with, both times with the
+run's defence of gradients, if it has one. Attackers try to tell
 the labels, each with what a passive party has:
 
     read off   the row's own numbers, where there is one for each class: the largest or the smallest
@@ -171,6 +172,7 @@ class Stage:
             serve(active, recorders)
         noise = cfg.label_noise
         protection = f"{noise}, epsilon {epsilon_of(cfg):g}" if noise else "none"
+        protection += f"; {cfg.gradient_defence}" if cfg.defended else ""
         for source, attack, scores in self.attackers(recorders[0]):
             results = [(*self.judge(scores(each)), each.party.rank) for each in recorders]
             accuracy, auc, rank = max(results)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from vfl_flower.config.catalog import ACCOUNTANTS, LABEL_MECHANISMS
+from vfl_flower.config.options.gradient_defences import GRADIENT_DEFENCES
 from vfl_flower.config.schema import option
 
 TRUE_SENSITIVITY = 2.0
@@ -54,6 +55,12 @@ class PrivacyOptions:
         "Euclidean norm that rows of uploads are clipped to before they are summed, or none; "
         f"auto: none on one machine in whole wire-precision, else {USUAL_BOUND}",
         suggested=("auto", "none", USUAL_BOUND),
+    )
+    gradient_defence: str = option(
+        "none",
+        f"change of the gradients sent: none, {', '.join(GRADIENT_DEFENCES)}, as in isotropic:1; "
+        "no guarantee",
+        suggested=("none", *GRADIENT_DEFENCES),
     )
 
 
