@@ -44,7 +44,7 @@ class CVFLOptions(CompressionOptions, FedBCDOptions):
 
 
 def check(cfg: Settings, options: CVFLOptions) -> None:
-    """Refuse a missing compression, and what cannot be shared or defended."""
+    """Refuse a missing compression, unshareable top models, undefendable gradients."""
     read_compression(options.upload_compression)
     read_compression(options.downlink_compression, "downlink", "same")
     if cfg.defended and options.downlink_compression != "none" and not options.share_labels:

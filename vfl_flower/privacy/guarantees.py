@@ -118,7 +118,7 @@ def label_protection(cfg: RunConfig, task: str = "") -> _Sentences:
 
 
 def _defence(cfg: RunConfig) -> str:
-    """Say that gradients were changed, and what that is worth."""
+    """Say that gradients were changed, without a guarantee."""
     public = read_defence(cfg.gradient_defence)[0].noisy and cfg.party_randomness != "private"
     return DEFENDED.format(cfg.gradient_defence) + (PUBLIC_NOISE if public else "")
 

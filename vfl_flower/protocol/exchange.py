@@ -62,7 +62,7 @@ class Request:
         return self.changed(lambda arrays: [narrowed(each, precision) for each in arrays])
 
     def changed(self, change: Callable[[Sequence[Array]], Sequence[Array]]) -> Self:
-        """Return the request with other arrays; those that all share are changed once."""
+        """Return the request with its arrays changed, shared ones once."""
 
         def made(tensors: Sequence[bytes]) -> list[bytes]:
             return [encode(each) for each in change([decode(tensor) for tensor in tensors])]

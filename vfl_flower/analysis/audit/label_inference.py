@@ -2,8 +2,8 @@
 
 A run keeps no record of what travelled, so it is repeated here, from its configuration, with every
 message to the passive parties kept: once without label privacy and once with, both times with the
-run's defence of gradients, if it has one. Attackers try to tell
-the labels, each with what a passive party has:
+run's defence of gradients, if it has one. Attackers try to tell the labels, each with what a
+passive party has:
 
     read off   the row's own numbers, where there is one for each class: the largest or the smallest
                mean over the epochs, whichever does better

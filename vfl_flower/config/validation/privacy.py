@@ -123,7 +123,7 @@ def check_label_privacy(cfg: Settings) -> None:
 
 
 def check_gradient_defence(cfg: Settings) -> None:
-    """Refuse a defence of gradients that has none to change, or not all."""
+    """Refuse a defence where not all that tells labels is gradients."""
     if not cfg.defended:
         return
     read_defence(cfg.gradient_defence)

@@ -1,1 +1,1 @@
-"""Defences of labels in gradients on their way to passive parties, without a guarantee."""
+"""Defences of labels in gradients, without a guarantee."""

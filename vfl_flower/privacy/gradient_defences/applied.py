@@ -136,7 +136,7 @@ class DefendedGradients:
 
 
 def _spread(takes: Sequence[Declared], arrays: int) -> Iterator[Declared]:
-    """Yield the declaration of each array; one of several arrays takes what others leave."""
+    """Yield each array's declaration; one of several arrays takes the rest."""
     spare = arrays - len(takes) + 1
     for each in takes:
         for _ in range(spare if isinstance(each, Several) else 1):

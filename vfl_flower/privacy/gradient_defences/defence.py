@@ -63,7 +63,7 @@ class GradientDefence(ABC):
 
     @abstractmethod
     def growth(self, rows: int, width: int) -> float:
-        """Bound the magnitude of a changed number, in multiples of the largest one before.
+        """Bound changed numbers, in multiples of the largest one before.
 
         Parameters
         ----------

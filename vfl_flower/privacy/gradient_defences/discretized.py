@@ -50,5 +50,8 @@ class Discretized(GradientDefence):
         return single(low + step * number)
 
     def growth(self, rows: int, width: int) -> float:
-        """See `GradientDefence`; m^2 + d^2 is a mean of squares, so |m| + 2 d <= sqrt(5) max."""
+        """See `GradientDefence`.
+
+        m^2 + d^2 is a mean of squares, so |m| + 2 d is at most sqrt(5) times the largest number.
+        """
         return float(np.sqrt(5))

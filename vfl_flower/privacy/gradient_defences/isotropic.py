@@ -52,5 +52,8 @@ class Isotropic(GradientDefence):
         return self.scale * float(norms.max()) / float(np.sqrt(g.shape[1]))
 
     def growth(self, rows: int, width: int) -> float:
-        """See `GradientDefence`; a row's norm is at most sqrt(W) times its largest number."""
+        """See `GradientDefence`.
+
+        A row's norm is at most sqrt(W) times its largest number.
+        """
         return 1 + TAIL * self.scale

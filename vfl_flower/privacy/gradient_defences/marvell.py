@@ -123,27 +123,25 @@ def best_noise(batch: Batch, scale: float) -> Eigenvalues:
     width, own = len(batch.between), np.array([batch.u, batch.v]) / batch.distance
     floor = np.tile(own, 2)  # all in units of the distance
     start = floor + scale / width
+    weights = np.array([1 - batch.share, batch.share])
+    budget = scale + width * float(weights @ own)
+    most = np.tile(budget / weights, 2)
     found = minimize(
         _divergences,
         np.log(start),
         args=(width,),
         jac=True,
         method="SLSQP",
-        bounds=[(low, None) for low in np.log(floor)],
-        constraints=_conditions(batch, scale + width * float(_weights(batch) @ own)),
+        bounds=[*zip(np.log(floor), np.log(most), strict=True)],
+        constraints=_conditions(np.concatenate([weights, (width - 1) * weights]) / budget),
         options={"ftol": 1e-10, "maxiter": 200},
     )
     even, best = (_eigenvalues(batch, scale, at - floor) for at in (start, np.exp(found.x)))
     return min(even, best, key=lambda each: sum_of_divergences(batch, each))
 
 
-def _weights(batch: Batch) -> Numbers:
-    """Return the shares of negative and positive rows, (2,)."""
-    return np.array([1 - batch.share, batch.share])
-
-
 def _divergences(at: Numbers, width: int) -> tuple[float, Numbers]:
-    """Compute half of the sum, and its gradient, at the logs of a_0, a_1, b_0, b_1."""
+    """Compute half of the sum and its slope at log (a_0, a_1, b_0, b_1)."""
     a, b = at[1] - at[0], at[3] - at[2]
     inverse = np.exp(-at[:2])
     value = np.cosh(a) + (width - 1) * np.cosh(b) + inverse.sum() / 2
@@ -153,16 +151,17 @@ def _divergences(at: Numbers, width: int) -> tuple[float, Numbers]:
     return float(value), slopes
 
 
-def _conditions(batch: Batch, budget: float) -> list[dict[str, Any]]:
-    """State the budget and x >= y at the logs of a_0, a_1, b_0, b_1."""
-    weights = _weights(batch)
-    costs = np.concatenate([weights, (len(batch.between) - 1) * weights])
+def _conditions(costs: Numbers) -> list[dict[str, Any]]:
+    """State budget and order of eigenvalues at log (a_0, a_1, b_0, b_1).
+
+    `costs` are the four's shares of the budget.
+    """
     order = np.hstack([np.eye(2), -np.eye(2)])
     return [
         {
             "type": "ineq",
-            "fun": lambda at: 1 - costs @ np.exp(at) / budget,
-            "jac": lambda at: -costs * np.exp(at) / budget,
+            "fun": lambda at: 1 - costs @ np.exp(at),
+            "jac": lambda at: -costs * np.exp(at),
         },
         {"type": "ineq", "fun": lambda at: order @ at, "jac": lambda at: order},
     ]

@@ -51,12 +51,12 @@ def floats(
 def activations(
     *shape: Size, low: float | None = None, high: float | None = None, name: str = ""
 ) -> Activations:
-    """Declare float32 numbers of a forward pass, which no defence of gradients changes."""
+    """Declare float32 numbers of a forward pass, such as embeddings."""
     return Activations(Layout("float32", shape), low, high, name)
 
 
 def gradient(*shape: Size, name: str = "") -> Gradient:
-    """Declare a gradient of the loss, finite float32 numbers, a row for each sample."""
+    """Declare a gradient of the loss, float32, a row for each sample."""
     return Gradient(Layout("float32", shape), name=name)
 
 

@@ -1,4 +1,4 @@
-"""Declarations of gradients, and of what is none, for defences of gradients.
+"""Declarations of gradients and of activations, for defences of gradients.
 
 A run with a defence changes the arrays of `Gradient` and `Gradients`. It sends no array to a phase
 of training that is neither one of these nor harmless: a gradient that a method does not declare as
@@ -31,6 +31,6 @@ def is_gradient(declared: Declared) -> bool:
 
 
 def is_harmless(declared: Declared) -> bool:
-    """Tell whether arrays are row numbers, counts, bytes, or of a forward pass."""
+    """Tell whether arrays are rows, counts, bytes or activations."""
     whole = isinstance(declared, Numbers) and declared.layout.kind.kind != "f"
     return whole or isinstance(declared, Rows | Counter | Activations)
