@@ -15,7 +15,7 @@ Change = Callable[[Tensor], Tensor]
 def defended_easter_step(
     parties: Sequence[Party], rows: Tensor, y: Tensor, loss: Loss, *, change: Change
 ) -> None:
-    """Take one step; the active party descends its own loss as it is."""
+    """Take one step; the active party descends its own loss."""
     e = [m.embed_rows(rows) for m in parties]
     E = (e[0].detach() + total(e[1:], rounded=True)) / len(parties)
     shares = [E + (e_k - e_k.detach()) / len(parties) for e_k in e]
@@ -33,7 +33,7 @@ def defended_easter_step(
 def defended_splitnn_step(
     parties: Sequence[Party], rows: Tensor, y: Tensor, loss: Loss, *, change: Change
 ) -> None:
-    """Take one step; each bottom model of a passive party has its own changed gradient."""
+    """Take one step; every passive party has its own changed gradient."""
     E = [m.embed_rows(rows) for m in parties]
     leaves = [E_k.detach().requires_grad_() for E_k in E]
     for m in parties:

@@ -49,7 +49,7 @@ class Silent(GradientDefence):
 def silent(monkeypatch: pytest.MonkeyPatch) -> str:
     """Register another defence, by one line."""
     SEEN.clear()
-    spec = DefenceSpec(f"{__name__}:Silent", float, "silent:NUMBER")
+    spec = DefenceSpec(f"{__name__}:Silent", float, "silent:NUMBER", "silent:1")
     monkeypatch.setitem(GRADIENT_DEFENCES, "silent", spec)
     return "silent:1"
 
@@ -181,7 +181,7 @@ def test_a_gradient_that_is_not_finite_is_not_sent(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("mechanism", ["randomized-response", "laplace"])
 def test_a_defence_sees_noised_labels_only(mechanism: str, silent: str) -> None:
-    """So what it makes of gradients costs label privacy nothing."""
+    """So the defence costs label privacy nothing."""
     cfg = of("splitnn", silent, label_privacy=mechanism, label_epsilon=1.0)
     active, passive = build_parties(cfg)
     taken: list[Array] = []

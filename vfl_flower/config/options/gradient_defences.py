@@ -22,6 +22,8 @@ class DefenceSpec:
         From the text behind the colon to the argument; raises if it cannot be read.
     form : str
         How it is written, for messages.
+    example : str
+        A value that shells offer.
     noisy : bool
         Whether it draws noise.
     """
@@ -29,6 +31,7 @@ class DefenceSpec:
     build: str
     read: Callable[[str], float]
     form: str
+    example: str
     noisy: bool = False
 
 
@@ -73,12 +76,19 @@ _HERE = "vfl_flower.privacy.gradient_defences"
 _SCALE = f"SCALE from {LEAST_SCALE:g} to {MOST_SCALE:g}"
 GRADIENT_DEFENCES = {
     "isotropic": DefenceSpec(
-        f"{_HERE}.isotropic:Isotropic", _scale, f"isotropic:{_SCALE}", noisy=True
+        f"{_HERE}.isotropic:Isotropic", _scale, f"isotropic:{_SCALE}", "isotropic:1", noisy=True
     ),
-    "marvell": DefenceSpec(f"{_HERE}.marvell:Marvell", _scale, f"marvell:{_SCALE}", noisy=True),
+    "marvell": DefenceSpec(
+        f"{_HERE}.marvell:Marvell", _scale, f"marvell:{_SCALE}", "marvell:1", noisy=True
+    ),
     "discretized": DefenceSpec(
-        f"{_HERE}.discretized:Discretized", _levels, f"discretized:LEVELS from 2 to {MOST_LEVELS}"
+        f"{_HERE}.discretized:Discretized",
+        _levels,
+        f"discretized:LEVELS from 2 to {MOST_LEVELS}",
+        "discretized:18",
     ),
-    "top-k": DefenceSpec(f"{_HERE}.top_k:TopK", _share, "top-k:SHARE between 0 and 1"),
+    "top-k": DefenceSpec(
+        f"{_HERE}.top_k:TopK", _share, "top-k:SHARE between 0 and 1", "top-k:0.25"
+    ),
 }
 """Defences of gradients by name. One line here makes a defence known everywhere."""

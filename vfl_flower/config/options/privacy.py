@@ -58,9 +58,8 @@ class PrivacyOptions:
     )
     gradient_defence: str = option(
         "none",
-        f"change of the gradients sent: none, {', '.join(GRADIENT_DEFENCES)}, as in isotropic:1; "
-        "no guarantee",
-        suggested=("none", *GRADIENT_DEFENCES),
+        f"change of gradients sent: none, {', '.join(GRADIENT_DEFENCES)}, as in isotropic:1",
+        suggested=("none", *(each.example for each in GRADIENT_DEFENCES.values())),
     )
 
 
@@ -95,21 +94,19 @@ class ClientPrivacyOptions:
         "noise on all that passive parties send, in multiples of dp-clip; 0: none, or as little as "
         "target-epsilon needs",
     )
-    dp_clip: float = option(
-        1.0, "Frobenius norm that an upload is clipped to", least=1e-6, most=1e6
-    )
+    dp_clip: float = option(1.0, "Frobenius norm uploads are clipped to", least=1e-6, most=1e6)
     dp_delta: float = option(1e-5, "delta of each passive party's epsilon", least=1e-12, most=0.1)
     target_epsilon: float = option(
         0.0, "limit of a passive party's epsilon, at which training ends; 0: none"
     )
     dp_noise: str = option(
         "own",
-        "own: all of the noise in each upload; distributed: a share, of which masked sums have all",
+        "own: all of the noise in each upload; distributed: a share, for masked sums",
         choices=("own", "distributed"),
     )
     dp_eval: str = option(
         "noised",
-        "uploads in evaluations; clear makes epsilon infinite",
+        "in evaluations; clear: infinite epsilon",
         choices=("noised", "clear"),
     )
     dp_accountant: str = option(

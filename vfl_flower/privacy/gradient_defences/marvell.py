@@ -141,7 +141,7 @@ def best_noise(batch: Batch, scale: float) -> Eigenvalues:
 
 
 def _divergences(at: Numbers, width: int) -> tuple[float, Numbers]:
-    """Compute half of the sum and its slope at log (a_0, a_1, b_0, b_1)."""
+    """Compute half of the sum, and its slope, at the logarithms."""
     a, b = at[1] - at[0], at[3] - at[2]
     inverse = np.exp(-at[:2])
     value = np.cosh(a) + (width - 1) * np.cosh(b) + inverse.sum() / 2
@@ -152,9 +152,9 @@ def _divergences(at: Numbers, width: int) -> tuple[float, Numbers]:
 
 
 def _conditions(costs: Numbers) -> list[dict[str, Any]]:
-    """State budget and order of eigenvalues at log (a_0, a_1, b_0, b_1).
+    """State budget and order of eigenvalues at the logarithms.
 
-    `costs` are the four's shares of the budget.
+    `costs` are what a_0, a_1, b_0 and b_1 take of the budget, in shares of it.
     """
     order = np.hstack([np.eye(2), -np.eye(2)])
     return [
