@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from vfl_flower.api import Lessons, Party, floats, labels, messages, phase, rows
+from vfl_flower.api import Lessons, Party, floats, gradients, labels, messages, phase, rows
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ProtocolError
 from vfl_flower.learning.compression import (
@@ -63,7 +63,7 @@ class CVFLClient(FedBCDClient):
 
     @phase(
         after="embed",
-        takes=messages("g_k (B, D) float32, or compressed", "layout_of_gradient"),
+        takes=gradients("g_k (B, D) float32, or compressed", "layout_of_gradient"),
     )
     def update(self, *given: Tensor) -> None:  # C'(g_k) ->
         """Take Q steps on dL/dE_k, as it was before the first."""

@@ -7,13 +7,14 @@ from vfl_flower.api import (
     Party,
     PassiveParty,
     Tape,
+    activations,
     floats,
     phase,
     residual,
     rows,
 )
 
-GLOBAL = floats("B", "D", low=-RING_LIMIT, high=RING_LIMIT, name="E")
+GLOBAL = activations("B", "D", low=-RING_LIMIT, high=RING_LIMIT, name="E")
 """A mean of embeddings, each of which the ring can hold."""
 
 

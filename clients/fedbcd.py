@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from torch import Tensor
 
-from vfl_flower.api import floats, phase
+from vfl_flower.api import gradient, phase
 
 from .splitnn import SplitNNClient
 
@@ -21,7 +21,7 @@ class FedBCDClient(SplitNNClient):
 
     options: "FedBCDOptions"
 
-    @phase(after="embed", takes=floats("B", "D", name="g_k"))
+    @phase(after="embed", takes=gradient("B", "D", name="g_k"))
     def update(self, g_k: Tensor) -> None:  # (B, D) ->
         """Take Q steps on dL/dE_k, as it was before the first."""
         for E_k in self.embeddings():

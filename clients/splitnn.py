@@ -5,7 +5,7 @@ Its network's decision net is not used.
 
 from torch import Tensor
 
-from vfl_flower.api import Answer, Party, PassiveParty, Tape, floats, phase, rows
+from vfl_flower.api import Answer, Party, PassiveParty, Tape, floats, gradient, phase, rows
 
 
 class SplitNNClient(PassiveParty):
@@ -23,7 +23,7 @@ class SplitNNClient(PassiveParty):
         """Begin a step: E_k."""
         return self.tape.start("embed", rows)
 
-    @phase(after="embed", takes=floats("B", "D", name="g_k"))
+    @phase(after="embed", takes=gradient("B", "D", name="g_k"))
     def update(self, g_k: Tensor) -> None:  # (B, D) ->
         """Learn from dL/dE_k."""
         self.optimizer.zero()

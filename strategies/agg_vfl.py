@@ -27,6 +27,7 @@ Learns
     ``active-columns = none`` R_0 is 0, and *with K = 2 that is the other party's R_k*.
     With ``adaptive-steps`` besides, active: d_k; passive k: Q_k, *its share of all columns* but for
     rounding. Further steps on one g show a party nothing new: it could take them in any run.
+    With ``gradient-defence`` g is changed first, without a guarantee.
 Assumes
     Semi-honest parties; the active party does not collude with all passive parties but
     one; K >= 2 where logits are blinded.

@@ -16,9 +16,10 @@ Learns
     R_k it can fit each p_k. Under client-level privacy the E_k are clipped and noised, and R_k
     follows from E and g_k, which p_k alone has learnt from. Passive k: which rows a batch holds, E,
     and g_k. *From g_k it reads the labels of the batch*: the loss's gradient has its smallest entry
-    at the true class, *and a row's weight*, if rows have some, for it knows R_k. All passive
-    parties together learn E_0, which nothing hides from them. *Who knows the initial weights, as
-    all do if they are public, can solve E for everybody's columns.*
+    at the true class, *and a row's weight*, if rows have some, for it knows R_k. With
+    ``gradient-defence`` g_k is changed first, without a guarantee. All passive parties together
+    learn E_0, which nothing hides from them. *Who knows the initial weights, as all do if they are
+    public, can solve E for everybody's columns.*
 Assumes
     Semi-honest parties; the active party does not collude with all passive parties but
     one; K >= 2 where embeddings are blinded; private initial weights where columns are to stay

@@ -18,7 +18,8 @@ Learns
     each. Who knows the weights of h_k, as all do if they are public, can solve E_k for party k's
     columns. Under client-level privacy each E_k is clipped and noised at party k.
     Passive k: which rows a batch holds, and g_k. *From g_k it can tell the classes of the batch's
-    rows apart*: rows of one class are pulled in like directions.
+    rows apart*: rows of one class are pulled in like directions. With ``gradient-defence`` g_k is
+    changed first, without a guarantee.
 Assumes
     Semi-honest (honest-but-curious) parties; passive parties that may show the active one their
     embeddings.

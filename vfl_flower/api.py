@@ -41,6 +41,9 @@ Words in which a `phase` declares its arrays (`vfl_flower.protocol.automaton.arr
 =================  ===========================================================================
 `rows`             row numbers, by the run's public plan
 `floats`           finite numbers
+`activations`      the same, of a forward pass
+`gradient`         a loss's gradient, which a defence of gradients changes
+`gradients`        the same, in a layout that the party knows
 `residual`         a loss's gradient at the outputs
 `integers`         whole numbers
 `number`           one whole number
@@ -69,7 +72,10 @@ from vfl_flower.parties.tape import Tape
 from vfl_flower.privacy.label_dp.training_labels import Lessons, noise_of, received
 from vfl_flower.privacy.secure_aggregation import agree_keys
 from vfl_flower.protocol.automaton.arrays import (
+    activations,
     floats,
+    gradient,
+    gradients,
     integers,
     labels,
     messages,
@@ -113,12 +119,15 @@ __all__ = [
     "Transport",
     "Upload",
     "Value",
+    "activations",
     "agree_keys",
     "ask",
     "ask_each",
     "check_finite",
     "checkpoint",
     "floats",
+    "gradient",
+    "gradients",
     "integers",
     "interrupted",
     "known_run",

@@ -22,6 +22,7 @@ class AggVFLOptions(MethodOptions):
 SPEC = MethodSpec(
     strategy="strategies.agg_vfl:AdaptiveAggVFL",
     client="clients.agg_vfl:AdaptiveAggVFLClient",
+    gradients_only=True,
     options=AggVFLOptions,
     blinds=True,
     standardizes="decide",

@@ -44,9 +44,14 @@ class CVFLOptions(CompressionOptions, FedBCDOptions):
 
 
 def check(cfg: Settings, options: CVFLOptions) -> None:
-    """Refuse a missing compression, and top models that cannot be shared."""
+    """Refuse a missing compression, unshareable top models, undefendable gradients."""
     read_compression(options.upload_compression)
     read_compression(options.downlink_compression, "downlink", "same")
+    if cfg.defended and options.downlink_compression != "none" and not options.share_labels:
+        raise ConfigError(
+            f"gradient-defence is {cfg.gradient_defence}, and gradients are compressed before it "
+            f"(downlink = {options.downlink}); use downlink = none"
+        )
     if options.share_labels and ":" in cfg.model_of(0):
         raise ConfigError(
             "share-labels gives the top model away, which must be one of this package's; "
@@ -57,6 +62,7 @@ def check(cfg: Settings, options: CVFLOptions) -> None:
 SPEC = MethodSpec(
     strategy="strategies.c_vfl:CVFL",
     client="clients.c_vfl:CVFLClient",
+    gradients_only=True,
     options=CVFLOptions,
     checks=(check,),
     label_only=True,

@@ -5,6 +5,7 @@ from vfl_flower.config.method_spec import MethodSpec
 SPEC = MethodSpec(
     strategy="strategies.easter:Easter",
     client="clients.easter:EasterClient",
+    gradients_only=True,
     blinds=True,
     standardizes="embed",
     noises=True,

@@ -26,6 +26,7 @@ class FedBCDOptions(LocalStepsOptions):
 SPEC = MethodSpec(
     strategy="strategies.fedbcd:FedBCD",
     client="clients.fedbcd:FedBCDClient",
+    gradients_only=True,
     options=FedBCDOptions,
     noises=True,
     label_only=True,

@@ -20,6 +20,7 @@ class SplitNNOptions(MethodOptions):
 SPEC = MethodSpec(
     strategy="strategies.splitnn:SplitNN",
     client="clients.splitnn:SplitNNClient",
+    gradients_only=True,
     options=SplitNNOptions,
     noises=True,
     label_only=True,

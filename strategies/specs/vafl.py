@@ -25,6 +25,7 @@ class VAFLOptions(MethodOptions):
 SPEC = MethodSpec(
     strategy="strategies.vafl:VAFL",
     client="clients.vafl:VAFLClient",
+    gradients_only=True,
     options=VAFLOptions,
     noises=True,
     label_only=True,

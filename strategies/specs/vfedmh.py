@@ -5,6 +5,7 @@ from vfl_flower.config.method_spec import MethodSpec
 SPEC = MethodSpec(
     strategy="strategies.vfedmh:VFedMH",
     client="clients.vfedmh:VFedMHClient",
+    gradients_only=True,
     blinds=True,
     standardizes="embed",
     noises=True,

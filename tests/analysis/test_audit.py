@@ -127,7 +127,7 @@ def test_noise_is_averaged_out_over_rows_that_are_alike(
     findings = audited(method, folder)
     read_off = found(findings, True, source, "read off")
     denoised = found(findings, True, source, "denoised")
-    assert denoised.accuracy > read_off.accuracy + 0.1
+    assert denoised.auc > read_off.auc + 0.1  # accuracy varies more with the noise drawn
 
 
 def test_own_columns_tell_the_same_with_protection_and_without(folder: Path) -> None:

@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 WITH_NUMBERS = (
     "compression",
     "downlink",
+    "gradient_defence",
     "embedding_bound",
     "threshold",
 )  # some of their values are numbers

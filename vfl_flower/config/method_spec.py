@@ -100,6 +100,9 @@ class MethodSpec:
         Whether pairwise masks hide the passive parties' uploads; then at least two are needed.
     teaches : bool
         Whether something that depends on labels leaves the active party.
+    gradients_only : bool
+        Whether all that depends on labels and leaves the active party in a step is gradients, which
+        the client's phases declare as such; then ``gradient-defence`` can change them.
     gives_labels : bool
         Whether passive parties are always given the labels, noised under label privacy.
     label_noise : str
@@ -134,6 +137,7 @@ class MethodSpec:
     checks: tuple[Callable[..., None], ...] = ()
     blinds: bool = False
     teaches: bool = True
+    gradients_only: bool = False
     gives_labels: bool = False
     label_noise: str = ""
     alone: bool = False

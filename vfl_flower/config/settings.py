@@ -146,6 +146,11 @@ class Settings(  # fields come in the order of bases from the last to the first
         return "" if chosen == "none" else chosen
 
     @property
+    def defended(self) -> bool:
+        """Whether gradients are changed before they leave the active party."""
+        return self.gradient_defence != "none"
+
+    @property
     def teaches(self) -> bool:
         """Whether something that depends on labels leaves the active party."""
         return self.spec.teaches and self.options.label_dependent

@@ -26,8 +26,9 @@ from vfl_flower.parties.progress import Progress
 from vfl_flower.parties.replies import ReplyRules
 from vfl_flower.privacy.client_dp.budget import Noise, budget_of
 from vfl_flower.privacy.client_dp.upload_log import LETTERS, Counts
+from vfl_flower.privacy.gradient_defences.applied import defended_gradients
 from vfl_flower.privacy.label_dp.training_labels import TrainingLabels
-from vfl_flower.protocol.exchange import Protocol
+from vfl_flower.protocol.exchange import Protocol, Request
 from vfl_flower.protocol.strategy import Coordinator
 
 T = TypeVar("T")
@@ -57,6 +58,8 @@ class ActiveParty(Party, Coordinator):
         What the passive parties noise their uploads with; None if they do not.
     uploaded : dict of str to Counts
         What each passive party has uploaded, by its own count over all attempts.
+    defence : DefendedGradients or None
+        The run's defence of gradients, if there is one.
     progress : Progress
         Where training is.
     labels : Tensor, Weighted or None
@@ -91,6 +94,7 @@ class ActiveParty(Party, Coordinator):
         self.labels: Labels | None = None
         self.outputs = list[Tensor]()
         self.budget, self.uploaded = budget_of(self.cfg, self.data.rows), dict[str, Counts]()
+        self.defence = defended_gradients(self.cfg, self.target.task)
         self.progress = Progress()
         self.resume_from: int | None = None
         self.nonce = secrets.token_hex(NONCE)
@@ -130,7 +134,13 @@ class ActiveParty(Party, Coordinator):
         """Return `labels_of` a batch of rows, (B,), for a step to begin."""
         self.outputs.clear()
         self.labels = self.labels_of(rows)
+        if self.defence:
+            self.defence.begin(self.progress.step, self.labels)
         return self.labels
+
+    def defended(self, request: Request) -> Request:
+        """Return a request with its gradients changed, where the run defends them."""
+        return self.defence.applied(request) if self.defence else request
 
     def step(self, rows: Array, y: Labels) -> Protocol:
         """Train on one batch; return the models' losses, the own first.

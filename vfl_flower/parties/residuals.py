@@ -7,7 +7,8 @@ Every loss of `vfl_flower.config.catalog` has, for one row of a batch of B, the 
 with m the `Link` and s the slope of the loss, t the target and w the weight of the row. Who has
 the output R solves it for t, which must be a target of the run: a one-hot row, of several labels a
 row of zeros and ones, or what the run's label mechanism can make of one, for some weight of those
-that rows can have. Who has not can bound g only, since m(R) and t are shares.
+that rows can have. Who has not can bound g only, since m(R) and t are shares; and so everybody in a
+run with a defence of gradients, whose g is of no target.
 """
 
 from dataclasses import dataclass
@@ -30,9 +31,11 @@ from vfl_flower.config.catalog import (
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.losses import Link, onehot
 from vfl_flower.learning.wire_precision import ERRORS, STEPS, as_sent
+from vfl_flower.privacy.gradient_defences.defence import defence_of
 from vfl_flower.privacy.label_dp.mechanisms import LabelNoise
 from vfl_flower.privacy.label_dp.training_labels import noise_of
-from vfl_flower.protocol.automaton.rules import Layout, Numbers, within
+from vfl_flower.protocol.automaton.gradients import Gradient
+from vfl_flower.protocol.automaton.rules import Layout, within
 from vfl_flower.protocol.automaton.scope import Scope, Size
 
 _ROUNDING, _MOST_ROUNDING = 1e-4, 1e-2
@@ -68,7 +71,7 @@ class Residuals:
         spec = (LOSSES | REGRESSION_LOSSES)[cfg.loss or usual]
         self.link: Link = load_object(spec.link)
         self.slope, self.classes = spec.slope, classes
-        self.noise = noise_of(cfg, classes)
+        self.noise, self.defence = noise_of(cfg, classes), defence_of(cfg)
         balanced, by_row = cfg.class_weights != "none", cfg.largest_weight > 1
         self.weighted = balanced or by_row
         self.least = 0.0 if by_row else 1 / classes
@@ -93,9 +96,13 @@ class Residuals:
             return ""
         scaled = torch.from_numpy(self._scaled(g))
         limit = self.most * (1 + _RELATIVE)
+        if self.defence:
+            limit *= self.defence.growth(len(g), self.classes)
         off = self.lost * scaled.abs().sum(1) + self.classes * self.step * len(g)
         if scaled.abs().amax() > limit:
             return "has residuals that are larger than the loss allows"
+        if self.defence:  # what it makes of residuals is of no label
+            return ""
         if self.link.sums and (scaled.sum(1).abs() > _RELATIVE * limit + off).any():
             return "has residuals that do not add up to 0 in each row"
         if R is None or self._solved(scaled, R):
@@ -111,7 +118,7 @@ class Residuals:
 
         No residual that is not finite has one. A quick way to what `fault` finds as well.
         """
-        if self.noise is not None or self.weighted or self.several:
+        if self.noise is not None or self.weighted or self.several or self.defence:
             return False
         scaled = self._scaled(g)
         off = self.link.means(R).numpy() - scaled
@@ -183,7 +190,7 @@ def _several_labels(scaled: Tensor, means: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True)
-class Residual(Numbers):
+class Residual(Gradient):
     """Gradient of the loss at the outputs.
 
     Attributes

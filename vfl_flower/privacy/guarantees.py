@@ -1,6 +1,7 @@
 """Guarantees of a run for columns and labels, and their limits."""
 
 from vfl_flower.config.catalog import MULTI_LABEL, REGRESSION
+from vfl_flower.config.options.gradient_defences import read_defence
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import split_list
 from vfl_flower.crypto.mask_graph import FAILURE_BITS, colluders
@@ -49,6 +50,15 @@ _READABLE = {
 }
 """The same, of tasks that label privacy does not cover."""
 
+DEFENDED = (
+    "labels of training rows are in the gradients that passive parties received, changed by {}, "
+    "which has no guarantee; label-privacy has one"
+)
+PUBLIC_NOISE = (
+    ". The noise follows from the seed, and whoever knows that can take it off; party-randomness "
+    "= private hides it"
+)
+
 GIVEN = "passive parties were given the labels of all training rows; label-privacy hides them"
 SHARED = "passive parties were given the top model and each other's embeddings of training rows"
 POOLED = "all parties' columns lay in one place, with the active party"
@@ -95,15 +105,25 @@ def label_protection(cfg: RunConfig, task: str = "") -> _Sentences:
     """State whether training labels are hidden from the passive parties."""
     if not cfg.teaches:
         return [], []
+    defended = [_defence(cfg)] if cfg.defended else []
     if not cfg.label_noise:
         readable = _READABLE.get(task, READABLE)
-        return [], [cfg.spec.label_exposure or (GIVEN if cfg.labels_given else readable)]
+        return [], defended or [
+            cfg.spec.label_exposure or (GIVEN if cfg.labels_given else readable)
+        ]
     epsilon = epsilon_of(cfg)
     noised = f"labels of training rows noised once by {cfg.label_noise}"
     text = f"{noised}, label differential privacy with epsilon {epsilon:g} a label"
     if epsilon > cfg.label_epsilon:
-        return [], [f"label-sensitivity is forced below what is true: {text}, not as configured"]
-    return [text], []
+        forced = f"label-sensitivity is forced below what is true: {text}, not as configured"
+        return [], [forced, *defended]
+    return [text], defended
+
+
+def _defence(cfg: RunConfig) -> str:
+    """Say that gradients were changed, without a guarantee."""
+    public = read_defence(cfg.gradient_defence)[0].noisy and cfg.party_randomness != "private"
+    return DEFENDED.format(cfg.gradient_defence) + (PUBLIC_NOISE if public else "")
 
 
 def column_protections(cfg: RunConfig) -> _Sentences:

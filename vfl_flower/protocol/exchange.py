@@ -59,9 +59,16 @@ class Request:
         """Return the request with numbers as the wire has them; see `wire_precision`."""
         if precision == FLOAT32:
             return self
-        shared = None if self.shared is None else _narrowed(self.shared, precision)
-        each = [_narrowed(tensors, precision) for tensors in self.each]
-        return replace(self, shared=shared, each=each)
+        return self.changed(lambda arrays: [narrowed(each, precision) for each in arrays])
+
+    def changed(self, change: Callable[[Sequence[Array]], Sequence[Array]]) -> Self:
+        """Return the request with its arrays changed, shared ones once."""
+
+        def made(tensors: Sequence[bytes]) -> list[bytes]:
+            return [encode(each) for each in change([decode(tensor) for tensor in tensors])]
+
+        shared = None if self.shared is None else made(self.shared)
+        return replace(self, shared=shared, each=[made(tensors) for tensors in self.each])
 
     def targets(self, parties: int) -> Sequence[int]:
         """Return whom it is for, out of so many parties."""
@@ -254,10 +261,6 @@ def tell_each(
     """
     each = [_encode(a if isinstance(a, tuple) else (a,)) for a in arrays]
     return Tell(phase, None, each, purpose, own, to)
-
-
-def _narrowed(tensors: Sequence[bytes], precision: str) -> list[bytes]:
-    return [encode(narrowed(decode(tensor), precision)) for tensor in tensors]
 
 
 def _encode(values: Sequence[Value]) -> list[bytes]:

@@ -1,7 +1,7 @@
 """Runner of a protocol generator: queues tells, sends asks, returns replies."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType, GeneratorType
 
 from vfl_flower.common.errors import ProtocolError
@@ -20,10 +20,18 @@ class ProtocolRunner:
         How many passive parties there are.
     precision : str
         Of numbers in messages.
+    defend : callable, optional
+        From a request to the one that is sent instead.
     """
 
-    def __init__(self, protocol: Protocol, parties: int, precision: str = FLOAT32) -> None:
-        self.parties, self.precision = parties, precision
+    def __init__(
+        self,
+        protocol: Protocol,
+        parties: int,
+        precision: str = FLOAT32,
+        defend: Callable[[Request], Request] | None = None,
+    ) -> None:
+        self.parties, self.precision, self._defend = parties, precision, defend
         self._protocol: Protocol | None = protocol
         self._waiting: defaultdict[int, list[Request]] = defaultdict(list)
         self._own: list[Request] = []
@@ -96,7 +104,8 @@ class ProtocolRunner:
                 f"'{request.phase}' has {len(request.each)} arrays, one for each of "
                 f"{len(targets)} parties"
             )
-        return request.narrowed(self.precision)
+        defended = self._defend(request) if self._defend else request
+        return defended.narrowed(self.precision)
 
 
 def _frames(generator: object) -> Iterator[FrameType]:

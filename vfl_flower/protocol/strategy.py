@@ -83,6 +83,10 @@ class Coordinator(ABC):
         """Return the bound of rows that are summed, if there is one."""
         return None
 
+    def defended(self, request: Request) -> Request:
+        """Return a request as it may leave the party."""
+        return request
+
     def compute(self, work: Callable[[], Any], training: bool = True) -> Any:  # noqa: ANN401
         """Do some work, as a training or as an evaluation."""
         return work()
@@ -149,7 +153,7 @@ class ProtocolStrategy(Strategy):
             lambda: party.stop,
         )
         precision = party.cfg.wire_precision
-        self._runner = ProtocolRunner(party.task(), len(self.roster), precision)
+        self._runner = ProtocolRunner(party.task(), len(self.roster), precision, party.defended)
         return _NO_PARAMETERS
 
     def configure_fit(

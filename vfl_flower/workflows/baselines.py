@@ -62,6 +62,7 @@ def configurations(active: ActiveParty) -> dict[str, RunConfig]:
             models=cfg.spec.network or cfg.models,
             loss=active.loss_name,
             label_privacy="none",
+            gradient_defence="none",
             blinding="auto",
             colluding_share=1.0,
             embedding_bound="auto",

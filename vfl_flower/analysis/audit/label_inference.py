@@ -1,7 +1,8 @@
 """Label inference: passive parties infer training labels from received messages.
 
 A run keeps no record of its messages, so it is repeated here, from its configuration, with every
-message to the passive parties kept: once without label privacy and once with. Four attacks of
+message to the passive parties kept: once without label privacy and once with, both times with the
+run's defence of gradients, if it has one. Four attacks of
 `vfl_flower.analysis.audit.attacks.labels` are listed source by source, each at its best party; the
 leakage card (`vfl_flower.analysis.audit.card`) has the best source of each, and further attacks.
 """
@@ -117,6 +118,7 @@ def _attack(cfg: RunConfig, attacked: AttackedRows) -> Iterator[Finding]:
     stage = Stage(attacked, repeat(cfg, attacked))
     noise = cfg.label_noise
     protection = f"{noise}, epsilon {epsilon_of(cfg):g}" if noise else "none"
+    protection += f"; {cfg.gradient_defence}" if cfg.defended else ""
     for source, name, attack in _attackers(stage):
         accuracy, auc, rank = attack.best(stage, source)
         yield Finding(protection, source, name, party_name(rank), accuracy, auc)

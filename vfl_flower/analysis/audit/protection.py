@@ -17,6 +17,7 @@ def protections_of(cfg: RunConfig) -> list[str]:
             f"label differential privacy ({noise}, epsilon {epsilon_of(cfg):g})" if noise else "",
             noise,
         ),
+        (f"gradient defence ({cfg.gradient_defence})", cfg.defended),
         ("standardised uploads", cfg.blinded and cfg.standardized),
         ("client-level differential privacy", cfg.noised),
         ("private initial weights", cfg.party_randomness == "private"),
@@ -27,6 +28,7 @@ def protections_of(cfg: RunConfig) -> list[str]:
 def unprotected(cfg: RunConfig) -> RunConfig:
     """Return the same run without any of `protections_of`."""
     changes: dict[str, Any] = {**UNNOISED, "label_privacy": "none", "embedding_scale": "raw"}
+    changes["gradient_defence"] = "none"
     if cfg.blinded:
         changes |= {"blinding": "none", "colluding_share": 1.0}
     if cfg.party_randomness == "private":

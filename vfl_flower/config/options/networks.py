@@ -22,7 +22,7 @@ class NetworkOptions:
     )
     weights: str = option(
         "",
-        "files of torchvision weights for resnets and vgg16_bn: one, or a list",
+        "files of torchvision weights: one, or a list",
         path="file",
     )
     top_layers: int = option(

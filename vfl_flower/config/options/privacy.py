@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from vfl_flower.config.catalog import ACCOUNTANTS, LABEL_MECHANISMS
+from vfl_flower.config.options.gradient_defences import GRADIENT_DEFENCES
 from vfl_flower.config.schema import option
 
 TRUE_SENSITIVITY = 2.0
@@ -38,8 +39,7 @@ class PrivacyOptions:
     )
     colluding_share: float = option(
         1.0,
-        "share of passive parties that may collude; below 1 masks are those of a sparse random "
-        "graph",
+        "share of passive parties that may collude; below 1 masks are of a sparse random graph",
         least=0,
         most=1,
     )
@@ -51,14 +51,19 @@ class PrivacyOptions:
     )
     embedding_bound: str = option(
         "auto",
-        "Euclidean norm that rows of uploads are clipped to before they are summed, or none; "
-        f"auto: none on one machine in whole wire-precision, else {USUAL_BOUND}",
+        "Euclidean norm that rows are clipped to before they are summed, or none; auto: none on "
+        f"one machine in whole wire-precision, else {USUAL_BOUND}",
         suggested=("auto", "none", USUAL_BOUND),
     )
     embedding_scale: str = option(
         "raw",
-        "columns of summed uploads: raw, or standardized, so that no party outweighs another",
+        "summed columns: raw or standardized",
         choices=("raw", "standardized"),
+    )
+    gradient_defence: str = option(
+        "none",
+        f"change of gradients sent: none, {', '.join(GRADIENT_DEFENCES)}, as in isotropic:1",
+        suggested=("none", *(each.example for each in GRADIENT_DEFENCES.values())),
     )
 
 
@@ -93,21 +98,19 @@ class ClientPrivacyOptions:
         "noise on all that passive parties send, in multiples of dp-clip; 0: none, or as little as "
         "target-epsilon needs",
     )
-    dp_clip: float = option(
-        1.0, "Frobenius norm that an upload is clipped to", least=1e-6, most=1e6
-    )
+    dp_clip: float = option(1.0, "Frobenius norm uploads are clipped to", least=1e-6, most=1e6)
     dp_delta: float = option(1e-5, "delta of each passive party's epsilon", least=1e-12, most=0.1)
     target_epsilon: float = option(
         0.0, "limit of a passive party's epsilon, at which training ends; 0: none"
     )
     dp_noise: str = option(
         "own",
-        "own: all of the noise in each upload; distributed: a share, of which masked sums have all",
+        "own: all of the noise in each upload; distributed: a share, for masked sums",
         choices=("own", "distributed"),
     )
     dp_eval: str = option(
         "noised",
-        "uploads in evaluations; clear makes epsilon infinite",
+        "evaluations; clear: infinite epsilon",
         choices=("noised", "clear"),
     )
     dp_accountant: str = option(

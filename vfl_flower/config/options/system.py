@@ -55,7 +55,7 @@ class TransportOptions:
     )
     wire_precision: str = option(
         FLOAT32,
-        f"of numbers in messages: {', '.join(WIRE_PRECISIONS)}",
+        f"of messages: {', '.join(WIRE_PRECISIONS)}",
         choices=WIRE_PRECISIONS,
     )
     run_name: str = option(

@@ -21,7 +21,7 @@ class TrainingOptions:
         suggested=OPTIMIZERS,
         listed=True,
     )
-    learning_rates: str = option("auto", "one, or a list; auto is each optimizer's own", short="lr")
+    learning_rates: str = option("auto", "one, or a list; auto: each optimizer's", short="lr")
     schedule: str = option(
         "constant",
         f"learning rate over the run: {', '.join(SCHEDULES)}; with a warm-up, in percent of the "
@@ -44,7 +44,7 @@ class TrainingOptions:
     )
     loss: str = option(
         "",
-        f"{', '.join([*LOSSES, *REGRESSION_LOSSES])} (of a regression); empty: the method's",
+        f"{', '.join([*LOSSES, *REGRESSION_LOSSES])} (regression); empty: the method's",
         choices=(*LOSSES, *REGRESSION_LOSSES),
     )
     class_weights: str = option(

@@ -117,6 +117,9 @@ class Policy:
     allow_distributed_noise: bool = key(
         False, "accept runs in which other passive parties add a part of the noise", bool
     )
+    allow_gradient_defence: bool = key(
+        False, "accept runs with changed gradients, whose residuals cannot be checked", bool
+    )
     require_private_weights: bool = key(
         True, "refuse runs whose initial weights the active party can know", bool
     )
@@ -207,6 +210,7 @@ OPEN = Policy(
     allow_single_embeddings=True,
     least_colluding_share=0.0,
     allow_distributed_noise=True,
+    allow_gradient_defence=True,
     require_private_weights=False,
     require_embedding_bound=False,
     largest_embedding_bound=math.inf,

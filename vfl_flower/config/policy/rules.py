@@ -102,6 +102,13 @@ def _distributed_noise(case: Case) -> str:
     return "dp-noise is distributed: this party's noise alone would not be all that it counts"
 
 
+def _gradient_defence(case: Case) -> str:
+    cfg = case.cfg
+    if case.policy.allow_gradient_defence or not case.teaches or not cfg.defended:
+        return ""
+    return f"gradient-defence is {cfg.gradient_defence}: residuals could not be checked for labels"
+
+
 def _single_embeddings(case: Case) -> str:
     if case.policy.allow_single_embeddings or not case.uploads or case.cfg.blinded:
         return ""
@@ -231,6 +238,7 @@ RULES: dict[str, Callable[[Case], str]] = {
     "allow-single-embeddings": _single_embeddings,
     "least-colluding-share": _colluding_share,
     "allow-distributed-noise": _distributed_noise,
+    "allow-gradient-defence": _gradient_defence,
     "require-private-weights": _private_weights,
     "require-embedding-bound": _embedding_bound,
     "largest-embedding-bound": _largest_bound,

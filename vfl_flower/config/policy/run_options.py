@@ -25,6 +25,7 @@ TAKEN = frozenset(
             "party-randomness",
             "label-privacy",
             "label-epsilon",
+            "gradient-defence",
         ),
         *("label-sensitivity", "force-sensitivity", "dp-sigma", "dp-clip", "dp-delta"),
         *("target-epsilon", "dp-noise", "dp-eval", "dp-accountant", "checkpoint-every", "device"),

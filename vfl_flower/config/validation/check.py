@@ -16,6 +16,7 @@ from vfl_flower.config.validation.privacy import (
     check_client_privacy,
     check_embedding_bound,
     check_embedding_scale,
+    check_gradient_defence,
     check_label_privacy,
     check_wire_precision,
 )
@@ -46,6 +47,7 @@ def check(cfg: Settings) -> None:
     check_embedding_scale(cfg)
     check_wire_precision(cfg)
     check_label_privacy(cfg)
+    check_gradient_defence(cfg)
     check_client_privacy(cfg)
     check_held_out(cfg)
     check_split(cfg)

@@ -2,6 +2,7 @@
 
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.catalog import BFLOAT16, FLOAT16, LABEL_MECHANISMS
+from vfl_flower.config.options.gradient_defences import read_defence
 from vfl_flower.config.options.privacy import (
     LEAST_BOUND,
     LEAST_SIGMA,
@@ -130,6 +131,26 @@ def check_label_privacy(cfg: Settings) -> None:
             f"label-privacy is {cfg.label_noise}, and with {cfg.method} nothing that depends on "
             "labels leaves the active party; use label-privacy = auto or none"
         )
+
+
+def check_gradient_defence(cfg: Settings) -> None:
+    """Refuse a defence where not all that tells labels is gradients."""
+    if not cfg.defended:
+        return
+    read_defence(cfg.gradient_defence)
+    if not cfg.teaches:
+        why = f"with {cfg.method} nothing that depends on labels leaves the active party"
+    elif cfg.labels_given:
+        why = f"{cfg.method} gives passive parties the training labels"
+    elif not cfg.spec.gradients_only:
+        why = f"{cfg.method} sends other things than gradients that depend on labels"
+    else:
+        return
+    able = ", ".join(name for name, method in specs().items() if method.gradients_only)
+    raise ConfigError(
+        f"gradient-defence is {cfg.gradient_defence}, and {why}; use gradient-defence = none, or "
+        f"one of {able}"
+    )
 
 
 def check_client_privacy(cfg: Settings) -> None:

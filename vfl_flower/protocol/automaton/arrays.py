@@ -3,6 +3,9 @@
 =============  ==================================================================================
 `rows`         row numbers: of the step, of a part of the split, or to be predicted
 `floats`       finite numbers, in a range if it is said
+`activations`  the same, of a forward pass
+`gradient`     finite numbers, the loss's gradient; a defence of gradients changes them
+`gradients`    the same, in a layout that a method of the party returns
 `integers`     whole numbers, in a range if it is said
 `number`       one whole number, such as an epoch
 `octets`       bytes: keys, salts, digests
@@ -15,6 +18,7 @@ Lengths are numbers or symbols: B rows of the request, D embedding width, C clas
 parties, N training rows, V validation rows. Any other symbol is free in each request.
 """
 
+from vfl_flower.protocol.automaton.gradients import Activations, Gradient, Gradients
 from vfl_flower.protocol.automaton.rules import (
     Counter,
     Declared,
@@ -42,6 +46,23 @@ def floats(
 ) -> Numbers:
     """Declare finite float32 numbers; `name` is for readers."""
     return Numbers(Layout("float32", shape), low, high, name)
+
+
+def activations(
+    *shape: Size, low: float | None = None, high: float | None = None, name: str = ""
+) -> Activations:
+    """Declare float32 numbers of a forward pass, such as embeddings."""
+    return Activations(Layout("float32", shape), low, high, name)
+
+
+def gradient(*shape: Size, name: str = "") -> Gradient:
+    """Declare a gradient of the loss, float32, a row for each sample."""
+    return Gradient(Layout("float32", shape), name=name)
+
+
+def gradients(name: str, path: str) -> Gradients:
+    """Declare gradients whose layout a method of the party returns."""
+    return Gradients(name, path)
 
 
 def integers(

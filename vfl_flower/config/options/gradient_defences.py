@@ -1,0 +1,94 @@
+"""Parsed `gradient-defence` option: kind and argument."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from vfl_flower.common.errors import ConfigError
+
+LEAST_SCALE, MOST_SCALE = 0.001, 1000.0
+MOST_LEVELS = 2**16
+
+
+@dataclass(frozen=True)
+class DefenceSpec:
+    """A defence of gradients as it is written.
+
+    Attributes
+    ----------
+    build : str
+        ``module:Class`` of a `GradientDefence`, which takes the argument.
+    read : callable
+        From the text behind the colon to the argument; raises if it cannot be read.
+    form : str
+        How it is written, for messages.
+    example : str
+        A value that shells offer.
+    noisy : bool
+        Whether it draws noise.
+    """
+
+    build: str
+    read: Callable[[str], float]
+    form: str
+    example: str
+    noisy: bool = False
+
+
+def read_defence(text: str) -> tuple[DefenceSpec, float]:
+    """Read a defence, as in ``isotropic:1.0``: its declaration and its argument.
+
+    Raises
+    ------
+    ConfigError
+        If it is not written as it must be.
+    """
+    kind, _, argument = text.partition(":")
+    try:
+        spec = GRADIENT_DEFENCES[kind]
+        return spec, spec.read(argument)
+    except (KeyError, ValueError) as error:
+        forms = ", ".join(each.form for each in GRADIENT_DEFENCES.values())
+        raise ConfigError(f"gradient-defence must be none, {forms}, not '{text}'") from error
+
+
+def _scale(text: str) -> float:
+    value = float(text)
+    if not LEAST_SCALE <= value <= MOST_SCALE:
+        raise ValueError(text)
+    return value
+
+
+def _levels(text: str) -> float:
+    if not re.fullmatch(r"[1-9]\d{0,4}", text) or not 2 <= int(text) <= MOST_LEVELS:
+        raise ValueError(text)
+    return int(text)
+
+
+def _share(text: str) -> float:
+    value = float(text)
+    if not 0 < value < 1:
+        raise ValueError(text)
+    return value
+
+
+_HERE = "vfl_flower.privacy.gradient_defences"
+_SCALE = f"SCALE from {LEAST_SCALE:g} to {MOST_SCALE:g}"
+GRADIENT_DEFENCES = {
+    "isotropic": DefenceSpec(
+        f"{_HERE}.isotropic:Isotropic", _scale, f"isotropic:{_SCALE}", "isotropic:1", noisy=True
+    ),
+    "marvell": DefenceSpec(
+        f"{_HERE}.marvell:Marvell", _scale, f"marvell:{_SCALE}", "marvell:1", noisy=True
+    ),
+    "discretized": DefenceSpec(
+        f"{_HERE}.discretized:Discretized",
+        _levels,
+        f"discretized:LEVELS from 2 to {MOST_LEVELS}",
+        "discretized:18",
+    ),
+    "top-k": DefenceSpec(
+        f"{_HERE}.top_k:TopK", _share, "top-k:SHARE between 0 and 1", "top-k:0.25"
+    ),
+}
+"""Defences of gradients by name. One line here makes a defence known everywhere."""

@@ -1,0 +1,1 @@
+"""Defences of labels in gradients, without a guarantee."""
