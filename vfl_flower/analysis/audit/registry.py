@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # names are completed without torch
 
 _ATTACKS = "vfl_flower.analysis.audit.attacks"
 _LABELS, _COLUMNS = f"{_ATTACKS}.labels", f"{_ATTACKS}.columns"
-_INTEGRITY = f"{_ATTACKS}.integrity"
+_MODELS, _INTEGRITY = f"{_ATTACKS}.models", f"{_ATTACKS}.integrity"
 ATTACKS = {
     "read-off": f"{_LABELS}.read_off:ReadOff",
     "denoised": f"{_LABELS}.denoised:Denoised",
@@ -31,6 +31,8 @@ ATTACKS = {
     "dominance": f"{_COLUMNS}.dominance:Dominance",
     "public-weights": f"{_COLUMNS}.public_weights:PublicWeights",
     "unsplit": f"{_COLUMNS}.unsplit:UnSplit",
+    "generative": f"{_MODELS}.generative:Generative",
+    "equality-solving": f"{_MODELS}.equality_solving:EqualitySolving",
     "property": f"{_COLUMNS}.property:PropertyInference",
     "membership": f"{_COLUMNS}.membership:MembershipInference",
     "backdoor": f"{_INTEGRITY}.backdoor:GradientReplacement",
