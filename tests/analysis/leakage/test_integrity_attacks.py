@@ -5,6 +5,7 @@ import torch
 
 from tests.helpers.outcomes.stages import reason_of, score_of, stage_of
 from vfl_flower.analysis.audit.attacks.integrity.backdoor import GAMMA, Replacement, triggered
+from vfl_flower.analysis.audit.attacks.integrity.villain import Trigger
 from vfl_flower.analysis.audit.transcripts.repetition import repeat
 
 
@@ -13,6 +14,13 @@ def test_a_backdoor_fools_triggered_rows() -> None:
     assert score.value > score.baseline + 0.2
     assert float(score.source.split()[1]) > 0.85  # of the accuracy
     assert "given labels" in reason_of("backdoor", stage_of("pravfed"))
+
+
+def test_a_trigger_on_embeddings_fools_rows() -> None:
+    """Under masks, which hide it."""
+    score = score_of("villain", stage_of("easter", epochs=10))
+    assert score.value > score.baseline + 0.3
+    assert "no embeddings" in reason_of("villain", stage_of("agg_vfl"))
 
 
 def test_a_free_rider_costs_accuracy() -> None:
@@ -66,6 +74,14 @@ def test_poisoned_rows_get_a_target_rows_gradient() -> None:
     changed = replace(torch.tensor([0, 1, 3]), numbers)
     assert torch.equal(changed[[0, 2]], numbers[[0, 2]])
     assert torch.equal(changed[1], GAMMA * numbers[2])
+
+
+def test_a_trigger_moves_the_numbers_that_vary_most() -> None:
+    E = torch.tensor([[0.0, 0.0, 0.0, 5.0], [1.0, 2.0, 2.0, 5.0]])
+    moved = Trigger(np.array([7], np.int32))(torch.tensor([7, 8]), E) - E
+    assert (moved[0, :2] > 0).all()
+    assert moved[0, 2] == -moved[0, 1]
+    assert moved[0, 3] == 0 == moved[1].abs().max()  # the constant number, and the other row
 
 
 def test_a_trigger_covers_a_part_of_the_columns() -> None:

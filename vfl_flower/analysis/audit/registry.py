@@ -36,6 +36,7 @@ ATTACKS = {
     "property": f"{_COLUMNS}.property:PropertyInference",
     "membership": f"{_COLUMNS}.membership:MembershipInference",
     "backdoor": f"{_INTEGRITY}.backdoor:GradientReplacement",
+    "villain": f"{_INTEGRITY}.villain:Villain",
     "free-rider": f"{_INTEGRITY}.free_rider:FreeRider",
     "dominating": f"{_INTEGRITY}.dominating:DominatingInputs",
     "random-words": f"{_INTEGRITY}.random_words:RandomWords",
