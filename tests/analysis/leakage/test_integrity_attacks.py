@@ -29,6 +29,25 @@ def test_a_free_rider_costs_accuracy() -> None:
     assert score.value < score.baseline - 0.05
 
 
+def test_a_poisoned_training_loses_more_than_a_party() -> None:
+    stage = stage_of("agg_vfl")  # whose residual is the sum's, whoever spoiled it
+    score = score_of("poisoning", stage)
+    assert (score.metric, score.source) == ("accuracy left", "signs turned")
+    assert score.value < score_of("free-rider", stage).value - 0.2
+    assert score.value < score.baseline - 0.5
+
+
+def test_shuffled_columns_poison_where_nothing_is_received() -> None:
+    """Labels of PraVFed's parties are no gradients to turn."""
+    score = score_of("poisoning", stage_of("pravfed"))
+    assert score.source == "columns shuffled"
+    assert score.value < score.baseline - 0.05
+
+
+def test_poisoning_needs_uploads_of_every_row() -> None:
+    assert "every training row" in reason_of("poisoning", stage_of("vimadmm", participation=0.5))
+
+
 def test_chosen_columns_dominate_a_prediction() -> None:
     for method in ("splitnn", "pravfed"):  # whose active party keeps uploads of rows
         score = score_of("dominating", stage_of(method))

@@ -37,6 +37,7 @@ ATTACKS = {
     "membership": f"{_COLUMNS}.membership:MembershipInference",
     "backdoor": f"{_INTEGRITY}.backdoor:GradientReplacement",
     "villain": f"{_INTEGRITY}.villain:Villain",
+    "poisoning": f"{_INTEGRITY}.poisoning:Poisoning",
     "free-rider": f"{_INTEGRITY}.free_rider:FreeRider",
     "dominating": f"{_INTEGRITY}.dominating:DominatingInputs",
     "random-words": f"{_INTEGRITY}.random_words:RandomWords",
