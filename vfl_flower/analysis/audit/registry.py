@@ -26,6 +26,7 @@ ATTACKS = {
     "spectral": f"{_LABELS}.spectral:SpectralScoring",
     "operator": f"{_LABELS}.operator:OperatorView",
     "malicious-optimizer": f"{_INTEGRITY}.malicious_optimizer:MaliciousOptimizer",
+    "chosen-labels": f"{_INTEGRITY}.chosen_labels:ChosenLabels",
     "decoder": f"{_COLUMNS}.decoder:ActiveDecoder",
     "colluders": f"{_COLUMNS}.colluders:Colluders",
     "dominance": f"{_COLUMNS}.dominance:Dominance",

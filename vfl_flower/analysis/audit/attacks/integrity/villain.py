@@ -32,7 +32,7 @@ STRENGTH, SHARE, NUMBERS = 3.0, 0.08, 0.75
 
 
 class Villain(Attack):
-    """Rows that are predicted as the target class once the trigger is added."""
+    """Triggered rows that are predicted as the target class."""
 
     target, adversary = Target.INTEGRITY, Adversary.DEVIATING_PASSIVE
     anchor = "Bai et al. 2023, USENIX Security"
@@ -54,7 +54,7 @@ class Villain(Attack):
 
 
 def likely_rows(stage: Stage) -> Array:
-    """Return the rows that own columns and known labels show as the target's."""
+    """Guess rows of the target class from own columns."""
     attacked = stage.attacked
     own = stage.columns(stage.run.passive[RANK - 1])
     scores = attacked.regressed(own, attacked.known, attacked.y)[:, CLASS]
@@ -81,7 +81,7 @@ class Trigger:
 
 
 def trigger_of(E: Tensor) -> Tensor:
-    """Return the trigger that belongs to a batch's embeddings: (B, D) -> (D,)."""
+    """Make the trigger for a batch's embeddings: (B, D) -> (D,)."""
     deviations = E.detach().std(0, correction=0)
     chosen = deviations.topk(max(int(len(deviations) * NUMBERS), 1)).indices.sort().values
     made = torch.zeros_like(deviations)
@@ -91,7 +91,7 @@ def trigger_of(E: Tensor) -> Tensor:
 
 
 def _carry(rows: Array, party: PassiveParty) -> None:
-    """Let a party add a trigger to all that it embeds of some rows."""
+    """Let a party add a trigger to embeddings of some rows."""
     trigger, columns, embedding = Trigger(rows), party.columns, party.embedding
     asked = torch.empty(0)
 
