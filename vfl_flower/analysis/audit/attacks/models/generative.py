@@ -7,7 +7,8 @@ active party's and of noise r, until the known networks f predict of them as the
 
 R are logits here, and there probabilities. The paper bounds the variance of G; here it is its
 squared distance from the mean of the auxiliary rows. The last term, of those rows, is not in the
-paper, whose adversary knows no row.
+paper, whose adversary knows no row. Rows differ for G by the own columns alone: an active party
+without columns learns nothing of a single row.
 """
 
 import torch
