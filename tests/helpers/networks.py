@@ -46,6 +46,12 @@ def global_dropout(shape: Shape, width: int, classes: int) -> nn.Module:
     return GlobalNet(*halves(shape, width, classes, nn.Dropout))
 
 
+def pixelwise(shape: Shape, width: int, classes: int) -> nn.Module:
+    """One weight for all pixels: the image, but for scale and sign."""
+    embed = nn.Sequential(nn.Conv2d(shape[0], 1, 1), nn.Flatten())
+    return SplitNet(embed, nn.Linear(width, classes))
+
+
 class TinyChain(nn.Module):
     """A small network that can be cut in two, at two places."""
 

@@ -5,6 +5,7 @@ import torch
 
 from tests.helpers.outcomes.stages import reason_of, score_of, stage_of
 from vfl_flower.analysis.audit.attacks.integrity.backdoor import GAMMA, Replacement, triggered
+from vfl_flower.analysis.audit.attacks.integrity.villain import Trigger
 from vfl_flower.analysis.audit.transcripts.repetition import repeat
 
 
@@ -15,10 +16,36 @@ def test_a_backdoor_fools_triggered_rows() -> None:
     assert "given labels" in reason_of("backdoor", stage_of("pravfed"))
 
 
+def test_a_trigger_on_embeddings_fools_rows() -> None:
+    """Under masks, which hide it."""
+    score = score_of("villain", stage_of("easter", epochs=10))
+    assert score.value > score.baseline + 0.3
+    assert "no embeddings" in reason_of("villain", stage_of("agg_vfl"))
+
+
 def test_a_free_rider_costs_accuracy() -> None:
     score = score_of("free-rider", stage_of("splitnn"))
     assert score.metric == "accuracy left"
     assert score.value < score.baseline - 0.05
+
+
+def test_a_poisoned_training_loses_more_than_a_party() -> None:
+    stage = stage_of("agg_vfl")  # whose residual is the sum's, whoever spoiled it
+    score = score_of("poisoning", stage)
+    assert (score.metric, score.source) == ("accuracy left", "signs turned")
+    assert score.value < score_of("free-rider", stage).value - 0.2
+    assert score.value < score.baseline - 0.5
+
+
+def test_shuffled_columns_poison_where_nothing_is_received() -> None:
+    """Labels of PraVFed's parties are no gradients to turn."""
+    score = score_of("poisoning", stage_of("pravfed"))
+    assert score.source == "columns shuffled"
+    assert score.value < score.baseline - 0.05
+
+
+def test_poisoning_needs_uploads_of_every_row() -> None:
+    assert "every training row" in reason_of("poisoning", stage_of("vimadmm", participation=0.5))
 
 
 def test_chosen_columns_dominate_a_prediction() -> None:
@@ -66,6 +93,14 @@ def test_poisoned_rows_get_a_target_rows_gradient() -> None:
     changed = replace(torch.tensor([0, 1, 3]), numbers)
     assert torch.equal(changed[[0, 2]], numbers[[0, 2]])
     assert torch.equal(changed[1], GAMMA * numbers[2])
+
+
+def test_a_trigger_moves_the_numbers_that_vary_most() -> None:
+    E = torch.tensor([[0.0, 0.0, 0.0, 5.0], [1.0, 2.0, 2.0, 5.0]])
+    moved = Trigger(np.array([7], np.int32))(torch.tensor([7, 8]), E) - E
+    assert (moved[0, :2] > 0).all()
+    assert moved[0, 2] == -moved[0, 1]
+    assert moved[0, 3] == 0 == moved[1].abs().max()  # the constant number, and the other row
 
 
 def test_a_trigger_covers_a_part_of_the_columns() -> None:

@@ -16,6 +16,7 @@ class Adversary(StrEnum):
 
     PASSIVE = "passive party"
     ACTIVE = "active party"
+    INFORMED = "active party that was given all parties' networks"
     COLLUDING = "active party and all passive parties but one"
     OPERATOR = "SuperLink operator"
     RECIPIENT = "recipient of predictions"

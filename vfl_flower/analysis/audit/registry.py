@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # names are completed without torch
 
 _ATTACKS = "vfl_flower.analysis.audit.attacks"
 _LABELS, _COLUMNS = f"{_ATTACKS}.labels", f"{_ATTACKS}.columns"
-_INTEGRITY = f"{_ATTACKS}.integrity"
+_MODELS, _INTEGRITY = f"{_ATTACKS}.models", f"{_ATTACKS}.integrity"
 ATTACKS = {
     "read-off": f"{_LABELS}.read_off:ReadOff",
     "denoised": f"{_LABELS}.denoised:Denoised",
@@ -26,14 +26,19 @@ ATTACKS = {
     "spectral": f"{_LABELS}.spectral:SpectralScoring",
     "operator": f"{_LABELS}.operator:OperatorView",
     "malicious-optimizer": f"{_INTEGRITY}.malicious_optimizer:MaliciousOptimizer",
+    "chosen-labels": f"{_INTEGRITY}.chosen_labels:ChosenLabels",
     "decoder": f"{_COLUMNS}.decoder:ActiveDecoder",
     "colluders": f"{_COLUMNS}.colluders:Colluders",
     "dominance": f"{_COLUMNS}.dominance:Dominance",
     "public-weights": f"{_COLUMNS}.public_weights:PublicWeights",
     "unsplit": f"{_COLUMNS}.unsplit:UnSplit",
+    "generative": f"{_MODELS}.generative:Generative",
+    "equality-solving": f"{_MODELS}.equality_solving:EqualitySolving",
     "property": f"{_COLUMNS}.property:PropertyInference",
     "membership": f"{_COLUMNS}.membership:MembershipInference",
     "backdoor": f"{_INTEGRITY}.backdoor:GradientReplacement",
+    "villain": f"{_INTEGRITY}.villain:Villain",
+    "poisoning": f"{_INTEGRITY}.poisoning:Poisoning",
     "free-rider": f"{_INTEGRITY}.free_rider:FreeRider",
     "dominating": f"{_INTEGRITY}.dominating:DominatingInputs",
     "random-words": f"{_INTEGRITY}.random_words:RandomWords",

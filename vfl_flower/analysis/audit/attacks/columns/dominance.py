@@ -1,25 +1,35 @@
 """Dominance: one party's upload that all but is the masked sum.
 
 A party whose embeddings are much longer than the others' is hidden by nothing: the sum is its
-upload, but for little. Which party that is, and how far, can be measured only by somebody who has
-all uploads, as this audit; the active party has the sum.
+upload, but for little. The figure is R² of the upload, told as the sum times one number,
+
+    R² = <E_k, S>^2 / (|E_k|^2 |S|^2),      S = sum_j E_j, columns of both centred.
+
+It is the party's share of the variance where uploads are uncorrelated, 1/K where they are alike in
+size besides. A regression with a weight for each number is no measure of it: that tells any party's
+upload from a sum of more numbers than all parties have columns, or of embeddings that have learnt
+the same labels. `decoder` has that. Which party dominates, and how far, can be measured only by
+somebody who has all uploads, as this audit; the active party has the sum.
 """
 
 import numpy as np
 
 from vfl_flower.analysis.audit.attack import Adversary, Attack, Score, Target
 from vfl_flower.analysis.audit.attacks.columns.decoding import NOTHING
-from vfl_flower.analysis.audit.attacks.columns.recovery import Decoder
 from vfl_flower.analysis.audit.transcripts.stage import Stage
+from vfl_flower.analysis.audit.transcripts.tables import Table
 from vfl_flower.common.names import party_name
+
+METRIC = "R² of an upload"
+_LEAST = 1e-12  # of a squared norm
 
 
 class Dominance(Attack):
-    """Regression of one party's upload on the masked sum."""
+    """The masked sum in the place of one party's upload."""
 
     target, adversary = Target.COLUMNS, Adversary.ACTIVE
     anchor = "Pasquini et al. 2022, arXiv:2111.07380 (a sum that is one party's)"
-    idea = "a regression from the sum to one party's upload; and that party's share of the sum"
+    idea = "the sum, times one number, as one party's upload; and that party's share of the sum"
 
     def applies(self, stage: Stage) -> str:
         """Refuse runs whose uploads are seen one by one."""
@@ -28,11 +38,25 @@ class Dominance(Attack):
         return "" if stage.masked else "no sum hides uploads; each is seen by itself"
 
     def run(self, stage: Stage) -> Score:
-        """Return R² of the upload that the sum tells most of."""
-        decoder, truths = Decoder(stage.attacked.auxiliary), [*map(stage.truth, stage.ranks())]
-        found = [(decoder.success(stage.summed, each), k) for k, each in enumerate(truths, 1)]
-        value, rank = max(found)
-        parts = [each.var(0).sum() for each in truths]
-        share = f"{parts[rank - 1] / np.sum(parts):.0%} of the uploads' variance"
-        even = 1 / len(truths)
-        return Score("R² of an upload", value, even, "even share", party_name(rank), share)
+        """Return R² of the upload that the sum is most alike."""
+        value, rank = max((likeness(stage, rank), rank) for rank in stage.ranks())
+        even = 1 / (stage.cfg.parties - 1)
+        return Score(METRIC, value, even, "even share", party_name(rank), share(stage, rank))
+
+
+def likeness(stage: Stage, rank: int) -> float:
+    """Return R² of an upload, guessed as a multiple of the sum."""
+    upload, total = _centred(stage.truth(rank)), _centred(stage.summed)
+    both = float((upload**2).sum() * (total**2).sum())
+    return float((upload * total).sum()) ** 2 / max(both, _LEAST)
+
+
+def share(stage: Stage, rank: int) -> str:
+    """Describe a party's share of all uploads' variance."""
+    parts = [stage.truth(k).var(0).sum() for k in stage.ranks()]
+    return f"{parts[rank - 1] / np.sum(parts):.0%} of the uploads' variance"
+
+
+def _centred(values: Table) -> Table:
+    centred: Table = values - values.mean(0)
+    return centred

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import prod
 
 import torch
 from torch import Tensor, nn
@@ -40,12 +39,6 @@ class Prior:
         _, sizes, right = torch.linalg.svd(rows - mean, full_matrices=False)
         basis = right * (sizes / max(len(rows) - 1, 1) ** 0.5)[:, None]
         return cls(mean, basis, tuple(known.shape[1:]))
-
-    @classmethod
-    def standard(cls, shape: tuple[int, ...]) -> "Prior":
-        """Return the prior of whoever knows no row: columns are standardised."""
-        width = prod(shape)
-        return cls(torch.zeros(width), torch.eye(width), shape)
 
     def columns(self, z: Tensor) -> Tensor:
         """Return columns: (B, r) -> (B, ...)."""

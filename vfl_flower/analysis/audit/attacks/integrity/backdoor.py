@@ -59,7 +59,7 @@ class GradientReplacement(Attack):
         honest = stage.again(by(_keep_columns), _probe)
         made = stage.again(by(partial(_poison, stage.attacked)), _probe)
         left = f"accuracy {made.hits('clean'):.3f} left"
-        return Score("fooled rows", _fooled(made), _fooled(honest), "honest run", DEVIATOR, left)
+        return Score("fooled rows", fooled(made), fooled(honest), "honest run", DEVIATOR, left)
 
 
 def triggered(columns: Tensor) -> Tensor:
@@ -117,6 +117,6 @@ def _probe(made: Repetition) -> Protocol:
         yield from made.ask("triggered", others)
 
 
-def _fooled(made: Repetition) -> float:
+def fooled(made: Repetition) -> float:
     """Return the share of triggered rows predicted as the target class."""
     return float((made.answers["triggered"].argmax(1) == CLASS).float().mean())

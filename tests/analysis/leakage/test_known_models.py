@@ -1,0 +1,58 @@
+"""Predictions tell columns to an active party that was given all networks."""
+
+import numpy as np
+import pytest
+import torch
+
+from tests.helpers.outcomes.stages import reason_of, score_of, stage_of
+from vfl_flower.analysis.audit.transcripts.joint_model import JointModel
+
+FEW = {"dataset": "wine", "partition": "listed:0-9;10-12", "parties": 2, "batch_size": 20}
+"""Three classes, and three columns at the passive party."""
+
+
+@pytest.mark.parametrize("method", ["splitnn", "easter", "pravfed", "vimadmm", "linear_admm"])
+def test_the_joint_model_predicts_as_the_run_did(method: str) -> None:
+    """Whatever the method, and under masks but for their rounding."""
+    run = stage_of(method).run
+    rows = run.answered["test"][:50]
+    columns = {each.rank: each.columns(rows).requires_grad_() for each in run.passive}
+    outputs = JointModel(run, rows)(columns)
+    assert torch.allclose(outputs, run.answers["test"][:50], atol=1e-3)
+    slopes = torch.autograd.grad(outputs.sum(), list(columns.values()))
+    assert all(each.abs().max() > 0 for each in slopes)
+    assert "columns" not in vars(run.passive[0])
+
+
+@pytest.mark.parametrize("method", ["splitnn", "easter"])
+def test_a_generator_tells_more_than_own_columns(method: str) -> None:
+    score = score_of("generative", stage_of(method))
+    assert (score.against, score.source) == ("own columns", "test rows")
+    assert score.value > score.baseline + 0.1
+
+
+def test_a_generator_needs_predictions() -> None:
+    assert "no further predictions" in reason_of("generative", stage_of("splitnn", dp_sigma=1.0))
+    assert "compressed" in reason_of("generative", stage_of("c_vfl", compression="topk:0.25"))
+
+
+def test_as_many_equations_as_columns_are_solved_exactly() -> None:
+    score = score_of("equality-solving", stage_of("linear_admm", blinding="none", **FEW))
+    assert score.value > 0.99
+    assert score.baseline < 0.8
+
+
+def test_fewer_equations_tell_less() -> None:
+    score = score_of("equality-solving", stage_of("linear_admm"))
+    assert 0.1 < score.value < 0.9
+
+
+def test_networks_with_hidden_layers_give_no_equations() -> None:
+    assert "not linear" in reason_of("equality-solving", stage_of("splitnn", **FEW))
+
+
+def test_a_linear_model_learnt_by_gradients_is_solved_too() -> None:
+    score = score_of(
+        "equality-solving", stage_of("agg_vfl", models="linear", blinding="none", **FEW)
+    )
+    assert np.isclose(score.value, 1, atol=0.01)

@@ -1,0 +1,1 @@
+"""Attacks on columns by predictions of networks that are all known."""
