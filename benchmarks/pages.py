@@ -20,6 +20,7 @@ from vfl_flower.common.files import json_bytes, write_atomically
 SHOWN: dict[str, Callable[[Arguments, Report], None]] = {
     "label-privacy": privacy.label_privacy,
     "client-privacy": privacy.client_privacy,
+    "distributed-noise": noise.distributed_noise,
     "embedding-scale": noise.embedding_scale,
     "reconstruction": privacy.reconstruction,
     "explain-tables": explaining.tables,
@@ -28,6 +29,7 @@ SHOWN: dict[str, Callable[[Arguments, Report], None]] = {
     "thresholds": deciding.thresholds,
     "bound": privacy.bound,
     "leakage": leaking.leakage,
+    "defences": leaking.defences,
 }
 """What fills a report, by the name of a block."""
 

@@ -1,14 +1,25 @@
-"""Leakage cards of several methods."""
+"""Leakage cards of several methods, and of defences of gradients."""
 
 from typing import Any
 
 from benchmarks.harness.benchmark import Arguments
 from benchmarks.harness.report import Cell, Report
-from benchmarks.shown.runs import column, some, trained
+from benchmarks.shown.runs import accuracies, column, some, spread, trained
 from vfl_flower.analysis.audit.card import Terms, leakage_card
 
 AUDITED = ("easter", "splitnn", "vimadmm", "pravfed")
-EPOCHS = 5
+EPOCHS, LONG = 5, 30
+"""That attacks see, and that a defended run is trained for."""
+SEVERAL_CLASSES = ("none", "isotropic:0.25", "isotropic:1", "discretized:9", "top-k:0.25")
+TWO_CLASSES = ("none", "isotropic:1", "marvell:1", "discretized:9", "top-k:0.25")
+DEFENDED = (
+    *(("easter", "digits", each) for each in SEVERAL_CLASSES),
+    *(("splitnn", "digits", each) for each in SEVERAL_CLASSES),
+    *(("splitnn", "breast-cancer", each) for each in TWO_CLASSES),
+)
+"""Methods, data sets and defences of gradients."""
+ANSWERED = ("read-off", "denoised", "learnt", "norm", "cosine", "spectral", "completion")
+"""Attacks on labels that defences of gradients are to answer."""
 
 
 def leakage(given: Arguments, report: Report) -> None:
@@ -26,6 +37,32 @@ def leakage(given: Arguments, report: Report) -> None:
             figures = [*_cells(line["without"]), *(_cells(line["with"]) if protected else [])]
             names = line["target"], line["attack"], line["metric"]
             table.add(*names, *figures, line["against"])
+
+
+def defences(given: Arguments, report: Report) -> None:
+    """Attack the labels of runs with each defence of gradients."""
+    columns = {"method": "", "data": "", "defence": ""} | column("accuracy, %", ".1f")
+    table = report.table("", columns | dict.fromkeys(ANSWERED, ".2f"))
+    terms = Terms(min(EPOCHS, given.epochs), seeds=given.seeds, attacks=ANSWERED)
+    for method, data, defence in some(given, DEFENDED):
+        options: dict[str, Any] = {"method": method, "gradient_defence": defence, "epochs": LONG}
+        run = trained(given, data=data, **options)
+        lines = {each["attack"]: each for each in leakage_card(run.path, terms)["lines"]}
+        figures = [_figure(lines.get(attack)) for attack in ANSWERED]
+        table.add(method, data, defence, *spread(accuracies(given, data=data, **options)), *figures)
+    table.title = (
+        f"4 parties, MLPs; test accuracy after {LONG} epochs, and accuracy or AUC (norm, cosine, "
+        f"spectral) of attacks on labels in {EPOCHS} epochs, 10 labels a class known; means of "
+        f"{given.seeds} seeds"
+    )
+
+
+def _figure(line: dict[str, Any] | None) -> Cell:
+    """Return an attack's mean figure on the run as it is."""
+    if line is None:
+        return None
+    figure: float = (line["with"] or line["without"])["mean"]
+    return figure
 
 
 def _title(method: str, card: dict[str, Any]) -> str:
