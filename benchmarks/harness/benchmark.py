@@ -32,6 +32,10 @@ SAME = object()
 """Says that ``--tiny`` has the default of a measurement."""
 
 
+PLACES = frozenset(("json", "data_dir", "out"))
+"""Options that name a machine's own folders, which no result keeps."""
+
+
 @dataclass(frozen=True)
 class Option:
     """Option of a benchmark.
@@ -123,7 +127,7 @@ class Benchmark:
         seconds = time.perf_counter() - before
         report.show()
         if given.json:
-            options = {key: value for key, value in vars(given).items() if key != "json"}
+            options = {key: value for key, value in vars(given).items() if key not in PLACES}
             result = {
                 "benchmark": self.name,
                 "options": options,

@@ -27,7 +27,7 @@ def body(result: dict[str, Any]) -> str:
     options = " ".join(
         f"--{name.replace('_', '-')} {value}"
         for name, value in result["options"].items()
-        if name not in {"tiny", "names", "out", "data_dir"} and not isinstance(value, bool)
+        if name not in {"tiny", "names"} and not isinstance(value, bool)
     )
     machine, versions = result["machine"], result["versions"]
     gain = machine.get("side_by_side")  # older results have none
