@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from vfl_flower.common.errors import ConfigError
-from vfl_flower.config.compression_spec import COMPRESSIONS, read_compression
 from vfl_flower.config.method_spec import MethodSpec
+from vfl_flower.config.options.compressions import COMPRESSIONS, read_compression
 from vfl_flower.config.options.shared import CompressionOptions
 from vfl_flower.config.schema import option
 from vfl_flower.config.settings import Settings

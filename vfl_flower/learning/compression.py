@@ -30,7 +30,7 @@ from torch import Tensor
 from vfl_flower.common.codec import Array, to_array, to_tensor
 from vfl_flower.common.errors import ProtocolError
 from vfl_flower.common.names import load_object
-from vfl_flower.config.compression_spec import read_compression
+from vfl_flower.config.options.compressions import read_compression
 
 Message = tuple[Array, ...]
 

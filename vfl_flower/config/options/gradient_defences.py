@@ -1,36 +1,26 @@
 """Parsed `gradient-defence` option: kind and argument."""
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from vfl_flower.common.errors import ConfigError
+from vfl_flower.config.options.kinds import Kind, read_kind
 
 LEAST_SCALE, MOST_SCALE = 0.001, 1000.0
 MOST_LEVELS = 2**16
 
 
 @dataclass(frozen=True)
-class DefenceSpec:
-    """A defence of gradients as it is written.
+class DefenceSpec(Kind):
+    """A defence of gradients as it is written; `build` names a `GradientDefence`.
 
     Attributes
     ----------
-    build : str
-        ``module:Class`` of a `GradientDefence`, which takes the argument.
-    read : callable
-        From the text behind the colon to the argument; raises if it cannot be read.
-    form : str
-        How it is written, for messages.
     example : str
         A value that shells offer.
     noisy : bool
         Whether it draws noise.
     """
 
-    build: str
-    read: Callable[[str], float]
-    form: str
     example: str
     noisy: bool = False
 
@@ -43,13 +33,7 @@ def read_defence(text: str) -> tuple[DefenceSpec, float]:
     ConfigError
         If it is not written as it must be.
     """
-    kind, _, argument = text.partition(":")
-    try:
-        spec = GRADIENT_DEFENCES[kind]
-        return spec, spec.read(argument)
-    except (KeyError, ValueError) as error:
-        forms = ", ".join(each.form for each in GRADIENT_DEFENCES.values())
-        raise ConfigError(f"gradient-defence must be none, {forms}, not '{text}'") from error
+    return read_kind(text, GRADIENT_DEFENCES, "gradient-defence must be none, {}")
 
 
 def _scale(text: str) -> float:

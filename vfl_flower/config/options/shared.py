@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from vfl_flower.config.catalog import cut_networks
-from vfl_flower.config.compression_spec import COMPRESSIONS
 from vfl_flower.config.method_spec import MethodOptions
+from vfl_flower.config.options.compressions import COMPRESSIONS
 from vfl_flower.config.schema import option
 
 
