@@ -1,5 +1,6 @@
 """The methods by name. One line here makes a method known everywhere."""
 
+from collections.abc import Callable
 from dataclasses import Field
 from typing import Any
 
@@ -42,6 +43,11 @@ def spec_of(method: str) -> MethodSpec:
 def specs() -> dict[str, MethodSpec]:
     """Import and return the declarations of all methods, by name."""
     return {name: spec_of(name) for name in METHODS}
+
+
+def methods_that(can: Callable[[MethodSpec], object]) -> str:
+    """List the methods whose declaration says so, for messages."""
+    return ", ".join(name for name, spec in specs().items() if can(spec))
 
 
 def method_options() -> dict[str, "Field[Any]"]:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from vfl_flower.common.errors import ConfigError, DataError, NetworkError
 from vfl_flower.common.names import party_name
 from vfl_flower.config.evaluation.metrics import scores_of
-from vfl_flower.config.registry import specs
+from vfl_flower.config.registry import methods_that
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.party import Party
@@ -73,7 +73,7 @@ def check_heads(cfg: RunConfig, asked: str) -> None:
     if not asked:
         return
     if not cfg.spec.additive:
-        able = ", ".join(name for name, spec in specs().items() if spec.additive)
+        able = methods_that(lambda spec: spec.additive)
         raise ConfigError(
             f"{asked} is about the parties' heads, and the prediction of {cfg.method} is no sum of "
             f"what each party's head says; methods with heads are {able}"

@@ -2,7 +2,7 @@
 
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.optimization.schedules import read_schedule
-from vfl_flower.config.registry import specs
+from vfl_flower.config.registry import methods_that
 from vfl_flower.config.settings import COMMON, Settings
 
 MOST_NOISE = 1e6
@@ -21,7 +21,7 @@ def check_partition(cfg: Settings) -> None:
 def check_active_columns(cfg: Settings) -> None:
     """Refuse an active party without columns where the method needs them."""
     if cfg.active_columns == "none" and not cfg.spec.label_only:
-        able = ", ".join(name for name, method in specs().items() if method.label_only)
+        able = methods_that(lambda spec: spec.label_only)
         raise ConfigError(
             f"active-columns is none, and {cfg.method} needs columns at the active party; methods "
             f"that do not are {able}"

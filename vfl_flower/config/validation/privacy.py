@@ -15,7 +15,7 @@ from vfl_flower.config.options.privacy import (
     USUAL_BOUND,
     LabelPrivacyOptions,
 )
-from vfl_flower.config.registry import specs
+from vfl_flower.config.registry import methods_that
 from vfl_flower.config.schema import declared_in, kebab
 from vfl_flower.config.settings import UNNOISED, Settings
 
@@ -55,7 +55,7 @@ def check_embedding_bound(cfg: Settings) -> None:
             f"'{bound}'"
         )
     if not cfg.spec.blinds:
-        able = ", ".join(name for name, method in specs().items() if method.blinds)
+        able = methods_that(lambda spec: spec.blinds)
         raise ConfigError(
             f"embedding-bound is {bound}, and {cfg.method} sums no uploads; use embedding-bound = "
             f"auto or none, or one of {able}"
@@ -65,7 +65,7 @@ def check_embedding_bound(cfg: Settings) -> None:
 def check_embedding_scale(cfg: Settings) -> None:
     """Refuse standardised uploads where nothing may be standardised."""
     if cfg.standardized and not cfg.spec.standardizes:
-        able = ", ".join(name for name, method in specs().items() if method.standardizes)
+        able = methods_that(lambda spec: spec.standardizes)
         why = "steps from the sum of raw logits" if cfg.spec.blinds else "sums no uploads"
         raise ConfigError(
             f"embedding-scale is standardized, and {cfg.method} {why}; use embedding-scale = raw, "
@@ -146,7 +146,7 @@ def check_gradient_defence(cfg: Settings) -> None:
         why = f"{cfg.method} sends other things than gradients that depend on labels"
     else:
         return
-    able = ", ".join(name for name, method in specs().items() if method.gradients_only)
+    able = methods_that(lambda spec: spec.gradients_only)
     raise ConfigError(
         f"gradient-defence is {cfg.gradient_defence}, and {why}; use gradient-defence = none, or "
         f"one of {able}"
@@ -163,7 +163,7 @@ def check_client_privacy(cfg: Settings) -> None:
         if value and not least <= value <= most:
             raise ConfigError(f"{kebab(key)} must be 0, or {least:g} to {most:g}, not {value}")
     if cfg.noised and not cfg.spec.noises:
-        able = ", ".join(name for name, method in specs().items() if method.noises)
+        able = methods_that(lambda spec: spec.noises)
         raise ConfigError(
             f"dp-sigma or target-epsilon is set, and {cfg.method}'s passive parties do not send "
             f"one thing an exchange that could be noised; with {able} they do"
