@@ -4,9 +4,9 @@ from vfl_flower.config.catalog import MULTI_LABEL, REGRESSION
 from vfl_flower.config.options.gradient_defences import read_defence
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import split_list
-from vfl_flower.crypto.mask_graph import FAILURE_BITS, colluders
+from vfl_flower.crypto.mask_graph import FAILURE_BITS
 from vfl_flower.privacy.label_dp.training_labels import epsilon_of
-from vfl_flower.privacy.secure_aggregation import masks_of_each
+from vfl_flower.privacy.secure_aggregation import honest_parties, masks_of_each
 
 _MASKS = "pairwise masks (X25519, HKDF-SHA256, ChaCha20) in"
 MASKS = f"{_MASKS} Z/2^32 with 16 fractional bits"
@@ -97,8 +97,7 @@ def _noise(cfg: RunConfig) -> str:
     """Name the noise of uploads."""
     if not cfg.noise_distributed:
         return NOISE
-    passive = cfg.parties - 1
-    return SHARED_NOISE.format(honest=passive - colluders(passive, cfg.colluding_share))
+    return SHARED_NOISE.format(honest=honest_parties(cfg))
 
 
 def label_protection(cfg: RunConfig, task: str = "") -> _Sentences:

@@ -36,7 +36,7 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.fixed_point import Words, encode_ring, ring_of
 from vfl_flower.crypto.identity import SIGNATURE
 from vfl_flower.crypto.joint_seed import COMMITMENT, SHARE, JointSeed
-from vfl_flower.crypto.mask_graph import neighbours, neighbours_of_each
+from vfl_flower.crypto.mask_graph import colluders, neighbours, neighbours_of_each
 from vfl_flower.crypto.masking import KEY, mask, pair_key, usable
 from vfl_flower.protocol.automaton.arrays import octets
 from vfl_flower.protocol.components import Answerer, Phase, Received, phase
@@ -75,6 +75,12 @@ def _draw_neighbours() -> Protocol:
 def masks_of_each(cfg: RunConfig) -> int:
     """Return how many others each passive party masks with."""
     return neighbours_of_each(cfg.parties - 1, cfg.colluding_share)
+
+
+def honest_parties(cfg: RunConfig) -> int:
+    """Return how many passive parties do not collude, at the least."""
+    passive = cfg.parties - 1
+    return passive - colluders(passive, cfg.colluding_share)
 
 
 class Masker(UploadMechanism):

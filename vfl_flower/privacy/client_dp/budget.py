@@ -11,13 +11,13 @@ from vfl_flower.common.json_schema import written
 from vfl_flower.config.options.privacy import LEAST_SIGMA, MOST_SIGMA
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.fixed_point import LIMIT
-from vfl_flower.crypto.mask_graph import colluders
 from vfl_flower.data.party_data import Rows
 from vfl_flower.learning.schedule import due, planned_uploads
 from vfl_flower.privacy.client_dp.accounting import epsilon_of, least_sigma, most_uploads
 from vfl_flower.privacy.client_dp.distributed import GaussianShare
 from vfl_flower.privacy.client_dp.gaussian import Gaussian
 from vfl_flower.privacy.client_dp.upload_log import Counts
+from vfl_flower.privacy.secure_aggregation import honest_parties
 
 _DEVIATIONS = 8  # that blinding has room for; beyond that noise comes once in 10**15 numbers
 
@@ -62,17 +62,7 @@ class Budget:
         """Mechanism that noises an upload of which others see the masked sum."""
         if not self.cfg.noise_distributed:
             return self.mechanism
-        return GaussianShare(self.sigma, self.cfg.dp_clip, self.passive - self.colluding)
-
-    @property
-    def passive(self) -> int:
-        """Number of passive parties, K."""
-        return self.cfg.parties - 1
-
-    @property
-    def colluding(self) -> int:
-        """Most passive parties that may collude, or add no noise."""
-        return colluders(self.passive, self.cfg.colluding_share)
+        return GaussianShare(self.sigma, self.cfg.dp_clip, honest_parties(self.cfg))
 
     @cached_property
     def most(self) -> float:
@@ -129,17 +119,18 @@ class Budget:
     def _named(self) -> str:
         if not self.cfg.noise_distributed:
             return "discrete Gaussian"
-        return f"distributed discrete Gaussian, of {self.passive - self.colluding} honest parties"
+        return f"distributed discrete Gaussian, of {honest_parties(self.cfg)} honest parties"
 
     @property
     def _assumed(self) -> str:
         """State the assumption of distributed noise."""
         if not self.cfg.noise_distributed:
             return ""
+        passive = self.cfg.parties - 1
+        colluding = passive - honest_parties(self.cfg)
         return (
-            f"; as long as at most {self.colluding} of the {self.passive} passive parties collude "
-            "with the active one or leave out their share of the noise, and nobody sees through "
-            "the masks"
+            f"; as long as at most {colluding} of the {passive} passive parties collude with the "
+            "active one or leave out their share of the noise, and nobody sees through the masks"
         )
 
 
