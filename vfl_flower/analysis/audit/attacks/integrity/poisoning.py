@@ -9,37 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from vfl_flower.analysis.audit.attack import Adversary, Attack, Score, Target
 from vfl_flower.analysis.audit.attacks.integrity.deviations import (
-    DEVIATOR,
-    by,
     change_received,
-    embedded_only,
     give_own_columns,
-    score_on_test,
 )
-from vfl_flower.analysis.audit.transcripts.stage import Stage
+from vfl_flower.analysis.audit.attacks.integrity.spoiling import Spoiling
 from vfl_flower.parties.passive import PassiveParty
-
-
-class Poisoning(Attack):
-    """Trainings that one party spoils; the lower score counts."""
-
-    target, adversary = Target.INTEGRITY, Adversary.DEVIATING_PASSIVE
-    anchor = "Biggio et al. 2012, arXiv:1206.6389; Fang et al. 2020, arXiv:1911.11815"
-    idea = "a party turns its gradients' signs, or shuffles its columns; the score that remains"
-
-    def applies(self, stage: Stage) -> str:
-        """Refuse runs without uploads, or test rows."""
-        return embedded_only(stage)
-
-    def run(self, stage: Stage) -> Score:
-        """Return the active party's score beside that of the honest run."""
-        ways = {"signs turned": turn_signs, "columns shuffled": shuffle_columns}
-        scores = {name: score_on_test(stage.again(by(way)).active) for name, way in ways.items()}
-        worst = min(scores, key=lambda name: scores[name][1])
-        (metric, value), (_, honest) = scores[worst], score_on_test(stage.run.active)
-        return Score(f"{metric} left", value, honest, "honest run", DEVIATOR, worst)
 
 
 def turn_signs(party: PassiveParty) -> None:
@@ -56,3 +31,11 @@ def shuffle_columns(party: PassiveParty) -> None:
     x, train = give_own_columns(party), party.data.rows["train"]
     shuffled = np.random.default_rng(party.cfg.seed).permutation(train)
     x[torch.from_numpy(train).long()] = x[torch.from_numpy(shuffled).long()]
+
+
+class Poisoning(Spoiling):
+    """Trainings that one party spoils; the lower score counts."""
+
+    anchor = "Biggio et al. 2012, arXiv:1206.6389; Fang et al. 2020, arXiv:1911.11815"
+    idea = "a party turns its gradients' signs, or shuffles its columns; the score that remains"
+    ways = {"signs turned": turn_signs, "columns shuffled": shuffle_columns}  # noqa: RUF012
