@@ -4,20 +4,18 @@ import json
 import math
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-import vfl_flower as vfl
 from tests.helpers.outcomes.attempts import Attempt
 from tests.helpers.outcomes.commands import audit as run
+from tests.helpers.outcomes.stages import run_with_numbers, small
 from vfl_flower.analysis.audit.label_inference import Finding, Findings, audit
 from vfl_flower.analysis.audit.transcripts.attacked import AttackedRows
 from vfl_flower.analysis.audit.transcripts.recorder import Recorder
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.registry import specs
-from vfl_flower.config.run_config import RunConfig
 from vfl_flower.transport.local import serve
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
@@ -28,21 +26,9 @@ TEACHING = [
 ]
 
 
-def configured(method: str, **changes: object) -> RunConfig:
-    small = {
-        "parties": 3,
-        "models": "mlp",
-        "epochs": 2,
-        "batch_size": 100,
-        "embedding_dim": 16,
-        "baselines": "off",
-    }
-    return RunConfig(method=method, **{**small, **changes})  # type: ignore[arg-type]
-
-
 @cache
 def audited(method: str, folder: Path) -> Findings:
-    Attempt(configured(method), folder / method).run()
+    Attempt(small(method), folder / method).run()
     return audit(folder / method, epochs=1, known=10)
 
 
@@ -64,7 +50,7 @@ def found(findings: Findings, protected: bool, source: str, attack: str) -> Find
 def test_of_maps_nothing_but_columns_tells_labels(folder: Path) -> None:
     """No message is about a row's label, noised or not."""
     tiny = {"models": "tests.helpers.networks:TinyChain", "cut": "one", "pretrain_epochs": 1}
-    Attempt(configured("adptvfedconv", **tiny, parties=4, local_epochs=1), folder / "maps").run()
+    Attempt(small("adptvfedconv", **tiny, parties=4, local_epochs=1), folder / "maps").run()
     findings = audit(folder / "maps", epochs=1, known=10)
     assert {each.source for each in findings.found} == {"own columns"}
 
@@ -100,7 +86,7 @@ def test_labels_are_read_off_what_teaches_and_noise_limits_that(
 
 def test_own_logits_are_those_from_the_global_embedding(folder: Path) -> None:
     """EASTER's party predicts from everybody's embeddings, not from its own."""
-    cfg = configured("easter", label_privacy="none", epochs=1)
+    cfg = small("easter", label_privacy="none", epochs=1)
     active = build_active(cfg)
     recorders = [Recorder(build_passive(cfg, k), 10) for k in range(1, cfg.parties)]
     serve(active, recorders)
@@ -137,14 +123,14 @@ def test_own_columns_tell_the_same_with_protection_and_without(folder: Path) -> 
 
 
 def test_a_runs_own_protection_is_the_one_that_is_audited(tmp_path: Path) -> None:
-    cfg = configured("easter", label_privacy="laplace", label_epsilon=0.5)
+    cfg = small("easter", label_privacy="laplace", label_epsilon=0.5)
     Attempt(cfg, tmp_path / "run").run()
     findings = audit(tmp_path / "run", epochs=1, known=10)
     assert {each.protection for each in findings.found} == {"none", "laplace, epsilon 0.5"}
 
 
 def test_recorder_keeps_the_mean_of_what_came_for_each_row() -> None:
-    cfg = configured("pravfed", label_privacy="none")
+    cfg = small("pravfed", label_privacy="none")
     active = build_active(cfg)
     recorders = [Recorder(build_passive(cfg, k), 10) for k in range(1, cfg.parties)]
     serve(active, recorders)
@@ -158,7 +144,7 @@ def test_recorder_keeps_the_mean_of_what_came_for_each_row() -> None:
 
 def test_arrays_that_are_not_about_rows_are_left_out(tmp_path: Path) -> None:
     """A batch may have C rows, like the top model's biases."""
-    cfg = configured("c_vfl", share_labels=True, batch_size=10, train_rows=204)
+    cfg = small("c_vfl", share_labels=True, batch_size=10, train_rows=204)
     Attempt(cfg, tmp_path / "run").run()
     findings = audit(tmp_path / "run", epochs=1, known=10)
     sources = {each.source for each in findings.found}
@@ -169,14 +155,14 @@ def test_arrays_that_are_not_about_rows_are_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize("downlink", ["lattice:8", "topk:0.5"])
 def test_compressed_gradients_are_learnt_from(downlink: str, tmp_path: Path) -> None:
     """As Learns states: compression is no protection."""
-    Attempt(configured("c_vfl", downlink=downlink), tmp_path / "run").run()
+    Attempt(small("c_vfl", downlink=downlink), tmp_path / "run").run()
     findings = audit(tmp_path / "run", epochs=1, known=10)
     assert {each.source for each in findings.found} == {"update", "own columns"}
     assert found(findings, False, "update", "learnt").auc > 0.9  # a half by chance
 
 
 def test_known_labels_are_not_judged() -> None:
-    attacked = AttackedRows(configured("easter"), known=3)
+    attacked = AttackedRows(small("easter"), known=3)
     assert np.bincount(attacked.y[attacked.known]).tolist() == [3] * 10
     scores = np.eye(10)[attacked.y]
     scores[attacked.known] = np.roll(scores[attacked.known], 1, axis=1)
@@ -218,10 +204,5 @@ def test_command_refuses(
 
 
 def test_numbers_as_labels_are_no_classes_to_tell() -> None:
-    labels = np.random.default_rng(0).normal(size=90)
-    columns = {"id": list(range(90)), "a": labels, "b": -labels}
-    bank = vfl.Table({**columns, "y": labels}, id="id", label="y")
-    options: dict[str, Any] = {"epochs": 1, "batch_size": 16, "baselines": "off"}
-    run = vfl.train([bank, vfl.Table(columns, id="id")], method="splitnn", **options)
     with pytest.raises(ConfigError, match="labels of this run are numbers"):
-        run.audit()
+        run_with_numbers(90).audit()

@@ -5,8 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-import vfl_flower as vfl
-from tests.helpers.outcomes.stages import reason_of, score_of, small, stage_of
+from tests.helpers.outcomes.stages import (
+    reason_of,
+    run_with_numbers,
+    score_of,
+    small,
+    stage_of,
+)
 from vfl_flower.analysis.audit.protection import protections_of, unprotected
 from vfl_flower.analysis.audit.registry import ATTACKS, attack_of
 
@@ -36,12 +41,7 @@ def test_protections_are_named_and_removed(options: dict[str, Any], named: list[
 
 
 def test_labels_that_are_numbers_are_not_told_apart() -> None:
-    labels = np.random.default_rng(0).normal(size=200)
-    columns = {"id": list(range(200)), "a": labels, "b": -labels}
-    bank = vfl.Table({**columns, "y": labels}, id="id", label="y")
-    options: dict[str, Any] = {"epochs": 1, "batch_size": 16, "baselines": "off"}
-    run = vfl.train([bank, vfl.Table(columns, id="id")], method="splitnn", **options)
-    card = run.audit("card", epochs=1)
+    card = run_with_numbers(200).audit("card", epochs=1)
     assert {line["target"] for line in card["lines"]} == {"columns", "a property", "integrity"}
     assert "labels are numbers" in card["inapplicable"]["read-off"]
 

@@ -1,7 +1,11 @@
 """Repeated runs under attack, each made once for all tests."""
 
 from functools import cache
+from typing import Any
 
+import numpy as np
+
+import vfl_flower as vfl
 from vfl_flower.analysis.audit.attack import Score
 from vfl_flower.analysis.audit.protection import unprotected
 from vfl_flower.analysis.audit.registry import attack_of
@@ -29,6 +33,15 @@ def stage_of(method: str, *, bare: bool = False, **changes: object) -> Stage:
     cfg = small(method, **changes)
     made = unprotected(cfg) if bare else cfg
     return Stage.of(made, AttackedRows(unprotected(cfg), known=10, auxiliary=200))
+
+
+def run_with_numbers(rows: int) -> vfl.Run:
+    """Train once on labels that are numbers."""
+    labels = np.random.default_rng(0).normal(size=rows)
+    columns = {"id": list(range(rows)), "a": labels, "b": -labels}
+    bank = vfl.Table({**columns, "y": labels}, id="id", label="y")
+    options: dict[str, Any] = {"epochs": 1, "batch_size": 16, "baselines": "off"}
+    return vfl.train([bank, vfl.Table(columns, id="id")], method="splitnn", **options)
 
 
 def score_of(attack: str, stage: Stage) -> Score:
