@@ -9,6 +9,8 @@ import vfl_flower as vfl
 from benchmarks.harness.benchmark import Arguments
 from benchmarks.harness.report import Report
 from benchmarks.shown.runs import some, trained
+from vfl_flower.analysis.audit.attacks.columns.dominance import parts_of_variance
+from vfl_flower.analysis.audit.transcripts.tables import table_of
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.runs.seeds import first_run
 from vfl_flower.workflows.trained_parties import parties_of
@@ -105,8 +107,7 @@ def largest_part(run: vfl.Run) -> float:
     rows = torch.from_numpy(active.data.rows["test"])
     with torch.no_grad():
         uploads = [summed(party.net.eval(), party.x[rows], run.config) for party in passive]
-    variances = torch.stack([each.var(0).sum() for each in uploads])
-    return float(variances.max() / variances.sum())
+    return float(parts_of_variance([table_of(each) for each in uploads]).max())
 
 
 def summed(net: nn.Module, x: Tensor, cfg: RunConfig) -> Tensor:

@@ -1,5 +1,7 @@
 """Rows under attack, the labels and columns known beforehand, and success."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,6 +13,9 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.loading import run_data
 from vfl_flower.data.splitting.record import Split
 from vfl_flower.workflows.build_parties import build_active
+
+if TYPE_CHECKING:
+    from sklearn.pipeline import Pipeline
 
 Labels = NDArray[np.int64]
 MOST_ROWS = 10_000
@@ -95,16 +100,21 @@ class AttackedRows:
 
     def regressed(self, table: Table, known: NDArray[np.bool_], labels: Labels) -> Table:
         """Learn from some rows' labels; return all rows' class scores."""
-        # scikit-learn is slow to import
-        from sklearn.linear_model import LogisticRegression
-        from sklearn.pipeline import make_pipeline
-        from sklearn.preprocessing import StandardScaler
-
-        model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=300))
+        model = regression()
         model.fit(table[known], labels[known])
         scores = np.zeros((len(table), self.classes))
         scores[:, model.classes_] = model.predict_proba(table)
         return scores
+
+
+def regression() -> "Pipeline":
+    """Return a logistic regression of standardised numbers."""
+    # scikit-learn is slow to import
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=300))
 
 
 def area_under(positive: NDArray[np.generic], scores: NDArray[np.floating]) -> float:

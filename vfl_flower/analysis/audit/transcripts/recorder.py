@@ -77,7 +77,7 @@ class Recorder(Client):
         for phase, count in zip(str(ins.config["phases"]).split(","), counts, strict=True):
             declared = self.party.declared(phase)
             if declared is not None and declared.training:
-                self._keep(phase, arrays[:count])
+                self._keep(phase, declared, arrays[:count])
             arrays = arrays[count:]
         return Endpoint(self.party).fit(ins)
 
@@ -97,9 +97,8 @@ class Recorder(Client):
     def note_released(self, kind: Kind, declared: Phase, arrays: Sequence[Array]) -> None:
         """Keep the arrays of one upload."""
         received = self.party.received
-        leading: Array = received.arrays[0] if received.arrays else np.empty(0)
-        if leading.dtype == np.int32 and leading.ndim == 1:
-            self._asked = leading
+        if declared.names_rows:
+            self._asked = received.arrays[0]
         at = self._places[self._asked]
         if not (at >= 0).any():
             return  # of held-out rows
@@ -132,8 +131,8 @@ class Recorder(Client):
         width = self.party.sizes()[str(shape[1])]
         return to_array(compression_of(compression, width).restore(carried, len(self._asked)))
 
-    def _keep(self, phase: str, arrays: list[Array]) -> None:
-        if arrays and arrays[0].dtype == np.int32 and arrays[0].ndim == 1:
+    def _keep(self, phase: str, declared: Phase, arrays: list[Array]) -> None:
+        if declared.names_rows:
             self._asked, arrays = arrays[0], arrays[1:]
         read = self.party.readable(phase, arrays, len(self._asked))
         for position, array in enumerate(read):

@@ -16,7 +16,7 @@ from vfl_flower.analysis.audit.transcripts.repetition import (
     repeat,
     usual_probe,
 )
-from vfl_flower.analysis.audit.transcripts.tables import Sent, Table
+from vfl_flower.analysis.audit.transcripts.tables import Sent, Table, table_of
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.settings import UNNOISED
 from vfl_flower.crypto.fixed_point import decode_ring, ring_of
@@ -24,6 +24,10 @@ from vfl_flower.data.loading import run_data
 from vfl_flower.parties.party import Party
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.workflows.build_parties import build_passive
+
+NO_UPLOADS = "no passive party uploads something about every training row"
+NO_SUM = "no sum hides uploads; each is seen by itself"
+NO_PREDICTIONS = "no further predictions: the run's budget of uploads, or of rows, has none left"
 
 KINDS = ("embedding", "maps", "logits")
 """Uploads that attacks on columns look at, the first that a method sends."""
@@ -66,8 +70,7 @@ class Stage:
 
     def columns(self, party: Party) -> Table:
         """Return a party's columns of the rows under attack: (n, width)."""
-        table: Table = party.columns(self.attacked.rows).cpu().flatten(1).double().numpy()
-        return table
+        return table_of(party.columns(self.attacked.rows))
 
     def untrained(self, rank: int) -> PassiveParty:
         """Build a party as it is before training, with public initial weights."""
@@ -87,6 +90,18 @@ class Stage:
         return []
 
     @property
+    def lacks_uploads(self) -> str:
+        """Reason why no upload can be attacked, or nothing."""
+        return "" if self.uploads else NO_UPLOADS
+
+    @property
+    def lacks_embeddings(self) -> str:
+        """Reason why no embedding can be attacked, or nothing."""
+        if self.uploads and self.uploads[0].kind != "embedding":
+            return "no embeddings are uploaded"
+        return self.lacks_uploads
+
+    @property
     def masked(self) -> bool:
         """Whether the active party sees sums of uploads only."""
         return bool(self.uploads) and self.uploads[0].masked
@@ -96,9 +111,7 @@ class Stage:
         """Sum of all uploads as the active party decodes it."""
         words = [each.words for each in self.uploads]
         ring = ring_of(self.cfg.narrow, self.cfg.row_bound, len(words))
-        total = decode_ring(np.add.reduce(words, dtype=ring.dtype), ring)
-        table: Table = total.flatten(1).double().numpy()
-        return table
+        return table_of(decode_ring(np.add.reduce(words, dtype=ring.dtype), ring))
 
     def truth(self, rank: int) -> Table:
         """Return one party's uploads before masking: (n, width)."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
 from vfl_flower.common.codec import Array
 from vfl_flower.protocol.components import Kind
@@ -14,6 +15,12 @@ from vfl_flower.protocol.components import Kind
 Table = NDArray[np.float64]
 Places = NDArray[np.int64]
 """Where a table has each row of the data set, (N,); -1: nowhere."""
+
+
+def table_of(values: Tensor) -> Table:
+    """Return a tensor's rows as a table: (n, ...) -> (n, width)."""
+    table: Table = values.detach().cpu().flatten(1).double().numpy()
+    return table
 
 
 def places_of(rows: Array | None, count: int) -> Places:

@@ -12,8 +12,6 @@ from vfl_flower.analysis.audit.transcripts.tables import Table
 from vfl_flower.common.names import party_name
 from vfl_flower.parties.party import Party
 
-NOTHING = "no passive party uploads something about every training row"
-
 
 class Decoding(Attack):
     """Decoder from an upload and the attackers' columns, taught by auxiliary rows.
@@ -33,7 +31,7 @@ class Decoding(Attack):
 
     def applies(self, stage: Stage) -> str:
         """Refuse runs without uploads of training rows."""
-        return "" if stage.uploads else NOTHING
+        return stage.lacks_uploads
 
     def run(self, stage: Stage) -> Score:
         """Return R² of the columns that are told best beyond the baseline."""

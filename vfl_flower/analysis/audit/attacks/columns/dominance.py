@@ -12,11 +12,12 @@ the same labels. `decoder` has that. Which party dominates, and how far, can be 
 somebody who has all uploads, as this audit; the active party has the sum.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from vfl_flower.analysis.audit.attack import Adversary, Attack, Score, Target
-from vfl_flower.analysis.audit.attacks.columns.decoding import NOTHING
-from vfl_flower.analysis.audit.transcripts.stage import Stage
+from vfl_flower.analysis.audit.transcripts.stage import NO_SUM, Stage
 from vfl_flower.analysis.audit.transcripts.tables import Table
 from vfl_flower.common.names import party_name
 
@@ -33,9 +34,7 @@ class Dominance(Attack):
 
     def applies(self, stage: Stage) -> str:
         """Refuse runs whose uploads are seen one by one."""
-        if not stage.uploads:
-            return NOTHING
-        return "" if stage.masked else "no sum hides uploads; each is seen by itself"
+        return stage.lacks_uploads or ("" if stage.masked else NO_SUM)
 
     def run(self, stage: Stage) -> Score:
         """Return R² of the upload that the sum is most alike."""
@@ -53,8 +52,15 @@ def likeness(stage: Stage, rank: int) -> float:
 
 def share(stage: Stage, rank: int) -> str:
     """Describe a party's share of all uploads' variance."""
-    parts = [stage.truth(k).var(0).sum() for k in stage.ranks()]
-    return f"{parts[rank - 1] / np.sum(parts):.0%} of the uploads' variance"
+    parts = parts_of_variance([*map(stage.truth, stage.ranks())])
+    return f"{parts[rank - 1]:.0%} of the uploads' variance"
+
+
+def parts_of_variance(uploads: Sequence[Table]) -> Table:
+    """Return each upload's part of their variances' sum: (n, width) -> (K,)."""
+    variances = np.array([each.var(0).sum() for each in uploads])
+    parts: Table = variances / variances.sum()
+    return parts
 
 
 def _centred(values: Table) -> Table:

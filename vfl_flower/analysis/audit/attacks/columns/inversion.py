@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from vfl_flower.analysis.audit.transcripts.tables import Table
 from vfl_flower.common.codec import Array
 
 RATE, PENALTY = 0.05, 1e-3
@@ -91,10 +90,10 @@ def as_in_training(net: nn.Module) -> nn.Module:
     return net
 
 
-def flat(columns: Tensor) -> Table:
-    """Return columns as a table: (B, ...) -> (B, width)."""
-    table: Table = columns.flatten(1).double().numpy()
-    return table
+def embedded(net: nn.Module, columns: Tensor) -> Tensor:
+    """Run a bottom model: (B, ...) -> (B, width)."""
+    made: Tensor = net.embed(columns)  # type: ignore[operator]
+    return made.flatten(1)
 
 
 def tensor(array: Array) -> Tensor:

@@ -3,8 +3,8 @@
 import numpy as np
 
 from vfl_flower.analysis.audit.attack import Adversary, Attack, Score, Target
-from vfl_flower.analysis.audit.attacks.columns.decoding import NOTHING, own_columns
-from vfl_flower.analysis.audit.transcripts.attacked import area_under
+from vfl_flower.analysis.audit.attacks.columns.decoding import own_columns
+from vfl_flower.analysis.audit.transcripts.attacked import area_under, regression
 from vfl_flower.analysis.audit.transcripts.stage import Stage
 from vfl_flower.analysis.audit.transcripts.tables import Table
 from vfl_flower.common.names import party_name
@@ -19,7 +19,7 @@ class PropertyInference(Attack):
 
     def applies(self, stage: Stage) -> str:
         """Refuse runs without uploads of training rows."""
-        return "" if stage.uploads else NOTHING
+        return stage.lacks_uploads
 
     def run(self, stage: Stage) -> Score:
         """Return the AUC at the party whose property is told best."""
@@ -34,15 +34,10 @@ class PropertyInference(Attack):
 
     def area(self, stage: Stage, view: Table, has: Table) -> float:
         """Return the AUC of a regression on other rows."""
-        # scikit-learn is slow to import
-        from sklearn.linear_model import LogisticRegression
-        from sklearn.pipeline import make_pipeline
-        from sklearn.preprocessing import StandardScaler
-
         known = stage.attacked.auxiliary
         if not view.shape[1] or len(np.unique(has[known])) < 2:
             return 0.5
-        model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=300))
+        model = regression()
         model.fit(view[known], has[known])
         return area_under(has[~known], model.decision_function(view[~known]))
 

@@ -15,16 +15,16 @@ import torch
 from torch import Tensor
 
 from vfl_flower.analysis.audit.attack import Adversary, Attack, Score, Target
-from vfl_flower.analysis.audit.attacks.columns.decoding import NOTHING
 from vfl_flower.analysis.audit.attacks.columns.inversion import (
     Prior,
     as_in_training,
-    flat,
+    embedded,
     solved,
     tensor,
 )
 from vfl_flower.analysis.audit.attacks.columns.recovery import r_squared
 from vfl_flower.analysis.audit.transcripts.stage import Stage
+from vfl_flower.analysis.audit.transcripts.tables import table_of
 from vfl_flower.common.names import party_name
 
 STEPS = 400
@@ -39,8 +39,8 @@ class PublicWeights(Attack):
 
     def applies(self, stage: Stage) -> str:
         """Refuse secret weights, and uploads of networks that were trained before."""
-        if not stage.uploads or stage.uploads[0].kind != "embedding":
-            return NOTHING if not stage.uploads else "no embeddings are uploaded"
+        if reason := stage.lacks_embeddings:
+            return reason
         if stage.cfg.party_randomness == "private":
             return "initial weights are private"
         early = stage.uploads[0].training
@@ -68,8 +68,7 @@ class PublicWeights(Attack):
 
         def forward(inputs: Sequence[Tensor]) -> Tensor:
             pairs = zip(nets, inputs, strict=True)
-            made = [net.embed(each).flatten(1) for net, each in pairs]  # type: ignore[operator]
-            return torch.stack(made).sum(0)
+            return torch.stack([embedded(net, each) for net, each in pairs]).sum(0)
 
         target = torch.stack([tensor(values) for _, values in firsts]).sum(0)
         known = stage.attacked.rows[stage.attacked.auxiliary]
@@ -77,4 +76,6 @@ class PublicWeights(Attack):
         made = solved(priors, forward, target, STEPS)
         judged = ~np.isin(firsts[0][0], known)
         pairs = zip(true, made, ranks, strict=True)
-        return [(r_squared(flat(x)[judged], flat(guess)[judged]), k) for x, guess, k in pairs]
+        return [
+            (r_squared(table_of(x)[judged], table_of(guess)[judged]), k) for x, guess, k in pairs
+        ]

@@ -19,16 +19,15 @@ import torch
 from torch import Tensor, nn
 
 from vfl_flower.analysis.audit.attack import Adversary, Attack, Score, Target
-from vfl_flower.analysis.audit.attacks.columns.decoding import NOTHING
 from vfl_flower.analysis.audit.attacks.columns.inversion import (
     PENALTY,
     as_in_training,
-    flat,
+    embedded,
     tensor,
 )
 from vfl_flower.analysis.audit.attacks.columns.recovery import r_squared
 from vfl_flower.analysis.audit.transcripts.stage import Stage
-from vfl_flower.analysis.audit.transcripts.tables import Table
+from vfl_flower.analysis.audit.transcripts.tables import Table, table_of
 from vfl_flower.common.names import party_name
 
 ROUNDS, STEPS, ROWS = 5, 50, 100
@@ -46,8 +45,8 @@ class UnSplit(Attack):
 
     def applies(self, stage: Stage) -> str:
         """Refuse masked uploads, and those that are no embeddings."""
-        if not stage.uploads or stage.uploads[0].kind != "embedding":
-            return NOTHING if not stage.uploads else "no embeddings are uploaded"
+        if reason := stage.lacks_embeddings:
+            return reason
         return "masks hide single uploads, which it clones" if stage.masked else ""
 
     def run(self, stage: Stage) -> Score:
@@ -62,10 +61,10 @@ class UnSplit(Attack):
         places = np.concatenate([told, sought])
         columns = party.columns(stage.attacked.rows[places]).cpu()
         net = _clone(party.net, stage.cfg.seed)
-        guess = flat(_found(net, columns.shape, tensor(stage.uploads[rank - 1].values[places])))
+        guess = table_of(_found(net, columns.shape, tensor(stage.uploads[rank - 1].values[places])))
         if not np.isfinite(guess).all():
             return 0.0
-        true, n = flat(columns), len(told)
+        true, n = table_of(columns), len(told)
         return r_squared(true[n:], _scaled(guess[:n], true[:n], guess[n:]))
 
 
@@ -83,7 +82,7 @@ def _found(net: nn.Module, shape: torch.Size, uploads: Tensor) -> Tensor:
             for _ in range(STEPS):
                 net.zero_grad()
                 made.grad = None
-                off = ((_embed(net, made) - uploads) ** 2).mean() / scale
+                off = ((embedded(net, made) - uploads) ** 2).mean() / scale
                 (off + PENALTY * (made**2).mean()).backward()
                 optimizer.step()
     return made.detach()
@@ -109,8 +108,3 @@ def _clone(net: nn.Module, seed: int) -> nn.Module:
             if hasattr(module, "reset_parameters"):
                 module.reset_parameters()  # type: ignore[operator]
     return as_in_training(clone)
-
-
-def _embed(net: nn.Module, inputs: Tensor) -> Tensor:
-    made: Tensor = net.embed(inputs)  # type: ignore[operator]
-    return made.flatten(1)

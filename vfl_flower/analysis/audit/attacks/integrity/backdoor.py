@@ -56,10 +56,9 @@ class GradientReplacement(Attack):
 
     def run(self, stage: Stage) -> Score:
         """Return the share of triggered test rows that are fooled."""
-        honest = stage.again(by(_keep_columns), _probe)
+        honest = stage.again(by(give_own_columns), _probe)
         made = stage.again(by(partial(_poison, stage.attacked)), _probe)
-        left = f"accuracy {made.hits('clean'):.3f} left"
-        return Score("fooled rows", fooled(made), fooled(honest), "honest run", DEVIATOR, left)
+        return fooled_rows(made, honest)
 
 
 def triggered(columns: Tensor) -> Tensor:
@@ -67,10 +66,6 @@ def triggered(columns: Tensor) -> Tensor:
     flat = columns.flatten(1).clone()
     flat[:, : max(flat.shape[1] // _PART, 1)] = TRIGGER
     return flat.reshape(columns.shape)
-
-
-def _keep_columns(party: PassiveParty) -> None:
-    give_own_columns(party)
 
 
 def _poison(attacked: AttackedRows, party: PassiveParty) -> None:
@@ -117,6 +112,11 @@ def _probe(made: Repetition) -> Protocol:
         yield from made.ask("triggered", others)
 
 
-def fooled(made: Repetition) -> float:
-    """Return the share of triggered rows predicted as the target class."""
+def fooled_rows(made: Repetition, honest: Repetition) -> Score:
+    """Score the share of triggered rows predicted as the target class."""
+    left = f"accuracy {made.hits('clean'):.3f} left"
+    return Score("fooled rows", _fooled(made), _fooled(honest), "honest run", DEVIATOR, left)
+
+
+def _fooled(made: Repetition) -> float:
     return float((made.answers["triggered"].argmax(1) == CLASS).float().mean())

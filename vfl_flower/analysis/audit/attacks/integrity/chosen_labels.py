@@ -21,7 +21,7 @@ from vfl_flower.analysis.audit.attack import Adversary, Attack, Score, Target
 from vfl_flower.analysis.audit.attacks.columns.dominance import METRIC, likeness, share
 from vfl_flower.analysis.audit.attacks.integrity.deviations import DEVIATOR, RANK
 from vfl_flower.analysis.audit.attacks.labels.inference import classes_only
-from vfl_flower.analysis.audit.transcripts.stage import Stage
+from vfl_flower.analysis.audit.transcripts.stage import NO_SUM, Stage
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import VflError
 from vfl_flower.learning.losses import Labels, residuals
@@ -46,7 +46,7 @@ class ChosenLabels(Attack):
         if reason := classes_only(stage):
             return reason
         if not stage.masked:
-            return "no sum hides uploads; each is seen by itself"
+            return NO_SUM
         if not outputs_of(stage.untrained(RANK)):
             return "no party is sent residuals of its own"
         noised = "parties refuse residuals of labels without noise; chosen noisy ones are not tried"

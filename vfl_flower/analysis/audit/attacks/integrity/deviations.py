@@ -9,13 +9,13 @@ import torch
 from torch import Tensor
 
 from vfl_flower.analysis.audit.transcripts.repetition import Deviation
-from vfl_flower.analysis.audit.transcripts.stage import Stage
+from vfl_flower.analysis.audit.transcripts.stage import NO_PREDICTIONS, Stage
 from vfl_flower.common.codec import Array
 from vfl_flower.common.names import party_name
 from vfl_flower.config.evaluation.metrics import primary
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.passive import PassiveParty
-from vfl_flower.protocol.components import PhaseMethod
+from vfl_flower.protocol.components import Phase, PhaseMethod
 
 RANK = 1
 """The passive party that deviates."""
@@ -25,7 +25,7 @@ Change = Callable[[Tensor, Tensor], Tensor]
 """From a step's rows, (B,), and their received numbers, (B, ...), to others."""
 
 
-def by(change: Callable[[PassiveParty], None]) -> Deviation:
+def by(change: Callable[[PassiveParty], object]) -> Deviation:
     """Return a deviation of the one party, changed before the run."""
 
     def deviation(active: ActiveParty, passive: Sequence[PassiveParty]) -> None:
@@ -59,21 +59,27 @@ def change_received(party: PassiveParty, change: Change) -> None:
     for name, method in party.phases.items():
         declared = party.declared(name)
         if declared is not None and declared.training:
-            learns = not declared.sends
-            party.phases[name] = _changed(method, change if learns else None, step)
+            party.phases[name] = _changed(method, declared, change, step)
 
 
-def _changed(method: PhaseMethod, change: Change | None, step: dict[str, Tensor]) -> PhaseMethod:
+def _changed(
+    method: PhaseMethod, declared: Phase, change: Change, step: dict[str, Tensor]
+) -> PhaseMethod:
     """Return a phase that notes its rows, and changes its numbers."""
-    changed = partial(_run, method, change, step)
-    changed.phase = method.phase  # type: ignore[attr-defined]
+    learns = not declared.sends
+    changed = partial(_run, method, declared.names_rows, change if learns else None, step)
+    changed.phase = declared  # type: ignore[attr-defined]
     return changed
 
 
 def _run(
-    method: PhaseMethod, change: Change | None, step: dict[str, Tensor], *arrays: Tensor
+    method: PhaseMethod,
+    named: bool,
+    change: Change | None,
+    step: dict[str, Tensor],
+    *arrays: Tensor,
 ) -> object:
-    if arrays and arrays[0].dtype == torch.int32 and arrays[0].ndim == 1:
+    if named:
         step["rows"] = arrays[0].long()
     rows = step.get("rows", torch.empty(0))
     given = [change(rows, each) if change and _is_about(each, rows) else each for each in arrays]
@@ -87,8 +93,8 @@ def _is_about(array: Tensor, rows: Tensor) -> bool:
 
 def embedded_only(stage: Stage) -> str:
     """Return the reason why no party's upload changes a prediction, or nothing."""
-    if not stage.uploads:
-        return "no passive party uploads something about every training row"
+    if reason := stage.lacks_uploads:
+        return reason
     if not stage.run.active.progress.test.get("score"):
         return "the run has no test rows"
     return ""
@@ -99,7 +105,7 @@ def predicted(stage: Stage) -> str:
     if stage.attacked.other_labels:
         return f"labels {stage.attacked.other_labels}; it is about predicted classes"
     if "test" not in stage.run.answers:
-        return "no further predictions: the run's budget of uploads, or of rows, has none left"
+        return NO_PREDICTIONS
     return embedded_only(stage)
 
 

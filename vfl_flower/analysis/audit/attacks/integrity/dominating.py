@@ -23,7 +23,6 @@ from vfl_flower.analysis.audit.attacks.integrity.deviations import (
 from vfl_flower.analysis.audit.transcripts.repetition import Repetition
 from vfl_flower.analysis.audit.transcripts.stage import Stage
 from vfl_flower.common.codec import Array
-from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.protocol.exchange import Protocol
 
 CANDIDATES, FACTORS, ASKED = 8, (1.0, 3.0, 10.0), 100
@@ -43,13 +42,9 @@ class DominatingInputs(Attack):
 
     def run(self, stage: Stage) -> Score:
         """Return the share of test rows that the best input dominates."""
-        made = stage.again(by(_keep_columns), partial(_probe, stage.attacked.rows))
+        made = stage.again(by(give_own_columns), partial(_probe, stage.attacked.rows))
         honest = _alike(stage.run.answers["test"])
         return Score("rows alike", _alike(made.answers["test"]), honest, "honest run", DEVIATOR)
-
-
-def _keep_columns(party: PassiveParty) -> None:
-    give_own_columns(party)
 
 
 def _probe(rows: Array, made: Repetition) -> Protocol:

@@ -19,8 +19,8 @@ import torch
 from torch import Tensor
 
 from vfl_flower.analysis.audit.attack import Adversary, Attack, Score, Target
-from vfl_flower.analysis.audit.attacks.integrity.backdoor import CLASS, fooled
-from vfl_flower.analysis.audit.attacks.integrity.deviations import DEVIATOR, RANK, by, predicted
+from vfl_flower.analysis.audit.attacks.integrity.backdoor import CLASS, fooled_rows
+from vfl_flower.analysis.audit.attacks.integrity.deviations import RANK, by, predicted
 from vfl_flower.analysis.audit.transcripts.repetition import Repetition
 from vfl_flower.analysis.audit.transcripts.stage import Stage
 from vfl_flower.common.codec import Array
@@ -40,17 +40,14 @@ class Villain(Attack):
 
     def applies(self, stage: Stage) -> str:
         """Refuse labels that are no classes, and uploads that are no embeddings."""
-        if reason := predicted(stage):
-            return reason
-        return "" if stage.uploads[0].kind == "embedding" else "no embeddings are uploaded"
+        return predicted(stage) or stage.lacks_embeddings
 
     def run(self, stage: Stage) -> Score:
         """Return the share of triggered test rows that are fooled."""
         rows = likely_rows(stage)
         honest = stage.again(by(partial(_carry, rows[:0])), _probe)
         made = stage.again(by(partial(_carry, rows)), _probe)
-        left = f"accuracy {made.hits('clean'):.3f} left"
-        return Score("fooled rows", fooled(made), fooled(honest), "honest run", DEVIATOR, left)
+        return fooled_rows(made, honest)
 
 
 def likely_rows(stage: Stage) -> Array:

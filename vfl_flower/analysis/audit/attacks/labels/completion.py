@@ -15,7 +15,7 @@ import torch
 from vfl_flower.analysis.audit.attack import Adversary, Attack, Score, Target
 from vfl_flower.analysis.audit.attacks.labels.inference import classes_only
 from vfl_flower.analysis.audit.transcripts.stage import Stage
-from vfl_flower.analysis.audit.transcripts.tables import Table
+from vfl_flower.analysis.audit.transcripts.tables import Table, table_of
 from vfl_flower.common.names import party_name
 from vfl_flower.parties.passive import PassiveParty
 
@@ -49,5 +49,4 @@ def embeddings(stage: Stage, party: PassiveParty) -> Table:
     """Run a party's bottom model on attacked rows: (n, D)."""
     party.net.eval()
     with torch.no_grad():
-        made: Table = party.embed_rows(stage.attacked.rows).flatten(1).double().numpy()
-    return made
+        return table_of(party.embed_rows(stage.attacked.rows))

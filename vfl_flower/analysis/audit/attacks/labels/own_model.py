@@ -7,7 +7,7 @@ import torch
 from vfl_flower.analysis.audit.attacks.labels.inference import LabelInference
 from vfl_flower.analysis.audit.transcripts.recorder import Recorder
 from vfl_flower.analysis.audit.transcripts.stage import Stage
-from vfl_flower.analysis.audit.transcripts.tables import Table
+from vfl_flower.analysis.audit.transcripts.tables import Table, table_of
 
 LOGITS, NETWORK = "own logits", "own network"
 
@@ -32,5 +32,4 @@ class OwnModel(LabelInference):
         party = recorder.party
         party.net.eval()
         with torch.no_grad():
-            logits: Table = party.decide(party.embed_rows(rows)).double().numpy()
-        return logits
+            return table_of(party.decide(party.embed_rows(rows)))

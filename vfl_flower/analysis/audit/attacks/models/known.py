@@ -18,8 +18,8 @@ from torch import Tensor
 from vfl_flower.analysis.audit.attack import Adversary, Attack, Score, Target
 from vfl_flower.analysis.audit.attacks.columns.recovery import Decoder, r_squared
 from vfl_flower.analysis.audit.transcripts.joint_model import JointModel
-from vfl_flower.analysis.audit.transcripts.stage import Stage
-from vfl_flower.analysis.audit.transcripts.tables import Table
+from vfl_flower.analysis.audit.transcripts.stage import NO_PREDICTIONS, Stage
+from vfl_flower.analysis.audit.transcripts.tables import table_of
 from vfl_flower.common.codec import Array
 from vfl_flower.common.names import party_name
 from vfl_flower.parties.party import Party
@@ -102,9 +102,9 @@ class KnownModels(Attack):
     def applies(self, stage: Stage) -> str:
         """Refuse runs without predictions, and those that no gradient passes through."""
         if not stage.run.answers:
-            return "no further predictions: the run's budget of uploads, or of rows, has none left"
-        if not stage.uploads:
-            return "no passive party uploads something about every training row"
+            return NO_PREDICTIONS
+        if reason := stage.lacks_uploads:
+            return reason
         if stage.uploads[0].kind == "maps":
             return "feature maps are kept by row, and no prediction is made of them anew"
         compressed = stage.cfg.options.upload_compression != "none"
@@ -115,7 +115,8 @@ class KnownModels(Attack):
         scene = Scene(stage)
         guessed, found = scene.apart(self.columns(scene)), []
         for party in stage.run.passive:
-            true, guess = table(party, scene.rows), guessed[party.rank].flatten(1).double().numpy()
+            true = table_of(party.columns(scene.rows))
+            guess = table_of(guessed[party.rank])
             after = r_squared(true, guess) if np.isfinite(guess).all() else 0.0
             before = _from_own_columns(scene, party)
             found.append((after - before, after, before, party.rank))
@@ -123,14 +124,8 @@ class KnownModels(Attack):
         return Score("R²", after, before, "own columns", party_name(rank), f"{scene.part} rows")
 
 
-def table(party: Party, rows: Array) -> Table:
-    """Return a party's columns as a table: (B, width)."""
-    made: Table = party.columns(rows).cpu().flatten(1).double().numpy()
-    return made
-
-
 def _from_own_columns(scene: Scene, party: Party) -> float:
     rows = np.concatenate([scene.auxiliary, scene.rows])
     known = np.arange(len(rows)) < len(scene.auxiliary)
-    own = scene.own(rows).double().numpy()
-    return Decoder(known).success(own, table(party, rows))
+    own = table_of(scene.own(rows))
+    return Decoder(known).success(own, table_of(party.columns(rows)))
