@@ -5,6 +5,7 @@ import torch
 
 from tests.helpers.outcomes.stages import reason_of, score_of, stage_of
 from vfl_flower.analysis.audit.attacks.integrity.backdoor import GAMMA, Replacement, triggered
+from vfl_flower.analysis.audit.attacks.integrity.malicious_optimizer import factors
 from vfl_flower.analysis.audit.attacks.integrity.villain import Trigger
 from vfl_flower.analysis.audit.transcripts.repetition import repeat
 
@@ -65,6 +66,11 @@ def test_random_words_stop_a_run_with_bounded_rows() -> None:
 def test_larger_steps_make_completion_better() -> None:
     score = score_of("malicious-optimizer", stage_of("vimadmm"))
     assert score.value > score.baseline + 0.03
+
+
+def test_weights_hurry_while_gradients_keep_their_signs() -> None:
+    gradient, last = torch.tensor([1.0, -1.0, 9.0, 1.0]), torch.tensor([2.0, 2.0, 1.0, 0.0])
+    assert factors(gradient, last).tolist() == [1.5, 1.0, 5.0, 1.0]
 
 
 def test_a_budget_of_uploads_leaves_no_predictions() -> None:

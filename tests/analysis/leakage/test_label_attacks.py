@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+import torch
 
 from tests.helpers.outcomes.stages import reason_of, score_of, stage_of
+from vfl_flower.analysis.audit.attacks.labels.completion.mixmatch import sharpened
 from vfl_flower.analysis.audit.attacks.labels.cosine import CosineScoring
 from vfl_flower.analysis.audit.attacks.labels.norm import NormScoring
 from vfl_flower.analysis.audit.attacks.labels.spectral import SpectralScoring
@@ -27,6 +29,24 @@ def test_a_trained_bottom_model_is_completed() -> None:
     score = score_of("completion", stage_of("splitnn"))
     assert score.against == "untrained model"
     assert score.value > score.baseline + 0.05
+
+
+def test_unlabelled_rows_complete_a_model_further() -> None:
+    """The party's own model stays as it was trained."""
+    stage = stage_of("easter")
+    before = {name: each.clone() for name, each in stage.run.passive[0].net.state_dict().items()}
+    score = score_of("mixmatch", stage)
+    assert score.value > score_of("completion", stage).value + 0.01
+    after = stage.run.passive[0].net.state_dict()
+    assert all(torch.equal(each, after[name]) for name, each in before.items())
+
+
+def test_sharpening_makes_a_guess_more_certain() -> None:
+    guess = torch.tensor([[0.5, 0.3, 0.2], [0.25, 0.25, 0.5]])
+    sharp = sharpened(guess)
+    assert torch.allclose(sharp.sum(1), torch.ones(2))
+    assert (sharp.max(1).values > guess.max(1).values).all()
+    assert sharp[1, 0] == sharp[1, 1]
 
 
 @pytest.mark.parametrize("attack", ["norm", "cosine", "spectral"])

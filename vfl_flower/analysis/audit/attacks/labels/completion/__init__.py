@@ -1,0 +1,1 @@
+"""Label inference that completes a trained bottom model."""
