@@ -30,6 +30,7 @@ SHOWN: dict[str, Callable[[Arguments, Report], None]] = {
     "bound": privacy.bound,
     "leakage": leaking.leakage,
     "defences": leaking.defences,
+    "embedding-defences": leaking.embedding_defences,
 }
 """What fills a report, by the name of a block."""
 

@@ -1,5 +1,6 @@
-"""Leakage cards of several methods, and of defences of gradients."""
+"""Leakage cards of several methods, and of defences of gradients and embeddings."""
 
+from itertools import product
 from typing import Any
 
 from benchmarks.harness.benchmark import Arguments
@@ -20,6 +21,11 @@ DEFENDED = (
 """Methods, data sets and defences of gradients."""
 ANSWERED = ("read-off", "denoised", "learnt", "norm", "cosine", "spectral", "completion")
 """Attacks on labels that defences of gradients are to answer."""
+SHIELDED = ("easter", "splitnn", "pravfed")
+SHIELDS = ("none", "nopeek:1", "nopeek:10", "mid:0.001", "mid:0.01", "fedpass:5")
+"""Methods with defences of embeddings, and these."""
+TOLD = ("decoder", "public-weights", "unsplit", "membership")
+"""Attacks on columns and rows that defences of embeddings may answer."""
 
 
 def leakage(given: Arguments, report: Report) -> None:
@@ -56,6 +62,36 @@ def defences(given: Arguments, report: Report) -> None:
         f"spectral) of attacks on labels in {EPOCHS} epochs, 10 labels a class known; means of "
         f"{given.seeds} seeds"
     )
+
+
+def embedding_defences(given: Arguments, report: Report) -> None:
+    """Attack single embeddings of runs with each defence of embeddings."""
+    columns = {"method": "", "defence": ""} | column("accuracy, %", ".1f")
+    for attack in TOLD:
+        columns |= column(attack, ".2f")
+    table = report.table("", columns)
+    terms = Terms(min(EPOCHS, given.epochs), seeds=given.seeds, attacks=TOLD)
+    for method, defence in some(given, product(SHIELDED, SHIELDS)):
+        options: dict[str, Any] = {"method": method, "embedding_defence": defence, "epochs": LONG}
+        runs = [trained(given, seed, blinding="none", **options) for seed in range(given.seeds)]
+        lines = {each["attack"]: each for each in leakage_card(runs[0].path, terms)["lines"]}
+        figures = [cell for attack in TOLD for cell in _with_reach(lines.get(attack))]
+        accuracy = spread([100 * run.result["test_accuracy"]["active"] for run in runs])
+        table.add(method, defence, *accuracy, *figures)
+    table.title = (
+        f"digits, 4 parties, MLPs, no masks, public weights; accuracy after {LONG} epochs, and "
+        f"R² (AUC of membership) of attacks in {EPOCHS} epochs with 200 auxiliary rows; means of "
+        f"{given.seeds} seeds"
+    )
+
+
+def _with_reach(line: dict[str, Any] | None) -> list[Cell]:
+    """Return an attack's mean and half of its interval."""
+    if line is None:
+        return [None, None]
+    estimate = line["with"] or line["without"]
+    high = estimate["high"]
+    return [estimate["mean"], None if high is None else high - estimate["mean"]]
 
 
 def _figure(line: dict[str, Any] | None) -> Cell:

@@ -28,4 +28,5 @@ SPEC = MethodSpec(
     standardizes="decide",
     noises=True,
     label_only=True,
+    embedding_gradients=True,
 )

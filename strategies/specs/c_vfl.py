@@ -66,4 +66,5 @@ SPEC = MethodSpec(
     options=CVFLOptions,
     checks=(check,),
     label_only=True,
+    embedding_gradients=True,
 )

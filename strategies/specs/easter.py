@@ -9,4 +9,5 @@ SPEC = MethodSpec(
     blinds=True,
     standardizes="embed",
     noises=True,
+    embedding_gradients=True,
 )

@@ -41,4 +41,5 @@ SPEC = MethodSpec(
     noises=True,
     gives_labels=True,
     label_only=True,
+    embedding_gradients=True,
 )

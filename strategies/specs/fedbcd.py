@@ -30,4 +30,5 @@ SPEC = MethodSpec(
     options=FedBCDOptions,
     noises=True,
     label_only=True,
+    embedding_gradients=True,
 )

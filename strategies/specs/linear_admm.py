@@ -35,4 +35,5 @@ SPEC = replace(
     options=LinearADMMOptions,
     checks=(*VIMADMM_J.checks, check_solver),
     network="linear",
+    embedding_gradients=False,
 )

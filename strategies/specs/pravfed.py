@@ -31,4 +31,5 @@ SPEC = MethodSpec(
     standardizes="embed",
     label_noise="randomized-response",
     gives_labels=True,
+    embedding_gradients=True,
 )

@@ -24,4 +24,5 @@ SPEC = MethodSpec(
     options=SplitNNOptions,
     noises=True,
     label_only=True,
+    embedding_gradients=True,
 )

@@ -29,4 +29,5 @@ SPEC = MethodSpec(
     options=VAFLOptions,
     noises=True,
     label_only=True,
+    embedding_gradients=True,
 )

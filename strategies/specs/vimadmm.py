@@ -65,4 +65,5 @@ SPEC = MethodSpec(
     additive=True,
     regression=False,
     label_only=True,
+    embedding_gradients=True,
 )

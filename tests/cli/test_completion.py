@@ -24,6 +24,7 @@ WITH_NUMBERS = (
     "compression",
     "downlink",
     "gradient_defence",
+    "embedding_defence",
     "embedding_bound",
     "threshold",
 )  # some of their values are numbers

@@ -134,6 +134,7 @@ def pooled(passive: list[Party], W: list[int], rows: Tensor, *, rounded: bool) -
         {"optimizers": "adagrad", "aggregation": "average"},
         {"models": "mixed", "local_output": "softmax"},
         {"embedding_bound": "0.5"},
+        {"embedding_defence": "nopeek:1", "embedding_scale": "standardized"},
         {"label_privacy": "laplace"},
         {"label_privacy": "alibi"},
         {"label_privacy": "none"},

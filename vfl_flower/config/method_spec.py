@@ -103,6 +103,9 @@ class MethodSpec:
     gradients_only : bool
         Whether all that depends on labels and leaves the active party in a step is gradients, which
         the client's phases declare as such; then ``gradient-defence`` can change them.
+    embedding_gradients : bool
+        Whether passive parties' embedding nets learn by gradients of their embeddings, to which
+        ``embedding-defence`` can then add.
     gives_labels : bool
         Whether passive parties are always given the labels, noised under label privacy.
     label_noise : str
@@ -138,6 +141,7 @@ class MethodSpec:
     blinds: bool = False
     teaches: bool = True
     gradients_only: bool = False
+    embedding_gradients: bool = False
     gives_labels: bool = False
     label_noise: str = ""
     alone: bool = False

@@ -111,6 +111,11 @@ class Settings(  # fields come in the order of bases from the last to the first
         return self.embedding_scale == "standardized"
 
     @property
+    def embeddings_defended(self) -> bool:
+        """Whether passive parties' networks defend their embeddings."""
+        return self.embedding_defence != "none"
+
+    @property
     def narrow(self) -> bool:
         """Whether numbers travel in 16 bits."""
         return self.wire_precision != FLOAT32

@@ -1,10 +1,22 @@
-"""Dropout that draws from a party's own generator."""
+"""Modules that draw from a party's own generator, and dropout among them."""
 
 import torch
 from torch import Tensor, nn
 
 
-class Dropout(nn.Module):
+class Drawing(nn.Module):
+    """A module that draws, from the generator that its party attaches.
+
+    Attributes
+    ----------
+    generator : torch.Generator or None
+        The party's, on the processor.
+    """
+
+    generator: torch.Generator | None = None
+
+
+class Dropout(Drawing):
     """Dropout that draws from its party's generator, never from torch's global one.
 
     Parameters
@@ -19,8 +31,6 @@ class Dropout(nn.Module):
     ValueError
         If it is not.
     """
-
-    generator: torch.Generator | None = None
 
     def __init__(self, p: float, channels: bool = False) -> None:
         super().__init__()

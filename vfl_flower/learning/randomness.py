@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from vfl_flower.learning.dropout import Dropout
+from vfl_flower.learning.dropout import Drawing
 
 _GLOBAL_STATE = threading.RLock()
 WORDS, _WORDS_AT = 624, 24  # of the Mersenne Twister, in a state of torch's generator
@@ -71,9 +71,9 @@ class Randomness:
             yield
 
     def attach(self, net: nn.Module) -> None:
-        """Let every `Dropout` in a network draw from this generator."""
+        """Let every `Drawing` module of a network draw from this generator."""
         for module in net.modules():
-            if isinstance(module, Dropout):
+            if isinstance(module, Drawing):
                 module.generator = self.generator
 
     @contextmanager

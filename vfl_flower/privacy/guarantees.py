@@ -1,6 +1,7 @@
 """Guarantees of a run for columns and labels, and their limits."""
 
 from vfl_flower.config.catalog import MULTI_LABEL, REGRESSION
+from vfl_flower.config.options.embedding_defences import read_embedding_defence
 from vfl_flower.config.options.gradient_defences import read_defence
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import split_list
@@ -57,6 +58,15 @@ DEFENDED = (
 PUBLIC_NOISE = (
     ". The noise follows from the seed, and whoever knows that can take it off; party-randomness "
     "= private hides it"
+)
+
+COLUMNS_DEFENDED = (
+    "columns are in the embeddings that passive parties learned under {}, which has no guarantee; "
+    "client-level noise has one"
+)
+PUBLIC_DRAWS = (
+    ". The {} of {} are the seed's, and whoever knows that knows them; party-randomness = private "
+    "hides them"
 )
 
 GIVEN = "passive parties were given the labels of all training rows; label-privacy hides them"
@@ -125,6 +135,15 @@ def _defence(cfg: RunConfig) -> str:
     return DEFENDED.format(cfg.gradient_defence) + (PUBLIC_NOISE if public else "")
 
 
+def _embedding_defence(cfg: RunConfig) -> str:
+    """Say that embeddings were defended, without a guarantee."""
+    drawn = read_embedding_defence(cfg.embedding_defence)[0].drawn
+    told = COLUMNS_DEFENDED.format(cfg.embedding_defence)
+    if not drawn or cfg.party_randomness == "private":
+        return told
+    return told + PUBLIC_DRAWS.format(drawn, cfg.embedding_defence)
+
+
 def column_protections(cfg: RunConfig) -> _Sentences:
     """List protections of the passive parties' columns, and missing ones."""
     if cfg.spec.alone:
@@ -142,6 +161,7 @@ def column_protections(cfg: RunConfig) -> _Sentences:
     gaps = (
         (CLEAR, not masked and not cfg.noised),
         (SINGLE, not masked and cfg.noised),
+        (_embedding_defence(cfg) if cfg.embeddings_defended else "", cfg.embeddings_defended),
         (UNNOISED_EVALUATION, cfg.noised and cfg.dp_eval == "clear"),
         (PAIR, masked and cfg.holders == 2 < cfg.parties),
         (SHARED, cfg.labels_shared),

@@ -63,6 +63,7 @@ def configurations(active: ActiveParty) -> dict[str, RunConfig]:
             loss=active.loss_name,
             label_privacy="none",
             gradient_defence="none",
+            embedding_defence="none",
             blinding="auto",
             colluding_share=1.0,
             embedding_bound="auto",

@@ -16,6 +16,7 @@ from vfl_flower.data.party_data import PartyData
 from vfl_flower.learning.device import device_of
 from vfl_flower.learning.networks.base import TopInput, blank, head
 from vfl_flower.learning.networks.cut_network import cut_network
+from vfl_flower.learning.networks.defences.defence import defend
 from vfl_flower.learning.networks.factory import check_halves, network
 from vfl_flower.learning.networks.standardized import standardize
 from vfl_flower.learning.networks.torchvision_models import load_weights
@@ -74,7 +75,7 @@ def build_learner(
             with randomness.building():
                 net.decide = _decision(cfg, data, width, layers if deep else 1)
         _take_weights(cfg, rank, net)
-        _standardize(cfg, data, net)
+        _as_sent(cfg, data, net, randomness)
         device = device_of(cfg.device)
         net.to(device)
         data = replace(data, x=data.x.to(device))
@@ -88,9 +89,14 @@ def build_learner(
     return Party(cfg, data, net, optimizer, randomness, folder)
 
 
-def _standardize(cfg: RunConfig, data: PartyData, net: nn.Module) -> None:
-    """Standardise a passive party's uploads, if the run says so."""
-    if cfg.standardized and data.rank > 0:
+def _as_sent(cfg: RunConfig, data: PartyData, net: nn.Module, randomness: Randomness) -> None:
+    """Defend and standardise a passive party's uploads, if the run says so."""
+    if data.rank == 0:
+        return
+    if cfg.embeddings_defended:
+        with randomness.building():
+            defend(net, cfg.embedding_dim, cfg.embedding_defence)
+    if cfg.standardized:
         half = cfg.spec.standardizes
         standardize(net, half, cfg.embedding_dim if half == "embed" else data.classes)
 

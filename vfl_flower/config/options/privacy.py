@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from vfl_flower.config.catalog import ACCOUNTANTS, LABEL_MECHANISMS
+from vfl_flower.config.options.embedding_defences import EMBEDDING_DEFENCES
 from vfl_flower.config.options.gradient_defences import GRADIENT_DEFENCES
 from vfl_flower.config.schema import option
 
@@ -59,6 +60,11 @@ class PrivacyOptions:
         "raw",
         "summed columns: raw or standardized",
         choices=("raw", "standardized"),
+    )
+    embedding_defence: str = option(
+        "none",
+        f"none, {', '.join(EMBEDDING_DEFENCES)}, as in nopeek:1",
+        suggested=("none", *(each.example for each in EMBEDDING_DEFENCES.values())),
     )
     gradient_defence: str = option(
         "none",

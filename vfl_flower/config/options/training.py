@@ -49,7 +49,7 @@ class TrainingOptions:
     )
     class_weights: str = option(
         "none",
-        "weights of rows in the loss: none (all alike) or balanced (all classes alike)",
+        "none, or balanced: classes count alike",
         choices=("none", "balanced"),
     )
     largest_weight: float = option(

@@ -26,6 +26,7 @@ TAKEN = frozenset(
             "label-privacy",
             "label-epsilon",
             "gradient-defence",
+            "embedding-defence",
         ),
         *("label-sensitivity", "force-sensitivity", "dp-sigma", "dp-clip", "dp-delta"),
         *("target-epsilon", "dp-noise", "dp-eval", "dp-accountant", "checkpoint-every", "device"),

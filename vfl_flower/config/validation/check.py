@@ -15,6 +15,7 @@ from vfl_flower.config.validation.privacy import (
     check_blinding,
     check_client_privacy,
     check_embedding_bound,
+    check_embedding_defence,
     check_embedding_scale,
     check_gradient_defence,
     check_label_privacy,
@@ -45,6 +46,7 @@ def check(cfg: Settings) -> None:
     check_blinding(cfg)
     check_embedding_bound(cfg)
     check_embedding_scale(cfg)
+    check_embedding_defence(cfg)
     check_wire_precision(cfg)
     check_label_privacy(cfg)
     check_gradient_defence(cfg)

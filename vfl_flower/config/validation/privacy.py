@@ -2,6 +2,7 @@
 
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.catalog import BFLOAT16, FLOAT16, LABEL_MECHANISMS
+from vfl_flower.config.options.embedding_defences import read_embedding_defence
 from vfl_flower.config.options.gradient_defences import read_defence
 from vfl_flower.config.options.privacy import (
     LEAST_BOUND,
@@ -71,6 +72,23 @@ def check_embedding_scale(cfg: Settings) -> None:
             f"embedding-scale is standardized, and {cfg.method} {why}; use embedding-scale = raw, "
             f"or one of {able}"
         )
+
+
+def check_embedding_defence(cfg: Settings) -> None:
+    """Refuse a defence where no embedding learns by its gradient."""
+    if not cfg.embeddings_defended:
+        return
+    read_embedding_defence(cfg.embedding_defence)
+    if cfg.spec.embedding_gradients:
+        return
+    why = "passive parties learn no embedding by its gradient"
+    if cfg.spec.alone:
+        why = "passive parties send no embedding"
+    able = methods_that(lambda spec: spec.embedding_gradients)
+    raise ConfigError(
+        f"embedding-defence is {cfg.embedding_defence}, and with {cfg.method} {why}; use "
+        f"embedding-defence = none, or one of {able}"
+    )
 
 
 def check_wire_precision(cfg: Settings) -> None:

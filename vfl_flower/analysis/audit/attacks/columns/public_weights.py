@@ -4,7 +4,8 @@ Initial weights that follow from the seed are known to everybody. The first uplo
 
     E_k = h_k(x_k),   or their sum under masks,   S = sum_k h_k(x_k)
 
-in which all but the columns is known. Where an upload has fewer numbers than a row has columns, the
+in which all but the columns is known, what networks draw in training too: it follows from the same
+seed. Where an upload has fewer numbers than a row has columns, the
 mean and the covariance of the auxiliary rows choose among all that would fit.
 """
 
@@ -12,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from vfl_flower.analysis.audit.attack import Adversary, Attack, Score, Target
 from vfl_flower.analysis.audit.attacks.columns.inversion import (
@@ -26,6 +27,7 @@ from vfl_flower.analysis.audit.attacks.columns.recovery import r_squared
 from vfl_flower.analysis.audit.transcripts.stage import Stage
 from vfl_flower.analysis.audit.transcripts.tables import table_of
 from vfl_flower.common.names import party_name
+from vfl_flower.learning.dropout import Drawing
 
 STEPS = 400
 
@@ -63,10 +65,14 @@ class PublicWeights(Attack):
     def through(self, stage: Stage, ranks: Sequence[int]) -> list[tuple[float, int]]:
         """Solve some parties' sum; return R² and rank of each."""
         firsts = [first for k in ranks if (first := stage.uploads[k - 1].first) is not None]
-        nets = [as_in_training(stage.untrained(k).net) for k in ranks]
+        parties = [stage.untrained(k) for k in ranks]
+        nets = [_drawing(as_in_training(party.net)) for party in parties]
+        draws = [party.randomness.state_dict() for party in parties]
         true = [stage.run.passive[k - 1].columns(firsts[0][0]).cpu() for k in ranks]
 
         def forward(inputs: Sequence[Tensor]) -> Tensor:
+            for party, state in zip(parties, draws, strict=True):
+                party.randomness.load_state_dict(state)
             pairs = zip(nets, inputs, strict=True)
             return torch.stack([embedded(net, each) for net, each in pairs]).sum(0)
 
@@ -79,3 +85,11 @@ class PublicWeights(Attack):
         return [
             (r_squared(table_of(x)[judged], table_of(guess)[judged]), k) for x, guess, k in pairs
         ]
+
+
+def _drawing(net: nn.Module) -> nn.Module:
+    """Let a network draw as in training."""
+    for module in net.modules():
+        if isinstance(module, Drawing):
+            module.train()
+    return net

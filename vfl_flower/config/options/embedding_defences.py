@@ -1,0 +1,70 @@
+"""Parsed `embedding-defence` option: kind and argument."""
+
+from dataclasses import dataclass
+
+from vfl_flower.config.options.kinds import Kind, read_kind
+
+LEAST_WEIGHT, MOST_WEIGHT = 1e-6, 1000.0
+LEAST_REACH, MOST_REACH = 0.1, 1000.0
+
+
+@dataclass(frozen=True)
+class EmbeddingDefenceSpec(Kind):
+    """A defence of embeddings as it is written; `build` names an `EmbeddingDefence`.
+
+    Attributes
+    ----------
+    example : str
+        A value that shells offer.
+    drawn : str
+        What it draws from the party's randomness; empty for nothing.
+    """
+
+    example: str
+    drawn: str = ""
+
+
+def read_embedding_defence(text: str) -> tuple[EmbeddingDefenceSpec, float]:
+    """Read a defence, as in ``nopeek:1``: its declaration and its argument.
+
+    Raises
+    ------
+    ConfigError
+        If it is not written as it must be.
+    """
+    return read_kind(text, EMBEDDING_DEFENCES, "embedding-defence must be none, {}")
+
+
+def _weight(text: str) -> float:
+    return _between(text, LEAST_WEIGHT, MOST_WEIGHT)
+
+
+def _reach(text: str) -> float:
+    return _between(text, LEAST_REACH, MOST_REACH)
+
+
+def _between(text: str, least: float, most: float) -> float:
+    value = float(text)
+    if not least <= value <= most:
+        raise ValueError(text)
+    return value
+
+
+_HERE = "vfl_flower.learning.networks.defences"
+_WEIGHT = f"WEIGHT from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}"
+EMBEDDING_DEFENCES = {
+    "nopeek": EmbeddingDefenceSpec(
+        f"{_HERE}.nopeek:NoPeek", _weight, f"nopeek:{_WEIGHT}", "nopeek:1"
+    ),
+    "mid": EmbeddingDefenceSpec(
+        f"{_HERE}.mid:MID", _weight, f"mid:{_WEIGHT}", "mid:0.01", drawn="samples"
+    ),
+    "fedpass": EmbeddingDefenceSpec(
+        f"{_HERE}.fedpass:FedPass",
+        _reach,
+        f"fedpass:REACH from {LEAST_REACH:g} to {MOST_REACH:g}",
+        "fedpass:5",
+        drawn="passports",
+    ),
+}
+"""Defences of embeddings by name. One line here makes a defence known everywhere."""

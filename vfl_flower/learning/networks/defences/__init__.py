@@ -1,0 +1,1 @@
+"""Defences of columns in embeddings, without a guarantee."""
