@@ -111,6 +111,11 @@ class Settings(  # fields come in the order of bases from the last to the first
         return self.embedding_scale == "standardized"
 
     @property
+    def shares_checked(self) -> bool:
+        """Whether passive parties check their shares of summed uploads."""
+        return self.share_check == "on"
+
+    @property
     def narrow(self) -> bool:
         """Whether numbers travel in 16 bits."""
         return self.wire_precision != FLOAT32

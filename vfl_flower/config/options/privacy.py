@@ -51,14 +51,19 @@ class PrivacyOptions:
     )
     embedding_bound: str = option(
         "auto",
-        "Euclidean norm that rows are clipped to before they are summed, or none; auto: none on "
-        f"one machine in whole wire-precision, else {USUAL_BOUND}",
+        "largest norm of summed rows, or none; auto: none on one machine in whole wire-precision, "
+        f"else {USUAL_BOUND}",
         suggested=("auto", "none", USUAL_BOUND),
     )
     embedding_scale: str = option(
         "raw",
         "summed columns: raw or standardized",
         choices=("raw", "standardized"),
+    )
+    share_check: str = option(
+        "off",
+        "parties check their shares of summed variance",
+        choices=("off", "on"),
     )
     gradient_defence: str = option(
         "none",
