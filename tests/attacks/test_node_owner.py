@@ -200,6 +200,7 @@ def test_a_rebuilt_party_answers_nothing_without_its_policy(tmp_path: Path) -> N
         ({"optimizers": "rprop:step_sizes=1/1e8"}, "largest-learning-rate"),
         ({"models": "antigravity:fly"}, "modules"),
         ({"gradient-defence": "isotropic:1000"}, "allow-gradient-defence"),
+        ({"share-check": "on"}, "largest-share"),
     ],
 )
 def test_a_node_without_a_policy_is_safe(run: dict[str, Any], rule: str, tmp_path: Path) -> None:

@@ -41,18 +41,17 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = [
     ("allow-single-embeddings", LOOSE | {"data": (DataPolicy(name="d", dataset="digits"),)}, MASKED,
      {"method": "splitnn", "dp_sigma": 8.0}),
     ("require-private-weights", {}, MASKED, {"party_randomness": "public"}),
-    (
-        "require-private-weights",
-        {"require_secure_aggregation": False, "data": (DIGITS,)},
-        NOISED,
-        {"method": "adptvfedconv"},
-    ),
+    ("require-private-weights", {"require_secure_aggregation": False, "data": (DIGITS,)},
+     NOISED, {"method": "adptvfedconv"}),
     ("require-embedding-bound", {"require_embedding_bound": True},
      MASKED | {"embedding_bound": "16"}, {"embedding_bound": "none"}),
     ("largest-embedding-bound", {"largest_embedding_bound": 8.0},
      MASKED | {"embedding_bound": "8"}, {"embedding_bound": "8.5"}),
     ("largest-embedding-bound", {"largest_embedding_bound": SAFE.largest_embedding_bound},
      MASKED | {"embedding_bound": "16"}, {"embedding_bound": "1e6"}),
+    ("largest-share", {}, MASKED, {"share_check": "on"}),
+    ("largest-share", {"largest_share": 0.5}, MASKED | {"share_check": "on"},
+     {"share_check": "off"}),
     ("largest-learning-rate", {}, MASKED | {"learning_rates": "1e8,10,1e8,1e8"},
      {"learning_rates": "0.1,1e8,0.1,0.1"}),
     ("largest-learning-rate", LOOSE | {"data": (DIGITS,)},
@@ -180,6 +179,7 @@ def file(tmp_path: Path) -> Path:
 
 def test_a_file_is_read_with_all_its_keys(file: Path) -> None:
     noise: dict[str, Any] = {"least_sigma": 1.5, "largest_epsilon": 3.0, "delta": 1e-6}
+    rules: dict[str, Any] = {"largest_share": 0.5, "largest_learning_rate": 0.5, "most_threads": 7}
     entry = DataPolicy(name="customers", tables=("/a.toml",), **noise)
     policy = Policy(
         name="bank",
@@ -191,14 +191,13 @@ def test_a_file_is_read_with_all_its_keys(file: Path) -> None:
         require_private_weights=False,
         require_embedding_bound=False,
         largest_embedding_bound=8.0,
-        largest_learning_rate=0.5,
         accept_labels=False,
         label_privacy=("none", "alibi"),
         largest_label_epsilon=1.0,
         least_batch_size=2,
         most_batch_size=3,
         largest_embedding_dim=128,
-        most_threads=7,
+        **rules,
         most_rows=4,
         most_requests=5,
         most_predictions_a_day=6,

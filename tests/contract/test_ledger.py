@@ -11,7 +11,7 @@ from tests.helpers.formulas import BEFORE, FORMULAS, K
 TRAIN = 1294  # digits: 1797 rows, a fifth of them test, a tenth of the rest validation
 SIZES = [BATCH] * (TRAIN // BATCH) + [TRAIN % BATCH]
 
-CONTROL = {"public_key", "count_columns"}
+CONTROL = {"public_key", "count_columns", "seal_variances", "check_share"}
 """Phases of control traffic that a party answers with arrays."""
 
 pytestmark = pytest.mark.parametrize("method", list(CASES))

@@ -43,6 +43,7 @@ CASES: dict[str, dict[str, Any]] = {method: {"method": method} for method in MET
         "decoder_rate": 0.01,
     },
     "agg_vfl adaptive": {"method": "agg_vfl", "adaptive_steps": 2},
+    "agg_vfl checked": {"method": "agg_vfl", "share_check": "on"},
     "agg_vfl within a bound": {"method": "agg_vfl", "embedding_bound": "0.5"},
     "vafl in turns": {"method": "vafl", "vafl_mode": "asynchronous"},
     "c_vfl both ways": {"method": "c_vfl", "compression": "lattice:4", "downlink": "lattice:8"},
@@ -60,7 +61,7 @@ ON_CARRIERS = [
     (case, carrier)
     for case in CASES
     for carrier in CARRIERS
-    if carrier != "amnesia" or case in ("easter", "splitnn", "adptvfedconv")
+    if carrier != "amnesia" or case in ("easter", "agg_vfl checked", "splitnn", "adptvfedconv")
 ]
 """Every case live, here and over a connection; some also rebuilt for each message, as is slower."""
 
@@ -290,10 +291,7 @@ def finished(method: str, carrier: str, seed: int = 0) -> Run:
 
 
 def differing(ours: Weights, theirs: Sequence[dict[str, Tensor]]) -> list[str]:
-    """Return location and name of every differing array.
-
-    Both must have the same names.
-    """
+    """Return location and name of each differing array, of equal names."""
     assert all(ours)
     assert [set(a) for a in ours] == [set(b) for b in theirs]
     pairs = enumerate(zip(ours, theirs, strict=True))

@@ -133,6 +133,7 @@ FORMULAS: dict[str, Bytes] = {
     "agg_vfl": agg_vfl_bytes,
     "agg_vfl adaptive": agg_vfl_bytes,
     "agg_vfl within a bound": agg_vfl_bytes,
+    "agg_vfl checked": agg_vfl_bytes,
     "vimadmm": vimadmm_bytes,
     "vimadmm_j": agg_vfl_bytes,
     "linear_admm": agg_vfl_bytes,

@@ -10,7 +10,8 @@ import torch
 from tests.helpers.connections.sessions import CFG, assert_equal, kill, nodes
 from tests.helpers.connections.streams import FakeGrid, run_stream
 from vfl_flower.common.errors import PartyAway, PartyError, RosterError
-from vfl_flower.workflows.build_parties import build_active
+from vfl_flower.transport.local import run_local
+from vfl_flower.workflows.build_parties import build_active, build_passive
 
 pytestmark = pytest.mark.usefixtures("soon")
 
@@ -31,6 +32,28 @@ def test_a_killed_party_comes_back_and_the_weights_are_the_same(
     assert left == []
     assert_equal(active, undisturbed)
     assert facts["returns_to_a_checkpoint"] == len(moments)
+
+
+def test_a_party_killed_in_a_check_of_shares_comes_back(
+    tmp_path: Path, undisturbed: dict[str, torch.Tensor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before it seals its variance, and before it compares it."""
+    cfg = replace(CFG, run_name="one", baselines="off", share_check="on")
+    cfg = replace(cfg, party_randomness="public", embedding_bound="none")  # as in one process
+    whole = build_active(cfg)
+    run_local(whole, [build_passive(cfg, k) for k in range(1, cfg.parties)])
+    phases = list[str]()
+
+    def note() -> None:
+        asked = active.strategy._open
+        phases.append(asked.phase if asked else "")
+
+    left = kill(monkeypatch, (21, 44), note)
+    active = build_active(cfg, tmp_path)
+    run_stream(active, FakeGrid(nodes(tmp_path, cfg)), "127.0.0.1:0", cfg.to_mapping())
+    assert (left, phases) == ([], ["seal_variances", "check_share"])
+    assert_equal(active, undisturbed)
+    assert active.progress.shares == whole.progress.shares
 
 
 def test_a_party_that_stays_away_is_named_and_checkpoints_stay(

@@ -106,16 +106,6 @@ class Settings(  # fields come in the order of bases from the last to the first
         return float(self.embedding_bound)
 
     @property
-    def standardized(self) -> bool:
-        """Whether passive parties standardise the columns of summed uploads."""
-        return self.embedding_scale == "standardized"
-
-    @property
-    def embeddings_defended(self) -> bool:
-        """Whether passive parties' networks defend their embeddings."""
-        return self.embedding_defence != "none"
-
-    @property
     def narrow(self) -> bool:
         """Whether numbers travel in 16 bits."""
         return self.wire_precision != FLOAT32
@@ -123,16 +113,6 @@ class Settings(  # fields come in the order of bases from the last to the first
     def threads_in(self, training: bool) -> int:
         """Return the torch threads of each party, in training or in evaluations."""
         return self.threads if training else self.eval_threads or self.threads
-
-    @property
-    def noised(self) -> bool:
-        """Whether passive parties noise their uploads."""
-        return self.dp_sigma > 0 or self.target_epsilon > 0
-
-    @property
-    def noise_distributed(self) -> bool:
-        """Whether each party adds a share of a masked sum's noise."""
-        return self.dp_noise == "distributed"
 
     @property
     def labels_shared(self) -> bool:
@@ -149,11 +129,6 @@ class Settings(  # fields come in the order of bases from the last to the first
         """Mechanism that noises labels before they teach others, or nothing."""
         chosen = self.spec.label_noise if self.label_privacy == "auto" else self.label_privacy
         return "" if chosen == "none" else chosen
-
-    @property
-    def defended(self) -> bool:
-        """Whether gradients are changed before they leave the active party."""
-        return self.gradient_defence != "none"
 
     @property
     def teaches(self) -> bool:

@@ -168,8 +168,8 @@ class ActiveParty(Party, Coordinator):
         return Noise(self.budget.sigma, self.budget.worst(self.uploaded)) if self.budget else None
 
     def sizes(self) -> Mapping[str, int]:
-        """Return how many numbers a row of an upload has, by symbol."""
-        return {"D": self.cfg.embedding_dim, "C": self.data.classes}
+        """Return the lengths of replies that the run sets, by symbol."""
+        return {"D": self.cfg.embedding_dim, "C": self.data.classes, "K": self.parties - 1}
 
     def fault_of(self, phase: str, rows: int, arrays: Sequence[Array]) -> str:
         """Return the fault of one party's reply to a phase, or nothing."""

@@ -173,7 +173,7 @@ class PassiveParty(Party, ProtocolClient):
                 if isinstance(counter, UploadCounter):
                     counter.count(upload, declared)
             return arrays
-        if kind == "figure":
+        if kind == "figure" and not declared.derived:
             for gate in self.gates:
                 gate.pass_figure()
         return [to_array(value)]
@@ -181,7 +181,8 @@ class PassiveParty(Party, ProtocolClient):
     def checkpointed(self) -> State:
         """Return a checkpoint's content; uploads are counted on disk from now."""
         self.privacy.begin()
-        return self.durable()
+        parts = self._components.items()
+        return self.durable() | {name: part.state_dict() for name, part in parts if part.kept}
 
     def go_back(self, checkpoint: State) -> None:
         """Return to the state of a checkpoint."""

@@ -32,6 +32,8 @@ class Progress:
         The evaluations so far.
     best : Evaluation or None
         The best of them; the earlier of equals.
+    checked_exchanges : int
+        Exchanges of training when shares were last checked.
     kept_exchanges : int
         Exchanges of training when the passive parties last kept their weights.
     test : dict
@@ -45,6 +47,8 @@ class Progress:
     written_mark, spare_mark : int
         Marks of the active party's last checkpoint, and of its last one that belongs to the
         passive parties' checkpoint before their last.
+    shares : list of int
+        Largest share of a passive party in what was summed, in percent, at each check.
     metrics : dict
         Further metrics on the test rows, by party; see `metrics_of`.
     """
@@ -56,10 +60,12 @@ class Progress:
     judged: int = 0
     records: list[Evaluation] = field(default_factory=list)
     best: Evaluation | None = None
+    checked_exchanges: int = 0
     kept_exchanges: int = 0
     test: dict[str, dict[str, float]] = field(default_factory=dict)
     metrics: dict[str, Any] = field(default_factory=dict)
     curves: dict[str, Any] = field(default_factory=dict)
+    shares: list[int] = field(default_factory=list)
     stages: list[Stage] = field(default_factory=list)
     parties_mark: int = -1
     parties_exchanges: int = -1

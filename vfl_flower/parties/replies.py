@@ -86,7 +86,8 @@ class ReplyRules:
         layouts: list[Layout] = []
         figures: list[tuple[int, Numbers]] = []
         declared = self._phases[phase]
-        if self.noised and {*declared.sends} == {"figure"}:  # which is not sent under noise
+        figure = {*declared.sends} == {"figure"} and not declared.derived
+        if self.noised and figure:  # which is not sent under noise
             return layouts, figures
         for kind, numbers in zip(declared.sends, declared.gives, strict=True):
             if kind in UPLOADS:

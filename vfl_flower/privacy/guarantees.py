@@ -21,12 +21,21 @@ BOUNDED = "every row that is summed clipped by its party to Euclidean norm"
 STANDARDIZED = (
     "columns of what is summed standardised by each party, so that none outweighs another"
 )
+CHECKED = (
+    "the share of each passive party in the sum's variance known to it, so that it can refuse to "
+    "dominate the sum"
+)
 PRIVATE = "initial weights and dropout that only their own party knows"
 CLEAR = "what the passive parties sent travelled in the clear"
 SINGLE = "what each passive party sent, noised, was seen by itself; nothing blinded it"
 UNNOISED_EVALUATION = (
     "evaluations were sent without noise, which makes epsilon infinite; dp-eval = noised covers "
     "them"
+)
+VARIANCES = (
+    "passive parties told each other the variance of what they sent to sums, in 16 bits an epoch, "
+    "sealed under pair keys, which hold against an active party that deviates only where "
+    "identities are pinned; the active party was told the largest share, in whole percent"
 )
 PUBLIC = (
     "initial weights follow from the seed, and whoever knows them can work out columns from "
@@ -156,6 +165,7 @@ def column_protections(cfg: RunConfig) -> _Sentences:
         (f"{_noise(cfg)} to Frobenius norm {cfg.dp_clip:g}", cfg.noised),
         (f"{BOUNDED} {cfg.row_bound or 0:g}", cfg.row_bound is not None),
         (STANDARDIZED, masked and cfg.standardized),
+        (CHECKED, cfg.shares_checked),
         (PRIVATE, private and not published and secret),
     )
     gaps = (
@@ -163,6 +173,7 @@ def column_protections(cfg: RunConfig) -> _Sentences:
         (SINGLE, not masked and cfg.noised),
         (_embedding_defence(cfg) if cfg.embeddings_defended else "", cfg.embeddings_defended),
         (UNNOISED_EVALUATION, cfg.noised and cfg.dp_eval == "clear"),
+        (VARIANCES, cfg.shares_checked),
         (PAIR, masked and cfg.holders == 2 < cfg.parties),
         (SHARED, cfg.labels_shared),
         (PUBLIC, not private and secret),

@@ -104,6 +104,11 @@ class Masker(UploadMechanism):
         """Tell whether the run's uploads travel under masks."""
         return cfg.blinded
 
+    @property
+    def keys(self) -> dict[int, bytes]:
+        """Pair keys by the other party's rank; empty before they are agreed."""
+        return self._keys
+
     @phase(training=False, gives=octets(KEY + SIGNATURE), sends="control")
     def public_key(self) -> Array:
         """Draw a key pair; return public key and signature, (96,) uint8.

@@ -286,9 +286,7 @@ class ProtocolClient(NumPyClient):
         return {**own, **self.durable(), **components}
 
     def renew_components(self) -> None:
-        """Reset all components to their initial state.
-
-        No checkpoint holds the state of components.
-        """
+        """Reset components that no checkpoint holds to their initial state."""
         for each in self._components.values():
-            each.load_state_dict(type(each)(self).state_dict())
+            if not each.kept:
+                each.load_state_dict(type(each)(self).state_dict())

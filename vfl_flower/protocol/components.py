@@ -85,8 +85,8 @@ def phase(
     masked : bool
         Whether its uploads are summed, and so can travel under pairwise masks.
     derived : bool
-        Whether its upload is made of received arrays alone, and of weights that learnt from nothing
-        else: the noise of what they were made of covers it, and it gets none of its own.
+        Whether what it sends is made of received arrays alone, of weights that learnt from nothing
+        else, or of uploads as they left: their noise covers it, and it gets none of its own.
     repeatable : bool
         Whether the same request, made once more right away, is answered with the same noise.
     """
@@ -190,12 +190,14 @@ class Answerer(Owner, Protocol):
 class Component:
     """Phases with a memory of their own, taken in by passive parties.
 
-    The memory lives between messages only; no checkpoint holds it, but for the count that
-    `ClientPrivacy` compares its own with. A component whose owner must be more than an `Owner`
-    says so by annotating `party`.
+    The memory lives between messages only; checkpoints hold it of those that are `kept`, and the
+    count that `ClientPrivacy` compares its own with. A component whose owner must be more than an
+    `Owner` says so by annotating `party`.
     """
 
     name: ClassVar[str]
+    kept: ClassVar[bool] = False
+    """Whether checkpoints hold its memory, which then has no keys."""
 
     def __init__(self, party: Owner) -> None:
         self.party = party

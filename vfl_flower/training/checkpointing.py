@@ -53,6 +53,7 @@ def checkpoint(party: ActiveParty) -> Protocol:
         "test": progress.test,
         "metrics": progress.metrics,
         "curves": progress.curves,
+        "shares": progress.shares,
     }
     write_checkpoint(party, progress.mark, state, progress.spare_mark)
     progress.written_mark = progress.mark
@@ -75,12 +76,14 @@ def restore(party: ActiveParty) -> Protocol:
         party.progress.add(Evaluation.from_dict(record))
     party.progress.test, party.progress.metrics = _tested(state.pop("test")), state.pop("metrics")
     party.progress.curves = state.pop("curves", {})  # earlier versions have none
+    party.progress.shares = state.pop("shares", [])
     books = state.pop("ledger")
     if of_another_process:  # a run that went back has all it sent
         party.ledger.carry_over(books)
     del state["exchange"]
     party.progress.parties_mark = state.pop("parties_mark")
-    party.progress.parties_exchanges = party.ledger.exchanges["training"]
+    exchanges = party.ledger.exchanges["training"]
+    party.progress.parties_exchanges = party.progress.checked_exchanges = exchanges
     party.go_back(state)
     run = nonce_to_array(party.nonce)
     yield ask("restore", np.array(party.progress.parties_mark), run, purpose="control")

@@ -13,19 +13,24 @@ from vfl_flower.protocol.exchange import Protocol
 from vfl_flower.protocol.observer import Stage
 from vfl_flower.training.checkpointing import checkpoint
 from vfl_flower.training.evaluation import finish, validate
+from vfl_flower.training.share_check import check_shares
 from vfl_flower.training.stopping import check_finite, ended, interrupted
 
 
 def train(party: ActiveParty) -> Protocol:
     """Train for the configured epochs, minus those of earlier attempts.
 
-    Training ends before that where the validation accuracy falls too far (``stop-drop``).
+    Training ends before that where the validation accuracy falls too far (``stop-drop``). Shares of
+    sums are checked after each epoch, and before the first where uploads come before it.
     """
     cfg, progress = party.cfg, party.progress
     per_epoch = steps_per_epoch(cfg, len(party.rows["train"]))
     party.observer.on_start(progress.step, cfg.epochs * per_epoch, progress.records)
+    yield from check_shares(party)
     while progress.step < cfg.epochs * per_epoch and not ended(party):
         yield from _epoch(party, per_epoch)
+        if progress.step % per_epoch == 0 or ended(party):
+            yield from check_shares(party)
         stopping = party.stop
         if stopping or ended(party) or progress.step // per_epoch % cfg.checkpoint_every == 0:
             yield from checkpoint(party)

@@ -68,6 +68,7 @@ def configurations(active: ActiveParty) -> dict[str, RunConfig]:
             colluding_share=1.0,
             embedding_bound="auto",
             embedding_scale="raw",
+            share_check="off",
             wire_precision=FLOAT32,
             partition=cfg.partition_text,
             cut=cfg.options.cut_at or "auto",

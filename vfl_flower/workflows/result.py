@@ -2,6 +2,7 @@
 
 import os
 import platform
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -116,7 +117,7 @@ def _traffic(active: ActiveParty) -> dict[str, Any]:
 
 
 def _guarantees(active: ActiveParty) -> dict[str, Any]:
-    """Return the privacy guarantees, and the method's own figures."""
+    """Return the privacy guarantees, and further figures."""
     cfg = active.cfg
     protected, unprotected = protections(cfg, active.target.task)
     client_privacy = active.budget and active.budget.report(active.uploaded)
@@ -124,11 +125,18 @@ def _guarantees(active: ActiveParty) -> dict[str, Any]:
         "protections": protected,
         "unprotected": unprotected,
         "policies": active.strategy.roster.policies,
-        "figures": active.figures(),
+        "figures": {**active.figures(), **_shares(active.progress.shares)},
         "epsilon": client_privacy and client_privacy["epsilon"],
         "label_privacy": label_report(cfg),
         "client_privacy": client_privacy,
     }
+
+
+def _shares(percent: Sequence[int]) -> dict[str, float]:
+    """Return the largest shares of summed uploads' variance, if they were checked."""
+    if not percent:
+        return {}
+    return {"largest_share": max(percent) / 100, "largest_share_at_the_end": percent[-1] / 100}
 
 
 def _milliseconds(active: ActiveParty) -> dict[str, float]:

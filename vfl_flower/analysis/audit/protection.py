@@ -31,7 +31,7 @@ def unprotected(cfg: RunConfig) -> RunConfig:
     changes: dict[str, Any] = {**UNNOISED, "label_privacy": "none", "embedding_scale": "raw"}
     changes |= {"gradient_defence": "none", "embedding_defence": "none"}
     if cfg.blinded:
-        changes |= {"blinding": "none", "colluding_share": 1.0}
+        changes |= {"blinding": "none", "colluding_share": 1.0, "share_check": "off"}
     if cfg.party_randomness == "private":
         changes["party_randomness"] = "public"
     return replace(cfg, **changes)

@@ -52,8 +52,8 @@ class PrivacyOptions:
     )
     embedding_bound: str = option(
         "auto",
-        "Euclidean norm that rows are clipped to before they are summed, or none; auto: none on "
-        f"one machine in whole wire-precision, else {USUAL_BOUND}",
+        "largest norm of summed rows, or none; auto: none on one machine in whole wire-precision, "
+        f"else {USUAL_BOUND}",
         suggested=("auto", "none", USUAL_BOUND),
     )
     embedding_scale: str = option(
@@ -66,11 +66,36 @@ class PrivacyOptions:
         f"none, {', '.join(EMBEDDING_DEFENCES)}, as in nopeek:1",
         suggested=("none", *(each.example for each in EMBEDDING_DEFENCES.values())),
     )
+    share_check: str = option(
+        "off",
+        "parties check their shares of summed variance",
+        choices=("off", "on"),
+    )
     gradient_defence: str = option(
         "none",
         f"change of gradients sent: none, {', '.join(GRADIENT_DEFENCES)}, as in isotropic:1",
         suggested=("none", *(each.example for each in GRADIENT_DEFENCES.values())),
     )
+
+    @property
+    def standardized(self) -> bool:
+        """Whether passive parties standardise the columns of summed uploads."""
+        return self.embedding_scale == "standardized"
+
+    @property
+    def embeddings_defended(self) -> bool:
+        """Whether passive parties' networks defend their embeddings."""
+        return self.embedding_defence != "none"
+
+    @property
+    def shares_checked(self) -> bool:
+        """Whether passive parties check their shares of summed uploads."""
+        return self.share_check == "on"
+
+    @property
+    def defended(self) -> bool:
+        """Whether gradients are changed before they leave the active party."""
+        return self.gradient_defence != "none"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,3 +147,13 @@ class ClientPrivacyOptions:
     dp_accountant: str = option(
         "rdp", "bound of epsilon; pld is tighter, slower", choices=ACCOUNTANTS
     )
+
+    @property
+    def noised(self) -> bool:
+        """Whether passive parties noise their uploads."""
+        return self.dp_sigma > 0 or self.target_epsilon > 0
+
+    @property
+    def noise_distributed(self) -> bool:
+        """Whether each party adds a share of a masked sum's noise."""
+        return self.dp_noise == "distributed"

@@ -132,6 +132,14 @@ class Policy:
         float,
         most=math.inf,
     )
+    largest_share: float | None = key(
+        None,
+        "largest share of this party in a masked sum's variance; 1: no limit, but it may be told "
+        "to other passive parties",
+        float,
+        least=0.01,
+        most=1,
+    )
     largest_learning_rate: float = key(
         10.0, "largest learning rate of this party; inf: no limit", float, most=math.inf
     )
@@ -214,6 +222,7 @@ OPEN = Policy(
     require_private_weights=False,
     require_embedding_bound=False,
     largest_embedding_bound=math.inf,
+    largest_share=1.0,
     largest_learning_rate=math.inf,
     largest_weight=10_000.0,
     largest_embedding_dim=10**6,

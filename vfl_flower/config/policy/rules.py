@@ -149,6 +149,16 @@ def _largest_bound(case: Case) -> str:
     return f"it is {largest:g}, and embedding-bound is {case.cfg.embedding_bound}"
 
 
+def _largest_share(case: Case) -> str:
+    limit, checked = case.policy.largest_share, case.cfg.shares_checked
+    if not case.masked or case.cfg.task != "train":
+        return ""
+    if limit is None:
+        told = "share-check is on: other passive parties would learn the variance of uploads"
+        return f"it is not set, and {told}" if checked else ""
+    return "" if limit == 1 or checked else f"it is {limit:g}, and share-check is off"
+
+
 def _learning_rate(case: Case) -> str:
     largest = case.policy.largest_learning_rate
     if not case.uploads or case.cfg.task != "train":
@@ -242,6 +252,7 @@ RULES: dict[str, Callable[[Case], str]] = {
     "require-private-weights": _private_weights,
     "require-embedding-bound": _embedding_bound,
     "largest-embedding-bound": _largest_bound,
+    "largest-share": _largest_share,
     "largest-learning-rate": _learning_rate,
     "largest-weight": _largest_weight,
     "accept-labels": _accept_labels,

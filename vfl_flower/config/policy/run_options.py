@@ -31,7 +31,7 @@ TAKEN = frozenset(
         *("label-sensitivity", "force-sensitivity", "dp-sigma", "dp-clip", "dp-delta"),
         *("target-epsilon", "dp-noise", "dp-eval", "dp-accountant", "checkpoint-every", "device"),
         *("threads", "eval-threads", "test-rows"),
-        *("precision", "wire-precision", "embedding-bound", "embedding-scale"),
+        *("precision", "wire-precision", "embedding-bound", "embedding-scale", "share-check"),
         *("run-name", "alignment", "model"),
     )
 )

@@ -19,6 +19,7 @@ from vfl_flower.config.validation.privacy import (
     check_embedding_scale,
     check_gradient_defence,
     check_label_privacy,
+    check_share_check,
     check_wire_precision,
 )
 from vfl_flower.config.validation.system import check_transport
@@ -47,6 +48,7 @@ def check(cfg: Settings) -> None:
     check_embedding_bound(cfg)
     check_embedding_scale(cfg)
     check_embedding_defence(cfg)
+    check_share_check(cfg)
     check_wire_precision(cfg)
     check_label_privacy(cfg)
     check_gradient_defence(cfg)

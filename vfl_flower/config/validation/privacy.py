@@ -91,6 +91,25 @@ def check_embedding_defence(cfg: Settings) -> None:
     )
 
 
+def check_share_check(cfg: Settings) -> None:
+    """Refuse checks of shares that cannot act."""
+    if not cfg.shares_checked:
+        return
+    if not cfg.blinded:
+        able = methods_that(lambda spec: spec.blinds)
+        why = f"nothing is summed under masks (method {cfg.method}, blinding {cfg.blinding})"
+        remedy = f"one of {able} with blinding = auto"
+    elif cfg.colluding_share < 1:
+        why = f"colluding-share is {cfg.colluding_share:g}, so that not all parties have pair keys"
+        remedy = "colluding-share = 1"
+    elif cfg.noise_distributed:
+        why = "dp-noise is distributed, and variances of single uploads had a share of the noise"
+        remedy = "dp-noise = own"
+    else:
+        return
+    raise ConfigError(f"share-check is on, and {why}; use share-check = off, or {remedy}")
+
+
 def check_wire_precision(cfg: Settings) -> None:
     """Refuse numbers of 16 bits that would not fit."""
     precision = f"wire-precision is {cfg.wire_precision}"

@@ -1,7 +1,7 @@
 """Registry of upload mechanisms, in the order of their application.
 
 One line here adds a mechanism to every method. A check of values comes first, those that
-change values before those that write the message.
+change values before those that measure them, and those before what writes the message.
 """
 
 from vfl_flower.parties.uploads.compression import Compressor
@@ -10,11 +10,13 @@ from vfl_flower.privacy.accounts.component import UploadAccount
 from vfl_flower.privacy.accounts.limits import Limits
 from vfl_flower.privacy.client_dp.component import ClientPrivacy
 from vfl_flower.privacy.secure_aggregation import Masker
+from vfl_flower.privacy.sum_shares.component import SumShares
 from vfl_flower.protocol.uploads import UploadCounter, UploadMechanism
 
 MECHANISMS: tuple[type[UploadMechanism], ...] = (
     RowBound,
     ClientPrivacy,
+    SumShares,
     Compressor,
     Masker,
 )

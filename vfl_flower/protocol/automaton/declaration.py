@@ -9,14 +9,16 @@ from typing import Any, Literal
 from vfl_flower.common.errors import ProtocolError
 from vfl_flower.protocol.automaton.rules import Declared, Numbers, Rows
 
-Kind = Literal["embedding", "logits", "maps", "figure", "control"]
+Kind = Literal["embedding", "logits", "maps", "figure", "sealed", "control"]
 """Meaning of an array that a passive party sends.
 
 ``embedding``, ``logits``, ``maps``
     Made of the party's columns; goes through all upload mechanisms.
 ``figure``
     A number about its columns, such as an error or an accuracy, which is sent as it is; refused
-    where uploads are noised.
+    where uploads are noised, unless it is derived from them.
+``sealed``
+    For other passive parties, encrypted under keys that the active party does not have.
 ``control``
     Says nothing of columns: keys, hashed ids under a secret.
 """

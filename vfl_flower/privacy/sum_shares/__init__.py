@@ -1,0 +1,1 @@
+"""Shares of the variance of a masked sum."""
