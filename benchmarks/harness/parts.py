@@ -11,8 +11,8 @@ OF_PART = ("date", "seconds", "machine", "versions")
 def joined(former: Result, fresh: Result, known: Sequence[str]) -> Result:
     """Return fresh results with former ones of other names.
 
-    Tables with the title and the columns of a fresh one keep the rows whose first cells it lacks;
-    tables with other titles stay.
+    Tables with the title and the columns of a fresh one keep the rows whose first cells it lacks.
+    Tables with other titles stay, but for those that begin with a name that was measured anew.
 
     Parameters
     ----------
@@ -32,9 +32,15 @@ def joined(former: Result, fresh: Result, known: Sequence[str]) -> Result:
     for each in parts:
         each["names"] = [name for name in known if name in each["names"]]
     names = [name for name in known if any(name in each["names"] for each in parts)]
+    keys = {_key(each) for each in fresh["tables"]}
+    stay = [
+        each
+        for each in former["tables"]
+        if _key(each) in keys or each["title"].partition(": ")[0] not in now
+    ]
     return fresh | {
         "options": fresh["options"] | {"names": names},
-        "tables": _tables(former["tables"], fresh["tables"]),
+        "tables": _tables(stay, fresh["tables"]),
         "facts": former["facts"] | fresh["facts"],
         "parts": parts,
     }

@@ -41,6 +41,22 @@ def test_names_take_the_place_of_their_former_rows(tmp_path: Path) -> None:
     }
 
 
+def test_a_name_measured_anew_loses_tables_of_other_titles(tmp_path: Path) -> None:
+    def titled(given: Arguments, report: Report) -> None:
+        for name in given.names:
+            report.table(f"{name}: {given.value} rows", {"value": "d"}).add(given.value)
+
+    options = {"value": Option(0, help="in titles")}
+    path, shown = (
+        tmp_path / "result.json",
+        Benchmark(titled, options, known=("a", "b"), timed=False),
+    )
+    for words in (["a", "b", "--value", "10"], ["b", "--value", "20"]):
+        shown.run([*words, "--json", str(path)])
+    titles = [each["title"] for each in json.loads(path.read_text())["tables"]]
+    assert titles == ["a: 10 rows", "b: 20 rows"]
+
+
 def test_each_name_keeps_its_day(tmp_path: Path) -> None:
     path = tmp_path / "result.json"
     former = written(path, "a", "b") | {"date": "2026-01-02T03:04:05+00:00"}
