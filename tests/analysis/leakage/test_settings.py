@@ -50,6 +50,7 @@ def test_feature_maps_have_columns_to_tell_and_no_label() -> None:
     tiny = {"models": "tests.helpers.networks:TinyChain", "cut": "one", "pretrain_epochs": 1}
     stage = stage_of("adptvfedconv", **tiny, parties=4, local_epochs=1, epochs=1)
     assert score_of("decoder", stage).value > 0.9
+    assert 0 < score_of("mixmatch", stage).value < 1
     assert "receive no number" in reason_of("norm", stage)
     assert "no embeddings" in reason_of("unsplit", stage)
 

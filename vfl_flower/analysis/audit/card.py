@@ -23,7 +23,7 @@ from vfl_flower.analysis.audit.protection import protections_of, unprotected
 from vfl_flower.analysis.audit.registry import ATTACKS, WITHOUT_INPUT, attack_of
 from vfl_flower.analysis.audit.transcripts.attacked import AttackedRows
 from vfl_flower.analysis.audit.transcripts.repetition import configured
-from vfl_flower.analysis.audit.transcripts.stage import Stage
+from vfl_flower.analysis.audit.transcripts.stage import EndedRun, Stage
 from vfl_flower.common.errors import ConfigError, RunError
 from vfl_flower.common.names import party_name
 from vfl_flower.config.run_config import RunConfig
@@ -103,8 +103,13 @@ class Trials:
         """Attack a repetition, or keep the reason why not."""
         if reason := attack.applies(stage):
             self.reasons[setting] = reason
+            return
+        try:
+            score = attack.run(stage)
+        except EndedRun as ended:
+            self.reasons[setting] = str(ended)
         else:
-            self.scores.setdefault(setting, []).append(attack.run(stage))
+            self.scores.setdefault(setting, []).append(score)
 
     def line(self, name: str, attack: Attack) -> dict[str, Any]:
         """Return the line of a card about an attack that has scores."""

@@ -17,6 +17,7 @@ from vfl_flower.analysis.audit.transcripts.repetition import (
     usual_probe,
 )
 from vfl_flower.analysis.audit.transcripts.tables import Sent, Table, table_of
+from vfl_flower.common.errors import Interrupted, VflError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.settings import UNNOISED
 from vfl_flower.crypto.fixed_point import decode_ring, ring_of
@@ -31,6 +32,20 @@ NO_PREDICTIONS = "no further predictions: the run's budget of uploads, or of row
 
 KINDS = ("embedding", "maps", "logits")
 """Uploads that attacks on columns look at, the first that a method sends."""
+
+
+class EndedRun(VflError):
+    """A run with a deviation ended in an error.
+
+    Parameters
+    ----------
+    error : VflError
+        The error, whose kind says which check noticed the deviation.
+    """
+
+    def __init__(self, error: VflError) -> None:
+        self.kind = type(error).__name__
+        super().__init__(f"the run with the deviation ended in an error ({self.kind})")
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +80,19 @@ class Stage:
         return self.run.recorders
 
     def again(self, deviation: Deviation, probe: Probe | None = None) -> Repetition:
-        """Repeat the run once more, with parties that deviate."""
-        return repeat(self.cfg, self.attacked, deviation, probe)
+        """Repeat the run once more, with parties that deviate.
+
+        Raises
+        ------
+        EndedRun
+            If it ended in an error.
+        """
+        try:
+            return repeat(self.cfg, self.attacked, deviation, probe)
+        except Interrupted:
+            raise
+        except VflError as error:
+            raise EndedRun(error) from error
 
     def columns(self, party: Party) -> Table:
         """Return a party's columns of the rows under attack: (n, width)."""

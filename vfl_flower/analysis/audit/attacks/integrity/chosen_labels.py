@@ -21,9 +21,8 @@ from vfl_flower.analysis.audit.attack import Adversary, Attack, Score, Target
 from vfl_flower.analysis.audit.attacks.columns.dominance import METRIC, likeness, share
 from vfl_flower.analysis.audit.attacks.integrity.deviations import DEVIATOR, RANK
 from vfl_flower.analysis.audit.attacks.labels.inference import classes_only
-from vfl_flower.analysis.audit.transcripts.stage import NO_SUM, Stage
+from vfl_flower.analysis.audit.transcripts.stage import NO_SUM, EndedRun, Stage
 from vfl_flower.common.codec import Array
-from vfl_flower.common.errors import VflError
 from vfl_flower.learning.losses import Labels, residuals
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.passive import PassiveParty
@@ -57,8 +56,8 @@ class ChosenLabels(Attack):
         honest = likeness(stage, RANK)
         try:
             made = Stage(stage.attacked, stage.again(choose_labels))
-        except VflError as error:
-            source = f"stopped: {type(error).__name__}"
+        except EndedRun as ended:
+            source = f"stopped: {ended.kind}"
             return Score(METRIC, honest, honest, "honest run", DEVIATOR, source)
         value, source = likeness(made, RANK), share(made, RANK)
         return Score(METRIC, value, honest, "honest run", DEVIATOR, source)

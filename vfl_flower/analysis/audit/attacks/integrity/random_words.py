@@ -11,8 +11,7 @@ import numpy as np
 
 from vfl_flower.analysis.audit.attack import Adversary, Attack, Score, Target
 from vfl_flower.analysis.audit.attacks.integrity.deviations import DEVIATOR, by, score_on_test
-from vfl_flower.analysis.audit.transcripts.stage import Stage
-from vfl_flower.common.errors import VflError
+from vfl_flower.analysis.audit.transcripts.stage import EndedRun, Stage
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.protocol.components import Phase
 from vfl_flower.protocol.uploads import Upload
@@ -30,13 +29,17 @@ class RandomWords(Attack):
         return "" if stage.masked else "uploads are not masked, and checked one by one"
 
     def run(self, stage: Stage) -> Score:
-        """Return 1 if the run ended in an error, else 0."""
+        """Return 1, or 0 if the run ended in an error."""
         try:
             made = stage.again(by(_send_random_words))
-        except VflError as error:
-            return Score("stopped", 1.0, 0.0, "not noticed", DEVIATOR, type(error).__name__)
+        except EndedRun as ended:
+            return _score(0.0, ended.kind)
         metric, value = score_on_test(made.active) if made.active.progress.test else ("score", 0.0)
-        return Score("stopped", 0.0, 0.0, "not noticed", DEVIATOR, f"{metric} {value:.3f} left")
+        return _score(1.0, f"{metric} {value:.3f} left")
+
+
+def _score(unnoticed: float, source: str) -> Score:
+    return Score("unnoticed", unnoticed, 0.0, "error", DEVIATOR, source)
 
 
 def _send_random_words(party: PassiveParty) -> None:

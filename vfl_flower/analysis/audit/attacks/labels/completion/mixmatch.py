@@ -71,7 +71,7 @@ def completed(stage: Stage, party: PassiveParty) -> nn.Module:
     head = nn.Linear(embeddings(stage, party).shape[1], attacked.classes)
     nn.init.zeros_(head.weight)
     nn.init.zeros_(head.bias)
-    model = nn.Sequential(deepcopy(party.net.embed), head).eval()  # type: ignore[arg-type]
+    model = nn.Sequential(deepcopy(party.net.embed), nn.Flatten(), head).eval()  # type: ignore[arg-type]
     optimizer = torch.optim.Adam(model.parameters(), RATE)
     columns = party.columns(attacked.rows)
     for step, (x, others, y) in enumerate(_batches(attacked, columns, random)):
