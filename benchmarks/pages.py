@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchmarks.harness.benchmark import DATA_DIR, OUT, Arguments, Benchmark, Option
 from benchmarks.harness.report import Report, Table
-from benchmarks.shown import deciding, explaining, leaking, noise, privacy
+from benchmarks.shown import cards, deciding, explaining, leaking, noise, privacy
 from vfl_flower.common.files import json_bytes, write_atomically
 
 SHOWN: dict[str, Callable[[Arguments, Report], None]] = {
@@ -28,7 +28,7 @@ SHOWN: dict[str, Callable[[Arguments, Report], None]] = {
     "explain-heads": explaining.heads,
     "thresholds": deciding.thresholds,
     "bound": privacy.bound,
-    "leakage": leaking.leakage,
+    "leakage": cards.leakage,
     "defences": leaking.defences,
     "embedding-defences": leaking.embedding_defences,
 }

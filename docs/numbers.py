@@ -11,6 +11,7 @@ from pathlib import Path
 
 from docs import (
     benchmark_numbers,
+    leakage_numbers,
     method_numbers,
     page_numbers,
     peer_numbers,
@@ -35,6 +36,7 @@ MADE: dict[str, Callable[[], str]] = {
     **OUTCOMES,
     **benchmark_numbers.MADE,
     **page_numbers.MADE,
+    **leakage_numbers.MADE,
     **peer_numbers.MADE,
     "images": method_numbers.images,
     "rounding": method_numbers.rounding,
@@ -49,5 +51,6 @@ def filled(page: str) -> str:
 
 if __name__ == "__main__":
     pages.write()
+    leakage_numbers.write()
     for path in map(HERE.joinpath, PAGES):
         write_atomically(path, filled(path.read_text()).encode())

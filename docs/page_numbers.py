@@ -32,11 +32,11 @@ def shown(name: str, file: Path = FILE) -> str:
     if not found:
         return f"{NONE}\n"
     told = f"Measured {days(measured, name)} with torch {measured['versions']['torch']}."
-    parts = [_table(each, each["title"].removeprefix(begin)) for each in found]
+    parts = [joined(each, each["title"].removeprefix(begin)) for each in found]
     return "\n".join([told, "", *parts])
 
 
-def _table(raw: dict[str, Any], title: str) -> str:
+def joined(raw: dict[str, Any], title: str) -> str:
     """Return a table in Markdown, deviations beside their means."""
     table = Table(**raw)
     names = list(table.columns)

@@ -1,4 +1,4 @@
-"""Leakage cards of several methods, and of defences of gradients and embeddings."""
+"""Leakage under defences of gradients and embeddings."""
 
 from itertools import product
 from typing import Any
@@ -8,7 +8,6 @@ from benchmarks.harness.report import Cell, Report
 from benchmarks.shown.runs import column, some, spread, trained
 from vfl_flower.analysis.audit.card import Terms, leakage_card
 
-AUDITED = ("easter", "splitnn", "vimadmm", "pravfed")
 EPOCHS, LONG = 5, 30
 """That attacks see, and that a defended run is trained for."""
 SEVERAL_CLASSES = ("none", "isotropic:0.25", "isotropic:1", "discretized:9", "top-k:0.25")
@@ -26,23 +25,6 @@ SHIELDS = ("none", "nopeek:1", "nopeek:10", "mid:0.001", "mid:0.01", "fedpass:5"
 """Methods with defences of embeddings, and these."""
 TOLD = ("decoder", "public-weights", "unsplit", "membership")
 """Attacks on columns and rows that defences of embeddings may answer."""
-
-
-def leakage(given: Arguments, report: Report) -> None:
-    """Attack runs of each method, before and after their protections."""
-    for method in some(given, AUDITED):
-        run = trained(given, method=method, epochs=EPOCHS)
-        terms = Terms(epochs=min(EPOCHS, given.epochs), seeds=given.seeds)
-        card = leakage_card(run.path, terms)
-        protected = bool(card["protections"])
-        columns = {"target": "", "attack": "", "figure": ""} | column("without", ".2f")
-        columns |= {"baseline": ".2f"}
-        columns |= column("with", ".2f") | {"its baseline": ".2f"} if protected else {}
-        table = report.table(_title(method, card), columns | {"which": ""})
-        for line in card["lines"]:
-            figures = [*_cells(line["without"]), *(_cells(line["with"]) if protected else [])]
-            names = line["target"], line["attack"], line["metric"]
-            table.add(*names, *figures, line["against"])
 
 
 def defences(given: Arguments, report: Report) -> None:
@@ -100,20 +82,3 @@ def _figure(line: dict[str, Any] | None) -> Cell:
         return None
     figure: float = (line["with"] or line["without"])["mean"]
     return figure
-
-
-def _title(method: str, card: dict[str, Any]) -> str:
-    protection = ", ".join(card["protections"]) or "none"
-    return (
-        f"{method}, digits, 4 parties, MLPs, {card['epochs']} epochs, {card['rows']:,} training "
-        f"rows, {card['known']} known labels a class, {card['auxiliary']} auxiliary rows; "
-        f"protection: {protection}; mean of {len(card['seeds'])} seeds and half of a 95 % interval"
-    )
-
-
-def _cells(estimate: dict[str, Any] | None) -> list[Cell]:
-    """Return a mean, half of its interval, and the baseline."""
-    if estimate is None:
-        return [None, None, None]
-    mean, high = estimate["mean"], estimate["high"]
-    return [mean, None if high is None else high - mean, estimate["baseline"]]

@@ -3,6 +3,7 @@
 from docs.pictures import (
     accuracy_by_bytes,
     example_run,
+    leakage_map,
     peer_steps,
     shared_ids,
     tabular_differences,
@@ -14,6 +15,7 @@ DRAWERS = {
     "methods.svg": accuracy_by_bytes.draw,
     "tabular.svg": tabular_differences.draw,
     "peers.svg": peer_steps.draw,
+    "leakage.svg": leakage_map.draw,
 }
 
 

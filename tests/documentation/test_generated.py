@@ -41,7 +41,8 @@ def test_every_command_has_its_help(pages: dict[str, str]) -> None:
 
 
 def test_every_attack_has_a_row(pages: dict[str, str]) -> None:
-    rows = re.findall(r"^\| `([\w-]+)` \|.* \|.*\|.*\| .+ \|$", pages["leakage"], re.MULTILINE)
+    told = pages["leakage"].partition("## All methods")[0]
+    rows = re.findall(r"^\| `([\w-]+)` \|.* \|.*\|.*\| .+ \|$", told, re.MULTILINE)
     assert rows == list(ATTACKS)
 
 

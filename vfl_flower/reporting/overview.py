@@ -1,5 +1,6 @@
 """Overview of a run: configuration, progress and result."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,12 @@ from rich.text import Text
 from vfl_flower.common.files import refused
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.reporting.console.format import readable, validated
-from vfl_flower.reporting.console.leakage_table import print_leakage
+from vfl_flower.reporting.console.leakage_table import print_leakage, print_usual_leakage
 from vfl_flower.reporting.console.lines import out, say
 from vfl_flower.reporting.console.seed_table import print_summary
 from vfl_flower.reporting.console.tables import print_bytes, print_protections, print_result
 from vfl_flower.reporting.html.story import Story
+from vfl_flower.reporting.usual_leakage import usual_leakage
 from vfl_flower.runs.seed_summary import summary_of
 
 _MODELS = "model*"
@@ -26,11 +28,18 @@ def overview(story: Story) -> dict[str, Any]:
     """Return a run's configuration and result as JSON values.
 
     Of several seeds, the configuration is the first's. The result is None as long as the run is not
-    complete, and the leakage card is None unless the run was audited.
+    complete, and the leakage card is None unless the run was audited. `leakage_of_method` is that
+    of another run of the method, on digits.
     """
     whole = summary_of(story.results) if story.asked > 1 and story.complete else story.result
     result = whole if story.complete else None
-    return {"config": story.cfg.to_mapping(), "result": result, "leakage": story.leakage}
+    usual = [asdict(each) for each in usual_leakage(story.cfg.method)]
+    return {
+        "config": story.cfg.to_mapping(),
+        "result": result,
+        "leakage": story.leakage,
+        "leakage_of_method": usual,
+    }
 
 
 def print_overview(story: Story, path: Path) -> None:
@@ -56,6 +65,8 @@ def print_overview(story: Story, path: Path) -> None:
         print_result(story.result, story.cfg)
     if story.leakage:
         print_leakage(story.leakage)
+    else:
+        print_usual_leakage(story.cfg.method, path)
     _print_models(path)
 
 

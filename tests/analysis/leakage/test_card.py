@@ -10,11 +10,12 @@ import pytest
 
 from tests.helpers.outcomes.attempts import Attempt
 from tests.helpers.outcomes.commands import audit, inspect, report
-from tests.helpers.outcomes.stages import small
+from tests.helpers.outcomes.stages import small, stage_of
 from vfl_flower.analysis.audit.attack import Adversary, Score, Target
+from vfl_flower.analysis.audit.attacks.integrity import backdoor
 from vfl_flower.analysis.audit.card import Estimate, Terms, leakage_card
 from vfl_flower.analysis.audit.registry import ATTACKS, attack_of
-from vfl_flower.common.errors import ConfigError, RunError
+from vfl_flower.common.errors import ConfigError, Interrupted, RunError
 from vfl_flower.runs.leakage_file import LEAKAGE, read_leakage
 
 QUICK = ["--at-most", "1", "--attack", "read-off", "--attack", "learnt", "--attack", "decoder"]
@@ -43,6 +44,45 @@ def test_a_card_is_printed_and_kept(run: Path, capsys: pytest.CaptureFixture[str
     decoder = card["lines"][2]
     assert decoder["without"]["mean"] > decoder["with"]["mean"] > decoder["with"]["baseline"]
     assert "with protection" in " ".join(shown.err.split())
+
+
+def test_without_a_card_the_methods_leakage_is_shown(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert inspect([str(run)]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "not audited; the strongest attacks on easter" in shown
+    assert "labels: read-off, accuracy 1.00 (majority 0." in shown
+    assert inspect([str(run), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["leakage"] is None
+    assert {"labels", "columns"} <= {each["target"] for each in told["leakage_of_method"]}
+    assert report([str(run), "--page", str(run / "page.html")]) == 0
+    assert "<h3>Leakage of the method</h3>" in (run / "page.html").read_text()
+
+
+def test_a_deviation_that_ends_the_run_does_not_end_the_audit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Gradients that are too large make an honest party send too much."""
+    monkeypatch.setattr(backdoor, "GAMMA", 1e30)
+    Attempt(small("easter", epochs=1, optimizers="sgd"), tmp_path / "steep").run()
+    card = leakage_card(tmp_path / "steep", Terms(attacks=["backdoor", "read-off"]))
+    assert [line["attack"] for line in card["lines"]] == ["read-off"]
+    assert "ended in an error (PartyError)" in card["inapplicable"]["backdoor"]
+
+
+def test_an_interrupted_attack_interrupts_the_audit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is no run that noticed a deviation."""
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise Interrupted("stopped")
+
+    stage = stage_of("easter")
+    monkeypatch.setattr("vfl_flower.analysis.audit.transcripts.stage.repeat", interrupted)
+    for name in ("random-words", "chosen-labels", "backdoor"):
+        with pytest.raises(Interrupted):
+            attack_of(name).run(stage)
 
 
 def test_other_commands_show_the_card(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,11 +1,13 @@
 """Console table of a leakage card."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 
 from vfl_flower.reporting.console.lines import out, say
+from vfl_flower.reporting.usual_leakage import usual_leakage, usual_setting
 
 
 def print_leakage(card: Mapping[str, Any]) -> None:
@@ -37,6 +39,15 @@ def print_leakage(card: Mapping[str, Any]) -> None:
         before = line["target"]
     out.print(table)
     _print_terms(card)
+
+
+def print_usual_leakage(method: str, path: Path) -> None:
+    """Print the strongest attacks on the method of a run."""
+    if found := usual_leakage(method):
+        say(f"not audited; the strongest attacks on {method} ({usual_setting()}):")
+        for each in found:
+            say(f"  {each.written()}")
+        say(f"vfl-flower audit {path} attacks this run")
 
 
 def _print_terms(card: Mapping[str, Any]) -> None:

@@ -23,6 +23,7 @@ from vfl_flower.reporting.html.prediction_figures import prediction_panels
 from vfl_flower.reporting.html.story import Spread, Story
 from vfl_flower.reporting.html.templates import environment
 from vfl_flower.reporting.profile_rows import WORK, profile_rows
+from vfl_flower.reporting.usual_leakage import usual_leakage, usual_setting
 
 BLANK = "–"
 _ALWAYS = ("method", "dataset")
@@ -68,6 +69,8 @@ def render(stories: Sequence[Story]) -> str:
     return templates.get_template("page.html").render(
         stories=stories,
         baseline_rows=baseline_rows,
+        usual_leakage=usual_leakage,
+        usual_setting=usual_setting,
         most_classes=MOST_CLASSES,
         written=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M"),
         comparisons=[(name, comparison(those)) for name, those in _by_data(stories).items()],
