@@ -64,6 +64,7 @@ def configurations(active: ActiveParty) -> dict[str, RunConfig]:
             label_privacy="none",
             gradient_defence="none",
             embedding_defence="none",
+            label_encoding="none",
             blinding="auto",
             colluding_share=1.0,
             embedding_bound="auto",

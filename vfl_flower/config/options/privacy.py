@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 from vfl_flower.config.catalog import ACCOUNTANTS, LABEL_MECHANISMS
-from vfl_flower.config.options.embedding_defences import EMBEDDING_DEFENCES
-from vfl_flower.config.options.gradient_defences import GRADIENT_DEFENCES
+from vfl_flower.config.options.defences.embeddings import EMBEDDING_DEFENCES
+from vfl_flower.config.options.defences.gradients import GRADIENT_DEFENCES
+from vfl_flower.config.options.defences.labels import LABEL_ENCODINGS
 from vfl_flower.config.schema import option
 
 TRUE_SENSITIVITY = 2.0
@@ -76,6 +77,11 @@ class PrivacyOptions:
         f"change of gradients sent: none, {', '.join(GRADIENT_DEFENCES)}, as in isotropic:1",
         suggested=("none", *(each.example for each in GRADIENT_DEFENCES.values())),
     )
+    label_encoding: str = option(
+        "none",
+        f"codes instead of labels: none, {', '.join(LABEL_ENCODINGS)}",
+        suggested=("none", *(each.example for each in LABEL_ENCODINGS.values())),
+    )
 
     @property
     def standardized(self) -> bool:
@@ -97,6 +103,11 @@ class PrivacyOptions:
         """Whether gradients are changed before they leave the active party."""
         return self.gradient_defence != "none"
 
+    @property
+    def encoded(self) -> bool:
+        """Whether codes teach in the place of labels."""
+        return self.label_encoding != "none"
+
 
 @dataclass(frozen=True, kw_only=True)
 class LabelPrivacyOptions:
@@ -104,14 +115,14 @@ class LabelPrivacyOptions:
 
     label_privacy: str = option(
         "auto",
-        f"noise on labels before anything leaves the active party: none, "
-        f"{', '.join(LABEL_MECHANISMS)}; auto: the method's, mostly none",
+        f"noise on labels that teach others: none, {', '.join(LABEL_MECHANISMS)}; auto: the "
+        "method's, mostly none",
         choices=("auto", "none", *LABEL_MECHANISMS),
     )
     label_epsilon: float = option(1.0, "epsilon of each label", least=0.001, most=20)
     label_sensitivity: float = option(
         2.0,
-        "L1 sensitivity of a one-hot label that Laplace noise is scaled to; 2 is true",
+        "L1 sensitivity for laplace; 2 is true",
         above=0,
         most=1000,
     )

@@ -27,6 +27,7 @@ TAKEN = frozenset(
             "label-epsilon",
             "gradient-defence",
             "embedding-defence",
+            "label-encoding",
         ),
         *("label-sensitivity", "force-sensitivity", "dp-sigma", "dp-clip", "dp-delta"),
         *("target-epsilon", "dp-noise", "dp-eval", "dp-accountant", "checkpoint-every", "device"),

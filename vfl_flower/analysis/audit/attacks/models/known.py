@@ -53,7 +53,7 @@ class Scene:
     @property
     def outputs(self) -> Tensor:
         """R as the active party has it, (B, C)."""
-        return self.stage.run.answers[self.part][:ROWS]
+        return self.stage.run.outputs[self.part][:ROWS]
 
     @property
     def auxiliary(self) -> Array:
