@@ -90,6 +90,10 @@ PUBLIC_CODES = (
 
 GIVEN = "passive parties were given the labels of all training rows; label-privacy hides them"
 SHARED = "passive parties were given the top model and each other's embeddings of training rows"
+ROUNDED = (
+    "probabilities in files of predictions are rounded (decimals: {}), which has no guarantee and "
+    "hides nothing from the active party, who computes them"
+)
 POOLED = "all parties' columns lay in one place, with the active party"
 
 PAIR = (
@@ -196,6 +200,7 @@ def column_protections(cfg: RunConfig) -> _Sentences:
         (PUBLIC, not private and secret),
         (cfg.spec.column_exposure, bool(cfg.spec.column_exposure) and not cfg.noised),
         (PUBLISHED, published),
+        (ROUNDED.format(cfg.score_digits), cfg.score_digits > 0),
     )
     protected, open_ends = ([text for text, there in each if there] for each in (ways, gaps))
     return protected, open_ends

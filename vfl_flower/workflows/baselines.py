@@ -65,6 +65,7 @@ def configurations(active: ActiveParty) -> dict[str, RunConfig]:
             gradient_defence="none",
             embedding_defence="none",
             label_encoding="none",
+            score_digits=0,
             blinding="auto",
             colluding_share=1.0,
             embedding_bound="auto",

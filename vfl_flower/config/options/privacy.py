@@ -26,6 +26,9 @@ LEAST_STEPS = 64
 MOST_NARROW = 2**15 // (LEAST_STEPS + 1)
 """Parties' weights that such a sum leaves as many steps to; each is rounded by half a step."""
 
+MOST_DIGITS = 6
+"""Decimals of a probability; float32 has few more."""
+
 USUAL_BOUND = "16"
 """The embedding-bound between machines; benchmarks/results.md has the accuracy under it."""
 
@@ -81,6 +84,12 @@ class PrivacyOptions:
         "none",
         f"codes instead of labels: none, {', '.join(LABEL_ENCODINGS)}",
         suggested=("none", *(each.example for each in LABEL_ENCODINGS.values())),
+    )
+    score_digits: int = option(
+        0,
+        "decimals of scores in prediction files; 0: all",
+        least=0,
+        most=MOST_DIGITS,
     )
 
     @property

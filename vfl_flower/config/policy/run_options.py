@@ -65,6 +65,7 @@ LEFT = frozenset(
             "track",
             "tensorboard",
             "profile",
+            "score-digits",
         ),
         *("transport", "party-timeout", "return-timeout", "answer-timeout"),
         *("stream-listen", "stream-advertise", "stream-grace"),
