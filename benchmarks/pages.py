@@ -31,6 +31,8 @@ SHOWN: dict[str, Callable[[Arguments, Report], None]] = {
     "leakage": cards.leakage,
     "defences": leaking.defences,
     "embedding-defences": leaking.embedding_defences,
+    "encodings": leaking.encodings,
+    "scores": leaking.scores,
 }
 """What fills a report, by the name of a block."""
 

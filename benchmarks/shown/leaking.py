@@ -1,5 +1,6 @@
-"""Leakage under defences of gradients and embeddings."""
+"""Leakage under defences without a guarantee."""
 
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -18,6 +19,11 @@ DEFENDED = (
     *(("splitnn", "breast-cancer", each) for each in TWO_CLASSES),
 )
 """Methods, data sets and defences of gradients."""
+ENCODINGS = ("none", "confusional:1", "confusional:10")
+ENCODED = tuple(
+    (method, "digits", each) for method in ("splitnn", "easter", "vimadmm") for each in ENCODINGS
+)
+"""Methods, data sets and encodings of labels."""
 ANSWERED = ("read-off", "denoised", "learnt", "norm", "cosine", "spectral", "completion")
 """Attacks on labels that defences of gradients are to answer."""
 SHIELDED = ("easter", "splitnn", "pravfed")
@@ -25,24 +31,79 @@ SHIELDS = ("none", "nopeek:1", "nopeek:10", "mid:0.001", "mid:0.01", "fedpass:5"
 """Methods with defences of embeddings, and these."""
 TOLD = ("decoder", "public-weights", "unsplit", "membership")
 """Attacks on columns and rows that defences of embeddings may answer."""
+READ: Mapping[str, Mapping[str, Any]] = {
+    "linear_admm, wine": {
+        "method": "linear_admm",
+        "dataset": "wine",
+        "partition": "listed:0-10;11-12",
+        "parties": 2,
+        "blinding": "none",
+        "batch_size": 20,
+    },
+    "splitnn, digits": {"method": "splitnn"},
+}
+"""Runs whose predictions are read: a linear one with as many unknown columns as equations."""
+DECIMALS = 0, 2, 1
+BY_READERS = (
+    *("equality-scores", "generative-scores", "membership"),
+    *("equality-solving", "generative"),
+)
+"""Attacks by readers of prediction files, then the same by the active party."""
+CONFUSED = ("read-off", "learnt", "norm", "cosine", "spectral", "completion", "backdoor")
+"""Attacks that encodings of labels are to answer, and others."""
 
 
 def defences(given: Arguments, report: Report) -> None:
     """Attack the labels of runs with each defence of gradients."""
-    columns = {"method": "", "data": "", "defence": ""} | column("accuracy, %", ".1f")
-    table = report.table("", columns | dict.fromkeys(ANSWERED, ".2f"))
-    terms = Terms(min(EPOCHS, given.epochs), seeds=given.seeds, attacks=ANSWERED)
-    for method, data, defence in some(given, DEFENDED):
-        options: dict[str, Any] = {"method": method, "gradient_defence": defence, "epochs": LONG}
+    _compared(given, report, "gradient_defence", DEFENDED, ANSWERED)
+
+
+def encodings(given: Arguments, report: Report) -> None:
+    """Attack the labels of runs with each encoding of labels."""
+    _compared(given, report, "label_encoding", ENCODED, CONFUSED)
+
+
+def _compared(
+    given: Arguments,
+    report: Report,
+    option: str,
+    cases: Sequence[tuple[str, str, str]],
+    attacks: Sequence[str],
+) -> None:
+    """Train with each value of an option, and attack the labels."""
+    columns = {"method": "", "data": "", option.split("_")[1]: ""} | column("accuracy, %", ".1f")
+    table = report.table("", columns | dict.fromkeys(attacks, ".2f"))
+    terms = Terms(min(EPOCHS, given.epochs), seeds=given.seeds, attacks=attacks)
+    for method, data, value in some(given, cases):
+        options: dict[str, Any] = {"method": method, option: value, "epochs": LONG}
         runs = [trained(given, seed, data, **options) for seed in range(given.seeds)]
         lines = {each["attack"]: each for each in leakage_card(runs[0].path, terms)["lines"]}
-        figures = [_figure(lines.get(attack)) for attack in ANSWERED]
+        figures = [_figure(lines.get(attack)) for attack in attacks]
         accuracy = spread([100 * run.result["test_accuracy"]["active"] for run in runs])
-        table.add(method, data, defence, *accuracy, *figures)
+        table.add(method, data, value, *accuracy, *figures)
+    fooled = ", share of fooled rows (backdoor)" if "backdoor" in attacks else ""
     table.title = (
         f"4 parties, MLPs; test accuracy after {LONG} epochs, and accuracy or AUC (norm, cosine, "
-        f"spectral) of attacks on labels in {EPOCHS} epochs, 10 labels a class known; means of "
-        f"{given.seeds} seeds"
+        f"spectral){fooled} of attacks on labels in {EPOCHS} epochs, 10 labels a class known; "
+        f"means of {given.seeds} seeds"
+    )
+
+
+def scores(given: Arguments, report: Report) -> None:
+    """Attack runs whose probabilities are written with fewer decimals."""
+    columns = dict.fromkeys((*BY_READERS, "own columns"), ".2f")
+    table = report.table("", {"run": "", "decimals": ""} | columns)
+    terms = Terms(min(EPOCHS, given.epochs), seeds=given.seeds, attacks=BY_READERS)
+    for name, decimals in some(given, product(READ, DECIMALS)):
+        options: dict[str, Any] = {"epochs": EPOCHS, "score_digits": decimals} | {**READ[name]}
+        run = trained(given, data=options.pop("dataset", "digits"), **options)
+        lines = {each["attack"]: each for each in leakage_card(run.path, terms)["lines"]}
+        figures = [_figure(lines.get(attack)) for attack in BY_READERS]
+        alone: float = lines["generative"]["without"]["baseline"]
+        table.add(name, str(decimals or "all"), *figures, alone)
+    table.title = (
+        f"R² of the passive parties' columns, AUC of membership; {EPOCHS} epochs, up to 200 "
+        f"auxiliary rows and 300 predictions of test rows; means of {given.seeds} seeds"
     )
 
 

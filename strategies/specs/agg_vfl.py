@@ -23,6 +23,7 @@ SPEC = MethodSpec(
     strategy="strategies.agg_vfl:AdaptiveAggVFL",
     client="clients.agg_vfl:AdaptiveAggVFLClient",
     gradients_only=True,
+    soft_targets=True,
     options=AggVFLOptions,
     blinds=True,
     standardizes="decide",

@@ -63,6 +63,7 @@ SPEC = MethodSpec(
     strategy="strategies.c_vfl:CVFL",
     client="clients.c_vfl:CVFLClient",
     gradients_only=True,
+    soft_targets=True,
     options=CVFLOptions,
     checks=(check,),
     label_only=True,

@@ -6,6 +6,7 @@ SPEC = MethodSpec(
     strategy="strategies.easter:Easter",
     client="clients.easter:EasterClient",
     gradients_only=True,
+    soft_targets=True,
     blinds=True,
     standardizes="embed",
     noises=True,

@@ -27,6 +27,7 @@ SPEC = MethodSpec(
     strategy="strategies.fedbcd:FedBCD",
     client="clients.fedbcd:FedBCDClient",
     gradients_only=True,
+    soft_targets=True,
     options=FedBCDOptions,
     noises=True,
     label_only=True,

@@ -21,6 +21,7 @@ SPEC = MethodSpec(
     strategy="strategies.splitnn:SplitNN",
     client="clients.splitnn:SplitNNClient",
     gradients_only=True,
+    soft_targets=True,
     options=SplitNNOptions,
     noises=True,
     label_only=True,

@@ -26,6 +26,7 @@ SPEC = MethodSpec(
     strategy="strategies.vafl:VAFL",
     client="clients.vafl:VAFLClient",
     gradients_only=True,
+    soft_targets=True,
     options=VAFLOptions,
     noises=True,
     label_only=True,

@@ -6,6 +6,7 @@ SPEC = MethodSpec(
     strategy="strategies.vfedmh:VFedMH",
     client="clients.vfedmh:VFedMHClient",
     gradients_only=True,
+    soft_targets=True,
     blinds=True,
     standardizes="embed",
     noises=True,

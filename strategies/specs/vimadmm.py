@@ -61,6 +61,7 @@ SPEC = MethodSpec(
     client="clients.vimadmm:VIMADMMClient",
     options=VIMADMMOptions,
     checks=(check_admm, check_heads),
+    soft_targets=True,
     noises=True,
     additive=True,
     regression=False,

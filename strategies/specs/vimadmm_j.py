@@ -31,6 +31,7 @@ SPEC = MethodSpec(
     client="clients.vimadmm_j:VIMADMMJClient",
     options=VIMADMMJOptions,
     checks=(check_admm,),
+    soft_targets=True,
     blinds=True,
     noises=True,
     additive=True,

@@ -201,6 +201,7 @@ def test_a_rebuilt_party_answers_nothing_without_its_policy(tmp_path: Path) -> N
         ({"models": "antigravity:fly"}, "modules"),
         ({"gradient-defence": "isotropic:1000"}, "allow-gradient-defence"),
         ({"share-check": "on"}, "largest-share"),
+        ({"label-encoding": "confusional:1"}, "allow-gradient-defence"),
     ],
 )
 def test_a_node_without_a_policy_is_safe(run: dict[str, Any], rule: str, tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ WITH_NUMBERS = (
     "downlink",
     "gradient_defence",
     "embedding_defence",
+    "label_encoding",
     "embedding_bound",
     "threshold",
 )  # some of their values are numbers

@@ -106,6 +106,9 @@ class MethodSpec:
     embedding_gradients : bool
         Whether passive parties' embedding nets learn by gradients of their embeddings, to which
         ``embedding-defence`` can then add.
+    soft_targets : bool
+        Whether all that depends on labels and leaves the active party follows from the targets of
+        its loss, which may be distributions; then ``label-encoding`` can change them.
     gives_labels : bool
         Whether passive parties are always given the labels, noised under label privacy.
     label_noise : str
@@ -142,6 +145,7 @@ class MethodSpec:
     teaches: bool = True
     gradients_only: bool = False
     embedding_gradients: bool = False
+    soft_targets: bool = False
     gives_labels: bool = False
     label_noise: str = ""
     alone: bool = False

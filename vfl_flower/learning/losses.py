@@ -48,6 +48,8 @@ class Link:
     ----------
     means : callable
         From outputs (B, C).
+    outputs : callable
+        From means that are shares back to outputs; shares of 0 count as the least above it.
     shares : bool
         Whether they are from 0 to 1.
     sums : bool
@@ -55,13 +57,21 @@ class Link:
     """
 
     means: Callable[[Tensor], Tensor]
+    outputs: Callable[[Tensor], Tensor]
     shares: bool
     sums: bool
 
 
-SOFTMAX = Link(lambda output: output.softmax(1), shares=True, sums=True)
-SIGMOID = Link(torch.sigmoid, shares=True, sums=False)
-IDENTITY = Link(lambda output: output, shares=False, sums=False)
+_LEAST_SHARE = 1e-7
+
+
+def _logs(shares: Tensor) -> Tensor:
+    return shares.clamp_min(_LEAST_SHARE).log()
+
+
+SOFTMAX = Link(lambda output: output.softmax(1), _logs, shares=True, sums=True)
+SIGMOID = Link(torch.sigmoid, lambda shares: shares.logit(_LEAST_SHARE), shares=True, sums=False)
+IDENTITY = Link(lambda output: output, lambda means: means, shares=False, sums=False)
 
 
 def onehot(y: Tensor, classes: int, dtype: torch.dtype) -> Tensor:

@@ -28,6 +28,7 @@ from vfl_flower.privacy.client_dp.budget import Noise, budget_of
 from vfl_flower.privacy.client_dp.upload_log import LETTERS, Counts
 from vfl_flower.privacy.gradient_defences.applied import defended_gradients
 from vfl_flower.privacy.label_dp.training_labels import TrainingLabels
+from vfl_flower.privacy.label_encodings.encoding import LabelEncoding, encoding_of
 from vfl_flower.protocol.exchange import Protocol, Request
 from vfl_flower.protocol.strategy import Coordinator
 
@@ -89,7 +90,8 @@ class ActiveParty(Party, Coordinator):
         loss, train, weights = loss_of(self.loss_name), torch.from_numpy(rows["train"]), None
         if self.data.weights is not None:
             weights = in_proportion(self.data.weights, rows, self.cfg)
-        made = TrainingLabels(self.cfg, y, self.data.classes, loss, train, weights)
+        classes, encoding = self.data.classes, self._encoding()
+        made = TrainingLabels(self.cfg, y, classes, loss, train, weights, encoding)
         self.training_labels = made
         self.labels: Labels | None = None
         self.outputs = list[Tensor]()
@@ -100,6 +102,16 @@ class ActiveParty(Party, Coordinator):
         self.nonce = secrets.token_hex(NONCE)
         self.begun = False
         Coordinator.__init__(self)
+
+    def _encoding(self) -> LabelEncoding | None:
+        """Make the encoding of labels, as a saved part of the network."""
+        if not self.cfg.encoded:
+            return None
+        with self.randomness.building():
+            made = encoding_of(self.cfg, self.target.task, self.data.classes, self.loss_name)
+        if made is not None:
+            self.net.add_module("label_encoding", made)
+        return made
 
     @property
     def loss_name(self) -> str:
@@ -120,6 +132,10 @@ class ActiveParty(Party, Coordinator):
         if y is self.labels and len(self.outputs) < self.parties:
             self.outputs.append(output.detach())
         return self.training_labels.loss(output, y)
+
+    def decoded(self, outputs: Tensor) -> Tensor:
+        """Return outputs, (B, C), decoded where labels are encoded."""
+        return self.training_labels.decoded(outputs)
 
     def truth(self, rows: Array) -> Labels:
         """Return true labels of some rows, (B,), with the rows' weights."""

@@ -7,8 +7,9 @@ Every loss of `vfl_flower.config.catalog` has, for one row of a batch of B, the 
 with m the `Link` and s the slope of the loss, t the target and w the weight of the row. Who has
 the output R solves it for t, which must be a target of the run: a one-hot row, of several labels a
 row of zeros and ones, or what the run's label mechanism can make of one, for some weight of those
-that rows can have. Who has not can bound g only, since m(R) and t are shares; and so everybody in a
-run with a defence of gradients, whose g is of no target.
+that rows can have; with encoded labels, whose codes the active party alone knows, any shares. Who
+has not can bound g only, since m(R) and t are shares; and so everybody in a run with a defence of
+gradients, whose g is of no target.
 """
 
 from dataclasses import dataclass
@@ -72,6 +73,7 @@ class Residuals:
         self.link: Link = load_object(spec.link)
         self.slope, self.classes = spec.slope, classes
         self.noise, self.defence = noise_of(cfg, classes), defence_of(cfg)
+        self.encoded = cfg.encoded
         balanced, by_row = cfg.class_weights != "none", cfg.largest_weight > 1
         self.weighted = balanced or by_row
         self.least = 0.0 if by_row else 1 / classes
@@ -105,9 +107,19 @@ class Residuals:
             return ""
         if self.link.sums and (scaled.sum(1).abs() > _RELATIVE * limit + off).any():
             return "has residuals that do not add up to 0 in each row"
-        if R is None or self._solved(scaled, R):
+        if R is None or (self._shared(scaled, R) if self.encoded else self._solved(scaled, R)):
             return ""
         return "has residuals of none of the run's labels at this party's output"
+
+    def _shared(self, scaled: Tensor, R: Tensor) -> bool:
+        """Tell whether every row is the residual of some shares.
+
+        Those are m - g B / (w s), in [0, 1] for the largest weight w if for a smaller one.
+        """
+        means, rounding = self.link.means(R), _rounding(R)
+        off = (rounding * self.most + self._lost(scaled.abs().amax(1)))[:, None]
+        least, most = (means - 1) * self.most - off, means * self.most + off
+        return bool(((scaled >= least) & (scaled <= most)).all())
 
     def _scaled(self, g: Array) -> Array:
         """Scale residuals to m(R) - t, up to the weights of classes."""
@@ -118,7 +130,7 @@ class Residuals:
 
         No residual that is not finite has one. A quick way to what `fault` finds as well.
         """
-        if self.noise is not None or self.weighted or self.several or self.defence:
+        if self.noise or self.weighted or self.several or self.defence or self.encoded:
             return False
         scaled = self._scaled(g)
         off = self.link.means(R).numpy() - scaled
@@ -132,7 +144,7 @@ class Residuals:
     def _solved(self, scaled: Tensor, R: Tensor) -> bool:
         """Tell whether every row is the residual of some target."""
         means = self.link.means(R)
-        rounding = (_ROUNDING + 4e-7 * R.abs().amax(1)).clamp(max=_MOST_ROUNDING)
+        rounding = _rounding(R)
         if self.noise is not None:
             return self._posterior(self.noise, scaled, means, R, rounding)
         if self.several:
@@ -170,6 +182,11 @@ class Residuals:
         """Fit the weight of each row's class, (B,)."""
         fitted = (scaled * off).sum(1) / off.square().sum(1).clamp(min=1e-12)
         return fitted.clamp(self.least, self.most)
+
+
+def _rounding(R: Tensor) -> Tensor:
+    """Return the error of each row's target, (B,)."""
+    return (_ROUNDING + 4e-7 * R.abs().amax(1)).clamp(max=_MOST_ROUNDING)
 
 
 def _labels(scaled: Tensor, means: Tensor) -> Tensor:

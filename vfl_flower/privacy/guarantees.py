@@ -1,8 +1,8 @@
 """Guarantees of a run for columns and labels, and their limits."""
 
 from vfl_flower.config.catalog import MULTI_LABEL, REGRESSION
-from vfl_flower.config.options.embedding_defences import read_embedding_defence
-from vfl_flower.config.options.gradient_defences import read_defence
+from vfl_flower.config.options.defences.embeddings import read_embedding_defence
+from vfl_flower.config.options.defences.gradients import read_defence
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import split_list
 from vfl_flower.crypto.mask_graph import FAILURE_BITS
@@ -78,8 +78,22 @@ PUBLIC_DRAWS = (
     "hides them"
 )
 
+ENCODED = (
+    "codes of {} teach in the place of labels of training rows, which has no guarantee: rows of "
+    "one class have one code, and whoever knows a few labels learns all codes; label-privacy has "
+    "one"
+)
+PUBLIC_CODES = (
+    ". The codes follow from the seed, and whoever knows that has them; party-randomness = private "
+    "hides them"
+)
+
 GIVEN = "passive parties were given the labels of all training rows; label-privacy hides them"
 SHARED = "passive parties were given the top model and each other's embeddings of training rows"
+ROUNDED = (
+    "probabilities in files of predictions are rounded (decimals: {}), which has no guarantee and "
+    "hides nothing from the active party, who computes them"
+)
 POOLED = "all parties' columns lay in one place, with the active party"
 
 PAIR = (
@@ -124,6 +138,7 @@ def label_protection(cfg: RunConfig, task: str = "") -> _Sentences:
     if not cfg.teaches:
         return [], []
     defended = [_defence(cfg)] if cfg.defended else []
+    defended += [_encoding(cfg)] if cfg.encoded else []
     if not cfg.label_noise:
         readable = _READABLE.get(task, READABLE)
         return [], defended or [
@@ -153,6 +168,12 @@ def _embedding_defence(cfg: RunConfig) -> str:
     return told + PUBLIC_DRAWS.format(drawn, cfg.embedding_defence)
 
 
+def _encoding(cfg: RunConfig) -> str:
+    """Say that codes were learnt, without a guarantee."""
+    public = cfg.party_randomness != "private"
+    return ENCODED.format(cfg.label_encoding) + (PUBLIC_CODES if public else "")
+
+
 def column_protections(cfg: RunConfig) -> _Sentences:
     """List protections of the passive parties' columns, and missing ones."""
     if cfg.spec.alone:
@@ -179,6 +200,7 @@ def column_protections(cfg: RunConfig) -> _Sentences:
         (PUBLIC, not private and secret),
         (cfg.spec.column_exposure, bool(cfg.spec.column_exposure) and not cfg.noised),
         (PUBLISHED, published),
+        (ROUNDED.format(cfg.score_digits), cfg.score_digits > 0),
     )
     protected, open_ends = ([text for text, there in each if there] for each in (ways, gaps))
     return protected, open_ends

@@ -132,8 +132,14 @@ def predict(party: ActiveParty, rows: Array) -> Protocol:
 def infer(party: ActiveParty, rows: Array) -> Protocol:
     """Infer rows, (N,), by the method's protocol, in chunks.
 
-    Returns the logits of each model, the active party's first.
+    Returns the logits of each model, the active party's first, decoded where labels are encoded.
     """
+    outputs = yield from infer_codes(party, rows)
+    return [party.decoded(each) for each in outputs]
+
+
+def infer_codes(party: ActiveParty, rows: Array) -> Protocol:
+    """Infer rows likewise, and decode nothing."""
     size = party.cfg.eval_batch_size
     chunks: list[list[Tensor]] = []
     for start in range(0, len(rows), size):
@@ -144,7 +150,8 @@ def infer(party: ActiveParty, rows: Array) -> Protocol:
 
 def _losses(party: ActiveParty, outputs: list[Tensor], y: Labels) -> dict[str, float]:
     """Return the loss by party: (N, C) each, and (N,) -> numbers."""
-    return _by_party([party.loss(output, y).item() for output in outputs])
+    loss = party.training_labels.loss_of_classes
+    return _by_party([loss(output, y).item() for output in outputs])
 
 
 def _thresholds(party: ActiveParty, said: list[Predictions]) -> dict[str, float]:

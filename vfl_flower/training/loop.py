@@ -101,7 +101,8 @@ def _hits(party: ActiveParty, rows: Array, models: int) -> list[int]:
     if party.target.task not in (BINARY, MULTI_CLASS) or len(outputs) < models:
         return []
     y = party.y[torch.from_numpy(rows)]
-    return [int((party.target.decided(each).cpu() == y).sum()) for each in outputs]
+    said = [party.target.decided(party.decoded(each)) for each in outputs]
+    return [int((each.cpu() == y).sum()) for each in said]
 
 
 def _rest_of_epoch(party: ActiveParty, per_epoch: int) -> Iterator[Array]:

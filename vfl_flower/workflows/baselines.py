@@ -64,6 +64,8 @@ def configurations(active: ActiveParty) -> dict[str, RunConfig]:
             label_privacy="none",
             gradient_defence="none",
             embedding_defence="none",
+            label_encoding="none",
+            score_digits=0,
             blinding="auto",
             colluding_share=1.0,
             embedding_bound="auto",

@@ -24,6 +24,7 @@ from vfl_flower.data.tables.prediction_file import (
     id_columns,
     label_columns,
     prediction_columns,
+    rounded,
     write_columns,
 )
 from vfl_flower.parties.active import ActiveParty
@@ -115,14 +116,14 @@ def write(
     predicted = pa.array(found[listed], mask=found[listed] < 0)
     ids, chosen = active.data.ids, pa.array(listed)
     columns = id_columns(chosen if ids is None else ids.take(chosen))
-    for name, each in _columns(active.target, said).items():
+    for name, each in _columns(active.target, said, active.cfg.score_digits).items():
         columns[name] = each.take(predicted)
     write_columns(path, columns | {name: each.take(chosen) for name, each in (truth or {}).items()})
 
 
-def _columns(target: Target, said: Tensor) -> Columns:
-    """Return the columns of predictions, (N,) each."""
-    values = values_of(target, said)
+def _columns(target: Target, said: Tensor, digits: int) -> Columns:
+    """Return the columns of predictions, (N,) each; classes are by exact probabilities."""
+    values = values_of(target, said, digits)
     if target.task == REGRESSION:
         return prediction_columns(values)
     decided = target.decided(said).cpu().numpy()
@@ -133,7 +134,7 @@ def _columns(target: Target, said: Tensor) -> Columns:
     return prediction_columns(np.array(target.classes, object)[decided], values, target.classes)
 
 
-def values_of(target: Target, said: Tensor) -> NDArray[Any]:
+def values_of(target: Target, said: Tensor, digits: int = 0) -> NDArray[Any]:
     """Return numbers or probabilities of a model's predictions.
 
     Parameters
@@ -142,6 +143,8 @@ def values_of(target: Target, said: Tensor) -> NDArray[Any]:
         What the labels are.
     said : Tensor
         (N, C), or (N, 1) of a regression.
+    digits : int
+        Decimal places of probabilities; 0: as computed.
 
     Returns
     -------
@@ -152,7 +155,7 @@ def values_of(target: Target, said: Tensor) -> NDArray[Any]:
         return target.restored(said[:, 0].double().cpu().numpy())
     shares = said.sigmoid() if target.task == MULTI_LABEL else said.softmax(1)
     probabilities: NDArray[np.float32] = shares.cpu().numpy()
-    return probabilities
+    return rounded(probabilities, digits)
 
 
 def write_missing(path: Path, ids: Any, common: Common) -> None:  # noqa: ANN401

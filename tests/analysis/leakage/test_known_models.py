@@ -10,6 +10,9 @@ from vfl_flower.analysis.audit.transcripts.joint_model import JointModel
 FEW = {"dataset": "wine", "partition": "listed:0-9;10-12", "parties": 2, "batch_size": 20}
 """Three classes, and three columns at the passive party."""
 
+TWO = FEW | {"partition": "listed:0-10;11-12"}
+"""As many columns as differences of logarithms of three classes' probabilities."""
+
 
 @pytest.mark.parametrize("method", ["splitnn", "easter", "pravfed", "vimadmm", "linear_admm"])
 def test_the_joint_model_predicts_as_the_run_did(method: str) -> None:
@@ -56,3 +59,28 @@ def test_a_linear_model_learnt_by_gradients_is_solved_too() -> None:
         "equality-solving", stage_of("agg_vfl", models="linear", blinding="none", **FEW)
     )
     assert np.isclose(score.value, 1, atol=0.01)
+
+
+@pytest.mark.parametrize(("digits", "least", "most"), [(0, 0.99, 1), (2, 0.8, 0.98), (1, 0, 0.7)])
+def test_rounded_scores_tell_readers_less(digits: int, least: float, most: float) -> None:
+    """And nothing less to the active party, whose logits nobody rounds."""
+    stage = stage_of("linear_admm", blinding="none", score_digits=digits, **TWO)
+    told = score_of("equality-scores", stage)
+    assert least <= told.value <= most
+    assert score_of("equality-solving", stage).value > 0.99
+
+
+def test_a_generator_learns_from_scores() -> None:
+    stages = [stage_of("splitnn", score_digits=digits) for digits in (0, 1)]
+    exact, rounded = [score_of("generative-scores", each) for each in stages]
+    assert exact.value > exact.baseline + 0.1
+    assert rounded.value == pytest.approx(exact.value, abs=0.1)
+    assert score_of("membership", stages[0]) != score_of("membership", stages[1])
+
+
+def test_encoded_outputs_are_read_after_decoding() -> None:
+    encoded = {"label_encoding": "confusional:1", "blinding": "none", **TWO}
+    stage = stage_of("linear_admm", **encoded)
+    assert "decoded by a network" in reason_of("equality-scores", stage)
+    assert score_of("equality-solving", stage).value > 0.99
+    assert score_of("generative-scores", stage).value > 0

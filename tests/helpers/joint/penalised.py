@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from tests.helpers.joint.reference import Step
-from vfl_flower.config.options.embedding_defences import read_embedding_defence
+from vfl_flower.config.options.defences.embeddings import read_embedding_defence
 from vfl_flower.learning.losses import Labels, Loss
 from vfl_flower.learning.networks.defences.fedpass import FedPass
 from vfl_flower.learning.networks.defences.mid import MID

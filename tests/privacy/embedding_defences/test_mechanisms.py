@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.distributions import Normal, kl_divergence
 
 from vfl_flower.common.errors import ConfigError, NetworkError
-from vfl_flower.config.options.embedding_defences import EMBEDDING_DEFENCES, read_embedding_defence
+from vfl_flower.config.options.defences.embeddings import EMBEDDING_DEFENCES, read_embedding_defence
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.networks.defences.defence import defend, penalised
 from vfl_flower.learning.networks.defences.fedpass import FedPass, Passport

@@ -15,7 +15,7 @@ from vfl_flower.api import Protocol, ask, floats
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ConfigError, ProtocolError, VflError
 from vfl_flower.config.catalog import MULTI_CLASS, MULTI_LABEL, REGRESSION
-from vfl_flower.config.options.gradient_defences import GRADIENT_DEFENCES, DefenceSpec
+from vfl_flower.config.options.defences.gradients import GRADIENT_DEFENCES, DefenceSpec
 from vfl_flower.config.registry import METHODS, specs
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.discrete_sampling import Entropy

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.common.names import load_object
-from vfl_flower.config.options.gradient_defences import GRADIENT_DEFENCES, read_defence
+from vfl_flower.config.options.defences.gradients import GRADIENT_DEFENCES, read_defence
 from vfl_flower.privacy.gradient_defences.defence import Gradient, GradientDefence
 
 ARGUMENTS = {"isotropic": "0.5", "marvell": "2", "discretized": "7", "top-k": "0.3"}

@@ -20,6 +20,7 @@ class Adversary(StrEnum):
     COLLUDING = "active party and all passive parties but one"
     OPERATOR = "SuperLink operator"
     RECIPIENT = "recipient of predictions"
+    INFORMED_RECIPIENT = "recipient of predictions that was given all else"
     DEVIATING_PASSIVE = "deviating passive party"
     DEVIATING_ACTIVE = "deviating active party"
 

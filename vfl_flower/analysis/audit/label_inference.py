@@ -2,7 +2,7 @@
 
 A run keeps no record of its messages, so it is repeated here, from its configuration, with every
 message to the passive parties kept: once without label privacy and once with, both times with the
-run's defence of gradients, if it has one. Four attacks of
+run's defence of gradients and its encoding of labels, if it has them. Four attacks of
 `vfl_flower.analysis.audit.attacks.labels` are listed source by source, each at its best party; the
 leakage card (`vfl_flower.analysis.audit.card`) has the best source of each, and further attacks.
 """
@@ -119,6 +119,7 @@ def _attack(cfg: RunConfig, attacked: AttackedRows) -> Iterator[Finding]:
     noise = cfg.label_noise
     protection = f"{noise}, epsilon {epsilon_of(cfg):g}" if noise else "none"
     protection += f"; {cfg.gradient_defence}" if cfg.defended else ""
+    protection += f"; {cfg.label_encoding}" if cfg.encoded else ""
     for source, name, attack in _attackers(stage):
         accuracy, auc, rank = attack.best(stage, source)
         yield Finding(protection, source, name, party_name(rank), accuracy, auc)

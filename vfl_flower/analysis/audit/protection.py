@@ -19,8 +19,10 @@ def protections_of(cfg: RunConfig) -> list[str]:
         ),
         (f"gradient defence ({cfg.gradient_defence})", cfg.defended),
         (f"embedding defence ({cfg.embedding_defence})", cfg.embeddings_defended),
+        (f"label encoding ({cfg.label_encoding})", cfg.encoded),
         ("standardised uploads", cfg.blinded and cfg.standardized),
         ("client-level differential privacy", cfg.noised),
+        (f"rounded scores (decimals: {cfg.score_digits})", cfg.score_digits > 0),
         ("private initial weights", cfg.party_randomness == "private"),
     )
     return [name for name, there in named if there]
@@ -29,7 +31,8 @@ def protections_of(cfg: RunConfig) -> list[str]:
 def unprotected(cfg: RunConfig) -> RunConfig:
     """Return the same run without any of `protections_of`."""
     changes: dict[str, Any] = {**UNNOISED, "label_privacy": "none", "embedding_scale": "raw"}
-    changes |= {"gradient_defence": "none", "embedding_defence": "none"}
+    changes |= {"gradient_defence": "none", "embedding_defence": "none", "label_encoding": "none"}
+    changes["score_digits"] = 0
     if cfg.blinded:
         changes |= {"blinding": "none", "colluding_share": 1.0, "share_check": "off"}
     if cfg.party_randomness == "private":

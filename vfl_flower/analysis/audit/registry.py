@@ -35,6 +35,8 @@ ATTACKS = {
     "unsplit": f"{_COLUMNS}.unsplit:UnSplit",
     "generative": f"{_MODELS}.generative:Generative",
     "equality-solving": f"{_MODELS}.equality_solving:EqualitySolving",
+    "generative-scores": f"{_MODELS}.from_scores:GenerativeFromScores",
+    "equality-scores": f"{_MODELS}.from_scores:EqualityFromScores",
     "property": f"{_COLUMNS}.property:PropertyInference",
     "membership": f"{_COLUMNS}.membership:MembershipInference",
     "backdoor": f"{_INTEGRITY}.backdoor:GradientReplacement",

@@ -50,7 +50,7 @@ def complete_run(path: Path, trust_code: bool = False) -> tuple[RunFolder, float
 
 def has_heads(cfg: RunConfig) -> bool:
     """Whether a run has heads, and test rows to explain them on."""
-    return cfg.spec.additive and cfg.test_share > 0
+    return cfg.spec.additive and not cfg.encoded and cfg.test_share > 0
 
 
 def check_heads(cfg: RunConfig, asked: str) -> None:
@@ -66,7 +66,7 @@ def check_heads(cfg: RunConfig, asked: str) -> None:
     Raises
     ------
     ConfigError
-        If its method's prediction is no sum of what each party says.
+        If its prediction is no sum of what each party says.
     DataError
         If no row was held out for the test.
     """
@@ -77,6 +77,11 @@ def check_heads(cfg: RunConfig, asked: str) -> None:
         raise ConfigError(
             f"{asked} is about the parties' heads, and the prediction of {cfg.method} is no sum of "
             f"what each party's head says; methods with heads are {able}"
+        )
+    if cfg.encoded:
+        raise ConfigError(
+            f"{asked} is about the parties' heads, and label-encoding is {cfg.label_encoding}: "
+            "heads add up to codes, which are decoded together"
         )
     if not cfg.test_share:
         raise DataError(f"the run held out no test rows, on which {asked} explains heads")

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 from vfl_flower.config.catalog import ACCOUNTANTS, LABEL_MECHANISMS
-from vfl_flower.config.options.embedding_defences import EMBEDDING_DEFENCES
-from vfl_flower.config.options.gradient_defences import GRADIENT_DEFENCES
+from vfl_flower.config.options.defences.embeddings import EMBEDDING_DEFENCES
+from vfl_flower.config.options.defences.gradients import GRADIENT_DEFENCES
+from vfl_flower.config.options.defences.labels import LABEL_ENCODINGS
 from vfl_flower.config.schema import option
 
 TRUE_SENSITIVITY = 2.0
@@ -24,6 +25,9 @@ LEAST_STEPS = 64
 
 MOST_NARROW = 2**15 // (LEAST_STEPS + 1)
 """Parties' weights that such a sum leaves as many steps to; each is rounded by half a step."""
+
+MOST_DIGITS = 6
+"""Decimals of a probability; float32 has few more."""
 
 USUAL_BOUND = "16"
 """The embedding-bound between machines; benchmarks/results.md has the accuracy under it."""
@@ -76,6 +80,17 @@ class PrivacyOptions:
         f"change of gradients sent: none, {', '.join(GRADIENT_DEFENCES)}, as in isotropic:1",
         suggested=("none", *(each.example for each in GRADIENT_DEFENCES.values())),
     )
+    label_encoding: str = option(
+        "none",
+        f"codes instead of labels: none, {', '.join(LABEL_ENCODINGS)}",
+        suggested=("none", *(each.example for each in LABEL_ENCODINGS.values())),
+    )
+    score_digits: int = option(
+        0,
+        "decimals of scores in prediction files; 0: all",
+        least=0,
+        most=MOST_DIGITS,
+    )
 
     @property
     def standardized(self) -> bool:
@@ -97,6 +112,11 @@ class PrivacyOptions:
         """Whether gradients are changed before they leave the active party."""
         return self.gradient_defence != "none"
 
+    @property
+    def encoded(self) -> bool:
+        """Whether codes teach in the place of labels."""
+        return self.label_encoding != "none"
+
 
 @dataclass(frozen=True, kw_only=True)
 class LabelPrivacyOptions:
@@ -104,14 +124,14 @@ class LabelPrivacyOptions:
 
     label_privacy: str = option(
         "auto",
-        f"noise on labels before anything leaves the active party: none, "
-        f"{', '.join(LABEL_MECHANISMS)}; auto: the method's, mostly none",
+        f"noise on labels that teach others: none, {', '.join(LABEL_MECHANISMS)}; auto: the "
+        "method's, mostly none",
         choices=("auto", "none", *LABEL_MECHANISMS),
     )
     label_epsilon: float = option(1.0, "epsilon of each label", least=0.001, most=20)
     label_sensitivity: float = option(
         2.0,
-        "L1 sensitivity of a one-hot label that Laplace noise is scaled to; 2 is true",
+        "L1 sensitivity for laplace; 2 is true",
         above=0,
         most=1000,
     )

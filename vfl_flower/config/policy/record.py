@@ -118,7 +118,9 @@ class Policy:
         False, "accept runs in which other passive parties add a part of the noise", bool
     )
     allow_gradient_defence: bool = key(
-        False, "accept runs with changed gradients, whose residuals cannot be checked", bool
+        False,
+        "accept runs with changed gradients or encoded labels, whose residuals cannot be checked",
+        bool,
     )
     require_private_weights: bool = key(
         True, "refuse runs whose initial weights the active party can know", bool

@@ -104,9 +104,15 @@ def _distributed_noise(case: Case) -> str:
 
 def _gradient_defence(case: Case) -> str:
     cfg = case.cfg
-    if case.policy.allow_gradient_defence or not case.teaches or not cfg.defended:
+    if case.policy.allow_gradient_defence or not case.teaches:
         return ""
-    return f"gradient-defence is {cfg.gradient_defence}: residuals could not be checked for labels"
+    for name, value in (
+        ("gradient-defence", cfg.gradient_defence if cfg.defended else ""),
+        ("label-encoding", cfg.label_encoding if cfg.encoded else ""),
+    ):
+        if value:
+            return f"{name} is {value}: residuals could not be checked for labels"
+    return ""
 
 
 def _single_embeddings(case: Case) -> str:

@@ -18,6 +18,7 @@ from vfl_flower.config.validation.privacy import (
     check_embedding_defence,
     check_embedding_scale,
     check_gradient_defence,
+    check_label_encoding,
     check_label_privacy,
     check_share_check,
     check_wire_precision,
@@ -52,6 +53,7 @@ def check(cfg: Settings) -> None:
     check_wire_precision(cfg)
     check_label_privacy(cfg)
     check_gradient_defence(cfg)
+    check_label_encoding(cfg)
     check_client_privacy(cfg)
     check_held_out(cfg)
     check_split(cfg)

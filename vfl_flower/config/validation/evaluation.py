@@ -35,7 +35,7 @@ def check_evaluation(cfg: Settings) -> None:
 
 
 def check_decides(cfg: Settings, task: str) -> None:
-    """Refuse a metric, or a threshold, of another kind of labels.
+    """Refuse metric, threshold or rounding of another kind of labels.
 
     Parameters
     ----------
@@ -59,4 +59,9 @@ def check_decides(cfg: Settings, task: str) -> None:
         raise ConfigError(
             f"threshold is {cfg.threshold}, which is of two classes, and the labels are {labels}; "
             f"use {USUAL}"
+        )
+    if task == REGRESSION and cfg.score_digits:
+        raise ConfigError(
+            f"score-digits is {cfg.score_digits}, which rounds probabilities, and the labels are "
+            f"{labels}; leave it at 0"
         )

@@ -2,8 +2,9 @@
 
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.catalog import BFLOAT16, FLOAT16, LABEL_MECHANISMS
-from vfl_flower.config.options.embedding_defences import read_embedding_defence
-from vfl_flower.config.options.gradient_defences import read_defence
+from vfl_flower.config.options.defences.embeddings import read_embedding_defence
+from vfl_flower.config.options.defences.gradients import read_defence
+from vfl_flower.config.options.defences.labels import read_encoding
 from vfl_flower.config.options.privacy import (
     LEAST_BOUND,
     LEAST_SIGMA,
@@ -187,6 +188,26 @@ def check_gradient_defence(cfg: Settings) -> None:
     raise ConfigError(
         f"gradient-defence is {cfg.gradient_defence}, and {why}; use gradient-defence = none, or "
         f"one of {able}"
+    )
+
+
+def check_label_encoding(cfg: Settings) -> None:
+    """Refuse an encoding where labels reach others by another way."""
+    if not cfg.encoded:
+        return
+    read_encoding(cfg.label_encoding)
+    if not cfg.teaches:
+        why = f"with {cfg.method} nothing that depends on labels leaves the active party"
+    elif cfg.labels_given:
+        why = f"{cfg.method} gives passive parties the training labels"
+    elif not cfg.spec.soft_targets:
+        why = f"{cfg.method} sends other things that depend on labels than its loss's targets make"
+    else:
+        return
+    able = methods_that(lambda spec: spec.soft_targets)
+    raise ConfigError(
+        f"label-encoding is {cfg.label_encoding}, and {why}; use label-encoding = none, or one of "
+        f"{able}"
     )
 
 

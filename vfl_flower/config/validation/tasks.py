@@ -143,6 +143,7 @@ def _check_options(cfg: Settings, task: str) -> None:
     losses = REGRESSION_LOSSES if task == REGRESSION else MULTI_LABEL_LOSSES
     for key, given in (
         ("label-privacy", cfg.label_noise),
+        ("label-encoding", cfg.label_encoding if cfg.encoded else ""),
         ("class-weights", cfg.class_weights.replace("none", "")),
         ("long-tail", f"{cfg.long_tail:g}" if cfg.long_tail > 1 else ""),
         ("split", cfg.split if cfg.split_spec.labels else ""),

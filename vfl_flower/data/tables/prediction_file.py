@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from vfl_flower.common.errors import DataError
 from vfl_flower.common.files import write_atomically
 
+F = TypeVar("F", bound=np.floating)
 _SUFFIXES = (".csv", ".parquet")
 
 _BLANK = r"[\s\pZ\p{Cc}\p{Cf}]"
@@ -66,6 +67,11 @@ def id_columns(ids: Any) -> dict[str, Any]:  # noqa: ANN401
         return {"id": ids}
     names = [f"id_{each.name}" for each in ids.type]
     return dict(zip(names, ids.flatten(), strict=True))
+
+
+def rounded(scores: NDArray[F], digits: int) -> NDArray[F]:
+    """Round probabilities to so many decimal places; 0: not at all."""
+    return scores.round(digits) if digits else scores
 
 
 def prediction_columns(

@@ -8,6 +8,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from vfl_flower.config.catalog import BINARY, MULTI_CLASS
+from vfl_flower.data.tables.prediction_file import rounded
 from vfl_flower.interface.estimators.base import VFLEstimator
 from vfl_flower.workflows.prediction import values_of
 
@@ -92,10 +93,12 @@ class VFLClassifier(ClassifierMixin, VFLEstimator):  # type: ignore[misc]
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401
-        """Predict probabilities of classes, (N, C), of rows, (N, M)."""
+        """Predict probabilities of classes, (N, C), of rows, (N, M).
+
+        Their sum is 1, unless ``score-digits`` rounds them.
+        """
         shares: NDArray[np.float64] = values_of(*self._said(X)).astype(np.float64)
-        shares /= shares.sum(1, keepdims=True)
-        return shares
+        return rounded(shares / shares.sum(1, keepdims=True), self.run_.config.score_digits)
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: ANN401
         """Predict classes, (N,), of rows, (N, M)."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from vfl_flower.common.names import load_object
 from vfl_flower.config.catalog import TASKS
-from vfl_flower.config.options.gradient_defences import read_defence
+from vfl_flower.config.options.defences.gradients import read_defence
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.discrete_gaussian import discrete_gaussian
 from vfl_flower.crypto.discrete_sampling import Entropy

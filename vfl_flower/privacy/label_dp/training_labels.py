@@ -19,6 +19,7 @@ from vfl_flower.learning.losses import Labels, Loss, Weighted, loss_of
 from vfl_flower.privacy.label_dp.class_weights import balanced_weights
 from vfl_flower.privacy.label_dp.mechanisms import LabelNoise, classes_format, compact
 from vfl_flower.privacy.label_dp.supervision import Supervision
+from vfl_flower.privacy.label_encodings.encoding import LabelEncoding
 from vfl_flower.protocol.automaton.scope import LabelFormat
 
 NOISED = "noised-labels.safetensors"
@@ -150,6 +151,8 @@ class TrainingLabels(Supervision):
         The training rows, by whose labels classes are weighted.
     weights : Tensor, optional
         Of rows, (N,) float32.
+    encoding : LabelEncoding, optional
+        The run's encoding of labels.
 
     Raises
     ------
@@ -165,8 +168,9 @@ class TrainingLabels(Supervision):
         loss: Loss,
         train: Tensor,
         weights: Tensor | None = None,
+        encoding: LabelEncoding | None = None,
     ) -> None:
-        super().__init__(loss, noise_of(cfg, classes))
+        super().__init__(loss, noise_of(cfg, classes), encoding)
         self.classes, self._true, self.train, self.weights = classes, y, train, weights
         self.balanced = cfg.class_weights != "none"
         if self.noise is None:

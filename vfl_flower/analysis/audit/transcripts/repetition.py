@@ -22,7 +22,7 @@ from vfl_flower.parties.party import Party
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.protocol.automaton.plan import Plan
 from vfl_flower.protocol.exchange import Protocol
-from vfl_flower.training.evaluation import infer
+from vfl_flower.training.evaluation import infer_codes
 from vfl_flower.transport.local import serve
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
@@ -43,8 +43,10 @@ class Repetition:
     recorders : list of Recorder
         Of the passive parties, by rank.
     answers : dict of str to Tensor
-        The active party's outputs after training, (B, C), by the part of rows that were predicted:
-        ``train``, ``test``, and what a deviation has asked besides.
+        The active party's predictions after training, (B, C), by the part of rows that were
+        predicted: ``train``, ``test``, and what a deviation has asked besides.
+    outputs : dict of str to Tensor
+        What they were decoded from, where labels are encoded; the same elsewhere.
     answered : dict of str to ndarray of int32
         Those rows, (B,).
     begun : dict
@@ -55,6 +57,7 @@ class Repetition:
     active: ActiveParty
     recorders: list[Recorder]
     answers: dict[str, Tensor] = field(default_factory=dict)
+    outputs: dict[str, Tensor] = field(default_factory=dict)
     answered: dict[str, Array] = field(default_factory=dict)
     begun: State = field(default_factory=dict)
 
@@ -69,8 +72,9 @@ class Repetition:
         The active party forgets uploads that it has kept of these rows, as of other columns.
         """
         self.active.recall(deepcopy(self.begun))
-        outputs = yield from infer(self.active, rows)
-        self.answers[part], self.answered[part] = outputs[0], rows
+        outputs = yield from infer_codes(self.active, rows)
+        self.outputs[part], self.answered[part] = outputs[0], rows
+        self.answers[part] = self.active.decoded(outputs[0])
 
     def hits(self, part: str) -> float:
         """Return the share of a part's rows whose class was predicted."""

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from vfl_flower.common.errors import NetworkError
 from vfl_flower.common.names import load_object
-from vfl_flower.config.options.embedding_defences import read_embedding_defence
+from vfl_flower.config.options.defences.embeddings import read_embedding_defence
 
 
 class EmbeddingDefence(nn.Module, ABC):

@@ -1,12 +1,14 @@
 """Membership inference: training rows are predicted with more confidence."""
 
 import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 
 from vfl_flower.analysis.audit.attack import Adversary, Attack, Score, Target
 from vfl_flower.analysis.audit.attacks.labels.inference import classes_only
 from vfl_flower.analysis.audit.transcripts.attacked import area_under
 from vfl_flower.analysis.audit.transcripts.stage import Stage
+from vfl_flower.data.tables.prediction_file import rounded
 
 
 class MembershipInference(Attack):
@@ -25,12 +27,13 @@ class MembershipInference(Attack):
     def run(self, stage: Stage) -> Score:
         """Return the AUC of the confidence."""
         answers = [stage.run.answers[part] for part in ("train", "test")]
-        confident = np.concatenate([_confidence(each) for each in answers])
+        digits = stage.cfg.score_digits
+        confident = np.concatenate([_confidence(each, digits) for each in answers])
         inside = np.arange(len(confident)) < len(answers[0])
         return Score("AUC", area_under(inside, confident), 0.5, "chance")
 
 
-def _confidence(outputs: Tensor) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Return the largest probability of each row: (B, C) -> (B,)."""
-    found = outputs.double().softmax(1).max(1).values.numpy()
-    return np.asarray(found)
+def _confidence(outputs: Tensor, digits: int) -> NDArray[np.float64]:
+    """Return the largest written probability: (B, C) -> (B,)."""
+    found: NDArray[np.float64] = outputs.double().softmax(1).max(1).values.numpy()
+    return rounded(found, digits)

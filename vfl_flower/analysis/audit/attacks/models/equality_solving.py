@@ -30,14 +30,14 @@ class EqualitySolving(KnownModels):
         """Refuse joint models that are not linear."""
         if reason := super().applies(stage):
             return reason
-        linear = _weights(Scene(stage)) is not None
+        linear = slopes_of(Scene(stage)) is not None
         return (
             "" if linear else "the joint prediction is not linear in the passive parties' columns"
         )
 
     def columns(self, scene: Scene) -> Tensor:
         """Return the likeliest solution."""
-        A = _weights(scene)
+        A = slopes_of(scene)
         assert A is not None  # noqa: S101  `applies` has asked
         prior = Prior.of(scene.others(scene.auxiliary))
         with torch.no_grad():
@@ -47,7 +47,7 @@ class EqualitySolving(KnownModels):
         return prior.columns(z.float())
 
 
-def _weights(scene: Scene) -> Tensor | None:
+def slopes_of(scene: Scene) -> Tensor | None:
     """Return A, (W, C), or None if slopes differ among rows."""
     known = scene.others(scene.auxiliary)
     points = known[torch.arange(len(scene.rows)) % len(known)].requires_grad_()

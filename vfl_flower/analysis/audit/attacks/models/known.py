@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -53,7 +54,7 @@ class Scene:
     @property
     def outputs(self) -> Tensor:
         """R as the active party has it, (B, C)."""
-        return self.stage.run.answers[self.part][:ROWS]
+        return self.stage.run.outputs[self.part][:ROWS]
 
     @property
     def auxiliary(self) -> Array:
@@ -94,6 +95,8 @@ class KnownModels(Attack):
     """
 
     target, adversary = Target.COLUMNS, Adversary.INFORMED
+    scene: ClassVar[type[Scene]] = Scene
+    """All that it has."""
 
     @abstractmethod
     def columns(self, scene: Scene) -> Tensor:
@@ -112,7 +115,7 @@ class KnownModels(Attack):
 
     def run(self, stage: Stage) -> Score:
         """Return R² of the party that is told best beyond the baseline."""
-        scene = Scene(stage)
+        scene = self.scene(stage)
         guessed, found = scene.apart(self.columns(scene)), []
         for party in stage.run.passive:
             true = table_of(party.columns(scene.rows))

@@ -1,0 +1,1 @@
+"""Parsed options of defences without a guarantee."""

@@ -1,0 +1,1 @@
+"""Encodings of labels as soft ones, without a guarantee."""
