@@ -2,6 +2,7 @@
 
 from docs.pictures import (
     accuracy_by_bytes,
+    defended_runs,
     example_run,
     leakage_map,
     peer_steps,
@@ -16,6 +17,7 @@ DRAWERS = {
     "tabular.svg": tabular_differences.draw,
     "peers.svg": peer_steps.draw,
     "leakage.svg": leakage_map.draw,
+    "defences.svg": defended_runs.draw,
 }
 
 
