@@ -46,10 +46,16 @@ def planned_uploads(cfg: RunConfig, rows: Mapping[str, Array]) -> Counter[str]:
     if not cfg.epochs:  # be it that nothing is trained, or that rows are only to be predicted
         return Counter(training=0, evaluation=chunks(cfg, rows["test"]))
     per_epoch = steps_per_epoch(cfg, len(rows["train"]))
-    steps, every = cfg.epochs * per_epoch, cfg.eval_every or per_epoch
-    evaluations = cfg.epochs + steps // every - steps // math.lcm(per_epoch, every)
+    evaluations = planned_evaluations(cfg, rows)
     in_chunks = evaluations * chunks(cfg, rows["validation"]) + chunks(cfg, rows["test"])
-    return Counter(training=_busiest(cfg, steps), evaluation=in_chunks)
+    return Counter(training=_busiest(cfg, cfg.epochs * per_epoch), evaluation=in_chunks)
+
+
+def planned_evaluations(cfg: RunConfig, rows: Mapping[str, Array]) -> int:
+    """Count the evaluations of validation rows in a whole run."""
+    per_epoch = steps_per_epoch(cfg, len(rows["train"]))
+    steps, every = cfg.epochs * per_epoch, cfg.eval_every or per_epoch
+    return cfg.epochs + steps // every - steps // math.lcm(per_epoch, every)
 
 
 def last_mark(cfg: RunConfig, rows: Mapping[str, Array]) -> int:
