@@ -53,6 +53,16 @@ class MethodOptions:
         return 0
 
     @property
+    def uploads_once(self) -> bool:
+        """Whether one upload before the first step has all training rows."""
+        return False
+
+    @property
+    def uploads_in_steps(self) -> bool:
+        """Whether steps have uploads, and not all of them come before."""
+        return not (self.uploads_once or self.uploads_before_training)
+
+    @property
     def epochs_before_training(self) -> int:
         """Epochs of all stages before the first step."""
         return 0

@@ -119,12 +119,16 @@ class PassiveParty(Party, ProtocolClient):
         where it is noised. A method whose parties learn from what comes back calls it in its
         forward pass, so that gradients know.
         """
-        cfg = self.cfg
-        rows = values if cfg.row_bound is None else clip_rows(values, cfg.row_bound)
+        cfg, rows = self.cfg, self.within_bound(values)
         if cfg.row_level:
             return clip_rows(rows, cfg.dp_clip) if self.net.training else rows
         clipped = cfg.noised and torch.is_grad_enabled()  # what is evaluated may be sent as it is
         return clip_whole(rows, cfg.dp_clip) if clipped else rows
+
+    def within_bound(self, values: Tensor) -> Tensor:
+        """Clip each row to the run's `embedding-bound`: (B, D), either way."""
+        bound = self.cfg.row_bound
+        return values if bound is None else clip_rows(values, bound)
 
     def embedding(self, columns: Tensor) -> Tensor:
         """Run the bottom model, row by row where noise protects rows."""

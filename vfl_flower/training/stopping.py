@@ -32,7 +32,7 @@ def end_of(party: ActiveParty) -> str:
 
 def _affordable(party: ActiveParty) -> bool:
     """Tell whether budgets allow another step, its evaluation and test rows."""
-    if party.budget is None or party.options.uploads_before_training:
+    if party.budget is None or not party.options.uploads_in_steps:
         return True
     budget, step = party.budget, party.progress.step
     to = {party_name(rank) for rank in asked(party.cfg, step)}

@@ -193,7 +193,7 @@ class UploadAccount(UploadCounter):
         """
         if not self.entry or not declared.of_columns:
             return
-        sigma = self._sigma("training" if declared.training else "evaluation")
+        sigma = self._sigma(declared.purpose)
         self._check_sigma(sigma)
         if not self._limit or self.party.privacy.repeats:
             return
@@ -206,7 +206,7 @@ class UploadAccount(UploadCounter):
     def count(self, upload: Upload, declared: Phase) -> None:
         """Note an upload before it leaves, on disk."""
         if self.entry and declared.of_columns:
-            self._note(self._sigma("training" if declared.training else "evaluation"))
+            self._note(self._sigma(declared.purpose))
 
     def pass_figure(self) -> None:
         """Note a number about columns, which has no noise."""

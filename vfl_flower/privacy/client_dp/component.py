@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 
-import torch
 from torch import Tensor
 
 from vfl_flower.common.codec import Array
@@ -55,6 +54,7 @@ class ClientPrivacy(UploadMechanism):
         self.budget = budget_of(party.cfg, party.data.rows)
         self._answered: Received | None = None
         self._earlier: State | None = None
+        self._purpose = "training"
         self.repeats = False
         self._sent: Tensor | None = None
         if self.budget and party.folder is None:
@@ -134,6 +134,7 @@ class ClientPrivacy(UploadMechanism):
                 f"{self._who} would add its share of the noise to an upload of weight "
                 f"{upload.weight}, which the others' shares do not have"
             )
+        self._purpose = declared.purpose
         sent = self.upload(upload.values, declared.repeatable, declared.masked)
         return replace(upload, values=sent)
 
@@ -162,8 +163,7 @@ class ClientPrivacy(UploadMechanism):
 
     def _after(self, declared: Phase) -> Counts:
         """Return the counts as the upload of a phase would leave them."""
-        kind = "training" if declared.training else "evaluation"
-        return self._uploads.after(kind, self.party.received.rows)
+        return self._uploads.after(declared.purpose, self.party.received.rows)
 
     def adds(self, declared: Phase) -> int:
         """Count the noised uploads, or mechanisms of a row, of a phase."""
@@ -199,7 +199,7 @@ class ClientPrivacy(UploadMechanism):
             return x
         if self._answered is self.party.received:
             raise PrivacyError(f"{self._who} would answer one request with two uploads")
-        kind = "training" if torch.is_grad_enabled() else "evaluation"  # as the phase declares
+        kind = self._purpose
         released = self._earlier["sent"] if self._earlier else None
         if released is None:
             released = self._released(x, kind, masked)
