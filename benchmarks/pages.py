@@ -14,13 +14,14 @@ from pathlib import Path
 
 from benchmarks.harness.benchmark import DATA_DIR, OUT, Arguments, Benchmark, Option
 from benchmarks.harness.report import Report, Table
-from benchmarks.shown import cards, deciding, explaining, leaking, noise, privacy
+from benchmarks.shown import cards, deciding, explaining, leaking, noise, privacy, rows
 from vfl_flower.common.files import json_bytes, write_atomically
 
 SHOWN: dict[str, Callable[[Arguments, Report], None]] = {
     "label-privacy": privacy.label_privacy,
     "client-privacy": privacy.client_privacy,
     "distributed-noise": noise.distributed_noise,
+    "row-level": rows.row_level,
     "embedding-scale": noise.embedding_scale,
     "reconstruction": privacy.reconstruction,
     "explain-tables": explaining.tables,

@@ -88,6 +88,9 @@ class AdaptiveAggVFLClient(AggVFLClient):
     @phase(after="predict", takes=residual("B", "C", name="g"))
     def update(self, g: Tensor) -> None:  # (B, C) ->
         """Take Q_k steps on the residual, as it was before the first."""
+        if self.steps == 1:
+            super().update(g)
+            return
         rows, R_k = self.tape["predict"]
         for step in range(self.steps):
             self.optimizer.zero()

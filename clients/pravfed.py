@@ -63,8 +63,10 @@ class PraVFedClient(PassiveParty):
         sends="figure",
         most=1,
     )
-    def pretrain(self, rows: Tensor, noisy: Tensor) -> Tensor:  # (N,), (N,) or (N, C) -> (1,)
-        """Train on Y' (Algorithm 1); return ACC_k."""
+    def pretrain(
+        self, rows: Tensor, noisy: Tensor
+    ) -> Tensor | None:  # (N,), (N,) or (N, C) -> (1,)
+        """Train on Y' (Algorithm 1); return ACC_k, or nothing under noise."""
         self.accept_labels(noisy)
         cfg, options = self.cfg, self.options
         given = self.lessons.read(noisy)
@@ -77,6 +79,8 @@ class PraVFedClient(PassiveParty):
                 for batch in map(torch.from_numpy, self.batches(epoch, len(rows)))
             ]
             self.end_epoch(f"local epoch {epoch + 1} of {options.local_epochs}", errors)
+        if self.privacy.budget:  # ACC_k tells of columns, and nothing would noise it
+            return None
         self.accuracy = as_sent(self.agreement(rows, labels), cfg.wire_precision)
         return self.accuracy
 
@@ -86,6 +90,7 @@ class PraVFedClient(PassiveParty):
         takes=(rows("train"), floats("K", low=0, high=1, name="all ACC")),
         gives=floats("N", "D", name="W_k E_k"),
         sends="embedding",
+        repeatable=True,
         most=1,
     )
     def embed(self, rows: Tensor, accuracies: Tensor) -> Upload:  # (N,), (K,) -> (N, D), masked
@@ -97,6 +102,7 @@ class PraVFedClient(PassiveParty):
         takes=(rows("held-out"), floats("K", low=0, high=1, name="all ACC")),
         gives=floats("B", "D", name="W_k E_k"),
         sends="embedding",
+        repeatable=True,
     )
     def embed_only(self, rows: Tensor, accuracies: Tensor) -> Upload:  # (B,), (K,) -> (B, D)
         """Return [W_k E_k] of other rows."""
@@ -105,9 +111,11 @@ class PraVFedClient(PassiveParty):
     def weighted(self, rows: Tensor, accuracies: Tensor) -> Upload:
         """Weight E_k by W_k, which follows from the ACC_k."""
         self.accept(accuracies)
-        weight = weights_of(self.options.aggregation, accuracies)[self.rank - 1]
         chunks = rows.split(self.cfg.eval_batch_size)
         E_k = torch.cat([self.share(chunk) for chunk in chunks])
+        if self.privacy.budget:  # clip and noise are alike for all, and so are weights
+            return Upload(E_k)
+        weight = weights_of(self.options.aggregation, accuracies)[self.rank - 1]
         return Upload(E_k, weight, TOTAL)
 
     def accept(self, accuracies: Tensor) -> None:
@@ -167,7 +175,7 @@ class PraVFedClient(PassiveParty):
 
     def learn(self, rows: Tensor, labels: Tensor) -> float:
         """Descend the squared error, weighted by row: (B,), (B, C)."""
-        logits = self.decide(self.share(rows))
+        logits = self.decide(self.within_bound(self.embed_rows(rows)))
         f = logits.softmax(1) if self.softmax else logits
         target = labels if self.noise is None else self.noise.target(labels, logits)
         taught = self.lessons.taught(logits, labels)
@@ -193,8 +201,11 @@ class PraVFedClient(PassiveParty):
         return (said == labels.argmax(1)).float().mean().reshape(1)
 
     def end_epoch(self, what: str, errors: list[float]) -> None:
-        """Log this party's progress; refuse losses that are not finite."""
+        """Log this party's progress; refuse losses that are not finite.
+
+        Under noise a refusal would tell of columns, and the upload is then noise alone.
+        """
         error = sum(errors) / len(errors)
-        if not math.isfinite(error):
+        if not math.isfinite(error) and not self.privacy.budget:
             raise TrainingError(f"the error of {what} is not finite; lower the learning rate")
         party_log(self.rank).info("%s: squared error %.4f", what, error)

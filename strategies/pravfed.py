@@ -34,7 +34,8 @@ Deviates
     active party trains on the true labels, and sends nothing that it computes from them. With
     ``embedding-bound`` h_k ends in scaling each row to that norm at most, in its own training too;
     the weights W_k come after it. With ``class-weights`` every party weights each row's error, by
-    class weights that it computes from Y', and by the label that Y' has or lets expect.
+    class weights that it computes from Y', and by the label that Y' has or lets expect. Under
+    client-level privacy no ACC_k is told, and E_p is the plain mean of the noised E_k.
 Costs
     Two exchanges of training in all. Per passive party and row 4D bytes up; 8 and the noisy label
     down: 1 byte with randomised response, 4C with Laplace noise. Rows that are evaluated or
@@ -84,14 +85,17 @@ class PraVFed(Local):
         """Let the passive parties learn from noisy labels (lines 1 to 10)."""
         noisy = self.training_labels.published(torch.from_numpy(train))
         replies = yield ask("pretrain", train, noisy)
-        self.accuracies = torch.cat(replies.tensors)
+        noised = self.budget is not None  # then ACC_k are not told
+        self.accuracies = torch.zeros(self.parties - 1) if noised else torch.cat(replies.tensors)
 
     def gather(self, phase: str, rows: Array, purpose: Purpose) -> Protocol:
         """Get E_p of some rows (lines 11 to 18)."""
         replies = yield ask(phase, rows, self.accuracies, purpose=purpose)
         if not len(self.E_p):
             self.E_p = torch.full((len(self.x), self.cfg.embedding_dim), torch.nan)
-        self.E_p[torch.from_numpy(rows)] = replies.sum(TOTAL) / TOTAL  # Eq. 9
+        noised = self.budget is not None
+        mean = replies.sum() / (self.parties - 1) if noised else replies.sum(TOTAL) / TOTAL
+        self.E_p[torch.from_numpy(rows)] = mean  # Eq. 9
 
     def labels_of(self, rows: Array) -> Labels:
         """Return true labels: training needs no exchange (lines 20 to 26)."""
@@ -106,7 +110,9 @@ class PraVFed(Local):
         return (yield from super().infer(rows))
 
     def figures(self) -> dict[str, float]:
-        """Return ACC_k and W_k / 256 of every passive party."""
+        """Return ACC_k and W_k / 256 of parties; nothing under noise."""
+        if self.budget:
+            return {}
         weights = weights_of(self.options.aggregation, self.accuracies)
         pairs = zip(self.accuracies.tolist(), weights, strict=True)
         return {

@@ -18,6 +18,11 @@ class AggVFLOptions(MethodOptions):
         most=1000,
     )
 
+    @property
+    def one_step(self) -> bool:
+        """Whether a passive party takes one step on each residual."""
+        return not self.adaptive_steps
+
 
 SPEC = MethodSpec(
     strategy="strategies.agg_vfl:AdaptiveAggVFL",
@@ -28,6 +33,7 @@ SPEC = MethodSpec(
     blinds=True,
     standardizes="decide",
     noises=True,
+    noises_gradients=True,
     label_only=True,
     embedding_gradients=True,
 )

@@ -24,6 +24,11 @@ class FDMLOptions(MethodOptions):
         most=100,
     )
 
+    @property
+    def one_step(self) -> bool:
+        """Whether a passive party takes its step at once."""
+        return not self.staleness
+
     def divisor(self, holders: int) -> int:
         """Return the number that the sum of all logits is divided by.
 
@@ -39,6 +44,7 @@ SPEC = MethodSpec(
     blinds=True,
     standardizes="decide",
     noises=True,
+    noises_gradients=True,
     gives_labels=True,
     label_only=True,
     embedding_gradients=True,

@@ -24,6 +24,7 @@ SPEC = MethodSpec(
     soft_targets=True,
     options=SplitNNOptions,
     noises=True,
+    noises_gradients=True,
     label_only=True,
     embedding_gradients=True,
 )

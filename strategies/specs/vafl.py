@@ -29,6 +29,7 @@ SPEC = MethodSpec(
     soft_targets=True,
     options=VAFLOptions,
     noises=True,
+    noises_gradients=True,
     label_only=True,
     embedding_gradients=True,
 )

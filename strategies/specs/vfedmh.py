@@ -10,5 +10,6 @@ SPEC = MethodSpec(
     blinds=True,
     standardizes="embed",
     noises=True,
+    noises_gradients=True,
     embedding_gradients=True,
 )

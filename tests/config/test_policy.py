@@ -86,6 +86,7 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = [
      {"tables": "/srv/bank/other.toml"}),
     ("data", {"data": (DataPolicy(name="d", dataset="digits"),)}, MASKED, {"dataset": "wine",
      "models": "mlp"}),
+    ("adjacency", LOOSE | {"data": (DIGITS,)}, NOISED, {"dp_adjacency": "row"}),
     ("least-sigma", LOOSE | {"data": (DIGITS,)}, NOISED, {"dp_sigma": 0.5}),
     ("least-sigma", LOOSE | {"data": (DIGITS,)}, NOISED, {"method": "easter", "dp_sigma": 0.0}),
     ("largest-epsilon", LOOSE | {"data": (BUDGET,)}, NOISED, {"method": "easter",

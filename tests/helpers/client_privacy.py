@@ -19,11 +19,9 @@ from vfl_flower.protocol.observer import Observer
 from vfl_flower.runs.run_folder import RunFolder
 
 NOISING = [
-    name
-    for name, method in specs().items()
-    if method.noises and not method.options().uploads_before_training
+    name for name, method in specs().items() if method.noises and method.options().uploads_in_steps
 ]
-"""Methods with an upload for each batch; those with maps have tests of their own."""
+"""Methods with an upload for each batch; those with one for all have tests of their own."""
 
 NONCE = np.zeros(8, np.uint8)
 STEPS, EVALUATIONS = 14, 3  # two epochs of seven batches; two of the validation rows, one of test

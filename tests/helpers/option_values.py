@@ -11,6 +11,7 @@ from vfl_flower.config.settings import COMMON
 OPTIONS = {kebab(name): each for name, each in (COMMON | method_options()).items()}
 """Fields of all options, by key."""
 
+DP_CHOICES = {"noise": "distributed", "adjacency": "row", "eval": "clear", "accountant": "pld"}
 GOOD: dict[str, st.SearchStrategy[Any]] = {
     "method": st.just("vfedmh"),
     "dataset": st.sampled_from(("mnist", "fashion-mnist")),
@@ -70,12 +71,10 @@ GOOD: dict[str, st.SearchStrategy[Any]] = {
     "label-sensitivity": st.floats(2.001, 1000),
     "force-sensitivity": st.just(True),
     "dp-sigma": st.floats(0.1, 1000),
-    "dp-clip": st.floats(1e-6, 1e6).filter(lambda clip: clip != 1.0),
+    **dict.fromkeys(("dp-clip", "dp-gradient-clip"), st.floats(1e-6, 1e6).filter(lambda c: c != 1)),
     "dp-delta": st.floats(1e-12, 0.1).filter(lambda delta: delta != 1e-5),
     "target-epsilon": st.floats(0.001, 1000),
-    "dp-noise": st.just("distributed"),
-    "dp-eval": st.just("clear"),
-    "dp-accountant": st.just("pld"),
+    **{f"dp-{name}": st.just(value) for name, value in DP_CHOICES.items()},
     "local-epochs": st.integers(5, 10**6),
     "local-output": st.just("softmax"),
     "aggregation": st.just("average"),
@@ -174,12 +173,12 @@ BAD: list[tuple[str, Any]] = [
     *(("label-epsilon", epsilon) for epsilon in (0.0, -1.0, 21.0, float("nan"), float("inf"))),
     *(("label-sensitivity", least) for least in (0.0, -2.0, 1.0, 1e4, float("nan"))),
     *(("dp-sigma", sigma) for sigma in (-1.0, 0.01, 1e4, float("nan"), float("inf"))),
-    *(("dp-clip", clip) for clip in (0.0, -1.0, 1e7, float("nan"))),
+    *((f"dp-{of}clip", c) for of in ("", "gradient-") for c in (0.0, -1.0, 1e7, float("nan"))),
     *(("dp-delta", delta) for delta in (0.0, -1e-5, 0.5, 1.0, float("nan"))),
     *(("target-epsilon", epsilon) for epsilon in (-1.0, 1e-4, 1e4, float("nan"))),
     ("track", "neptune"),
-    *((option, "none") for option in ("dp-noise", "dp-eval", "embedding-scale", "share-check")),
-    ("dp-accountant", "zcdp"),
+    *((f"dp-{each}", "none") for each in DP_CHOICES),
+    *((option, "none") for option in ("embedding-scale", "share-check")),
     ("local-epochs", 0),
     ("local-output", "logits"),
     ("aggregation", "median"),
@@ -281,7 +280,8 @@ NEEDED: dict[str, dict[str, Any]] = {
     "force-sensitivity": LABEL_NOISE,
     "dp-sigma": {"method": "splitnn"},
     "target-epsilon": {"method": "splitnn"},
-    **dict.fromkeys(("dp-clip", "dp-delta", "dp-eval", "dp-accountant"), UPLOAD_NOISE),
+    **{f"dp-{each}": UPLOAD_NOISE for each in ("clip", "delta", "eval", "accountant", "adjacency")},
+    "dp-gradient-clip": UPLOAD_NOISE | {"dp-adjacency": "row"},
     "dp-noise": {"method": "agg_vfl", "dp-sigma": 1.0},
     "augment": {"method": "adptvfedconv", "views": 2},
 }

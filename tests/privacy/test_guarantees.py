@@ -161,7 +161,8 @@ def test_noise_on_uploads_is_named_and_does_not_close_what_it_leaves_open() -> N
     """A party that pins identities still wants masks and private weights."""
     noised = replace(PRIVATE_RUN, method="agg_vfl", dp_sigma=2.0)
     protected, unprotected = column_protections(noised)
-    assert protected == [MASKS, f"{NOISE} to Frobenius norm 1", PRIVATE]
+    noise = f"{NOISE} to Frobenius norm 1; the adjacency is a party's whole data"
+    assert protected == [MASKS, noise, PRIVATE]
     assert unprotected == []
     assert column_protections(replace(noised, blinding="none"))[1] == [SINGLE]
     assert column_protections(replace(noised, dp_eval="clear"))[1] == [UNNOISED_EVALUATION]

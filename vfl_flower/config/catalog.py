@@ -145,6 +145,9 @@ _ACCOUNTING = "vfl_flower.privacy.client_dp.accounting"
 ACCOUNTANTS = {"rdp": f"{_ACCOUNTING}:rdp_epsilon", "pld": f"{_ACCOUNTING}:pld_epsilon"}
 """Privacy accountants: from noise ratio and delta to epsilon."""
 
+ADJACENCIES = ("party", "row")
+"""Units that client-level noise protects: all data of one party, or one row of them."""
+
 _TRACKERS = "vfl_flower.runs.trackers"
 TRACKERS = {
     "tensorboard": TrackerSpec(f"{_TRACKERS}.tensorboard_log:TensorBoard", "tensorboard"),

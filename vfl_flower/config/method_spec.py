@@ -32,6 +32,11 @@ class MethodOptions:
         return False
 
     @property
+    def one_step(self) -> bool:
+        """Whether a passive party takes one step on each gradient, at once."""
+        return True
+
+    @property
     def share_asked(self) -> float:
         """Share of the passive parties that each training step asks.
 
@@ -46,6 +51,16 @@ class MethodOptions:
         0 if uploads come with steps.
         """
         return 0
+
+    @property
+    def uploads_once(self) -> bool:
+        """Whether one upload before the first step has all training rows."""
+        return False
+
+    @property
+    def uploads_in_steps(self) -> bool:
+        """Whether steps have uploads, and not all of them come before."""
+        return not (self.uploads_once or self.uploads_before_training)
 
     @property
     def epochs_before_training(self) -> int:
@@ -121,6 +136,9 @@ class MethodSpec:
         Half of a passive party's network whose output is summed and may be standardised.
     noises : bool
         Whether every upload passes through `ClientPrivacy`, once an exchange.
+    noises_gradients : bool
+        Whether a passive party's rows change its network through `Tape.backward` alone, once for
+        each upload of a batch; then ``dp-adjacency = row`` can noise what they change.
     label_only : bool
         Whether the active party may be without columns (``active-columns = none``).
     network : str
@@ -152,6 +170,7 @@ class MethodSpec:
     pools: bool = False
     standardizes: Literal["", "embed", "decide"] = ""
     noises: bool = False
+    noises_gradients: bool = False
     label_only: bool = False
     network: str = ""
     additive: bool = False

@@ -43,13 +43,22 @@ def planned_uploads(cfg: RunConfig, rows: Mapping[str, Array]) -> Counter[str]:
     if views := cfg.options.uploads_before_training:
         held_out = chunks(cfg, rows["validation"]) + chunks(cfg, rows["test"])
         return Counter(training=views * chunks(cfg, rows["train"]), evaluation=held_out)
+    if cfg.options.uploads_once and cfg.task == "train":  # of held-out rows once, too
+        parts = ("validation", "test") if cfg.epochs else ("test",)
+        return Counter(training=1, evaluation=sum(chunks(cfg, rows[part]) for part in parts))
     if not cfg.epochs:  # be it that nothing is trained, or that rows are only to be predicted
         return Counter(training=0, evaluation=chunks(cfg, rows["test"]))
     per_epoch = steps_per_epoch(cfg, len(rows["train"]))
-    steps, every = cfg.epochs * per_epoch, cfg.eval_every or per_epoch
-    evaluations = cfg.epochs + steps // every - steps // math.lcm(per_epoch, every)
+    evaluations = planned_evaluations(cfg, rows)
     in_chunks = evaluations * chunks(cfg, rows["validation"]) + chunks(cfg, rows["test"])
-    return Counter(training=_busiest(cfg, steps), evaluation=in_chunks)
+    return Counter(training=_busiest(cfg, cfg.epochs * per_epoch), evaluation=in_chunks)
+
+
+def planned_evaluations(cfg: RunConfig, rows: Mapping[str, Array]) -> int:
+    """Count the evaluations of validation rows in a whole run."""
+    per_epoch = steps_per_epoch(cfg, len(rows["train"]))
+    steps, every = cfg.epochs * per_epoch, cfg.eval_every or per_epoch
+    return cfg.epochs + steps // every - steps // math.lcm(per_epoch, every)
 
 
 def last_mark(cfg: RunConfig, rows: Mapping[str, Array]) -> int:
@@ -86,7 +95,7 @@ def due(cfg: RunConfig, rows: Mapping[str, Array]) -> Counter[str]:
         Uploads in ``training``, of the step, and in ``evaluation``, of the validation rows, by
         which the step's weights are judged, and of the test rows.
     """
-    if cfg.options.uploads_before_training:  # all of them before the first step
+    if not cfg.options.uploads_in_steps:  # all of them before the first step
         return planned_uploads(cfg, rows)
     held_out = chunks(cfg, rows["validation"]) + chunks(cfg, rows["test"])
     return Counter(training=1, evaluation=held_out)

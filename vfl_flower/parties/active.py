@@ -24,8 +24,9 @@ from vfl_flower.learning.schedule import steps_per_epoch
 from vfl_flower.parties.party import Party
 from vfl_flower.parties.progress import Progress
 from vfl_flower.parties.replies import ReplyRules
-from vfl_flower.privacy.client_dp.budget import Noise, budget_of
-from vfl_flower.privacy.client_dp.upload_log import LETTERS, Counts
+from vfl_flower.privacy.client_dp.budget import Noise
+from vfl_flower.privacy.client_dp.planning import budget_of
+from vfl_flower.privacy.client_dp.upload_log import Counts
 from vfl_flower.privacy.gradient_defences.applied import defended_gradients
 from vfl_flower.privacy.label_dp.training_labels import TrainingLabels
 from vfl_flower.privacy.label_encodings.encoding import LabelEncoding, encoding_of
@@ -226,9 +227,9 @@ class ActiveParty(Party, Coordinator):
         """Record a party's count of uploads."""
         if not self.budget:
             return
-        if not fits(metrics, dict.fromkeys(LETTERS, int)):
+        if not fits(metrics, dict.fromkeys(self.budget.kinds, int)):
             raise PartyError(f"{name} noises its uploads and does not tell how many there were")
-        counts = Counts({kind: metrics[kind] for kind in LETTERS})
+        counts = Counts({kind: metrics[kind] for kind in self.budget.kinds})
         if not self.uploaded.get(name, Counts()) <= counts:
             raise PartyError(f"{name} says that it has sent fewer uploads than it said before")
         self.uploaded[name] = counts

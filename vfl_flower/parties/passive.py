@@ -18,6 +18,8 @@ from vfl_flower.parties.residuals import Residuals
 from vfl_flower.parties.uploads.registry import COUNTERS, MECHANISMS
 from vfl_flower.privacy.client_dp.budget import Noise
 from vfl_flower.privacy.client_dp.component import ClientPrivacy
+from vfl_flower.privacy.client_dp.row_level.apart import check_apart, each_row
+from vfl_flower.privacy.client_dp.row_level.gradients import RowGradients
 from vfl_flower.privacy.label_dp.training_labels import label_format
 from vfl_flower.protocol.automaton.plan import Plan
 from vfl_flower.protocol.automaton.scope import LabelFormat
@@ -52,6 +54,8 @@ class PassiveParty(Party, ProtocolClient):
     def __init__(self, party: Party) -> None:
         super().__init__(**vars(party))
         ProtocolClient.__init__(self)
+        if self.cfg.row_level:
+            check_apart(self.net, self.rank)
         self.plan = Plan(self.cfg, self.rank, self.data.rows, len(self.x))
         if self.cfg.task == "predict":
             self.only_predict()
@@ -92,6 +96,12 @@ class PassiveParty(Party, ProtocolClient):
         """Return the wire format of training labels."""
         return label_format(self.cfg, self.data.classes)
 
+    @cached_property
+    def row_gradients(self) -> RowGradients:
+        """Noised gradients of its network, where noise protects single rows."""
+        assert self.privacy.budget is not None  # noqa: S101  or nothing is noised
+        return RowGradients(self.net, self.privacy.budget.of_gradients)
+
     def composition(self) -> Sequence[type[Component]]:
         """Return the method's components, the upload mechanisms and the keeping of checkpoints."""
         mechanisms = [each for each in MECHANISMS if each.wanted(self.cfg)]
@@ -105,14 +115,30 @@ class PassiveParty(Party, ProtocolClient):
     def bounded(self, values: Tensor) -> Tensor:
         """Clip an upload as its way out does: (B, D), either way.
 
-        Each row to the run's `embedding-bound`; in training, all of it to `dp-clip` where it is
-        noised. A method whose parties learn from what comes back calls it in its forward pass, so
-        that gradients know.
+        Each row to the run's `embedding-bound`; in training, all of it, or each row, to `dp-clip`
+        where it is noised. A method whose parties learn from what comes back calls it in its
+        forward pass, so that gradients know.
         """
-        cfg = self.cfg
-        rows = values if cfg.row_bound is None else clip_rows(values, cfg.row_bound)
+        cfg, rows = self.cfg, self.within_bound(values)
+        if cfg.row_level:
+            return clip_rows(rows, cfg.dp_clip) if self.net.training else rows
         clipped = cfg.noised and torch.is_grad_enabled()  # what is evaluated may be sent as it is
         return clip_whole(rows, cfg.dp_clip) if clipped else rows
+
+    def within_bound(self, values: Tensor) -> Tensor:
+        """Clip each row to the run's `embedding-bound`: (B, D), either way."""
+        bound = self.cfg.row_bound
+        return values if bound is None else clip_rows(values, bound)
+
+    def embedding(self, columns: Tensor) -> Tensor:
+        """Run the bottom model, row by row where noise protects rows."""
+        alone = super().embedding
+        return each_row(alone, columns) if self.cfg.row_level else alone(columns)
+
+    def decide(self, embedding: Tensor) -> Tensor:
+        """Run the top model, row by row where noise protects rows."""
+        alone = super().decide
+        return each_row(alone, embedding) if self.cfg.row_level else alone(embedding)
 
     def share(self, rows: Tensor) -> Tensor:
         """Embed rows, clipped as they are sent: (B,) -> (B, D)."""

@@ -2,6 +2,9 @@
 
 A live party keeps the autograd graph. A party that was rebuilt meanwhile runs the passes again,
 from the same buffers (BatchNorm statistics) and generator, and comes to the same bits.
+
+Where noise protects single rows, the pass that takes row numbers keeps no graph: it runs again, row
+by row, once its gradient is there; see `vfl_flower.privacy.client_dp.row_level.gradients`.
 """
 
 from collections.abc import Callable
@@ -9,8 +12,9 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from vfl_flower.common.errors import ProtocolError
 from vfl_flower.common.state import State
-from vfl_flower.parties.party import Party
+from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.protocol.components import Component
 
 Pass = Callable[[Tensor], Tensor]
@@ -25,9 +29,9 @@ class Tape(Component):
     """
 
     name = "tape"
-    party: Party
+    party: PassiveParty
 
-    def __init__(self, party: Party) -> None:
+    def __init__(self, party: PassiveParty) -> None:
         super().__init__(party)
         self.passes: dict[str, Pass] = {}
         self._buffers = dict(party.net.named_buffers())
@@ -53,6 +57,8 @@ class Tape(Component):
 
         A float input is a leaf.
         """
+        if name not in self._inputs:
+            raise ProtocolError(f"a gradient came for '{name}', which has not run in this step")
         if name not in self._live:  # the party was rebuilt since
             self._rewind()
             self._live = {n: self._forward(n, value) for n, value in self._inputs.items()}
@@ -65,13 +71,37 @@ class Tape(Component):
         input is no float).
         """
         leaf, result = self[name]
+        if self._by_row(leaf):
+            self._backward_by_row(name, leaf, gradient)
+            return torch.empty(0)
         with self.party.profile.doing("backward"):
             result.backward(gradient)
         return torch.empty(0) if leaf.grad is None else leaf.grad
 
     def _forward(self, name: str, value: Tensor) -> tuple[Tensor, Tensor]:
         leaf = value.detach().requires_grad_() if value.is_floating_point() else value
+        if self._by_row(leaf):
+            return leaf, self.party.row_gradients.forward(self.passes[name], leaf)
         return leaf, self.passes[name](leaf)
+
+    def _by_row(self, value: Tensor) -> bool:
+        """Tell whether a pass takes rows that noise protects."""
+        return self.party.cfg.row_level and not value.is_floating_point()
+
+    def _backward_by_row(self, name: str, rows: Tensor, gradient: Tensor) -> None:
+        """Gather noised gradients of the step's first pass, and end it.
+
+        Another draw of the noise would cost again.
+        """
+        gradients, run = self.party.row_gradients, self.passes[name]
+        now = self.party.randomness.state_dict()
+        with self.party.profile.doing("backward"):
+            self._rewind()
+            names = gradients.depended_on(run, rows)
+            self._rewind()
+            gradients.backward(run, rows, gradient, names)
+        self.party.randomness.load_state_dict(now)
+        self._inputs, self._live = {}, {}
 
     def _rewind(self) -> None:
         with torch.no_grad():

@@ -17,6 +17,10 @@ SHARED_NOISE = (
     "a share of discrete Gaussian noise on every upload of a passive party, and all of it on the "
     "sum of any {honest} of them, clipped"
 )
+ROW_NOISE = (
+    "each row of it to Euclidean norm {clip:g}, and on gradients of that party's network, each "
+    "row's clipped to norm {gradient:g}; the adjacency is one row of one party"
+)
 BOUNDED = "every row that is summed clipped by its party to Euclidean norm"
 STANDARDIZED = (
     "columns of what is summed standardised by each party, so that none outweighs another"
@@ -114,6 +118,11 @@ def protections(cfg: RunConfig, task: str = "") -> _Sentences:
     return protected + labels[0], unprotected + labels[1]
 
 
+def noise_level(cfg: RunConfig) -> str:
+    """Return the name of the privacy that noise gives, by its unit."""
+    return "row-level" if cfg.row_level else "client-level"
+
+
 def _between(cfg: RunConfig) -> str:
     """Say between which parties masks are, if not between all."""
     others = masks_of_each(cfg)
@@ -128,9 +137,13 @@ def _between(cfg: RunConfig) -> str:
 
 def _noise(cfg: RunConfig) -> str:
     """Name the noise of uploads."""
-    if not cfg.noise_distributed:
-        return NOISE
-    return SHARED_NOISE.format(honest=honest_parties(cfg))
+    noise = NOISE
+    if cfg.noise_distributed:
+        noise = SHARED_NOISE.format(honest=honest_parties(cfg))
+    if cfg.row_level:
+        row = ROW_NOISE.format(clip=cfg.dp_clip, gradient=cfg.dp_gradient_clip)
+        return f"{noise}, {row}"
+    return f"{noise} to Frobenius norm {cfg.dp_clip:g}; the adjacency is a party's whole data"
 
 
 def label_protection(cfg: RunConfig, task: str = "") -> _Sentences:
@@ -183,7 +196,7 @@ def column_protections(cfg: RunConfig) -> _Sentences:
     published = any(split_list(cfg.weights))
     ways = (
         (f"{NARROW_MASKS if cfg.narrow else MASKS}{_between(cfg)}", masked),
-        (f"{_noise(cfg)} to Frobenius norm {cfg.dp_clip:g}", cfg.noised),
+        (_noise(cfg), cfg.noised),
         (f"{BOUNDED} {cfg.row_bound or 0:g}", cfg.row_bound is not None),
         (STANDARDIZED, masked and cfg.standardized),
         (CHECKED, cfg.shares_checked),

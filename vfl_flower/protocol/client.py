@@ -35,7 +35,7 @@ from vfl_flower.protocol.profiling import SILENT, Lane
 
 _Reply = tuple[NDArrays, int, dict[str, Scalar]]
 
-_COUNTS = {"training": int, "evaluation": int}
+_COUNTS = dict.fromkeys(("training", "evaluation", "row_training", "row_evaluation", "row"), int)
 _FACTS = {
     "rows": int,
     "alignment": str,

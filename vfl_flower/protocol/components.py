@@ -7,6 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar, overload
 
+import numpy as np
 from flwr.common import NDArrays, Scalar
 from torch import Tensor
 
@@ -27,6 +28,8 @@ from vfl_flower.protocol.profiling import Lane
 Answer = Tensor | tuple[Tensor | Array, ...] | None
 PhaseMethod = Callable[..., Any]
 M = TypeVar("M", bound=PhaseMethod)
+
+_NO_ROWS = np.empty(0, np.int32)
 
 
 @overload
@@ -133,6 +136,13 @@ class Received:
     exchange: int
     phase: str
     arrays: NDArrays
+
+    @property
+    def rows(self) -> Array:
+        """Row numbers that it begins with, (B,) int32, unchecked; or none."""
+        named = self.arrays[0] if self.arrays else _NO_ROWS
+        fits = named.dtype == np.int32 and named.ndim == 1 and bool((named >= 0).all())
+        return named if fits else _NO_ROWS
 
     @cached_property
     def digest(self) -> bytes:

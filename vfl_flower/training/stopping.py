@@ -1,12 +1,11 @@
 """Early stopping and other ends of a training."""
 
 import math
-from collections import Counter
 
 from vfl_flower.common.errors import Interrupted, TrainingError
 from vfl_flower.common.names import party_name
 from vfl_flower.learning.batching import asked
-from vfl_flower.learning.schedule import due, steps_per_epoch
+from vfl_flower.learning.schedule import steps_per_epoch
 from vfl_flower.parties.active import ActiveParty
 
 
@@ -33,13 +32,12 @@ def end_of(party: ActiveParty) -> str:
 
 def _affordable(party: ActiveParty) -> bool:
     """Tell whether budgets allow another step, its evaluation and test rows."""
-    if party.budget is None or party.options.uploads_before_training:
+    if party.budget is None or not party.options.uploads_in_steps:
         return True
-    uploads = due(party.cfg, party.rows)
-    to = {party_name(rank) for rank in asked(party.cfg, party.progress.step)}
-    others = Counter(evaluation=uploads["evaluation"])
+    budget, step = party.budget, party.progress.step
+    to = {party_name(rank) for rank in asked(party.cfg, step)}
     return all(
-        party.budget.allows(sent + (uploads if name in to else others))
+        budget.allows(budget.after_step(sent, party.rows, step, asked=name in to))
         for name, sent in party.uploaded.items()
     )
 

@@ -126,7 +126,7 @@ def predict(
         listed = "no file lists them" if piped else f"listed in {missing_of(out)}"
         say(f"{made.missing:,} rows are not at all parties, and {listed}")
     if made.epsilon is not None:
-        say(f"client-level epsilon is now {made.epsilon:.4g}")
+        say(f"epsilon of the parties' uploads is now {made.epsilon:.4g}")
     return {"predictions": str(out), **made._asdict()}
 
 

@@ -16,7 +16,8 @@ from vfl_flower.learning.schedule import planned_uploads, steps_per_epoch
 from vfl_flower.privacy.client_dp.accounting import (
     epsilon_of,
 )
-from vfl_flower.privacy.client_dp.budget import Budget, budget_of
+from vfl_flower.privacy.client_dp.budget import Budget
+from vfl_flower.privacy.client_dp.planning import budget_of
 from vfl_flower.privacy.client_dp.upload_log import Counts
 
 DELTA = 1e-5

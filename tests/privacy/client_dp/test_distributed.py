@@ -33,7 +33,7 @@ from vfl_flower.workflows.build_parties import build_active, build_passive
 SUMMED = [
     name
     for name, method in specs().items()
-    if method.noises and method.blinds and not method.options().uploads_before_training
+    if method.noises and method.blinds and method.options().uploads_in_steps
 ]
 
 HONEST = 2  # of three passive parties, if all but two may collude

@@ -64,7 +64,7 @@ def test_nothing_becomes_noise_alone() -> None:
 def test_a_norm_that_is_too_small_is_made_up_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rounding could understate it; whole numbers have the last word."""
     true = Tensor.norm
-    monkeypatch.setattr(Tensor, "norm", lambda x: true(x) * (1 - 1e-5))
+    monkeypatch.setattr(Tensor, "norm", lambda x, **how: true(x, **how) * (1 - 1e-5))
     steps = Gaussian(1.0, 1.0).clipped(torch.tensor([[1e6, 0.0]]))
     assert (1 << FINENESS) - 10 < steps[0, 0] <= 1 << FINENESS
 

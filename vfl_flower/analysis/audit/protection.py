@@ -5,6 +5,7 @@ from typing import Any
 
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.settings import UNNOISED
+from vfl_flower.privacy.guarantees import noise_level
 from vfl_flower.privacy.label_dp.training_labels import epsilon_of
 
 
@@ -21,7 +22,7 @@ def protections_of(cfg: RunConfig) -> list[str]:
         (f"embedding defence ({cfg.embedding_defence})", cfg.embeddings_defended),
         (f"label encoding ({cfg.label_encoding})", cfg.encoded),
         ("standardised uploads", cfg.blinded and cfg.standardized),
-        ("client-level differential privacy", cfg.noised),
+        (f"{noise_level(cfg)} differential privacy", cfg.noised),
         (f"rounded scores (decimals: {cfg.score_digits})", cfg.score_digits > 0),
         ("private initial weights", cfg.party_randomness == "private"),
     )

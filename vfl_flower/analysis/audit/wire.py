@@ -13,8 +13,8 @@ from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.party import Party
 from vfl_flower.parties.uploads.compression import Compressor
 from vfl_flower.parties.uploads.registry import MECHANISMS
-from vfl_flower.privacy.client_dp.budget import budget_of
 from vfl_flower.privacy.client_dp.component import ClientPrivacy
+from vfl_flower.privacy.client_dp.planning import budget_of
 from vfl_flower.protocol.uploads import UploadMechanism
 
 

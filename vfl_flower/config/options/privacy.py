@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from vfl_flower.config.catalog import ACCOUNTANTS, LABEL_MECHANISMS
+from vfl_flower.config.catalog import ACCOUNTANTS, ADJACENCIES, LABEL_MECHANISMS
 from vfl_flower.config.options.defences.embeddings import EMBEDDING_DEFENCES
 from vfl_flower.config.options.defences.gradients import GRADIENT_DEFENCES
 from vfl_flower.config.options.defences.labels import LABEL_ENCODINGS
@@ -144,19 +144,22 @@ class LabelPrivacyOptions:
 class ClientPrivacyOptions:
     """Client-level differential privacy."""
 
+    dp_adjacency: str = option(
+        "party",
+        "protects a party's data, or each row",
+        choices=ADJACENCIES,
+    )
     dp_sigma: float = option(
         0.0,
-        "noise on all that passive parties send, in multiples of dp-clip; 0: none, or as little as "
-        "target-epsilon needs",
+        "noise on uploads in multiples of the clip; 0: none, or what target-epsilon needs",
     )
-    dp_clip: float = option(1.0, "Frobenius norm uploads are clipped to", least=1e-6, most=1e6)
+    dp_clip: float = option(1.0, "norm of an upload, or of its rows", least=1e-6, most=1e6)
+    dp_gradient_clip: float = option(1.0, "norm of a row's gradient", least=1e-6, most=1e6)
     dp_delta: float = option(1e-5, "delta of each passive party's epsilon", least=1e-12, most=0.1)
-    target_epsilon: float = option(
-        0.0, "limit of a passive party's epsilon, at which training ends; 0: none"
-    )
+    target_epsilon: float = option(0.0, "limit of epsilon, ends training; 0: none")
     dp_noise: str = option(
         "own",
-        "own: all of the noise in each upload; distributed: a share, for masked sums",
+        "whole in each upload, or shares in a sum",
         choices=("own", "distributed"),
     )
     dp_eval: str = option(
@@ -172,6 +175,11 @@ class ClientPrivacyOptions:
     def noised(self) -> bool:
         """Whether passive parties noise their uploads."""
         return self.dp_sigma > 0 or self.target_epsilon > 0
+
+    @property
+    def row_level(self) -> bool:
+        """Whether noise protects single rows, and gradients are noised too."""
+        return self.noised and self.dp_adjacency == "row"
 
     @property
     def noise_distributed(self) -> bool:

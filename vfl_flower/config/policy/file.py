@@ -10,7 +10,7 @@ from typing import Any
 
 from vfl_flower.common.errors import PolicyError
 from vfl_flower.common.files import LARGEST, OTHERS_WRITE, read_small
-from vfl_flower.config.catalog import LABEL_MECHANISMS
+from vfl_flower.config.catalog import ADJACENCIES, LABEL_MECHANISMS
 from vfl_flower.config.dataset_specs import DATASETS
 from vfl_flower.config.policy.record import DataPolicy, Key, Policy, keys_of
 from vfl_flower.config.registry import METHODS
@@ -111,6 +111,7 @@ def _data(name: str, table: Mapping[str, Any]) -> DataPolicy:
     for each in entry.tables:
         if not Path(each).is_absolute():
             raise PolicyError(f"{where}tables must be absolute paths, not '{each}'")
+    _check_each(f"{where}adjacency", (entry.adjacency,), ADJACENCIES)
     if entry.dataset == "own" or (entry.dataset and entry.dataset not in DATASETS):
         known = [each for each in DATASETS if each != "own"]
         raise PolicyError(

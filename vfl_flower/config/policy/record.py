@@ -60,11 +60,14 @@ class DataPolicy:
         (), "toml descriptions of the own tables that hold its rows, absolute paths", tuple
     )
     dataset: str = key("", "in place of tables: name of a built-in data set", str)
+    adjacency: str = key(
+        "party", "unit that the limits below protect: party, all its data, or row, one row", str
+    )
     least_sigma: float = key(
         0.0, "least noise on uploads, in multiples of dp-clip; 0: none is asked for", float
     )
     largest_epsilon: float | None = key(
-        None, "largest client-level epsilon over all runs and for all time", float
+        None, "largest epsilon of client privacy over all runs and for all time", float
     )
     delta: float = key(1e-5, "delta of largest-epsilon", float, least=1e-12, most=0.1)
 

@@ -57,6 +57,15 @@ def _data(case: Case) -> str:
     return f"no entry is for the table or data set of this run (dataset = {case.cfg.dataset})"
 
 
+def _adjacency(case: Case) -> str:
+    if not case.uploads or not case.data or not case.data.limits_noise or not case.cfg.noised:
+        return ""
+    limited, given = case.data.adjacency, case.cfg.dp_adjacency
+    if limited == given:
+        return ""
+    return f"limits of '{case.data.name}' are for adjacency {limited}, and dp-adjacency is {given}"
+
+
 def _least_sigma(case: Case) -> str:
     least = case.data.least_sigma if case.data else 0.0
     if not case.uploads or not least:
@@ -270,6 +279,7 @@ RULES: dict[str, Callable[[Case], str]] = {
     "most-threads": _threads,
     "most-predictions-a-day": _predictions,
     "modules": _modules,
+    "adjacency": _adjacency,
     "least-sigma": _least_sigma,
     "largest-epsilon": _largest_epsilon,
 }

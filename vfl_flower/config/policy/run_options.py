@@ -30,6 +30,7 @@ TAKEN = frozenset(
             "label-encoding",
         ),
         *("label-sensitivity", "force-sensitivity", "dp-sigma", "dp-clip", "dp-delta"),
+        *("dp-adjacency", "dp-gradient-clip"),
         *("target-epsilon", "dp-noise", "dp-eval", "dp-accountant", "checkpoint-every", "device"),
         *("threads", "eval-threads", "test-rows"),
         *("precision", "wire-precision", "embedding-bound", "embedding-scale", "share-check"),

@@ -20,6 +20,7 @@ from vfl_flower.config.validation.privacy import (
     check_gradient_defence,
     check_label_encoding,
     check_label_privacy,
+    check_row_level,
     check_share_check,
     check_wire_precision,
 )
@@ -55,6 +56,7 @@ def check(cfg: Settings) -> None:
     check_gradient_defence(cfg)
     check_label_encoding(cfg)
     check_client_privacy(cfg)
+    check_row_level(cfg)
     check_held_out(cfg)
     check_split(cfg)
     check_evaluation(cfg)

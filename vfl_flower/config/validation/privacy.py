@@ -232,9 +232,34 @@ def check_client_privacy(cfg: Settings) -> None:
             f"{cfg.blinding}): single uploads with a share of the noise would be seen; use "
             "dp-noise = own"
         )
+    if cfg.dp_gradient_clip != UNNOISED["dp_gradient_clip"] and cfg.dp_adjacency != "row":
+        raise ConfigError(
+            "dp-gradient-clip would change nothing: dp-adjacency is party, whose gradients are not "
+            "noised; use dp-adjacency = row"
+        )
     changed = [kebab(key) for key, unset in UNNOISED.items() if getattr(cfg, key) != unset]
     if changed and not cfg.noised:
         raise ConfigError(
             f"{' and '.join(changed)} would change nothing: no noise is asked for; set dp-sigma or "
             "target-epsilon"
         )
+
+
+def check_row_level(cfg: Settings) -> None:
+    """Refuse an epsilon of rows that would be false."""
+    if not cfg.row_level:
+        return
+    able = methods_that(lambda spec: spec.noises_gradients)
+    if not cfg.spec.noises_gradients:
+        why = f"a row changes a party's network of {cfg.method} by more than a noised gradient"
+    elif not cfg.options.one_step:
+        why = f"with these options of {cfg.method} a party's steps are not one for each upload"
+        able = f"{cfg.method} with one step for each"
+    elif cfg.standardized:
+        why, able = "embedding-scale is standardized, which mixes rows", "embedding-scale = raw"
+    elif cfg.embeddings_defended:
+        why = f"embedding-defence is {cfg.embedding_defence}, whose penalties are no row's own"
+        able = "embedding-defence = none"
+    else:
+        return
+    raise ConfigError(f"dp-adjacency is row, and {why}; use dp-adjacency = party, or {able}")

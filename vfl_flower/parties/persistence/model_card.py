@@ -12,7 +12,7 @@ from vfl_flower.config.evaluation.metrics import key_of, primary
 from vfl_flower.data.preprocessing.target import Target
 from vfl_flower.learning.metrics.names import score_name, shown
 from vfl_flower.parties.party import Party
-from vfl_flower.privacy.guarantees import protections
+from vfl_flower.privacy.guarantees import noise_level, protections
 from vfl_flower.privacy.label_dp.training_labels import label_report
 
 HEAD = """---
@@ -95,8 +95,8 @@ def _epsilons(party: Party, epsilon: float | None) -> list[str]:
     said, labels = [], label_report(party.cfg)
     if epsilon is not None:
         said.append(
-            f"client-level epsilon {epsilon:.4g} at delta {party.cfg.dp_delta:g} when training "
-            "ended; each prediction adds to it"
+            f"{noise_level(party.cfg)} epsilon {epsilon:.4g} at delta {party.cfg.dp_delta:g} when "
+            "training ended; each prediction adds to it"
         )
     if labels:
         said.append(f"epsilon {labels['epsilon']:g} for each label of a training row")

@@ -9,9 +9,10 @@ import numpy as np
 from vfl_flower.common.codec import to_array
 from vfl_flower.common.errors import PolicyError
 from vfl_flower.config.policy.case import refusal
-from vfl_flower.privacy.accounts.account import Account, Limit, account_in
+from vfl_flower.privacy.accounts.account import PARTY, Account, Limit, account_in
 from vfl_flower.privacy.accounts.place import accounts_of, checked_folder, run_of
-from vfl_flower.privacy.client_dp.component import ClientPrivacy, Holder
+from vfl_flower.privacy.client_dp.component import ClientPrivacy
+from vfl_flower.privacy.client_dp.holder import Holder
 from vfl_flower.protocol.components import Phase
 from vfl_flower.protocol.uploads import Upload, UploadCounter
 
@@ -79,9 +80,14 @@ class UploadAccount(UploadCounter):
         return digest.hexdigest()[:_DIGEST]
 
     def _sigma(self, kind: str) -> float:
-        """Return the noise multiplier of a kind of uploads, or 0."""
+        """Return the noise multiplier of a kind of uploads, or 0.
+
+        It is 0 too where the noise protects another unit than the owner's limits.
+        """
         budget = self.party.privacy.budget
-        return budget.sigma if budget and budget.noises(kind) else 0.0
+        assert self.entry is not None  # noqa: S101  its callers have looked
+        same = self.entry.adjacency == self.party.cfg.dp_adjacency
+        return budget.sigma if budget and budget.noises(kind) and same else 0.0
 
     def _allows(self, weight: float) -> bool:
         return self._limit is None or self._limit.allows(weight)
@@ -109,6 +115,21 @@ class UploadAccount(UploadCounter):
                 f"{sigma:g}",
             )
 
+    @property
+    def _unit(self) -> str:
+        """Mechanisms that the run's account counts, in messages."""
+        budget = self.party.privacy.budget
+        return budget.unit if budget else "uploads"
+
+    @property
+    def _by_row(self) -> bool:
+        """Whether the run's count of rows decides an upload's cost.
+
+        Not in a prediction, whose rows may be those of another data set than the count's: each of
+        its uploads counts, as if they held the same rows.
+        """
+        return self.party.cfg.row_level and self.party.cfg.task != "predict"
+
     def _missing(self) -> int:
         """Return the number of a training's counted uploads missing in the account.
 
@@ -126,7 +147,8 @@ class UploadAccount(UploadCounter):
         assert budget is not None  # noqa: S101  its caller has looked
         counted = budget.noised(self.party.privacy.counts())
         if self.party.cfg.task == "predict":
-            return budget.planned["evaluation"]
+            uploads = self.party.privacy.predicted() - self.party.privacy.counts()
+            return uploads["evaluation"] if budget.noises("evaluation") else 0
         return max(int(min(budget.noised(budget.planned), budget.most)) - counted, 0)
 
     def check_in(self) -> None:
@@ -142,7 +164,7 @@ class UploadAccount(UploadCounter):
         sigma = self._sigma("training")
         self._check_sigma(min(sigma, self._sigma("evaluation")))
         with self._account.opened():
-            self._account.told(self._run, self._table, self._limit)
+            self._account.told(self._run, self._table, self._limit, self.entry.adjacency)
             if self._limit:
                 self._check_affordable(self._limit, sigma)
 
@@ -156,8 +178,8 @@ class UploadAccount(UploadCounter):
             spent = self._account.epsilon(limit.delta)
             why = (
                 f"it is {limit.epsilon:g} over all runs on '{self._account.path.stem}', "
-                f"{spent:.4g} is spent, which leaves {left} uploads with dp-sigma {sigma:g}, and "
-                f"this run takes {more}"
+                f"{spent:.4g} is spent, which leaves {left} {self._unit} with dp-sigma {sigma:g}, "
+                f"and this run takes {more}"
             )
             raise refusal(self.party.policy, "run", "largest-epsilon", why)
 
@@ -171,19 +193,20 @@ class UploadAccount(UploadCounter):
         """
         if not self.entry or not declared.of_columns:
             return
-        sigma = self._sigma("training" if declared.training else "evaluation")
+        sigma = self._sigma(declared.purpose)
         self._check_sigma(sigma)
         if not self._limit or self.party.privacy.repeats:
             return
+        more = self.party.privacy.adds(declared) if sigma and self._by_row else 1
         with self._account.opened():
             left = self._limit.left(self._account.weight, sigma) - self._missing()
-        if left < 1:
+        if not sigma or left < more:
             raise self._spent(sigma)
 
     def count(self, upload: Upload, declared: Phase) -> None:
         """Note an upload before it leaves, on disk."""
         if self.entry and declared.of_columns:
-            self._note(self._sigma("training" if declared.training else "evaluation"))
+            self._note(self._sigma(declared.purpose))
 
     def pass_figure(self) -> None:
         """Note a number about columns, which has no noise."""
@@ -193,8 +216,11 @@ class UploadAccount(UploadCounter):
     def _note(self, sigma: float) -> None:
         """Note one upload, which is counted already, and missing ones."""
         with self._account.opened():
-            least = 0 if sigma and self.party.privacy.repeats else 1
-            more = max(least, self._missing() if sigma else 0)
-            clip = self.party.cfg.dp_clip if sigma else 0.0
-            if more and not self._account.add(self._run, sigma, clip, more, self._allows):
+            cfg = self.party.cfg
+            counted = sigma and (self.party.privacy.repeats or self._by_row)
+            more = max(0 if counted else 1, self._missing() if sigma else 0)
+            clip = cfg.dp_clip if sigma else 0.0
+            adjacency = cfg.dp_adjacency if sigma else PARTY
+            run, allows = self._run, self._allows
+            if more and not self._account.add(run, sigma, clip, more, allows, adjacency):
                 raise self._spent(sigma)

@@ -3,7 +3,7 @@
 from vfl_flower.config.policy.case import refusal
 from vfl_flower.privacy.accounts.counters import Counters, counters_in
 from vfl_flower.privacy.accounts.place import accounts_of, checked_folder, run_of
-from vfl_flower.privacy.client_dp.component import Holder
+from vfl_flower.privacy.client_dp.holder import Holder
 from vfl_flower.protocol.components import UPLOADS, Phase
 from vfl_flower.protocol.uploads import Upload, UploadCounter
 

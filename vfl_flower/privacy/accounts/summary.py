@@ -52,6 +52,7 @@ def summary_of(account: Account, accountant: str, delta: float | None = None) ->
     epsilon = account.epsilon(delta, accountant)
     return {
         "data": account.path.stem,
+        "adjacency": account.adjacency,
         "runs": [_run(block) for block in account.blocks],
         "uploads": sum(block.uploads for block in account.blocks),
         "accountant": accountant,
@@ -80,6 +81,7 @@ def _run(block: Block) -> dict[str, Any]:
         "run": block.run,
         "sigma": block.sigma,
         "clip": block.clip,
+        "adjacency": block.adjacency,
         "uploads": block.uploads,
         "begun": _moment(block.begun),
         "last": _moment(block.last),

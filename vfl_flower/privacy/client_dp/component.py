@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Protocol
 
-import torch
 from torch import Tensor
 
+from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import (
     BlindingError,
     IdentityError,
@@ -18,27 +17,17 @@ from vfl_flower.common.errors import (
 )
 from vfl_flower.common.names import party_log, party_name
 from vfl_flower.common.state import State
-from vfl_flower.data.party_data import PartyData
-from vfl_flower.privacy.client_dp.budget import Noise, budget_of
+from vfl_flower.learning.schedule import chunks
+from vfl_flower.privacy.client_dp.budget import Noise
+from vfl_flower.privacy.client_dp.holder import Holder
 from vfl_flower.privacy.client_dp.last_upload import read_last, write_last
+from vfl_flower.privacy.client_dp.planning import budget_of
 from vfl_flower.privacy.client_dp.upload_log import Counts, Uploads
-from vfl_flower.protocol.components import Answerer, Phase, Received
+from vfl_flower.protocol.components import Phase, Received
 from vfl_flower.protocol.uploads import Upload, UploadMechanism
 
 TOLD = (ProtocolError, PrivacyError, PolicyError, BlindingError, IdentityError, RunError)
 """Errors of requests, counts, limits, keys and files, and of sums that are noised already."""
-
-
-class Holder(Answerer, Protocol):
-    """An owner with columns.
-
-    Attributes
-    ----------
-    data : PartyData
-        Columns and split of the rows.
-    """
-
-    data: PartyData
 
 
 class ClientPrivacy(UploadMechanism):
@@ -65,6 +54,7 @@ class ClientPrivacy(UploadMechanism):
         self.budget = budget_of(party.cfg, party.data.rows)
         self._answered: Received | None = None
         self._earlier: State | None = None
+        self._purpose = "training"
         self.repeats = False
         self._sent: Tensor | None = None
         if self.budget and party.folder is None:
@@ -79,8 +69,8 @@ class ClientPrivacy(UploadMechanism):
 
     @cached_property
     def _uploads(self) -> Uploads:
-        assert self.party.folder is not None  # noqa: S101  the constructor has looked
-        return Uploads(self.party.folder)
+        assert self.budget and self.party.folder  # noqa: S101  the constructor has looked
+        return self.budget.uploads_in(self.party.folder)
 
     def counts(self) -> Counts:
         """Return the number of counted uploads, empty without noise."""
@@ -97,13 +87,18 @@ class ClientPrivacy(UploadMechanism):
         if self.budget:
             self._uploads.expect(Counts(dict(counts)))
 
-    def afford(self, uploads: int | None = None) -> None:
+    def predicted(self, rows: Array | None = None) -> Counts:
+        """Return the counts after a prediction, of test rows unless said."""
+        rows = self.party.data.rows["test"] if rows is None else rows
+        return self._uploads.after("evaluation", rows, chunks(self.party.cfg, rows))
+
+    def afford(self, rows: Array | None = None) -> None:
         """Refuse a prediction that the budget cannot finish, before any upload.
 
         Parameters
         ----------
-        uploads : int, optional
-            How many it takes; those of the run's test rows unless it is said.
+        rows : ndarray, optional
+            Distinct row numbers; the run's test rows unless it is said.
 
         Raises
         ------
@@ -112,13 +107,14 @@ class ClientPrivacy(UploadMechanism):
         """
         if not self.budget:
             return
-        more = self.budget.planned["evaluation"] if uploads is None else uploads
-        counts = self.counts()
-        if not self.budget.allows(counts + Counts(evaluation=more)):
+        after = self.predicted(rows)
+        if not self.budget.allows(after):
+            sent = self.budget.noised(self.counts())
             raise PrivacyError(
-                f"{self._who} has sent {self.budget.noised(counts)} noised uploads; target-epsilon "
+                f"{self._who} has sent {sent} noised {self.budget.unit}; target-epsilon "
                 f"{self.budget.cfg.target_epsilon:g} allows {self.budget.most}, and these rows "
-                f"take {more} more: predict fewer, or train with a larger dp-sigma"
+                f"take {self.budget.noised(after) - sent} more: predict fewer, or train with a "
+                "larger dp-sigma"
             )
 
     def noise(self) -> Noise | None:
@@ -138,6 +134,7 @@ class ClientPrivacy(UploadMechanism):
                 f"{self._who} would add its share of the noise to an upload of weight "
                 f"{upload.weight}, which the others' shares do not have"
             )
+        self._purpose = declared.purpose
         sent = self.upload(upload.values, declared.repeatable, declared.masked)
         return replace(upload, values=sent)
 
@@ -157,12 +154,21 @@ class ClientPrivacy(UploadMechanism):
         self._earlier, self.repeats = None, False
         if self.budget is None or not declared.of_columns:
             return
-        if declared.repeatable and (earlier := self._written()):
+        path, rank = self._uploads.path, self.party.rank
+        if declared.repeatable and (earlier := read_last(path, self._request, rank)):
             self._earlier = earlier
             self.repeats = earlier["count"] <= self.counts().total()
-        kind = "training" if declared.training else "evaluation"
-        if not self.repeats and not self.budget.allows(self.counts() + Counts([kind])):
+        if not self.repeats and not self.budget.allows(self._after(declared)):
             raise self._spent()
+
+    def _after(self, declared: Phase) -> Counts:
+        """Return the counts as the upload of a phase would leave them."""
+        return self._uploads.after(declared.purpose, self.party.received.rows)
+
+    def adds(self, declared: Phase) -> int:
+        """Count the noised uploads, or mechanisms of a row, of a phase."""
+        assert self.budget is not None  # noqa: S101  its caller has looked
+        return self.budget.noised(self._after(declared)) - self.budget.noised(self.counts())
 
     def upload(self, x: Tensor, repeatable: bool = False, masked: bool = False) -> Tensor:
         """Clip, noise and count one upload that depends on columns.
@@ -193,13 +199,15 @@ class ClientPrivacy(UploadMechanism):
             return x
         if self._answered is self.party.received:
             raise PrivacyError(f"{self._who} would answer one request with two uploads")
-        kind = "training" if torch.is_grad_enabled() else "evaluation"  # as the phase declares
+        kind = self._purpose
         released = self._earlier["sent"] if self._earlier else None
         if released is None:
             released = self._released(x, kind, masked)
             if repeatable:  # before it is counted, so that no count is for nothing
-                self._write_down(released)
-        if not self.repeats and not self._uploads.add(kind, self.budget.allows):
+                count = self.counts().total() + 1
+                write_last(self._uploads.path, self._request, count, released)
+        rows, allowed = self.party.received.rows, self.budget.allows
+        if not self.repeats and not self._uploads.add(kind, rows, allowed):
             raise self._spent()
         self._answered, self._earlier = self.party.received, None
         if kind == "training":
@@ -211,7 +219,7 @@ class ClientPrivacy(UploadMechanism):
         assert self.budget is not None  # noqa: S101  its callers have looked
         return PrivacyError(
             f"{self._who} has spent its privacy budget: target-epsilon "
-            f"{self.budget.cfg.target_epsilon:g} allows {self.budget.most} uploads"
+            f"{self.budget.cfg.target_epsilon:g} allows {self.budget.most} {self.budget.unit}"
         )
 
     def _released(self, x: Tensor, kind: str, masked: bool) -> Tensor:
@@ -223,14 +231,6 @@ class ClientPrivacy(UploadMechanism):
     @property
     def _request(self) -> str:
         return f"{self.party.received.phase} {self.party.received.digest.hex()}"
-
-    def _written(self) -> State | None:
-        """Return the last repeatable upload, if it answered this request."""
-        return read_last(self._uploads.path, self._request, self.party.rank)
-
-    def _write_down(self, released: Tensor) -> None:
-        count = self.counts().total() + 1
-        write_last(self._uploads.path, self._request, count, released)
 
     def sent(self, x: Tensor) -> Tensor:
         """Return the last training upload as others received it.

@@ -1,4 +1,4 @@
-"""Discrete Gaussian mechanism for a whole upload, clipped in Frobenius norm.
+"""Discrete Gaussian mechanism for clipped uploads, whole or row by row.
 
 The clipped upload is put on a grid and noised in whole steps.
 
@@ -10,7 +10,9 @@ The clipped upload is put on a grid and noised in whole steps.
 that makes s a million or two. Of an X that is not finite Y is zero. Adjacency is zero-out: without
 the party's contribution Y is zero, and the two differ by C at most, so an upload satisfies Renyi
 differential privacy of alpha / (2 sigma^2) at every order alpha, as with continuous noise
-(Canonne, Kamath and Steinke 2020, arXiv:2004.00010).
+(Canonne, Kamath and Steinke 2020, arXiv:2004.00010). The mechanism for rows clips each row of X
+to C in Euclidean norm in place of the whole; without the contribution of one row that row of Y is
+zero, and the sensitivity is C again.
 
 Noise drawn as floating-point numbers could give the clipped values away by its last bits (Mironov
 2012). Whole numbers have no such bits, and the sum is a float32 exactly up to eight deviations;
@@ -19,7 +21,7 @@ what is rounded beyond is rounded after the noise.
 
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
@@ -46,11 +48,14 @@ class Gaussian:
     sigma : float
         The noise multiplier: deviation over sensitivity.
     clip : float
-        C, the sensitivity under zero-out adjacency of the whole upload.
+        C, the sensitivity under zero-out adjacency of the whole upload, or of one of its rows.
+    by_row : bool
+        Whether each row is clipped, and not the whole upload.
     """
 
     sigma: float
     clip: float
+    by_row: bool = field(default=False, kw_only=True)
 
     @cached_property
     def step(self) -> float:
@@ -81,17 +86,22 @@ class Gaussian:
         return torch.from_numpy((steps + noise) * self.step)
 
     def clipped(self, x: Tensor) -> Integers:
-        """Return Y, whose norm is at most C exactly.
+        """Return Y, of norm C at most, whole or by row.
 
-        It is zero where one value of `x` is not finite, as if the party had contributed nothing: a
-        refusal would be an answer that no noise covers.
+        It is zero where one value of `x`, or of the row, is not finite, as if the party had
+        contributed nothing: a refusal would be an answer that no noise covers.
         """
         values = x.detach().cpu().double()
-        if not values.isfinite().all():
-            values = torch.zeros_like(values)
-        scale = self.clip / max(values.norm().item(), self.clip)
+        units = values.flatten(1) if self.by_row else values.reshape(1, -1)
+        norms = units.norm(dim=1, keepdim=True)  # of float32 values, which do not overflow here
+        if not norms.isfinite().all():
+            units = units.where(norms.isfinite(), 0.0)
+            norms = norms.where(norms.isfinite(), 0.0)
+        factors = self.clip / norms.clamp(min=self.clip) / self.step  # which is a power of two
+        most = math.floor((Fraction(self.clip) / Fraction(self.step)) ** 2)
         while True:
-            steps: Integers = (values * scale / self.step).trunc().to(torch.int64).numpy()
-            if int(np.square(steps).sum()) <= (Fraction(self.clip) / Fraction(self.step)) ** 2:
-                return steps
-            scale *= _LESS
+            steps: Integers = (units * factors).to(torch.int64).numpy()  # towards zero
+            over = torch.from_numpy(np.einsum("ij,ij->i", steps, steps) > most)[:, None]
+            if not over.any():
+                return steps.reshape(x.shape)
+            factors = factors.where(~over, factors * _LESS)

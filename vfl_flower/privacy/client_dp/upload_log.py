@@ -12,7 +12,9 @@ import os
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import ClassVar
 
+from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import PrivacyError
 from vfl_flower.common.files import make_durable, refused
 from vfl_flower.common.layout import steps_kept
@@ -38,6 +40,8 @@ class Uploads:
         How many uploads there were at least. None as long as nothing says that the file was made.
     """
 
+    kinds: ClassVar[tuple[str, ...]] = tuple(LETTERS)
+
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
         self.known: Counts | None = None
@@ -56,7 +60,7 @@ class Uploads:
             if not self.path.exists():
                 self._check_new()
                 make_durable(self.path)
-            self._count(self.path.read_bytes())
+            self._count(self._content())
 
     def expect(self, counts: Counts) -> None:
         """Raise the lower limit of the number of uploads.
@@ -83,17 +87,23 @@ class Uploads:
         """
         with refused(self.path):
             if self.path.exists():
-                return self._count(self.path.read_bytes())
+                return self._count(self._content())
             self._check_new()
-            return Counts(dict.fromkeys(LETTERS, 0))
+            return Counts(dict.fromkeys(self.kinds, 0))
 
-    def add(self, kind: str, allowed: Callable[[Counts], bool]) -> bool:
+    def after(self, kind: str, rows: Array, uploads: int = 1) -> Counts:
+        """Return the counts after rows are sent once; see `add`."""
+        return self.counts() + Counts({kind: uploads})
+
+    def add(self, kind: str, rows: Array, allowed: Callable[[Counts], bool]) -> bool:
         """Count one more upload before it leaves, if that is allowed.
 
         Parameters
         ----------
         kind : {"training", "evaluation"}
             What it is for.
+        rows : ndarray
+            Numbers of its rows, (B,) int32.
         allowed : callable
             Whether counts may be reached.
 
@@ -125,9 +135,18 @@ class Uploads:
         if self.known is not None or steps_kept(self.path.parent):  # step 0 counts too
             raise self._lost()
 
-    def _count(self, letters: bytes) -> Counts:
-        counts = Counts({kind: letters.count(letter) for kind, letter in LETTERS.items()})
-        if counts.total() != len(letters):
+    def _content(self) -> bytes:
+        """Read all that the counts follow from."""
+        return self.path.read_bytes()
+
+    def _count(self, content: bytes) -> Counts:
+        """Return the counts, checked against those that are known."""
+        counts = Counts({kind: content.count(letter) for kind, letter in LETTERS.items()})
+        return self._checked(counts, whole=counts.total() == len(content))
+
+    def _checked(self, counts: Counts, *, whole: bool) -> Counts:
+        """Refuse counts of a damaged file, and fewer than there were."""
+        if not whole:
             raise PrivacyError(
                 f"{self.path} is damaged: it counts this party's uploads, and what they have cost "
                 "cannot be told without; start a new run"

@@ -27,7 +27,7 @@ from vfl_flower.common.state import State
 from vfl_flower.config.policy.case import refusal
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.sealed import TAG, seal, unseal
-from vfl_flower.privacy.client_dp.component import Holder
+from vfl_flower.privacy.client_dp.holder import Holder
 from vfl_flower.privacy.secure_aggregation import Masker
 from vfl_flower.privacy.sum_shares.variance import BYTES, RunningVariance, code_of, shares_of
 from vfl_flower.protocol.automaton.arrays import integers, octets

@@ -52,6 +52,13 @@ class Phase:
         return not self.derived and not UPLOADS.isdisjoint(self.sends)
 
     @cached_property
+    def purpose(self) -> Literal["training", "evaluation"]:
+        """Purpose of its upload: training, if its mode or its rows are."""
+        parts = {each.part for each in self.takes if isinstance(each, Rows)}
+        learns = self.training or not parts.isdisjoint(("batch", "chunk", "train"))
+        return "training" if learns else "evaluation"
+
+    @cached_property
     def follows(self) -> frozenset[str]:
         """The phases of which one must have come right before, if any."""
         return frozenset(self.after)

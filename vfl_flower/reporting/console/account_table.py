@@ -31,7 +31,8 @@ def print_account(summary: Mapping[str, Any]) -> None:
     out.print(table)
     epsilon = summary["epsilon"]
     told = f"{epsilon:.4g}" if isinstance(epsilon, float) else epsilon
-    say(f"epsilon {told} at delta {summary['delta']:g}, by {summary['accountant']}")
+    unit = ", adjacency row" if summary["adjacency"] == "row" else ""
+    say(f"epsilon {told} at delta {summary['delta']:g}, by {summary['accountant']}{unit}")
     if summary["left"] is None:
         say("no largest-epsilon limits it")
         return

@@ -29,9 +29,11 @@ def print_summary(summary: Mapping[str, Any]) -> None:
         once = {"seed": "each seed noised the labels anew", "fold": "noised once for all folds"}
         say(f"epsilon {privacy['epsilon']:g} a label in all: {once[kind]}")
     if privacy := summary.get("client_privacy"):
+        row = privacy.get("adjacency") == "row"
+        unit = "one row of a passive party" if row else "a passive party's data"
         say(
-            f"epsilon {float(privacy['epsilon']):.4g}, delta {privacy['delta']:g} for a passive "
-            f"party's data in all: each {kind} made other uploads of it"
+            f"epsilon {float(privacy['epsilon']):.4g}, delta {privacy['delta']:g} for {unit} in "
+            f"all: each {kind} made other uploads of it"
         )
 
 

@@ -155,9 +155,14 @@ def print_protections(result: Mapping[str, Any]) -> None:
 
 def _print_client_privacy(privacy: Mapping[str, Any]) -> None:
     """Print the privacy cost of each passive party's uploads."""
-    most = max(sum(counts.values()) for counts in privacy["uploads"].values())
+    uploads = privacy["uploads"].values()
+    if privacy.get("adjacency") == "row":
+        most = max(counts["row"] for counts in uploads)
+        unit, entered = "one row of a passive party", f"{most} uploads and gradients that it is in"
+    else:
+        most = max(sum(counts.values()) for counts in uploads)
+        unit, entered = "a passive party's data", f"{most} uploads"
     say(
         f"epsilon {float(privacy['epsilon']):.4g} (of training {privacy['epsilon_training']:.4g}), "
-        f"delta {privacy['delta']:g} for a passive party's data: {most} uploads with sigma "
-        f"{privacy['sigma']:g}"
+        f"delta {privacy['delta']:g} for {unit}: {entered}, with sigma {privacy['sigma']:g}"
     )

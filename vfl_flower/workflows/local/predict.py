@@ -18,7 +18,6 @@ from vfl_flower.data.loading import Alignments, run_data
 from vfl_flower.data.tables.description import described
 from vfl_flower.data.truth import truth_of
 from vfl_flower.learning.networks.trusted_code import check_trusted
-from vfl_flower.learning.schedule import chunks
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.runs.party_logs import party_logs
 from vfl_flower.runs.run_folder import RunFolder
@@ -102,7 +101,7 @@ def predict_rows(
     if not len(numbers):
         raise ConfigError(f"rows is {rows}, and the run held no such rows out; predict all")
     for party in passive:
-        party.privacy.afford(chunks(active.cfg, numbers))
+        party.privacy.afford(numbers)
     labels = truth_of(folder.cfg) if truth else None
     with party_logs(folder, len(passive)):
         said = asked(active, numbers, LocalTransport(passive))

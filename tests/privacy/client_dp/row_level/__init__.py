@@ -1,0 +1,1 @@
+"""Row-level adjacency."""

@@ -1,0 +1,1 @@
+"""Row-level differential privacy: one row of one party is protected."""
