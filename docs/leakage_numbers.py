@@ -19,7 +19,7 @@ from vfl_flower.common.files import json_bytes, write_atomically
 from vfl_flower.reporting.usual_leakage import FILE as OF_METHODS
 from vfl_flower.reporting.usual_leakage import Strongest
 
-BLOCK = "leakage"
+BLOCK, LARGER = "leakage", "leakage-images"
 CHANGED = 0.05
 """Difference by which a protection changes a figure, to be listed."""
 
@@ -151,5 +151,5 @@ def shown(block: str) -> str:
     return by_target(block) if there else f"{NONE}\n"
 
 
-MADE = {block: partial(shown, block) for block in (BLOCK,)}
+MADE = {block: partial(shown, block) for block in (BLOCK, LARGER)}
 """Functions that make the tables, by the block's name."""

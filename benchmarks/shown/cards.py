@@ -11,6 +11,8 @@ from vfl_flower.config.registry import specs
 
 EPOCHS = 5
 """That attacks see."""
+LARGER = ("easter", "splitnn", "vimadmm", "pravfed")
+"""Methods that are attacked on larger images, too."""
 OWN: Mapping[str, Mapping[str, Any]] = {
     "adptvfedconv": {"models": "mixed", "partition": "grid:2x2", "width": 0.25}
 }
@@ -25,6 +27,12 @@ def leakage(given: Arguments, report: Report) -> None:
     """Attack a run of each method on digits."""
     sending = [name for name, spec in specs().items() if not (spec.alone or spec.pools)]
     _audited(given, report, [(name, "digits") for name in sending])
+
+
+def leakage_images(given: Arguments, report: Report) -> None:
+    """Attack runs of some methods on larger images."""
+    runs = [(name, given.attacked) for name in LARGER]
+    _audited(given, report, runs, train_rows=given.train_rows)
 
 
 def _audited(

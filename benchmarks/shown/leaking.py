@@ -26,7 +26,7 @@ ENCODED = tuple(
 """Methods, data sets and encodings of labels."""
 ANSWERED = ("read-off", "denoised", "learnt", "norm", "cosine", "spectral", "completion")
 """Attacks on labels that defences of gradients are to answer."""
-SHIELDED = ("easter", "splitnn", "pravfed")
+SHIELDED = ("easter", "splitnn", "vimadmm", "pravfed")
 SHIELDS = ("none", "nopeek:1", "nopeek:10", "mid:0.001", "mid:0.01", "fedpass:5")
 """Methods with defences of embeddings, and these."""
 TOLD = ("decoder", "public-weights", "unsplit", "membership")
