@@ -37,8 +37,8 @@ UNNOISED_EVALUATION = (
     "them"
 )
 VARIANCES = (
-    "passive parties told each other the variance of what they sent to sums, in 16 bits an epoch, "
-    "sealed under pair keys, which hold against an active party that deviates only where "
+    "passive parties told each other the typical variance of what they sent to sums, in 16 bits an "
+    "epoch, sealed under pair keys, which hold against an active party that deviates only where "
     "identities are pinned; the active party was told the largest share, in whole percent"
 )
 PUBLIC = (

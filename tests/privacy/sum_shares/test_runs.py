@@ -62,8 +62,8 @@ def shares_in_joint_program(cfg: RunConfig) -> list[float]:
     joint(cfg, loss, 16, step)
     largest = []
     for epoch in (uploads[:8], uploads[8:]):
-        joined = [torch.cat(each).double() for each in zip(*epoch, strict=True)]
-        variances = torch.stack([each.var(0, correction=0).sum() for each in joined])
+        each = [[E.double().var(0, correction=0).sum() for E in made] for made in epoch]
+        variances = torch.tensor(each).log().mean(0).exp()
         largest.append(float(variances.max() / variances.sum()))
     return largest
 

@@ -1,6 +1,7 @@
 """Shares of a masked sum's variance, which passive parties check among themselves.
 
-    v_k = sum over columns of Var(what party k uploaded to sums)       float64, since the last check
+    v_k = geometric mean, over party k's uploads since the last check,
+          of the sum over columns of an upload's variance                                  float64
     c_k = round(64 log2 v_k)                                           16 bits, sealed for each j
     s_k = v_k / (v_1 + ... + v_K), of the v that the c stand for       party k refuses above a limit
     told = round(100 max s_k)                                          to the active party
@@ -29,7 +30,7 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.sealed import TAG, seal, unseal
 from vfl_flower.privacy.client_dp.holder import Holder
 from vfl_flower.privacy.secure_aggregation import Masker
-from vfl_flower.privacy.sum_shares.variance import BYTES, RunningVariance, code_of, shares_of
+from vfl_flower.privacy.sum_shares.variance import BYTES, TypicalVariance, code_of, shares_of
 from vfl_flower.protocol.automaton.arrays import integers, octets
 from vfl_flower.protocol.automaton.rules import Rows
 from vfl_flower.protocol.components import Phase, phase
@@ -66,7 +67,7 @@ class SumShares(UploadMechanism):
     def __init__(self, party: Summed) -> None:
         super().__init__(party)
         self.most = max(1, party.cfg.epochs)
-        self._variance = RunningVariance()
+        self._variance = TypicalVariance()
         self._unchecked = 0  # rows that were summed since shares were last checked
         self._code, self._exchange = 0, 0  # as it was sealed
 
@@ -116,8 +117,8 @@ class SumShares(UploadMechanism):
         """
         if not self._variance.count:
             raise ProtocolError("variances are asked for, and nothing was summed since the last")
-        self._code, self._exchange = code_of(self._variance.total), self.party.received.exchange
-        self._variance = RunningVariance()
+        self._code, self._exchange = code_of(self._variance.value), self.party.received.exchange
+        self._variance = TypicalVariance()
         message, rank = self._code.to_bytes(BYTES, "little"), self.party.rank
         sealed = np.zeros((self.party.cfg.parties - 1, SEALED), np.uint8)
         for j, key in self._keys().items():

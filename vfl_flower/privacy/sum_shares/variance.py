@@ -1,8 +1,7 @@
-"""Variance of uploads over many steps, and its code of 16 bits."""
+"""Typical variance of the uploads of many steps, and its code of 16 bits."""
 
 import math
 
-import torch
 from torch import Tensor
 
 from vfl_flower.common.state import State
@@ -10,60 +9,69 @@ from vfl_flower.common.state import State
 OCTAVE = 64
 """Codes from one power of two to the next: a code is within 0.6 percent of the variance."""
 
+LEAST, LARGEST = 2.0**-64, 2.0**512
+"""Limits of an upload's variance in a mean: one whose rows are alike has the least."""
+
 BYTES = 2  # of a code
 _ONE = 1 << 15  # the code of variance 1
 _MOST = (1 << 16) - 1
 
 
-class RunningVariance:
-    """Variance of rows that come in batches (Chan, Golub and LeVeque 1979).
+class TypicalVariance:
+    """Geometric mean of the variances of uploads, each about its own means.
+
+    How far uploads of different steps are apart does not count: an upload whose rows are all alike
+    hides nothing, however much it moves from step to step. A wild one is only one of many.
 
     Attributes
     ----------
     count : int
-        Rows so far.
-    mean : Tensor
-        Of each column, (D,) float64.
-    squares : float
-        Squared distances to the means, summed over rows and columns.
+        Uploads so far.
+    logarithms : float
+        Sum of the binary logarithms of their variances, summed over columns.
     """
 
     def __init__(self) -> None:
-        self.count, self.mean, self.squares = 0, torch.zeros(0, dtype=torch.float64), 0.0
+        self.count, self.logarithms = 0, 0.0
 
     def add(self, rows: Tensor) -> None:
-        """Add rows, (B, ...)."""
+        """Add an upload, (B, ...)."""
         x = rows.detach().cpu().double().flatten(1)
-        if not self.count:
-            self.mean = torch.zeros(x.shape[1], dtype=torch.float64)
-        mean, count = x.mean(0), self.count + len(x)
-        apart = mean - self.mean
-        between = float((apart**2).sum()) * self.count * len(x) / count
-        self.squares += float(((x - mean) ** 2).sum()) + between
-        self.mean = self.mean + apart * (len(x) / count)
-        self.count = count
+        variance = float(x.var(0, correction=0).sum())
+        self.logarithms += math.log2(_limited(variance))
+        self.count += 1
 
     @property
-    def total(self) -> float:
-        """Sum of the columns' variances, over all rows."""
-        return self.squares / self.count if self.count else 0.0
+    def value(self) -> float:
+        """The mean; 0 before the first upload."""
+        return 2.0 ** (self.logarithms / self.count) if self.count else 0.0
 
     def state_dict(self) -> State:
-        """Return count, means and squares."""
+        """Return count and logarithms."""
         return dict(vars(self))
 
     def load_state_dict(self, state: State) -> None:
         """Restore the state of `state_dict`."""
-        self.count, self.mean, self.squares = state["count"], state["mean"], state["squares"]
+        self.count, self.logarithms = state["count"], state["logarithms"]
+
+
+def _limited(variance: float) -> float:
+    """Return a variance that has a logarithm; one that is no number is large."""
+    if math.isnan(variance):
+        return LARGEST
+    return min(max(variance, LEAST), LARGEST)
 
 
 def code_of(variance: float) -> int:
     """Return the code of a variance: its logarithm, 0 to 65535.
 
-    Zero, and whatever is below 2**-512, is 0; the largest code stands for 2**512 and more.
+    Zero, and whatever is below 2**-512, is 0; the largest code stands for 2**512 and more, and for
+    what is no number.
     """
     if variance <= 0:
         return 0
+    if not math.isfinite(variance):
+        return _MOST
     code = _ONE + round(OCTAVE * math.log2(variance))
     return min(max(code, 0), _MOST)
 
