@@ -1,5 +1,6 @@
 """PraVFed under client-level privacy: one noised upload, and no accuracy."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
+import vfl_flower as vfl
 from strategies.pravfed import PraVFed, moments
 from tests.helpers.client_privacy import asked, result_of
 from tests.helpers.data import labels_of
@@ -14,6 +16,7 @@ from tests.helpers.joint.reference import parties_of
 from tests.helpers.joint.row_level import public_noise
 from tests.helpers.outcomes.attempts import Attempt
 from tests.methods.test_pravfed import pretrained
+from vfl_flower.api import Protocol, agree_keys
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.loading import load_party
@@ -137,6 +140,33 @@ def test_a_repeated_request_costs_nothing(tmp_path: Path) -> None:
         uploads.append(asked(party, 2, "embed", rows, accuracies)[0][0])
         assert party.privacy.counts()["training"] == 1
     assert (uploads[0] == uploads[1]).all()
+
+
+def test_a_share_of_noise_is_never_sent_twice(tmp_path: Path) -> None:
+    """In sums with fresh shares of others, it would leave less noise than is promised."""
+    cfg = CFG.changed(dp_noise="distributed", label_privacy="none")
+    for time in (1, 2):
+        active = build_active(cfg)
+        assert isinstance(active, PraVFed)
+        passive = [build_passive(cfg, k, tmp_path) for k in range(1, cfg.parties)]
+        vars(active)["protocol"] = partial(_embeds, active)
+        run_local(active, passive)
+        assert [party.privacy.counts()["training"] for party in passive] == [time] * 3
+
+
+def _embeds(active: PraVFed) -> Protocol:
+    """Ask for what training begins with, and for nothing after it."""
+    yield from agree_keys(active.cfg)
+    yield from active.pretrain(active.rows["train"])
+    yield from active.gather("embed", active.rows["train"], "training")
+
+
+def test_each_prediction_is_noised_anew(tmp_path: Path) -> None:
+    """Its rows may be another table's, of the same numbers."""
+    Attempt(CFG.changed(eval_batch_size=512), tmp_path / "run").run()  # one request is all
+    run = vfl.load(tmp_path / "run")
+    first, again = (run.predict(rows="test") for _ in range(2))
+    assert not first.equals(again)
 
 
 def test_embeddings_that_are_not_finite_are_noise_alone(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ class PassiveParty(Party, ProtocolClient):
     def only_predict(self) -> None:
         """Learn nothing from now on, touch no checkpoint, and predict any row."""
         assert self.plan is not None  # noqa: S101  the constructor has made it
-        self.plan.any_row = True
+        self.plan.any_row = self.privacy.predicts = True
         kept = phases_of(self._components["checkpoints"])
         self.phases = {
             name: method

@@ -39,6 +39,8 @@ class ClientPrivacy(UploadMechanism):
         The run's; None if nothing is noised.
     repeats : bool
         Whether the request in hand repeats one whose upload is counted.
+    predicts : bool
+        Whether no upload may be sent once more: the same rows may be another table's.
 
     Raises
     ------
@@ -55,7 +57,7 @@ class ClientPrivacy(UploadMechanism):
         self._answered: Received | None = None
         self._earlier: State | None = None
         self._purpose = "training"
-        self.repeats = False
+        self.repeats = self.predicts = False
         self._sent: Tensor | None = None
         if self.budget and party.folder is None:
             raise PrivacyError(
@@ -135,7 +137,7 @@ class ClientPrivacy(UploadMechanism):
                 f"{upload.weight}, which the others' shares do not have"
             )
         self._purpose = declared.purpose
-        sent = self.upload(upload.values, declared.repeatable, declared.masked)
+        sent = self.upload(upload.values, self._repeatable(declared), declared.masked)
         return replace(upload, values=sent)
 
     def check_in(self) -> None:
@@ -155,11 +157,16 @@ class ClientPrivacy(UploadMechanism):
         if self.budget is None or not declared.of_columns:
             return
         path, rank = self._uploads.path, self.party.rank
-        if declared.repeatable and (earlier := read_last(path, self._request, rank)):
+        if self._repeatable(declared) and (earlier := read_last(path, self._request, rank)):
             self._earlier = earlier
             self.repeats = earlier["count"] <= self.counts().total()
         if not self.repeats and not self.budget.allows(self._after(declared)):
             raise self._spent()
+
+    def _repeatable(self, declared: Phase) -> bool:
+        """Tell whether an upload may be sent once more; a share needs others as fresh as it."""
+        share = declared.masked and self.party.cfg.noise_distributed
+        return declared.repeatable and not (self.predicts or share)
 
     def _after(self, declared: Phase) -> Counts:
         """Return the counts as the upload of a phase would leave them."""
@@ -178,8 +185,8 @@ class ClientPrivacy(UploadMechanism):
         x : Tensor
             All that the phase sends, of any shape, float32.
         repeatable : bool
-            Whether the same request, made once more right away, even by a run that was resumed, is
-            answered with the same noise, at no cost: for methods that could not do with less.
+            Whether the same request, made once more right away, even by a resumed run, is answered
+            with the same noise, at no cost: for methods that could not do with less.
         masked : bool
             Whether others see the sum over all parties alone.
 
