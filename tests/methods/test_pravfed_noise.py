@@ -143,7 +143,7 @@ def test_a_repeated_request_costs_nothing(tmp_path: Path) -> None:
 
 
 def test_a_share_of_noise_is_never_sent_twice(tmp_path: Path) -> None:
-    """In sums with fresh shares of others, it would leave less noise than is promised."""
+    """Beside fresh shares of others it would leave less noise."""
     cfg = CFG.changed(dp_noise="distributed", label_privacy="none")
     for time in (1, 2):
         active = build_active(cfg)
@@ -155,7 +155,7 @@ def test_a_share_of_noise_is_never_sent_twice(tmp_path: Path) -> None:
 
 
 def _embeds(active: PraVFed) -> Protocol:
-    """Ask for what training begins with, and for nothing after it."""
+    """Ask for the embeddings of training, and for nothing further."""
     yield from agree_keys(active.cfg)
     yield from active.pretrain(active.rows["train"])
     yield from active.gather("embed", active.rows["train"], "training")

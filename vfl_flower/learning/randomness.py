@@ -9,6 +9,7 @@ import secrets
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from itertools import chain
 from typing import Any
 
@@ -58,16 +59,23 @@ class Randomness:
         self.generator.set_state(self._fresh())
         self.global_state = self._fresh()
 
-    def _fresh(self) -> Tensor:
+    def _fresh(self, purpose: str = "") -> Tensor:
         if self._origin is None:
             return _private_state()
-        return torch.Generator().manual_seed(self._origin).get_state()
+        origin = self._origin
+        if purpose:
+            digest = sha256(f"{purpose} {origin}".encode()).digest()
+            origin = int.from_bytes(digest[:7], "little")
+        return torch.Generator().manual_seed(origin).get_state()
 
     @contextmanager
-    def building(self) -> Iterator[None]:
-        """Make a network's initial weights a function of the origin, or private."""
+    def building(self, purpose: str = "") -> Iterator[None]:
+        """Make a network's initial weights a function of the origin, or private.
+
+        Those of another purpose, such as a defence's, are independent of them.
+        """
         with _GLOBAL_STATE, torch.random.fork_rng(devices=[]):
-            torch.set_rng_state(self._fresh())
+            torch.set_rng_state(self._fresh(purpose))
             yield
 
     def attach(self, net: nn.Module) -> None:

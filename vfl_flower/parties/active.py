@@ -108,7 +108,7 @@ class ActiveParty(Party, Coordinator):
         """Make the encoding of labels, as a saved part of the network."""
         if not self.cfg.encoded:
             return None
-        with self.randomness.building():
+        with self.randomness.building("codes"):
             made = encoding_of(self.cfg, self.target.task, self.data.classes, self.loss_name)
         if made is not None:
             self.net.add_module("label_encoding", made)

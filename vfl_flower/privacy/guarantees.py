@@ -66,7 +66,7 @@ _READABLE = {
 
 DEFENDED = (
     "labels of training rows are in the gradients that passive parties received, changed by {}, "
-    "which has no guarantee; label-privacy has one"
+    "which has no guarantee"
 )
 PUBLIC_NOISE = (
     ". The noise follows from the seed, and whoever knows that can take it off; party-randomness "
@@ -84,9 +84,9 @@ PUBLIC_DRAWS = (
 
 ENCODED = (
     "codes of {} teach in the place of labels of training rows, which has no guarantee: rows of "
-    "one class have one code, and whoever knows a few labels learns all codes; label-privacy has "
-    "one"
+    "one class have one code, and whoever knows a few labels learns all codes"
 )
+HAS_ONE = "; label-privacy has one"
 PUBLIC_CODES = (
     ". The codes follow from the seed, and whoever knows that has them; party-randomness = private "
     "hides them"
@@ -150,8 +150,9 @@ def label_protection(cfg: RunConfig, task: str = "") -> _Sentences:
     """State whether training labels are hidden from the passive parties."""
     if not cfg.teaches:
         return [], []
-    defended = [_defence(cfg)] if cfg.defended else []
-    defended += [_encoding(cfg)] if cfg.encoded else []
+    remedy = "" if cfg.label_noise else HAS_ONE
+    defended = [_defence(cfg, remedy)] if cfg.defended else []
+    defended += [_encoding(cfg, remedy)] if cfg.encoded else []
     if not cfg.label_noise:
         readable = _READABLE.get(task, READABLE)
         return [], defended or [
@@ -166,10 +167,10 @@ def label_protection(cfg: RunConfig, task: str = "") -> _Sentences:
     return [text], defended
 
 
-def _defence(cfg: RunConfig) -> str:
+def _defence(cfg: RunConfig, remedy: str) -> str:
     """Say that gradients were changed, without a guarantee."""
     public = read_defence(cfg.gradient_defence)[0].noisy and cfg.party_randomness != "private"
-    return DEFENDED.format(cfg.gradient_defence) + (PUBLIC_NOISE if public else "")
+    return DEFENDED.format(cfg.gradient_defence) + remedy + (PUBLIC_NOISE if public else "")
 
 
 def _embedding_defence(cfg: RunConfig) -> str:
@@ -181,10 +182,10 @@ def _embedding_defence(cfg: RunConfig) -> str:
     return told + PUBLIC_DRAWS.format(drawn, cfg.embedding_defence)
 
 
-def _encoding(cfg: RunConfig) -> str:
+def _encoding(cfg: RunConfig, remedy: str) -> str:
     """Say that codes were learnt, without a guarantee."""
     public = cfg.party_randomness != "private"
-    return ENCODED.format(cfg.label_encoding) + (PUBLIC_CODES if public else "")
+    return ENCODED.format(cfg.label_encoding) + remedy + (PUBLIC_CODES if public else "")
 
 
 def column_protections(cfg: RunConfig) -> _Sentences:

@@ -94,7 +94,7 @@ def _as_sent(cfg: RunConfig, data: PartyData, net: nn.Module, randomness: Random
     if data.rank == 0:
         return
     if cfg.embeddings_defended:
-        with randomness.building():
+        with randomness.building("defence"):
             defend(net, cfg.embedding_dim, cfg.embedding_defence)
     if cfg.standardized:
         half = cfg.spec.standardizes

@@ -51,7 +51,7 @@ def test_without_a_card_the_methods_leakage_is_shown(
 ) -> None:
     assert inspect([str(run)]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "not audited; the strongest attacks on easter" in shown
+    assert "not audited; the strongest attacks on easter with its default protections" in shown
     assert "labels: read-off, accuracy 1.00 (majority 0." in shown
     assert inspect([str(run), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)

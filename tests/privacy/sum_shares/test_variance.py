@@ -56,7 +56,7 @@ def typical_of(*uploads: torch.Tensor) -> float:
 
 
 def test_uploads_that_move_and_do_not_vary_have_no_variance() -> None:
-    """They hide nothing in the sum of one step, however far apart steps are."""
+    """They hide nothing in the sum of one step."""
     still = [torch.full((20, 4), 1000.0 * step) for step in range(10)]
     random = torch.Generator().manual_seed(0)
     live = [torch.randn(20, 4, generator=random) for _ in range(10)]

@@ -164,7 +164,7 @@ class ClientPrivacy(UploadMechanism):
             raise self._spent()
 
     def _repeatable(self, declared: Phase) -> bool:
-        """Tell whether an upload may be sent once more; a share needs others as fresh as it."""
+        """Tell whether an upload may be sent again; shares must be fresh."""
         share = declared.masked and self.party.cfg.noise_distributed
         return declared.repeatable and not (self.predicts or share)
 

@@ -49,7 +49,7 @@ class Supervision:
         return Weighted(self.encoding.encoded(targets.y), targets.weight)
 
     def decoded(self, outputs: Tensor) -> Tensor:
-        """Return outputs, (B, C), as of a network that learnt no codes."""
+        """Return outputs, (B, C), of codes as logits of classes."""
         return outputs if self.encoding is None else self.encoding.decoded(outputs)
 
     def _of_classes(self, logits: Tensor, y: Labels) -> Labels:
@@ -70,4 +70,6 @@ class Supervision:
 
     def loss_of_classes(self, outputs: Tensor, y: Labels) -> Tensor:
         """Compute the loss of decoded outputs against labels themselves."""
-        return self._loss(outputs, self._of_classes(outputs, y))
+        targets = self._of_classes(outputs, y)
+        plain = outputs if self.encoding is None else self.encoding.plain(outputs)
+        return self._loss(plain, targets)

@@ -13,7 +13,7 @@ from vfl_flower.config.catalog import BINARY, LOSSES, MULTI_CLASS
 from vfl_flower.config.options.defences.labels import read_encoding
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.device import threads
-from vfl_flower.learning.losses import Link
+from vfl_flower.learning.losses import SOFTMAX, Link
 
 _WHY = {
     BINARY: "codes of two classes differ in one direction only, and a residual's sign there tells "
@@ -78,11 +78,16 @@ class LabelEncoding(nn.Module, ABC):
         return self.codes[target] if target.dim() == 1 else target @ self.codes
 
     def decoded(self, outputs: Tensor) -> Tensor:
+        """Return the logarithms of the classes' probabilities: (B, C) -> (B, C)."""
+        return SOFTMAX.outputs(self.probabilities(self.link.means(outputs)))
+
+    def plain(self, decoded: Tensor) -> Tensor:
         """Return outputs as of a network that learnt plain labels.
 
-        (B, C) -> (B, C): the loss's means of the result are the classes' probabilities.
+        (B, C), of `decoded` -> (B, C): the loss's means of the result are the classes'
+        probabilities.
         """
-        return self.link.outputs(self.probabilities(self.link.means(outputs)))
+        return self.link.outputs(decoded.softmax(1))
 
 
 def encoding_of(cfg: RunConfig, task: str, classes: int, loss: str) -> LabelEncoding | None:

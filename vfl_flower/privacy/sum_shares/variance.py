@@ -1,4 +1,4 @@
-"""Typical variance of the uploads of many steps, and its code of 16 bits."""
+"""Typical variance of many uploads, and its code of 16 bits."""
 
 import math
 
@@ -56,7 +56,7 @@ class TypicalVariance:
 
 
 def _limited(variance: float) -> float:
-    """Return a variance that has a logarithm; one that is no number is large."""
+    """Return a variance that has a logarithm; no number is large."""
     if math.isnan(variance):
         return LARGEST
     return min(max(variance, LEAST), LARGEST)

@@ -21,7 +21,7 @@ def print_leakage(card: Mapping[str, Any]) -> None:
     protected = bool(card["protections"])
     table = Table(title=f"leakage of {card['method']} on {card['dataset']}", title_justify="left")
     for column in ("target", "attack", "adversary", "figure"):
-        table.add_column(column)
+        table.add_column(column, overflow="fold")
     for column in ("without", "baseline", *(["with protection", "baseline"] * protected)):
         table.add_column(column, justify="right")
     table.add_column("which")
@@ -44,7 +44,10 @@ def print_leakage(card: Mapping[str, Any]) -> None:
 def print_usual_leakage(method: str, path: Path) -> None:
     """Print the strongest attacks on the method of a run."""
     if found := usual_leakage(method):
-        say(f"not audited; the strongest attacks on {method} ({usual_setting()}):")
+        say(
+            f"not audited; the strongest attacks on {method} with its default protections, not "
+            f"this run's ({usual_setting()}):"
+        )
         for each in found:
             say(f"  {each.written()}")
         say(f"vfl-flower audit {path} attacks this run")
@@ -60,9 +63,9 @@ def _print_terms(card: Mapping[str, Any]) -> None:
         told = (f"{name}: {reason}" for name, reason in card["inapplicable"].items())
         say(f"not applicable: {'; '.join(told)}")
     say(
-        f"{card['rows']} training rows, {card['epochs']} epochs repeated, {len(card['seeds'])} "
-        f"seeds; an attacker who learns knows {card['known']} labels a class, or the columns of "
-        f"{card['auxiliary']} rows"
+        f"{card['rows']} training rows; epochs repeated: {card['epochs']}; seeds: "
+        f"{len(card['seeds'])}; an attacker who learns knows {card['known']} labels a class, or the "
+        f"columns of {card['auxiliary']} rows"
     )
 
 

@@ -17,7 +17,15 @@ from vfl_flower.analysis.audit.transcripts.repetition import (
     usual_probe,
 )
 from vfl_flower.analysis.audit.transcripts.tables import Sent, Table, table_of
-from vfl_flower.common.errors import Interrupted, VflError
+from vfl_flower.common.errors import (
+    BlindingError,
+    PartyError,
+    PolicyError,
+    PrivacyError,
+    ProtocolError,
+    TrainingError,
+    VflError,
+)
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.settings import UNNOISED
 from vfl_flower.crypto.fixed_point import decode_ring, ring_of
@@ -32,6 +40,10 @@ NO_PREDICTIONS = "no further predictions: the run's budget of uploads, or of row
 
 KINDS = ("embedding", "maps", "logits")
 """Uploads that attacks on columns look at, the first that a method sends."""
+
+
+NOTICING = (PartyError, ProtocolError, TrainingError, BlindingError, PrivacyError, PolicyError)
+"""Errors by which parties end a run with somebody who deviates."""
 
 
 class EndedRun(VflError):
@@ -89,9 +101,7 @@ class Stage:
         """
         try:
             return repeat(self.cfg, self.attacked, deviation, probe)
-        except Interrupted:
-            raise
-        except VflError as error:
+        except NOTICING as error:
             raise EndedRun(error) from error
 
     def columns(self, party: Party) -> Table:

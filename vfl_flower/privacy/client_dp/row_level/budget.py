@@ -36,7 +36,9 @@ class RowBudget(Budget):
     excludes: ClassVar[str] = (
         "a party's data as a whole, and what many rows say alike; the same person's rows of other "
         "numbers or parties, whose mechanisms add up; scales, medians and categories by which "
-        f"columns are encoded, which follow from all training rows; {OF_NO_EPSILON}"
+        "columns are encoded, which follow from all training rows; published weights that the row "
+        "was in, and whatever a network of one's own keeps of it outside its parameters; "
+        f"{OF_NO_EPSILON}"
     )
     unit: ClassVar[str] = "uploads and gradients of a row"
     by_row: ClassVar[bool] = True
