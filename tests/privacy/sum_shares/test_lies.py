@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+import torch
 from flwr.common import Scalar
 
 from tests.analysis.leakage.test_column_attacks import STEEP
@@ -12,7 +13,7 @@ from tests.helpers.liars import run_with_liar
 from tests.helpers.outcomes.stages import small
 from vfl_flower.analysis.audit.attacks.integrity.chosen_labels import choose_labels
 from vfl_flower.common.codec import Array
-from vfl_flower.common.errors import PartyError
+from vfl_flower.common.errors import PartyError, ProtocolError
 from vfl_flower.config.policy.record import OPEN, Policy
 from vfl_flower.crypto.sealed import seal
 from vfl_flower.parties.passive import PassiveParty
@@ -122,6 +123,16 @@ def test_variances_are_told_once_an_epoch_at_most(parties: list[PassiveParty]) -
         "ProtocolError",
         "phase 'seal_variances' may be asked 2 times, and was",
     )
+
+
+def test_one_exchange_seals_once(parties: list[PassiveParty]) -> None:
+    """A key is for one message."""
+    summed(parties, 3)
+    party = parties[0]
+    party.received = Received(4, "seal_variances", [])
+    party.sum_shares._variance.add(torch.randn(4, 2))  # type: ignore[attr-defined]
+    with pytest.raises(ProtocolError, match="twice in one exchange"):
+        party.sum_shares.seal_variances()  # type: ignore[attr-defined]
 
 
 def test_labels_of_choice_are_stopped_by_a_limit() -> None:

@@ -115,6 +115,8 @@ class SumShares(UploadMechanism):
         ndarray
             (K, 18) uint8, a row for each receiver; the party's own row is zeros.
         """
+        if self._exchange == self.party.received.exchange:  # a key is for one message
+            raise ProtocolError("variances are asked for twice in one exchange")
         if not self._variance.count:
             raise ProtocolError("variances are asked for, and nothing was summed since the last")
         self._code, self._exchange = code_of(self._variance.value), self.party.received.exchange

@@ -64,8 +64,8 @@ def _print_terms(card: Mapping[str, Any]) -> None:
         say(f"not applicable: {'; '.join(told)}")
     say(
         f"{card['rows']} training rows; epochs repeated: {card['epochs']}; seeds: "
-        f"{len(card['seeds'])}; an attacker who learns knows {card['known']} labels a class, or the "
-        f"columns of {card['auxiliary']} rows"
+        f"{len(card['seeds'])}; an attacker who learns knows {card['known']} labels a class, or "
+        f"the columns of {card['auxiliary']} rows"
     )
 
 
