@@ -7,7 +7,7 @@ of runs without a card.
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -52,10 +52,14 @@ class Line:
 
     @property
     def beyond(self) -> float:
-        """Distance of both; some attacks lower a score."""
-        return 0.0 if self.figure is None else abs(self.figure - self.chance)
+        """Success beyond the baseline; attacks on scores lower them."""
+        if self.figure is None:
+            return 0.0
+        gained = self.figure - self.chance
+        return max(-gained if self.metric.endswith(" left") else gained, 0.0)
 
 
+@cache
 def measured() -> dict[str, Any]:
     """Read the results of ``benchmarks.pages``."""
     found: dict[str, Any] = json.loads(FILE.read_text())
@@ -76,7 +80,7 @@ def _table(block: str, word: str) -> Table:
 
 
 def strongest(found: Iterable[Line]) -> list[Line]:
-    """Return the attack furthest from its baseline, by method and target."""
+    """Return the attack furthest beyond its baseline, by method and target."""
     best = dict[tuple[str, str], Line]()
     for line in found:
         key = line.method, line.target

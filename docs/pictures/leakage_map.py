@@ -7,7 +7,7 @@ from docs.pictures.svg import document, text
 WIDTH, LEFT, TOP, EDGE = 1080, 160, 92, 20
 TALL = 24
 STRONGEST = 0.65
-"""Opacity of a figure as far from its baseline as can be."""
+"""Opacity of a figure as far beyond its baseline as can be."""
 
 
 def draw() -> str:
@@ -19,7 +19,7 @@ def draw() -> str:
     bottom = TOP + TALL * len(attacks)
     title = "Success of attacks, by method"
     parts = [text(EDGE, 28, title, bold=True, size=17)]
-    told = "The stronger, the further from the baseline, which needs no attack. Empty: no input."
+    told = "The stronger, the further beyond the baseline, which needs no attack. Empty: no input."
     parts.append(text(EDGE, 50, told, "soft", size=13))
     for n, name in enumerate(methods):
         x = round(LEFT + wide * (n + 0.5), 1)

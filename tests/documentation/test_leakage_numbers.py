@@ -29,8 +29,14 @@ def test_every_attack_is_named_on_the_page() -> None:
     assert all(f"| {line.attack}, {line.metric} |" in page for line in lines())
 
 
-def line(attack: str, without: float | None, protected: float | None, chance: float) -> Line:
-    names = "easter", "digits", "labels", attack, "accuracy"
+def line(
+    attack: str,
+    without: float | None,
+    protected: float | None,
+    chance: float,
+    metric: str = "accuracy",
+) -> Line:
+    names = "easter", "digits", "labels", attack, metric
     return Line(*names, without, chance, protected, chance, "majority")
 
 
@@ -38,7 +44,8 @@ def line(attack: str, without: float | None, protected: float | None, chance: fl
     ("found", "best"),
     [
         ([line("a", 0.9, 0.2, 0.1), line("b", 0.5, None, 0.1)], "b"),  # as it is by default
-        ([line("a", 0.5, 0.5, 0.1), line("b", 0.2, 0.1, 0.9)], "b"),  # which lowers a score
+        ([line("a", 0.5, 0.5, 0.1), line("b", 0.2, 0.1, 0.9, "accuracy left")], "b"),
+        ([line("a", 0.2, None, 0.1), line("b", 0.1, None, 0.9)], "a"),  # b does worse than nothing
         ([line("a", 0.5, 0.0, 0.0), line("b", None, 0.1, 0.0)], "b"),
     ],
 )

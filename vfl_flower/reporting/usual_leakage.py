@@ -12,7 +12,7 @@ FILE = Path(__file__).with_name("usual_leakage.json")
 
 @dataclass(frozen=True)
 class Strongest:
-    """The attack on a target that is furthest from its baseline.
+    """The attack on a target that is furthest beyond its baseline.
 
     Attributes
     ----------
