@@ -26,7 +26,37 @@ class Kind:
     form: str
 
 
+@dataclass(frozen=True)
+class OfferedKind(Kind):
+    """One kind of which shells offer a value.
+
+    Attributes
+    ----------
+    example : str
+        That value.
+    """
+
+    example: str
+
+
 K = TypeVar("K", bound=Kind)
+
+
+def offered(kinds: Mapping[str, OfferedKind]) -> tuple[str, ...]:
+    """Return the values that shells offer, none among them."""
+    return ("none", *(each.example for each in kinds.values()))
+
+
+def number_from(least: float, most: float) -> Callable[[str], float]:
+    """Return a reader of numbers from `least` to `most`."""
+
+    def read(text: str) -> float:
+        value = float(text)
+        if not least <= value <= most:
+            raise ValueError(text)
+        return value
+
+    return read
 
 
 def read_kind(text: str, kinds: Mapping[str, K], expected: str) -> tuple[K, Any]:

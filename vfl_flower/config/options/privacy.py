@@ -6,6 +6,7 @@ from vfl_flower.config.catalog import ACCOUNTANTS, ADJACENCIES, LABEL_MECHANISMS
 from vfl_flower.config.options.defences.embeddings import EMBEDDING_DEFENCES
 from vfl_flower.config.options.defences.gradients import GRADIENT_DEFENCES
 from vfl_flower.config.options.defences.labels import LABEL_ENCODINGS
+from vfl_flower.config.options.kinds import offered
 from vfl_flower.config.schema import option
 
 TRUE_SENSITIVITY = 2.0
@@ -68,7 +69,7 @@ class PrivacyOptions:
     embedding_defence: str = option(
         "none",
         f"none, {', '.join(EMBEDDING_DEFENCES)}, as in nopeek:1",
-        suggested=("none", *(each.example for each in EMBEDDING_DEFENCES.values())),
+        suggested=offered(EMBEDDING_DEFENCES),
     )
     share_check: str = option(
         "off",
@@ -78,12 +79,12 @@ class PrivacyOptions:
     gradient_defence: str = option(
         "none",
         f"change of gradients sent: none, {', '.join(GRADIENT_DEFENCES)}, as in isotropic:1",
-        suggested=("none", *(each.example for each in GRADIENT_DEFENCES.values())),
+        suggested=offered(GRADIENT_DEFENCES),
     )
     label_encoding: str = option(
         "none",
         f"codes instead of labels: none, {', '.join(LABEL_ENCODINGS)}",
-        suggested=("none", *(each.example for each in LABEL_ENCODINGS.values())),
+        suggested=offered(LABEL_ENCODINGS),
     )
     score_digits: int = option(
         0,

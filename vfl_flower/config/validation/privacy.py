@@ -1,7 +1,10 @@
 """Checks of secure aggregation, label privacy and client-level privacy."""
 
+from collections.abc import Callable
+
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.catalog import BFLOAT16, FLOAT16, LABEL_MECHANISMS
+from vfl_flower.config.method_spec import MethodSpec
 from vfl_flower.config.options.defences.embeddings import read_embedding_defence
 from vfl_flower.config.options.defences.gradients import read_defence
 from vfl_flower.config.options.defences.labels import read_encoding
@@ -176,19 +179,8 @@ def check_gradient_defence(cfg: Settings) -> None:
     if not cfg.defended:
         return
     read_defence(cfg.gradient_defence)
-    if not cfg.teaches:
-        why = f"with {cfg.method} nothing that depends on labels leaves the active party"
-    elif cfg.labels_given:
-        why = f"{cfg.method} gives passive parties the training labels"
-    elif not cfg.spec.gradients_only:
-        why = f"{cfg.method} sends other things than gradients that depend on labels"
-    else:
-        return
-    able = methods_that(lambda spec: spec.gradients_only)
-    raise ConfigError(
-        f"gradient-defence is {cfg.gradient_defence}, and {why}; use gradient-defence = none, or "
-        f"one of {able}"
-    )
+    other = "sends other things than gradients that depend on labels"
+    _check_ways_of_labels(cfg, "gradient_defence", lambda spec: spec.gradients_only, other)
 
 
 def check_label_encoding(cfg: Settings) -> None:
@@ -196,18 +188,25 @@ def check_label_encoding(cfg: Settings) -> None:
     if not cfg.encoded:
         return
     read_encoding(cfg.label_encoding)
+    other = "sends other things that depend on labels than its loss's targets make"
+    _check_ways_of_labels(cfg, "label_encoding", lambda spec: spec.soft_targets, other)
+
+
+def _check_ways_of_labels(
+    cfg: Settings, key: str, covers: Callable[[MethodSpec], bool], other: str
+) -> None:
+    """Refuse an option that does not cover all that tells labels."""
     if not cfg.teaches:
         why = f"with {cfg.method} nothing that depends on labels leaves the active party"
     elif cfg.labels_given:
         why = f"{cfg.method} gives passive parties the training labels"
-    elif not cfg.spec.soft_targets:
-        why = f"{cfg.method} sends other things that depend on labels than its loss's targets make"
+    elif not covers(cfg.spec):
+        why = f"{cfg.method} {other}"
     else:
         return
-    able = methods_that(lambda spec: spec.soft_targets)
+    name, able = kebab(key), methods_that(covers)
     raise ConfigError(
-        f"label-encoding is {cfg.label_encoding}, and {why}; use label-encoding = none, or one of "
-        f"{able}"
+        f"{name} is {getattr(cfg, key)}, and {why}; use {name} = none, or one of {able}"
     )
 
 

@@ -2,25 +2,22 @@
 
 from dataclasses import dataclass
 
-from vfl_flower.config.options.kinds import Kind, read_kind
+from vfl_flower.config.options.kinds import OfferedKind, number_from, read_kind
 
 LEAST_WEIGHT, MOST_WEIGHT = 1e-6, 1000.0
 LEAST_REACH, MOST_REACH = 0.1, 1000.0
 
 
 @dataclass(frozen=True)
-class EmbeddingDefenceSpec(Kind):
+class EmbeddingDefenceSpec(OfferedKind):
     """A defence of embeddings as it is written; `build` names an `EmbeddingDefence`.
 
     Attributes
     ----------
-    example : str
-        A value that shells offer.
     drawn : str
         What it draws from the party's randomness; empty for nothing.
     """
 
-    example: str
     drawn: str = ""
 
 
@@ -35,22 +32,8 @@ def read_embedding_defence(text: str) -> tuple[EmbeddingDefenceSpec, float]:
     return read_kind(text, EMBEDDING_DEFENCES, "embedding-defence must be none, {}")
 
 
-def _weight(text: str) -> float:
-    return _between(text, LEAST_WEIGHT, MOST_WEIGHT)
-
-
-def _reach(text: str) -> float:
-    return _between(text, LEAST_REACH, MOST_REACH)
-
-
-def _between(text: str, least: float, most: float) -> float:
-    value = float(text)
-    if not least <= value <= most:
-        raise ValueError(text)
-    return value
-
-
 _HERE = "vfl_flower.learning.networks.defences"
+_weight = number_from(LEAST_WEIGHT, MOST_WEIGHT)
 _WEIGHT = f"WEIGHT from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}"
 EMBEDDING_DEFENCES = {
     "nopeek": EmbeddingDefenceSpec(
@@ -61,7 +44,7 @@ EMBEDDING_DEFENCES = {
     ),
     "fedpass": EmbeddingDefenceSpec(
         f"{_HERE}.fedpass:FedPass",
-        _reach,
+        number_from(LEAST_REACH, MOST_REACH),
         f"fedpass:REACH from {LEAST_REACH:g} to {MOST_REACH:g}",
         "fedpass:5",
         drawn="passports",

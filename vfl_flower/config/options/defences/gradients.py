@@ -3,25 +3,22 @@
 import re
 from dataclasses import dataclass
 
-from vfl_flower.config.options.kinds import Kind, read_kind
+from vfl_flower.config.options.kinds import OfferedKind, number_from, read_kind
 
 LEAST_SCALE, MOST_SCALE = 0.001, 1000.0
 MOST_LEVELS = 2**16
 
 
 @dataclass(frozen=True)
-class DefenceSpec(Kind):
+class DefenceSpec(OfferedKind):
     """A defence of gradients as it is written; `build` names a `GradientDefence`.
 
     Attributes
     ----------
-    example : str
-        A value that shells offer.
     noisy : bool
         Whether it draws noise.
     """
 
-    example: str
     noisy: bool = False
 
 
@@ -34,13 +31,6 @@ def read_defence(text: str) -> tuple[DefenceSpec, float]:
         If it is not written as it must be.
     """
     return read_kind(text, GRADIENT_DEFENCES, "gradient-defence must be none, {}")
-
-
-def _scale(text: str) -> float:
-    value = float(text)
-    if not LEAST_SCALE <= value <= MOST_SCALE:
-        raise ValueError(text)
-    return value
 
 
 def _levels(text: str) -> float:
@@ -57,6 +47,7 @@ def _share(text: str) -> float:
 
 
 _HERE = "vfl_flower.privacy.gradient_defences"
+_scale = number_from(LEAST_SCALE, MOST_SCALE)
 _SCALE = f"SCALE from {LEAST_SCALE:g} to {MOST_SCALE:g}"
 GRADIENT_DEFENCES = {
     "isotropic": DefenceSpec(
