@@ -23,13 +23,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, one_hot
 
-from vfl_flower.analysis.audit.attack import Adversary, Attack, Score, Target
-from vfl_flower.analysis.audit.attacks.labels.completion.head import embeddings
-from vfl_flower.analysis.audit.attacks.labels.inference import classes_only
+from vfl_flower.analysis.audit.attacks.labels.completion.completion import Completion
 from vfl_flower.analysis.audit.transcripts.attacked import AttackedRows
 from vfl_flower.analysis.audit.transcripts.stage import Stage
 from vfl_flower.analysis.audit.transcripts.tables import Table, table_of
-from vfl_flower.common.names import party_name
 from vfl_flower.parties.passive import PassiveParty
 
 STEPS, BATCH, RATE = 300, 64, 1e-3
@@ -39,41 +36,30 @@ TEMPERATURE, ALPHA, OTHERS = 0.8, 0.75, 50.0
 """T, a, and the largest u, as in the attack's paper."""
 
 
-class MixMatchCompletion(Attack):
+class MixMatchCompletion(Completion):
     """Completion in which the bottom model learns on, from all rows."""
 
-    target, adversary = Target.LABELS, Adversary.PASSIVE
-    anchor = "Fu et al. 2022, USENIX Security"
     idea = "bottom model and head taught by the known labels and by guesses of all others"
 
-    def applies(self, stage: Stage) -> str:
-        """Refuse labels that are no classes."""
-        return classes_only(stage)
-
-    def run(self, stage: Stage) -> Score:
-        """Return the accuracy of the best party's completed model."""
-        trained = max((_accuracy(stage, each), each.rank) for each in stage.run.passive)
-        blank = max(_accuracy(stage, stage.untrained(k)) for k in stage.ranks())
-        return Score("accuracy", trained[0], blank, "untrained model", party_name(trained[1]))
-
-
-def _accuracy(stage: Stage, party: PassiveParty) -> float:
-    model = completed(stage, party)
-    with torch.no_grad():
-        scores: Table = table_of(model(party.columns(stage.attacked.rows)))
-    return stage.attacked.judge(scores)[0]
+    def accuracy(self, stage: Stage, party: PassiveParty) -> float:
+        """See `Completion`."""
+        model = completed(stage, party)
+        with torch.no_grad():
+            scores: Table = table_of(model(party.columns(stage.attacked.rows)))
+        return stage.attacked.judge(scores)[0]
 
 
 def completed(stage: Stage, party: PassiveParty) -> nn.Module:
     """Complete a copy of a party's bottom model to a classifier."""
     attacked = stage.attacked
     random = np.random.default_rng(stage.cfg.seed)
-    head = nn.Linear(embeddings(stage, party).shape[1], attacked.classes)
+    columns = party.columns(attacked.rows)
+    bottom = nn.Sequential(deepcopy(party.net.embed), nn.Flatten()).eval()  # type: ignore[arg-type]
+    head = nn.Linear(bottom(columns[:1]).shape[1], attacked.classes)
     nn.init.zeros_(head.weight)
     nn.init.zeros_(head.bias)
-    model = nn.Sequential(deepcopy(party.net.embed), nn.Flatten(), head).eval()  # type: ignore[arg-type]
+    model = nn.Sequential(bottom, head)
     optimizer = torch.optim.Adam(model.parameters(), RATE)
-    columns = party.columns(attacked.rows)
     for step, (x, others, y) in enumerate(_batches(attacked, columns, random)):
         loss = _loss(model, x, y, others, OTHERS * step / STEPS, random)
         optimizer.zero_grad()
