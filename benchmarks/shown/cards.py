@@ -58,7 +58,7 @@ def _audited(
         told.add(method, data, card["rows"], *accuracy, protection)
         for line in card["lines"]:
             names = line["target"], line["attack"], line["metric"]
-            figures = [*_cells(line["without"]), *_cells(line["with"])]
+            figures = [*figures_of(line["without"]), *figures_of(line["with"])]
             table.add(method, data, *names, *figures, line["against"])
     table.title = (
         f"4 parties, MLPs, {min(EPOCHS, given.epochs)} epochs, {card['known']} known labels a "
@@ -67,7 +67,7 @@ def _audited(
     )
 
 
-def _cells(estimate: dict[str, Any] | None) -> list[Cell]:
+def figures_of(estimate: Mapping[str, Any] | None) -> list[Cell]:
     """Return a mean, half of its interval, and the baseline."""
     if estimate is None:
         return [None, None, None]

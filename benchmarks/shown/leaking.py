@@ -1,16 +1,18 @@
 """Leakage under defences without a guarantee."""
 
 from collections.abc import Mapping, Sequence
-from itertools import product
+from itertools import chain, product
 from typing import Any
 
 from benchmarks.harness.benchmark import Arguments
 from benchmarks.harness.report import Cell, Report
+from benchmarks.shown.cards import EPOCHS, figures_of
 from benchmarks.shown.runs import column, some, spread, trained
+from vfl_flower import Run
 from vfl_flower.analysis.audit.card import Terms, leakage_card
 
-EPOCHS, LONG = 5, 30
-"""That attacks see, and that a defended run is trained for."""
+LONG = 30
+"""Epochs that a defended run is trained for."""
 SEVERAL_CLASSES = ("none", "isotropic:0.25", "isotropic:1", "discretized:9", "top-k:0.25")
 TWO_CLASSES = ("none", "isotropic:1", "marvell:1", "discretized:9", "top-k:0.25")
 DEFENDED = (
@@ -73,14 +75,10 @@ def _compared(
     """Train with each value of an option, and attack the labels."""
     columns = {"method": "", "data": "", option.split("_")[1]: ""} | column("accuracy, %", ".1f")
     table = report.table("", columns | dict.fromkeys(attacks, ".2f"))
-    terms = Terms(min(EPOCHS, given.epochs), seeds=given.seeds, attacks=attacks)
     for method, data, value in some(given, cases):
-        options: dict[str, Any] = {"method": method, option: value, "epochs": LONG}
-        runs = [trained(given, seed, data, **options) for seed in range(given.seeds)]
-        lines = {each["attack"]: each for each in leakage_card(runs[0].path, terms)["lines"]}
-        figures = [_figure(lines.get(attack)) for attack in attacks]
-        accuracy = spread([100 * run.result["test_accuracy"]["active"] for run in runs])
-        table.add(method, data, value, *accuracy, *figures)
+        options = {"method": method, option: value}
+        accuracy, found = _defended(given, attacks, data, **options)
+        table.add(method, data, value, *accuracy, *(mean for mean, _ in found))
     fooled = ", share of fooled rows (backdoor)" if "backdoor" in attacks else ""
     table.title = (
         f"4 parties, MLPs; test accuracy after {LONG} epochs, and accuracy or AUC (norm, cosine, "
@@ -93,14 +91,13 @@ def scores(given: Arguments, report: Report) -> None:
     """Attack runs whose probabilities are written with fewer decimals."""
     columns = dict.fromkeys((*BY_READERS, "own columns"), ".2f")
     table = report.table("", {"run": "", "decimals": ""} | columns)
-    terms = Terms(min(EPOCHS, given.epochs), seeds=given.seeds, attacks=BY_READERS)
     for name, decimals in some(given, product(READ, DECIMALS)):
         options: dict[str, Any] = {"epochs": EPOCHS, "score_digits": decimals} | {**READ[name]}
         run = trained(given, data=options.pop("dataset", "digits"), **options)
-        lines = {each["attack"]: each for each in leakage_card(run.path, terms)["lines"]}
-        figures = [_figure(lines.get(attack)) for attack in BY_READERS]
-        alone: float = lines["generative"]["without"]["baseline"]
-        table.add(name, str(decimals or "all"), *figures, alone)
+        found = _attacked(given, run, BY_READERS)
+        alone = found["generative"]["without"]["baseline"]
+        means = [_figures(found.get(attack))[0] for attack in BY_READERS]
+        table.add(name, str(decimals or "all"), *means, alone)
     table.title = (
         f"R² of the passive parties' columns, AUC of membership; {EPOCHS} epochs, up to 200 "
         f"auxiliary rows and 300 predictions of test rows; means of {given.seeds} seeds"
@@ -113,14 +110,10 @@ def embedding_defences(given: Arguments, report: Report) -> None:
     for attack in TOLD:
         columns |= column(attack, ".2f")
     table = report.table("", columns)
-    terms = Terms(min(EPOCHS, given.epochs), seeds=given.seeds, attacks=TOLD)
     for method, defence in some(given, product(SHIELDED, SHIELDS)):
-        options: dict[str, Any] = {"method": method, "embedding_defence": defence, "epochs": LONG}
-        runs = [trained(given, seed, blinding="none", **options) for seed in range(given.seeds)]
-        lines = {each["attack"]: each for each in leakage_card(runs[0].path, terms)["lines"]}
-        figures = [cell for attack in TOLD for cell in _with_reach(lines.get(attack))]
-        accuracy = spread([100 * run.result["test_accuracy"]["active"] for run in runs])
-        table.add(method, defence, *accuracy, *figures)
+        options = {"method": method, "embedding_defence": defence, "blinding": "none"}
+        accuracy, found = _defended(given, TOLD, **options)
+        table.add(method, defence, *accuracy, *chain(*found))
     table.title = (
         f"digits, 4 parties, MLPs, no masks, public weights; accuracy after {LONG} epochs, and "
         f"R² (AUC of membership) of attacks in {EPOCHS} epochs with 200 auxiliary rows; means of "
@@ -128,18 +121,26 @@ def embedding_defences(given: Arguments, report: Report) -> None:
     )
 
 
-def _with_reach(line: dict[str, Any] | None) -> list[Cell]:
-    """Return an attack's mean and half of its interval."""
-    if line is None:
-        return [None, None]
-    estimate = line["with"] or line["without"]
-    high = estimate["high"]
-    return [estimate["mean"], None if high is None else high - estimate["mean"]]
+def _defended(
+    given: Arguments,
+    attacks: Sequence[str],
+    data: str = "digits",
+    **options: Any,  # noqa: ANN401
+) -> tuple[list[Cell], list[list[Cell]]]:
+    """Train and attack; return accuracy with spread, and each attack's figures."""
+    seeds = range(given.seeds)
+    runs = [trained(given, seed, data, epochs=LONG, **options) for seed in seeds]
+    accuracy = spread([100 * run.result["test_accuracy"]["active"] for run in runs])
+    found = _attacked(given, runs[0], attacks)
+    return accuracy, [_figures(found.get(attack)) for attack in attacks]
 
 
-def _figure(line: dict[str, Any] | None) -> Cell:
-    """Return an attack's mean figure on the run as it is."""
-    if line is None:
-        return None
-    figure: float = (line["with"] or line["without"])["mean"]
-    return figure
+def _attacked(given: Arguments, run: Run, attacks: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Attack a run; return the lines of its card, by attack."""
+    terms = Terms(min(EPOCHS, given.epochs), seeds=given.seeds, attacks=attacks)
+    return {each["attack"]: each for each in leakage_card(run.path, terms)["lines"]}
+
+
+def _figures(line: Mapping[str, Any] | None) -> list[Cell]:
+    """Return mean and half of the interval, on the run as it is."""
+    return figures_of(line and (line["with"] or line["without"]))[:2]
