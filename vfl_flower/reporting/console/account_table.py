@@ -5,6 +5,7 @@ from typing import Any
 
 from rich.table import Table
 
+from vfl_flower.reporting.console.format import by_row
 from vfl_flower.reporting.console.lines import out, say
 
 
@@ -31,7 +32,7 @@ def print_account(summary: Mapping[str, Any]) -> None:
     out.print(table)
     epsilon = summary["epsilon"]
     told = f"{epsilon:.4g}" if isinstance(epsilon, float) else epsilon
-    unit = ", adjacency row" if summary["adjacency"] == "row" else ""
+    unit = ", adjacency row" if by_row(summary) else ""
     say(f"epsilon {told} at delta {summary['delta']:g}, by {summary['accountant']}{unit}")
     if summary["left"] is None:
         say("no largest-epsilon limits it")

@@ -89,3 +89,13 @@ def readable(count: int) -> str:
         if count >= size:
             return f"{count / size:.2f} {unit}"
     return f"{count} B"
+
+
+def by_row(privacy: Mapping[str, Any]) -> bool:
+    """Tell whether noise protects rows; results of earlier versions do not say."""
+    return privacy.get("adjacency") == "row"
+
+
+def protected_unit(privacy: Mapping[str, Any]) -> str:
+    """Name the unit that an epsilon of noise is for."""
+    return "one row of a passive party" if by_row(privacy) else "a passive party's data"

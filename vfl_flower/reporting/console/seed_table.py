@@ -7,7 +7,7 @@ from rich.table import Table
 
 from vfl_flower.config.evaluation.metrics import scores_of
 from vfl_flower.learning.metrics.names import score_name, shown
-from vfl_flower.reporting.console.format import score
+from vfl_flower.reporting.console.format import protected_unit, score
 from vfl_flower.reporting.console.lines import out, say
 
 
@@ -29,8 +29,7 @@ def print_summary(summary: Mapping[str, Any]) -> None:
         once = {"seed": "each seed noised the labels anew", "fold": "noised once for all folds"}
         say(f"epsilon {privacy['epsilon']:g} a label in all: {once[kind]}")
     if privacy := summary.get("client_privacy"):
-        row = privacy.get("adjacency") == "row"
-        unit = "one row of a passive party" if row else "a passive party's data"
+        unit = protected_unit(privacy)
         say(
             f"epsilon {float(privacy['epsilon']):.4g}, delta {privacy['delta']:g} for {unit} in "
             f"all: each {kind} made other uploads of it"

@@ -12,7 +12,14 @@ from vfl_flower.config.evaluation.metrics import METRICS, key_of, scores_of
 from vfl_flower.config.evaluation.positive import positive_text
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.metrics.names import score_name, shown
-from vfl_flower.reporting.console.format import data_name, ending, readable, score
+from vfl_flower.reporting.console.format import (
+    by_row,
+    data_name,
+    ending,
+    protected_unit,
+    readable,
+    score,
+)
 from vfl_flower.reporting.console.lines import out, say
 from vfl_flower.reporting.profile_rows import WORK, profile_rows
 from vfl_flower.runs.results import warnings_of
@@ -155,13 +162,11 @@ def print_protections(result: Mapping[str, Any]) -> None:
 
 def _print_client_privacy(privacy: Mapping[str, Any]) -> None:
     """Print the privacy cost of each passive party's uploads."""
-    uploads = privacy["uploads"].values()
-    if privacy.get("adjacency") == "row":
-        most = max(counts["row"] for counts in uploads)
-        unit, entered = "one row of a passive party", f"{most} uploads and gradients that it is in"
+    uploads, unit = privacy["uploads"].values(), protected_unit(privacy)
+    if by_row(privacy):
+        entered = f"{max(counts['row'] for counts in uploads)} uploads and gradients that it is in"
     else:
-        most = max(sum(counts.values()) for counts in uploads)
-        unit, entered = "a passive party's data", f"{most} uploads"
+        entered = f"{max(sum(counts.values()) for counts in uploads)} uploads"
     say(
         f"epsilon {float(privacy['epsilon']):.4g} (of training {privacy['epsilon_training']:.4g}), "
         f"delta {privacy['delta']:g} for {unit}: {entered}, with sigma {privacy['sigma']:g}"
