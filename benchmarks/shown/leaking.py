@@ -142,5 +142,5 @@ def _attacked(given: Arguments, run: Run, attacks: Sequence[str]) -> dict[str, d
 
 
 def _figures(line: Mapping[str, Any] | None) -> list[Cell]:
-    """Return mean and half of the interval, on the run as it is."""
+    """Return mean and half of the interval on the run itself."""
     return figures_of(line and (line["with"] or line["without"]))[:2]
