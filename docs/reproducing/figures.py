@@ -1,16 +1,14 @@
 """Figures of a paper: curves of training, lines over settings, heat maps."""
 
 import re
-import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from benchmarks.reproducing.paper import Curve, Table
-from benchmarks.reproducing.readings import MIB
-from benchmarks.reproducing.runs import Record
+from benchmarks.reproducing.curves import course
+from benchmarks.reproducing.paper import Table
 from benchmarks.reproducing.verdicts import Judged
 from docs.reproducing import heat
-from docs.reproducing.panels import Line, Panel, Points, figure
+from docs.reproducing.panels import Line, Panel, figure
 from docs.reproducing.results import Results
 
 MOST = 4
@@ -44,36 +42,6 @@ def drawn(results: Results) -> dict[str, Picture]:
 def _picture(results: Results, table: Table) -> Picture | None:
     draw = DRAWERS.get("curves" if table.curves else table.picture)
     return draw(results, table) if draw else None
-
-
-def course(curve: Curve, record: Record) -> Points:
-    """Return the points of a curve: means over seeds, in percent.
-
-    Parameters
-    ----------
-    curve : Curve
-        The curve.
-    record : dict
-        The results of its experiment.
-    """
-    kind, party = curve.reading.split(":")
-    runs = [
-        [
-            (_place(each, curve.across), 100 * each[kind][party])
-            for each in seed["course"]
-            if each[kind]
-        ]
-        for seed in record["seeds"]
-        if not seed["failed"]
-    ]
-    return [
-        (statistics.fmean(x for x, _ in points), statistics.fmean(y for _, y in points))
-        for points in zip(*runs, strict=False)
-    ]
-
-
-def _place(evaluation: Record, across: str) -> float:
-    return evaluation["bytes"] / MIB if across == "mib" else float(evaluation[across])
 
 
 def _curves(results: Results, table: Table) -> Picture | None:

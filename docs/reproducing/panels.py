@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from benchmarks.reproducing.curves import Points
 from docs.pictures.svg import document, path, text
 
 LIGHT = ["#006aa6", "#b34d00", "#007a57", "#a8327d", "#7d6200", "#4b4fc4", "#7f4f24", "#59636e"]
@@ -22,8 +23,6 @@ ACROSS = 3
 
 LETTER = 7.4
 """Mean width of a letter of size 12."""
-
-Points = list[tuple[float, float]]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks import reproduce
 from benchmarks.reproducing import plan
-from benchmarks.reproducing.paper import Cell, Experiment, Paper, Search, Table
+from benchmarks.reproducing.paper import Cell, Curve, Experiment, Paper, Search, Table
 from benchmarks.reproducing.readings import READINGS, read
 from benchmarks.reproducing.runs import Run, completed
 from benchmarks.reproducing.store import Store
@@ -27,7 +27,7 @@ from benchmarks.reproducing.verdicts import (
     welch,
 )
 
-BENCHMARK = replace(reproduce.BENCHMARK, known=["made", "made:table1"])
+BENCHMARK = replace(reproduce.BENCHMARK, known=["made", "made:table1", "made:figure2"])
 ALONE = {"method": "local", "parties": "3", "dataset": "digits", "models": "mlp", "epochs": "1"}
 PAPER = Paper(
     title="Made",
@@ -46,6 +46,7 @@ PAPER = Paper(
         Table("table2", "Chosen", "Table 2", (Cell("local", "MLP", "chosen", claim=99.9),)),
         Table("table3", "Absent", "Table 3", (Cell("local", "MLP", "absent", claim=99.9),)),
         Table("figure1", "Broken", "Figure 1", (Cell("local", "MLP", "broken"),)),
+        Table("figure2", "Course", "Figure 2", curves=(Curve("local", "alone"),)),
     ),
 )
 
@@ -112,11 +113,22 @@ def test_what_is_missing_is_run_and_kept(
     assert both[0] == first["seeds"][0]
 
 
+def test_a_figure_of_curves_shows_where_they_end(tmp_path: Path) -> None:
+    (before,) = BENCHMARK.run(words(tmp_path, "--minutes", "0.0001", "made:figure2")).tables
+    assert before.rows == [["local", reproduce.AT_THE_END, *[None] * 4, 0, NOT_RUN, ""]]
+    (table,) = BENCHMARK.run(words(tmp_path, "--seeds", "1", "made:figure2")).tables
+    (row,) = table.rows
+    last = kept(tmp_path, "alone.json")["seeds"][0]["course"][-1]
+    assert row[4] == pytest.approx(100 * last["validation"]["active"])
+    assert [row[6], row[7]] == [1, MEASURED]
+
+
 def test_experiments_without_data_are_passed_over(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tables = BENCHMARK.run(words(tmp_path, "--seeds", "1", "made", "--data-dir", "nowhere")).tables
-    assert [row[7] for table in tables for row in table.rows] == [REACHED, MISSED, NOT_RUN, FAILED]
+    found = [row[7] for table in tables for row in table.rows]
+    assert found == [REACHED, MISSED, NOT_RUN, FAILED, MEASURED]
     assert "nowhere" in capsys.readouterr().out
 
 
@@ -168,7 +180,7 @@ def test_a_failed_run_names_the_party_and_no_file_of_this_machine(tmp_path: Path
 
 def test_without_time_nothing_is_run(tmp_path: Path) -> None:
     report = BENCHMARK.run(words(tmp_path, "--minutes", "1e-9", "made"))
-    assert [row[7] for table in report.tables for row in table.rows] == [NOT_RUN] * 4
+    assert [row[7] for table in report.tables for row in table.rows] == [NOT_RUN] * 5
     assert "about a minute for the first seed" in str(report.tables[0].rows[0][8])
     assert not (tmp_path / "results").exists()
 
