@@ -11,10 +11,11 @@ import pytest
 from tests.helpers.outcomes.attempts import Attempt
 from tests.helpers.outcomes.commands import audit, inspect, report
 from tests.helpers.outcomes.stages import small, stage_of
-from vfl_flower.analysis.audit.attack import Adversary, Score, Target
+from vfl_flower.analysis.audit.attack import Adversary, Attack, Score, Target
 from vfl_flower.analysis.audit.attacks.integrity import backdoor
 from vfl_flower.analysis.audit.card import Estimate, Terms, leakage_card
 from vfl_flower.analysis.audit.registry import ATTACKS, attack_of
+from vfl_flower.analysis.audit.transcripts.stage import EndedRun, Stage
 from vfl_flower.common.errors import ConfigError, Interrupted, RunError
 from vfl_flower.runs.leakage_file import LEAKAGE, read_leakage
 
@@ -103,6 +104,21 @@ def test_several_seeds_give_an_interval(run: Path) -> None:
     [line] = card["lines"]
     assert card["seeds"] == [0, 1]
     assert line["without"]["low"] < line["without"]["mean"] < line["without"]["high"]
+
+
+def test_a_mean_over_fewer_seeds_says_so(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    attack = type(attack_of("norm"))
+    whole = attack.run
+
+    def ends_at_first(self: Attack, stage: Stage) -> Score:
+        if stage.cfg.seed == 0:
+            raise EndedRun(RunError("noticed"))
+        return whole(self, stage)
+
+    monkeypatch.setattr(attack, "run", ends_at_first)
+    [line] = leakage_card(run, Terms(epochs=1, seeds=2, attacks=["norm"]))["lines"]
+    lacks = "protection, in 1 of 2 seeds: the run with the deviation ended in an error (RunError)"
+    assert line["remark"] == f"without {lacks}; with {lacks}"
 
 
 def test_an_interval_is_students() -> None:

@@ -97,17 +97,17 @@ class Trials:
     """Scores of one attack by setting, and reasons against it."""
 
     scores: dict[str, list[Score]] = field(default_factory=dict)
-    reasons: dict[str, str] = field(default_factory=dict)
+    reasons: dict[str, list[str]] = field(default_factory=dict)
 
     def note(self, attack: Attack, stage: Stage, setting: str) -> None:
         """Attack a repetition, or keep the reason why not."""
         if reason := attack.applies(stage):
-            self.reasons[setting] = reason
+            self.reasons.setdefault(setting, []).append(reason)
             return
         try:
             score = attack.run(stage)
         except EndedRun as ended:
-            self.reasons[setting] = str(ended)
+            self.reasons.setdefault(setting, []).append(str(ended))
         else:
             self.scores.setdefault(setting, []).append(score)
 
@@ -128,10 +128,14 @@ class Trials:
             "against": first.against,
             "party": first.party,
             "source": first.source,
-            "remark": "; ".join(
-                f"{each} protection: {self.reasons[each]}" for each in self.reasons
-            ),
+            "remark": "; ".join(self._remark(setting) for setting in self.reasons),
         }
+
+    def _remark(self, setting: str) -> str:
+        """Say why there is no figure, or how many seeds its mean lacks."""
+        reasons, scores = self.reasons[setting], self.scores.get(setting, [])
+        lacks = f", in {len(reasons)} of {len(reasons) + len(scores)} seeds" if scores else ""
+        return f"{setting} protection{lacks}: {reasons[0]}"
 
 
 def leakage_card(path: Path, terms: Terms, trust_code: bool = False) -> dict[str, Any]:
@@ -195,7 +199,7 @@ def _attack(
 def _inapplicable(trials: Mapping[str, Trials], chosen: bool) -> dict[str, str]:
     """Return the reasons against the attacks without a score, by name."""
     found = {
-        name: next(iter(each.reasons.values()))
+        name: next(iter(each.reasons.values()))[0]
         for name, each in trials.items()
         if not each.scores and each.reasons
     }
