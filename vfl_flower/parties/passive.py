@@ -55,7 +55,7 @@ class PassiveParty(Party, ProtocolClient):
         super().__init__(**vars(party))
         ProtocolClient.__init__(self)
         if self.cfg.row_level:
-            check_apart(self.net, self.rank)
+            check_apart(self.net, self.rank, self.columns(torch.arange(1)))
         self.plan = Plan(self.cfg, self.rank, self.data.rows, len(self.x))
         if self.cfg.task == "predict":
             self.only_predict()

@@ -215,3 +215,23 @@ def test_networks_that_mix_rows_are_refused(
         NetworkError, match=r"party-1: dp-adjacency is row, and layer .* mixes rows"
     ):
         party_of(tmp_path, models="own-dropout")
+
+
+class Branching(nn.Module):
+    """A layer that branches on its values."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x if x.sum() > 0 else torch.zeros_like(x)
+
+
+def branching(shape: Shape, width: int, classes: int) -> nn.Module:
+    embed = nn.Sequential(nn.Flatten(), Branching(), nn.Linear(math.prod(shape), width))
+    return SplitNet(embed, nn.Linear(width, classes))
+
+
+def test_networks_that_branch_on_values_are_refused_when_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(NETWORKS, "branches", NetworkSpec(f"{__name__}:branching"))
+    with pytest.raises(NetworkError, match=r"party-1: .* a branch on values cannot .*use a net"):
+        party_of(tmp_path, models="branches")

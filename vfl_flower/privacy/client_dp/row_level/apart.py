@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import torch
 from torch import Tensor, nn
 from torch.func import vmap
 
@@ -22,19 +23,40 @@ def each_row(function: Callable[[Tensor], Tensor], rows: Tensor) -> Tensor:
     return vmap(of_one, randomness="different")(rows)
 
 
-def check_apart(net: nn.Module, rank: int) -> None:
-    """Refuse a network that normalises over rows.
+def check_apart(net: nn.Module, rank: int, columns: Tensor) -> None:
+    """Refuse a network that cannot take each row by itself.
+
+    Parameters
+    ----------
+    net : nn.Module
+        With ``embed``.
+    rank : int
+        Of its party.
+    columns : Tensor
+        (n, ...), n at least 1; its first row is tried.
 
     Raises
     ------
     NetworkError
-        Names the party and the layer.
+        Names the party, and the layer or what the network does.
     """
+    remedy = "use a network without it, such as mlp, or dp-adjacency = party"
     for name, module in net.named_modules():
         mixes = isinstance(module, nn.modules.batchnorm._BatchNorm)  # noqa: SLF001  the one base
         if mixes or getattr(module, "track_running_stats", False):
             raise NetworkError(
                 f"{party_name(rank)}: dp-adjacency is row, and layer '{name}' of its network "
-                f"({type(module).__name__}) mixes rows; use a network without it, such as mlp, "
-                "or dp-adjacency = party"
+                f"({type(module).__name__}) mixes rows; {remedy}"
             )
+    training = net.training
+    net.eval()
+    try:
+        with torch.no_grad():
+            each_row(net.embed, columns[:1])  # type: ignore[arg-type]
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise NetworkError(
+            f"{party_name(rank)}: dp-adjacency is row, and its network does what cannot be done "
+            f"for each row apart, as a branch on values cannot ({type(error).__name__}); {remedy}"
+        ) from error
+    finally:
+        net.train(training)
