@@ -132,7 +132,7 @@ class Trials:
         }
 
     def _remark(self, setting: str) -> str:
-        """Say why there is no figure, or how many seeds its mean lacks."""
+        """Return the reason against a figure, or against some of its seeds."""
         reasons, scores = self.reasons[setting], self.scores.get(setting, [])
         lacks = f", in {len(reasons)} of {len(reasons) + len(scores)} seeds" if scores else ""
         return f"{setting} protection{lacks}: {reasons[0]}"
