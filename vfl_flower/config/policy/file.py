@@ -8,10 +8,11 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from vfl_flower.common.errors import PolicyError
+from vfl_flower.common.errors import ConfigError, PolicyError
 from vfl_flower.common.files import LARGEST, OTHERS_WRITE, read_small
 from vfl_flower.config.catalog import ADJACENCIES, LABEL_MECHANISMS
 from vfl_flower.config.dataset_specs import DATASETS
+from vfl_flower.config.options.defences.embeddings import read_embedding_defence
 from vfl_flower.config.policy.record import DataPolicy, Key, Policy, keys_of
 from vfl_flower.config.registry import METHODS
 from vfl_flower.config.schema import choices, near
@@ -89,6 +90,11 @@ def policy_of(values: Mapping[str, Any]) -> Policy:
     _check_name(policy.name, "name")
     _check_each("methods", policy.methods, METHODS)
     _check_each("label-privacy", policy.label_privacy, ("none", *LABEL_MECHANISMS))
+    for each in policy.embedding_defences:
+        try:
+            read_embedding_defence(each)
+        except ConfigError as error:
+            raise PolicyError(f"embedding-defences: {error}") from error
     for each in policy.peers:
         if not _FINGERPRINT.fullmatch(each):
             raise PolicyError(

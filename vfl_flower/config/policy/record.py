@@ -137,6 +137,11 @@ class Policy:
         float,
         most=math.inf,
     )
+    embedding_defences: tuple[str, ...] = key(
+        (),
+        "embedding-defence of runs: one of these, as in mid:0.01, or stronger; none listed: any",
+        tuple,
+    )
     largest_share: float | None = key(
         None,
         "largest share of this party in a masked sum's variance; 1: no limit, but it may be told "

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 
 from vfl_flower.config.optimization.optimizers import largest_step
+from vfl_flower.config.options.defences.embeddings import as_strong
 from vfl_flower.config.options.privacy import TRUE_SENSITIVITY
 from vfl_flower.config.policy.case import Case, refusal
 from vfl_flower.config.policy.record import Policy
@@ -164,6 +165,13 @@ def _largest_bound(case: Case) -> str:
     return f"it is {largest:g}, and embedding-bound is {case.cfg.embedding_bound}"
 
 
+def _embedding_defences(case: Case) -> str:
+    listed, used = case.policy.embedding_defences, case.cfg.embedding_defence
+    if not case.uploads or not listed or as_strong(used, listed):
+        return ""
+    return f"it lists {', '.join(listed)}, and embedding-defence is {used}"
+
+
 def _largest_share(case: Case) -> str:
     limit, checked = case.policy.largest_share, case.cfg.shares_checked
     if not case.masked or case.cfg.task != "train":
@@ -267,6 +275,7 @@ RULES: dict[str, Callable[[Case], str]] = {
     "require-private-weights": _private_weights,
     "require-embedding-bound": _embedding_bound,
     "largest-embedding-bound": _largest_bound,
+    "embedding-defences": _embedding_defences,
     "largest-share": _largest_share,
     "largest-learning-rate": _learning_rate,
     "largest-weight": _largest_weight,

@@ -1,5 +1,6 @@
 """Parsed `embedding-defence` option: kind and argument."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vfl_flower.config.options.kinds import OfferedKind, number_from, read_kind
@@ -51,3 +52,11 @@ EMBEDDING_DEFENCES = {
     ),
 }
 """Defences of embeddings by name. One line here makes a defence known everywhere."""
+
+
+def as_strong(used: str, asked: Sequence[str]) -> bool:
+    """Whether a value is among some, or stronger than its kind there."""
+    if used == "none":
+        return False
+    kind, argument = read_embedding_defence(used)
+    return any(kind is k and argument >= least for k, least in map(read_embedding_defence, asked))
