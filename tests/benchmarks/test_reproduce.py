@@ -114,7 +114,7 @@ def test_what_is_missing_is_run_and_kept(
 
 
 def test_a_figure_of_curves_shows_where_they_end(tmp_path: Path) -> None:
-    (before,) = BENCHMARK.run(words(tmp_path, "--minutes", "0.0001", "made:figure2")).tables
+    (before,) = BENCHMARK.run(words(tmp_path, "--minutes", "1e-9", "made:figure2")).tables
     assert before.rows == [["local", reproduce.AT_THE_END, *[None] * 4, 0, NOT_RUN, ""]]
     (table,) = BENCHMARK.run(words(tmp_path, "--seeds", "1", "made:figure2")).tables
     (row,) = table.rows
