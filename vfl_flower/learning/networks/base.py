@@ -1,6 +1,7 @@
 """Interface of networks and the heads they share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import Enum
 from itertools import pairwise
 
@@ -12,6 +13,18 @@ from vfl_flower.common.errors import NetworkError
 Shape = tuple[int, ...]
 Build = Callable[[Shape, int, int], nn.Module]
 """From (shape of a row, D, C) to a network with `embed` and `decide`."""
+
+
+@contextmanager
+def trying(net: nn.Module) -> Iterator[None]:
+    """Enclose a trial of a network: in evaluation mode, without gradients."""
+    training = net.training
+    net.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        net.train(training)
 
 
 class TopInput(Enum):

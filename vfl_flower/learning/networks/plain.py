@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from vfl_flower.common.errors import NetworkError, last_line
-from vfl_flower.learning.networks.base import Build, Shape, head
+from vfl_flower.learning.networks.base import Build, Shape, head, trying
 
 _CONTRACT = (
     "a network is a torch.nn.Module whose forward makes embeddings (rows, any width), or one with "
@@ -95,14 +95,12 @@ def _width(net: nn.Module, name: str, shape: Shape) -> int:
     NetworkError
         If it fails, or its output is no matrix of two rows.
     """
-    training = net.training
     try:
-        with torch.no_grad():
-            made = net.eval()(torch.zeros(2, *shape))
+        with trying(net):
+            made = net(torch.zeros(2, *shape))
     except Exception as error:  # whatever a user's network raises
         text = f"network '{name}' failed on two rows of shape {shape}; {_CONTRACT}"
         raise NetworkError(text, last_line(error)) from error
-    net.train(training)
     if not isinstance(made, Tensor) or made.ndim != 2 or len(made) != 2:
         shown = tuple(made.shape) if isinstance(made, Tensor) else type(made).__name__
         raise NetworkError(

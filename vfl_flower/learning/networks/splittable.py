@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from vfl_flower.common.errors import NetworkError, last_line, sizes
-from vfl_flower.learning.networks.base import Shape
+from vfl_flower.learning.networks.base import Shape, trying
 
 
 @dataclass(frozen=True)
@@ -57,15 +57,11 @@ def shapes_through(layers: nn.Sequential, shape: Shape) -> list[Shape]:
         If the layers cannot take it.
     """
     x, shapes = torch.zeros(2, *shape), [shape]
-    training = layers.training
     try:
-        with torch.no_grad():
-            layers.eval()
+        with trying(layers):
             for layer in layers:
                 x = layer(x)
                 shapes.append(tuple(x.shape[1:]))
     except Exception as error:  # whatever a user's layer raises
         raise NetworkError(f"the network cannot take {sizes(shape)}", last_line(error)) from error
-    finally:
-        layers.train(training)
     return shapes

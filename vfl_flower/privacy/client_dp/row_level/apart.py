@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 
-import torch
 from torch import Tensor, nn
 from torch.func import vmap
 
 from vfl_flower.common.errors import NetworkError
 from vfl_flower.common.names import party_name
+from vfl_flower.learning.networks.base import trying
 
 
 def each_row(function: Callable[[Tensor], Tensor], rows: Tensor) -> Tensor:
@@ -48,15 +48,11 @@ def check_apart(net: nn.Module, rank: int, columns: Tensor) -> None:
                 f"{party_name(rank)}: dp-adjacency is row, and layer '{name}' of its network "
                 f"({type(module).__name__}) mixes rows; {remedy}"
             )
-    training = net.training
-    net.eval()
     try:
-        with torch.no_grad():
+        with trying(net):
             each_row(net.embed, columns[:1])  # type: ignore[arg-type]
     except (RuntimeError, TypeError, ValueError) as error:
         raise NetworkError(
             f"{party_name(rank)}: dp-adjacency is row, and its network does what cannot be done "
             f"for each row apart, as a branch on values cannot ({type(error).__name__}); {remedy}"
         ) from error
-    finally:
-        net.train(training)
