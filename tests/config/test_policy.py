@@ -1,4 +1,4 @@
-"""Policy files and rules: each key refuses runs that break it."""
+"""Rules of policies: each key refuses runs that break it."""
 
 from typing import Any
 

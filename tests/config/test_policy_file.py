@@ -12,9 +12,7 @@ from vfl_flower.config.policy.file import policy_of, read_policy
 from vfl_flower.config.policy.record import DataPolicy, Policy, keys_of
 from vfl_flower.config.run_config import RunConfig
 
-OURS, THEIRS = "SHA256:" + "a" * 43, "SHA256:" + "b" * 43
-
-
+OURS = "SHA256:" + "a" * 43
 NOISE: dict[str, Any] = {"least_sigma": 1.5, "largest_epsilon": 3.0, "delta": 1e-6}
 
 
