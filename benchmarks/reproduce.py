@@ -148,11 +148,9 @@ def show(wanted: dict[str, list[Table]], store: Store, report: Report) -> None:
             for curve in table.curves:
                 record = kept(store, name, paper, curve.experiment)
                 points = course(curve, record) if record else []
-                if record and points:
-                    numbers = (None, None, points[-1][1], None, len(record["seeds"]))
-                    shown.add(curve.label, AT_THE_END, *numbers, MEASURED, "")
-                else:
-                    shown.add(curve.label, AT_THE_END, None, None, None, None, 0, NOT_RUN, "")
+                end, verdict = (points[-1][1], MEASURED) if points else (None, NOT_RUN)
+                seeds = len(record["seeds"]) if record and points else 0
+                shown.add(curve.label, AT_THE_END, None, None, end, None, seeds, verdict, "")
 
 
 def kept(store: Store, name: str, paper: Paper, experiment: str | None) -> Record | None:
