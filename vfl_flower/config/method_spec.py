@@ -139,6 +139,8 @@ class MethodSpec:
     noises_gradients : bool
         Whether a passive party's rows change its network through `Tape.backward` alone, once for
         each upload of a batch; then ``dp-adjacency = row`` can noise what they change.
+    full_batch : bool
+        Whether every step takes all training rows, whatever ``batch-size`` says.
     label_only : bool
         Whether the active party may be without columns (``active-columns = none``).
     network : str
@@ -171,6 +173,7 @@ class MethodSpec:
     standardizes: Literal["", "embed", "decide"] = ""
     noises: bool = False
     noises_gradients: bool = False
+    full_batch: bool = False
     label_only: bool = False
     network: str = ""
     additive: bool = False

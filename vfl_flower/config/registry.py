@@ -21,6 +21,7 @@ METHODS = {
     "vimadmm": "strategies.specs.vimadmm:SPEC",
     "vimadmm_j": "strategies.specs.vimadmm_j:SPEC",
     "linear_admm": "strategies.specs.linear_admm:SPEC",
+    "logistic": "strategies.specs.logistic:SPEC",
     "fdml": "strategies.specs.fdml:SPEC",
     "adptvfedconv": "strategies.specs.adptvfedconv:SPEC",
     "local": "strategies.specs.local:SPEC",

@@ -29,6 +29,11 @@ def batches(seed: int, epoch: int, rows: Array, size: int) -> list[Array]:
     return [order[start : start + size] for start in range(0, len(order), size)]
 
 
+def batches_of(cfg: RunConfig, epoch: int, rows: Array) -> list[Array]:
+    """Return the mini-batches of a run's epoch; all rows at once, where a method takes them so."""
+    return [rows] if cfg.spec.full_batch else batches(cfg.seed, epoch, rows, cfg.batch_size)
+
+
 def turn(seed: int, step: int, parties: int) -> int:
     """Return the passive party whose turn a step is.
 

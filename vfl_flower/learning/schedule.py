@@ -12,7 +12,7 @@ from vfl_flower.learning.batching import asked
 
 def steps_per_epoch(cfg: RunConfig, train_rows: int) -> int:
     """Return how many batches an epoch has; the last may be smaller."""
-    return math.ceil(train_rows / cfg.batch_size)
+    return 1 if cfg.spec.full_batch else math.ceil(train_rows / cfg.batch_size)
 
 
 def chunks(cfg: RunConfig, rows: Array) -> int:

@@ -176,6 +176,11 @@ class ActiveParty(Party, Coordinator):
         """
         raise NotImplementedError
 
+    @property
+    def converged(self) -> bool:
+        """Whether training has come to an end by the method's own rule."""
+        return False
+
     def figures(self) -> dict[str, float]:
         """Return the method's further measurements, for the result."""
         return {}

@@ -122,6 +122,10 @@ class Party:
         """Return to the state of a checkpoint."""
         self.recall(checkpoint)
 
+    def further_files(self) -> Mapping[str, bytes]:
+        """Return the method's own files of its model folder, by name."""
+        return {}
+
     def upload_noise(self) -> Noise | None:
         """Return the noise of uploads and its cost; None without client-level privacy."""
         return None

@@ -119,6 +119,19 @@ class Replies:
     limit: RowLimit | None = None
     names: Sequence[str] = ()
 
+    def part(self, position: int, *, rows: bool = True) -> "Replies":
+        """Return the replies with one array of each party's several.
+
+        Parameters
+        ----------
+        position : int
+            Of the array, from 0.
+        rows : bool
+            Whether it has a row for each sample, of which a bound is.
+        """
+        arrays = [each[position : position + 1] for each in self.arrays]
+        return replace(self, arrays=arrays, limit=self.limit if rows else None)
+
     @property
     def singles(self) -> list[Array]:
         """The one array of each party, (K, ...).

@@ -6,7 +6,7 @@ import torch
 
 from vfl_flower.common.codec import Array
 from vfl_flower.config.catalog import BINARY, MULTI_CLASS
-from vfl_flower.learning.batching import batches
+from vfl_flower.learning.batching import batches_of
 from vfl_flower.learning.schedule import evaluates, steps_per_epoch
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.protocol.exchange import Protocol
@@ -107,5 +107,4 @@ def _hits(party: ActiveParty, rows: Array, models: int) -> list[int]:
 
 def _rest_of_epoch(party: ActiveParty, per_epoch: int) -> Iterator[Array]:
     epoch, done = divmod(party.progress.step, per_epoch)
-    cfg = party.cfg
-    yield from batches(cfg.seed, epoch, party.rows["train"], cfg.batch_size)[done:]
+    yield from batches_of(party.cfg, epoch, party.rows["train"])[done:]

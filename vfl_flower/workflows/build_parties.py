@@ -114,7 +114,7 @@ def _training_rows(cfg: RunConfig, data: PartyData) -> Array:
     if cfg.long_tail == 1 or data.y is None:
         return data.rows["train"]
     kept = long_tailed(data.rows["train"], data.y.numpy(), data.classes, cfg.long_tail, cfg.seed)
-    if cfg.batch_size > len(kept):
+    if cfg.batch_size > len(kept) and not cfg.spec.full_batch:
         raise DataError(
             f"active: batch-size {cfg.batch_size} is more than the {len(kept)} training rows that "
             f"long-tail {cfg.long_tail:g} leaves; use batch-size = {len(kept)} or less"

@@ -225,13 +225,17 @@ def _label_epsilon(case: Case) -> str:
 
 def _least_batch(case: Case) -> str:
     least, size = case.policy.least_batch_size, case.cfg.batch_size
-    small = case.cfg.task == "train" and size < least
+    small = case.cfg.task == "train" and size < least and not case.cfg.spec.full_batch
     return f"it is {least}, and batch-size is {size}" if small else ""
 
 
 def _most_batch(case: Case) -> str:
     most, size = case.policy.most_batch_size, case.cfg.batch_size
-    large = case.cfg.task == "train" and most is not None and size > most
+    if case.cfg.task != "train" or most is None:
+        return ""
+    if case.cfg.spec.full_batch:
+        return f"it is {most}, and {case.cfg.method} takes all training rows a step"
+    large = size > most
     return f"it is {most}, and batch-size is {size}" if large else ""
 
 

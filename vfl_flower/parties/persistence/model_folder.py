@@ -7,6 +7,7 @@
 | ``encoder.json`` | of a table of the party's own: what makes columns for the network of it |
 | ``target.json`` | the active party's: classes, the positive one, and the threshold |
 | ``card.md`` | what people should know of it |
+| others | the method's own, by ``further_files``: nothing reads them |
 | ``network.json`` | which run, which party, which network, and digests of all files but the card |
 
 The last one is written last, and tells whether the others are those that were written with it.
@@ -93,6 +94,7 @@ def write_model(
         contents[ENCODER] = party.data.encoder.to_json()
     if target:
         contents[TARGET] = target.to_json()
+    contents |= party.further_files()
     network, where = described(party), model_of(folder)
     for name, content in contents.items():
         write_atomically(where / name, content)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from vfl_flower.common.codec import Array
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.learning.batching import asked, batches
+from vfl_flower.learning.batching import asked, batches_of
 from vfl_flower.learning.schedule import steps_per_epoch
 
 
@@ -54,8 +54,7 @@ class Plan:
         """Return the rows of a step."""
         epoch, position = divmod(step, self.per_epoch)
         if epoch != self._epoch:
-            cfg = self.cfg
-            self._batches = batches(cfg.seed, epoch, self.rows["train"], cfg.batch_size)
+            self._batches = batches_of(self.cfg, epoch, self.rows["train"])
             self._epoch = epoch
         return self._batches[position]
 
@@ -65,7 +64,8 @@ class Plan:
         if step >= self.steps:
             return f"asks for another step, and the run has {self.steps}"
         if not self.whole:
-            return self._fault(rows, self._in("train"), self.cfg.batch_size, "training rows")
+            most = self.total if self.cfg.spec.full_batch else self.cfg.batch_size
+            return self._fault(rows, self._in("train"), most, "training rows")
         same = rows.tobytes() == self.batch(step).tobytes()  # int32, either
         return "" if same else f"names rows that are not those of step {step + 1} in the run's plan"
 

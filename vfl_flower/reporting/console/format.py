@@ -15,6 +15,7 @@ _LARGE = 10_000
 
 
 _ENDINGS = {
+    "converged": "the coefficients have converged",
     "stop-drop": "the score of the validation rows had fallen",
     "target-epsilon": "one more, with the test rows, would have exceeded target-epsilon",
 }

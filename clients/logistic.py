@@ -1,0 +1,80 @@
+"""Vertical GLM, passive party; notation and header in `strategies.logistic`."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from torch import Tensor
+
+from vfl_flower.algorithms.linear_models.block import (
+    FIGURES,
+    PARTS,
+    Block,
+    limit_of,
+    linear_model,
+    split,
+)
+from vfl_flower.algorithms.linear_models.likelihood import outputs_of
+from vfl_flower.algorithms.linear_models.solver import MOST_SCALE
+from vfl_flower.algorithms.linear_models.table import COEFFICIENTS, coefficients_csv
+from vfl_flower.api import Party, PassiveParty, floats, phase, rows
+from vfl_flower.common.names import party_name
+from vfl_flower.config.catalog import REGRESSION
+
+if TYPE_CHECKING:
+    from strategies.specs.logistic import LogisticOptions
+
+
+class LogisticClient(PassiveParty):
+    """Solves for its own coefficients, given everybody's residual."""
+
+    options: "LogisticOptions"
+    remembers = (*PassiveParty.remembers, "block")
+
+    def __init__(self, party: Party) -> None:
+        super().__init__(party)
+        data, options = self.data, self.options
+        self.outputs_sent = outputs_of(data.classes, several=data.several)
+        shape = tuple(self.x.shape[1:])
+        self.net = linear_model(shape, self.outputs_sent, intercept=False).to(self.x.device)
+        constant = data.task == REGRESSION
+        self.block = Block(self.net, options.ridge, options.lasso, constant=constant)
+        self.limit = limit_of(self.parties, self.cfg.row_bound)
+
+    def sizes(self) -> Mapping[str, int]:
+        """See `PassiveParty`; M is the number of linear predictors."""
+        return {**super().sizes(), "M": self.outputs_sent}
+
+    @phase(
+        takes=(
+            rows("batch"),
+            floats(2, low=0, high=MOST_SCALE, name="scales"),
+            floats("B", "M", name="r"),
+        ),
+        gives=(floats("B", "M", name="Xi_k"), floats(PARTS, FIGURES, name="f_k")),
+        sends=("logits", "logits"),
+    )
+    def direct(self, rows: Tensor, scales: Tensor, r: Tensor) -> tuple[Tensor, Tensor]:
+        """Begin a step: [Xi_k] and [f_k].
+
+        (N,) int32, (2,), (N, M) -> (N, M), (3, 7), masked
+        """
+        X = self.columns(rows).flatten(1).double().cpu()
+        xi, figures = self.block.direction(X, r.double(), scales.double(), self.limit)
+        return xi.float(), split(figures, self.limit).float()
+
+    @phase(after="direct", takes=floats(2, name="a and b"))
+    def move(self, share: Tensor) -> None:  # (2,) ->
+        """Take the step that the search found."""
+        self.block.move(share.double())
+
+    def further_files(self) -> Mapping[str, bytes]:
+        """Return its own coefficients."""
+        table = coefficients_csv(party_name(self.rank), self.data, self.block.W.numpy())
+        return {COEFFICIENTS: table}
+
+    @phase(
+        training=False, takes=rows("held-out"), gives=floats("B", "M", name="R_k"), sends="logits"
+    )
+    def predict_only(self, rows: Tensor) -> Tensor:  # (B,) int32 -> (B, M), masked
+        """Predict without learning: x_k W_k."""
+        return self.bounded(self.decide(self.embed_rows(rows)))

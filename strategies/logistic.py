@@ -1,0 +1,175 @@
+"""Vertical GLM, active party: logistic, multinomial and linear regression.
+
+The generalized linear model that scikit-learn fits to everybody's columns, to the same minimum:
+
+    eta = x_0 W_0 + ... + x_K W_K + c                  (N, M)   M = 1 for two classes, else C
+    F(W, c) = sum of losses(eta, y) + ridge/2 |W|^2 + lasso |W|_1
+
+by conjugate gradients with a plane search (Fletcher and Reeves 1964; Polak 1971; each party's
+Newton step is the preconditioner) and, with lasso, by d-GLMNET's line search (Trofimov and Genkin
+2015, arXiv:1411.6520). One exchange, over all N training rows:
+
+    r     = dF/d eta                                   (N, M)   sent, the same for all
+    D_k   = argmin of party k's own quadratic model    (F_k, M) `algorithms.linear_models.block`
+    Xi_k  = x_k D_k                                    (N, M)   blinded, unless k = 0
+    f_k   ridge W_k.D_k, D_k.D_k and so on             (3, 7)   blinded, unless k = 0
+    a, b, c = argmin F(W + a D + b S, c)               (2,)     S: the last step; a and b are sent
+    W_k  += a D_k + b S_k
+
+The search for a, b and the intercepts c needs no exchange, as eta, the sum of Xi_k and the sum of
+f_k say all of F in this plane. F never grows. Gradients' norms are among f: with ridge > 0 F is
+strongly convex, so that no coefficient is farther from its optimum than their sum / ridge.
+Training ends where that is at most ``tolerance``.
+
+Learns
+    Active: the sums over passive parties of Xi_k and f_k in each exchange. *As many exchanges as
+    passive parties have columns show it the space that all those columns span*, so the columns up
+    to a linear map, all parties' together. It has no party's coefficients.
+    Passive k: r of all rows, from which it *reads the label of every training row* and the
+    prediction p = y - r; a, b. *With K = 1, or without blinding, Xi_k is seen by itself.*
+Assumes
+    Semi-honest (honest-but-curious) parties; the active party does not collude with all passive
+    parties but one; K >= 2 where uploads are blinded; labels that passive parties may have.
+Deviates
+    There is no one paper. Sums of blinded numbers are rounded to 2**-16; directions are scaled, so
+    that it is 2**-18 of the largest number or less. The bound of the error leaves rounding out.
+    With ``ridge = 0`` there is no bound, and training ends where the parties' Newton steps are
+    below a hundredth of ``tolerance``; classes that a linear model separates have no optimum then,
+    and are refused. ``embedding-bound`` shortens directions, and clips what is predicted.
+Costs
+    One exchange an epoch, of all rows. Per exchange and passive party 4NM + 84 bytes up, 4N + 4NM
+    + 16 down, and framing. A party forms and factors M matrices of F_k x F_k in each.
+"""
+
+from collections.abc import Mapping
+from typing import cast
+
+import torch
+from torch import Tensor
+
+from vfl_flower.algorithms.linear_models.block import (
+    Block,
+    Intercept,
+    joined,
+    limit_of,
+    linear_model,
+)
+from vfl_flower.algorithms.linear_models.likelihood import (
+    Likelihood,
+    likelihood_of,
+    logits_of,
+    outputs_of,
+)
+from vfl_flower.algorithms.linear_models.solver import Solver
+from vfl_flower.algorithms.linear_models.table import COEFFICIENTS, coefficients_csv
+from vfl_flower.api import ActiveParty, Party, Protocol, agree_keys, ask, tell, train
+from vfl_flower.common.codec import Array
+from vfl_flower.common.errors import DataError, TrainingError
+from vfl_flower.common.names import party_log, party_name
+from vfl_flower.config.catalog import MULTI_LABEL, REGRESSION
+from vfl_flower.learning.losses import Labels
+
+from .specs.logistic import LogisticOptions
+
+
+class Logistic(ActiveParty):
+    """One linear prediction, the sum of everybody's, solved for on all rows."""
+
+    options: LogisticOptions
+    remembers = (*ActiveParty.remembers, "block", "solver")
+
+    def __init__(self, party: Party, y: Tensor, rows: dict[str, Array]) -> None:
+        super().__init__(party, y, rows)
+        data, options = self.data, self.options
+        self.outputs_sent = outputs_of(data.classes, several=data.several)
+        shape = tuple(self.x.shape[1:])
+        self.net = linear_model(shape, self.outputs_sent, intercept=True).to(self.x.device)
+        constant = data.task == REGRESSION
+        self.block = Block(self.net, options.ridge, options.lasso, constant=constant)
+        limit = limit_of(self.parties, self.cfg.row_bound)
+        self.solver = Solver(len(rows["train"]), self.outputs_sent, options, limit)
+
+    def sizes(self) -> Mapping[str, int]:
+        """See `ActiveParty`; M is the number of linear predictors."""
+        return {**super().sizes(), "M": self.outputs_sent}
+
+    @property
+    def converged(self) -> bool:
+        """Whether the coefficients are as near the optimum as asked for."""
+        return self.solver.converged
+
+    def protocol(self) -> Protocol:
+        """Agree on keys, then train."""
+        self._check_labels()
+        yield from agree_keys(self.cfg)
+        yield from train(self)
+
+    def _check_labels(self) -> None:
+        """Refuse classes without a training row: their intercepts have no optimum."""
+        y, target = self.y[torch.from_numpy(self.rows["train"])], self.target
+        if target.task == REGRESSION:
+            return
+        several = target.task == MULTI_LABEL
+        counts = y.sum(0) if several else torch.bincount(y, minlength=self.data.classes)
+        lacking = (counts == 0) | ((counts == len(y)) if several else (counts < 0))
+        if lacking.any():
+            raise DataError(
+                "active: a class has no training row, so that its intercept has no optimum; hold "
+                "fewer rows out, take another seed, or leave the class out",
+                target.classes[int(lacking.nonzero()[0])],
+            )
+
+    def step(self, rows: Array, y: Labels) -> Protocol:
+        """Take one step on all training rows; return the loss before it."""
+        solver, data = self.solver, self.data
+        targets = self.training_labels.taught(solver.eta.float(), y)
+        loss = likelihood_of(targets, data.classes, several=data.several)
+        r = solver.residual(loss)
+        scales = torch.tensor(solver.scales)
+        before = self.loss(logits_of(solver.eta.float(), data.classes), y).item()
+        replies = yield ask("direct", rows, scales, r, own=lambda: self.direct(rows, scales, r))
+        xi, figures = replies.own
+        xi = xi + replies.part(0).sum()
+        figures = figures + joined(replies.part(1, rows=False).sum(), solver.limit)
+        share = solver.step(loss, xi, figures)
+        cast("Intercept", self.net.decide).bias.data.copy_(solver.intercept)
+        yield tell("move", share, own=lambda: self.block.move(share.double()))
+        self._check(loss)
+        return [before]
+
+    def direct(self, rows: Array, scales: Tensor, r: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the own direction, times the own columns, and its figures."""
+        X = self.columns(rows).flatten(1).double().cpu()
+        return self.block.direction(X, r.double(), scales.double(), self.solver.limit)
+
+    def _check(self, loss: Likelihood) -> None:
+        """Refuse separated classes without a penalty; tell of an end too early."""
+        options, solver, step = self.options, self.solver, self.progress.step + 1
+        if not (options.ridge or options.lasso) and loss.separated(solver.eta):
+            raise TrainingError(
+                f"the columns separate the classes of all training rows at step {step}: without a "
+                "penalty the coefficients have no finite optimum; set ridge above 0"
+            )
+        if step == self.cfg.epochs and not solver.converged:
+            party_log(0).warning("%s", solver.told(step))
+
+    def infer(self, rows: Array) -> Protocol:
+        """Return the one prediction for some rows."""
+        replies = yield ask(
+            "predict_only", rows, own=lambda: self.predict(rows), purpose="evaluation"
+        )
+        return [logits_of(replies.own + replies.sum(), self.data.classes)]
+
+    def predict(self, rows: Array) -> Tensor:  # (B,) -> (B, M)
+        """Return x_0 W_0 + c."""
+        return self.decide(self.embed_rows(rows))
+
+    def further_files(self) -> Mapping[str, bytes]:
+        """Return its own coefficients and the intercepts."""
+        intercept = cast("Intercept", self.net.decide).bias.detach().cpu().numpy()
+        weight = self.block.W.numpy()
+        return {COEFFICIENTS: coefficients_csv(party_name(0), self.data, weight, intercept)}
+
+    def figures(self) -> dict[str, float]:
+        """Return whether training converged, and the bound of the error."""
+        return self.solver.figures()

@@ -1,0 +1,1 @@
+"""Generalized linear models whose columns several parties hold."""
