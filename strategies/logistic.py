@@ -31,11 +31,13 @@ Assumes
     Semi-honest (honest-but-curious) parties; the active party does not collude with all passive
     parties but one; K >= 2 where uploads are blinded; labels that passive parties may have.
 Deviates
-    There is no one paper. Sums of blinded numbers are rounded to 2**-16; directions are scaled, so
-    that it is 2**-18 of the largest number or less. The bound of the error leaves rounding out.
+    There is no one paper. Blinded numbers are rounded to multiples of 2**-16. Directions are scaled
+    by powers of two, so that this is small beside them: 2**15 / (K + 1) is the largest number,
+    and a direction is about half of it. The bound of the error leaves rounding out.
     With ``ridge = 0`` there is no bound, and training ends where the parties' Newton steps are
     below a hundredth of ``tolerance``; classes that a linear model separates have no optimum then,
-    and are refused. ``embedding-bound`` shortens directions, and clips what is predicted.
+    and are refused. ``embedding-bound`` shortens directions, and clips what is predicted; under
+    masks it is at least 256. Optimizers, rates and batches have no meaning, and are refused.
 Costs
     One exchange an epoch, of all rows. Per exchange and passive party 4NM + 84 bytes up, 4N + 4NM
     + 16 down, and framing. A party forms and factors M matrices of F_k x F_k in each.

@@ -10,6 +10,9 @@ from vfl_flower.config.settings import COMMON, Settings
 
 _UNUSED = ("optimizers", "learning_rates", "schedule", "batch_size", "loss", "top_layers")
 
+_LEAST_BOUND = 256.0
+"""Of rows under masks; below it, rounding shows in the fourth digit of coefficients."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class LogisticOptions(MethodOptions):
@@ -41,6 +44,11 @@ def check_logistic(cfg: Settings, options: LogisticOptions) -> None:
         raise ConfigError(
             f"wire-precision is {cfg.wire_precision}, which is too coarse for the coefficients of "
             f"{cfg.method}; use wire-precision = {FLOAT32}"
+        )
+    if cfg.blinded and cfg.row_bound is not None and cfg.row_bound < _LEAST_BOUND:
+        raise ConfigError(
+            f"embedding-bound is {cfg.row_bound:g}, which leaves masked sums too few digits for "
+            f"the coefficients of {cfg.method}; use {_LEAST_BOUND:g} or more, or none"
         )
 
 

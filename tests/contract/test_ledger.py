@@ -24,6 +24,8 @@ def sizes_of(method: str, run: Run, k: int) -> list[int]:
     """
     if method in IN_TURNS:
         return [len(rows) for rows in run.batches(k)]
+    if method_of(method).full_batch:
+        return [TRAIN] * EPOCHS
     return SIZES * EPOCHS if run.active.ledger.exchanges["training"] != 2 else [TRAIN]
 
 

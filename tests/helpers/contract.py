@@ -85,6 +85,8 @@ def configured(case: str, seed: int = 0) -> RunConfig:
     }
     if CASES[case]["method"] in owners_of("local_steps"):
         usual["local_steps"] = 2
+    if method_of(case).full_batch:
+        del usual["batch_size"]
     return RunConfig(**(usual | CASES[case]))
 
 

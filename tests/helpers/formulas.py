@@ -116,6 +116,15 @@ def adptvfedconv_bytes(n: int) -> dict[tuple[str, str], list[int]]:
     }
 
 
+def logistic_bytes(b: int) -> dict[tuple[str, str], list[int]]:
+    """4NM + 84 up, 4N + 4NM + 16 down."""
+    return {
+        ("direct", "up"): [4 * b * C, 84],
+        ("direct", "down"): [4 * b, 8, 4 * b * C],
+        ("move", "down"): [8],
+    }
+
+
 FORMULAS: dict[str, Bytes] = {
     "easter": easter_bytes,
     "vfedmh": easter_bytes,
@@ -137,6 +146,7 @@ FORMULAS: dict[str, Bytes] = {
     "vimadmm": vimadmm_bytes,
     "vimadmm_j": agg_vfl_bytes,
     "linear_admm": agg_vfl_bytes,
+    "logistic": logistic_bytes,
     "fdml": agg_vfl_bytes,
     "adptvfedconv": adptvfedconv_bytes,
     "local": lambda b: {},

@@ -26,7 +26,7 @@ from vfl_flower.learning.networks.base import Shape, SplitNet
 FIGURES, PARTS = 7, 3
 """Numbers that a party adds to its direction, and parts of each; see `Block.direction`."""
 
-MARGIN = 4.0
+MARGIN = 2.0
 """Of a direction's scale below the largest row that is sent: it is chosen by the one before."""
 
 _UNIT = 4.0
@@ -93,7 +93,7 @@ class Coefficients(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the columns times the coefficients."""
-        return x.flatten(1).double() @ self.weight
+        return (x.flatten(1).double() @ self.weight).float()
 
 
 class Intercept(nn.Module):
@@ -105,7 +105,7 @@ class Intercept(nn.Module):
 
     def forward(self, eta: Tensor) -> Tensor:
         """Return the sum."""
-        return eta + self.bias
+        return (eta + self.bias).float()
 
 
 def linear_model(shape: Shape, outputs: int, *, intercept: bool) -> SplitNet:
