@@ -47,7 +47,9 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
 """Methods with another protection of labels than their defaults."""
 
 IMAGES_ONLY = ("adptvfedconv",)
-NETS = [name for name in METHODS if name not in IMAGES_ONLY]
+UNMEASURED = ("logistic",)
+"""Methods whose runs on tables are still to come."""
+NETS = [name for name in METHODS if name not in (*IMAGES_ONLY, *UNMEASURED)]
 SHOWN = {
     "auc": "ROC-AUC",
     "average_precision": "PR-AUC",

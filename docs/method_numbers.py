@@ -96,5 +96,8 @@ def _papers_with(method: str) -> list[str]:
 
 
 METHOD_PAGES = tuple(f"methods/{name}.md" for name in METHODS)
-MADE: dict[str, Callable[[], str]] = {name: partial(of_method, name) for name in METHODS}
+_MEASURED = {row[0] for row in result()["tables"][0]["rows"]}
+MADE: dict[str, Callable[[], str]] = {
+    name: partial(of_method, name) for name in METHODS if name in _MEASURED
+}
 """Functions that make the numbers of a method's page, by the method's name."""

@@ -28,7 +28,7 @@ class LogisticOptions(MethodOptions):
 
 
 def check_logistic(cfg: Settings, options: LogisticOptions) -> None:
-    """Refuse options without effect, and those under which the minimum is another one."""
+    """Refuse options without effect, and those that move the minimum."""
     unused = [key for key in _UNUSED if getattr(cfg, key) != COMMON[key].default]
     if unused:
         raise ConfigError(
@@ -59,6 +59,7 @@ SPEC = MethodSpec(
     checks=(check_logistic,),
     blinds=True,
     full_batch=True,
+    usual_bound=f"{_LEAST_BOUND:g}",
     label_only=True,
     network="linear",
     weights_secret=False,

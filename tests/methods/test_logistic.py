@@ -4,6 +4,7 @@ import csv
 import stat
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,15 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 import vfl_flower as vfl
 from strategies.logistic import Logistic
+from tests.helpers.outcomes.attempts import Attempt
 from tests.helpers.outcomes.stages import score_of, stage_of
-from vfl_flower.common.errors import ConfigError, DataError, TrainingError, VflError
+from vfl_flower.common.errors import (
+    ConfigError,
+    DataError,
+    Interrupted,
+    TrainingError,
+    VflError,
+)
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.splitting.rows import rows_of
 from vfl_flower.transport.local import run_local
@@ -131,13 +139,13 @@ def tables(x: Any, y: Any) -> list[vfl.Table]:
 
 
 def train(x: Any, y: Any, **options: Any) -> vfl.Run:
-    usual = {"epochs": 100, "baselines": "off", "test_share": 0, "validation": 0}
+    usual: dict[str, Any] = {"epochs": 100, "baselines": "off", "test_share": 0, "validation": 0}
     return vfl.train(tables(x, y), method="logistic", **usual | options)
 
 
 def told(run: vfl.Run) -> dict[tuple[str, str], dict[str, str]]:
     """Return the lines of all parties' tables, by column and value."""
-    found = {}
+    found: dict[tuple[str, str], dict[str, str]] = {}
     for party in ("active", "party-1", "party-2"):
         with (run.path / party / "model/coefficients.csv").open(newline="") as file:
             lines = [*csv.DictReader(file)]
@@ -177,6 +185,27 @@ def test_tables_of_coefficients_name_columns_and_stay_with_their_party() -> None
     number = lines["x1", ""]["coefficient"].encode()
     assert number in path.read_bytes()
     assert not any(number in each.read_bytes() for each in elsewhere)
+
+
+def test_a_stopped_run_goes_on_as_if_it_had_not_been(tmp_path: Path) -> None:
+    """Checkpoints hold all that the search for a step depends on."""
+    whole, stopped = tmp_path / "whole", tmp_path / "stopped"
+    Attempt(WINE, whole).run()
+    with pytest.raises(Interrupted):
+        Attempt(WINE, stopped).run(stop_at=9)
+    Attempt(WINE, stopped).run()
+    for party in ("active", "party-1", "party-2"):
+        ours, theirs = (run / party / "model/coefficients.csv" for run in (stopped, whole))
+        assert ours.read_bytes() == theirs.read_bytes()
+
+
+def test_a_model_predicts_what_its_coefficients_say() -> None:
+    run = train(X, np.where(NOISY > 0, "yes", "no"))
+    said = run.predict(rows="all")
+    columns = np.stack([z(x) for x in X], 1)
+    theirs = LogisticRegression(solver="newton-cholesky", tol=1e-12).fit(columns, NOISY > 0)
+    ours = said.set_index("id").loc[[f"r{n}" for n in range(120)], "probability_yes"].to_numpy()
+    assert np.abs(ours - theirs.predict_proba(columns)[:, 1]).max() < TOLERANCE
 
 
 # Input that a solver can fail on ----------------------------------------------------------------

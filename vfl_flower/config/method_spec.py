@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from vfl_flower.common.sources import load_ours
+from vfl_flower.config.options.privacy import USUAL_BOUND
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,6 +142,8 @@ class MethodSpec:
         each upload of a batch; then ``dp-adjacency = row`` can noise what they change.
     full_batch : bool
         Whether every step takes all training rows, whatever ``batch-size`` says.
+    usual_bound : str
+        The ``embedding-bound`` between machines, where uploads are masked.
     label_only : bool
         Whether the active party may be without columns (``active-columns = none``).
     network : str
@@ -174,6 +177,7 @@ class MethodSpec:
     noises: bool = False
     noises_gradients: bool = False
     full_batch: bool = False
+    usual_bound: str = USUAL_BOUND
     label_only: bool = False
     network: str = ""
     additive: bool = False

@@ -48,19 +48,19 @@ Matrix = NDArray[np.float64]
 
 
 def units_of(limit: float, rows: int) -> Tensor:
-    """Return what figures are multiplied with, so that the ring holds them: (7,)."""
+    """Return the factors by which the ring holds figures: (7,)."""
     unit = min(_UNIT, limit / _SHARE) * MARGIN / limit
     units = [unit / rows] * 2 + [unit**2 / rows] * 3 + [unit / rows, 1.0]
     return torch.tensor(units, dtype=torch.float64)
 
 
 def limit_of(parties: int, bound: float | None) -> float:
-    """Return the largest norm of a row of a direction, by ring and `embedding-bound`."""
+    """Return the largest norm of a direction's row."""
     return min(LIMIT / parties, LIMIT if bound is None else bound) * (1 - 1e-6)
 
 
 def split(figures: Tensor, limit: float) -> Tensor:
-    """Write figures for sums of 16 bits behind the point: (7,) -> (3, 7).
+    """Write figures in parts for coarse sums: (7,) -> (3, 7).
 
     First whole numbers, then twice what is left, as large as `limit` allows.
     """
@@ -72,7 +72,7 @@ def split(figures: Tensor, limit: float) -> Tensor:
 
 
 def joined(sums: Tensor, limit: float) -> Tensor:
-    """Read sums of what `split` wrote: (3, 7) -> (7,), float64."""
+    """Read sums of figures in parts: (3, 7) -> (7,)."""
     total = torch.zeros_like(sums[0], dtype=torch.float64)
     for part in reversed(sums.double()):
         total = part + total / _finer(limit)
@@ -80,7 +80,7 @@ def joined(sums: Tensor, limit: float) -> Tensor:
 
 
 def _finer(limit: float) -> float:
-    """Return the power of two that a rest, of 1/2 at most, is multiplied with."""
+    """Return the power of two between two parts of a figure."""
     return float(2.0 ** math.floor(math.log2(limit * 2 / _SHARE)))
 
 
@@ -197,7 +197,7 @@ class Block:
         return xi, units * torch.stack([*told, self.lasso * growth, self._slope(g).norm()])
 
     def move(self, share: Tensor) -> None:
-        """Take a step: (2,), times of the direction and of the last step."""
+        """Take shares of the direction and of the last step: (2,)."""
         along, again = (float(each) for each in share)
         self.step = along * self.ahead + again * self.scale * self.step
         moved = self.W + self.step
@@ -240,7 +240,7 @@ class Block:
 
 
 def _descended(P: Matrix, g: Matrix, W: Matrix, lasso: float) -> Matrix:
-    """Minimise g.D + D.PD / 2 + lasso |W + D|_1 by coordinate descent."""
+    """Minimise the model with lasso by coordinate descent."""
     D, slope = np.zeros_like(g), g.copy()
     for _ in range(_SWEEPS):
         largest = 0.0

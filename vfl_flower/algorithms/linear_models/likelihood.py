@@ -89,7 +89,7 @@ class Logistic(Likelihood):
         return self.weight * p * (1 - p) * along
 
     def separated(self, eta: Tensor) -> bool:
-        """Tell whether every row is on its side, for one label or more."""
+        """Tell whether some label has every row on its side."""
         right = (eta * (2 * self.y - 1) > 0) | (self.weight == 0)
         return bool(right.all(0).any())
 

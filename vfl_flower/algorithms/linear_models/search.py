@@ -1,4 +1,4 @@
-"""Search of the next step in the plane of two directions and the intercepts.
+"""Search of the next step along directions and intercepts.
 
 With eta (N, M) the linear predictors, Xi and Sigma those of the parties' new directions D and of
 their last step S, all parties together, the step is
@@ -28,7 +28,7 @@ _RANK = 1e-12
 
 @dataclass(frozen=True)
 class Penalty:
-    """Penalty along some directions: slope . t + t . curvature t / 2.
+    """Quadratic penalty along some directions.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ def _halved(
 def within(
     loss: Likelihood, eta: Tensor, xi: Tensor, penalty: Penalty, most: float
 ) -> tuple[Tensor, Tensor]:
-    """Search likewise along one direction, xi (1, N, M), from 0 to `most`.
+    """Search along one direction, (1, N, M), up to an end.
 
     The objective is convex: beyond the end, the end is the minimum.
     """

@@ -21,7 +21,7 @@ class ReadOff(LabelInference):
     idea = "the largest or smallest of a row's numbers, one a class, is at its label"
 
     def sources(self, stage: Stage) -> Sequence[str]:
-        """Return the messages with one number a class, or one for two classes."""
+        """Return the messages with one number a class."""
         received = stage.recorders[0].received
         classes = stage.attacked.classes
         fitting = {classes, 1} if classes == 2 else {classes}
