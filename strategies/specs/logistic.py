@@ -5,10 +5,8 @@ from dataclasses import dataclass
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.catalog import FLOAT32
 from vfl_flower.config.method_spec import MethodOptions, MethodSpec
-from vfl_flower.config.schema import kebab, option
-from vfl_flower.config.settings import COMMON, Settings
-
-_UNUSED = ("optimizers", "learning_rates", "schedule", "batch_size", "loss", "top_layers")
+from vfl_flower.config.schema import option
+from vfl_flower.config.settings import Settings
 
 _LEAST_BOUND = 256.0
 """Of rows under masks; below it, rounding shows in the fourth digit of coefficients."""
@@ -29,12 +27,6 @@ class LogisticOptions(MethodOptions):
 
 def check_logistic(cfg: Settings, options: LogisticOptions) -> None:
     """Refuse options without effect, and those that move the minimum."""
-    unused = [key for key in _UNUSED if getattr(cfg, key) != COMMON[key].default]
-    if unused:
-        raise ConfigError(
-            f"{' and '.join(kebab(key) for key in unused)} would change nothing: {cfg.method} "
-            "solves for the coefficients, with all training rows in each step; remove it"
-        )
     if cfg.label_noise:
         raise ConfigError(
             f"label-privacy is {cfg.label_noise}, and {cfg.method} solves for the coefficients "
@@ -62,6 +54,7 @@ SPEC = MethodSpec(
     usual_bound=f"{_LEAST_BOUND:g}",
     label_only=True,
     network="linear",
+    unused=("optimizers", "learning_rates", "schedule", "batch_size", "loss", "top_layers"),
     weights_secret=False,
     label_exposure=(
         "every passive party reads the training labels off the residuals: y - p is positive at the "

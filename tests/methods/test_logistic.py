@@ -273,9 +273,9 @@ def test_labels_that_are_not_finite(bad: float) -> None:
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"optimizers": "sgd"}, "optimizers would change nothing"),
-        ({"batch_size": 64}, "batch-size would change nothing"),
-        ({"learning_rates": "0.1"}, "learning-rates would change nothing"),
+        ({"optimizers": "sgd"}, "optimizers is sgd, and would change nothing"),
+        ({"batch_size": 64}, "batch-size is 64, and would change nothing"),
+        ({"learning_rates": "0.1"}, "learning-rates is 0.1, and would change nothing"),
         ({"label_privacy": "alibi"}, "under true labels"),
         ({"embedding_bound": "16"}, "too few digits"),
         ({"wire_precision": "float16"}, "too coarse"),

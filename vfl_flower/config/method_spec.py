@@ -148,6 +148,8 @@ class MethodSpec:
         Whether the active party may be without columns (``active-columns = none``).
     network : str
         Network of every party, where the method has no choice of it.
+    unused : tuple of str
+        Options of all methods, by field name, that would change nothing: they keep their defaults.
     additive : bool
         Whether the prediction is a sum of what each party's head says.
     regression : bool
@@ -180,6 +182,7 @@ class MethodSpec:
     usual_bound: str = USUAL_BOUND
     label_only: bool = False
     network: str = ""
+    unused: tuple[str, ...] = ()
     additive: bool = False
     regression: bool = True
     weights_secret: bool = True

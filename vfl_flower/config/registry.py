@@ -24,6 +24,7 @@ METHODS = {
     "logistic": "strategies.specs.logistic:SPEC",
     "fdml": "strategies.specs.fdml:SPEC",
     "adptvfedconv": "strategies.specs.adptvfedconv:SPEC",
+    "boosted_trees": "strategies.specs.boosted_trees:SPEC",
     "local": "strategies.specs.local:SPEC",
     "central": "strategies.specs.central:SPEC",
 }

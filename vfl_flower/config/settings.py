@@ -152,6 +152,10 @@ class Settings(  # fields come in the order of bases from the last to the first
         """Number of the tested fold, and of all folds, if any."""
         return read_fold(self.fold)
 
+    def rows_of_step(self, train_rows: int) -> int:
+        """Return the rows of a training step, the last of an epoch apart."""
+        return train_rows if self.spec.full_batch else self.batch_size
+
     # Parties -----------------------------------------------------------------------------------
 
     @property

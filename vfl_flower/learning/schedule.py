@@ -11,8 +11,8 @@ from vfl_flower.learning.batching import asked
 
 
 def steps_per_epoch(cfg: RunConfig, train_rows: int) -> int:
-    """Return how many batches an epoch has; the last may be smaller."""
-    return 1 if cfg.spec.full_batch else math.ceil(train_rows / cfg.batch_size)
+    """Return how many steps an epoch has; the last may have fewer rows."""
+    return math.ceil(train_rows / max(cfg.rows_of_step(train_rows), 1))
 
 
 def chunks(cfg: RunConfig, rows: Array) -> int:

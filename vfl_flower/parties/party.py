@@ -90,6 +90,11 @@ class Party:
     top_input: ClassVar[TopInput] = TopInput.EMBEDDING
     """Input of its decision net."""
 
+    @classmethod
+    def own_network(cls, cfg: RunConfig, data: PartyData) -> nn.Module | None:
+        """Build what the party learns, where that is no network of `models`; else None."""
+        return None
+
     @property
     def rank(self) -> int:
         """0 for the active party, k for the k-th passive one."""

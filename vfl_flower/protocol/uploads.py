@@ -25,6 +25,8 @@ class Upload:
         Their weight in the sum over all passive parties.
     total : int or None
         The sum of all parties' weights; as many as there are parties, unless said.
+    rows : int or None
+        Rows of the party that they tell of; the length of `values`, unless said.
     message : tuple of ndarray, or None
         The arrays that travel in the place of `values`, once a mechanism has made them.
     """
@@ -32,6 +34,7 @@ class Upload:
     values: Tensor
     weight: int = 1
     total: int | None = None
+    rows: int | None = None
     message: tuple[Array, ...] | None = None
 
     @property

@@ -34,6 +34,7 @@ def build_learner(
     *,
     top_input: TopInput = TopInput.EMBEDDING,
     layers: int = 1,
+    net: nn.Module | None = None,
 ) -> Party:
     """Build the network and optimizer of a party for its columns.
 
@@ -49,6 +50,8 @@ def build_learner(
         What its decision net takes.
     layers : int
         How many linear layers its decision net has, unless the network is a user's own.
+    net : Module, optional
+        What it learns, where that is no network of `models`.
 
     Raises
     ------
@@ -61,32 +64,46 @@ def build_learner(
     rank, private = data.rank, cfg.party_randomness == "private"
     randomness = Randomness(None if private else public_origin(cfg.seed, rank))
     with _naming_the_party(cfg, rank):
-        with randomness.building():
-            net = _network(cfg, data, cfg.embedding_dim, top_input)
-        width = cfg.embedding_dim * (cfg.holders if top_input is TopInput.JOINED else 1)
-        own = ":" in cfg.model_of(rank) and not cfg.options.cut_at
-        _check_decision(cfg, net, top_input)
-        deep = layers > 1 and not own
-        apart = top_input is not TopInput.EMBEDDING
-        kept = cfg.options.cut_at or (cfg.blank(rank) and not apart)  # logits stay as they are
-        if (private or apart or deep) and not kept and isinstance(net.decide, nn.Module):
-            # The active party can work the decision net out. Where it is private it must not tell
-            # of the embedding net, so the two come from different states of the generator.
-            with randomness.building():
-                net.decide = _decision(cfg, data, width, layers if deep else 1)
-        _take_weights(cfg, rank, net)
-        _as_sent(cfg, data, net, randomness)
         device = device_of(cfg.device)
+        if net is None:
+            net = _split_network(cfg, data, randomness, top_input, layers)
         net.to(device)
         data = replace(data, x=data.x.to(device))
-        if own:
+        if ":" in cfg.model_of(rank) and not cfg.options.cut_at:
             with randomness.building():  # what the trial draws is nobody's
-                _try(cfg, data, net, width)
+                _try(cfg, data, net, _width(cfg, top_input))
     randomness.attach(net)
     steps = cfg.epochs * steps_per_epoch(cfg, len(data.rows["train"]))
     rates = {net: cfg.rate_of(rank)}
     optimizer = ScheduledOptimizer(rates, cfg.optimizer_of(rank), cfg.schedule, steps)
     return Party(cfg, data, net, optimizer, randomness, folder)
+
+
+def _split_network(
+    cfg: RunConfig, data: PartyData, randomness: Randomness, top_input: TopInput, layers: int
+) -> nn.Module:
+    """Build a bottom and a top model, as they are before the first step."""
+    rank, private = data.rank, cfg.party_randomness == "private"
+    with randomness.building():
+        net = _network(cfg, data, cfg.embedding_dim, top_input)
+    _check_decision(cfg, net, top_input)
+    own = ":" in cfg.model_of(rank) and not cfg.options.cut_at
+    deep = layers > 1 and not own
+    apart = top_input is not TopInput.EMBEDDING
+    kept = cfg.options.cut_at or (cfg.blank(rank) and not apart)  # logits stay as they are
+    if (private or apart or deep) and not kept and isinstance(net.decide, nn.Module):
+        # The active party can work the decision net out. Where it is private it must not tell
+        # of the embedding net, so the two come from different states of the generator.
+        with randomness.building():
+            net.decide = _decision(cfg, data, _width(cfg, top_input), layers if deep else 1)
+    _take_weights(cfg, rank, net)
+    _as_sent(cfg, data, net, randomness)
+    return net
+
+
+def _width(cfg: RunConfig, top_input: TopInput) -> int:
+    """Return the width of a decision net's input."""
+    return cfg.embedding_dim * (cfg.holders if top_input is TopInput.JOINED else 1)
 
 
 def _as_sent(cfg: RunConfig, data: PartyData, net: nn.Module, randomness: Randomness) -> None:

@@ -81,7 +81,8 @@ def build_active(
     data = source.pooled(labelled=labelled) if pools else source.party(0, labelled=labelled)
     folder = folder and folder / party_name(0)
     layers = cfg.top_layers or strategy.layers
-    made = build_learner(cfg, data, folder, top_input=strategy.top_input, layers=layers)
+    net = strategy.own_network(cfg, data)
+    made = build_learner(cfg, data, folder, top_input=strategy.top_input, layers=layers, net=net)
     y = torch.full((len(data.x),), UNKNOWN) if data.y is None else data.y
     if data.y is not None:
         _check_validation(cfg, data, y)
@@ -114,7 +115,7 @@ def _training_rows(cfg: RunConfig, data: PartyData) -> Array:
     if cfg.long_tail == 1 or data.y is None:
         return data.rows["train"]
     kept = long_tailed(data.rows["train"], data.y.numpy(), data.classes, cfg.long_tail, cfg.seed)
-    if cfg.batch_size > len(kept) and not cfg.spec.full_batch:
+    if cfg.rows_of_step(len(kept)) > len(kept):
         raise DataError(
             f"active: batch-size {cfg.batch_size} is more than the {len(kept)} training rows that "
             f"long-tail {cfg.long_tail:g} leaves; use batch-size = {len(kept)} or less"
@@ -159,7 +160,8 @@ def build_passive(
     check_extras(cfg, rank)
     _, client = cfg.spec.load()
     data, folder = data or load_party(cfg, rank), folder and folder / party_name(rank)
-    made = build_learner(cfg, data, folder, top_input=client.top_input)
+    net = client.own_network(cfg, data)
+    made = build_learner(cfg, data, folder, top_input=client.top_input, net=net)
     made.identity, made.policy = identity, policy
     party: PassiveParty = client(made)
     return party

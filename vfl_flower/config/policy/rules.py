@@ -231,11 +231,9 @@ def _least_batch(case: Case) -> str:
 
 def _most_batch(case: Case) -> str:
     most, size = case.policy.most_batch_size, case.cfg.batch_size
-    if case.cfg.task != "train" or most is None:
-        return ""
-    if case.cfg.spec.full_batch:
-        return f"it is {most}, and {case.cfg.method} takes all training rows a step"
-    large = size > most
+    if case.cfg.task == "train" and most is not None and case.cfg.spec.full_batch:
+        return f"it is {most}, and a step of {case.cfg.method} takes all training rows"
+    large = case.cfg.task == "train" and most is not None and size > most
     return f"it is {most}, and batch-size is {size}" if large else ""
 
 

@@ -26,7 +26,7 @@ from vfl_flower.config.validation.privacy import (
 )
 from vfl_flower.config.validation.system import check_transport
 from vfl_flower.config.validation.tasks import check_tables
-from vfl_flower.config.validation.training import check_lists, check_weights
+from vfl_flower.config.validation.training import check_lists, check_unused, check_weights
 
 
 def check(cfg: Settings) -> None:
@@ -43,6 +43,7 @@ def check(cfg: Settings) -> None:
     check_transport(cfg)
     check_lists(cfg)
     check_active_columns(cfg)
+    check_unused(cfg)
     for each in cfg.spec.checks:
         each(cfg, cfg.options)
     check_column_noise(cfg)

@@ -6,7 +6,7 @@ from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.catalog import NETWORKS
 from vfl_flower.config.optimization.optimizers import check_optimizer
 from vfl_flower.config.optimization.schedules import read_schedule
-from vfl_flower.config.schema import FLOAT32_MAX, check_name
+from vfl_flower.config.schema import FLOAT32_MAX, check_name, declared_in, kebab
 from vfl_flower.config.settings import Settings
 from vfl_flower.config.validation.lists import check_list
 
@@ -27,6 +27,17 @@ def check_lists(cfg: Settings) -> None:
             f"top-layers is {cfg.top_layers}, and {cfg.method} has {cfg.spec.network} networks; "
             "use 0"
         )
+
+
+def check_unused(cfg: Settings) -> None:
+    """Refuse options of all methods that this one has no use for."""
+    for each in declared_in(cfg):
+        value = getattr(cfg, each.name)
+        if each.name in cfg.spec.unused and value != each.default:
+            raise ConfigError(
+                f"{kebab(each.name)} is {value}, and would change nothing: {cfg.method} has no use "
+                f"for it; leave it at {each.default}"
+            )
 
 
 def check_weights(cfg: Settings, weighted: bool | None = None) -> None:

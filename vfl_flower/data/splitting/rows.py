@@ -195,8 +195,8 @@ def _checked(cfg: RunConfig, test: Array, validation: Array, train: Array) -> Ro
     for name, share in {"train": 1, "validation": cfg.validation, "test": _test_share(cfg)}.items():
         if share:
             _some(name, len(parts[name]))
-    if cfg.batch_size > len(parts["train"]) and not cfg.spec.full_batch:
-        rows = len(parts["train"])
+    rows = len(parts["train"])
+    if cfg.rows_of_step(rows) > rows:
         text = f"batch-size {cfg.batch_size} is more than the {rows} training rows"
         raise DataError(f"{text}; use batch-size = {rows} or less")
     return parts

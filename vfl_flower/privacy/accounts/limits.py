@@ -83,7 +83,8 @@ class Limits(UploadCounter):
             If there were as many as the policy allows.
         """
         if self._limits_rows:
-            rows, run = len(upload.values), run_of(self._folder)
+            rows = len(upload.values) if upload.rows is None else upload.rows
+            run = run_of(self._folder)
             rule = self._counters.upload(run, rows, self.of_rows, predicts=self.predicts)
             if rule:
                 why = f"it is {self.of_rows[rule]}"

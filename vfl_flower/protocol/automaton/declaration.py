@@ -9,11 +9,17 @@ from typing import Any, Literal
 from vfl_flower.common.errors import ProtocolError
 from vfl_flower.protocol.automaton.rules import Declared, Numbers, Rows
 
-Kind = Literal["embedding", "logits", "maps", "figure", "sealed", "control"]
+Kind = Literal[
+    "embedding", "logits", "maps", "histogram", "directions", "figure", "sealed", "control"
+]
 """Meaning of an array that a passive party sends.
 
 ``embedding``, ``logits``, ``maps``
     Made of the party's columns; goes through all upload mechanisms.
+``histogram``
+    Sums of received numbers over rows, by the values of columns: an upload of whole numbers.
+``directions``
+    Which rows lie on which side of thresholds of columns: an upload of bits.
 ``figure``
     A number about its columns, such as an error or an accuracy, which is sent as it is; refused
     where uploads are noised, unless it is derived from them.
@@ -23,7 +29,7 @@ Kind = Literal["embedding", "logits", "maps", "figure", "sealed", "control"]
     Says nothing of columns: keys, hashed ids under a secret.
 """
 
-UPLOADS: frozenset[Kind] = frozenset(("embedding", "logits", "maps"))
+UPLOADS: frozenset[Kind] = frozenset(("embedding", "logits", "maps", "histogram", "directions"))
 
 
 @dataclass(frozen=True)

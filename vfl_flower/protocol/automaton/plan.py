@@ -64,7 +64,7 @@ class Plan:
         if step >= self.steps:
             return f"asks for another step, and the run has {self.steps}"
         if not self.whole:
-            most = self.total if self.cfg.spec.full_batch else self.cfg.batch_size
+            most = self.cfg.rows_of_step(len(self.rows["train"]))
             return self._fault(rows, self._in("train"), most, "training rows")
         same = rows.tobytes() == self.batch(step).tobytes()  # int32, either
         return "" if same else f"names rows that are not those of step {step + 1} in the run's plan"

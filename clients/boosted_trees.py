@@ -1,0 +1,135 @@
+"""Boosted trees, passive party; notation and header in `strategies.boosted_trees`."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from vfl_flower.algorithms.boosting.bins import Bins
+from vfl_flower.algorithms.boosting.forest import Splits, trees_a_round
+from vfl_flower.algorithms.boosting.growth import Growth
+from vfl_flower.api import (
+    Party,
+    PartyData,
+    PassiveParty,
+    RunConfig,
+    Upload,
+    integers,
+    number,
+    octets,
+    phase,
+    rows,
+)
+from vfl_flower.common.codec import to_array
+from vfl_flower.common.errors import ProtocolError
+
+if TYPE_CHECKING:
+    from strategies.specs.boosted_trees import BoostedTreesOptions
+
+
+class BoostedTreesClient(PassiveParty):
+    """Sums gradients by the bins of its columns, and keeps its own splits."""
+
+    options: "BoostedTreesOptions"
+    net: Splits
+    remembers = (*PassiveParty.remembers, "growth")
+
+    @classmethod
+    def own_network(cls, cfg: RunConfig, data: PartyData) -> nn.Module:
+        """Build its empty trees."""
+        options = cast("BoostedTreesOptions", cfg.options)
+        return Splits(cfg.epochs, trees_a_round(data), options.tree_depth)
+
+    def __init__(self, party: Party) -> None:
+        super().__init__(party)
+        generator, share = self.randomness.generator, self.options.column_share
+        self.growth = Growth(self.binned, self.net, generator, share)
+
+    def sizes(self) -> Mapping[str, int]:
+        """Return the lengths that the run sets, by symbol."""
+        return {**super().sizes(), "T": trees_a_round(self.data)}
+
+    @property
+    def rounds(self) -> int:
+        """One more than the rounds of a run, none of which may be left."""
+        return self.cfg.epochs + 1
+
+    def binned(self) -> Bins:
+        """Bin its columns of the training rows."""
+        x = to_array(self.columns(self.data.rows["train"]))
+        return Bins(x.reshape(len(x), -1), self.options.bins)
+
+    @phase(
+        takes=(
+            rows("batch"),
+            integers("B", "T", dtype="int32"),
+            integers("B", "T", dtype="int32", low=0),
+        ),
+        gives=integers("P", "M", 2),
+        sends="histogram",
+    )
+    def boost(self, rows: Tensor, g: Tensor, h: Tensor) -> Upload:
+        """Begin a round: (B,), (B, T) twice -> (T, M, 2), the sums at the roots."""
+        self.growth.begin(self.automaton.step - 1, g.numpy(), h.numpy())
+        return self.sums()
+
+    @phase(takes=integers("Q", 2, low=0), gives=octets("L"), sends="directions")
+    def split(self, picks: Tensor) -> Upload:
+        """Split nodes of the layer: (Q, 2), index and candidate -> (L,) packed bits.
+
+        They say which rows go left, node by node.
+        """
+        layer, offered = self.growth.layer, self.growth.offered
+        if self.growth.chosen:
+            raise ProtocolError("a layer is split once, and was")
+        index, candidate = picks.numpy().T
+        if len(np.unique(index)) < len(index) or (index >= len(layer)).any():
+            raise ProtocolError("a split names a node twice, or one that is not in the layer")
+        if (candidate >= len(offered.column)).any():
+            raise ProtocolError("a split names a candidate that was not offered")
+        for each in picks.tolist():
+            self.growth.split(*each)
+        left = np.concatenate([np.empty(0, bool), *self.growth.chosen.values()])
+        return Upload(torch.from_numpy(np.packbits(left)), rows=len(left))
+
+    @phase(
+        takes=(octets("S"), octets("T", "W")),
+        gives=integers("P", "M", 2),
+        sends="histogram",
+    )
+    def layer(self, split: Tensor, left: Tensor) -> Upload:
+        """Go on to the next layer: (S,), (T, B / 8) bits -> (P, M, 2)."""
+        growth = self.growth
+        if len(split) != len(growth.layer) or not split.any():
+            raise ProtocolError("a layer came that does not fit the one before")
+        if 2 * int(growth.layer.node.max()) + 1 >= 2**self.options.tree_depth - 1:
+            raise ProtocolError(f"trees have {self.options.tree_depth} layers; another was asked")
+        rows = growth.layer.place.shape[1]
+        if left.shape[1] != (rows + 7) // 8:
+            raise ProtocolError("who goes left does not fit the rows of the round")
+        goes = np.unpackbits(left.numpy(), axis=1, count=rows).astype(bool)
+        for index, said in growth.chosen.items():
+            there = goes[growth.layer.tree[index], growth.layer.rows(index)]
+            if not split[index] or not np.array_equal(there, said):
+                raise ProtocolError("rows of a node do not go where its party said")
+        growth.advance(split.numpy().astype(bool), goes)
+        return self.sums()
+
+    @phase(
+        training=False,
+        takes=(rows("held-out"), number("rounds")),
+        gives=octets("B", "W"),
+        sends="directions",
+    )
+    def direct(self, rows: Tensor, since: Tensor) -> Tensor:
+        """Tell who goes left at its splits from a round on: (B,), () -> (B, S_k / 8) bits."""
+        x = to_array(self.columns(rows))
+        left = self.net.directions(x.reshape(len(x), -1), int(since))
+        return torch.from_numpy(np.packbits(left, axis=1))
+
+    def sums(self) -> Upload:
+        """Return the layer's sums, which tell of all rows of the round."""
+        made = torch.from_numpy(self.growth.sums())
+        return Upload(made, rows=self.growth.values.shape[1])

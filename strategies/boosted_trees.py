@@ -1,0 +1,254 @@
+"""Boosted trees, active party.
+
+Cheng et al. 2021, "SecureBoost: A Lossless Federated Learning Framework", IEEE Intelligent Systems,
+arXiv:1901.08755, *without its encryption*; splits by histograms as in LightGBM (Ke et al. 2017).
+
+A round grows T trees: one for two classes or numbers, else one a class. A step is a round, an epoch
+too, and takes all N training rows. Party k has F_k columns, in at most ``bins`` bins by their
+quantiles. With R the output, and z a row's scores, of which it is made:
+
+    g, h = dL / dz, d^2 L / dz^2    (N, T)     of all rows, to every party, as whole numbers
+    S_k  = sums of (g, h) over the rows that would go left, of each node and candidate: a threshold
+           of a column of party k, in an order of columns that it draws anew each round
+    gain   as in `algorithms.boosting.gains`; the best candidate of all parties splits a node
+    bits   who goes left, from the owner of the candidate, which keeps column and threshold
+    z     += learning-rate * value of the row's leaf; values stay with the active party
+
+Layers of all T trees grow together. Of two siblings the sums of the smaller are sent, and the
+other's are the parent's less them. Sums of whole numbers are exact: rows that a party sends left
+must add up to what it summed, or the run ends with its name.
+
+Learns
+    Active: *for each node, the sums of gradients over each party's bins*, and who goes left at
+    every split: for each training row, on which side of the chosen thresholds it is. Candidates are
+    numbers to it; how many there are, and which come from one column, it can see from sums that
+    grow. With gradients of its choice (*a single row's*), it learns the bin of every value of a
+    row. Of held-out rows it gets the side at every split of a party, on its path or not.
+    Passive k: *g and h of every training row, which are its label*: the sign of g is that of the
+    class. Which nodes of which size are split, and who goes left at splits of all parties. Not
+    values of leaves, nor thresholds of others. With ``label-privacy`` g and h are of labels noised
+    once, and so is all that follows from them.
+Assumes
+    Semi-honest parties, labels that passive parties may know (or ``label-privacy``), and columns
+    whose order the active party may know. Nothing is masked: sums of different columns are never
+    added up, so pairwise masks cannot help.
+Deviates
+    SecureBoost encrypts g and h (Paillier); here they travel in the clear, or of noised labels. It
+    asks party after party along the path of a row to be predicted; here each tells all its bits in
+    one exchange. Trees grow layer by layer to ``tree-depth``, not leaf by leaf. Hessians are the
+    loss's own: 2 of the squared error. Gaps of tables are imputed before, as for all methods.
+    g and h are rounded to 2^-30 of the largest (more where N is above 2^22).
+    The order of columns is drawn from the party's generator, which the seed tells everybody
+    unless ``party-randomness`` is private.
+Costs
+    A layer takes two exchanges (the second only where a passive party owns a split): at most 2 D a
+    round of depth D. Down, once a round 4N + 8NT bytes, and a layer S + NT / 8; up, 16 bytes a
+    candidate and node that is sent, and a bit for each row of a node that is split. A prediction
+    takes one exchange: a bit for each row and split of the party.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from vfl_flower.algorithms.boosting.bins import Bins
+from vfl_flower.algorithms.boosting.forest import Forest, trees_a_round
+from vfl_flower.algorithms.boosting.gains import Regularizer
+from vfl_flower.algorithms.boosting.gradients import (
+    Whole,
+    base_scores,
+    derivatives,
+    outputs_of,
+    whole,
+)
+from vfl_flower.algorithms.boosting.growth import Growth
+from vfl_flower.algorithms.boosting.sums import check_side, check_sums, directions, side_by_side
+from vfl_flower.api import ActiveParty, Party, PartyData, Protocol, RunConfig, ask, ask_each, train
+from vfl_flower.common.codec import Array, to_array
+from vfl_flower.common.errors import DataError
+from vfl_flower.common.names import party_name
+from vfl_flower.common.state import State
+from vfl_flower.learning.losses import Labels, loss_of
+
+from .specs.boosted_trees import BoostedTreesOptions
+
+
+class BoostedTrees(ActiveParty):
+    """Trees whose splits belong to all parties, and whose leaves to this one."""
+
+    options: BoostedTreesOptions
+    net: Forest
+    remembers = (*ActiveParty.remembers, "scores")
+
+    @classmethod
+    def own_network(cls, cfg: RunConfig, data: PartyData) -> nn.Module:
+        """Build its empty trees."""
+        depth = cfg.own(BoostedTreesOptions).tree_depth
+        return Forest(cfg.epochs, trees_a_round(data), depth)
+
+    def __init__(self, party: Party, y: Tensor, rows: dict[str, Array]) -> None:
+        super().__init__(party, y, rows)
+        generator, share = self.randomness.generator, self.options.column_share
+        self.growth = Growth(self.binned, self.net, generator, share)
+        self.scores = torch.empty(0, dtype=torch.float64)  # (N, T) of training rows
+        self.seen: dict[bytes, tuple[int, Tensor]] = {}  # rounds and scores of held-out rows
+        self.limits = Regularizer(self.options.leaf_l2, self.options.least_child)
+
+    def sizes(self) -> Mapping[str, int]:
+        """Return the lengths of replies that the run sets, by symbol."""
+        return {**super().sizes(), "T": trees_a_round(self.data)}
+
+    def binned(self) -> Bins:
+        """Bin its columns of the training rows."""
+        return Bins(self.table(self.rows["train"]), self.options.bins)
+
+    def table(self, rows: Array) -> Array:
+        """Return its columns of some rows, (B, F)."""
+        return to_array(self.columns(rows).flatten(1))
+
+    def protocol(self) -> Protocol:
+        """Train."""
+        yield from train(self)
+
+    def step(self, rows: Array, y: Labels) -> Protocol:
+        """Grow the trees of one round; return the loss before it."""
+        if not len(self.scores):
+            self.begin(y, len(rows))
+        classes = self.training_labels.classes
+        R = outputs_of(self.scores, classes).float()
+        L, targets = self.loss(R, y).item(), self.training_labels.taught(R, y)
+        g, h = derivatives(loss_of(self.loss_name), self.scores, classes, targets)
+        left_out = self.left_out(len(rows))
+        g[left_out] = h[left_out] = 0
+        G, H = whole(g), whole(h)
+        np.maximum(H.numbers, 1, out=H.numbers, where=~left_out[:, None])
+        leaf = yield from self.grow(rows, G, H)
+        self.settle(leaf, G, H)
+        return [L]
+
+    def begin(self, y: Labels, rows: int) -> None:
+        """Fit the scores before the first round."""
+        learnt = self.y[torch.from_numpy(self.rows["train"])]
+        if not torch.isfinite(learnt.double()).all():
+            raise DataError("active: a label is not finite; remove its row, or correct it")
+        taught, classes = self.training_labels, self.training_labels.classes
+        self.net.base.copy_(base_scores(taught, y, classes, self.loss_name))
+        self.scores = self.net.base.repeat(rows, 1)
+
+    def left_out(self, rows: int) -> NDArray[np.bool_]:
+        """Draw the rows that a round does not learn from, by the seed: (B,)."""
+        random = np.random.default_rng([self.cfg.seed, self.progress.step, 5])
+        drawn = random.permutation(rows)[max(round(self.options.row_share * rows), 1) :]
+        made = np.zeros(rows, bool)
+        made[drawn] = True
+        return made
+
+    def grow(self, rows: Array, G: Whole, H: Whole) -> Protocol:
+        """Grow trees layer by layer; return each row's node: (T, B)."""
+        growth, units = self.growth, np.array([G.unit, H.unit])
+        start = partial(self.start, G.numbers, H.numbers)
+        replies = yield ask("boost", rows, G.numbers, H.numbers, own=start)
+        leaf, parents = np.zeros((G.numbers.shape[1], len(rows)), np.int64), None
+        for depth in range(self.options.tree_depth):
+            sent, offered = self.joined(replies.own, replies.arrays)
+            sums = growth.layer.whole(sent, parents)
+            picked = self.limits.best(sums * units, growth.totals() * units)
+            split = picked >= 0
+            if not split.any():
+                break
+            left = yield from self.divide(picked, sums, offered)
+            growth.descend(leaf, split, left)
+            if depth + 1 < self.options.tree_depth:
+                parents, go_on = sums[split], partial(self.go_on, split, left)
+                bits = np.packbits(left, axis=1)
+                replies = yield ask("layer", split.astype(np.uint8), bits, own=go_on)
+        return leaf
+
+    def start(self, g: Array, h: Array) -> Array:
+        """Begin a round on its own columns; return their sums."""
+        self.growth.begin(self.progress.step, g, h)
+        return self.growth.sums()
+
+    def go_on(self, split: Array, left: NDArray[np.bool_]) -> Array:
+        """Go on to the next layer; return the sums of its own columns."""
+        self.growth.advance(split, left)
+        return self.growth.sums()
+
+    def joined(self, own: Array, arrays: Sequence[Sequence[Array]]) -> tuple[Array, Array]:
+        """Check the parties' sums, and put them side by side.
+
+        Returns (P, M, 2), and the number of each party's first candidate.
+        """
+        said = [own, *(each for [each] in arrays)]
+        least, most = self.growth.bounds()
+        for rank, each in enumerate(said):
+            check_sums(party_name(rank), each, least, most)
+        return side_by_side(said)
+
+    def divide(self, picked: Array, sums: Array, offered: Array) -> Protocol:
+        """Split nodes at candidates; return who goes left: (T, B)."""
+        layer, growth = self.growth.layer, self.growth
+        left = np.zeros(layer.place.shape, bool)
+        nodes = np.flatnonzero(picked >= 0)
+        owner = np.searchsorted(offered, picked[nodes], side="right") - 1
+        place = self.progress.step, layer.tree[nodes], layer.node[nodes]
+        self.net.owner[place] = torch.from_numpy(owner.astype(np.int32))
+        for index in nodes[owner == 0].tolist():
+            growth.split(index, int(picked[index]))
+            left[layer.tree[index], layer.rows(index)] = growth.chosen[index]
+        to = [rank for rank in range(1, self.parties) if (owner == rank).any()]
+        if not to:
+            return left
+        asked = [nodes[owner == rank] for rank in to]
+        numbers = [picked[each] - offered[rank] for rank, each in zip(to, asked, strict=True)]
+        picks = [np.stack(pair, 1) for pair in zip(asked, numbers, strict=True)]
+        replies = yield ask_each("split", picks, to=to)
+        for rank, each, [bits] in zip(to, asked, replies.arrays, strict=True):
+            self.place(left, party_name(rank), each, bits, sums[each, picked[each]])
+        return left
+
+    def place(self, left: Array, name: str, nodes: Array, bits: Array, sums: Array) -> None:
+        """Note who goes left at a party's splits, if that is what it summed."""
+        layer, counts = self.growth.layer, self.growth.layer.counts()[nodes]
+        said = np.split(directions(name, bits, int(counts.sum())), np.cumsum(counts)[:-1])
+        for index, goes, expected in zip(nodes, said, sums, strict=True):
+            tree, rows = layer.tree[index], layer.rows(index)
+            check_side(name, self.growth.values[tree :: len(left)][:, rows[goes]], expected)
+            left[tree, rows] = goes
+
+    def settle(self, leaf: Array, G: Whole, H: Whole) -> None:
+        """Give leaves their values, and rows their new scores."""
+        rate, width = self.cfg.rate_of(0), self.net.value.shape[2]
+        for tree, nodes in enumerate(leaf):
+            sums = [np.bincount(nodes, each.numbers[:, tree], width) * each.unit for each in (G, H)]
+            value = torch.from_numpy(rate * self.limits.value(*sums)).float()
+            self.net.value[self.progress.step, tree] = value
+            self.scores[:, tree] += value[torch.from_numpy(nodes)].double()
+        self.net.grown.fill_(self.progress.step + 1)
+
+    def infer(self, rows: Array) -> Protocol:
+        """Return the one prediction for some rows; what they were told is kept."""
+        key, grown = rows.tobytes(), int(self.net.grown)
+        since, scores = self.seen.get(key, (0, self.net.base.repeat(len(rows), 1)))
+        replies = yield ask("direct", rows, np.array(since), purpose="evaluation")
+        left = [self.net.directions(self.table(rows), since)]
+        for rank, [bits] in enumerate(replies.arrays, 1):
+            left.append(directions(party_name(rank), bits, self.net.splits_of(rank, since)))
+        scores = scores + self.net.scores(left, since)
+        if self.cfg.task == "train":
+            self.seen[key] = grown, scores
+        return [outputs_of(scores, self.training_labels.classes).float()]
+
+    def take_best(self) -> None:
+        """Take back the trees that were kept last; what rows were told is void."""
+        super().take_best()
+        self.seen.clear()
+
+    def recall(self, state: State) -> None:
+        """Take a state back; what rows were told is void."""
+        super().recall(state)
+        self.seen.clear()

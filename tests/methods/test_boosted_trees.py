@@ -1,0 +1,158 @@
+"""Boosted trees equal pooled ones, split by split."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.metrics import roc_auc_score
+
+from strategies.boosted_trees import BoostedTrees
+from tests.helpers.data import columns_of, labels_of
+from tests.helpers.joint.boosting import boosted
+from tests.helpers.joint.reference import WeightedData
+from vfl_flower.algorithms.boosting.bins import Bins
+from vfl_flower.algorithms.boosting.forest import Splits
+from vfl_flower.config.catalog import REGRESSION
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.data.party_data import PartyData
+from vfl_flower.data.preprocessing.target import Target
+from vfl_flower.data.published_data import PublishedData
+from vfl_flower.parties.passive import PassiveParty
+from vfl_flower.transport.local import run_local
+from vfl_flower.workflows.build_parties import build_active, build_passive
+
+SMALL: dict[str, Any] = {
+    "method": "boosted_trees",
+    "dataset": "wine",
+    "parties": 3,
+    "epochs": 3,
+    "tree_depth": 3,
+    "bins": 255,
+}
+
+
+class Numbers(PublishedData):
+    """Data whose labels are one of the columns, and so numbers."""
+
+    def party(self, rank: int, *, labelled: bool = True) -> PartyData:
+        data = replace(super().party(rank, labelled=labelled), classes=1)
+        if rank:
+            return data
+        y = super().party(1).numbers.flatten(1)[:, 0] + super().party(0).numbers.flatten(1)[:, 0]
+        return replace(data, y=y.float(), target=Target(REGRESSION, ()))
+
+
+def trained(cfg: RunConfig, source: Any = None) -> tuple[BoostedTrees, list[PassiveParty]]:
+    """Train in process."""
+    source = source or PublishedData(cfg)
+    active = build_active(cfg, source=source)
+    passive = [build_passive(cfg, k, data=source.party(k)) for k in range(1, cfg.parties)]
+    run_local(active, passive)
+    assert isinstance(active, BoostedTrees)
+    return active, passive
+
+
+def splits_of(
+    active: BoostedTrees, passive: list[PassiveParty]
+) -> dict[tuple[int, ...], tuple[int, int, float]]:
+    """Return rank, column and threshold of every split, by its place."""
+    parties, found = [active, *passive], {}
+    for place in map(tuple, (active.net.owner >= 0).nonzero().tolist()):
+        rank = int(active.net.owner[place])
+        column, threshold = (getattr(parties[rank].net, n)[place] for n in ("column", "threshold"))
+        found[place] = rank, int(column), float(threshold)
+    for rank, party in enumerate(parties):
+        assert isinstance(party.net, Splits)
+        assert torch.equal(party.net.column >= 0, active.net.owner == rank)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("dataset", "options"),
+    [
+        ("wine", {}),
+        ("breast-cancer", {}),
+        ("wine", {"row_share": 0.6, "column_share": 0.5, "leaf_l2": 0.0, "least_child": 3.0}),
+        ("breast-cancer", {"tree_depth": 4, "learning_rates": "0.5", "leaf_l2": 10.0}),
+    ],
+)
+def test_equal_to_pooled_trees(dataset: str, options: dict[str, Any]) -> None:
+    cfg = RunConfig(**(SMALL | {"dataset": dataset, "train_rows": 70} | options))
+    active, passive = trained(cfg)
+    y, train = labels_of(cfg).numpy(), active.rows["train"]
+    pooled = boosted(cfg, train, y[train], active.data.classes)
+    assert splits_of(active, passive) == pooled.splits
+    assert len({rank for rank, *_ in pooled.splits.values()}) > 1
+    np.testing.assert_allclose(active.scores.numpy(), pooled.scores, rtol=1e-6, atol=1e-9)
+
+
+def test_equal_to_pooled_trees_of_numbers() -> None:
+    cfg = RunConfig(**(SMALL | {"train_rows": 100, "learning_rates": "0.5"}))
+    active, passive = trained(cfg, Numbers(cfg))
+    train = active.rows["train"]
+    pooled = boosted(cfg, train, active.y.numpy()[train], 1)
+    assert splits_of(active, passive) == pooled.splits
+    np.testing.assert_allclose(active.scores.numpy(), pooled.scores, rtol=1e-6, atol=1e-9)
+    assert active.progress.records[-1].scores["r2"]["active"] > 0.3
+
+
+def test_reference_can_fail() -> None:
+    cfg = RunConfig(**(SMALL | {"train_rows": 70}))
+    active, passive = trained(replace(cfg, seed=1))
+    train = active.rows["train"]
+    pooled = boosted(cfg, train, labels_of(cfg).numpy()[train], 3)
+    assert splits_of(active, passive) != pooled.splits
+
+
+def test_rows_without_weight_are_not_learnt_from() -> None:
+    """Weights of rows act as copies of rows do: 0 leaves a row out."""
+    cfg = RunConfig(**(SMALL | {"train_rows": 70, "largest_weight": 10.0, "dataset": "wine"}))
+    weights = torch.ones(len(labels_of(cfg)))
+    train = PublishedData(cfg).party(0).rows["train"]
+    weights[torch.from_numpy(train[:50])] = 0
+    active, passive = trained(cfg, WeightedData(cfg, weights))
+    other = labels_of(cfg).clone()
+    other[torch.from_numpy(train[:50])] = 0  # labels that count for nothing
+    again, parties = trained(cfg, Relabelled(cfg, weights, other))
+    assert splits_of(active, passive) == splits_of(again, parties)
+
+
+class Relabelled(WeightedData):
+    """The same rows with other labels."""
+
+    def __init__(self, cfg: RunConfig, weights: torch.Tensor, y: torch.Tensor) -> None:
+        super().__init__(cfg, weights)
+        self.y = y
+
+    def party(self, rank: int, *, labelled: bool = True) -> PartyData:
+        data = super().party(rank, labelled=labelled)
+        return data if rank else replace(data, y=self.y)
+
+
+def test_as_good_as_pooled_histograms_of_scikit_learn() -> None:
+    """On the same bins: AUC within 0.002, over five splits."""
+    ours, theirs = [], []
+    for seed in range(5):
+        cfg = RunConfig(
+            **(SMALL | {"dataset": "breast-cancer", "epochs": 40, "seed": seed, "bins": 32}),
+            least_child=1e-3,
+            leaf_l2=0.0,
+            validation=0.0,
+        )
+        active, _ = trained(cfg)
+        train, test = active.rows["train"], active.rows["test"]
+        x = np.concatenate([columns_of(cfg, k).flatten(1).numpy() for k in range(3)], 1)
+        edges = Bins(x[train], cfg.options.bins).edges  # type: ignore[attr-defined]
+        codes = np.stack([np.searchsorted(e, c) for e, c in zip(edges, x.T, strict=True)], 1)
+        pooled = HistGradientBoostingClassifier(
+            max_iter=40, max_depth=3, min_samples_leaf=1, max_leaf_nodes=None, early_stopping=False
+        )
+        y = labels_of(cfg).numpy()
+        pooled.fit(codes[train], y[train])
+        theirs.append(roc_auc_score(y[test], pooled.decision_function(codes[test])))
+        ours.append(active.progress.metrics["active"]["auc"])
+    assert abs(np.mean(ours) - np.mean(theirs)) < 0.002
+    assert np.mean(ours) > 0.98

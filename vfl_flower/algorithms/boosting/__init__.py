@@ -1,0 +1,1 @@
+"""Gradient boosted trees on histograms of columns that several parties hold."""

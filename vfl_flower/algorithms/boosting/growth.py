@@ -1,0 +1,151 @@
+"""One party's share in growing the trees of a round."""
+
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from vfl_flower.algorithms.boosting.bins import Bins, Candidates
+from vfl_flower.algorithms.boosting.forest import Splits
+from vfl_flower.algorithms.boosting.layers import Layer
+from vfl_flower.common.codec import Array
+from vfl_flower.common.state import State
+
+_NOTHING = np.empty(0, np.int64)
+
+
+class Growth:
+    """A party's columns, and the trees that grow on them.
+
+    Active and passive parties have one each, and tell it the same.
+
+    Parameters
+    ----------
+    bins : callable
+        Makes the party's columns of the training rows, when they are needed first.
+    splits : Splits
+        Where it keeps its own splits.
+    generator : torch.Generator
+        Draws the order of columns, anew each round.
+    share : float
+        Share of the columns that a round may split on, at least one of them.
+
+    Attributes
+    ----------
+    round : int
+        From 0; -1 before the first.
+    order : ndarray
+        (F',) int64, the round's columns in the order in which their splits are numbered.
+    values : ndarray
+        (2 T, B) int32, gradients of every tree and then hessians.
+    layer : Layer
+        In hand.
+    chosen : dict of int to ndarray
+        Its own splits of this layer: who goes left, by the index of the node.
+    """
+
+    def __init__(
+        self, bins: Callable[[], Bins], splits: Splits, generator: torch.Generator, share: float
+    ) -> None:
+        self._make, self.splits, self._generator, self.share = bins, splits, generator, share
+        self.round, self.order, self.values = -1, _NOTHING, np.empty((0, 0), np.int32)
+        self.layer = Layer(_NOTHING, _NOTHING, np.empty((0, 0), np.int32))
+        self.chosen: dict[int, NDArray[np.bool_]] = {}
+
+    @cached_property
+    def bins(self) -> Bins:
+        """Return the party's columns of the training rows."""
+        return self._make()
+
+    def begin(self, number: int, g: Array, h: Array) -> None:
+        """Begin a round with gradients and hessians, (B, T) int32 each."""
+        self.round, self.chosen = number, {}
+        self.values = np.concatenate([g.T, h.T])
+        self.layer = Layer.of_roots(g.shape[1], len(g))
+        drawn = torch.randperm(len(self.bins), generator=self._generator).numpy()
+        self.order = drawn[: max(round(self.share * len(drawn)), min(len(drawn), 1))]
+        vars(self).pop("offered", None)
+
+    @cached_property
+    def offered(self) -> Candidates:
+        """Splits that the round may use."""
+        return self.bins.candidates(self.order)
+
+    def sums(self) -> Array:
+        """Sum up who would go left: (P, M, 2) int64, of the nodes of `Layer.smaller`."""
+        layer, asked = self.layer, self.layer.smaller()
+        trees = len(self.values) // 2
+        index = np.full(len(layer) + 1, -1)
+        index[asked] = np.arange(len(asked))
+        made = np.empty((len(asked), len(self.offered.column), 2), np.int64)
+        for tree in range(trees):
+            at = np.flatnonzero(layer.tree[asked] == tree)
+            if len(at):
+                group = index[layer.place[tree]] - at[0]  # a tree's nodes are side by side
+                sums = self.bins.left_sums(self.offered, group, len(at), self.values[tree::trees])
+                made[at] = sums
+        return made
+
+    def split(self, index: int, number: int) -> None:
+        """Split a node of the layer at one of its candidates, and keep that."""
+        tree, node = int(self.layer.tree[index]), int(self.layer.node[index])
+        rows = self.layer.rows(index)
+        self.chosen[index] = self.bins.goes_left(self.offered, number, rows)
+        column, last = int(self.offered.column[number]), int(self.offered.bin[number])
+        threshold = self.bins.threshold(column, last)
+        missing_left = bool(self.offered.missing_left[number])
+        self.splits.put((self.round, tree, node), column, threshold, missing_left)
+
+    def advance(self, split: Array, left: NDArray[np.bool_]) -> None:
+        """Go on to the next layer; see `Layer.children`."""
+        self.layer, self.chosen = self.layer.children(split, left), {}
+
+    def totals(self) -> Array:
+        """Sum up gradients and hessians of each node of the layer: (S, 2) int64."""
+        return self._sums_of(self.values)
+
+    def bounds(self) -> tuple[Array, Array]:
+        """Return the least and the largest sums of `sums`, each (P, 1, 2) int64."""
+        asked = self.layer.smaller()
+        ends = (clip(self.values, 0) for clip in (np.minimum, np.maximum))
+        least, most = (self._sums_of(each)[asked, None] for each in ends)
+        return least, most
+
+    def _sums_of(self, values: Array) -> Array:
+        """Sum up numbers in each node of the layer: (2 T, B) -> (S, 2) int64."""
+        place = self.layer.place
+        inside = place >= 0
+        of_kinds = values.reshape(2, *place.shape)
+        sums = [np.bincount(place[inside], each[inside], len(self.layer)) for each in of_kinds]
+        return np.stack(sums, 1).astype(np.int64)
+
+    def descend(self, leaf: Array, split: Array, left: NDArray[np.bool_]) -> None:
+        """Move rows of split nodes to their children, in `leaf`, (T, B)."""
+        moves = np.append(split, False)[self.layer.place]  # the last one is that of leaves
+        leaf[moves] = 2 * leaf[moves] + 2 - left[moves]
+
+    def state_dict(self) -> State:
+        """Return the state that must survive until the next message."""
+        layer = self.layer
+        return {
+            "round": self.round,
+            "order": self.order,
+            "values": self.values,
+            "layer": [layer.tree, layer.node, layer.place],
+            "chosen": [[index, left] for index, left in self.chosen.items()],
+        }
+
+    def load_state_dict(self, state: State) -> None:
+        """Restore the state of `state_dict`."""
+        self.round = state["round"]
+        self.order, self.values = _array(state["order"]), _array(state["values"])
+        self.layer = Layer(*map(_array, state["layer"]))
+        self.chosen = {index: _array(left) for index, left in state["chosen"]}
+        vars(self).pop("offered", None)
+
+
+def _array(value: Tensor | Array) -> Array:
+    return value.numpy() if isinstance(value, Tensor) else value
