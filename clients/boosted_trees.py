@@ -64,10 +64,10 @@ class BoostedTreesClient(PassiveParty):
     @phase(
         takes=(
             rows("batch"),
-            integers("B", "T", dtype="int32"),
-            integers("B", "T", dtype="int32", low=0),
+            integers("B", "T", dtype="int32", name="g"),
+            integers("B", "T", dtype="int32", low=0, name="h"),
         ),
-        gives=integers("P", "M", 2),
+        gives=integers("P", "M", 2, name="S_k"),
         sends="histogram",
     )
     def boost(self, rows: Tensor, g: Tensor, h: Tensor) -> Upload:
@@ -75,15 +75,19 @@ class BoostedTreesClient(PassiveParty):
         self.growth.begin(self.automaton.step - 1, g.numpy(), h.numpy())
         return self.sums()
 
-    @phase(takes=integers("Q", 2, low=0), gives=octets("L"), sends="directions")
+    @phase(
+        after=("boost", "layer"),
+        optional=True,
+        takes=integers("Q", 2, low=0, name="nodes, candidates"),
+        gives=octets("L", name="bits"),
+        sends="directions",
+    )
     def split(self, picks: Tensor) -> Upload:
         """Split nodes of the layer: (Q, 2), index and candidate -> (L,) packed bits.
 
         They say which rows go left, node by node.
         """
         layer, offered = self.growth.layer, self.growth.offered
-        if self.growth.chosen:
-            raise ProtocolError("a layer is split once, and was")
         index, candidate = picks.numpy().T
         if len(np.unique(index)) < len(index) or (index >= len(layer)).any():
             raise ProtocolError("a split names a node twice, or one that is not in the layer")
@@ -95,8 +99,10 @@ class BoostedTreesClient(PassiveParty):
         return Upload(torch.from_numpy(np.packbits(left)), rows=len(left))
 
     @phase(
-        takes=(octets("S"), octets("T", "W")),
-        gives=integers("P", "M", 2),
+        after=("boost", "split", "layer"),
+        optional=True,
+        takes=(octets("S", name="which are split"), octets("T", "W", name="who goes left")),
+        gives=integers("P", "M", 2, name="S_k"),
         sends="histogram",
     )
     def layer(self, split: Tensor, left: Tensor) -> Upload:
@@ -120,7 +126,7 @@ class BoostedTreesClient(PassiveParty):
     @phase(
         training=False,
         takes=(rows("held-out"), number("rounds")),
-        gives=octets("B", "W"),
+        gives=octets("B", "W", name="bits"),
         sends="directions",
     )
     def direct(self, rows: Tensor, since: Tensor) -> Tensor:

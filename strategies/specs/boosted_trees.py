@@ -39,12 +39,12 @@ def check_shrinkage(cfg: Settings, options: BoostedTreesOptions) -> None:
         )
 
 
-def check_exact(cfg: Settings, options: BoostedTreesOptions) -> None:
-    """Refuse 16 bits on the wire, where whole numbers travel."""
-    if cfg.narrow:
+def check_baselines(cfg: Settings, options: BoostedTreesOptions) -> None:
+    """Refuse baselines, which are networks."""
+    if cfg.baselines == "on":
         raise ConfigError(
-            f"wire-precision is {cfg.wire_precision}, and {cfg.method} sends whole numbers, which "
-            "no precision of floats changes; use float32"
+            f"baselines is on, and they train the method's networks, of which {cfg.method} has "
+            "none; use baselines = auto or off"
         )
 
 
@@ -52,13 +52,12 @@ SPEC = MethodSpec(
     strategy="strategies.boosted_trees:BoostedTrees",
     client="clients.boosted_trees:BoostedTreesClient",
     options=BoostedTreesOptions,
-    checks=(check_shrinkage, check_exact),
+    checks=(check_shrinkage, check_baselines),
     full_batch=True,
-    label_only=True,
     network="trees",
     unused=(
         *("models", "weights", "top_layers", "embedding_dim", "batch_size", "optimizers"),
-        *("schedule", "loss", "precision", "eval_every", "long_tail"),
+        *("schedule", "loss", "precision", "wire_precision", "eval_every", "long_tail"),
     ),
     label_exposure=(
         "passive parties were given the gradient of every training row, from whose sign they can "

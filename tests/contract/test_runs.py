@@ -20,6 +20,7 @@ from tests.helpers.contract import (
     finished,
     method_of,
     passive_parties,
+    used,
 )
 from tests.helpers.formulas import K
 from vfl_flower.common.codec import Array
@@ -42,9 +43,8 @@ def test_every_party_learns(method: str) -> None:
 @each_case
 def test_every_party_generalises(method: str) -> None:
     """In a longer run: far above guessing, and not suspiciously good."""
-    cfg = replace(configured(method), epochs=3)
-    if not cfg.spec.full_batch:
-        cfg = replace(cfg, batch_size=100, learning_rates="0.01")
+    longer = {"epochs": 3, "batch_size": 100, "learning_rates": "0.01"}
+    cfg = replace(configured(method), **used(method, longer))
     active = build_active(cfg)
     serve(active, [Endpoint(build_passive(cfg, k)) for k in range(1, K + 1)])
     registered = method_of(method)

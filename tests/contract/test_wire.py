@@ -48,6 +48,9 @@ EXCHANGES = {"easter": (2, 2), "vfedmh": (2, 2), "pravfed": (2, 1), "adptvfedcon
 ONCE = {"pravfed", "adptvfedconv"}
 """Methods whose parties embed all rows once, and not a batch at a time."""
 
+LAYERED = {"boosted_trees"}
+"""Methods whose steps have several exchanges, not all of them with all parties."""
+
 GIVES_ONCE = {"pravfed", "fdml"}
 """Methods that give the labels of all training rows away at once."""
 
@@ -241,14 +244,15 @@ def test_rows_are_each_asked_once_an_epoch(method: str) -> None:
 def test_exchanges_are_counted_without_gaps(method: str) -> None:
     run = finished(method, "local")
     numbers = [[ins.config["exchange"] for ins, _ in tap.sent] for tap in run.taps]
-    if method in IN_TURNS:
+    if method in IN_TURNS | LAYERED:
         assert all(each == sorted(each) for each in numbers)
         numbers = [sorted(set().union(*numbers))]  # of all parties together
     for each in numbers:
         assert each == list(range(1, run.active.strategy.exchange + 1))
     assert run.active.ledger.exchanges.total() == run.active.strategy.exchange
     training, evaluation = EXCHANGES.get(method, (1, 1))
-    assert run.active.ledger.exchanges["training"] == training * len(run.batches())
+    if method not in LAYERED:
+        assert run.active.ledger.exchanges["training"] == training * len(run.batches())
     assert run.active.ledger.exchanges["evaluation"] == evaluation * len(parts_shown(method))
 
 

@@ -38,7 +38,8 @@ WHOLE = ["logistic"]  # refuses fewer bits
 RUN = [
     case
     for case in CASES
-    if not method_of(case).alone and case not in (*COMPRESSED, *WEIGHED, *WHOLE)
+    if not (method_of(case).alone or "wire_precision" in method_of(case).unused)
+    and case not in (*COMPRESSED, *WEIGHED, *WHOLE)
 ]
 SUMMED = [case for case in RUN if method_of(case).blinds]
 BOUND = 16.0

@@ -72,10 +72,7 @@ def method_of(case: str) -> MethodSpec:
 
 
 def configured(case: str, seed: int = 0) -> RunConfig:
-    """Return the run of all contract tests: two epochs of seven steps.
-
-    The last batch is short.
-    """
+    """Return the run of all contract tests: two epochs of seven steps, the last one short."""
     usual: dict[str, Any] = {
         "seed": seed,
         "models": "mlp",
@@ -85,9 +82,12 @@ def configured(case: str, seed: int = 0) -> RunConfig:
     }
     if CASES[case]["method"] in owners_of("local_steps"):
         usual["local_steps"] = 2
-    if method_of(case).full_batch:
-        del usual["batch_size"]
-    return RunConfig(**(usual | CASES[case]))
+    return RunConfig(**(used(case, usual) | CASES[case]))
+
+
+def used(case: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that a case's method has a use for."""
+    return {name: each for name, each in options.items() if name not in method_of(case).unused}
 
 
 @dataclass
@@ -250,12 +250,7 @@ class Run:
         return asked, training - asked
 
     def batches(self, k: int | None = None) -> list[Array]:
-        """Return the rows of every training batch, from the wire.
-
-        Or all rows, if asked once.
-
-        Those of one passive party, or of whoever was asked.
-        """
+        """Return the rows of every training batch of a party, or of whoever was asked."""
         asked, _ = self.phases()
         taps = self.taps if k is None else [self.taps[k]]
         by_exchange = {

@@ -153,5 +153,8 @@ FORMULAS: dict[str, Bytes] = {
     "central": lambda b: {},
 }
 
+DATA_DEPENDENT = {"boosted_trees"}
+"""Methods whose messages are as long as data decide; their own tests count them."""
+
 BEFORE: dict[str, Bytes] = {"fdml": lambda n: {("hold", "down"): [4 * n, n]}}
 """From N to what is sent once, before the first step."""

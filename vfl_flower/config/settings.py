@@ -199,6 +199,11 @@ class Settings(  # fields come in the order of bases from the last to the first
 
     # Networks and optimizers -------------------------------------------------------------------
 
+    @property
+    def trains_networks(self) -> bool:
+        """Whether the parties learn networks of `models`."""
+        return "models" not in self.spec.unused
+
     def blank(self, rank: int) -> bool:
         """Tell whether a party has no columns and a blank network."""
         return rank == 0 and self.holders < self.parties and not self.spec.pools

@@ -47,6 +47,7 @@ def phase(
     masked: bool = True,
     derived: bool = False,
     repeatable: bool = False,
+    optional: bool = False,
 ) -> Callable[[M], M]: ...
 def phase(
     method: M | None = None,
@@ -61,6 +62,7 @@ def phase(
     masked: bool = True,
     derived: bool = False,
     repeatable: bool = False,
+    optional: bool = False,
 ) -> M | Callable[[M], M]:
     """Mark a method as the answer to the phase of its name.
 
@@ -92,6 +94,8 @@ def phase(
         else, or of uploads as they left: their noise covers it, and it gets none of its own.
     repeatable : bool
         Whether the same request, made once more right away, is answered with the same noise.
+    optional : bool
+        Whether a step can be whole without it, although it comes after another phase.
     """
     taken = (takes,) if isinstance(takes, Declared) else takes
     given = (gives,) if isinstance(gives, Declared) else gives
@@ -105,6 +109,7 @@ def phase(
             masked=masked,
             derived=derived,
             repeatable=repeatable,
+            optional=optional,
             takes=taken,
             gives=given,
             most=most,

@@ -27,7 +27,7 @@ _BASELINES = ("local", "central")
 
 def wanted(cfg: RunConfig) -> bool:
     """Tell whether a run is to train its baselines."""
-    automatic = DATASETS[cfg.dataset].small and cfg.test_share > 0
+    automatic = DATASETS[cfg.dataset].small and cfg.test_share > 0 and cfg.trains_networks
     return cfg.baselines == "on" or (cfg.baselines == "auto" and automatic)
 
 

@@ -51,8 +51,8 @@ ATTACKS = {
 WITHOUT_INPUT = {
     "gradient inversion (Zhu et al. 2019, arXiv:1906.08935; CAFE, Jin et al. 2021, "
     "arXiv:2110.15122)": "no method sends gradients of weights",
-    "path restriction (Luo et al. 2021, arXiv:2010.10152)": "it is for trees, of which there are "
-    "none",
+    "path restriction (Luo et al. 2021, arXiv:2010.10152)": "it needs the thresholds of trees, "
+    "and every owner keeps its own",
 }
 """Attacks of the literature whose input no method gives, with the reason."""
 

@@ -66,10 +66,14 @@ def gradients(name: str, path: str) -> Gradients:
 
 
 def integers(
-    *shape: Size, dtype: str = "int64", low: float | None = None, high: float | None = None
+    *shape: Size,
+    dtype: str = "int64",
+    low: float | None = None,
+    high: float | None = None,
+    name: str = "",
 ) -> Numbers:
     """Declare whole numbers, in a range if it is said."""
-    return Numbers(Layout(dtype, shape), low, high)
+    return Numbers(Layout(dtype, shape), low, high, name)
 
 
 def number(below: str = "", following: str = "") -> Declared:
@@ -85,9 +89,9 @@ def number(below: str = "", following: str = "") -> Declared:
     return Counter(below, following) if below else integers(low=0)
 
 
-def octets(*shape: Size) -> Numbers:
+def octets(*shape: Size, name: str = "") -> Numbers:
     """Declare bytes."""
-    return Numbers(Layout("uint8", shape))
+    return Numbers(Layout("uint8", shape), name=name)
 
 
 def labels(size: Size) -> Labels:

@@ -42,6 +42,7 @@ class Phase:
     masked: bool = True
     derived: bool = False
     repeatable: bool = False
+    optional: bool = False
     takes: tuple[Declared, ...] = ()
     gives: tuple[Numbers, ...] = ()
     most: int | str | None = None

@@ -98,7 +98,8 @@ class Automaton:
         if not (declared.begins or declared.between_steps):
             return
         last = self.last["training"]
-        lacks = [n for n, phase in phases.items() if phase.training and last in phase.after]
+        needed = {n: phase for n, phase in phases.items() if phase.training and not phase.optional}
+        lacks = [n for n, phase in needed.items() if last in phase.after]
         if lacks:
             raise ProtocolError(f"phase '{name}' comes between steps; this one lacks '{lacks[0]}'")
 
