@@ -11,6 +11,7 @@ from tests.helpers.option_values import GOOD
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.dataset_specs import DATASETS
 from vfl_flower.config.node_config import own_config, run_config, told_of
+from vfl_flower.config.options.privacy import USUAL_BOUND
 from vfl_flower.config.policy.run_options import LEFT, TAKEN
 from vfl_flower.config.registry import method_options, specs
 from vfl_flower.config.run_config import RunConfig
@@ -106,7 +107,8 @@ def test_an_unknown_option_of_the_run_is_an_error() -> None:
 def test_rows_are_bounded_between_machines_and_not_in_simulations(method: str) -> None:
     told = {"method": method, "dataset": "digits"}
     assert run_config(told, simulation=True).row_bound is None
-    assert run_config(told, simulation=False).row_bound == float(specs()[method].usual_bound)
+    usual = specs()[method].usual_bound or USUAL_BOUND
+    assert run_config(told, simulation=False).row_bound == float(usual)
     assert run_config(told | {"embedding-bound": "none"}, simulation=False).row_bound is None
     assert run_config(told | {"embedding-bound": "300"}, simulation=False).row_bound == 300
 

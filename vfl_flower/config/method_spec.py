@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from vfl_flower.common.sources import load_ours
-from vfl_flower.config.options.privacy import USUAL_BOUND
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,7 +142,7 @@ class MethodSpec:
     full_batch : bool
         Whether every step takes all training rows, whatever ``batch-size`` says.
     usual_bound : str
-        The ``embedding-bound`` between machines, where uploads are masked.
+        The ``embedding-bound`` between machines, where uploads are masked; empty: the usual one.
     label_only : bool
         Whether the active party may be without columns (``active-columns = none``).
     network : str
@@ -179,7 +178,7 @@ class MethodSpec:
     noises: bool = False
     noises_gradients: bool = False
     full_batch: bool = False
-    usual_bound: str = USUAL_BOUND
+    usual_bound: str = ""
     label_only: bool = False
     network: str = ""
     unused: tuple[str, ...] = ()

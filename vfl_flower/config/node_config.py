@@ -9,6 +9,7 @@ from typing import Any
 
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.dataset_specs import DATASETS
+from vfl_flower.config.options.privacy import USUAL_BOUND
 from vfl_flower.config.policy.file import read_policy
 from vfl_flower.config.policy.record import OPEN, SAFE, Policy
 from vfl_flower.config.policy.run_options import taken_from
@@ -78,7 +79,7 @@ def _check_kept(cfg: RunConfig) -> None:
 def _settled(cfg: RunConfig) -> RunConfig:
     """Return a configuration with the usual protections between machines."""
     private = cfg.party_randomness.replace("auto", "private")
-    usual = cfg.spec.usual_bound if cfg.spec.blinds else "none"
+    usual = (cfg.spec.usual_bound or USUAL_BOUND) if cfg.spec.blinds else "none"
     bound = cfg.embedding_bound.replace("auto", usual)
     return replace(cfg, party_randomness=private, embedding_bound=bound, baselines="off")
 
