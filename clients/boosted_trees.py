@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class BoostedTreesClient(PassiveParty):
-    """Sums gradients by the bins of its columns, and keeps its own splits."""
+    """Sums gradients by bins, and keeps its own splits."""
 
     options: "BoostedTreesOptions"
     net: Splits
@@ -53,8 +53,8 @@ class BoostedTreesClient(PassiveParty):
 
     @property
     def rounds(self) -> int:
-        """One more than the rounds of a run, none of which may be left."""
-        return self.cfg.epochs + 1
+        """Rounds of a run, and one more."""
+        return len(self.net.column) + 1
 
     def binned(self) -> Bins:
         """Bin its columns of the training rows."""
@@ -71,7 +71,10 @@ class BoostedTreesClient(PassiveParty):
         sends="histogram",
     )
     def boost(self, rows: Tensor, g: Tensor, h: Tensor) -> Upload:
-        """Begin a round: (B,), (B, T) twice -> (T, M, 2), the sums at the roots."""
+        """Begin a round; return the sums at the roots.
+
+        (B,), (B, T) twice -> (T, M, 2).
+        """
         self.growth.begin(self.automaton.step - 1, g.numpy(), h.numpy())
         return self.sums()
 
@@ -83,9 +86,9 @@ class BoostedTreesClient(PassiveParty):
         sends="directions",
     )
     def split(self, picks: Tensor) -> Upload:
-        """Split nodes of the layer: (Q, 2), index and candidate -> (L,) packed bits.
+        """Split nodes of the layer; return who goes left, in bits.
 
-        They say which rows go left, node by node.
+        (Q, 2), index and candidate -> (L,), node by node.
         """
         layer, offered = self.growth.layer, self.growth.offered
         index, candidate = picks.numpy().T
@@ -106,7 +109,10 @@ class BoostedTreesClient(PassiveParty):
         sends="histogram",
     )
     def layer(self, split: Tensor, left: Tensor) -> Upload:
-        """Go on to the next layer: (S,), (T, B / 8) bits -> (P, M, 2)."""
+        """Go on to the next layer; return its sums.
+
+        (S,), (T, B / 8) bits -> (P, M, 2).
+        """
         growth = self.growth
         if len(split) != len(growth.layer) or not split.any():
             raise ProtocolError("a layer came that does not fit the one before")
@@ -129,8 +135,11 @@ class BoostedTreesClient(PassiveParty):
         gives=octets("B", "W", name="bits"),
         sends="directions",
     )
-    def direct(self, rows: Tensor, since: Tensor) -> Tensor:
-        """Tell who goes left at its splits from a round on: (B,), () -> (B, S_k / 8) bits."""
+    def predict_only(self, rows: Tensor, since: Tensor) -> Tensor:
+        """Tell who goes left at its splits from a round on.
+
+        (B,), () -> (B, S_k / 8) bits.
+        """
         x = to_array(self.columns(rows))
         left = self.net.directions(x.reshape(len(x), -1), int(since))
         return torch.from_numpy(np.packbits(left, axis=1))

@@ -49,6 +49,7 @@ Costs
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from hashlib import sha256
 
 import numpy as np
 import torch
@@ -78,11 +79,11 @@ from .specs.boosted_trees import BoostedTreesOptions
 
 
 class BoostedTrees(ActiveParty):
-    """Trees whose splits belong to all parties, and whose leaves to this one."""
+    """Trees with splits of all parties, and leaves of this one."""
 
     options: BoostedTreesOptions
     net: Forest
-    remembers = (*ActiveParty.remembers, "scores")
+    remembers = (*ActiveParty.remembers, "scores", "seen")
 
     @classmethod
     def own_network(cls, cfg: RunConfig, data: PartyData) -> nn.Module:
@@ -95,7 +96,7 @@ class BoostedTrees(ActiveParty):
         generator, share = self.randomness.generator, self.options.column_share
         self.growth = Growth(self.binned, self.net, generator, share)
         self.scores = torch.empty(0, dtype=torch.float64)  # (N, T) of training rows
-        self.seen: dict[bytes, tuple[int, Tensor]] = {}  # rounds and scores of held-out rows
+        self.seen: State = {}  # by rows, the rounds that their scores are of, and these
         self.limits = Regularizer(self.options.leaf_l2, self.options.least_child)
 
     def sizes(self) -> Mapping[str, int]:
@@ -140,7 +141,7 @@ class BoostedTrees(ActiveParty):
         self.scores = self.net.base.repeat(rows, 1)
 
     def left_out(self, rows: int) -> NDArray[np.bool_]:
-        """Draw the rows that a round does not learn from, by the seed: (B,)."""
+        """Draw by the seed which rows a round leaves out: (B,)."""
         random = np.random.default_rng([self.cfg.seed, self.progress.step, 5])
         drawn = random.permutation(rows)[max(round(self.options.row_share * rows), 1) :]
         made = np.zeros(rows, bool)
@@ -174,7 +175,7 @@ class BoostedTrees(ActiveParty):
         return self.growth.sums()
 
     def go_on(self, split: Array, left: NDArray[np.bool_]) -> Array:
-        """Go on to the next layer; return the sums of its own columns."""
+        """Go on to the next layer; return its own sums."""
         self.growth.advance(split, left)
         return self.growth.sums()
 
@@ -212,7 +213,7 @@ class BoostedTrees(ActiveParty):
         return left
 
     def place(self, left: Array, name: str, nodes: Array, bits: Array, sums: Array) -> None:
-        """Note who goes left at a party's splits, if that is what it summed."""
+        """Note who goes left at a party's splits, and check it."""
         layer, counts = self.growth.layer, self.growth.layer.counts()[nodes]
         said = np.split(directions(name, bits, int(counts.sum())), np.cumsum(counts)[:-1])
         for index, goes, expected in zip(nodes, said, sums, strict=True):
@@ -231,24 +232,19 @@ class BoostedTrees(ActiveParty):
         self.net.grown.fill_(self.progress.step + 1)
 
     def infer(self, rows: Array) -> Protocol:
-        """Return the one prediction for some rows; what they were told is kept."""
-        key, grown = rows.tobytes(), int(self.net.grown)
+        """Return the one prediction for some rows, and keep scores."""
+        key, grown = sha256(rows).hexdigest(), int(self.net.grown)
         since, scores = self.seen.get(key, (0, self.net.base.repeat(len(rows), 1)))
-        replies = yield ask("direct", rows, np.array(since), purpose="evaluation")
+        replies = yield ask("predict_only", rows, np.array(since), purpose="evaluation")
         left = [self.net.directions(self.table(rows), since)]
         for rank, [bits] in enumerate(replies.arrays, 1):
             left.append(directions(party_name(rank), bits, self.net.splits_of(rank, since)))
         scores = scores + self.net.scores(left, since)
         if self.cfg.task == "train":
-            self.seen[key] = grown, scores
+            self.seen[key] = [grown, scores]
         return [outputs_of(scores, self.training_labels.classes).float()]
 
     def take_best(self) -> None:
-        """Take back the trees that were kept last; what rows were told is void."""
+        """Take back the trees kept last; forget the scores kept."""
         super().take_best()
-        self.seen.clear()
-
-    def recall(self, state: State) -> None:
-        """Take a state back; what rows were told is void."""
-        super().recall(state)
         self.seen.clear()

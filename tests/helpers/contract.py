@@ -72,7 +72,7 @@ def method_of(case: str) -> MethodSpec:
 
 
 def configured(case: str, seed: int = 0) -> RunConfig:
-    """Return the run of all contract tests: two epochs of seven steps, the last one short."""
+    """Return the run of all contract tests, of two epochs."""
     usual: dict[str, Any] = {
         "seed": seed,
         "models": "mlp",
@@ -250,7 +250,7 @@ class Run:
         return asked, training - asked
 
     def batches(self, k: int | None = None) -> list[Array]:
-        """Return the rows of every training batch of a party, or of whoever was asked."""
+        """Return the rows of every training batch, of one party or all."""
         asked, _ = self.phases()
         taps = self.taps if k is None else [self.taps[k]]
         by_exchange = {

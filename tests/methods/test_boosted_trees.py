@@ -108,7 +108,7 @@ def test_reference_can_fail() -> None:
 
 
 def test_rows_without_weight_are_not_learnt_from() -> None:
-    """Weights of rows act as copies of rows do: 0 leaves a row out."""
+    """Rows of weight 0 teach nothing."""
     cfg = RunConfig(**(SMALL | {"train_rows": 70, "largest_weight": 10.0, "dataset": "wine"}))
     weights = torch.ones(len(labels_of(cfg)))
     train = PublishedData(cfg).party(0).rows["train"]

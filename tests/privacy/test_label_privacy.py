@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from tests.helpers.contract import CASES, Tap, method_of
+from tests.helpers.contract import CASES, Tap, method_of, used
 from tests.helpers.outcomes.attempts import Attempt
 from tests.helpers.outcomes.commands import train as run
 from vfl_flower.common.errors import ConfigError, Interrupted, RunError
@@ -157,10 +157,8 @@ def noised(case: str, mechanism: str, **changes: object) -> RunConfig:
     own = {each.name for each in declared_in(method_of(case).options)}
     return RunConfig(
         **{  # type: ignore[arg-type]
-            "models": "mlp",
             "epochs": 2,
-            "batch_size": 400,
-            "embedding_dim": 8,
+            **used(case, {"models": "mlp", "batch_size": 400, "embedding_dim": 8}),
             **({"local_epochs": 1} if "local_epochs" in own else {}),
             **CASES[case],
             "label_privacy": mechanism,

@@ -153,7 +153,7 @@ class Settings(  # fields come in the order of bases from the last to the first
         return read_fold(self.fold)
 
     def rows_of_step(self, train_rows: int) -> int:
-        """Return the rows of a training step, the last of an epoch apart."""
+        """Return the rows of a training step."""
         return train_rows if self.spec.full_batch else self.batch_size
 
     # Parties -----------------------------------------------------------------------------------

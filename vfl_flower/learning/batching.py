@@ -30,7 +30,7 @@ def batches(seed: int, epoch: int, rows: Array, size: int) -> list[Array]:
 
 
 def batches_of(cfg: RunConfig, epoch: int, rows: Array) -> list[Array]:
-    """Return the batches of an epoch: `batches`, or all rows as they come."""
+    """Return the batches of an epoch: all rows, or `batches`."""
     return [rows] if cfg.spec.full_batch else batches(cfg.seed, epoch, rows, cfg.batch_size)
 
 

@@ -11,7 +11,7 @@ from vfl_flower.learning.batching import asked
 
 
 def steps_per_epoch(cfg: RunConfig, train_rows: int) -> int:
-    """Return how many steps an epoch has; the last may have fewer rows."""
+    """Return the steps of an epoch; the last may be smaller."""
     return math.ceil(train_rows / max(cfg.rows_of_step(train_rows), 1))
 
 

@@ -92,7 +92,7 @@ class Party:
 
     @classmethod
     def own_network(cls, cfg: RunConfig, data: PartyData) -> nn.Module | None:
-        """Build what the party learns, where that is no network of `models`; else None."""
+        """Build a network that is none of `models`, if the method has one."""
         return None
 
     @property

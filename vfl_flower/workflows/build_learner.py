@@ -82,7 +82,7 @@ def build_learner(
 def _split_network(
     cfg: RunConfig, data: PartyData, randomness: Randomness, top_input: TopInput, layers: int
 ) -> nn.Module:
-    """Build a bottom and a top model, as they are before the first step."""
+    """Build a bottom and a top model before the first step."""
     rank, private = data.rank, cfg.party_randomness == "private"
     with randomness.building():
         net = _network(cfg, data, cfg.embedding_dim, top_input)

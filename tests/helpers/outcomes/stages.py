@@ -11,6 +11,7 @@ from vfl_flower.analysis.audit.protection import unprotected
 from vfl_flower.analysis.audit.registry import attack_of
 from vfl_flower.analysis.audit.transcripts.attacked import AttackedRows
 from vfl_flower.analysis.audit.transcripts.stage import Stage
+from vfl_flower.config.registry import spec_of
 from vfl_flower.config.run_config import RunConfig
 
 
@@ -24,6 +25,7 @@ def small(method: str, **changes: object) -> RunConfig:
         "embedding_dim": 16,
         "baselines": "off",
     }
+    usual = {name: each for name, each in usual.items() if name not in spec_of(method).unused}
     return RunConfig(method=method, **{**usual, **changes})  # type: ignore[arg-type]
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer
 
 from vfl_flower.common.names import party_name
+from vfl_flower.config.registry import spec_of
 
 ROWS, SHARE = 240, 8  # of the made tables; columns of a party
 BUNCH = load_breast_cancer()
@@ -64,7 +65,9 @@ def make(folder: Path, y: list[object] | None = None) -> str:
 
 
 def flags(tables: str, out: Path, *more: str) -> list[str]:
-    tiny = [f"--{key.replace('_', '-')}={value}" for key, value in TINY.items()]
+    methods = [each.partition("=")[2] for each in more if each.startswith("--method=")]
+    unused = spec_of(methods[0]).unused if methods else ()
+    tiny = [f"--{k.replace('_', '-')}={value}" for k, value in TINY.items() if k not in unused]
     return [*tiny, f"--tables={tables}", f"--out={out}", "--baselines=off", *more]
 
 

@@ -14,7 +14,7 @@ MOST_BINS = 255
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Splits that a party offers, in the order in which it numbers them.
+    """Splits that a party offers, in the order of their numbers.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class Bins:
         return float(edges[last]) if last < len(edges) else float("inf")
 
     def left_sums(self, offered: Candidates, group: Array, groups: int, values: Array) -> Array:
-        """Sum values of the rows that would go left, by group and candidate.
+        """Sum values of rows that go left, by group and candidate.
 
         Parameters
         ----------

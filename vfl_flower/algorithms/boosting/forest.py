@@ -1,4 +1,6 @@
-"""Trees as a party keeps them: tensors of fixed shapes, in no pickle."""
+"""Trees as a party keeps them: tensors of fixed shapes."""
+
+from typing import Any
 
 import numpy as np
 import torch
@@ -6,11 +8,12 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from vfl_flower.common.codec import Array
+from vfl_flower.common.state import State
 from vfl_flower.data.party_data import PartyData
 
 
 class Splits(nn.Module):
-    """A party's own splits by round, tree and node; nobody else knows them.
+    """A party's own splits by round, tree and node.
 
     Parameters
     ----------
@@ -40,15 +43,23 @@ class Splits(nn.Module):
         self.register_buffer("threshold", torch.zeros(shape))
         self.register_buffer("missing_left", torch.zeros(shape, dtype=torch.bool))
 
+    def _load_from_state_dict(self, state: State, prefix: str, *rest: Any) -> None:  # noqa: ANN401
+        """Take as many rounds as a state has: a prediction's run has none of its own."""
+        for name, own in self.named_buffers():
+            given = state.get(prefix + name)
+            if given is not None and own.dim() > 1 and given.shape[1:] == own.shape[1:]:
+                setattr(self, name, torch.zeros_like(given))
+        super()._load_from_state_dict(state, prefix, *rest)
+
     def put(self, place: tuple[int, int, int], column: int, threshold: float, left: bool) -> None:
         """Keep a split at its round, tree and node."""
         self.column[place], self.threshold[place] = column, threshold
         self.missing_left[place] = left
 
     def directions(self, x: Array, since: int = 0) -> NDArray[np.bool_]:
-        """Tell who goes left at each of its splits: (B, F) -> (B, S).
+        """Tell who goes left at each of its splits.
 
-        Splits come in the order of rounds, trees and nodes, from a round on.
+        (B, F) -> (B, S). Splits come in the order of rounds, trees and nodes, from a round on.
         """
         column = self.column[since:].cpu().numpy()
         at = column >= 0
@@ -90,9 +101,9 @@ class Forest(Splits):
         return int((self.owner[since:] == rank).sum())
 
     def scores(self, left: list[NDArray[np.bool_]], since: int = 0) -> Tensor:
-        """Add up leaves, from a round on: (B, S_k) of every party -> (B, T) float64.
+        """Add up leaves, from a round on.
 
-        `base` is not in it.
+        (B, S_k) of every party -> (B, T) float64; `base` is not in it.
         """
         owner, value = self.owner[since:].flatten(0, 1), self.value[since:].flatten(0, 1)
         split = _numbered(owner.cpu().numpy(), [each.shape[1] for each in left])
@@ -108,9 +119,9 @@ class Forest(Splits):
 
 
 def _numbered(owner: Array, counts: list[int]) -> Array:
-    """Give numbers to all splits, each party's in a row; leaves are -1.
+    """Give numbers to the splits of all parties; leaves are -1.
 
-    (R T, nodes), with the number of each party's -> (R T, nodes and last leaves).
+    Each party's are in a row: (R T, nodes), with the number of each party's -> (R T, nodes and last leaves).
     """
     made = np.full((len(owner), 2 * owner.shape[1] + 1), -1)
     for rank, start in enumerate(np.cumsum([0, *counts[:-1]])):
@@ -120,5 +131,5 @@ def _numbered(owner: Array, counts: list[int]) -> Array:
 
 
 def trees_a_round(data: PartyData) -> int:
-    """Return T: one for numbers and for two classes, else one a class or label."""
+    """Return T: 1 for numbers and two classes, else C."""
     return 1 if data.classes == 2 and not data.several else data.classes

@@ -33,7 +33,7 @@ class Regularizer:
     least_child: float
 
     def term(self, G: Array, H: Array) -> Array:
-        """Return G^2 / (H + lambda), and 0 where H + lambda is."""
+        """Return G^2 / (H + lambda), or 0 without a weight."""
         weight = H + self.l2
         made: Array = np.divide(G * G, weight, out=np.zeros_like(weight), where=weight > 0)
         return made

@@ -39,7 +39,10 @@ class Whole(NamedTuple):
 
 
 def outputs_of(scores: Tensor, classes: int) -> Tensor:
-    """Return outputs (B, C) of scores (B, T): of two classes, the first has 0."""
+    """Return outputs of scores: (B, T) -> (B, C).
+
+    Of two classes, the first has 0.
+    """
     if scores.shape[1] == classes:
         return scores
     return torch.cat([torch.zeros_like(scores), scores], 1)
@@ -78,7 +81,9 @@ def derivatives(
 
 
 def base_scores(taught: Supervision, y: Labels, classes: int, loss: str) -> Tensor:
-    """Return the scores at which outputs are the mean of all targets: (T,) float64.
+    """Return the scores whose means are those of all targets.
+
+    (T,) float64.
 
     Parameters
     ----------
@@ -103,7 +108,9 @@ def base_scores(taught: Supervision, y: Labels, classes: int, loss: str) -> Tens
 
 
 def whole(values: Array) -> Whole:
-    """Round numbers to multiples of a unit, whose sums are exact: (B, T) float64.
+    """Round numbers to multiples of a unit, with exact sums.
+
+    (B, T) float64.
 
     The unit is 2^-30 of the largest magnitude, more where there are over 2^22 rows.
     """

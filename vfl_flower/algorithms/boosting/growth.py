@@ -75,7 +75,10 @@ class Growth:
         return self.bins.candidates(self.order)
 
     def sums(self) -> Array:
-        """Sum up who would go left: (P, M, 2) int64, of the nodes of `Layer.smaller`."""
+        """Sum up who would go left, in nodes of `Layer.smaller`.
+
+        (P, M, 2) int64.
+        """
         layer, asked = self.layer, self.layer.smaller()
         trees = len(self.values) // 2
         index = np.full(len(layer) + 1, -1)
@@ -90,7 +93,7 @@ class Growth:
         return made
 
     def split(self, index: int, number: int) -> None:
-        """Split a node of the layer at one of its candidates, and keep that."""
+        """Split a node at a candidate, and keep that."""
         tree, node = int(self.layer.tree[index]), int(self.layer.node[index])
         rows = self.layer.rows(index)
         self.chosen[index] = self.bins.goes_left(self.offered, number, rows)
@@ -104,18 +107,18 @@ class Growth:
         self.layer, self.chosen = self.layer.children(split, left), {}
 
     def totals(self) -> Array:
-        """Sum up gradients and hessians of each node of the layer: (S, 2) int64."""
+        """Sum up gradients and hessians of each node: (S, 2) int64."""
         return self._sums_of(self.values)
 
     def bounds(self) -> tuple[Array, Array]:
-        """Return the least and the largest sums of `sums`, each (P, 1, 2) int64."""
+        """Return the least and the largest of `sums`: (P, 1, 2) each."""
         asked = self.layer.smaller()
         ends = (clip(self.values, 0) for clip in (np.minimum, np.maximum))
         least, most = (self._sums_of(each)[asked, None] for each in ends)
         return least, most
 
     def _sums_of(self, values: Array) -> Array:
-        """Sum up numbers in each node of the layer: (2 T, B) -> (S, 2) int64."""
+        """Sum up numbers in each node: (2 T, B) -> (S, 2)."""
         place = self.layer.place
         inside = place >= 0
         of_kinds = values.reshape(2, *place.shape)

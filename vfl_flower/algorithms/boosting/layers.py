@@ -1,4 +1,4 @@
-"""Nodes of one layer of a round's trees, and the rows in them."""
+"""Nodes of one layer of trees, and their rows."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -11,7 +11,7 @@ from vfl_flower.common.codec import Array
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """Nodes that may be split next, of T trees, and the B rows in them.
+    """Nodes of T trees that may be split next.
 
     All parties know it. A node is numbered as in a heap: its children are 2 n + 1 and 2 n + 2.
 
