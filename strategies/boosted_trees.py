@@ -233,7 +233,7 @@ class BoostedTrees(ActiveParty):
 
     def infer(self, rows: Array) -> Protocol:
         """Return the one prediction for some rows, and keep scores."""
-        key, grown = sha256(rows).hexdigest(), int(self.net.grown)
+        key, grown = sha256(rows.tobytes()).hexdigest(), int(self.net.grown)
         since, scores = self.seen.get(key, (0, self.net.base.repeat(len(rows), 1)))
         replies = yield ask("predict_only", rows, np.array(since), purpose="evaluation")
         left = [self.net.directions(self.table(rows), since)]

@@ -121,7 +121,7 @@ class Forest(Splits):
 def _numbered(owner: Array, counts: list[int]) -> Array:
     """Give numbers to the splits of all parties; leaves are -1.
 
-    Each party's are in a row: (R T, nodes), with the number of each party's -> (R T, nodes and last leaves).
+    Each party's are in a row. (R T, nodes) -> (R T, nodes and last leaves).
     """
     made = np.full((len(owner), 2 * owner.shape[1] + 1), -1)
     for rank, start in enumerate(np.cumsum([0, *counts[:-1]])):

@@ -19,6 +19,9 @@ class Denoised(ReadOff):
 
     def scores(self, stage: Stage, recorder: Recorder, source: str) -> Table:
         """Learn from all labels that are read off, by own columns."""
-        told = super().scores(stage, recorder, source).argmax(1)
+        read = super().scores(stage, recorder, source)
+        told = read.argmax(1)
+        if (told == told[0]).all():  # of one class, nothing is learnt
+            return read
         columns = stage.columns(recorder.party)
         return stage.attacked.regressed(columns, np.ones(len(told), bool), told)
