@@ -92,7 +92,7 @@ class Party:
 
     @classmethod
     def own_network(cls, cfg: RunConfig, data: PartyData) -> nn.Module | None:
-        """Build a network that is none of `models`, if the method has one."""
+        """Build the method's own network, if it has one."""
         return None
 
     @property

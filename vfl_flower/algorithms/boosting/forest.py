@@ -44,7 +44,7 @@ class Splits(nn.Module):
         self.register_buffer("missing_left", torch.zeros(shape, dtype=torch.bool))
 
     def _load_from_state_dict(self, state: State, prefix: str, *rest: Any) -> None:  # noqa: ANN401
-        """Take as many rounds as a state has: a prediction's run has none of its own."""
+        """Take as many rounds as a state has; a prediction has none."""
         for name, own in self.named_buffers():
             given = state.get(prefix + name)
             if given is not None and own.dim() > 1 and given.shape[1:] == own.shape[1:]:
