@@ -89,7 +89,8 @@ class Logistic(ActiveParty):
         constant = data.task == REGRESSION
         self.block = Block(self.net, options.ridge, options.lasso, constant=constant)
         limit = limit_of(self.parties, self.cfg.row_bound)
-        self.solver = Solver(len(rows["train"]), self.outputs_sent, options, limit)
+        count = max(len(rows["train"]), 1)  # none where it predicts new rows
+        self.solver = Solver(count, self.outputs_sent, options, limit)
 
     def sizes(self) -> Mapping[str, int]:
         """See `ActiveParty`; M is the number of linear predictors."""

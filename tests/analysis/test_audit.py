@@ -26,6 +26,10 @@ TEACHING = [
 ]
 
 
+UNPROTECTED = ["logistic"]
+"""Methods that refuse label privacy: audited without it."""
+
+
 @cache
 def audited(method: str, folder: Path) -> Findings:
     Attempt(small(method), folder / method).run()
@@ -62,7 +66,7 @@ def test_every_method_is_audited_with_and_without_protection(method: str, folder
         {each.source for each in findings.found if (each.protection != "none") == protected}
         for protected in (False, True)
     ]
-    assert sources[0] == sources[1]
+    assert sources[1] == (set() if method in UNPROTECTED else sources[0])
     assert len(sources[0] - {"own columns", "own network"}) > 0
     assert 0.1 < findings.majority < 0.15
     assert all(0 <= each.accuracy <= 1 and 0 <= each.auc <= 1 for each in findings.found)

@@ -143,6 +143,14 @@ def test_a_party_may_have_labels_only_and_all_options_are_there() -> None:
     assert set(three.predict(x)) <= {"no", "yes"}
 
 
+@pytest.mark.parametrize("method", ["logistic", "boosted_trees"])
+def test_methods_that_take_all_rows_have_no_batch_size(method: str) -> None:
+    x, y = made()
+    options = {"blinding": "none"} if method == "logistic" else {}
+    found = vfl.VFLClassifier(method=method, epochs=10, random_state=0, options=options).fit(x, y)
+    assert found.score(x, y) > 0.85
+
+
 def test_sample_weights_act_and_set_the_largest_one() -> None:
     x, y = made()
     weights = np.where(np.arange(ROWS) % 3, 1.0, 4.0)

@@ -7,7 +7,7 @@ run's defence of gradients and its encoding of labels, if it has them. Four atta
 leakage card (`vfl_flower.analysis.audit.card`) has the best source of each, and further attacks.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -101,16 +101,25 @@ def audit(path: Path, epochs: int, known: int, trust_code: bool = False) -> Find
     cfg = configured(folder.cfg, epochs)
     if not cfg.teaches:
         raise ConfigError(f"with {cfg.method}, passive parties receive nothing about labels")
-    protected = cfg if cfg.label_noise else replace(cfg, label_privacy=AUDITED_MECHANISM)
-    bare = replace(cfg, label_privacy="none")
+    bare, protected = replace(cfg, label_privacy="none"), _protected(cfg)
     attacked = AttackedRows(bare, known, split=split_of(cfg, folder.path / party_name(0)))
     if attacked.other_labels:
         raise ConfigError(
             f"the labels of this run {attacked.other_labels}; the audit tells classes apart"
         )
-    found = [finding for each in (bare, protected) for finding in _attack(each, attacked)]
+    found = [finding for each in (bare, *protected) for finding in _attack(each, attacked)]
     rows, majority = len(attacked.rows), attacked.majority()
     return Findings(cfg.method, cfg.dataset, rows, cfg.epochs, known, majority, found)
+
+
+def _protected(cfg: RunConfig) -> Sequence[RunConfig]:
+    """Return a run with label privacy, but of a method that refuses it."""
+    if cfg.label_noise:
+        return [cfg]
+    try:
+        return [replace(cfg, label_privacy=AUDITED_MECHANISM)]
+    except ConfigError:
+        return []
 
 
 def _attack(cfg: RunConfig, attacked: AttackedRows) -> Iterator[Finding]:

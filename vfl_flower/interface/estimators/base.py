@@ -15,6 +15,7 @@ from torch import Tensor
 
 from vfl_flower.common.errors import Interrupted
 from vfl_flower.common.layout import tables_in
+from vfl_flower.config.registry import METHODS, spec_of
 from vfl_flower.data.preprocessing.target import Target
 from vfl_flower.interface.data.source import OwnTables, begun
 from vfl_flower.interface.estimators.features import Cells, Columns, columns_of, holdings, tables_of
@@ -140,11 +141,12 @@ class VFLEstimator(BaseEstimator):  # type: ignore[misc]
             seed = check_random_state(seed).randint(2**31 - 1)
         validation = given.setdefault("validation", _HELD_OUT if self.keep == "best" else 0)
         trained = rows - round(validation * rows)
+        whole = self.method in METHODS and spec_of(self.method).full_batch
         return {
             **named,
             **given,
             "seed": seed,
-            "batch_size": min(self.batch_size, trained),
+            **({} if whole else {"batch_size": min(self.batch_size, trained)}),
             "test_share": 0,
             "baselines": "off",
             "active_columns": "own" if own_columns else "none",
