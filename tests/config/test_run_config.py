@@ -135,3 +135,9 @@ def test_it_cannot_be_changed() -> None:
     cfg = RunConfig()
     with pytest.raises(AttributeError):
         cfg.seed = 1  # type: ignore[misc]
+
+
+def test_a_method_without_optimizers_shows_none() -> None:
+    shown = {name: RunConfig(method=name).steps_of(0) for name in ("easter", "boosted_trees")}
+    assert shown == {"easter": "adam 0.003", "boosted_trees": "0.1"}
+    assert RunConfig(method="logistic").steps_of(1) == ""

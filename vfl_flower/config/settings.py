@@ -241,6 +241,11 @@ class Settings(  # fields come in the order of bases from the last to the first
             return self.options.usual_rate(name, read_optimizer(optimizer)[0].rate)
         return float(text)
 
+    def steps_of(self, rank: int) -> str:
+        """Return a party's optimizer and rate, where the method uses them."""
+        used = {"optimizers": self.optimizer_of(rank), "learning_rates": f"{self.rate_of(rank):g}"}
+        return " ".join(text for name, text in used.items() if name not in self.spec.unused)
+
     # Partition ---------------------------------------------------------------------------------
 
     @property

@@ -113,7 +113,7 @@ def audit(path: Path, epochs: int, known: int, trust_code: bool = False) -> Find
 
 
 def _protected(cfg: RunConfig) -> Sequence[RunConfig]:
-    """Return a run with label privacy, but of a method that refuses it."""
+    """Return a run with label privacy, if the method allows it."""
     if cfg.label_noise:
         return [cfg]
     try:

@@ -141,12 +141,11 @@ class VFLEstimator(BaseEstimator):  # type: ignore[misc]
             seed = check_random_state(seed).randint(2**31 - 1)
         validation = given.setdefault("validation", _HELD_OUT if self.keep == "best" else 0)
         trained = rows - round(validation * rows)
-        whole = self.method in METHODS and spec_of(self.method).full_batch
         return {
             **named,
             **given,
             "seed": seed,
-            **({} if whole else {"batch_size": min(self.batch_size, trained)}),
+            **_batches(self.method, min(self.batch_size, trained)),
             "test_share": 0,
             "baselines": "off",
             "active_columns": "own" if own_columns else "none",
@@ -161,6 +160,12 @@ class VFLEstimator(BaseEstimator):  # type: ignore[misc]
             tables.write(Path(temporary))
             where = tables_in(Path(temporary), tables.names)
             return predict_in_order(self.run_.path, where, trust_code=True)
+
+
+def _batches(method: str, size: int) -> dict[str, int]:
+    """Return the batch size, for a method that has batches."""
+    whole = method in METHODS and spec_of(method).full_batch
+    return {} if whole else {"batch_size": size}
 
 
 @contextmanager

@@ -49,8 +49,7 @@ def print_result(result: Mapping[str, Any], cfg: RunConfig) -> None:
         table.add_column(column, justify="right")
     for rank in range(1 if cfg.spec.alone else cfg.parties):
         name = party_name(rank)
-        rate = f"{cfg.optimizer_of(rank)} {cfg.rate_of(rank):g}"
-        table.add_row(name, cfg.model_of(rank), rate, *_scores_of(result, name))
+        table.add_row(name, cfg.model_of(rank), cfg.steps_of(rank), *_scores_of(result, name))
     if result["baselines"]:
         table.add_section()
         for name, network, what in baseline_rows(cfg):
