@@ -13,12 +13,11 @@ from vfl_flower.algorithms.linear_models.block import (
     linear_model,
     split,
 )
-from vfl_flower.algorithms.linear_models.likelihood import outputs_of
+from vfl_flower.algorithms.linear_models.likelihood import is_regression, outputs_of
 from vfl_flower.algorithms.linear_models.solver import MOST_SCALE
 from vfl_flower.algorithms.linear_models.table import COEFFICIENTS, coefficients_csv
 from vfl_flower.api import Party, PassiveParty, floats, phase, rows
 from vfl_flower.common.names import party_name
-from vfl_flower.config.catalog import REGRESSION
 
 if TYPE_CHECKING:
     from strategies.specs.logistic import LogisticOptions
@@ -36,7 +35,7 @@ class LogisticClient(PassiveParty):
         self.outputs_sent = outputs_of(data.classes, several=data.several)
         shape = tuple(self.x.shape[1:])
         self.net = linear_model(shape, self.outputs_sent, intercept=False).to(self.x.device)
-        constant = data.task == REGRESSION
+        constant = is_regression(data.task)
         self.block = Block(self.net, options.ridge, options.lasso, constant=constant)
         self.limit = limit_of(self.parties, self.cfg.row_bound)
 

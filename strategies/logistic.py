@@ -58,6 +58,7 @@ from vfl_flower.algorithms.linear_models.block import (
 )
 from vfl_flower.algorithms.linear_models.likelihood import (
     Likelihood,
+    is_regression,
     likelihood_of,
     logits_of,
     outputs_of,
@@ -68,7 +69,6 @@ from vfl_flower.api import ActiveParty, Party, Protocol, agree_keys, ask, tell, 
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import DataError, TrainingError
 from vfl_flower.common.names import party_log, party_name
-from vfl_flower.config.catalog import MULTI_LABEL, REGRESSION
 from vfl_flower.learning.losses import Labels
 
 from .specs.logistic import LogisticOptions
@@ -86,7 +86,7 @@ class Logistic(ActiveParty):
         self.outputs_sent = outputs_of(data.classes, several=data.several)
         shape = tuple(self.x.shape[1:])
         self.net = linear_model(shape, self.outputs_sent, intercept=True).to(self.x.device)
-        constant = data.task == REGRESSION
+        constant = is_regression(data.task)
         self.block = Block(self.net, options.ridge, options.lasso, constant=constant)
         limit = limit_of(self.parties, self.cfg.row_bound)
         count = max(len(rows["train"]), 1)  # none where it predicts new rows
@@ -110,9 +110,9 @@ class Logistic(ActiveParty):
     def _check_labels(self) -> None:
         """Refuse classes without a training row: their intercepts have no optimum."""
         y, target = self.y[torch.from_numpy(self.rows["train"])], self.target
-        if target.task == REGRESSION:
+        if is_regression(target.task):
             return
-        several = target.task == MULTI_LABEL
+        several = self.data.several
         counts = y.sum(0) if several else torch.bincount(y, minlength=self.data.classes)
         lacking = (counts == 0) | ((counts == len(y)) if several else (counts < 0))
         if lacking.any():

@@ -18,6 +18,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from vfl_flower.config.catalog import REGRESSION
 from vfl_flower.learning.losses import Labels, onehot
 
 
@@ -128,6 +129,11 @@ class Squared(Likelihood):
     def curved(self, eta: Tensor, along: Tensor) -> Tensor:
         """See `Likelihood`: 1."""
         return self.weight * along
+
+
+def is_regression(task: str) -> bool:
+    """Tell whether labels are numbers, of which predictions have a constant curvature."""
+    return task == REGRESSION
 
 
 def likelihood_of(labels: Labels, classes: int, *, several: bool) -> Likelihood:
