@@ -1,12 +1,14 @@
 """Every method equals its joint autograd program, bit for bit."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
 from tests.helpers.joint.reference import WeightedData, balanced, joint_easter, uneven
+from vfl_flower.config.registry import spec_of
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.losses import loss_of
 from vfl_flower.parties.party import Party
@@ -18,12 +20,18 @@ FIFTY = RunConfig(method="easter", models="mlp", epochs=2, batch_size=50, train_
 """Fifty rows a step, and eight steps an epoch; the last is short."""
 
 
+def taken_by(method: str, cfg: RunConfig, **changes: Any) -> RunConfig:
+    """Return a run by another method, without options of no use there."""
+    usual = {name: getattr(RunConfig(), name) for name in spec_of(method).unused}
+    return cfg.changed(method=method, **(usual | changes))
+
+
 def distributed(cfg: RunConfig, weights: Tensor | None = None) -> list[Party]:
     """Train in process and return all parties, the active one first."""
     active = build_active(cfg, source=None if weights is None else WeightedData(cfg, weights))
     passive = [build_passive(cfg, k) for k in range(1, cfg.parties)]
     run_local(active, passive)
-    assert active.progress.step == STEPS
+    assert active.progress.step == (cfg.epochs if cfg.spec.full_batch else STEPS)
     return [active, *passive]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.helpers.contract import CASES, IN_TURNS, configured, finished
+from tests.helpers.contract import CASES, IN_TURNS, configured, finished, used
 from tests.helpers.formulas import K
 from tests.helpers.outcomes.attempts import Attempt
 from tests.helpers.outcomes.commands import train as run
@@ -36,7 +36,8 @@ def trained(cfg: RunConfig) -> ActiveParty:
 def test_it_is_the_accuracy_of_the_weights_before_a_step(method: str) -> None:
     """Training rows are one batch, and the validation rows."""
     cfg = configured(method)
-    cfg = replace(cfg, batch_size=len(build_active(cfg).rows["train"]), schedule="constant")
+    batch = {"batch_size": len(build_active(cfg).rows["train"]), "schedule": "constant"}
+    cfg = replace(cfg, **used(method, batch))
     active, parties = build_active(cfg), [build_passive(cfg, k) for k in range(1, K + 1)]
     active.rows["validation"] = active.rows["train"]
     for party in parties:

@@ -53,9 +53,11 @@ def baselines_of(active: ActiveParty) -> dict[str, float]:
 def configurations(active: ActiveParty) -> dict[str, RunConfig]:
     """Return the configurations of a run's baselines.
 
-    There is no `local` where the active party has no columns.
+    There is none of a method without networks, nor `local` where the active party has no columns.
     """
     cfg = active.cfg
+    if not cfg.trains_networks:
+        return {}
     return {
         method: cfg.changed(
             method=method,

@@ -11,7 +11,7 @@ from torch import Tensor
 from tests.helpers.joint.reference import easter_step, joint
 from tests.helpers.joint.reference_split import logits_step
 from tests.helpers.outcomes.attempts import Attempt
-from tests.methods.test_joint_reference import FIFTY, assert_equal, distributed
+from tests.methods.test_joint_reference import FIFTY, assert_equal, distributed, taken_by
 from vfl_flower.common.errors import ConfigError, Interrupted, PartyError
 from vfl_flower.config.policy.record import OPEN, Policy
 from vfl_flower.config.registry import specs
@@ -81,10 +81,10 @@ def test_shares_are_those_of_the_joint_program(method: str) -> None:
 @pytest.mark.parametrize("method", [name for name, each in specs().items() if each.blinds])
 def test_checks_change_no_weights(method: str) -> None:
     """Of any method that sums; one upload is checked once."""
-    own: dict[str, Any] = {"method": method, "label_privacy": "none"}
-    if method == "pravfed":
-        own["local_epochs"] = 1
-    checked, free = (distributed(cfg.changed(**own)) for cfg in (CHECK, FIFTY))
+    own: dict[str, Any] = {"local_epochs": 1} if method == "pravfed" else {}
+    checked, free = (
+        distributed(taken_by(method, cfg, label_privacy="none", **own)) for cfg in (CHECK, FIFTY)
+    )
     assert_equal(checked, free)
     ours, theirs = map(active_of, (checked, free))
     checks = 1 if method == "pravfed" else 2

@@ -15,7 +15,7 @@ from tests.helpers.own_data.own import flags, result_of
 from tests.helpers.own_data.own_predictions import OF_IMAGES, Finished, read, some
 from tests.helpers.own_data.several import LABELS, TRUTH, VALUES, aligned, all_tables, tables_of
 from vfl_flower.config.catalog import MULTI_LABEL
-from vfl_flower.config.registry import specs
+from vfl_flower.config.registry import spec_of, specs
 from vfl_flower.data.columns import Column
 from vfl_flower.data.loading import load_parties
 from vfl_flower.data.preprocessing.target import Target
@@ -34,7 +34,9 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> Finished:
     def finish(method: str) -> Path:
         if method not in made:
             made[method] = root / method
-            more = (f"--method={method}", "--epochs=3", "--learning-rates=0.01")
+            more = [f"--method={method}", "--epochs=3"]
+            if "learning_rates" not in spec_of(method).unused:
+                more.append("--learning-rates=0.01")
             assert train(flags(tables, made[method], *more)) == 0
         return made[method]
 
