@@ -22,21 +22,18 @@ from pathlib import Path
 
 from benchmarks.harness.benchmark import DATA_DIR, OUT, Arguments, Benchmark, Option
 from benchmarks.harness.report import Report
-from benchmarks.reproducing.curves import course
 from benchmarks.reproducing.paper import Paper, Table
 from benchmarks.reproducing.plan import Plan, Settings, asked_for, papers, table_names
 from benchmarks.reproducing.runs import Record, Run, completed
 from benchmarks.reproducing.small import use_made_data
 from benchmarks.reproducing.store import RESULTS, Store
-from benchmarks.reproducing.verdicts import MEASURED, NOT_RUN, judged
+from benchmarks.reproducing.verdicts import judged
 
 SMALL = "small"
 CIRCUMSTANCES = ("data-dir", "device", "precision")
 """Options that are those of all runs."""
 COLUMNS = {"row": "", "column": "", "claim": ".2f", "+-": ".2f", "ours": ".2f", "std": ".2f"}
 COLUMNS |= {"n": "d", "verdict": "", "why": ""}
-AT_THE_END = "at the end"
-"""Column of a curve's last point."""
 GRACE = 10
 """Seconds that a run has to stop, when the command was killed."""
 Key = tuple[str, str, Run]
@@ -140,17 +137,11 @@ def show(wanted: dict[str, list[Table]], store: Store, report: Report) -> None:
         paper = known[name]
         for table in tables:
             shown = report.table(f"{paper.title}, {table.place}: {table.title}", COLUMNS)
-            for cell in table.cells:
+            for cell in (*table.cells, *table.ends):
                 record = kept(store, name, paper, cell.experiment)
                 found = judged(paper, cell, record)
                 numbers = (cell.claim, cell.spread, found.mean, found.std, len(found.values))
                 shown.add(cell.row, cell.column, *numbers, found.verdict, found.why)
-            for curve in table.curves:
-                record = kept(store, name, paper, curve.experiment)
-                points = course(curve, record) if record else []
-                end, verdict = (points[-1][1], MEASURED) if points else (None, NOT_RUN)
-                seeds = len(record["seeds"]) if record and points else 0
-                shown.add(curve.label, AT_THE_END, None, None, end, None, seeds, verdict, "")
 
 
 def kept(store: Store, name: str, paper: Paper, experiment: str | None) -> Record | None:

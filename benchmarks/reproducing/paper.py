@@ -31,6 +31,9 @@ from math import prod
 Flags = Mapping[str, str]
 """Options of ``run_simulation.py`` without their dashes, and their values."""
 
+AT_THE_END = "at the end"
+"""Column of a curve's last point."""
+
 
 @dataclass(frozen=True)
 class Search:
@@ -184,6 +187,16 @@ class Table:
     picture: str = ""
     unit: str = "%"
     note: str = ""
+
+    @property
+    def ends(self) -> list[Cell]:
+        """Last points of curves, where no cell tells of their experiment."""
+        told = {cell.experiment for cell in self.cells}
+        return [
+            Cell(curve.label, AT_THE_END, curve.experiment, curve.reading)
+            for curve in self.curves
+            if curve.experiment not in told
+        ]
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ name                    number
 test:PARTY              test accuracy of a party's model, in percent; PARTY is active or party-K
 test-mean               mean of all parties' test accuracies
 train:PARTY             training accuracy of the last evaluation, in percent
+validation:PARTY        validation accuracy of the last evaluation, in percent
 best:PARTY              best validation accuracy of any evaluation, in percent
 metric:NAME:PARTY       another metric of the test rows, as it is in the result, in percent
 recall-std:PARTY        deviation over classes of the recall, which is the accuracy of each class
@@ -67,6 +68,10 @@ def _test_mean(seed: Seed) -> float:
 def _train(seed: Seed, party: str) -> float | None:
     known = seed["course"][-1].get("train") if seed["course"] else None
     return 100 * float(known[party]) if known else None
+
+
+def _validation(seed: Seed, party: str) -> float | None:
+    return 100 * float(seed["course"][-1]["validation"][party]) if seed["course"] else None
 
 
 def _best(seed: Seed, party: str) -> float | None:
@@ -153,6 +158,7 @@ READINGS: dict[str, Callable[..., float | None]] = {
     "test": _test,
     "test-mean": _test_mean,
     "train": _train,
+    "validation": _validation,
     "best": _best,
     "metric": _metric,
     "recall-std": _recall_std,

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks import reproduce
 from benchmarks.reproducing import plan
-from benchmarks.reproducing.paper import Cell, Curve, Experiment, Paper, Search, Table
+from benchmarks.reproducing.paper import AT_THE_END, Cell, Curve, Experiment, Paper, Search, Table
 from benchmarks.reproducing.readings import READINGS, read
 from benchmarks.reproducing.runs import Run, completed
 from benchmarks.reproducing.store import Store
@@ -115,12 +115,19 @@ def test_what_is_missing_is_run_and_kept(
 
 def test_a_figure_of_curves_shows_where_they_end(tmp_path: Path) -> None:
     (before,) = BENCHMARK.run(words(tmp_path, "--minutes", "1e-9", "made:figure2")).tables
-    assert before.rows == [["local", reproduce.AT_THE_END, *[None] * 4, 0, NOT_RUN, ""]]
+    assert before.rows[0][:7] == ["local", AT_THE_END, *[None] * 4, 0]
+    assert before.rows[0][7:] == [NOT_RUN, cost(PAPER.experiments["alone"])]
     (table,) = BENCHMARK.run(words(tmp_path, "--seeds", "1", "made:figure2")).tables
     (row,) = table.rows
     last = kept(tmp_path, "alone.json")["seeds"][0]["course"][-1]
     assert row[4] == pytest.approx(100 * last["validation"]["active"])
     assert [row[6], row[7]] == [1, MEASURED]
+
+
+def test_a_curve_beside_cells_of_its_experiment_has_no_end_of_its_own() -> None:
+    curves = Curve("told", "alone"), Curve("other", "broken", reading="train:active")
+    table = Table("figure3", "Both", "Figure 3", (Cell("local", "MLP", "alone"),), curves)
+    assert table.ends == [Cell("other", AT_THE_END, "broken", "train:active")]
 
 
 def test_experiments_without_data_are_passed_over(
