@@ -85,6 +85,7 @@ def test_the_digest_is_of_the_rules_not_of_the_text(file: Path) -> None:
         ("largest-label-epsilon = true", "must be a number, not True"),
         ("largest-label-epsilon = 1" + "0" * 400, "largest-label-epsilon must be 0 to"),
         ('label-privacy = ["lapace"]', "did you mean 'laplace'"),
+        ('embedding-defences = ["none"]', "lists none; leave the key out"),
         ('embedding-defences = ["mid"]', r"embedding-defences: embedding-defence must be "),
         ('peers = ["AAAA"]', "peers must be fingerprints"),
         ("least-batch-size = 9\nmost-batch-size = 8", "less than least-batch-size"),

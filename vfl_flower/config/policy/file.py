@@ -4,7 +4,7 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -90,11 +90,7 @@ def policy_of(values: Mapping[str, Any]) -> Policy:
     _check_name(policy.name, "name")
     _check_each("methods", policy.methods, METHODS)
     _check_each("label-privacy", policy.label_privacy, ("none", *LABEL_MECHANISMS))
-    for each in policy.embedding_defences:
-        try:
-            read_embedding_defence(each)
-        except ConfigError as error:
-            raise PolicyError(f"embedding-defences: {error}") from error
+    _check_defences(policy.embedding_defences)
     for each in policy.peers:
         if not _FINGERPRINT.fullmatch(each):
             raise PolicyError(
@@ -141,6 +137,17 @@ def _check_each(at: str, entries: tuple[str, ...], known: Collection[str]) -> No
     for entry in entries:
         if entry not in known:
             raise PolicyError(f"{at}: unknown '{entry}'{choices(entry, known)}")
+
+
+def _check_defences(listed: Sequence[str]) -> None:
+    """Refuse embedding defences that there are not."""
+    if "none" in listed:
+        raise PolicyError("embedding-defences lists none; leave the key out to ask for no defence")
+    for each in listed:
+        try:
+            read_embedding_defence(each)
+        except ConfigError as error:
+            raise PolicyError(f"embedding-defences: {error}") from error
 
 
 def _check_once(policy: Policy) -> None:

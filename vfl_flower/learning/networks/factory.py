@@ -8,13 +8,12 @@ the global embedding, a mean of linear outputs, meets a non-linearity.
 from importlib import import_module
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from vfl_flower.common.errors import NetworkError, last_line
 from vfl_flower.common.names import load_object
 from vfl_flower.config.catalog import NETWORKS
-from vfl_flower.learning.networks.base import Build
+from vfl_flower.learning.networks.base import Build, trying
 from vfl_flower.learning.networks.given import MODULE, found
 from vfl_flower.learning.networks.plain import adapted
 
@@ -67,8 +66,7 @@ def check_halves(
         If they are missing, fail, or give other shapes than (B, D) and (B, C).
     """
     try:
-        with torch.no_grad():
-            net.eval()
+        with trying(net):
             embedding = net.embed(x)  # type: ignore[operator]
             logits = net.decide(embedding.repeat(1, joint // width))  # type: ignore[operator]
         shapes = tuple(embedding.shape), tuple(logits.shape)
