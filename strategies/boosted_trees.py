@@ -27,7 +27,8 @@ Learns
     Passive k: *g and h of every training row, which are its label*: the sign of g is that of the
     class. Which nodes of which size are split, and who goes left at splits of all parties. Not
     values of leaves, nor thresholds of others. With ``label-privacy`` g and h are of labels noised
-    once, and so is all that follows from them.
+    once, and so is all that follows from them. With ``gradient-epsilon`` g is noised in each round,
+    and trees and scores follow from noised g alone; see `algorithms.boosting.noise`.
 Assumes
     Semi-honest parties, labels that passive parties may know (or ``label-privacy``), and columns
     whose order the active party may know. Nothing is masked: sums of different columns are never
@@ -67,6 +68,7 @@ from vfl_flower.algorithms.boosting.gradients import (
     whole,
 )
 from vfl_flower.algorithms.boosting.growth import Growth
+from vfl_flower.algorithms.boosting.noise import gradient_noise_of, new_key
 from vfl_flower.algorithms.boosting.sums import check_side, check_sums, directions, side_by_side
 from vfl_flower.api import ActiveParty, Party, PartyData, Protocol, RunConfig, ask, ask_each, train
 from vfl_flower.common.codec import Array, to_array
@@ -83,7 +85,7 @@ class BoostedTrees(ActiveParty):
 
     options: BoostedTreesOptions
     net: Forest
-    remembers = (*ActiveParty.remembers, "scores", "seen")
+    remembers = (*ActiveParty.remembers, "scores", "seen", "noise_key")
 
     @classmethod
     def own_network(cls, cfg: RunConfig, data: PartyData) -> nn.Module:
@@ -97,6 +99,8 @@ class BoostedTrees(ActiveParty):
         self.growth = Growth(self.binned, self.net, generator, share)
         self.scores = torch.empty(0, dtype=torch.float64)  # (N, T) of training rows
         self.seen: State = {}  # by rows, the rounds that their scores are of, and these
+        self.noise = gradient_noise_of(self, self.options, trees_a_round(self.data))
+        self.noise_key = new_key()
         self.limits = Regularizer(self.options.leaf_l2, self.options.least_child)
 
     def sizes(self) -> Mapping[str, int]:
@@ -124,12 +128,21 @@ class BoostedTrees(ActiveParty):
         L, targets = self.loss(R, y).item(), self.training_labels.taught(R, y)
         g, h = derivatives(loss_of(self.loss_name), self.scores, classes, targets)
         left_out = self.left_out(len(rows))
-        g[left_out] = h[left_out] = 0
-        G, H = whole(g), whole(h)
+        h[left_out] = 0
+        G, H = self.published(g, left_out), whole(h)
         np.maximum(H.numbers, 1, out=H.numbers, where=~left_out[:, None])
         leaf = yield from self.grow(rows, G, H)
         self.settle(leaf, G, H)
         return [L]
+
+    def published(self, g: Array, left_out: NDArray[np.bool_]) -> Whole:
+        """Return gradients as they travel, (B, T), noised or not."""
+        if self.noise is None:
+            g[left_out] = 0
+            return whole(g)
+        made = self.noise.noised(g, self.noise_key, self.progress.step)
+        made.numbers[left_out] = 0
+        return made
 
     def begin(self, y: Labels, rows: int) -> None:
         """Fit the scores before the first round."""
@@ -137,7 +150,8 @@ class BoostedTrees(ActiveParty):
         if not torch.isfinite(learnt.double()).all():
             raise DataError("active: a label is not finite; remove its row, or correct it")
         taught, classes = self.training_labels, self.training_labels.classes
-        self.net.base.copy_(base_scores(taught, y, classes, self.loss_name))
+        if self.noise is None:  # or labels are told by noised gradients alone
+            self.net.base.copy_(base_scores(taught, y, classes, self.loss_name))
         self.scores = self.net.base.repeat(rows, 1)
 
     def left_out(self, rows: int) -> NDArray[np.bool_]:
@@ -243,6 +257,10 @@ class BoostedTrees(ActiveParty):
         if self.cfg.task == "train":
             self.seen[key] = [grown, scores]
         return [outputs_of(scores, self.training_labels.classes).float()]
+
+    def figures(self) -> dict[str, float]:
+        """Return the epsilon of noise on gradients, if any."""
+        return {"gradient_epsilon": self.noise.spent(self.progress.step)} if self.noise else {}
 
     def take_best(self) -> None:
         """Take back the trees kept last; forget the scores kept."""

@@ -7,6 +7,9 @@ from vfl_flower.config.method_spec import MethodOptions, MethodSpec
 from vfl_flower.config.schema import option, split_list
 from vfl_flower.config.settings import Settings
 
+LEAST_EPSILON = 0.001
+"""Of gradient-epsilon."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class BoostedTreesOptions(MethodOptions):
@@ -24,6 +27,22 @@ class BoostedTreesOptions(MethodOptions):
     column_share: float = option(
         1.0, "share of its columns that a party offers in a round", above=0, most=1
     )
+
+    gradient_epsilon: float = option(
+        0.0, "epsilon of labels, by noise on gradients in all rounds; 0: none", least=0, most=1000
+    )
+    gradient_delta: float = option(1e-5, "delta beside it", above=0, below=1)
+
+    @property
+    def labels_noised(self) -> str:
+        """Guarantee of noise on gradients; empty without."""
+        if not self.gradient_epsilon:
+            return ""
+        return (
+            "labels of training rows by discrete Gaussian noise on each row's gradients in each "
+            f"round, label differential privacy with epsilon {self.gradient_epsilon:g} at delta "
+            f"{self.gradient_delta:g} a label over all rounds (adjacency: one label replaced)"
+        )
 
     def usual_rate(self, optimizer: str, rate: float) -> float:
         """Return the usual shrinkage of leaves."""
@@ -48,11 +67,29 @@ def check_baselines(cfg: Settings, options: BoostedTreesOptions) -> None:
         )
 
 
+def check_gradient_noise(cfg: Settings, options: BoostedTreesOptions) -> None:
+    """Refuse noise on gradients with a false epsilon, or on noised labels."""
+    noise = f"gradient-epsilon is {options.gradient_epsilon:g}"
+    if not options.gradient_epsilon:
+        if options.gradient_delta != BoostedTreesOptions.gradient_delta:
+            raise ConfigError("gradient-delta would change nothing: gradient-epsilon is 0")
+        return
+    if options.gradient_epsilon < LEAST_EPSILON:
+        raise ConfigError(f"gradient-epsilon must be 0, or {LEAST_EPSILON:g} and more")
+    for name, given in (
+        ("label-privacy", cfg.label_noise),
+        ("class-weights", cfg.class_weights.replace("none", "")),
+        ("largest-weight", "" if cfg.largest_weight == 1 else f"{cfg.largest_weight:g}"),
+    ):
+        if given:
+            raise ConfigError(f"{noise}, which is not true with {name} = {given}; remove one")
+
+
 SPEC = MethodSpec(
     strategy="strategies.boosted_trees:BoostedTrees",
     client="clients.boosted_trees:BoostedTreesClient",
     options=BoostedTreesOptions,
-    checks=(check_shrinkage, check_baselines),
+    checks=(check_shrinkage, check_baselines, check_gradient_noise),
     full_batch=True,
     network="trees",
     unused=(

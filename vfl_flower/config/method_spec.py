@@ -86,6 +86,11 @@ class MethodOptions:
         """Return the partition for ``partition = auto``; empty: the data set's."""
         return ""
 
+    @property
+    def labels_noised(self) -> str:
+        """Guarantee of the method's own noise on labels; empty without."""
+        return ""
+
     def learning_rate(self, rank: int) -> float | None:
         """Return a party's learning rate; None: that of ``learning-rates``."""
         return None
