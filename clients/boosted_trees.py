@@ -45,7 +45,7 @@ class BoostedTreesClient(PassiveParty):
     def __init__(self, party: Party) -> None:
         super().__init__(party)
         generator, share = self.randomness.generator, self.options.column_share
-        self.growth = Growth(self.binned, self.net, generator, share)
+        self.growth = Growth(self.binned, self.net, generator, share, hidden=True)
 
     def sizes(self) -> Mapping[str, int]:
         """Return the lengths that the run sets, by symbol."""
@@ -92,12 +92,11 @@ class BoostedTreesClient(PassiveParty):
         """
         layer, offered = self.growth.layer, self.growth.offered
         index, candidate = picks.numpy().T
-        if len(np.unique(index)) < len(index) or (index >= len(layer)).any():
-            raise ProtocolError("a split names a node twice, or one that is not in the layer")
+        if (np.diff(index) <= 0).any() or (index >= len(layer)).any():
+            raise ProtocolError("a split names nodes out of order, or one that is not in the layer")
         if (candidate >= len(offered.column)).any():
             raise ProtocolError("a split names a candidate that was not offered")
-        for each in picks.tolist():
-            self.growth.split(*each)
+        self.growth.split(index, candidate)
         left = np.concatenate([np.empty(0, bool), *self.growth.chosen.values()])
         return Upload(torch.from_numpy(np.packbits(left)), rows=len(left))
 

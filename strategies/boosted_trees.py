@@ -9,8 +9,9 @@ quantiles. With R the output, and z a row's scores, of which it is made:
 
     g, h = dL / dz, d^2 L / dz^2    (N, T)     of all rows, to every party, as whole numbers
     S_k  = sums of (g, h) over the rows that would go left, of each node and candidate: a threshold
-           of a column of party k, in an order of columns that it draws anew each round
-    gain   as in `algorithms.boosting.gains`; the best candidate of all parties splits a node
+           of a column of party k, in a secret order of columns that it draws anew each round
+    gain   as in `algorithms.boosting.gains`; the best candidate of all parties splits a node, or
+           its owner's first in the order of the table that has the same S_k
     bits   who goes left, from the owner of the candidate, which keeps column and threshold
     z     += learning-rate * value of the row's leaf; values stay with the active party
 
@@ -19,11 +20,14 @@ other's are the parent's less them. Sums of whole numbers are exact: rows that a
 must add up to what it summed, or the run ends with its name.
 
 Learns
-    Active: *for each node, the sums of gradients over each party's bins*, and who goes left at
-    every split: for each training row, on which side of the chosen thresholds it is. Candidates are
-    numbers to it; how many there are, and which come from one column, it can see from sums that
-    grow. With gradients of its choice (*a single row's*), it learns the bin of every value of a
-    row. Of held-out rows it gets the side at every split of a party, on its path or not.
+    Active: *for each node, the sums of g and h over the bins of each column, in order of their
+    values*, and who goes left at every split. It knows g and h of each row: in nodes of few rows
+    the sums tell which bin each row is in, and over many rounds those of all, so it may know *the
+    order of all training rows in every column, up to bins*. Candidates are numbers to it: it learns
+    no value, no threshold, and not which column of the table one is. But columns can be told apart,
+    and followed through rounds, by their sums and numbers of bins; of one of zeros and ones the
+    bins are the values. Of held-out rows it gets the
+    side at every split of a party, on its path or not.
     Passive k: *g and h of every training row, which are its label*: the sign of g is that of the
     class. Which nodes of which size are split, and who goes left at splits of all parties. Not
     values of leaves, nor thresholds of others. With ``label-privacy`` g and h are of labels noised
@@ -39,8 +43,9 @@ Deviates
     one exchange. Trees grow layer by layer to ``tree-depth``, not leaf by leaf. Hessians are the
     loss's own: 2 of the squared error. Gaps of tables are imputed before, as for all methods.
     g and h are rounded to 2^-30 of the largest (more where N is above 2^22).
-    The order of columns is drawn from the party's generator, which the seed tells everybody
-    unless ``party-randomness`` is private.
+    Of equal gains that of the first party counts, then the smallest sums, then its first column
+    and threshold. Which columns ``column-share`` draws, the seed tells everybody, unless
+    ``party-randomness`` is private.
 Costs
     A layer takes two exchanges (the second only where a passive party owns a split): at most 2 D a
     round of depth D. Down, once a round 4N + 8NT bytes, and a layer S + NT / 8; up, 16 bytes a
@@ -96,7 +101,7 @@ class BoostedTrees(ActiveParty):
     def __init__(self, party: Party, y: Tensor, rows: dict[str, Array]) -> None:
         super().__init__(party, y, rows)
         generator, share = self.randomness.generator, self.options.column_share
-        self.growth = Growth(self.binned, self.net, generator, share)
+        self.growth = Growth(self.binned, self.net, generator, share, hidden=False)
         self.scores = torch.empty(0, dtype=torch.float64)  # (N, T) of training rows
         self.seen: State = {}  # by rows, the rounds that their scores are of, and these
         self.noise = gradient_noise_of(self, self.options, trees_a_round(self.data))
@@ -171,7 +176,7 @@ class BoostedTrees(ActiveParty):
         for depth in range(self.options.tree_depth):
             sent, offered = self.joined(replies.own, replies.arrays)
             sums = growth.layer.whole(sent, parents)
-            picked = self.limits.best(sums * units, growth.totals() * units)
+            picked = self.limits.best(sums, growth.totals(), units, offered)
             split = picked >= 0
             if not split.any():
                 break
@@ -212,9 +217,9 @@ class BoostedTrees(ActiveParty):
         owner = np.searchsorted(offered, picked[nodes], side="right") - 1
         place = self.progress.step, layer.tree[nodes], layer.node[nodes]
         self.net.owner[place] = torch.from_numpy(owner.astype(np.int32))
-        for index in nodes[owner == 0].tolist():
-            growth.split(index, int(picked[index]))
-            left[layer.tree[index], layer.rows(index)] = growth.chosen[index]
+        growth.split(nodes[owner == 0], picked[nodes[owner == 0]])
+        for index, goes in growth.chosen.items():
+            left[layer.tree[index], layer.rows(index)] = goes
         to = [rank for rank in range(1, self.parties) if (owner == rank).any()]
         if not to:
             return left

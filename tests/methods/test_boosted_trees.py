@@ -89,6 +89,17 @@ def test_equal_to_pooled_trees(dataset: str, options: dict[str, Any]) -> None:
     np.testing.assert_allclose(active.scores.numpy(), pooled.scores, rtol=1e-6, atol=1e-9)
 
 
+def test_each_owner_draws_an_order_that_changes_no_tree() -> None:
+    cfg = RunConfig(**(SMALL | {"dataset": "breast-cancer"}))
+    first, again = trained(cfg), trained(cfg)
+    assert splits_of(*first) == splits_of(*again)
+    assert torch.equal(first[0].net.value, again[0].net.value)
+    orders = [party.growth.order.tolist() for _, passive in (first, again) for party in passive]  # type: ignore[attr-defined]
+    assert len(set(map(tuple, orders))) == 4
+    assert all(sorted(order) == list(range(10)) for order in orders)
+    assert first[0].growth.order.tolist() == list(range(10))
+
+
 def test_equal_to_pooled_trees_of_numbers() -> None:
     cfg = RunConfig(**(SMALL | {"train_rows": 100, "learning_rates": "0.5"}))
     active, passive = trained(cfg, Numbers(cfg))

@@ -168,7 +168,7 @@ def refused(party: BoostedTreesClient, text: str, phase: str, *arrays: Array) ->
 def test_a_party_tells_one_split_of_a_node() -> None:
     """Bins of whole columns cannot be asked for."""
     party, sums = started()
-    refused(party, "names a node twice", "split", np.array([[0, 0], [0, 1]]))
+    refused(party, "names nodes out of order", "split", np.array([[0, 0], [0, 1]]))
     party, sums = started()
     refused(party, "that was not offered", "split", np.array([[0, sums.shape[1]]]))
     party, sums = started()

@@ -47,17 +47,19 @@ def boosted(cfg: RunConfig, train: Array, y: Array, classes: int) -> Pooled:
         drawn = np.random.default_rng([cfg.seed, number, 5]).permutation(len(y))
         out = drawn[max(round(options.row_share * len(y)), 1) :]
         g[out], h[out] = 0, 0
-        order = []
+        offered = []
         for rank, (own, generator) in enumerate(zip(x, generators, strict=True)):
-            columns = torch.randperm(own.shape[1], generator=generator).tolist()
-            kept = max(round(options.column_share * len(columns)), 1)
-            order += [(rank, column) for column in columns[:kept]]
+            columns, share = list(range(own.shape[1])), options.column_share
+            if share < 1:
+                drawn = torch.randperm(len(columns), generator=generator).tolist()
+                columns = drawn[: max(round(share * len(columns)), 1)]
+            offered += [(rank, column) for column in columns]
         G, H = _rounded(g), np.maximum(_rounded(h), 0)
         for tree in range(g.shape[1]):
             unit = _unit(h)
             weight = H[:, tree].copy()
             weight[(weight == 0) & ~np.isin(np.arange(len(y)), out)] = unit
-            grown = _Tree(cfg, x, order, G[:, tree], weight)
+            grown = _Tree(cfg, x, offered, G[:, tree], weight)
             grown.grow(np.arange(len(y)), 0)
             made.splits |= {(number, tree, node): each for node, each in grown.splits.items()}
             made.scores[:, tree] += grown.values
@@ -65,23 +67,14 @@ def boosted(cfg: RunConfig, train: Array, y: Array, classes: int) -> Pooled:
 
 
 class _Tree:
-    def __init__(self, cfg: RunConfig, x: Any, order: Any, g: Array, h: Array) -> None:
+    def __init__(self, cfg: RunConfig, x: Any, offered: Any, g: Array, h: Array) -> None:
         self.options: Any = cfg.options
-        self.rate, self.x, self.order, self.g, self.h = cfg.rate_of(0), x, order, g, h
+        self.rate, self.x, self.offered, self.g, self.h = cfg.rate_of(0), x, offered, g, h
         self.splits: dict[int, tuple[int, int, float]] = {}
         self.values = np.zeros(len(g))
 
     def grow(self, rows: Array, node: int) -> None:
-        best, found = 1e-10 * self.term(rows), None
-        if node < 2**self.options.tree_depth - 1:
-            for rank, column in self.order:
-                values = self.x[rank][:, column]
-                known = np.unique(values)  # of all rows
-                for threshold in known[:-1] / 2 + known[1:] / 2:
-                    left = values[rows] <= threshold
-                    gain = self.gain(rows[left], rows[~left], rows)
-                    if gain is not None and gain > best:
-                        best, found = gain, (rank, column, float(threshold))
+        found = self.best(rows) if node < 2**self.options.tree_depth - 1 else None
         if found is None:
             G, H = self.g[rows].sum(), self.h[rows].sum()
             self.values[rows] = np.float32(self.rate * -G / (H + self.options.leaf_l2))
@@ -90,6 +83,26 @@ class _Tree:
         left = self.x[found[0]][rows, found[1]] <= found[2]
         self.grow(rows[left], 2 * node + 1)
         self.grow(rows[~left], 2 * node + 2)
+
+    def best(self, rows: Array) -> tuple[int, int, float] | None:
+        """Return rank, column and threshold of the best split.
+
+        Of equal gains that of the first party, the smallest sums, the first column.
+        """
+        made = []
+        for rank, column in self.offered:
+            values = self.x[rank][:, column]
+            known = np.unique(values)  # of all rows
+            for threshold in known[:-1] / 2 + known[1:] / 2:
+                left = rows[values[rows] <= threshold]
+                gain = self.gain(left, np.setdiff1d(rows, left), rows)
+                if gain is not None and gain > 1e-10 * self.term(rows):
+                    sums = self.g[left].sum(), self.h[left].sum()
+                    made.append((-gain, rank, *sums, column, float(threshold)))
+        if not made:
+            return None
+        _, rank, _, _, column, threshold = min(made)
+        return rank, column, threshold
 
     def term(self, rows: Array) -> float:
         return float(self.g[rows].sum() ** 2 / (self.h[rows].sum() + self.options.leaf_l2))
