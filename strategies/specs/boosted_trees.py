@@ -92,6 +92,7 @@ SPEC = MethodSpec(
     checks=(check_shrinkage, check_baselines, check_gradient_noise),
     full_batch=True,
     network="trees",
+    keeps_gaps=True,
     unused=(
         *("models", "weights", "top_layers", "embedding_dim", "batch_size", "optimizers"),
         *("schedule", "loss", "precision", "wire_precision", "eval_every", "long_tail"),

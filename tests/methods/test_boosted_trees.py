@@ -11,7 +11,7 @@ from sklearn.metrics import roc_auc_score
 
 from strategies.boosted_trees import BoostedTrees
 from tests.helpers.data import columns_of, labels_of
-from tests.helpers.joint.boosting import boosted
+from tests.helpers.joint.boosting import Pooled, Split, boosted
 from tests.helpers.joint.reference import WeightedData
 from vfl_flower.algorithms.boosting.bins import Bins
 from vfl_flower.algorithms.boosting.forest import Splits
@@ -55,19 +55,26 @@ def trained(cfg: RunConfig, source: Any = None) -> tuple[BoostedTrees, list[Pass
     return active, passive
 
 
-def splits_of(
-    active: BoostedTrees, passive: list[PassiveParty]
-) -> dict[tuple[int, ...], tuple[int, int, float]]:
-    """Return rank, column and threshold of every split, by its place."""
+def splits_of(active: BoostedTrees, passive: list[PassiveParty]) -> dict[tuple[int, ...], Split]:
+    """Return rank, column, threshold and way of gaps by place."""
     parties, found = [active, *passive], {}
     for place in map(tuple, (active.net.owner >= 0).nonzero().tolist()):
         rank = int(active.net.owner[place])
-        column, threshold = (getattr(parties[rank].net, n)[place] for n in ("column", "threshold"))
-        found[place] = rank, int(column), float(threshold)
+        kept = parties[rank].net
+        assert isinstance(kept, Splits)
+        column, threshold = int(kept.column[place]), float(kept.threshold[place])
+        found[place] = rank, column, threshold, bool(kept.missing_left[place])
     for rank, party in enumerate(parties):
         assert isinstance(party.net, Splits)
         assert torch.equal(party.net.column >= 0, active.net.owner == rank)
     return found
+
+
+def pooled(active: BoostedTrees, passive: list[PassiveParty]) -> Pooled:
+    """Boost the same trees on all columns in one table."""
+    train = active.rows["train"]
+    x = [party.data.numbers.flatten(1).numpy()[train] for party in (active, *passive)]
+    return boosted(active.cfg, x, active.y.numpy()[train], active.data.classes)
 
 
 @pytest.mark.parametrize(
@@ -82,11 +89,10 @@ def splits_of(
 def test_equal_to_pooled_trees(dataset: str, options: dict[str, Any]) -> None:
     cfg = RunConfig(**(SMALL | {"dataset": dataset, "train_rows": 70} | options))
     active, passive = trained(cfg)
-    y, train = labels_of(cfg).numpy(), active.rows["train"]
-    pooled = boosted(cfg, train, y[train], active.data.classes)
-    assert splits_of(active, passive) == pooled.splits
-    assert len({rank for rank, *_ in pooled.splits.values()}) > 1
-    np.testing.assert_allclose(active.scores.numpy(), pooled.scores, rtol=1e-6, atol=1e-9)
+    joint = pooled(active, passive)
+    assert splits_of(active, passive) == joint.splits
+    assert len({rank for rank, *_ in joint.splits.values()}) > 1
+    np.testing.assert_allclose(active.scores.numpy(), joint.scores, rtol=1e-6, atol=1e-9)
 
 
 def test_each_owner_draws_an_order_that_changes_no_tree() -> None:
@@ -100,22 +106,41 @@ def test_each_owner_draws_an_order_that_changes_no_tree() -> None:
     assert first[0].growth.order.tolist() == list(range(10))
 
 
+class Holed(PublishedData):
+    """Data a fifth of whose numbers are missing in some columns."""
+
+    def party(self, rank: int, *, labelled: bool = True) -> PartyData:
+        data = super().party(rank, labelled=labelled)
+        x = data.numbers.flatten(1).clone()
+        holes = np.random.default_rng(rank).random(x.shape) < 0.2
+        holes[:, ::3] = False
+        return replace(data, x=x.masked_fill(torch.from_numpy(holes), float("nan")))
+
+
+@pytest.mark.parametrize("options", [{}, {"row_share": 0.7, "column_share": 0.6}])
+def test_equal_to_pooled_trees_where_values_are_missing(options: dict[str, Any]) -> None:
+    cfg = RunConfig(**(SMALL | {"train_rows": 70} | options))
+    active, passive = trained(cfg, Holed(cfg))
+    joint = pooled(active, passive)
+    assert splits_of(active, passive) == joint.splits
+    np.testing.assert_allclose(active.scores.numpy(), joint.scores, rtol=1e-6, atol=1e-9)
+    assert {way for *_, way in joint.splits.values()} == {False, True}
+
+
 def test_equal_to_pooled_trees_of_numbers() -> None:
     cfg = RunConfig(**(SMALL | {"train_rows": 100, "learning_rates": "0.5"}))
     active, passive = trained(cfg, Numbers(cfg))
-    train = active.rows["train"]
-    pooled = boosted(cfg, train, active.y.numpy()[train], 1)
-    assert splits_of(active, passive) == pooled.splits
-    np.testing.assert_allclose(active.scores.numpy(), pooled.scores, rtol=1e-6, atol=1e-9)
+    joint = pooled(active, passive)
+    assert splits_of(active, passive) == joint.splits
+    np.testing.assert_allclose(active.scores.numpy(), joint.scores, rtol=1e-6, atol=1e-9)
     assert active.progress.records[-1].scores["r2"]["active"] > 0.3
 
 
 def test_reference_can_fail() -> None:
     cfg = RunConfig(**(SMALL | {"train_rows": 70}))
-    active, passive = trained(replace(cfg, seed=1))
-    train = active.rows["train"]
-    pooled = boosted(cfg, train, labels_of(cfg).numpy()[train], 3)
-    assert splits_of(active, passive) != pooled.splits
+    active, passive = trained(cfg)
+    active.y[torch.from_numpy(active.rows["train"][:9])] = 0
+    assert splits_of(active, passive) != pooled(active, passive).splits
 
 
 def test_rows_without_weight_are_not_learnt_from() -> None:
@@ -158,12 +183,12 @@ def test_as_good_as_pooled_histograms_of_scikit_learn() -> None:
         x = np.concatenate([columns_of(cfg, k).flatten(1).numpy() for k in range(3)], 1)
         edges = Bins(x[train], cfg.options.bins).edges  # type: ignore[attr-defined]
         codes = np.stack([np.searchsorted(e, c) for e, c in zip(edges, x.T, strict=True)], 1)
-        pooled = HistGradientBoostingClassifier(
+        model = HistGradientBoostingClassifier(
             max_iter=40, max_depth=3, min_samples_leaf=1, max_leaf_nodes=None, early_stopping=False
         )
         y = labels_of(cfg).numpy()
-        pooled.fit(codes[train], y[train])
-        theirs.append(roc_auc_score(y[test], pooled.decision_function(codes[test])))
+        model.fit(codes[train], y[train])
+        theirs.append(roc_auc_score(y[test], model.decision_function(codes[test])))
         ours.append(active.progress.metrics["active"]["auc"])
     assert abs(np.mean(ours) - np.mean(theirs)) < 0.002
     assert np.mean(ours) > 0.98

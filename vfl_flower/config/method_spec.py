@@ -152,6 +152,8 @@ class MethodSpec:
         Whether the active party may be without columns (``active-columns = none``).
     network : str
         Network of every party, where the method has no choice of it.
+    keeps_gaps : bool
+        Whether missing numbers and dates of tables stay NaN; else they are imputed.
     unused : tuple of str
         Options of all methods, by field name, that would change nothing: they keep their defaults.
     additive : bool
@@ -186,6 +188,7 @@ class MethodSpec:
     usual_bound: str = ""
     label_only: bool = False
     network: str = ""
+    keeps_gaps: bool = False
     unused: tuple[str, ...] = ()
     additive: bool = False
     regression: bool = True

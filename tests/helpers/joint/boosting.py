@@ -1,9 +1,11 @@
 """Boosted trees on all parties' columns in one table, node by node.
 
 No histograms, no layers, no messages: every threshold between two values is tried on the rows of
-a node. Gradients are of closed form, and rounded as those that travel.
+a node, and either way for missing values. Gradients are of closed form, and rounded as those that
+travel.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import frexp
 from typing import Any
@@ -12,12 +14,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from tests.helpers.data import columns_of
 from vfl_flower.common.codec import Array
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.randomness import Randomness, public_origin
 
 Place = tuple[int, int, int]
+Split = tuple[int, int, float, bool]
 
 
 @dataclass
@@ -27,19 +29,18 @@ class Pooled:
     Attributes
     ----------
     splits : dict
-        By round, tree and node: rank, column, threshold.
+        By round, tree and node: rank, column, threshold, whether missing values go left.
     scores : ndarray
         (N, T), of the training rows after the last round.
     """
 
-    splits: dict[Place, tuple[int, int, float]]
+    splits: dict[Place, Split]
     scores: NDArray[np.float64]
 
 
-def boosted(cfg: RunConfig, train: Array, y: Array, classes: int) -> Pooled:
-    """Boost trees for all rounds: rows (N,), and labels (N,) of them."""
+def boosted(cfg: RunConfig, x: Sequence[Array], y: Array, classes: int) -> Pooled:
+    """Boost trees for all rounds: columns (N, F_k), labels (N,)."""
     options: Any = cfg.options
-    x = [columns_of(cfg, rank).flatten(1).numpy()[train] for rank in range(cfg.parties)]
     generators = [Randomness(public_origin(cfg.seed, rank)).generator for rank in range(len(x))]
     made = Pooled({}, np.tile(_base(y, classes), (len(y), 1)))
     for number in range(cfg.epochs):
@@ -51,8 +52,8 @@ def boosted(cfg: RunConfig, train: Array, y: Array, classes: int) -> Pooled:
         for rank, (own, generator) in enumerate(zip(x, generators, strict=True)):
             columns, share = list(range(own.shape[1])), options.column_share
             if share < 1:
-                drawn = torch.randperm(len(columns), generator=generator).tolist()
-                columns = drawn[: max(round(share * len(columns)), 1)]
+                permuted = torch.randperm(len(columns), generator=generator).tolist()
+                columns = permuted[: max(round(share * len(columns)), 1)]
             offered += [(rank, column) for column in columns]
         G, H = _rounded(g), np.maximum(_rounded(h), 0)
         for tree in range(g.shape[1]):
@@ -70,7 +71,7 @@ class _Tree:
     def __init__(self, cfg: RunConfig, x: Any, offered: Any, g: Array, h: Array) -> None:
         self.options: Any = cfg.options
         self.rate, self.x, self.offered, self.g, self.h = cfg.rate_of(0), x, offered, g, h
-        self.splits: dict[int, tuple[int, int, float]] = {}
+        self.splits: dict[int, Split] = {}
         self.values = np.zeros(len(g))
 
     def grow(self, rows: Array, node: int) -> None:
@@ -80,29 +81,30 @@ class _Tree:
             self.values[rows] = np.float32(self.rate * -G / (H + self.options.leaf_l2))
             return
         self.splits[node] = found
-        left = self.x[found[0]][rows, found[1]] <= found[2]
+        left = _left(self.x[found[0]][rows, found[1]], *found[2:])
         self.grow(rows[left], 2 * node + 1)
         self.grow(rows[~left], 2 * node + 2)
 
-    def best(self, rows: Array) -> tuple[int, int, float] | None:
-        """Return rank, column and threshold of the best split.
+    def best(self, rows: Array) -> Split | None:
+        """Return the best split of some rows.
 
         Of equal gains that of the first party, the smallest sums, the first column.
         """
         made = []
         for rank, column in self.offered:
             values = self.x[rank][:, column]
-            known = np.unique(values)  # of all rows
-            for threshold in known[:-1] / 2 + known[1:] / 2:
-                left = rows[values[rows] <= threshold]
-                gain = self.gain(left, np.setdiff1d(rows, left), rows)
+            for missing_left, threshold in _offers(values):
+                to_left = _left(values[rows], threshold, missing_left)
+                left, right = rows[to_left], rows[~to_left]
+                gain = self.gain(left, right, rows)
                 if gain is not None and gain > 1e-10 * self.term(rows):
+                    way = missing_left if np.isnan(values).any() else len(left) > len(right)
                     sums = self.g[left].sum(), self.h[left].sum()
-                    made.append((-gain, rank, *sums, column, float(threshold)))
+                    made.append((-gain, rank, *sums, column, missing_left, threshold, way))
         if not made:
             return None
-        _, rank, _, _, column, threshold = min(made)
-        return rank, column, threshold
+        _, rank, _, _, column, _, threshold, way = min(made)
+        return rank, column, threshold, way
 
     def term(self, rows: Array) -> float:
         return float(self.g[rows].sum() ** 2 / (self.h[rows].sum() + self.options.leaf_l2))
@@ -111,6 +113,21 @@ class _Tree:
         if min(self.h[left].sum(), self.h[right].sum()) < max(self.options.least_child, 1e-300):
             return None
         return self.term(left) + self.term(right) - self.term(rows)
+
+
+def _offers(values: Array) -> list[tuple[bool, float]]:
+    """List ways of missing values, and thresholds."""
+    known = np.unique(values[~np.isnan(values)])  # of all rows
+    between = (known[:-1] / 2 + known[1:] / 2).tolist()
+    if not np.isnan(values).any():
+        return [(False, each) for each in between]
+    right = [(False, each) for each in (*between, float("inf"))]
+    return right + [(True, each) for each in between]
+
+
+def _left(values: Array, threshold: float, missing_left: bool) -> NDArray[np.bool_]:
+    """Tell which values go left."""
+    return np.where(np.isnan(values), missing_left, values <= threshold)
 
 
 def _base(y: Array, classes: int) -> Array:

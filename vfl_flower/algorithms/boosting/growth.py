@@ -128,11 +128,13 @@ class Growth:
         """
         for index, number in zip(nodes.tolist(), self._first(nodes, numbers), strict=True):
             place = self.round, int(self.layer.tree[index]), int(self.layer.node[index])
-            rows = self.layer.rows(index)
-            self.chosen[index] = self.bins.goes_left(self.offered, number, rows)
+            left = self.bins.goes_left(self.offered, number, self.layer.rows(index))
             column, last = int(self.offered.column[number]), int(self.offered.bin[number])
-            threshold = self.bins.threshold(column, last)
-            self.splits.put(place, column, threshold, bool(self.offered.missing_left[number]))
+            missing_left = bool(self.offered.missing_left[number])
+            if not self.bins.gaps[column]:
+                missing_left = int(left.sum()) > len(left) / 2
+            self.splits.put(place, column, self.bins.threshold(column, last), missing_left)
+            self.chosen[index] = left
 
     def _first(self, nodes: Array, numbers: Array) -> list[int]:
         """Return the first candidates with the sums of given ones.
