@@ -40,7 +40,8 @@ Assumes
 Deviates
     SecureBoost encrypts g and h (Paillier); here they travel in the clear, or of noised labels. It
     asks party after party along the path of a row to be predicted; here each tells all its bits in
-    one exchange. Trees grow layer by layer to ``tree-depth``, not leaf by leaf. Hessians are the
+    one exchange. Trees grow layer by layer to ``tree-depth``, not leaf by leaf: where
+    ``tree-leaves`` are used up, the splits of largest gain in the layer count. Hessians are the
     loss's own: 2 of the squared error. A missing number or date is a bin of its own, which goes to
     the side that gains more, or to that of more rows if no training row lacks a value. Of a column
     that lacks some there are two candidates a threshold, which tells of it.
@@ -67,7 +68,7 @@ from torch import Tensor, nn
 
 from vfl_flower.algorithms.boosting.bins import Bins
 from vfl_flower.algorithms.boosting.forest import Forest, trees_a_round
-from vfl_flower.algorithms.boosting.gains import Regularizer
+from vfl_flower.algorithms.boosting.gains import Regularizer, within_leaves
 from vfl_flower.algorithms.boosting.gradients import (
     Whole,
     base_scores,
@@ -176,19 +177,23 @@ class BoostedTrees(ActiveParty):
         start = partial(self.start, G.numbers, H.numbers)
         replies = yield ask("boost", rows, G.numbers, H.numbers, own=start)
         leaf, parents = np.zeros((G.numbers.shape[1], len(rows)), np.int64), None
+        leaves = np.full(len(leaf), self.options.tree_leaves - 1)
         for depth in range(self.options.tree_depth):
             sent, offered = self.joined(replies.own, replies.arrays)
             sums = growth.layer.whole(sent, parents)
-            picked = self.limits.best(sums, growth.totals(), units, offered)
+            picked, gained = self.limits.best(sums, growth.totals(), units, offered)
+            picked = within_leaves(picked, gained, growth.layer.tree, leaves)
             split = picked >= 0
             if not split.any():
                 break
+            leaves -= np.bincount(growth.layer.tree[split], minlength=len(leaves))
             left = yield from self.divide(picked, sums, offered)
             growth.descend(leaf, split, left)
-            if depth + 1 < self.options.tree_depth:
-                parents, go_on = sums[split], partial(self.go_on, split, left)
-                bits = np.packbits(left, axis=1)
-                replies = yield ask("layer", split.astype(np.uint8), bits, own=go_on)
+            if depth + 1 == self.options.tree_depth or not leaves.any():
+                break
+            parents, go_on = sums[split], partial(self.go_on, split, left)
+            bits = np.packbits(left, axis=1)
+            replies = yield ask("layer", split.astype(np.uint8), bits, own=go_on)
         return leaf
 
     def start(self, g: Array, h: Array) -> Array:

@@ -15,6 +15,7 @@ from tests.helpers.joint.boosting import Pooled, Split, boosted
 from tests.helpers.joint.reference import WeightedData
 from vfl_flower.algorithms.boosting.bins import Bins
 from vfl_flower.algorithms.boosting.forest import Splits
+from vfl_flower.algorithms.boosting.gains import within_leaves
 from vfl_flower.config.catalog import REGRESSION
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.party_data import PartyData
@@ -134,6 +135,24 @@ def test_equal_to_pooled_trees_of_numbers() -> None:
     assert splits_of(active, passive) == joint.splits
     np.testing.assert_allclose(active.scores.numpy(), joint.scores, rtol=1e-6, atol=1e-9)
     assert active.progress.records[-1].scores["r2"]["active"] > 0.3
+
+
+@pytest.mark.parametrize("leaves", [2, 5])
+def test_leaves_go_to_the_largest_gains_of_a_layer(leaves: int) -> None:
+    """A tree is that without a limit, less the smallest gains."""
+    options = SMALL | {"dataset": "breast-cancer", "train_rows": 200, "epochs": 1}
+    whole = splits_of(*trained(RunConfig(**options)))
+    active, passive = trained(RunConfig(**options, tree_leaves=leaves))
+    found = splits_of(active, passive)
+    assert len(found) == leaves - 1
+    assert found.items() < whole.items()
+    assert (active.net.value != 0).sum() == leaves
+
+
+def test_splits_that_gain_least_are_left_out() -> None:
+    picked, gained = np.array([4, -1, 2, 9, 1]), np.array([1.0, 0.0, 3.0, 2.0, 2.0])
+    kept = within_leaves(picked, gained, np.array([0, 0, 0, 0, 1]), np.array([2, 0]))
+    assert kept.tolist() == [-1, -1, 2, 9, -1]
 
 
 def test_reference_can_fail() -> None:
