@@ -68,7 +68,7 @@ from vfl_flower.algorithms.linear_models.table import COEFFICIENTS, coefficients
 from vfl_flower.api import ActiveParty, Party, Protocol, agree_keys, ask, tell, train
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import DataError, TrainingError
-from vfl_flower.common.names import party_log, party_name
+from vfl_flower.common.names import party_log
 from vfl_flower.learning.losses import Labels
 
 from .specs.logistic import LogisticOptions
@@ -171,7 +171,7 @@ class Logistic(ActiveParty):
         """Return its own coefficients and the intercepts."""
         intercept = cast("Intercept", self.net.decide).bias.detach().cpu().numpy()
         weight = self.block.W.numpy()
-        return {COEFFICIENTS: coefficients_csv(party_name(0), self.data, weight, intercept)}
+        return {COEFFICIENTS: coefficients_csv(self.cfg, self.data, weight, intercept)}
 
     def figures(self) -> dict[str, float]:
         """Return whether training converged, and the bound of the error."""
