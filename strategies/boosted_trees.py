@@ -8,6 +8,7 @@ too, and takes all N training rows. Party k has F_k columns, in at most ``bins``
 quantiles. With R the output, and z a row's scores, of which it is made:
 
     g, h = dL / dz, d^2 L / dz^2    (N, T)     of all rows, to every party, as whole numbers
+                                               of two units
     S_k  = sums of (g, h) over the rows that would go left, of each node and candidate: a threshold
            of a column of party k, in a secret order of columns that it draws anew each round
     gain   as in `algorithms.boosting.gains`; the best candidate of all parties splits a node, or
@@ -29,10 +30,11 @@ Learns
     bins are the values. Of held-out rows it gets the
     side at every split of a party, on its path or not.
     Passive k: *g and h of every training row, which are its label*: the sign of g is that of the
-    class. Which nodes of which size are split, and who goes left at splits of all parties. Not
-    values of leaves, nor thresholds of others. With ``label-privacy`` g and h are of labels noised
-    once, and so is all that follows from them. With ``gradient-epsilon`` g is noised in each round,
-    and trees and scores follow from noised g alone; see `algorithms.boosting.noise`.
+    class. Which nodes of which size are split, and who goes left at splits of all parties. How much
+    its own splits gain. Not values of leaves, nor thresholds of others. With ``label-privacy`` g
+    and h are of labels noised once, and so is all that follows from them. With
+    ``gradient-epsilon`` g is noised in each round, and trees and scores follow from noised g alone;
+    see `algorithms.boosting.noise`.
 Assumes
     Semi-honest parties, labels that passive parties may know (or ``label-privacy``), and columns
     whose order the active party may know. Nothing is masked: sums of different columns are never
@@ -52,7 +54,7 @@ Deviates
     ``party-randomness`` is private.
 Costs
     A layer takes two exchanges (the second only where a passive party owns a split): at most 2 D a
-    round of depth D. Down, once a round 4N + 8NT bytes, and a layer S + NT / 8; up, 16 bytes a
+    round of depth D. Down, once a round 4N + 8NT + 8 bytes, and a layer S + NT / 8; up, 16 bytes a
     candidate and node that is sent, and a bit for each row of a node that is split. A prediction
     takes one exchange: a bit for each row and split of the party.
 """
@@ -77,6 +79,7 @@ from vfl_flower.algorithms.boosting.gradients import (
     whole,
 )
 from vfl_flower.algorithms.boosting.growth import Growth
+from vfl_flower.algorithms.boosting.importance import IMPORTANCE, importance_csv
 from vfl_flower.algorithms.boosting.noise import gradient_noise_of, new_key
 from vfl_flower.algorithms.boosting.sums import check_side, check_sums, directions, side_by_side
 from vfl_flower.api import ActiveParty, Party, PartyData, Protocol, RunConfig, ask, ask_each, train
@@ -105,12 +108,12 @@ class BoostedTrees(ActiveParty):
     def __init__(self, party: Party, y: Tensor, rows: dict[str, Array]) -> None:
         super().__init__(party, y, rows)
         generator, share = self.randomness.generator, self.options.column_share
-        self.growth = Growth(self.binned, self.net, generator, share, hidden=False)
+        self.limits = Regularizer(self.options.leaf_l2, self.options.least_child)
+        self.growth = Growth(self.binned, self.net, generator, share, self.limits, hidden=False)
         self.scores = torch.empty(0, dtype=torch.float64)  # (N, T) of training rows
         self.seen: State = {}  # by rows, the rounds that their scores are of, and these
         self.noise = gradient_noise_of(self, self.options, trees_a_round(self.data))
         self.noise_key = new_key()
-        self.limits = Regularizer(self.options.leaf_l2, self.options.least_child)
 
     def sizes(self) -> Mapping[str, int]:
         """Return the lengths of replies that the run sets, by symbol."""
@@ -173,21 +176,21 @@ class BoostedTrees(ActiveParty):
 
     def grow(self, rows: Array, G: Whole, H: Whole) -> Protocol:
         """Grow trees layer by layer; return each row's node: (T, B)."""
-        growth, units = self.growth, np.array([G.unit, H.unit])
-        start = partial(self.start, G.numbers, H.numbers)
-        replies = yield ask("boost", rows, G.numbers, H.numbers, own=start)
+        growth, units = self.growth, np.array([G.unit, H.unit], np.float32)
+        start = partial(self.start, G.numbers, H.numbers, units)
+        replies = yield ask("boost", rows, G.numbers, H.numbers, units, own=start)
         leaf, parents = np.zeros((G.numbers.shape[1], len(rows)), np.int64), None
         leaves = np.full(len(leaf), self.options.tree_leaves - 1)
         for depth in range(self.options.tree_depth):
             sent, offered = self.joined(replies.own, replies.arrays)
             sums = growth.layer.whole(sent, parents)
-            picked, gained = self.limits.best(sums, growth.totals(), units, offered)
+            picked, gained = self.limits.best(sums, growth.totals(), growth.units, offered)
             picked = within_leaves(picked, gained, growth.layer.tree, leaves)
             split = picked >= 0
             if not split.any():
                 break
             leaves -= np.bincount(growth.layer.tree[split], minlength=len(leaves))
-            left = yield from self.divide(picked, sums, offered)
+            left = yield from self.divide(picked, gained, sums, offered)
             growth.descend(leaf, split, left)
             if depth + 1 == self.options.tree_depth or not leaves.any():
                 break
@@ -196,9 +199,9 @@ class BoostedTrees(ActiveParty):
             replies = yield ask("layer", split.astype(np.uint8), bits, own=go_on)
         return leaf
 
-    def start(self, g: Array, h: Array) -> Array:
+    def start(self, g: Array, h: Array, units: Array) -> Array:
         """Begin a round on its own columns; return their sums."""
-        self.growth.begin(self.progress.step, g, h)
+        self.growth.begin(self.progress.step, g, h, units)
         return self.growth.sums()
 
     def go_on(self, split: Array, left: NDArray[np.bool_]) -> Array:
@@ -217,7 +220,7 @@ class BoostedTrees(ActiveParty):
             check_sums(party_name(rank), each, least, most)
         return side_by_side(said)
 
-    def divide(self, picked: Array, sums: Array, offered: Array) -> Protocol:
+    def divide(self, picked: Array, gained: Array, sums: Array, offered: Array) -> Protocol:
         """Split nodes at candidates; return who goes left: (T, B)."""
         layer, growth = self.growth.layer, self.growth
         left = np.zeros(layer.place.shape, bool)
@@ -225,6 +228,7 @@ class BoostedTrees(ActiveParty):
         owner = np.searchsorted(offered, picked[nodes], side="right") - 1
         place = self.progress.step, layer.tree[nodes], layer.node[nodes]
         self.net.owner[place] = torch.from_numpy(owner.astype(np.int32))
+        self.net.gain[place] = torch.from_numpy(gained[nodes].astype(np.float32))
         growth.split(nodes[owner == 0], picked[nodes[owner == 0]])
         for index, goes in growth.chosen.items():
             left[layer.tree[index], layer.rows(index)] = goes
@@ -272,8 +276,13 @@ class BoostedTrees(ActiveParty):
         return [outputs_of(scores, self.training_labels.classes).float()]
 
     def figures(self) -> dict[str, float]:
-        """Return the epsilon of noise on gradients, if any."""
-        return {"gradient_epsilon": self.noise.spent(self.progress.step)} if self.noise else {}
+        """Return splits and gains of each party; epsilon of noise."""
+        noise = {"gradient_epsilon": self.noise.spent(self.progress.step)} if self.noise else {}
+        return self.net.importance(self.parties) | noise
+
+    def further_files(self) -> Mapping[str, bytes]:
+        """Return how much its own columns count."""
+        return {IMPORTANCE: importance_csv(self.cfg, self.data, self.net)}
 
     def take_best(self) -> None:
         """Take back the trees kept last; forget the scores kept."""

@@ -1,6 +1,9 @@
 """Boosted trees equal pooled ones, split by split."""
 
+import csv
+import io
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,9 +16,12 @@ from strategies.boosted_trees import BoostedTrees
 from tests.helpers.data import columns_of, labels_of
 from tests.helpers.joint.boosting import Pooled, Split, boosted
 from tests.helpers.joint.reference import WeightedData
+from tests.helpers.outcomes.attempts import Attempt
 from vfl_flower.algorithms.boosting.bins import Bins
 from vfl_flower.algorithms.boosting.forest import Splits
 from vfl_flower.algorithms.boosting.gains import within_leaves
+from vfl_flower.algorithms.boosting.importance import IMPORTANCE
+from vfl_flower.common.names import party_name
 from vfl_flower.config.catalog import REGRESSION
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.party_data import PartyData
@@ -153,6 +159,38 @@ def test_splits_that_gain_least_are_left_out() -> None:
     picked, gained = np.array([4, -1, 2, 9, 1]), np.array([1.0, 0.0, 3.0, 2.0, 2.0])
     kept = within_leaves(picked, gained, np.array([0, 0, 0, 0, 1]), np.array([2, 0]))
     assert kept.tolist() == [-1, -1, 2, 9, -1]
+
+
+def test_gains_are_told_by_party_and_each_column_to_its_party_alone(tmp_path: Path) -> None:
+    attempt = Attempt(RunConfig(**(SMALL | {"dataset": "breast-cancer"})), tmp_path / "run")
+    attempt.run()
+    figures = attempt.active.figures()
+    parties = [party_name(rank) for rank in range(3)]
+    gains = {}
+    for party in parties:
+        text = (tmp_path / "run" / party / "model" / IMPORTANCE).read_text()
+        lines = [*csv.DictReader(io.StringIO(text))]
+        assert {line["party"] for line in lines} == {party}
+        assert len({line["column"] for line in lines}) == 10
+        assert sum(int(line["splits"]) for line in lines) == figures[f"splits_{party}"] > 0
+        found = [float(line["gain"]) for line in lines]
+        assert found == sorted(found, reverse=True)
+        gains[party] = sum(found)
+    for party, gain in gains.items():
+        share = figures[f"gain_share_{party}"]
+        assert share == pytest.approx(gain / sum(gains.values()), rel=1e-5)
+
+
+def test_the_gain_of_a_split_is_what_the_loss_loses() -> None:
+    """Twice the fall of its second-order expansion by a tree."""
+    cfg = RunConfig(**(SMALL | {"epochs": 1, "learning_rates": "1", "leaf_l2": 0.5}))
+    active, _ = trained(cfg, Numbers(cfg))
+    y = active.y[torch.from_numpy(active.rows["train"])].double()
+    before, z = y.mean() - y, active.scores[:, 0] - y.mean()
+    penalty = 0.5 * (active.net.value.double() ** 2).sum()
+    fall = -(4 * before * z + 2 * z**2).sum() - penalty
+    root = (2 * before.sum()) ** 2 / (2 * len(y) + 0.5)
+    assert float(active.net.gain.sum()) == pytest.approx(float(fall - root), rel=1e-4)
 
 
 def test_reference_can_fail() -> None:

@@ -12,6 +12,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 import vfl_flower as vfl
 from vfl_flower.algorithms.boosting.bins import Bins
 from vfl_flower.algorithms.boosting.forest import Splits
+from vfl_flower.algorithms.boosting.gains import Regularizer
 from vfl_flower.algorithms.boosting.growth import Growth
 
 ROWS, HELD_OUT = 300, 100
@@ -54,7 +55,9 @@ def test_a_gap_that_training_had_none_of_goes_where_most_rows_go(
 ) -> None:
     x = np.array(first, np.float32)[:, None]
     kept = Splits(1, 1, 1)
-    growth = Growth(lambda: Bins(x, 8), kept, torch.Generator(), 1.0, hidden=False)
-    growth.begin(0, np.ones((4, 1), np.int32), np.ones((4, 1), np.int32))
+    growth = Growth(
+        lambda: Bins(x, 8), kept, torch.Generator(), 1.0, Regularizer(1.0, 0.0), hidden=False
+    )
+    growth.begin(0, np.ones((4, 1), np.int32), np.ones((4, 1), np.int32), np.ones(2))
     growth.split(np.array([0]), np.array([0]))
     assert kept.directions(np.array([[np.nan]], np.float32)).tolist() == [[way]]

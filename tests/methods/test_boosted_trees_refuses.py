@@ -143,7 +143,7 @@ def started() -> tuple[BoostedTreesClient, Array]:
     assert isinstance(party, BoostedTreesClient)
     rows = party.data.rows["train"]
     g = np.random.default_rng(0).integers(-9, 9, (len(rows), 3), np.int32)
-    sums = asked(party, "boost", rows, g, np.abs(g) + np.int32(1))
+    sums = asked(party, "boost", rows, g, np.abs(g) + np.int32(1), np.ones(2, np.float32))
     return party, sums[0]
 
 

@@ -73,7 +73,7 @@ class Regularizer:
         """
         picked, gained = np.full(len(left), -1), np.zeros(len(left))
         for node, sums in enumerate(left if left.shape[1] else ()):
-            gain = self._gains(sums * units, total[node] * units)
+            gain = self.gains(sums * units, total[node] * units)
             tied = np.flatnonzero(gain == gain.max())
             if gain[tied[0]] > 0:
                 owner = np.searchsorted(first, tied, side="right")
@@ -81,7 +81,7 @@ class Regularizer:
                 gained[node] = gain[tied[0]]
         return picked, gained
 
-    def _gains(self, left: Array, total: Array) -> Array:
+    def gains(self, left: Array, total: Array) -> Array:
         """Return gains of candidates; 0 where there is none.
 
         (M, 2), (2,) -> (M,).

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from vfl_flower.algorithms.boosting.bins import Bins, Candidates
 from vfl_flower.algorithms.boosting.forest import Splits
+from vfl_flower.algorithms.boosting.gains import Regularizer
 from vfl_flower.algorithms.boosting.layers import Layer
 from vfl_flower.common.codec import Array
 from vfl_flower.common.state import State
@@ -33,6 +34,8 @@ class Growth:
         Draws the columns of each round.
     share : float
         Share of the columns that a round may split on, at least one of them.
+    limits : Regularizer
+        Of splits, which says how much they gain.
     hidden : bool
         Whether the operating system draws an order of the columns, anew each round, which is this
         party's secret. Trees do not depend on it.
@@ -45,6 +48,8 @@ class Growth:
         (F',) int64, the round's columns in the order in which their splits are numbered.
     values : ndarray
         (2 T, B) int32, gradients of every tree and then hessians.
+    units : ndarray
+        (2,) float64, of gradients and hessians.
     layer : Layer
         In hand.
     chosen : dict of int to ndarray
@@ -57,12 +62,14 @@ class Growth:
         splits: Splits,
         generator: torch.Generator,
         share: float,
+        limits: Regularizer,
         *,
         hidden: bool,
     ) -> None:
         self._make, self.splits, self._generator, self.share = bins, splits, generator, share
-        self.hidden = hidden
+        self.limits, self.hidden = limits, hidden
         self.round, self.order, self.values = -1, _NOTHING, np.empty((0, 0), np.int32)
+        self.units = np.ones(2)
         self.layer = Layer(_NOTHING, _NOTHING, np.empty((0, 0), np.int32))
         self.chosen: dict[int, NDArray[np.bool_]] = {}
 
@@ -71,9 +78,9 @@ class Growth:
         """Return the party's columns of the training rows."""
         return self._make()
 
-    def begin(self, number: int, g: Array, h: Array) -> None:
-        """Begin a round with gradients and hessians, (B, T) int32 each."""
-        self.round, self.chosen = number, {}
+    def begin(self, number: int, g: Array, h: Array, units: Array) -> None:
+        """Begin a round with g and h, (B, T) int32, and units."""
+        self.round, self.chosen, self.units = number, {}, units.astype(np.float64)
         self.values = np.concatenate([g.T, h.T])
         self.layer = Layer.of_roots(g.shape[1], len(g))
         self.order = self._drawn()
@@ -126,7 +133,9 @@ class Growth:
         numbers : ndarray
             (Q,) int64, of the candidates.
         """
-        for index, number in zip(nodes.tolist(), self._first(nodes, numbers), strict=True):
+        sums, totals = self._left_sums(nodes), self.totals()
+        first = self._first(sums, numbers)
+        for index, number, left_sums in zip(nodes.tolist(), first, sums, strict=True):
             place = self.round, int(self.layer.tree[index]), int(self.layer.node[index])
             left = self.bins.goes_left(self.offered, number, self.layer.rows(index))
             column, last = int(self.offered.column[number]), int(self.offered.bin[number])
@@ -134,18 +143,19 @@ class Growth:
             if not self.bins.gaps[column]:
                 missing_left = int(left.sum()) > len(left) / 2
             self.splits.put(place, column, self.bins.threshold(column, last), missing_left)
+            gains = self.limits.gains(left_sums[[number]] * self.units, totals[index] * self.units)
+            self.splits.gain[place] = float(gains[0])
             self.chosen[index] = left
 
-    def _first(self, nodes: Array, numbers: Array) -> list[int]:
+    def _first(self, sums: Array, numbers: Array) -> list[int]:
         """Return the first candidates with the sums of given ones.
 
-        First are the columns of the party's table, then missing values that go right, then low
-        thresholds: trees do not depend on the order of the round.
+        (Q, M, 2), (Q,) -> Q of them. First are the columns of the party's table, then missing
+        values that go right, then low thresholds: trees do not depend on the order of the round.
         """
         offered = self.offered
         rank = np.lexsort((offered.bin, offered.missing_left, offered.column)).argsort()
-        sums = self._left_sums(nodes)
-        equal = (sums == sums[np.arange(len(nodes)), numbers][:, None]).all(2)
+        equal = (sums == sums[np.arange(len(sums)), numbers][:, None]).all(2)
         first: list[int] = np.where(equal, rank, len(rank)).argmin(1).tolist()
         return first
 
@@ -184,6 +194,7 @@ class Growth:
             "round": self.round,
             "order": self.order,
             "values": self.values,
+            "units": self.units,
             "layer": [layer.tree, layer.node, layer.place],
             "chosen": [[index, left] for index, left in self.chosen.items()],
         }
@@ -191,7 +202,8 @@ class Growth:
     def load_state_dict(self, state: State) -> None:
         """Restore the state of `state_dict`."""
         self.round = state["round"]
-        self.order, self.values = _array(state["order"]), _array(state["values"])
+        names = ("order", "values", "units")
+        self.order, self.values, self.units = (_array(state[name]) for name in names)
         self.layer = Layer(*map(_array, state["layer"]))
         self.chosen = {index: _array(left) for index, left in state["chosen"]}
         vars(self).pop("offered", None)
