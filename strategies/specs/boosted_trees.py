@@ -79,6 +79,7 @@ def check_gradient_noise(cfg: Settings, options: BoostedTreesOptions) -> None:
         raise ConfigError(f"gradient-epsilon must be 0, or {LEAST_EPSILON:g} and more")
     for name, given in (
         ("label-privacy", cfg.label_noise),
+        ("split", cfg.split if cfg.split_spec.labels else ""),
         ("class-weights", cfg.class_weights.replace("none", "")),
         ("largest-weight", "" if cfg.largest_weight == 1 else f"{cfg.largest_weight:g}"),
     ):

@@ -17,6 +17,7 @@ from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import ConfigError, Interrupted
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.privacy.guarantees import protections
+from vfl_flower.runs.seeds import first_fold
 from vfl_flower.transport.endpoint import Endpoint
 from vfl_flower.transport.local import serve
 from vfl_flower.workflows.build_parties import build_active, build_passive
@@ -96,11 +97,18 @@ def test_a_run_tells_its_epsilon_and_resumes_with_its_key(tmp_path: Path) -> Non
         ({"label_privacy": "laplace"}, "is not true with label-privacy = laplace"),
         ({"class_weights": "balanced"}, "is not true with class-weights = balanced"),
         ({"largest_weight": 2.0}, "is not true with largest-weight = 2"),
+        ({"split": "stratified"}, "is not true with split = stratified"),
     ],
 )
 def test_a_false_epsilon_is_refused(options: dict[str, object], told: str) -> None:
     with pytest.raises(ConfigError, match=told):
         replace(CFG, **options)  # type: ignore[arg-type]
+
+
+def test_folds_that_look_at_labels_are_refused() -> None:
+    assert first_fold(CFG, 3).fold == "0/3"
+    with pytest.raises(ConfigError, match="labels are noised: their epsilon would not be true"):
+        first_fold(replace(CFG, keep="best"), 3)
 
 
 def test_delta_without_noise_is_refused() -> None:
