@@ -262,6 +262,13 @@ class BoostedTrees(ActiveParty):
             self.scores[:, tree] += value[torch.from_numpy(nodes)].double()
         self.net.grown.fill_(self.progress.step + 1)
 
+    @property
+    def own_end(self) -> str:
+        """Tell that no score was better for `patience` rounds."""
+        best, patience = self.progress.best, self.options.patience
+        waited = self.progress.step - best.step if best else 0
+        return "patience" if 0 < patience <= waited else ""
+
     def infer(self, rows: Array) -> Protocol:
         """Return the one prediction for some rows, and keep scores."""
         key, grown = sha256(rows.tobytes()).hexdigest(), int(self.net.grown)

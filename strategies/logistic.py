@@ -101,6 +101,11 @@ class Logistic(ActiveParty):
         """Whether the coefficients are as near the optimum as asked for."""
         return self.solver.converged
 
+    @property
+    def own_end(self) -> str:
+        """See `ActiveParty`."""
+        return "converged" if self.converged else ""
+
     def protocol(self) -> Protocol:
         """Agree on keys, then train."""
         self._check_labels()

@@ -28,11 +28,22 @@ class BoostedTreesOptions(MethodOptions):
     column_share: float = option(
         1.0, "share of its columns that a party offers in a round", above=0, most=1
     )
+    patience: int = option(
+        0,
+        "early stopping: rounds without a better metric on validation rows; 0: none",
+        least=0,
+        most=10_000,
+    )
 
     gradient_epsilon: float = option(
         0.0, "epsilon of labels, by noise on gradients in all rounds; 0: none", least=0, most=1000
     )
     gradient_delta: float = option(1e-5, "delta beside it", above=0, below=1)
+
+    @property
+    def stops_early(self) -> str:
+        """Name of the option that ends training early, if set."""
+        return "patience" if self.patience else ""
 
     @property
     def labels_noised(self) -> str:

@@ -21,6 +21,7 @@ from vfl_flower.algorithms.boosting.bins import Bins
 from vfl_flower.algorithms.boosting.forest import Splits
 from vfl_flower.algorithms.boosting.gains import within_leaves
 from vfl_flower.algorithms.boosting.importance import IMPORTANCE
+from vfl_flower.common.errors import Interrupted
 from vfl_flower.common.names import party_name
 from vfl_flower.config.catalog import REGRESSION
 from vfl_flower.config.run_config import RunConfig
@@ -179,6 +180,22 @@ def test_gains_are_told_by_party_and_each_column_to_its_party_alone(tmp_path: Pa
     for party, gain in gains.items():
         share = figures[f"gain_share_{party}"]
         assert share == pytest.approx(gain / sum(gains.values()), rel=1e-5)
+
+
+def test_training_ends_after_rounds_without_a_better_score(tmp_path: Path) -> None:
+    options = SMALL | {"epochs": 30, "learning_rates": "0.5", "patience": 3, "keep": "best"}
+    with pytest.raises(Interrupted):
+        Attempt(RunConfig(**options), tmp_path / "run").run(stop_at=2)
+    attempt = Attempt(RunConfig(**options), tmp_path / "run")
+    attempt.run()
+    scores = [each.score for each in attempt.active.progress.records]
+    best = scores.index(max(scores))
+    assert best + 4 == len(scores) < 30
+    assert attempt.folder is not None
+    result = attempt.folder.result()
+    assert result is not None
+    assert (result["ended_by"], result["counting_step"]) == ("patience", best + 1)
+    assert (attempt.active.net.owner[best + 1 :] < 0).all()  # type: ignore[index]
 
 
 def test_the_gain_of_a_split_is_what_the_loss_loses() -> None:

@@ -220,6 +220,7 @@ def test_options_without_meaning_are_refused(option: str, value: Any) -> None:
         ({"baselines": "on"}, "of which boosted_trees has none"),
         ({"gradient_defence": "marvell:2"}, "sends other things than gradients"),
         ({"bins": 256}, "bins must be"),
+        ({"patience": 2, "validation": 0.0}, "patience is set, and validation is 0"),
     ],
 )
 def test_other_options_are_refused(options: dict[str, Any], text: str) -> None:

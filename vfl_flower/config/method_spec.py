@@ -87,6 +87,11 @@ class MethodOptions:
         return ""
 
     @property
+    def stops_early(self) -> str:
+        """Name of the own option of early stopping, if set."""
+        return ""
+
+    @property
     def labels_noised(self) -> str:
         """Guarantee of the method's own noise on labels; empty without."""
         return ""
