@@ -24,11 +24,11 @@ Learns
     Active: *for each node, the sums of g and h over the bins of each column, in order of their
     values*, and who goes left at every split. It knows g and h of each row: in nodes of few rows
     the sums tell which bin each row is in, and over many rounds those of all, so it may know *the
-    order of all training rows in every column, up to bins*. Candidates are numbers to it: it learns
-    no value, no threshold, and not which column of the table one is. But columns can be told apart,
-    and followed through rounds, by their sums and numbers of bins; of one of zeros and ones the
-    bins are the values. Of held-out rows it gets the
-    side at every split of a party, on its path or not.
+    order of all training rows in every column, up to bins* (the audit's attack ``histograms``).
+    Candidates are numbers to it: it learns no value, no threshold, and not which column of the
+    table one is. But columns can be told apart, and followed through rounds, by their sums; of one
+    of zeros and ones the bins are the values. Of held-out rows it gets the side at every split of a
+    party, on its path or not.
     Passive k: *g and h of every training row, which are its label*: the sign of g is that of the
     class. Which nodes of which size are split, and who goes left at splits of all parties. How much
     its own splits gain. Not values of leaves, nor thresholds of others. With ``label-privacy`` g
