@@ -28,6 +28,7 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.party_data import PartyData
 from vfl_flower.data.preprocessing.target import Target
 from vfl_flower.data.published_data import PublishedData
+from vfl_flower.learning.losses import Weighted
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.transport.local import run_local
 from vfl_flower.workflows.build_parties import build_active, build_passive
@@ -215,6 +216,19 @@ def test_reference_can_fail() -> None:
     active, passive = trained(cfg)
     active.y[torch.from_numpy(active.rows["train"][:9])] = 0
     assert splits_of(active, passive) != pooled(active, passive).splits
+
+
+def test_equal_to_pooled_trees_of_weighted_rows() -> None:
+    cfg = RunConfig(**(SMALL | {"train_rows": 70, "largest_weight": 10.0}))
+    weights = torch.rand(len(labels_of(cfg)), generator=torch.Generator().manual_seed(0)) + 0.2
+    active, passive = trained(cfg, WeightedData(cfg, weights))
+    train, truth = active.rows["train"], active.truth(active.rows["train"])
+    assert isinstance(truth, Weighted)
+    x = [party.data.numbers.flatten(1).numpy()[train] for party in (active, *passive)]
+    weight = truth.weight.double().numpy()
+    joint = boosted(cfg, x, active.y.numpy()[train], 3, weight)
+    assert splits_of(active, passive) == joint.splits != pooled(active, passive).splits
+    np.testing.assert_allclose(active.scores.numpy(), joint.scores, rtol=1e-6, atol=1e-9)
 
 
 def test_rows_without_weight_are_not_learnt_from() -> None:

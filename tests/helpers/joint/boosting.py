@@ -38,13 +38,16 @@ class Pooled:
     scores: NDArray[np.float64]
 
 
-def boosted(cfg: RunConfig, x: Sequence[Array], y: Array, classes: int) -> Pooled:
-    """Boost trees for all rounds: columns (N, F_k), labels (N,)."""
+def boosted(
+    cfg: RunConfig, x: Sequence[Array], y: Array, classes: int, weight: Array | None = None
+) -> Pooled:
+    """Boost trees for all rounds: columns (N, F_k), labels, weights (N,)."""
+    weight = np.ones(len(y)) if weight is None else weight
     options: Any = cfg.options
     generators = [Randomness(public_origin(cfg.seed, rank)).generator for rank in range(len(x))]
-    made = Pooled({}, np.tile(_base(y, classes), (len(y), 1)))
+    made = Pooled({}, np.tile(_base(y, classes, weight), (len(y), 1)))
     for number in range(cfg.epochs):
-        g, h = _derivatives(made.scores, y, classes)
+        g, h = (each * weight[:, None] for each in _derivatives(made.scores, y, classes))
         drawn = np.random.default_rng([cfg.seed, number, 5]).permutation(len(y))
         out = drawn[max(round(options.row_share * len(y)), 1) :]
         g[out], h[out] = 0, 0
@@ -58,9 +61,9 @@ def boosted(cfg: RunConfig, x: Sequence[Array], y: Array, classes: int) -> Poole
         G, H = _rounded(g), np.maximum(_rounded(h), 0)
         for tree in range(g.shape[1]):
             unit = _unit(h)
-            weight = H[:, tree].copy()
-            weight[(weight == 0) & ~np.isin(np.arange(len(y)), out)] = unit
-            grown = _Tree(cfg, x, offered, G[:, tree], weight)
+            hessian = H[:, tree].copy()
+            hessian[(hessian == 0) & ~np.isin(np.arange(len(y)), out)] = unit
+            grown = _Tree(cfg, x, offered, G[:, tree], hessian)
             grown.grow(np.arange(len(y)), 0)
             made.splits |= {(number, tree, node): each for node, each in grown.splits.items()}
             made.scores[:, tree] += grown.values
@@ -130,10 +133,10 @@ def _left(values: Array, threshold: float, missing_left: bool) -> NDArray[np.boo
     return np.where(np.isnan(values), missing_left, values <= threshold)
 
 
-def _base(y: Array, classes: int) -> Array:
+def _base(y: Array, classes: int, weight: Array) -> Array:
     if classes == 1:
-        return np.array([y.astype(np.float64).mean()])
-    logs = np.log(np.bincount(y, minlength=classes) / len(y))
+        return np.array([np.average(y.astype(np.float64), weights=weight)])
+    logs: Array = np.log(np.bincount(y, weight, classes) / weight.sum())
     return logs[1:] - logs[:1] if classes == 2 else logs
 
 
