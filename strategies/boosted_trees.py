@@ -45,9 +45,9 @@ Deviates
     one exchange. Trees grow layer by layer to ``tree-depth``, not leaf by leaf: where
     ``tree-leaves`` are used up, the splits of largest gain in the layer count. Hessians are the
     loss's own: 2 of the squared error. A missing number or date is a bin of its own, which goes to
-    the side that gains more, or to that of more rows if no training row lacks a value. Of a column
-    that lacks some there are two candidates a threshold, which tells of it.
-    Categories are columns of zeros and ones, as for all methods.
+    the side that gains more; to that of more rows if no training row of the node lacks a value. Of
+    a column that lacks some there are two candidates a threshold, which tells of it. Categories are
+    columns of zeros and ones, as for all methods.
     g and h are rounded to 2^-30 of the largest (more where N is above 2^22).
     Of equal gains that of the first party counts, then the smallest sums, then its first column
     and threshold. Which columns ``column-share`` draws, the seed tells everybody, unless

@@ -101,7 +101,8 @@ class _Tree:
                 left, right = rows[to_left], rows[~to_left]
                 gain = self.gain(left, right, rows)
                 if gain is not None and gain > 1e-10 * self.term(rows):
-                    way = missing_left if np.isnan(values).any() else len(left) > len(right)
+                    known = not np.isnan(values[rows]).any()
+                    way = len(left) > len(right) if known else missing_left
                     sums = self.g[left].sum(), self.h[left].sum()
                     made.append((-gain, rank, *sums, column, missing_left, threshold, way))
         if not made:

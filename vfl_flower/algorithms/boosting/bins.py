@@ -116,6 +116,11 @@ class Bins:
                 made[:, at, number] = left + sums[:, -1:] * offered.missing_left[at]
         return made
 
+    def missing(self, column: int, rows: Array) -> NDArray[np.bool_]:
+        """Tell which of some rows, (R,), have no value in a column."""
+        lacks: NDArray[np.bool_] = self.codes[column][rows] == self.most
+        return lacks
+
     def goes_left(self, offered: Candidates, number: int, rows: Array) -> NDArray[np.bool_]:
         """Tell which of some rows, (R,), go left of a candidate."""
         codes = self.codes[offered.column[number]][rows]

@@ -137,10 +137,11 @@ class Growth:
         first = self._first(sums, numbers)
         for index, number, left_sums in zip(nodes.tolist(), first, sums, strict=True):
             place = self.round, int(self.layer.tree[index]), int(self.layer.node[index])
-            left = self.bins.goes_left(self.offered, number, self.layer.rows(index))
+            rows = self.layer.rows(index)
+            left = self.bins.goes_left(self.offered, number, rows)
             column, last = int(self.offered.column[number]), int(self.offered.bin[number])
             missing_left = bool(self.offered.missing_left[number])
-            if not self.bins.gaps[column]:
+            if not self.bins.missing(column, rows).any():
                 missing_left = int(left.sum()) > len(left) / 2
             self.splits.put(place, column, self.bins.threshold(column, last), missing_left)
             gains = self.limits.gains(left_sums[[number]] * self.units, totals[index] * self.units)
