@@ -7,7 +7,8 @@ third, split as in `benchmarks.tabular`. Ours and scikit-learn's HistGradientBoo
 columns have as many bins and rounds, and the same depth, learning rate and regularisation; the same
 of the active party's columns alone, and with scikit-learn's own defaults. Nothing stops early.
 Differences are paired, of the ROC-AUC to that of the same rules on pooled columns: their mean, and
-the largest. A split that is measured in FOLDER is not repeated.
+the largest. A split that is measured in FOLDER is not repeated. A number behind a data set's name,
+as in ``adult:5``, is that of its splits.
 """
 
 import json
@@ -35,7 +36,7 @@ RULES = {"tree-depth": 6, "leaf-l2": 1.0, "least-child": 0.001, "bins": 255}
 """Of our trees; scikit-learn's least sum of hessians in a child is this one."""
 
 TITLE = "Boosted trees and pooled columns"
-COLUMNS = dict.fromkeys(("data", "model"), "") | dict.fromkeys(("ROC-AUC", "+-"), ".4f")
+COLUMNS = {"data": "", "splits": ".0f", "model": ""} | dict.fromkeys(("ROC-AUC", "+-"), ".4f")
 COLUMNS |= {"difference": "+.4f", "largest": ".4f", "s": ".1f", "MB": ",.1f", "exchanges": ",.0f"}
 
 
@@ -93,7 +94,7 @@ def rows_of(dataset: str, found: list[dict[str, Scores]]) -> list[list[Any]]:
         costs = [found[0][name].get(key) for key in ("bytes", "exchanges")]
         made.append(
             [
-                *(dataset, name, statistics.mean(auc), statistics.stdev(auc)),
+                *(dataset, len(found), name, statistics.mean(auc), statistics.stdev(auc)),
                 *(statistics.mean(difference), max(map(abs, difference))),
                 statistics.mean(float(each[name]["seconds"] or 0) for each in found),
                 *((float(costs[0]) / 1e6, costs[1]) if costs[0] else (None, None)),
@@ -109,8 +110,10 @@ def measure(given: Arguments, report: Report) -> None:
     with tempfile.TemporaryDirectory(prefix="vfl-flower-") as temporary:
         folder = Path(given.out or temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        for dataset in given.datasets.split(","):
-            found = [kept(folder, dataset, number, given) for number in range(given.splits)]
+        for each in given.datasets.split(","):
+            dataset, _, count = each.partition(":")
+            splits = range(int(count or given.splits))
+            found = [kept(folder, dataset, number, given) for number in splits]
             for row in rows_of(dataset, found):
                 table.add(*row)
     report.fact("splits", given.splits)
