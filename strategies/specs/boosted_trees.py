@@ -106,6 +106,7 @@ SPEC = MethodSpec(
     full_batch=True,
     network="trees",
     keeps_gaps=True,
+    weights_secret=False,
     unused=(
         *("models", "weights", "top_layers", "embedding_dim", "batch_size", "optimizers"),
         *("schedule", "loss", "precision", "wire_precision", "eval_every", "long_tail"),
@@ -116,6 +117,7 @@ SPEC = MethodSpec(
     ),
     column_exposure=(
         "passive parties answered with sums of gradients by the bins of their columns, and with "
-        "who lies on which side of thresholds: the active party can work out rows' bins"
+        "who lies on which side of thresholds: the active party can work out the order of rows in "
+        "each column, up to bins"
     ),
 )
