@@ -105,6 +105,7 @@ SPEC = MethodSpec(
     checks=(check_shrinkage, check_baselines, check_gradient_noise),
     full_batch=True,
     network="trees",
+    label_only=True,
     keeps_gaps=True,
     weights_secret=False,
     unused=(

@@ -92,6 +92,7 @@ def pooled(active: BoostedTrees, passive: list[PassiveParty]) -> Pooled:
         ("wine", {}),
         ("breast-cancer", {}),
         ("wine", {"row_share": 0.6, "column_share": 0.5, "leaf_l2": 0.0, "least_child": 3.0}),
+        ("wine", {"active_columns": "none"}),
         ("breast-cancer", {"tree_depth": 4, "learning_rates": "0.5", "leaf_l2": 10.0}),
     ],
 )

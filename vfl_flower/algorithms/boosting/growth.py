@@ -133,6 +133,8 @@ class Growth:
         numbers : ndarray
             (Q,) int64, of the candidates.
         """
+        if not len(nodes):
+            return
         sums, totals = self._left_sums(nodes), self.totals()
         first = self._first(sums, numbers)
         for index, number, left_sums in zip(nodes.tolist(), first, sums, strict=True):
