@@ -179,10 +179,10 @@ class BoostedTrees(ActiveParty):
         growth, units = self.growth, np.array([G.unit, H.unit], np.float32)
         start = partial(self.start, G.numbers, H.numbers, units)
         replies = yield ask("boost", rows, G.numbers, H.numbers, units, own=start)
-        leaf, parents = np.zeros((G.numbers.shape[1], len(rows)), np.int64), None
+        leaf, parents, offered = np.zeros((G.numbers.shape[1], len(rows)), np.int64), None, None
         leaves = np.full(len(leaf), self.options.tree_leaves - 1)
         for depth in range(self.options.tree_depth):
-            sent, offered = self.joined(replies.own, replies.arrays)
+            sent, offered = self.joined(replies.own, replies.arrays, offered)
             sums = growth.layer.whole(sent, parents)
             picked, gained = self.limits.best(sums, growth.totals(), growth.units, offered)
             picked = within_leaves(picked, gained, growth.layer.tree, leaves)
@@ -209,15 +209,18 @@ class BoostedTrees(ActiveParty):
         self.growth.advance(split, left)
         return self.growth.sums()
 
-    def joined(self, own: Array, arrays: Sequence[Sequence[Array]]) -> tuple[Array, Array]:
+    def joined(
+        self, own: Array, arrays: Sequence[Sequence[Array]], offered: Array | None
+    ) -> tuple[Array, Array]:
         """Check the parties' sums, and put them side by side.
 
-        Returns (P, M, 2), and the number of each party's first candidate.
+        Returns (P, M, 2), and the number of each party's first candidate, and M.
         """
         said = [own, *(each for [each] in arrays)]
-        least, most = self.growth.bounds()
-        for rank, each in enumerate(said):
-            check_sums(party_name(rank), each, least, most)
+        counts = [None] * len(said) if offered is None else np.diff(offered).tolist()
+        bounds = self.growth.bounds()
+        for rank, (each, count) in enumerate(zip(said, counts, strict=True)):
+            check_sums(party_name(rank), each, *bounds, count)
         return side_by_side(said)
 
     def divide(self, picked: Array, gained: Array, sums: Array, offered: Array) -> Protocol:

@@ -131,6 +131,20 @@ class FlatteredSums(BoostedTreesClient):
         return made
 
 
+class FewerSums(BoostedTreesClient):
+    """Offers fewer candidates in a later layer."""
+
+    def sums(self) -> Upload:
+        made = super().sums()
+        deeper = bool(self.growth.layer.node.any())
+        return replace(made, values=made.values[:, : -1 if deeper else None])
+
+
+def test_a_party_whose_candidates_change_within_a_round_is_named() -> None:
+    with pytest.raises(PartyError, match=r"party-2 summed \d+ candidates, where \d+ were offered"):
+        trained(Changed(CFG), FewerSums)
+
+
 @pytest.mark.parametrize("kind", [OtherSums, FlatteredSums])
 def test_a_party_whose_histogram_does_not_add_up_is_named(kind: type[BoostedTreesClient]) -> None:
     with pytest.raises(PartyError, match="the histogram of party-2 does not add up"):

@@ -62,7 +62,7 @@ class Regularizer:
         units : ndarray
             (2,) float64, of both.
         first : ndarray
-            (K + 1,) int64, each party's first candidate.
+            (K + 2,) int64, each party's first candidate, and M.
 
         Returns
         -------
