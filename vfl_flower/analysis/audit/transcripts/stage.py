@@ -129,6 +129,12 @@ class Stage:
         return []
 
     @property
+    def lacks_networks(self) -> str:
+        """Reason why no bottom model can be looked at, or nothing."""
+        networks = [hasattr(each.net, "embed") for each in self.run.passive]
+        return "" if all(networks) else "passive parties have no networks"
+
+    @property
     def lacks_uploads(self) -> str:
         """Reason why no upload can be attacked, or nothing."""
         return "" if self.uploads else NO_UPLOADS
