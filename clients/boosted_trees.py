@@ -9,13 +9,16 @@ from torch import Tensor, nn
 
 from vfl_flower.algorithms.boosting.bins import Bins
 from vfl_flower.algorithms.boosting.forest import Splits, trees_a_round
+from vfl_flower.algorithms.boosting.gains import Regularizer
 from vfl_flower.algorithms.boosting.growth import Growth
+from vfl_flower.algorithms.boosting.importance import IMPORTANCE, importance_csv
 from vfl_flower.api import (
     Party,
     PartyData,
     PassiveParty,
     RunConfig,
     Upload,
+    floats,
     integers,
     number,
     octets,
@@ -44,8 +47,10 @@ class BoostedTreesClient(PassiveParty):
 
     def __init__(self, party: Party) -> None:
         super().__init__(party)
-        generator, share = self.randomness.generator, self.options.column_share
-        self.growth = Growth(self.binned, self.net, generator, share)
+        generator, options = self.randomness.generator, self.options
+        limits = Regularizer(options.leaf_l2, options.least_child)
+        share = options.column_share
+        self.growth = Growth(self.binned, self.net, generator, share, limits, hidden=True)
 
     def sizes(self) -> Mapping[str, int]:
         """Return the lengths that the run sets, by symbol."""
@@ -66,16 +71,17 @@ class BoostedTreesClient(PassiveParty):
             rows("batch"),
             integers("B", "T", dtype="int32", name="g"),
             integers("B", "T", dtype="int32", low=0, name="h"),
+            floats(2, name="units"),
         ),
         gives=integers("P", "M", 2, name="S_k"),
         sends="histogram",
     )
-    def boost(self, rows: Tensor, g: Tensor, h: Tensor) -> Upload:
+    def boost(self, rows: Tensor, g: Tensor, h: Tensor, units: Tensor) -> Upload:
         """Begin a round; return the sums at the roots.
 
-        (B,), (B, T) twice -> (T, M, 2).
+        (B,), (B, T) twice, (2,) -> (T, M, 2).
         """
-        self.growth.begin(self.automaton.step - 1, g.numpy(), h.numpy())
+        self.growth.begin(self.automaton.step - 1, g.numpy(), h.numpy(), units.numpy())
         return self.sums()
 
     @phase(
@@ -92,12 +98,11 @@ class BoostedTreesClient(PassiveParty):
         """
         layer, offered = self.growth.layer, self.growth.offered
         index, candidate = picks.numpy().T
-        if len(np.unique(index)) < len(index) or (index >= len(layer)).any():
-            raise ProtocolError("a split names a node twice, or one that is not in the layer")
+        if (np.diff(index) <= 0).any() or (index >= len(layer)).any():
+            raise ProtocolError("a split names nodes out of order, or one that is not in the layer")
         if (candidate >= len(offered.column)).any():
             raise ProtocolError("a split names a candidate that was not offered")
-        for each in picks.tolist():
-            self.growth.split(*each)
+        self.growth.split(index, candidate)
         left = np.concatenate([np.empty(0, bool), *self.growth.chosen.values()])
         return Upload(torch.from_numpy(np.packbits(left)), rows=len(left))
 
@@ -143,6 +148,10 @@ class BoostedTreesClient(PassiveParty):
         x = to_array(self.columns(rows))
         left = self.net.directions(x.reshape(len(x), -1), int(since))
         return torch.from_numpy(np.packbits(left, axis=1))
+
+    def further_files(self) -> Mapping[str, bytes]:
+        """Return how much its own columns count."""
+        return {IMPORTANCE: importance_csv(self.cfg, self.data, self.net)}
 
     def sums(self) -> Upload:
         """Return the layer's sums, which tell of all rows of the round."""

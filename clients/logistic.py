@@ -17,7 +17,6 @@ from vfl_flower.algorithms.linear_models.likelihood import is_regression, output
 from vfl_flower.algorithms.linear_models.solver import MOST_SCALE
 from vfl_flower.algorithms.linear_models.table import COEFFICIENTS, coefficients_csv
 from vfl_flower.api import Party, PassiveParty, floats, phase, rows
-from vfl_flower.common.names import party_name
 
 if TYPE_CHECKING:
     from strategies.specs.logistic import LogisticOptions
@@ -68,8 +67,7 @@ class LogisticClient(PassiveParty):
 
     def further_files(self) -> Mapping[str, bytes]:
         """Return its own coefficients."""
-        table = coefficients_csv(party_name(self.rank), self.data, self.block.W.numpy())
-        return {COEFFICIENTS: table}
+        return {COEFFICIENTS: coefficients_csv(self.cfg, self.data, self.block.W.numpy())}
 
     @phase(
         training=False, takes=rows("held-out"), gives=floats("B", "M", name="R_k"), sends="logits"

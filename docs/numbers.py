@@ -16,6 +16,7 @@ from docs import (
     page_numbers,
     peer_numbers,
     tabular_numbers,
+    tree_numbers,
 )
 from docs.fault_numbers import OUTCOMES
 from docs.reproducing import pages
@@ -41,6 +42,7 @@ MADE: dict[str, Callable[[], str]] = {
     "images": method_numbers.images,
     "rounding": method_numbers.rounding,
     "papers": pages.summary,
+    "trees": tree_numbers.trees,
 }
 
 

@@ -8,9 +8,11 @@ too, and takes all N training rows. Party k has F_k columns, in at most ``bins``
 quantiles. With R the output, and z a row's scores, of which it is made:
 
     g, h = dL / dz, d^2 L / dz^2    (N, T)     of all rows, to every party, as whole numbers
+                                               of two units
     S_k  = sums of (g, h) over the rows that would go left, of each node and candidate: a threshold
-           of a column of party k, in an order of columns that it draws anew each round
-    gain   as in `algorithms.boosting.gains`; the best candidate of all parties splits a node
+           of a column of party k, in a secret order of columns that it draws anew each round
+    gain   as in `algorithms.boosting.gains`; the best candidate of all parties splits a node, or
+           its owner's first in the order of the table that has the same S_k
     bits   who goes left, from the owner of the candidate, which keeps column and threshold
     z     += learning-rate * value of the row's leaf; values stay with the active party
 
@@ -19,15 +21,20 @@ other's are the parent's less them. Sums of whole numbers are exact: rows that a
 must add up to what it summed, or the run ends with its name.
 
 Learns
-    Active: *for each node, the sums of gradients over each party's bins*, and who goes left at
-    every split: for each training row, on which side of the chosen thresholds it is. Candidates are
-    numbers to it; how many there are, and which come from one column, it can see from sums that
-    grow. With gradients of its choice (*a single row's*), it learns the bin of every value of a
-    row. Of held-out rows it gets the side at every split of a party, on its path or not.
+    Active: *for each node, the sums of g and h over the bins of each column, in order of their
+    values*, and who goes left at every split. It knows g and h of each row: in nodes of few rows
+    the sums tell which bin each row is in, and over many rounds those of all, so it may know *the
+    order of all training rows in every column, up to bins* (the audit's attack ``histograms``).
+    Candidates are numbers to it: it learns no value, no threshold, and not which column of the
+    table one is. But columns can be told apart, and followed through rounds, by their sums; of one
+    of zeros and ones the bins are the values. Of held-out rows it gets the side at every split of a
+    party, on its path or not.
     Passive k: *g and h of every training row, which are its label*: the sign of g is that of the
-    class. Which nodes of which size are split, and who goes left at splits of all parties. Not
-    values of leaves, nor thresholds of others. With ``label-privacy`` g and h are of labels noised
-    once, and so is all that follows from them.
+    class. Which nodes of which size are split, and who goes left at splits of all parties. How much
+    its own splits gain. Not values of leaves, nor thresholds of others. With ``label-privacy`` g
+    and h are of labels noised once, and so is all that follows from them. With
+    ``gradient-epsilon`` g is noised in each round, and trees and scores follow from noised g alone;
+    see `algorithms.boosting.noise`.
 Assumes
     Semi-honest parties, labels that passive parties may know (or ``label-privacy``), and columns
     whose order the active party may know. Nothing is masked: sums of different columns are never
@@ -35,14 +42,19 @@ Assumes
 Deviates
     SecureBoost encrypts g and h (Paillier); here they travel in the clear, or of noised labels. It
     asks party after party along the path of a row to be predicted; here each tells all its bits in
-    one exchange. Trees grow layer by layer to ``tree-depth``, not leaf by leaf. Hessians are the
-    loss's own: 2 of the squared error. Gaps of tables are imputed before, as for all methods.
+    one exchange. Trees grow layer by layer to ``tree-depth``, not leaf by leaf: where
+    ``tree-leaves`` are used up, the splits of largest gain in the layer count. Hessians are the
+    loss's own: 2 of the squared error. A missing number or date is a bin of its own, which goes to
+    the side that gains more; to that of more rows if no training row of the node lacks a value. Of
+    a column that lacks some there are two candidates a threshold, which tells of it. Categories are
+    columns of zeros and ones, as for all methods.
     g and h are rounded to 2^-30 of the largest (more where N is above 2^22).
-    The order of columns is drawn from the party's generator, which the seed tells everybody
-    unless ``party-randomness`` is private.
+    Of equal gains that of the first party counts, then the smallest sums, then its first column
+    and threshold. Which columns ``column-share`` draws, the seed tells everybody, unless
+    ``party-randomness`` is private.
 Costs
     A layer takes two exchanges (the second only where a passive party owns a split): at most 2 D a
-    round of depth D. Down, once a round 4N + 8NT bytes, and a layer S + NT / 8; up, 16 bytes a
+    round of depth D. Down, once a round 4N + 8NT + 8 bytes, and a layer S + NT / 8; up, 16 bytes a
     candidate and node that is sent, and a bit for each row of a node that is split. A prediction
     takes one exchange: a bit for each row and split of the party.
 """
@@ -58,7 +70,7 @@ from torch import Tensor, nn
 
 from vfl_flower.algorithms.boosting.bins import Bins
 from vfl_flower.algorithms.boosting.forest import Forest, trees_a_round
-from vfl_flower.algorithms.boosting.gains import Regularizer
+from vfl_flower.algorithms.boosting.gains import Regularizer, within_leaves
 from vfl_flower.algorithms.boosting.gradients import (
     Whole,
     base_scores,
@@ -67,6 +79,8 @@ from vfl_flower.algorithms.boosting.gradients import (
     whole,
 )
 from vfl_flower.algorithms.boosting.growth import Growth
+from vfl_flower.algorithms.boosting.importance import IMPORTANCE, importance_csv
+from vfl_flower.algorithms.boosting.noise import gradient_noise_of, new_key
 from vfl_flower.algorithms.boosting.sums import check_side, check_sums, directions, side_by_side
 from vfl_flower.api import ActiveParty, Party, PartyData, Protocol, RunConfig, ask, ask_each, train
 from vfl_flower.common.codec import Array, to_array
@@ -83,7 +97,7 @@ class BoostedTrees(ActiveParty):
 
     options: BoostedTreesOptions
     net: Forest
-    remembers = (*ActiveParty.remembers, "scores", "seen")
+    remembers = (*ActiveParty.remembers, "scores", "seen", "noise_key")
 
     @classmethod
     def own_network(cls, cfg: RunConfig, data: PartyData) -> nn.Module:
@@ -94,10 +108,12 @@ class BoostedTrees(ActiveParty):
     def __init__(self, party: Party, y: Tensor, rows: dict[str, Array]) -> None:
         super().__init__(party, y, rows)
         generator, share = self.randomness.generator, self.options.column_share
-        self.growth = Growth(self.binned, self.net, generator, share)
+        self.limits = Regularizer(self.options.leaf_l2, self.options.least_child)
+        self.growth = Growth(self.binned, self.net, generator, share, self.limits, hidden=False)
         self.scores = torch.empty(0, dtype=torch.float64)  # (N, T) of training rows
         self.seen: State = {}  # by rows, the rounds that their scores are of, and these
-        self.limits = Regularizer(self.options.leaf_l2, self.options.least_child)
+        self.noise = gradient_noise_of(self, self.options, trees_a_round(self.data))
+        self.noise_key = new_key()
 
     def sizes(self) -> Mapping[str, int]:
         """Return the lengths of replies that the run sets, by symbol."""
@@ -124,12 +140,21 @@ class BoostedTrees(ActiveParty):
         L, targets = self.loss(R, y).item(), self.training_labels.taught(R, y)
         g, h = derivatives(loss_of(self.loss_name), self.scores, classes, targets)
         left_out = self.left_out(len(rows))
-        g[left_out] = h[left_out] = 0
-        G, H = whole(g), whole(h)
+        h[left_out] = 0
+        G, H = self.published(g, left_out), whole(h)
         np.maximum(H.numbers, 1, out=H.numbers, where=~left_out[:, None])
         leaf = yield from self.grow(rows, G, H)
         self.settle(leaf, G, H)
         return [L]
+
+    def published(self, g: Array, left_out: NDArray[np.bool_]) -> Whole:
+        """Return gradients as they travel, (B, T), noised or not."""
+        if self.noise is None:
+            g[left_out] = 0
+            return whole(g)
+        made = self.noise.noised(g, self.noise_key, self.progress.step)
+        made.numbers[left_out] = 0
+        return made
 
     def begin(self, y: Labels, rows: int) -> None:
         """Fit the scores before the first round."""
@@ -137,7 +162,8 @@ class BoostedTrees(ActiveParty):
         if not torch.isfinite(learnt.double()).all():
             raise DataError("active: a label is not finite; remove its row, or correct it")
         taught, classes = self.training_labels, self.training_labels.classes
-        self.net.base.copy_(base_scores(taught, y, classes, self.loss_name))
+        if self.noise is None:  # or labels are told by noised gradients alone
+            self.net.base.copy_(base_scores(taught, y, classes, self.loss_name))
         self.scores = self.net.base.repeat(rows, 1)
 
     def left_out(self, rows: int) -> NDArray[np.bool_]:
@@ -150,28 +176,32 @@ class BoostedTrees(ActiveParty):
 
     def grow(self, rows: Array, G: Whole, H: Whole) -> Protocol:
         """Grow trees layer by layer; return each row's node: (T, B)."""
-        growth, units = self.growth, np.array([G.unit, H.unit])
-        start = partial(self.start, G.numbers, H.numbers)
-        replies = yield ask("boost", rows, G.numbers, H.numbers, own=start)
-        leaf, parents = np.zeros((G.numbers.shape[1], len(rows)), np.int64), None
+        growth, units = self.growth, np.array([G.unit, H.unit], np.float32)
+        start = partial(self.start, G.numbers, H.numbers, units)
+        replies = yield ask("boost", rows, G.numbers, H.numbers, units, own=start)
+        leaf, parents, offered = np.zeros((G.numbers.shape[1], len(rows)), np.int64), None, None
+        leaves = np.full(len(leaf), self.options.tree_leaves - 1)
         for depth in range(self.options.tree_depth):
-            sent, offered = self.joined(replies.own, replies.arrays)
+            sent, offered = self.joined(replies.own, replies.arrays, offered)
             sums = growth.layer.whole(sent, parents)
-            picked = self.limits.best(sums * units, growth.totals() * units)
+            picked, gained = self.limits.best(sums, growth.totals(), growth.units, offered)
+            picked = within_leaves(picked, gained, growth.layer.tree, leaves)
             split = picked >= 0
             if not split.any():
                 break
-            left = yield from self.divide(picked, sums, offered)
+            leaves -= np.bincount(growth.layer.tree[split], minlength=len(leaves))
+            left = yield from self.divide(picked, gained, sums, offered)
             growth.descend(leaf, split, left)
-            if depth + 1 < self.options.tree_depth:
-                parents, go_on = sums[split], partial(self.go_on, split, left)
-                bits = np.packbits(left, axis=1)
-                replies = yield ask("layer", split.astype(np.uint8), bits, own=go_on)
+            if depth + 1 == self.options.tree_depth or not leaves.any():
+                break
+            parents, go_on = sums[split], partial(self.go_on, split, left)
+            bits = np.packbits(left, axis=1)
+            replies = yield ask("layer", split.astype(np.uint8), bits, own=go_on)
         return leaf
 
-    def start(self, g: Array, h: Array) -> Array:
+    def start(self, g: Array, h: Array, units: Array) -> Array:
         """Begin a round on its own columns; return their sums."""
-        self.growth.begin(self.progress.step, g, h)
+        self.growth.begin(self.progress.step, g, h, units)
         return self.growth.sums()
 
     def go_on(self, split: Array, left: NDArray[np.bool_]) -> Array:
@@ -179,18 +209,21 @@ class BoostedTrees(ActiveParty):
         self.growth.advance(split, left)
         return self.growth.sums()
 
-    def joined(self, own: Array, arrays: Sequence[Sequence[Array]]) -> tuple[Array, Array]:
+    def joined(
+        self, own: Array, arrays: Sequence[Sequence[Array]], offered: Array | None
+    ) -> tuple[Array, Array]:
         """Check the parties' sums, and put them side by side.
 
-        Returns (P, M, 2), and the number of each party's first candidate.
+        Returns (P, M, 2), and the number of each party's first candidate, and M.
         """
         said = [own, *(each for [each] in arrays)]
-        least, most = self.growth.bounds()
-        for rank, each in enumerate(said):
-            check_sums(party_name(rank), each, least, most)
+        counts = [None] * len(said) if offered is None else np.diff(offered).tolist()
+        bounds = self.growth.bounds()
+        for rank, (each, count) in enumerate(zip(said, counts, strict=True)):
+            check_sums(party_name(rank), each, *bounds, count)
         return side_by_side(said)
 
-    def divide(self, picked: Array, sums: Array, offered: Array) -> Protocol:
+    def divide(self, picked: Array, gained: Array, sums: Array, offered: Array) -> Protocol:
         """Split nodes at candidates; return who goes left: (T, B)."""
         layer, growth = self.growth.layer, self.growth
         left = np.zeros(layer.place.shape, bool)
@@ -198,9 +231,10 @@ class BoostedTrees(ActiveParty):
         owner = np.searchsorted(offered, picked[nodes], side="right") - 1
         place = self.progress.step, layer.tree[nodes], layer.node[nodes]
         self.net.owner[place] = torch.from_numpy(owner.astype(np.int32))
-        for index in nodes[owner == 0].tolist():
-            growth.split(index, int(picked[index]))
-            left[layer.tree[index], layer.rows(index)] = growth.chosen[index]
+        self.net.gain[place] = torch.from_numpy(gained[nodes].astype(np.float32))
+        growth.split(nodes[owner == 0], picked[nodes[owner == 0]])
+        for index, goes in growth.chosen.items():
+            left[layer.tree[index], layer.rows(index)] = goes
         to = [rank for rank in range(1, self.parties) if (owner == rank).any()]
         if not to:
             return left
@@ -231,6 +265,13 @@ class BoostedTrees(ActiveParty):
             self.scores[:, tree] += value[torch.from_numpy(nodes)].double()
         self.net.grown.fill_(self.progress.step + 1)
 
+    @property
+    def own_end(self) -> str:
+        """Tell that no score was better for `patience` rounds."""
+        best, patience = self.progress.best, self.options.patience
+        waited = self.progress.step - best.step if best else 0
+        return "patience" if 0 < patience <= waited else ""
+
     def infer(self, rows: Array) -> Protocol:
         """Return the one prediction for some rows, and keep scores."""
         key, grown = sha256(rows.tobytes()).hexdigest(), int(self.net.grown)
@@ -243,6 +284,15 @@ class BoostedTrees(ActiveParty):
         if self.cfg.task == "train":
             self.seen[key] = [grown, scores]
         return [outputs_of(scores, self.training_labels.classes).float()]
+
+    def figures(self) -> dict[str, float]:
+        """Return splits and gains of each party; epsilon of noise."""
+        noise = {"gradient_epsilon": self.noise.spent(self.progress.step)} if self.noise else {}
+        return self.net.importance(self.parties) | noise
+
+    def further_files(self) -> Mapping[str, bytes]:
+        """Return how much its own columns count."""
+        return {IMPORTANCE: importance_csv(self.cfg, self.data, self.net)}
 
     def take_best(self) -> None:
         """Take back the trees kept last; forget the scores kept."""

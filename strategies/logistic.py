@@ -68,7 +68,7 @@ from vfl_flower.algorithms.linear_models.table import COEFFICIENTS, coefficients
 from vfl_flower.api import ActiveParty, Party, Protocol, agree_keys, ask, tell, train
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import DataError, TrainingError
-from vfl_flower.common.names import party_log, party_name
+from vfl_flower.common.names import party_log
 from vfl_flower.learning.losses import Labels
 
 from .specs.logistic import LogisticOptions
@@ -100,6 +100,11 @@ class Logistic(ActiveParty):
     def converged(self) -> bool:
         """Whether the coefficients are as near the optimum as asked for."""
         return self.solver.converged
+
+    @property
+    def own_end(self) -> str:
+        """See `ActiveParty`."""
+        return "converged" if self.converged else ""
 
     def protocol(self) -> Protocol:
         """Agree on keys, then train."""
@@ -171,7 +176,7 @@ class Logistic(ActiveParty):
         """Return its own coefficients and the intercepts."""
         intercept = cast("Intercept", self.net.decide).bias.detach().cpu().numpy()
         weight = self.block.W.numpy()
-        return {COEFFICIENTS: coefficients_csv(party_name(0), self.data, weight, intercept)}
+        return {COEFFICIENTS: coefficients_csv(self.cfg, self.data, weight, intercept)}
 
     def figures(self) -> dict[str, float]:
         """Return whether training converged, and the bound of the error."""

@@ -55,6 +55,12 @@ LONGEST = (
 )
 
 
+@pytest.fixture
+def known_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave columns of trees in order, and so the numbers of candidates."""
+    monkeypatch.setattr("vfl_flower.algorithms.boosting.growth.shuffled", lambda columns: columns)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def users_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Give the tests a home that trusts their own networks."""

@@ -7,12 +7,16 @@ from vfl_flower.config.method_spec import MethodOptions, MethodSpec
 from vfl_flower.config.schema import option, split_list
 from vfl_flower.config.settings import Settings
 
+LEAST_EPSILON = 0.001
+"""Of gradient-epsilon."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class BoostedTreesOptions(MethodOptions):
     """Options of boosted trees' own."""
 
     tree_depth: int = option(6, "layers of splits of a tree, at most", least=1, most=10)
+    tree_leaves: int = option(1024, "leaves of a tree, at most", least=2, most=1024)
     bins: int = option(64, "bins of a column, at most", least=2, most=255)
     leaf_l2: float = option(1.0, "penalty of squared leaves (lambda)", least=0, most=1e9)
     least_child: float = option(
@@ -24,6 +28,33 @@ class BoostedTreesOptions(MethodOptions):
     column_share: float = option(
         1.0, "share of its columns that a party offers in a round", above=0, most=1
     )
+    patience: int = option(
+        0,
+        "early stopping: rounds without a better metric on validation rows; 0: none",
+        least=0,
+        most=10_000,
+    )
+
+    gradient_epsilon: float = option(
+        0.0, "epsilon of labels, by noise on gradients in all rounds; 0: none", least=0, most=1000
+    )
+    gradient_delta: float = option(1e-5, "delta beside it", above=0, below=1)
+
+    @property
+    def stops_early(self) -> str:
+        """Name of the option that ends training early, if set."""
+        return "patience" if self.patience else ""
+
+    @property
+    def labels_noised(self) -> str:
+        """Guarantee of noise on gradients; empty without."""
+        if not self.gradient_epsilon:
+            return ""
+        return (
+            "labels of training rows by discrete Gaussian noise on each row's gradients in each "
+            f"round, label differential privacy with epsilon {self.gradient_epsilon:g} at delta "
+            f"{self.gradient_delta:g} a label over all rounds (adjacency: one label replaced)"
+        )
 
     def usual_rate(self, optimizer: str, rate: float) -> float:
         """Return the usual shrinkage of leaves."""
@@ -48,13 +79,35 @@ def check_baselines(cfg: Settings, options: BoostedTreesOptions) -> None:
         )
 
 
+def check_gradient_noise(cfg: Settings, options: BoostedTreesOptions) -> None:
+    """Refuse noise on gradients with a false epsilon, or on noised labels."""
+    noise = f"gradient-epsilon is {options.gradient_epsilon:g}"
+    if not options.gradient_epsilon:
+        if options.gradient_delta != BoostedTreesOptions.gradient_delta:
+            raise ConfigError("gradient-delta would change nothing: gradient-epsilon is 0")
+        return
+    if options.gradient_epsilon < LEAST_EPSILON:
+        raise ConfigError(f"gradient-epsilon must be 0, or {LEAST_EPSILON:g} and more")
+    for name, given in (
+        ("label-privacy", cfg.label_noise),
+        ("split", cfg.split if cfg.split_spec.labels else ""),
+        ("class-weights", cfg.class_weights.replace("none", "")),
+        ("largest-weight", "" if cfg.largest_weight == 1 else f"{cfg.largest_weight:g}"),
+    ):
+        if given:
+            raise ConfigError(f"{noise}, which is not true with {name} = {given}; remove one")
+
+
 SPEC = MethodSpec(
     strategy="strategies.boosted_trees:BoostedTrees",
     client="clients.boosted_trees:BoostedTreesClient",
     options=BoostedTreesOptions,
-    checks=(check_shrinkage, check_baselines),
+    checks=(check_shrinkage, check_baselines, check_gradient_noise),
     full_batch=True,
     network="trees",
+    label_only=True,
+    keeps_gaps=True,
+    weights_secret=False,
     unused=(
         *("models", "weights", "top_layers", "embedding_dim", "batch_size", "optimizers"),
         *("schedule", "loss", "precision", "wire_precision", "eval_every", "long_tail"),
@@ -65,6 +118,7 @@ SPEC = MethodSpec(
     ),
     column_exposure=(
         "passive parties answered with sums of gradients by the bins of their columns, and with "
-        "who lies on which side of thresholds: the active party can work out rows' bins"
+        "who lies on which side of thresholds: the active party can work out the order of rows in "
+        "each column, up to bins"
     ),
 )

@@ -1,5 +1,7 @@
 """Encoding of tables: one-hot categories, imputed gaps, scaled numbers."""
 
+import csv
+import io
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,12 +17,15 @@ from tests.helpers.data import all_columns, columns_of
 from tests.helpers.datasets import add_dataset
 from tests.helpers.outcomes.commands import data
 from tests.helpers.own_data.tables import adult_row, write_adult
+from vfl_flower.algorithms.linear_models.table import coefficients_csv
 from vfl_flower.common.errors import DataError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.columns import Column
 from vfl_flower.data.datasets import DataSet
+from vfl_flower.data.held_columns import encoder_of
 from vfl_flower.data.partition.correlation import spearman
 from vfl_flower.data.preprocessing.scaling import encoded
+from vfl_flower.data.published_data import PublishedData
 from vfl_flower.data.splitting.rows import rows_of
 
 NAN = float("nan")
@@ -186,3 +191,18 @@ def test_show_lists_columns_categories_and_gaps(
         "  education: categories, 1",
     ]
     assert lines[5] == "party-1 holds 4 of 14 values a row"
+
+
+def test_each_encoded_column_of_a_published_table_has_a_coefficient_with_its_name(
+    make: Make,
+) -> None:
+    cfg = make(rows(90))
+    widths = []
+    for held in map(PublishedData(cfg).party, range(3)):
+        widths.append(held.numbers.shape[1])
+        encoder = encoder_of(cfg, held)
+        assert encoder is not None
+        written = coefficients_csv(cfg, held, np.zeros((widths[-1], 1)))
+        lines = [*csv.DictReader(io.StringIO(written.decode()))]
+        assert [line["column"] for line in lines] == list(encoder.sources)
+    assert max(widths) > 2

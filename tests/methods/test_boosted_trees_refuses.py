@@ -131,6 +131,20 @@ class FlatteredSums(BoostedTreesClient):
         return made
 
 
+class FewerSums(BoostedTreesClient):
+    """Offers fewer candidates in a later layer."""
+
+    def sums(self) -> Upload:
+        made = super().sums()
+        deeper = bool(self.growth.layer.node.any())
+        return replace(made, values=made.values[:, : -1 if deeper else None])
+
+
+def test_a_party_whose_candidates_change_within_a_round_is_named() -> None:
+    with pytest.raises(PartyError, match=r"party-2 summed \d+ candidates, where \d+ were offered"):
+        trained(Changed(CFG), FewerSums)
+
+
 @pytest.mark.parametrize("kind", [OtherSums, FlatteredSums])
 def test_a_party_whose_histogram_does_not_add_up_is_named(kind: type[BoostedTreesClient]) -> None:
     with pytest.raises(PartyError, match="the histogram of party-2 does not add up"):
@@ -143,7 +157,7 @@ def started() -> tuple[BoostedTreesClient, Array]:
     assert isinstance(party, BoostedTreesClient)
     rows = party.data.rows["train"]
     g = np.random.default_rng(0).integers(-9, 9, (len(rows), 3), np.int32)
-    sums = asked(party, "boost", rows, g, np.abs(g) + np.int32(1))
+    sums = asked(party, "boost", rows, g, np.abs(g) + np.int32(1), np.ones(2, np.float32))
     return party, sums[0]
 
 
@@ -168,7 +182,7 @@ def refused(party: BoostedTreesClient, text: str, phase: str, *arrays: Array) ->
 def test_a_party_tells_one_split_of_a_node() -> None:
     """Bins of whole columns cannot be asked for."""
     party, sums = started()
-    refused(party, "names a node twice", "split", np.array([[0, 0], [0, 1]]))
+    refused(party, "names nodes out of order", "split", np.array([[0, 0], [0, 1]]))
     party, sums = started()
     refused(party, "that was not offered", "split", np.array([[0, sums.shape[1]]]))
     party, sums = started()
@@ -220,6 +234,7 @@ def test_options_without_meaning_are_refused(option: str, value: Any) -> None:
         ({"baselines": "on"}, "of which boosted_trees has none"),
         ({"gradient_defence": "marvell:2"}, "sends other things than gradients"),
         ({"bins": 256}, "bins must be"),
+        ({"patience": 2, "validation": 0.0}, "patience is set, and validation is 0"),
     ],
 )
 def test_other_options_are_refused(options: dict[str, Any], text: str) -> None:

@@ -14,6 +14,7 @@ from vfl_flower.config.policy.record import OPEN
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.reporting.console.format import data_name, readable
 from vfl_flower.reporting.html.story import read_stories
+from vfl_flower.runs.results import write_result
 
 
 def test_page_shows_what_the_result_holds(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -131,6 +132,13 @@ def test_names_are_no_markup(copied: Path) -> None:
     reader = read(odd / "report.html")
     assert unescape(odd.name) in reader.text
     assert all(source.startswith("data:") for source in reader.sources)
+
+
+def test_figures_of_the_method_are_shown(copied: Path) -> None:
+    write_result(copied, result_of(copied) | {"figures": {"gain_share_party-1": 0.25}})
+    assert report([str(copied)]) == 0
+    text = " ".join(read(copied / "report.html").text.split())
+    assert "of the method value gain share party-1 0.25" in text
 
 
 def test_many_parties_fit(tmp_path: Path) -> None:

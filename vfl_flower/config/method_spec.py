@@ -86,6 +86,16 @@ class MethodOptions:
         """Return the partition for ``partition = auto``; empty: the data set's."""
         return ""
 
+    @property
+    def stops_early(self) -> str:
+        """Name of the own option of early stopping, if set."""
+        return ""
+
+    @property
+    def labels_noised(self) -> str:
+        """Guarantee of the method's own noise on labels; empty without."""
+        return ""
+
     def learning_rate(self, rank: int) -> float | None:
         """Return a party's learning rate; None: that of ``learning-rates``."""
         return None
@@ -147,6 +157,8 @@ class MethodSpec:
         Whether the active party may be without columns (``active-columns = none``).
     network : str
         Network of every party, where the method has no choice of it.
+    keeps_gaps : bool
+        Whether missing numbers and dates of tables stay NaN; else they are imputed.
     unused : tuple of str
         Options of all methods, by field name, that would change nothing: they keep their defaults.
     additive : bool
@@ -181,6 +193,7 @@ class MethodSpec:
     usual_bound: str = ""
     label_only: bool = False
     network: str = ""
+    keeps_gaps: bool = False
     unused: tuple[str, ...] = ()
     additive: bool = False
     regression: bool = True

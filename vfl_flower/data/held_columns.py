@@ -11,7 +11,7 @@ from vfl_flower.config.dataset_specs import DATASETS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.byte_rows import unit
 from vfl_flower.data.loading import run_data
-from vfl_flower.data.partition.shares import Share, mask_of, take, union
+from vfl_flower.data.partition.shares import Columns, Share, mask_of, take, union
 from vfl_flower.data.party_data import PartyData
 from vfl_flower.data.preprocessing.encoder import Encoder
 from vfl_flower.data.published_data import PublishedData
@@ -40,6 +40,21 @@ def sources_of(cfg: RunConfig, data: PartyData) -> tuple[str, ...]:
     if data.encoder is not None:
         return data.encoder.sources
     return _published(PublishedData(cfg, data.split), data.share)
+
+
+def encoder_of(cfg: RunConfig, data: PartyData) -> Encoder | None:
+    """Return the encoder of a party's columns; None for numbers alone.
+
+    Parameters
+    ----------
+    cfg : RunConfig
+        The run's configuration.
+    data : PartyData
+        The party's.
+    """
+    if data.encoder is not None or cfg.own_tables or isinstance(data.share, tuple):
+        return data.encoder
+    return _encoder(PublishedData(cfg, data.split), data.share)
 
 
 def pooled_places(cfg: RunConfig, rank: int, split: Split | None) -> Tensor:
@@ -85,12 +100,19 @@ def _joined_places(cfg: RunConfig, rank: int, split: Split | None) -> Tensor:
 def _published(source: PublishedData, share: Share) -> tuple[str, ...]:
     """Name the source of each encoded column of a share."""
     assert not isinstance(share, tuple)  # noqa: S101  parts of images have pixels
-    if source.described:
-        columns = [source.described[column] for column in share]
-        own = unit(take(source.stored, share))
-        return Encoder.fit(own, columns, source.rows["train"], party_name(0)).sources
+    if encoder := _encoder(source, share):
+        return encoder.sources
     what = "pixel" if DATASETS[source.cfg.dataset].images else "column"
     return tuple(f"{what} {number}" for number in share)
+
+
+def _encoder(source: PublishedData, share: Columns) -> Encoder | None:
+    """Fit the encoder of a share of a published table with categories."""
+    if not source.described:
+        return None
+    columns = [source.described[column] for column in share]
+    own = unit(take(source.stored, share))
+    return Encoder.fit(own, columns, source.rows["train"], party_name(0))
 
 
 def blocks(shape: Sequence[int], most: int) -> list[tuple[str, Tensor]]:

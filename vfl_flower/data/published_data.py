@@ -123,7 +123,8 @@ class PublishedData:
             return ByteRows.fitted(cast("Pixels", own), train)
         own = unit(own)
         if self.described and not isinstance(share, tuple):
-            return encoded(own, [self.described[column] for column in share], train, party)
+            columns, gaps = [self.described[each] for each in share], self.cfg.spec.keeps_gaps
+            return encoded(own, columns, train, party, gaps=gaps)
         check_finite(own, party)
         return scaled(own, train)
 

@@ -249,7 +249,8 @@ def _columns(
             "the known ones",
             *(name, count, len(features)),
         )
-    encoded = torch.from_numpy(encoder.apply(features, table.columns))
+    made = encoder.apply(features, table.columns, gaps=cfg.spec.keeps_gaps)
+    encoded = torch.from_numpy(made)
     return _shaped(encoded, described(cfg, rank).shape, party_name(rank))
 
 

@@ -177,9 +177,9 @@ class ActiveParty(Party, Coordinator):
         raise NotImplementedError
 
     @property
-    def converged(self) -> bool:
-        """Whether training has come to an end by the method's own rule."""
-        return False
+    def own_end(self) -> str:
+        """Name of the method's own end of training, once it has come."""
+        return ""
 
     def figures(self) -> dict[str, float]:
         """Return the method's further measurements, for the result."""

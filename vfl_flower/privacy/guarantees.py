@@ -153,6 +153,8 @@ def label_protection(cfg: RunConfig, task: str = "") -> _Sentences:
     remedy = "" if cfg.label_noise else HAS_ONE
     defended = [_defence(cfg, remedy)] if cfg.defended else []
     defended += [_encoding(cfg, remedy)] if cfg.encoded else []
+    if not cfg.label_noise and cfg.options.labels_noised:
+        return [cfg.options.labels_noised], defended
     if not cfg.label_noise:
         readable = _READABLE.get(task, READABLE)
         return [], defended or [

@@ -79,12 +79,13 @@ def first_fold(cfg: RunConfig, folds: int) -> RunConfig:
     """
     if cfg.fold:
         raise ConfigError(f"fold is {cfg.fold}, and folds runs all of them; leave fold empty")
-    looks = "keep = best" if cfg.keep == "best" else "stop-drop" if cfg.stop_drop else ""
-    if looks and cfg.label_noise:
+    stops = "stop-drop" if cfg.stop_drop else cfg.options.stops_early
+    looks = "keep = best" if cfg.keep == "best" else stops
+    if looks and (cfg.label_noise or cfg.options.labels_noised):
         raise ConfigError(
             f"{looks} looks at true labels of validation rows, which are training rows of other "
-            f"folds, and label-privacy is {cfg.label_noise}: label-epsilon would not be true; use "
-            "keep = last and stop-drop = 0"
+            "folds, and labels are noised: their epsilon would not be true; use keep = last, and "
+            "no early stopping"
         )
     return replace(cfg, fold=f"0/{folds}")
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.helpers.outcomes.attempts import Attempt
 from tests.helpers.outcomes.commands import audit, inspect, report
-from tests.helpers.outcomes.stages import small, stage_of
+from tests.helpers.outcomes.stages import reason_of, small, stage_of
 from vfl_flower.analysis.audit.attack import Adversary, Attack, Score, Target
 from vfl_flower.analysis.audit.attacks.integrity import backdoor
 from vfl_flower.analysis.audit.card import Estimate, Terms, leakage_card
@@ -174,3 +174,13 @@ def test_every_attack_says_who_attacks_what(name: str) -> None:
     assert attack.target in Target
     assert re.search(r"(19|20)\d\d|none; ", attack.anchor)
     assert attack.idea
+
+
+def test_trees_are_attacked_by_all_that_needs_no_network() -> None:
+    stage = stage_of("boosted_trees", dataset="breast-cancer", epochs=2)
+    found = {name: attack for name in ATTACKS if not (attack := attack_of(name)).applies(stage)}
+    assert {"read-off", "histograms", "membership"} < set(found)
+    assert reason_of("completion", stage) == "passive parties have no networks"
+    values = {name: attack.run(stage).value for name, attack in found.items()}
+    assert values["read-off"] == 1
+    assert all(-1 <= value <= 1 for value in values.values())

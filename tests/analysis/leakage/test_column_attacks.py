@@ -139,3 +139,13 @@ def test_a_prior_chooses_among_many_solutions() -> None:
     )
     assert torch.allclose(alike, true, atol=0.05)
     assert torch.allclose(blind[:, 1], torch.zeros(2), atol=0.05)
+
+
+def test_histograms_tell_the_order_of_rows() -> None:
+    """More after more rounds: columns are followed, whatever their order."""
+    one, ten = (
+        score_of("histograms", stage_of("boosted_trees", dataset="breast-cancer", epochs=rounds))
+        for rounds in (1, 10)
+    )
+    assert 0.5 < one.value < ten.value < 1
+    assert reason_of("histograms", stage_of("splitnn")) == "no histograms of gradients are sent"

@@ -130,3 +130,19 @@ def test_a_damaged_encoder_is_refused(tmp_path: Path) -> None:
             Encoder.load(path)
     with pytest.raises(RunError, match="is missing or damaged"):
         Target.load(tmp_path / "none.json")
+
+
+def test_a_method_may_ask_for_gaps_in_numbers_and_dates() -> None:
+    made = np.array([[1, 24, 0], [np.nan, np.nan, np.nan], [3, 48, 1]], np.float32)
+    columns = (
+        Column("n", None, True),
+        Column("d", None, True, use="date"),
+        Column("c", ("x", "y"), True),
+    )
+    encoder = Encoder.fit(made, columns, np.arange(3), "x")
+    kept, filled = (encoder.apply(made, columns, gaps=gaps) for gaps in (True, False))
+    numbers = [0, *range(4, 12)]  # the categories are between
+    assert np.isnan(kept[1, numbers]).all()
+    assert np.isfinite(filled).all()
+    kept[1, numbers] = filled[1, numbers]
+    assert np.array_equal(kept, filled)

@@ -1,9 +1,11 @@
 """Boosted trees on all parties' columns in one table, node by node.
 
 No histograms, no layers, no messages: every threshold between two values is tried on the rows of
-a node. Gradients are of closed form, and rounded as those that travel.
+a node, and either way for missing values. Gradients are of closed form, and rounded as those that
+travel.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import frexp
 from typing import Any
@@ -12,12 +14,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from tests.helpers.data import columns_of
 from vfl_flower.common.codec import Array
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.randomness import Randomness, public_origin
 
 Place = tuple[int, int, int]
+Split = tuple[int, int, float, bool]
 
 
 @dataclass
@@ -27,37 +29,41 @@ class Pooled:
     Attributes
     ----------
     splits : dict
-        By round, tree and node: rank, column, threshold.
+        By round, tree and node: rank, column, threshold, whether missing values go left.
     scores : ndarray
         (N, T), of the training rows after the last round.
     """
 
-    splits: dict[Place, tuple[int, int, float]]
+    splits: dict[Place, Split]
     scores: NDArray[np.float64]
 
 
-def boosted(cfg: RunConfig, train: Array, y: Array, classes: int) -> Pooled:
-    """Boost trees for all rounds: rows (N,), and labels (N,) of them."""
+def boosted(
+    cfg: RunConfig, x: Sequence[Array], y: Array, classes: int, weight: Array | None = None
+) -> Pooled:
+    """Boost trees for all rounds: columns (N, F_k), labels, weights (N,)."""
+    weight = np.ones(len(y)) if weight is None else weight
     options: Any = cfg.options
-    x = [columns_of(cfg, rank).flatten(1).numpy()[train] for rank in range(cfg.parties)]
     generators = [Randomness(public_origin(cfg.seed, rank)).generator for rank in range(len(x))]
-    made = Pooled({}, np.tile(_base(y, classes), (len(y), 1)))
+    made = Pooled({}, np.tile(_base(y, classes, weight), (len(y), 1)))
     for number in range(cfg.epochs):
-        g, h = _derivatives(made.scores, y, classes)
+        g, h = (each * weight[:, None] for each in _derivatives(made.scores, y, classes))
         drawn = np.random.default_rng([cfg.seed, number, 5]).permutation(len(y))
         out = drawn[max(round(options.row_share * len(y)), 1) :]
         g[out], h[out] = 0, 0
-        order = []
+        offered = []
         for rank, (own, generator) in enumerate(zip(x, generators, strict=True)):
-            columns = torch.randperm(own.shape[1], generator=generator).tolist()
-            kept = max(round(options.column_share * len(columns)), 1)
-            order += [(rank, column) for column in columns[:kept]]
+            columns, share = list(range(own.shape[1])), options.column_share
+            if share < 1:
+                permuted = torch.randperm(len(columns), generator=generator).tolist()
+                columns = permuted[: max(round(share * len(columns)), 1)]
+            offered += [(rank, column) for column in columns]
         G, H = _rounded(g), np.maximum(_rounded(h), 0)
         for tree in range(g.shape[1]):
             unit = _unit(h)
-            weight = H[:, tree].copy()
-            weight[(weight == 0) & ~np.isin(np.arange(len(y)), out)] = unit
-            grown = _Tree(cfg, x, order, G[:, tree], weight)
+            hessian = H[:, tree].copy()
+            hessian[(hessian == 0) & ~np.isin(np.arange(len(y)), out)] = unit
+            grown = _Tree(cfg, x, offered, G[:, tree], hessian)
             grown.grow(np.arange(len(y)), 0)
             made.splits |= {(number, tree, node): each for node, each in grown.splits.items()}
             made.scores[:, tree] += grown.values
@@ -65,31 +71,44 @@ def boosted(cfg: RunConfig, train: Array, y: Array, classes: int) -> Pooled:
 
 
 class _Tree:
-    def __init__(self, cfg: RunConfig, x: Any, order: Any, g: Array, h: Array) -> None:
+    def __init__(self, cfg: RunConfig, x: Any, offered: Any, g: Array, h: Array) -> None:
         self.options: Any = cfg.options
-        self.rate, self.x, self.order, self.g, self.h = cfg.rate_of(0), x, order, g, h
-        self.splits: dict[int, tuple[int, int, float]] = {}
+        self.rate, self.x, self.offered, self.g, self.h = cfg.rate_of(0), x, offered, g, h
+        self.splits: dict[int, Split] = {}
         self.values = np.zeros(len(g))
 
     def grow(self, rows: Array, node: int) -> None:
-        best, found = 1e-10 * self.term(rows), None
-        if node < 2**self.options.tree_depth - 1:
-            for rank, column in self.order:
-                values = self.x[rank][:, column]
-                known = np.unique(values)  # of all rows
-                for threshold in known[:-1] / 2 + known[1:] / 2:
-                    left = values[rows] <= threshold
-                    gain = self.gain(rows[left], rows[~left], rows)
-                    if gain is not None and gain > best:
-                        best, found = gain, (rank, column, float(threshold))
+        found = self.best(rows) if node < 2**self.options.tree_depth - 1 else None
         if found is None:
             G, H = self.g[rows].sum(), self.h[rows].sum()
             self.values[rows] = np.float32(self.rate * -G / (H + self.options.leaf_l2))
             return
         self.splits[node] = found
-        left = self.x[found[0]][rows, found[1]] <= found[2]
+        left = _left(self.x[found[0]][rows, found[1]], *found[2:])
         self.grow(rows[left], 2 * node + 1)
         self.grow(rows[~left], 2 * node + 2)
+
+    def best(self, rows: Array) -> Split | None:
+        """Return the best split of some rows.
+
+        Of equal gains that of the first party, the smallest sums, the first column.
+        """
+        made = []
+        for rank, column in self.offered:
+            values = self.x[rank][:, column]
+            for missing_left, threshold in _offers(values):
+                to_left = _left(values[rows], threshold, missing_left)
+                left, right = rows[to_left], rows[~to_left]
+                gain = self.gain(left, right, rows)
+                if gain is not None and gain > 1e-10 * self.term(rows):
+                    known = not np.isnan(values[rows]).any()
+                    way = len(left) > len(right) if known else missing_left
+                    sums = self.g[left].sum(), self.h[left].sum()
+                    made.append((-gain, rank, *sums, column, missing_left, threshold, way))
+        if not made:
+            return None
+        _, rank, _, _, column, _, threshold, way = min(made)
+        return rank, column, threshold, way
 
     def term(self, rows: Array) -> float:
         return float(self.g[rows].sum() ** 2 / (self.h[rows].sum() + self.options.leaf_l2))
@@ -100,10 +119,25 @@ class _Tree:
         return self.term(left) + self.term(right) - self.term(rows)
 
 
-def _base(y: Array, classes: int) -> Array:
+def _offers(values: Array) -> list[tuple[bool, float]]:
+    """List ways of missing values, and thresholds."""
+    known = np.unique(values[~np.isnan(values)])  # of all rows
+    between = (known[:-1] / 2 + known[1:] / 2).tolist()
+    if not np.isnan(values).any():
+        return [(False, each) for each in between]
+    right = [(False, each) for each in (*between, float("inf"))]
+    return right + [(True, each) for each in between]
+
+
+def _left(values: Array, threshold: float, missing_left: bool) -> NDArray[np.bool_]:
+    """Tell which values go left."""
+    return np.where(np.isnan(values), missing_left, values <= threshold)
+
+
+def _base(y: Array, classes: int, weight: Array) -> Array:
     if classes == 1:
-        return np.array([y.astype(np.float64).mean()])
-    logs = np.log(np.bincount(y, minlength=classes) / len(y))
+        return np.array([np.average(y.astype(np.float64), weights=weight)])
+    logs: Array = np.log(np.bincount(y, weight, classes) / weight.sum())
     return logs[1:] - logs[:1] if classes == 2 else logs
 
 

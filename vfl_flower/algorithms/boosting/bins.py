@@ -60,7 +60,7 @@ class Bins:
         return len(self.codes)
 
     @cached_property
-    def _gaps(self) -> NDArray[np.bool_]:
+    def gaps(self) -> NDArray[np.bool_]:
         """Tell which columns have missing values, (F,)."""
         return np.array([bool((code == self.most).any()) for code in self.codes], bool)
 
@@ -72,9 +72,9 @@ class Bins:
         found = [np.empty((3, 0), np.int64)]
         for column in order.tolist():
             last = len(self.edges[column])
-            bins = np.arange(last + bool(self._gaps[column]))  # the last one: all that is there
+            bins = np.arange(last + bool(self.gaps[column]))  # the last one: all that is there
             sides = np.zeros(len(bins), np.int64)
-            if self._gaps[column]:
+            if self.gaps[column]:
                 bins, sides = np.append(bins, bins[:last]), np.append(sides, np.ones(last, int))
             found.append(np.stack([np.full(len(bins), column), bins, sides]))
         column, last_bin, side = np.concatenate(found, axis=1)
@@ -115,6 +115,11 @@ class Bins:
                 left = sums[:, :-1].cumsum(1)[:, offered.bin[at]]
                 made[:, at, number] = left + sums[:, -1:] * offered.missing_left[at]
         return made
+
+    def missing(self, column: int, rows: Array) -> NDArray[np.bool_]:
+        """Tell which of some rows, (R,), have no value in a column."""
+        lacks: NDArray[np.bool_] = self.codes[column][rows] == self.most
+        return lacks
 
     def goes_left(self, offered: Candidates, number: int, rows: Array) -> NDArray[np.bool_]:
         """Tell which of some rows, (R,), go left of a candidate."""

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from vfl_flower.common.codec import Array
+from vfl_flower.common.names import party_name
 from vfl_flower.common.state import State
 from vfl_flower.data.party_data import PartyData
 
@@ -28,12 +29,15 @@ class Splits(nn.Module):
         Likewise, float32: the largest value that goes left.
     missing_left : Tensor
         Likewise, bool: whether rows without a value go left.
+    gain : Tensor
+        Likewise, float32, of splits; the active party knows that of all parties'.
     """
 
     own_randomness = True
     column: Tensor
     threshold: Tensor
     missing_left: Tensor
+    gain: Tensor
 
     def __init__(self, rounds: int, trees: int, depth: int) -> None:
         super().__init__()
@@ -42,6 +46,7 @@ class Splits(nn.Module):
         self.register_buffer("column", torch.full(shape, -1, dtype=torch.int32))
         self.register_buffer("threshold", torch.zeros(shape))
         self.register_buffer("missing_left", torch.zeros(shape, dtype=torch.bool))
+        self.register_buffer("gain", torch.zeros(shape))
 
     def _load_from_state_dict(self, state: State, prefix: str, *rest: Any) -> None:  # noqa: ANN401
         """Take as many rounds as a state has; a prediction has none."""
@@ -99,6 +104,16 @@ class Forest(Splits):
     def splits_of(self, rank: int, since: int = 0) -> int:
         """Count a party's splits, from a round on."""
         return int((self.owner[since:] == rank).sum())
+
+    def importance(self, parties: int) -> dict[str, float]:
+        """Return each party's number of splits, and its share of their gain."""
+        owner, gain, found = self.owner, self.gain.double(), dict[str, float]()
+        total = float(gain.sum()) or 1.0
+        for rank in range(parties):
+            own = owner == rank
+            found[f"splits_{party_name(rank)}"] = float(own.sum())
+            found[f"gain_share_{party_name(rank)}"] = float(gain[own].sum()) / total
+        return found
 
     def scores(self, left: list[NDArray[np.bool_]], since: int = 0) -> Tensor:
         """Add up leaves, from a round on.

@@ -10,6 +10,7 @@ Of a node with sum of gradients G and of hessians H, which a split makes L and R
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vfl_flower.common.codec import Array
 
@@ -44,29 +45,76 @@ class Regularizer:
         made: Array = np.divide(-G, weight, out=np.zeros_like(weight), where=weight > 0)
         return made
 
-    def best(self, left: Array, total: Array) -> Array:
-        """Choose a split for each node, the first of equal ones.
+    def best(
+        self, left: Array, total: Array, units: Array, first: Array
+    ) -> tuple[Array, NDArray[np.float64]]:
+        """Choose a split for each node.
+
+        Of splits that gain the same, that of the first party, and then of the smallest (G_L, H_L):
+        of numbers that do not depend on the order of candidates.
 
         Parameters
         ----------
         left : ndarray
-            (S, M, 2) float64, G_L and H_L of every candidate.
+            (S, M, 2) int64, G_L and H_L of every candidate.
         total : ndarray
-            (S, 2), G and H.
+            (S, 2) int64, G and H.
+        units : ndarray
+            (2,) float64, of both.
+        first : ndarray
+            (K + 2,) int64, each party's first candidate, and M.
 
         Returns
         -------
-        ndarray
+        picked : ndarray
             (S,) int64, the candidate's number; -1 where none gains.
+        gained : ndarray
+            (S,) float64, by its split; 0 without.
         """
-        if not left.shape[1]:
-            return np.full(len(left), -1)
-        right = total[:, None] - left
-        own = self.term(total[:, 0], total[:, 1])
-        gain = self.term(left[..., 0], left[..., 1]) + self.term(right[..., 0], right[..., 1])
-        gain -= own[:, None]
-        allowed = np.minimum(left[..., 1], right[..., 1]) >= max(self.least_child, 1e-300)
-        gain[~allowed] = -np.inf
-        number: Array = gain.argmax(1)
-        gains = np.take_along_axis(gain, number[:, None], 1)[:, 0]
-        return np.where(gains > _LEAST_GAIN * own, number, -1)
+        picked, gained = np.full(len(left), -1), np.zeros(len(left))
+        for node, sums in enumerate(left if left.shape[1] else ()):
+            gain = self.gains(sums * units, total[node] * units)
+            tied = np.flatnonzero(gain == gain.max())
+            if gain[tied[0]] > 0:
+                owner = np.searchsorted(first, tied, side="right")
+                picked[node] = tied[np.lexsort((sums[tied, 1], sums[tied, 0], owner))[0]]
+                gained[node] = gain[tied[0]]
+        return picked, gained
+
+    def gains(self, left: Array, total: Array) -> Array:
+        """Return gains of candidates; 0 where there is none.
+
+        (M, 2), (2,) -> (M,).
+        """
+        right, own = total - left, self.term(*total)
+        gain = self.term(*left.T) + self.term(*right.T) - own
+        allowed = np.minimum(left[:, 1], right[:, 1]) >= max(self.least_child, 1e-300)
+        made: Array = np.where(allowed & (gain > _LEAST_GAIN * own), gain, 0.0)
+        return made
+
+
+def within_leaves(picked: Array, gained: Array, tree: Array, leaves: Array) -> Array:
+    """Leave out splits of least gain where leaves run out.
+
+    Parameters
+    ----------
+    picked : ndarray
+        (S,) int64, splits of nodes; -1 for none.
+    gained : ndarray
+        (S,) float64, by each.
+    tree : ndarray
+        (S,) int64, of each node.
+    leaves : ndarray
+        (T,) int64, that each tree may have besides.
+
+    Returns
+    -------
+    ndarray
+        (S,) int64; of splits that gain the same, the first nodes count.
+    """
+    kept = picked.copy()
+    for each in np.unique(tree):
+        nodes = np.flatnonzero((tree == each) & (picked >= 0))
+        order = np.argsort(-gained[nodes], kind="stable")
+        kept[nodes[order[leaves[each] :]]] = -1
+    return kept

@@ -19,7 +19,7 @@ from vfl_flower.learning.losses import Labels, Link, Weighted, onehot
 from vfl_flower.privacy.label_dp.supervision import Supervision
 
 _MOST_BITS = 30
-_EXACT_BITS = 52
+EXACT_BITS = 52
 """Of sums in float64, of which one bit is spare."""
 
 
@@ -115,7 +115,7 @@ def whole(values: Array) -> Whole:
     The unit is 2^-30 of the largest magnitude, more where there are over 2^22 rows.
     """
     most = float(np.abs(values).max(initial=0.0))
-    bits = min(_MOST_BITS, _EXACT_BITS - ceil(log2(max(len(values), 1))))
+    bits = min(_MOST_BITS, EXACT_BITS - ceil(log2(max(len(values), 1))))
     unit = 2.0 ** (frexp(most)[1] - bits) if most else 1.0
     return Whole(np.rint(values / unit).astype(np.int32), unit)
 

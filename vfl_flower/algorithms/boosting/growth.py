@@ -1,5 +1,6 @@
 """One party's share in growing the trees of a round."""
 
+import secrets
 from collections.abc import Callable
 from functools import cached_property
 
@@ -10,6 +11,7 @@ from torch import Tensor
 
 from vfl_flower.algorithms.boosting.bins import Bins, Candidates
 from vfl_flower.algorithms.boosting.forest import Splits
+from vfl_flower.algorithms.boosting.gains import Regularizer
 from vfl_flower.algorithms.boosting.layers import Layer
 from vfl_flower.common.codec import Array
 from vfl_flower.common.state import State
@@ -29,9 +31,14 @@ class Growth:
     splits : Splits
         Where it keeps its own splits.
     generator : torch.Generator
-        Draws the order of columns, anew each round.
+        Draws the columns of each round.
     share : float
         Share of the columns that a round may split on, at least one of them.
+    limits : Regularizer
+        Of splits, which says how much they gain.
+    hidden : bool
+        Whether the operating system draws an order of the columns, anew each round, which is this
+        party's secret. Trees do not depend on it.
 
     Attributes
     ----------
@@ -41,6 +48,8 @@ class Growth:
         (F',) int64, the round's columns in the order in which their splits are numbered.
     values : ndarray
         (2 T, B) int32, gradients of every tree and then hessians.
+    units : ndarray
+        (2,) float64, of gradients and hessians.
     layer : Layer
         In hand.
     chosen : dict of int to ndarray
@@ -48,10 +57,19 @@ class Growth:
     """
 
     def __init__(
-        self, bins: Callable[[], Bins], splits: Splits, generator: torch.Generator, share: float
+        self,
+        bins: Callable[[], Bins],
+        splits: Splits,
+        generator: torch.Generator,
+        share: float,
+        limits: Regularizer,
+        *,
+        hidden: bool,
     ) -> None:
         self._make, self.splits, self._generator, self.share = bins, splits, generator, share
+        self.limits, self.hidden = limits, hidden
         self.round, self.order, self.values = -1, _NOTHING, np.empty((0, 0), np.int32)
+        self.units = np.ones(2)
         self.layer = Layer(_NOTHING, _NOTHING, np.empty((0, 0), np.int32))
         self.chosen: dict[int, NDArray[np.bool_]] = {}
 
@@ -60,14 +78,21 @@ class Growth:
         """Return the party's columns of the training rows."""
         return self._make()
 
-    def begin(self, number: int, g: Array, h: Array) -> None:
-        """Begin a round with gradients and hessians, (B, T) int32 each."""
-        self.round, self.chosen = number, {}
+    def begin(self, number: int, g: Array, h: Array, units: Array) -> None:
+        """Begin a round with g and h, (B, T) int32, and units."""
+        self.round, self.chosen, self.units = number, {}, units.astype(np.float64)
         self.values = np.concatenate([g.T, h.T])
         self.layer = Layer.of_roots(g.shape[1], len(g))
-        drawn = torch.randperm(len(self.bins), generator=self._generator).numpy()
-        self.order = drawn[: max(round(self.share * len(drawn)), min(len(drawn), 1))]
+        self.order = self._drawn()
         vars(self).pop("offered", None)
+
+    def _drawn(self) -> Array:
+        """Draw the columns of a round, and their order."""
+        drawn = np.arange(len(self.bins))
+        if self.share < 1:
+            permuted = torch.randperm(len(drawn), generator=self._generator).numpy()
+            drawn = np.sort(permuted[: max(round(self.share * len(drawn)), 1)])
+        return shuffled(drawn) if self.hidden else drawn
 
     @cached_property
     def offered(self) -> Candidates:
@@ -79,8 +104,14 @@ class Growth:
 
         (P, M, 2) int64.
         """
-        layer, asked = self.layer, self.layer.smaller()
-        trees = len(self.values) // 2
+        return self._left_sums(self.layer.smaller())
+
+    def _left_sums(self, asked: Array) -> Array:
+        """Sum up who would go left, in nodes by ascending index.
+
+        (P,) -> (P, M, 2) int64.
+        """
+        layer, trees = self.layer, len(self.values) // 2
         index = np.full(len(layer) + 1, -1)
         index[asked] = np.arange(len(asked))
         made = np.empty((len(asked), len(self.offered.column), 2), np.int64)
@@ -92,15 +123,44 @@ class Growth:
                 made[at] = sums
         return made
 
-    def split(self, index: int, number: int) -> None:
-        """Split a node at a candidate, and keep that."""
-        tree, node = int(self.layer.tree[index]), int(self.layer.node[index])
-        rows = self.layer.rows(index)
-        self.chosen[index] = self.bins.goes_left(self.offered, number, rows)
-        column, last = int(self.offered.column[number]), int(self.offered.bin[number])
-        threshold = self.bins.threshold(column, last)
-        missing_left = bool(self.offered.missing_left[number])
-        self.splits.put((self.round, tree, node), column, threshold, missing_left)
+    def split(self, nodes: Array, numbers: Array) -> None:
+        """Split nodes at candidates, or at their first equals, and keep these.
+
+        Parameters
+        ----------
+        nodes : ndarray
+            (Q,) int64, ascending indices in the layer.
+        numbers : ndarray
+            (Q,) int64, of the candidates.
+        """
+        if not len(nodes):
+            return
+        sums, totals = self._left_sums(nodes), self.totals()
+        first = self._first(sums, numbers)
+        for index, number, left_sums in zip(nodes.tolist(), first, sums, strict=True):
+            place = self.round, int(self.layer.tree[index]), int(self.layer.node[index])
+            rows = self.layer.rows(index)
+            left = self.bins.goes_left(self.offered, number, rows)
+            column, last = int(self.offered.column[number]), int(self.offered.bin[number])
+            missing_left = bool(self.offered.missing_left[number])
+            if not self.bins.missing(column, rows).any():
+                missing_left = int(left.sum()) > len(left) / 2
+            self.splits.put(place, column, self.bins.threshold(column, last), missing_left)
+            gains = self.limits.gains(left_sums[[number]] * self.units, totals[index] * self.units)
+            self.splits.gain[place] = float(gains[0])
+            self.chosen[index] = left
+
+    def _first(self, sums: Array, numbers: Array) -> list[int]:
+        """Return the first candidates with the sums of given ones.
+
+        (Q, M, 2), (Q,) -> Q of them. First are the columns of the party's table, then missing
+        values that go right, then low thresholds: trees do not depend on the order of the round.
+        """
+        offered = self.offered
+        rank = np.lexsort((offered.bin, offered.missing_left, offered.column)).argsort()
+        equal = (sums == sums[np.arange(len(sums)), numbers][:, None]).all(2)
+        first: list[int] = np.where(equal, rank, len(rank)).argmin(1).tolist()
+        return first
 
     def advance(self, split: Array, left: NDArray[np.bool_]) -> None:
         """Go on to the next layer; see `Layer.children`."""
@@ -137,6 +197,7 @@ class Growth:
             "round": self.round,
             "order": self.order,
             "values": self.values,
+            "units": self.units,
             "layer": [layer.tree, layer.node, layer.place],
             "chosen": [[index, left] for index, left in self.chosen.items()],
         }
@@ -144,10 +205,18 @@ class Growth:
     def load_state_dict(self, state: State) -> None:
         """Restore the state of `state_dict`."""
         self.round = state["round"]
-        self.order, self.values = _array(state["order"]), _array(state["values"])
+        names = ("order", "values", "units")
+        self.order, self.values, self.units = (_array(state[name]) for name in names)
         self.layer = Layer(*map(_array, state["layer"]))
         self.chosen = {index: _array(left) for index, left in state["chosen"]}
         vars(self).pop("offered", None)
+
+
+def shuffled(columns: Array) -> Array:
+    """Draw an order of columns from the operating system."""
+    order = columns.tolist()
+    secrets.SystemRandom().shuffle(order)
+    return np.array(order, np.int64)
 
 
 def _array(value: Tensor | Array) -> Array:

@@ -9,7 +9,9 @@ from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import PartyError
 
 
-def check_sums(name: str, sums: Array, least: Array, most: Array) -> None:
+def check_sums(
+    name: str, sums: Array, least: Array, most: Array, offered: int | None = None
+) -> None:
     """Refuse sums that no rows of their nodes come to.
 
     Parameters
@@ -20,6 +22,8 @@ def check_sums(name: str, sums: Array, least: Array, most: Array) -> None:
         (P, M, 2) int64.
     least, most : ndarray
         (P, 1, 2) int64, of negative and of positive numbers alone.
+    offered : int, optional
+        Candidates of the party in the layer before.
 
     Raises
     ------
@@ -28,6 +32,10 @@ def check_sums(name: str, sums: Array, least: Array, most: Array) -> None:
     """
     if len(sums) != len(least):
         raise PartyError(f"{name} summed {len(sums)} nodes, where {len(least)} were asked for")
+    if offered is not None and sums.shape[1] != offered:
+        raise PartyError(
+            f"{name} summed {sums.shape[1]} candidates, where {offered} were offered before"
+        )
     if (sums < least).any() or (sums > most).any():
         raise PartyError(
             f"the histogram of {name} does not add up: it has a sum that no rows of its node come "
@@ -67,10 +75,10 @@ def side_by_side(said: Sequence[Array]) -> tuple[Array, Array]:
     sums : ndarray
         (P, M, 2) int64.
     first : ndarray
-        (K + 1,) int64, the number of each party's first candidate.
+        (K + 2,) int64, the number of each party's first candidate, and M.
     """
     counts = [each.shape[1] for each in said]
-    return np.concatenate(said, axis=1), np.cumsum([0, *counts[:-1]])
+    return np.concatenate(said, axis=1), np.cumsum([0, *counts])
 
 
 def directions(name: str, bits: Array, count: int) -> NDArray[np.bool_]:

@@ -7,6 +7,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from vfl_flower.common.names import party_name
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.data.held_columns import encoder_of
 from vfl_flower.data.party_data import PartyData
 from vfl_flower.data.preprocessing.encoder import Encoder
 
@@ -21,7 +24,7 @@ _Named = tuple[str, str, str, str]
 
 
 def coefficients_csv(
-    party: str, data: PartyData, weight: Matrix, intercept: Matrix | None = None
+    cfg: RunConfig, data: PartyData, weight: Matrix, intercept: Matrix | None = None
 ) -> bytes:
     """Write coefficients with their party and columns.
 
@@ -30,8 +33,8 @@ def coefficients_csv(
 
     Parameters
     ----------
-    party : str
-        Its name.
+    cfg : RunConfig
+        The run's configuration.
     data : PartyData
         The party's, whose columns they are.
     weight : ndarray of float64
@@ -39,12 +42,12 @@ def coefficients_csv(
     intercept : ndarray of float64, optional
         (M,), of the active party.
     """
-    outputs = weight.shape[1]
+    party, outputs = party_name(data.rank), weight.shape[1]
     titles = ["coefficient"] if outputs == 1 else [f"coefficient {m + 1}" for m in range(outputs)]
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(["party", "column", "value", "mean", "deviation", *titles])
-    for named, row in zip(_columns(data, len(weight)), weight, strict=True):
+    for named, row in zip(_columns(cfg, data, len(weight)), weight, strict=True):
         writer.writerow([party, *named, *_written(row)])
     if intercept is not None:
         writer.writerow([party, "(intercept)", "", "", "", *_written(intercept)])
@@ -55,10 +58,10 @@ def _written(row: Matrix) -> Sequence[str]:
     return [repr(float(each)) for each in row]
 
 
-def _columns(data: PartyData, width: int) -> Iterator[_Named]:
+def _columns(cfg: RunConfig, data: PartyData, width: int) -> Iterator[_Named]:
     """Name each encoded column: column, value, mean and deviation."""
-    if data.encoder is not None:
-        yield from _encoded(data.encoder)
+    if encoder := encoder_of(cfg, data):
+        yield from _encoded(encoder)
         return
     numbers = range(width) if isinstance(data.share, tuple) else data.share
     for number in numbers:

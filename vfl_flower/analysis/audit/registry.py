@@ -31,6 +31,7 @@ ATTACKS = {
     "decoder": f"{_COLUMNS}.decoder:ActiveDecoder",
     "colluders": f"{_COLUMNS}.colluders:Colluders",
     "dominance": f"{_COLUMNS}.dominance:Dominance",
+    "histograms": f"{_COLUMNS}.histograms:HistogramOrder",
     "public-weights": f"{_COLUMNS}.public_weights:PublicWeights",
     "unsplit": f"{_COLUMNS}.unsplit:UnSplit",
     "generative": f"{_MODELS}.generative:Generative",

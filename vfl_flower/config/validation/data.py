@@ -50,9 +50,11 @@ def check_column_noise(cfg: Settings) -> None:
 
 def check_held_out(cfg: Settings) -> None:
     """Refuse options that need rows which are not held out."""
-    if not cfg.validation and (cfg.keep == "best" or cfg.stop_drop):
-        option = "keep is best" if cfg.keep == "best" else f"stop-drop is {cfg.stop_drop:g}"
-        raise ConfigError(f"{option}, and validation is 0; hold rows out for validation")
+    stops = f"stop-drop is {cfg.stop_drop:g}" if cfg.stop_drop else ""
+    stops = stops or (cfg.options.stops_early and f"{cfg.options.stops_early} is set")
+    looks = "keep is best" if cfg.keep == "best" else stops
+    if looks and not cfg.validation:
+        raise ConfigError(f"{looks}, and validation is 0; hold rows out for validation")
     if not cfg.test_share and cfg.baselines == "on":
         raise ConfigError("baselines is on, and test-share is 0; they are compared by test rows")
 

@@ -1,9 +1,10 @@
 """Encoder of a table's columns: fitted on training rows, kept as JSON.
 
-Where a number is missing, the column's median stands, and numbers are then standardised. A category
-becomes a column of zeros and ones; so does a gap, if a training row has one. A category, or a gap,
-that no training row has becomes zeros all over: a column for it would have weights that were never
-trained. Dates become parts of the calendar and an age; see `encoder_dates` and `encoder_hashed`.
+Where a number is missing, the column's median stands, unless the method learns from gaps, and
+numbers are then standardised. A category becomes a column of zeros and ones; so does a gap, if a
+training row has one. A category, or a gap, that no training row has becomes zeros all over: a
+column for it would have weights that were never trained. Dates become parts of the calendar and an
+age; see `encoder_dates` and `encoder_hashed`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -186,7 +187,7 @@ class Encoder:
                     "remove it, or say that it is ignored"
                 )
 
-    def apply(self, table: Matrix, columns: Sequence[Column]) -> Matrix:
+    def apply(self, table: Matrix, columns: Sequence[Column], *, gaps: bool = False) -> Matrix:
         """Encode rows.
 
         Parameters
@@ -195,6 +196,8 @@ class Encoder:
             (N, m), of any rows.
         columns : sequence of Column
             Those that it was fitted on, in any order, with values of their own.
+        gaps : bool
+            Whether missing numbers and dates stay NaN.
 
         Returns
         -------
@@ -207,11 +210,13 @@ class Encoder:
             rows, made = table[start : start + CHUNK], encoded[start : start + CHUNK]
             if self.numeric:
                 numbers = rows[:, [place[each.name] for each in self.numeric]]
-                made[:, : len(self.numeric)] = self._scaled(numbers)
+                made[:, : len(self.numeric)] = self._scaled(numbers, gaps)
             begin = len(self.numeric)
             for each in self._parts:
                 number, stop = place[each.name], begin + each.width
                 each.fill(made[:, begin:stop], columns[number], rows[:, number])
+                if gaps and isinstance(each, Dates):
+                    made[np.isnan(rows[:, number]), begin:stop] = np.nan
                 begin = stop
         return encoded
 
@@ -224,11 +229,12 @@ class Encoder:
             counts[each.name] = each.unseen(columns[number], table[:, number])
         return {name: count for name, count in counts.items() if count}
 
-    def _scaled(self, numbers: Matrix) -> Matrix:
+    def _scaled(self, numbers: Matrix, gaps: bool) -> Matrix:
         median, mean, deviation = np.array(
             [(each.median, each.mean, each.deviation) for each in self.numeric], np.float32
         ).T
-        scaled: Matrix = (np.where(np.isnan(numbers), median, numbers) - mean) / deviation
+        filled = numbers if gaps else np.where(np.isnan(numbers), median, numbers)
+        scaled: Matrix = (filled - mean) / deviation
         return scaled
 
     def to_json(self) -> bytes:

@@ -16,7 +16,9 @@ from vfl_flower.data.columns import Column, Features
 from vfl_flower.data.preprocessing.encoder import Encoder
 
 
-def encoded(table: Features, columns: Sequence[Column], train: Array, party: str) -> Tensor:
+def encoded(
+    table: Features, columns: Sequence[Column], train: Array, party: str, *, gaps: bool = False
+) -> Tensor:
     """Prepare a table's columns.
 
     Parameters
@@ -29,6 +31,8 @@ def encoded(table: Features, columns: Sequence[Column], train: Array, party: str
         The training rows.
     party : str
         Whose they are, for errors.
+    gaps : bool
+        Whether missing numbers and dates stay NaN.
 
     Returns
     -------
@@ -43,7 +47,7 @@ def encoded(table: Features, columns: Sequence[Column], train: Array, party: str
     check_finite(table, party, columns)
     numbers = table.astype(np.float32, copy=False)
     encoder = Encoder.fit(numbers, columns, train, party)
-    return torch.from_numpy(encoder.apply(numbers, columns))
+    return torch.from_numpy(encoder.apply(numbers, columns, gaps=gaps))
 
 
 def scaled(features: Features, train: Array) -> Tensor:

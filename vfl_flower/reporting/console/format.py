@@ -16,6 +16,7 @@ _LARGE = 10_000
 
 _ENDINGS = {
     "converged": "the coefficients have converged",
+    "patience": "the score of the validation rows had not become better",
     "stop-drop": "the score of the validation rows had fallen",
     "target-epsilon": "one more, with the test rows, would have exceeded target-epsilon",
 }

@@ -105,8 +105,11 @@ class Stage:
             raise EndedRun(error) from error
 
     def columns(self, party: Party) -> Table:
-        """Return a party's columns of the rows under attack: (n, width)."""
-        return table_of(party.columns(self.attacked.rows))
+        """Return a party's columns of the rows under attack: (n, width).
+
+        Gaps are 0, which is the mean.
+        """
+        return table_of(party.columns(self.attacked.rows).nan_to_num(0.0))
 
     def untrained(self, rank: int) -> PassiveParty:
         """Build a party as it is before training, with public initial weights."""
@@ -124,6 +127,12 @@ class Stage:
             if whole and len(whole) == len(found):
                 return whole
         return []
+
+    @property
+    def lacks_networks(self) -> str:
+        """Reason why no bottom model can be looked at, or nothing."""
+        networks = [hasattr(each.net, "embed") for each in self.run.passive]
+        return "" if all(networks) else "passive parties have no networks"
 
     @property
     def lacks_uploads(self) -> str:

@@ -33,8 +33,8 @@ class MaliciousOptimizer(Attack):
     idea = "model completion after a training in which the party's own steps are larger"
 
     def applies(self, stage: Stage) -> str:
-        """Refuse labels that are no classes."""
-        return classes_only(stage)
+        """Refuse labels that are no classes, and parties without networks."""
+        return classes_only(stage) or stage.lacks_networks
 
     def run(self, stage: Stage) -> Score:
         """Return the accuracy beside that of the same party's honest completion."""

@@ -23,8 +23,8 @@ class Completion(Attack):
         """Return the accuracy of a party's completed model."""
 
     def applies(self, stage: Stage) -> str:
-        """Refuse labels that are no classes."""
-        return classes_only(stage)
+        """Refuse labels that are no classes, and parties without networks."""
+        return classes_only(stage) or stage.lacks_networks
 
     def run(self, stage: Stage) -> Score:
         """Return the accuracy of the best party's completed model."""
