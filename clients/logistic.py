@@ -7,6 +7,7 @@ from torch import Tensor
 
 from vfl_flower.algorithms.linear_models.block import (
     FIGURES,
+    KEPT,
     PARTS,
     Block,
     limit_of,
@@ -46,23 +47,23 @@ class LogisticClient(PassiveParty):
     @phase(
         takes=(
             rows("batch"),
-            floats(2, low=0, high=MOST_SCALE, name="scales"),
+            floats(3, low=0, high=MOST_SCALE, name="told"),
             floats("B", "M", name="r"),
         ),
         gives=(floats("B", "M", name="Xi_k"), floats(PARTS, FIGURES, name="f_k")),
         sends=("logits", "logits"),
     )
-    def direct(self, rows: Tensor, scales: Tensor, r: Tensor) -> tuple[Tensor, Tensor]:
+    def direct(self, rows: Tensor, told: Tensor, r: Tensor) -> tuple[Tensor, Tensor]:
         """Begin a step: [Xi_k] and [f_k].
 
         (N,) int32, (2,), (N, M) -> (N, M), (3, 7), masked
         """
         X = self.columns(rows).flatten(1).double().cpu()
-        xi, figures = self.block.direction(X, r.double(), scales.double(), self.limit)
+        xi, figures = self.block.answer(X, r.double(), told.double(), self.limit)
         return xi.float(), split(figures, self.limit).float()
 
-    @phase(after="direct", takes=floats(2, name="a and b"))
-    def move(self, share: Tensor) -> None:  # (2,) ->
+    @phase(after="direct", takes=floats(KEPT, name="a"))
+    def move(self, share: Tensor) -> None:  # (KEPT,) ->
         """Take the step that the search found."""
         self.block.move(share.double())
 

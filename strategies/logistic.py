@@ -5,42 +5,50 @@ The generalized linear model that scikit-learn fits to everybody's columns, to t
     eta = x_0 W_0 + ... + x_K W_K + c                  (N, M)   M = 1 for two classes, else C
     F(W, c) = sum of losses(eta, y) + ridge/2 |W|^2 + lasso |W|_1
 
-by conjugate gradients with a plane search (Fletcher and Reeves 1964; Polak 1971; each party's
-Newton step is the preconditioner) and, with lasso, by d-GLMNET's line search (Trofimov and Genkin
-2015, arXiv:1411.6520). One exchange, over all N training rows:
+by sequential subspace optimization (Narkiss and Zibulevsky 2005), with each party's own Newton step
+as the direction, and with lasso inside of ADMM (Boyd et al. 2011, section 6.4), whose shrunk copy
+U_k of W_k and dual V_k stay with their party. One exchange, over all N training rows:
 
     r     = dF/d eta                                   (N, M)   sent, the same for all
-    D_k   = argmin of party k's own quadratic model    (F_k, M) `algorithms.linear_models.block`
+    D_k   = party k's own Newton step                  (F_k, M) `algorithms.linear_models.block`
     Xi_k  = x_k D_k                                    (N, M)   blinded, unless k = 0
-    f_k   ridge W_k.D_k, D_k.D_k and so on             (3, 7)   blinded, unless k = 0
-    a, b, c = argmin F(W + a D + b S, c)               (2,)     S: the last step; a and b are sent
-    W_k  += a D_k + b S_k
+    f_k   products of D_k and of 39 D_k before, norms  (3, 86)  blinded, unless k = 0
+    a, c  = argmin F(W + sum of a_j D_j, c)            (40,)    of the last 40; a is sent
+    W_k  += sum of a_j D_kj
 
-The search for a, b and the intercepts c needs no exchange, as eta, the sum of Xi_k and the sum of
-f_k say all of F in this plane. F never grows. Gradients' norms are among f: with ridge > 0 F is
-strongly convex, so that no coefficient is farther from its optimum than their sum / ridge.
-Training ends where that is at most ``tolerance``.
+The search for a and the intercepts c needs no exchange, as eta, the sums of Xi_k and of f_k say all
+of F in the space of these directions (with lasso, of F with the distance to U in lasso's place).
+Without lasso F never grows. Where the end is near, or W and U are, parties settle: W_k becomes U_k,
+and x_k W_k is sent in the place of Xi_k, so that no rounding adds up. Gradients' norms are among f:
+F is strongly convex with ridge + h, where h is the curvature of the loss, so that no coefficient is
+farther from its optimum than norm / (ridge + h). Training ends where that is at most ``tolerance``
+right after settling; h is the least curvature that the 40 directions show.
 
 Learns
     Active: the sums over passive parties of Xi_k and f_k in each exchange. *As many exchanges as
     passive parties have columns show it the space that all those columns span*, so the columns up
     to a linear map, all parties' together. It has no party's coefficients.
     Passive k: r of all rows, from which it *reads the label of every training row* and the
-    prediction p = y - r; a, b. *With K = 1, or without blinding, Xi_k is seen by itself.*
+    prediction p = y + r; a; with lasso sigma, by which all parties
+    together are penalised. *With K = 1, or without blinding, Xi_k is seen by itself.*
 Assumes
     Semi-honest (honest-but-curious) parties; the active party does not collude with all passive
     parties but one; K >= 2 where uploads are blinded; labels that passive parties may have.
 Deviates
     There is no one paper. Blinded numbers are rounded to multiples of 2**-16. Directions are scaled
     by powers of two, so that this is small beside them: 2**15 / (K + 1) is the largest number,
-    and a direction is about half of it. The bound of the error leaves rounding out.
-    With ``ridge = 0`` there is no bound, and training ends where the parties' Newton steps are
-    below a hundredth of ``tolerance``; classes that a linear model separates have no optimum then,
-    and are refused. ``embedding-bound`` shortens directions, and clips what is predicted; under
-    masks it is at least 256. Optimizers, rates and batches have no meaning, and are refused.
+    and a direction is about half of it. Other numbers have 24 digits (float32): where the loss is
+    so flat that they decide, training ends after four steps below a tenth of ``tolerance`` by which
+    no gradient shrank. h is no
+    strict bound where the directions do not span all columns; the figure ``coefficient_error``
+    says what they show. With lasso and hardly any ridge, on collinear columns, ADMM takes hundreds
+    of exchanges. Classes that a linear model separates have no optimum without a penalty, and are
+    refused. ``embedding-bound`` shortens directions, and clips what is predicted; under masks it is
+    at least 256. Optimizers, rates and batches have no meaning, and are refused.
 Costs
-    One exchange an epoch, of all rows. Per exchange and passive party 4NM + 84 bytes up, 4N + 4NM
-    + 16 down, and framing. A party forms and factors M matrices of F_k x F_k in each.
+    One exchange an epoch, of all rows. Per exchange and passive party 4NM + 1,032 bytes up, 4N +
+    4NM + 172 down, and framing. A party forms and factors M matrices of F_k x F_k in each. The
+    active party keeps 160 NM bytes of directions.
 """
 
 from collections.abc import Mapping
@@ -128,9 +136,9 @@ class Logistic(ActiveParty):
         targets = self.training_labels.taught(solver.eta.float(), y)
         loss = likelihood_of(targets, data.classes, several=data.several)
         r = solver.residual(loss)
-        scales = torch.tensor(solver.scales)
+        told = torch.tensor(solver.told)
         before = self.loss(logits_of(solver.eta.float(), data.classes), y).item()
-        replies = yield ask("direct", rows, scales, r, own=lambda: self.direct(rows, scales, r))
+        replies = yield ask("direct", rows, told, r, own=lambda: self.direct(rows, told, r))
         xi, figures = replies.own
         xi = xi + replies.part(0).sum()
         figures = figures + joined(replies.part(1, rows=False).sum(), solver.limit)
@@ -140,10 +148,10 @@ class Logistic(ActiveParty):
         self._check(loss)
         return [before]
 
-    def direct(self, rows: Array, scales: Tensor, r: Tensor) -> tuple[Tensor, Tensor]:
+    def direct(self, rows: Array, told: Tensor, r: Tensor) -> tuple[Tensor, Tensor]:
         """Return the own direction, times the own columns, and its figures."""
         X = self.columns(rows).flatten(1).double().cpu()
-        return self.block.direction(X, r.double(), scales.double(), self.solver.limit)
+        return self.block.answer(X, r.double(), told.double(), self.solver.limit)
 
     def _check(self, loss: Likelihood) -> None:
         """Refuse separated classes without a penalty; tell of an end too early."""
@@ -154,7 +162,7 @@ class Logistic(ActiveParty):
                 "penalty the coefficients have no finite optimum; set ridge above 0"
             )
         if step == self.cfg.epochs and not solver.converged:
-            party_log(0).warning("%s", solver.told(step))
+            party_log(0).warning("%s", solver.told_end(step))
 
     def infer(self, rows: Array) -> Protocol:
         """Return the one prediction for some rows."""

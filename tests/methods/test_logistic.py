@@ -126,7 +126,7 @@ def test_training_that_ends_too_early_says_so() -> None:
     figures = active.figures()
     assert figures["converged"] == 0
     assert figures["coefficient_error"] > TOLERANCE
-    assert "have not converged to 0.0001" in active.solver.told(5)
+    assert "have not converged to 0.0001" in active.solver.told_end(5)
 
 
 def tables(x: Any, y: Any) -> list[vfl.Table]:

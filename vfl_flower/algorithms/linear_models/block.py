@@ -1,14 +1,19 @@
-"""One party's block of coefficients, and its direction of descent.
+"""One party's block of coefficients, and its directions of descent.
 
 With X_k (N, F_k) the party's columns, W_k (F_k, M) its coefficients, r (N, M) the residual at all
-parties' linear predictors, N l2 and N l1 the options ``ridge`` and ``lasso``, for each output m:
+parties' linear predictors, and of each output m:
 
-    g_m = X_k^T r_m + ridge W_m                      the gradient, less that of |W_m|_1
-    P_m = X_k^T diag(h_m) X_k + ridge I              h = |r| (1 - |r|), which is p (1 - p)
-    D_m = argmin g_m . D + D . P_m D / 2 + lasso |W_m + D|_1
+    q   = ridge W + sigma (W - U) + V                the gradient of the smooth penalty, at W
+    P_m = X_k^T diag(h_m) X_k + (ridge + sigma) I    h = |r| (1 - |r|), which is p (1 - p)
+    D_m = - P_m^-1 (X_k^T r_m + q_m)                 the block's own Newton step
 
-D = -P^-1 g without lasso, by a Cholesky factor; else by coordinate descent. h is a scaling only:
-where rows have weights it is no longer the Hessian's, and the minimum stays the same.
+Without lasso U, V and sigma are 0. With it U is a copy of W that the lasso shrinks, and V its dual
+(ADMM; Boyd et al. 2011, section 6.4, over-relaxed): after each step
+
+    U = shrink(W' + V / sigma, lasso / sigma),  V = V + sigma (W' - U),   W' = 1.6 W - 0.6 U_before
+
+which touches no other party's numbers. h is a scaling only: where rows have weights it is no longer
+the Hessian's, and the minimum stays the same.
 """
 
 import math
@@ -16,15 +21,17 @@ from typing import cast
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from vfl_flower.common.state import State
+from vfl_flower.common.state import State, restore
 from vfl_flower.crypto.fixed_point import LIMIT
 from vfl_flower.learning.networks.base import Shape, SplitNet
 
-FIGURES, PARTS = 7, 3
-"""Numbers that a party adds to its direction, and parts of each; see `Block.direction`."""
+KEPT = 40
+"""Directions that are kept, and searched together."""
+
+FIGURES, PARTS = 2 * KEPT + 6, 3
+"""Numbers that a party adds to its direction, and parts of each; see `Block.answer`."""
 
 MARGIN = 2.0
 """Of a direction's scale below the largest row that is sent: it is chosen by the one before."""
@@ -32,25 +39,21 @@ MARGIN = 2.0
 _UNIT = 4.0
 """Largest linear predictor of a direction, about, in the unit that figures are told in."""
 
-_SHARE = 4.0
-"""Of the longest row, the part that one figure may take; seven of them are shorter."""
+_SHARE = 16.0
+"""Of the longest row, the part that one figure may take; all of them are shorter."""
 
 _LEAST_CURVATURE = 1e-4
 _FLOOR = 1e-9
 """Of P's diagonal, as a share of its largest entry: collinear columns leave it positive."""
 
-_SNAP = 1e-7
-"""Below this a coefficient that is on its way to zero is zero."""
-
-_SWEEPS, _SETTLED = 1000, 1e-13
-
-Matrix = NDArray[np.float64]
+_RELAXED = 1.6
+"""How far ADMM goes beyond its step, where 1 is the step."""
 
 
 def units_of(limit: float, rows: int) -> Tensor:
-    """Return the factors by which the ring holds figures: (7,)."""
+    """Return the factors by which the ring holds figures: (FIGURES,)."""
     unit = min(_UNIT, limit / _SHARE) * MARGIN / limit
-    units = [unit / rows] * 2 + [unit**2 / rows] * 3 + [unit / rows, 1.0]
+    units = [unit / rows] * KEPT + [unit**2 / rows] * KEPT + [1.0] * (FIGURES - 2 * KEPT)
     return torch.tensor(units, dtype=torch.float64)
 
 
@@ -60,7 +63,7 @@ def limit_of(parties: int, bound: float | None) -> float:
 
 
 def split(figures: Tensor, limit: float) -> Tensor:
-    """Write figures in parts for coarse sums: (7,) -> (3, 7).
+    """Write figures in parts for coarse sums: (n,) -> (3, n).
 
     First whole numbers, then twice what is left, as large as `limit` allows.
     """
@@ -72,7 +75,7 @@ def split(figures: Tensor, limit: float) -> Tensor:
 
 
 def joined(sums: Tensor, limit: float) -> Tensor:
-    """Read sums of figures in parts: (3, 7) -> (7,)."""
+    """Read sums of figures in parts: (3, n) -> (n,)."""
     total = torch.zeros_like(sums[0], dtype=torch.float64)
     for part in reversed(sums.double()):
         total = part + total / _finer(limit)
@@ -139,27 +142,32 @@ class Block:
 
     Attributes
     ----------
-    step, ahead : Tensor
-        The last step, and the direction that the next can take, (F_k, M).
-    scale : float
-        What multiplies the last step in the search.
+    kept : Tensor
+        The last directions, scaled, (j, F_k, M), the newest last.
+    U, V : Tensor
+        The shrunk copy of the coefficients and its dual, (F_k, M).
+    sigma : float
+        Weight of |W - U|^2 / 2.
+    grown : float
+        |U - U_before|.
     """
+
+    _REMEMBERED = ("kept", "U", "V", "sigma", "grown")
 
     def __init__(self, net: SplitNet, ridge: float, lasso: float, *, constant: bool) -> None:
         self.weight = cast("Coefficients", net.embed).weight
         self.ridge, self.lasso, self.constant = ridge, lasso, constant
-        self.step, self.ahead = torch.zeros_like(self.W), torch.zeros_like(self.W)
-        self.scale = 1.0
+        self.U = self.V = torch.zeros_like(self.W)
+        self.kept = self.W.new_zeros(0, *self.W.shape)
+        self.sigma, self.grown = 0.0, 0.0
 
     @property
     def W(self) -> Tensor:
         """The coefficients, (F_k, M), on a processor."""
         return self.weight.detach().cpu()
 
-    def direction(
-        self, X: Tensor, r: Tensor, scales: Tensor, limit: float
-    ) -> tuple[Tensor, Tensor]:
-        """Find the next direction, and tell of it.
+    def answer(self, X: Tensor, r: Tensor, told: Tensor, limit: float) -> tuple[Tensor, Tensor]:
+        """Find the next direction, or settle, and tell of it.
 
         Parameters
         ----------
@@ -167,53 +175,77 @@ class Block:
             The party's columns of all training rows, (N, F_k), float64.
         r : Tensor
             The residual, (N, M), float64.
-        scales : Tensor
-            (2,): what the direction and the last step are multiplied with, so that rounding is
-            small beside them.
+        told : Tensor
+            (3,): what numbers are multiplied with, so that rounding is small beside them; sigma;
+            and 1 to settle: W becomes U, and all its linear predictors are sent anew.
         limit : float
-            Largest norm of a row that is sent; the direction is shortened to it.
+            Largest norm of a row that is sent; a direction is shortened to it.
 
         Returns
         -------
         xi : Tensor
-            X times the direction D, (N, M), float64.
+            X times the direction D, or times W, scaled: (N, M), float64.
         figures : Tensor
-            (7,), float64, times `units_of` them: ridge W.D, W.S, D.D, D.S, S.S, with S the last
-            step, scaled; lasso times the growth of |W|_1 along D; and the norm of the gradient.
+            (FIGURES,), float64, times `units_of` them: D_j.q of all kept directions; products
+            D.D_j, times the penalty's weight; the norms of the subgradient of least norm, of
+            W - U, of the last change of U, of U, and of V; and 1 where W was too large to be sent.
         """
-        units = units_of(limit, len(X))
-        scale, self.scale = float(scales[0]), float(scales[1])
-        g = X.T @ r + self.ridge * self.W
-        D = scale * (self._newton(X, r, g) if len(g) else torch.zeros_like(g))
+        scale, self.sigma, settles = (float(each) for each in told)
+        if self.lasso:
+            self._shrink()
+        if settles:
+            return self._settled(X, scale, limit)
+        q = self.ridge * self.W + self.sigma * (self.W - self.U) + self.V
+        g = X.T @ r
+        D = scale * (self._newton(X, r, g + q) if len(g) else torch.zeros_like(g))
         xi = X @ D
         longest = float(xi.norm(dim=1).amax())
         if longest > limit:
             xi, D = xi * (limit / longest), D * (limit / longest)
-            scale *= limit / longest
-        self.ahead, S = D, self.scale * self.step
-        products = [(a * b).sum() for a, b in ((self.W, D), (self.W, S), (D, D), (D, S), (S, S))]
-        growth = scale * ((self.W + D / scale).abs().sum() - self.W.abs().sum())
-        told = [self.ridge * each for each in products]
-        return xi, units * torch.stack([*told, self.lasso * growth, self._slope(g).norm()])
+        self.kept = torch.cat([self.kept[-KEPT + 1 :], D[None]])
+        return xi, units_of(limit, len(X)) * self._figures(D, g, q, len(X))
+
+    def _figures(self, D: Tensor, g: Tensor, q: Tensor, rows: int) -> Tensor:
+        j, figures = len(self.kept), torch.zeros(FIGURES, dtype=torch.float64)
+        figures[:j] = torch.tensordot(self.kept, q, 2)
+        weight = (self.ridge + self.sigma) or rows
+        figures[KEPT : KEPT + j] = weight * torch.tensordot(self.kept, D, 2)
+        norm = self._slope(g + self.ridge * self.W).norm()
+        apart, U, V = (float(each.norm()) for each in (self.W - self.U, self.U, self.V))
+        figures[2 * KEPT :] = torch.tensor([float(norm), apart, self.grown, U, V, 0.0])
+        return figures
+
+    def _shrink(self) -> None:
+        """Update U and V; nothing changes where W is U already."""
+        before, relaxed = self.U, _RELAXED * self.W + (1 - _RELAXED) * self.U
+        aim = relaxed + self.V / self.sigma
+        self.U = aim.sign() * (aim.abs() - self.lasso / self.sigma).clamp(min=0)
+        self.V = self.V + self.sigma * (relaxed - self.U)
+        self.grown = float((self.U - before).norm())
+
+    def _settled(self, X: Tensor, scale: float, limit: float) -> tuple[Tensor, Tensor]:
+        """Take U for W, and return all linear predictors."""
+        figures = torch.zeros(FIGURES, dtype=torch.float64)
+        if self.lasso:
+            with torch.no_grad():
+                self.weight.copy_(self.U)
+        xi = scale * (X @ self.W)
+        if float(xi.norm(dim=1).amax()) > limit:
+            xi, figures[-1] = torch.zeros_like(xi), 1.0
+        return xi, figures
 
     def move(self, share: Tensor) -> None:
-        """Take shares of the direction and of the last step: (2,)."""
-        along, again = (float(each) for each in share)
-        self.step = along * self.ahead + again * self.scale * self.step
-        moved = self.W + self.step
-        if self.lasso:
-            ends = (self.W != 0) & (moved * self.W <= self.W.square()) & (moved.abs() < _SNAP)
-            moved[ends] = 0
+        """Take shares of the directions kept: (KEPT,)."""
         with torch.no_grad():
-            self.weight.copy_(moved)
+            self.weight.copy_(self.W + torch.tensordot(share[: len(self.kept)], self.kept, 1))
 
     def state_dict(self) -> State:
-        """Return the last step and the direction."""
-        return {"step": self.step, "ahead": self.ahead, "scale": self.scale}
+        """Return all that steps change, but for the coefficients."""
+        return {name: getattr(self, name) for name in self._REMEMBERED}
 
     def load_state_dict(self, state: State) -> None:
         """Restore the state of `state_dict`."""
-        self.step, self.ahead, self.scale = state["step"], state["ahead"], float(state["scale"])
+        restore(self, state)
 
     def _slope(self, g: Tensor) -> Tensor:
         """Return the subgradient of least norm, (F_k, M)."""
@@ -221,37 +253,16 @@ class Block:
         return torch.where(self.W == 0, at_zero, g + self.lasso * self.W.sign())
 
     def _newton(self, X: Tensor, r: Tensor, g: Tensor) -> Tensor:
-        """Return the minimum of the model of every output, (F_k, M)."""
+        """Return the Newton step of every output, (F_k, M)."""
         size = r.abs()
         h = torch.where(size < 1, size * (1 - size), size / 4).clamp(min=_LEAST_CURVATURE)
         if self.constant:
             h = torch.ones_like(h)
-        columns = [self._of_output(X, h[:, m], g[:, m], self.W[:, m]) for m in range(r.shape[1])]
-        return torch.stack(columns, 1)
+        return torch.stack([self._of_output(X, h[:, m], g[:, m]) for m in range(r.shape[1])], 1)
 
-    def _of_output(self, X: Tensor, h: Tensor, g: Tensor, W: Tensor) -> Tensor:
+    def _of_output(self, X: Tensor, h: Tensor, g: Tensor) -> Tensor:
         P = X.T @ (h[:, None] * X)
         diagonal = P.diagonal()
-        diagonal += self.ridge + _FLOOR * float(diagonal.amax()) + torch.finfo(P.dtype).tiny
-        if self.lasso:
-            return torch.from_numpy(_descended(P.numpy(), g.numpy(), W.numpy(), self.lasso))
-        solved = torch.cholesky_solve(-g[:, None], torch.linalg.cholesky(P))
-        return solved[:, 0]
-
-
-def _descended(P: Matrix, g: Matrix, W: Matrix, lasso: float) -> Matrix:
-    """Minimise the model with lasso by coordinate descent."""
-    D, slope = np.zeros_like(g), g.copy()
-    for _ in range(_SWEEPS):
-        largest = 0.0
-        for j in range(len(g)):
-            aim = P[j, j] * (W[j] + D[j]) - slope[j]
-            value = np.sign(aim) * max(abs(aim) - lasso, 0) / P[j, j]
-            change = value - W[j] - D[j]
-            if change:
-                slope += change * P[j]
-                D[j] = value - W[j]
-                largest = max(largest, abs(change))
-        if largest <= _SETTLED:
-            break
-    return D
+        floor = _FLOOR * float(diagonal.amax()) + torch.finfo(P.dtype).tiny
+        diagonal += self.ridge + self.sigma + floor
+        return torch.cholesky_solve(-g[:, None], torch.linalg.cholesky(P))[:, 0]
