@@ -14,9 +14,10 @@ from vfl_flower.algorithms.linear_models.block import (
     linear_model,
     split,
 )
+from vfl_flower.algorithms.linear_models.evidence import check_bins
 from vfl_flower.algorithms.linear_models.likelihood import is_regression, outputs_of
+from vfl_flower.algorithms.linear_models.scorecard import own_files
 from vfl_flower.algorithms.linear_models.solver import MOST_SCALE
-from vfl_flower.algorithms.linear_models.table import COEFFICIENTS, coefficients_csv
 from vfl_flower.api import Party, PassiveParty, floats, phase, rows
 from vfl_flower.common.names import party_name
 
@@ -35,7 +36,9 @@ class LogisticClient(PassiveParty):
         data, options = self.data, self.options
         self.outputs_sent = outputs_of(data.classes, several=data.several)
         shape = tuple(self.x.shape[1:])
-        self.net = linear_model(shape, self.outputs_sent, intercept=False).to(self.x.device)
+        check_bins(options.evidence_bins, data)
+        made = linear_model(shape, self.outputs_sent, intercept=False, bins=options.evidence_bins)
+        self.net = made.to(self.x.device)
         constant = is_regression(data.task)
         self.block = Block(self.net, options.ridge, options.lasso, constant=constant)
         self.limit = limit_of(self.parties, self.cfg.row_bound)
@@ -56,9 +59,9 @@ class LogisticClient(PassiveParty):
     def direct(self, rows: Tensor, told: Tensor, r: Tensor) -> tuple[Tensor, Tensor]:
         """Begin a step: [Xi_k] and [f_k].
 
-        (N,) int32, (2,), (N, M) -> (N, M), (3, 7), masked
+        (N,) int32, (3,), (N, M) -> (N, M), (3, 86), masked
         """
-        X = self.columns(rows).flatten(1).double().cpu()
+        X = self.block.columns(self.columns(rows), r)
         xi, figures = self.block.answer(X, r.double(), told.double(), self.limit)
         return xi.float(), split(figures, self.limit).float()
 
@@ -68,9 +71,8 @@ class LogisticClient(PassiveParty):
         self.block.move(share.double())
 
     def further_files(self) -> Mapping[str, bytes]:
-        """Return its own coefficients."""
-        table = coefficients_csv(party_name(self.rank), self.data, self.block.W.numpy())
-        return {COEFFICIENTS: table}
+        """Return its own coefficients and its scorecard."""
+        return own_files(party_name(self.rank), self.data, self.block.model, self.options.scale)
 
     @phase(
         training=False, takes=rows("held-out"), gives=floats("B", "M", name="R_k"), sends="logits"

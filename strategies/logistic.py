@@ -22,7 +22,8 @@ Without lasso F never grows. Where the end is near, or W and U are, parties sett
 and x_k W_k is sent in the place of Xi_k, so that no rounding adds up. Gradients' norms are among f:
 F is strongly convex with ridge + h, where h is the curvature of the loss, so that no coefficient is
 farther from its optimum than norm / (ridge + h). Training ends where that is at most ``tolerance``
-right after settling; h is the least curvature that the 40 directions show.
+right after settling; h is the least curvature that the 40 directions show. With ``evidence-bins`` a
+value's weight of evidence stands for it, which each party takes from the first r.
 
 Learns
     Active: the sums over passive parties of Xi_k and f_k in each exchange. *As many exchanges as
@@ -64,6 +65,7 @@ from vfl_flower.algorithms.linear_models.block import (
     limit_of,
     linear_model,
 )
+from vfl_flower.algorithms.linear_models.evidence import check_bins
 from vfl_flower.algorithms.linear_models.likelihood import (
     Likelihood,
     is_regression,
@@ -71,8 +73,8 @@ from vfl_flower.algorithms.linear_models.likelihood import (
     logits_of,
     outputs_of,
 )
+from vfl_flower.algorithms.linear_models.scorecard import own_files
 from vfl_flower.algorithms.linear_models.solver import Solver
-from vfl_flower.algorithms.linear_models.table import COEFFICIENTS, coefficients_csv
 from vfl_flower.api import ActiveParty, Party, Protocol, agree_keys, ask, tell, train
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import DataError, TrainingError
@@ -93,7 +95,9 @@ class Logistic(ActiveParty):
         data, options = self.data, self.options
         self.outputs_sent = outputs_of(data.classes, several=data.several)
         shape = tuple(self.x.shape[1:])
-        self.net = linear_model(shape, self.outputs_sent, intercept=True).to(self.x.device)
+        check_bins(options.evidence_bins, data)
+        made = linear_model(shape, self.outputs_sent, intercept=True, bins=options.evidence_bins)
+        self.net = made.to(self.x.device)
         constant = is_regression(data.task)
         self.block = Block(self.net, options.ridge, options.lasso, constant=constant)
         limit = limit_of(self.parties, self.cfg.row_bound)
@@ -150,7 +154,7 @@ class Logistic(ActiveParty):
 
     def direct(self, rows: Array, told: Tensor, r: Tensor) -> tuple[Tensor, Tensor]:
         """Return the own direction, times the own columns, and its figures."""
-        X = self.columns(rows).flatten(1).double().cpu()
+        X = self.block.columns(self.columns(rows), r)
         return self.block.answer(X, r.double(), told.double(), self.solver.limit)
 
     def _check(self, loss: Likelihood) -> None:
@@ -176,10 +180,10 @@ class Logistic(ActiveParty):
         return self.decide(self.embed_rows(rows))
 
     def further_files(self) -> Mapping[str, bytes]:
-        """Return its own coefficients and the intercepts."""
+        """Return its own coefficients, the intercepts, and its scorecard."""
         intercept = cast("Intercept", self.net.decide).bias.detach().cpu().numpy()
-        weight = self.block.W.numpy()
-        return {COEFFICIENTS: coefficients_csv(party_name(0), self.data, weight, intercept)}
+        model, scale = self.block.model, self.options.scale
+        return own_files(party_name(0), self.data, model, scale, intercept)
 
     def figures(self) -> dict[str, float]:
         """Return whether training converged, and the bound of the error."""

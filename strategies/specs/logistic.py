@@ -1,5 +1,6 @@
 """Declaration of the vertical GLM; see `strategies.logistic`."""
 
+import math
 from dataclasses import dataclass
 
 from vfl_flower.common.errors import ConfigError
@@ -7,6 +8,8 @@ from vfl_flower.config.catalog import FLOAT32
 from vfl_flower.config.method_spec import MethodOptions, MethodSpec
 from vfl_flower.config.schema import option
 from vfl_flower.config.settings import Settings
+
+USUAL_SCALE = "600:50:20"
 
 _LEAST_BOUND = 256.0
 """Of rows under masks; below it, rounding shows in the fourth digit of coefficients."""
@@ -23,10 +26,57 @@ class LogisticOptions(MethodOptions):
     tolerance: float = option(
         1e-4, "error of the coefficients at which training ends", least=1e-9, most=1
     )
+    evidence_bins: int = option(
+        0,
+        "bins of each column, whose weight of evidence stands for its values; 0: the values",
+        least=0,
+        most=1000,
+    )
+    scorecard: str = option(
+        USUAL_SCALE,
+        "scorecards of bins: points, odds against the positive class that have them, points to "
+        "double the odds",
+    )
+
+    @property
+    def scale(self) -> tuple[float, float, float]:
+        """Points, the odds that have them, and points to double the odds."""
+        return read_scale(self.scorecard)
+
+
+def read_scale(text: str) -> tuple[float, float, float]:
+    """Read the scale of scorecards.
+
+    Raises
+    ------
+    ConfigError
+        If it is not three numbers, the last two positive.
+    """
+    try:
+        points, odds, double = (float(each) for each in text.split(":"))
+        good = math.isfinite(points) and 0 < odds < math.inf and 0 < double < math.inf
+    except ValueError:
+        good = False
+    if not good:
+        raise ConfigError(
+            f"scorecard must be points, odds and points to double the odds, as in {USUAL_SCALE}, "
+            f"not '{text}'"
+        )
+    return points, odds, double
 
 
 def check_logistic(cfg: Settings, options: LogisticOptions) -> None:
     """Refuse options without effect, and those that move the minimum."""
+    read_scale(options.scorecard)
+    if options.evidence_bins == 1:
+        raise ConfigError(
+            "evidence-bins is 1, which tells no two values apart; use 2 or more, or 0"
+        )
+    if options.scorecard != USUAL_SCALE and not options.evidence_bins:
+        raise ConfigError(
+            f"scorecard is {options.scorecard}, and would change nothing: scorecards are of bins; "
+            "set evidence-bins"
+        )
     if cfg.label_noise:
         raise ConfigError(
             f"label-privacy is {cfg.label_noise}, and {cfg.method} solves for the coefficients "

@@ -147,6 +147,7 @@ FORMULAS: dict[str, Bytes] = {
     "vimadmm_j": agg_vfl_bytes,
     "linear_admm": agg_vfl_bytes,
     "logistic": logistic_bytes,
+    "logistic with lasso": logistic_bytes,
     "fdml": agg_vfl_bytes,
     "adptvfedconv": adptvfedconv_bytes,
     "local": lambda b: {},

@@ -23,6 +23,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from vfl_flower.algorithms.linear_models.evidence import Evidence
 from vfl_flower.common.state import State, restore
 from vfl_flower.crypto.fixed_point import LIMIT
 from vfl_flower.learning.networks.base import Shape, SplitNet
@@ -90,13 +91,19 @@ def _finer(limit: float) -> float:
 class Coefficients(nn.Module):
     """Linear predictors of one party's columns: (B, ...) -> (B, M)."""
 
-    def __init__(self, columns: int, outputs: int) -> None:
+    def __init__(self, columns: int, outputs: int, bins: int = 0) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.zeros(columns, outputs, dtype=torch.float64))
+        self.evidence = Evidence(columns, bins) if bins else None
+
+    def columns(self, x: Tensor) -> Tensor:
+        """Return values, or their evidence: (B, ...) -> (B, F)."""
+        flat = x.flatten(1)
+        return flat.double() if self.evidence is None else self.evidence(flat)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the columns times the coefficients."""
-        return (x.flatten(1).double() @ self.weight).float()
+        return (self.columns(x) @ self.weight).float()
 
 
 class Intercept(nn.Module):
@@ -111,7 +118,7 @@ class Intercept(nn.Module):
         return (eta + self.bias).float()
 
 
-def linear_model(shape: Shape, outputs: int, *, intercept: bool) -> SplitNet:
+def linear_model(shape: Shape, outputs: int, *, intercept: bool, bins: int = 0) -> SplitNet:
     """Build a party's network: its coefficients, zero at first.
 
     Parameters
@@ -122,10 +129,12 @@ def linear_model(shape: Shape, outputs: int, *, intercept: bool) -> SplitNet:
         M.
     intercept : bool
         Whether it holds the intercepts, too.
+    bins : int
+        Of the weight of evidence that stands for a value; 0: the value itself.
     """
     columns = int(np.prod(shape))
     decide = Intercept(outputs) if intercept else nn.Identity()
-    return SplitNet(Coefficients(columns, outputs), decide)
+    return SplitNet(Coefficients(columns, outputs, bins), decide)
 
 
 class Block:
@@ -155,7 +164,8 @@ class Block:
     _REMEMBERED = ("kept", "U", "V", "sigma", "grown")
 
     def __init__(self, net: SplitNet, ridge: float, lasso: float, *, constant: bool) -> None:
-        self.weight = cast("Coefficients", net.embed).weight
+        self.model = cast("Coefficients", net.embed)
+        self.weight = self.model.weight
         self.ridge, self.lasso, self.constant = ridge, lasso, constant
         self.U = self.V = torch.zeros_like(self.W)
         self.kept = self.W.new_zeros(0, *self.W.shape)
@@ -165,6 +175,16 @@ class Block:
     def W(self) -> Tensor:
         """The coefficients, (F_k, M), on a processor."""
         return self.weight.detach().cpu()
+
+    def columns(self, x: Tensor, r: Tensor) -> Tensor:
+        """Return training columns in float64: (N, ...) -> (N, F_k).
+
+        Bins are fitted at first, by the first residual: it is negative for the second class alone.
+        """
+        evidence = self.model.evidence
+        if evidence is not None and not evidence.fitted:
+            evidence.fit(x.flatten(1), r[:, 0] < 0)
+        return self.model.columns(x).cpu()
 
     def answer(self, X: Tensor, r: Tensor, told: Tensor, limit: float) -> tuple[Tensor, Tensor]:
         """Find the next direction, or settle, and tell of it.
