@@ -26,26 +26,27 @@ right after settling; h is the least curvature that the 40 directions show. With
 value's weight of evidence stands for it, which each party takes from the first r.
 
 Learns
-    Active: the sums over passive parties of Xi_k and f_k in each exchange. *As many exchanges as
-    passive parties have columns show it the space that all those columns span*, so the columns up
-    to a linear map, all parties' together. It has no party's coefficients.
+    Active: the sums over passive parties of Xi_k, f_k and, where they settle, x_k W_k. *As many
+    exchanges as passive parties have columns show it the space that all those columns span*, so the
+    columns up to a linear map, all parties' together. It has no party's coefficients.
     Passive k: r of all rows, from which it *reads the label of every training row* and the
-    prediction p = y + r; a; with lasso sigma, by which all parties
-    together are penalised. *With K = 1, or without blinding, Xi_k is seen by itself.*
+    prediction p = y + r; a, which depends on all parties' columns; with lasso sigma, which depends
+    on all parties' coefficients. *With K = 1, or without blinding, Xi_k, f_k and x_k W_k are seen
+    by themselves.*
 Assumes
     Semi-honest (honest-but-curious) parties; the active party does not collude with all passive
     parties but one; K >= 2 where uploads are blinded; labels that passive parties may have.
 Deviates
     There is no one paper. Blinded numbers are rounded to multiples of 2**-16. Directions are scaled
     by powers of two, so that this is small beside them: 2**15 / (K + 1) is the largest number,
-    and a direction is about half of it. Other numbers have 24 digits (float32): where the loss is
-    so flat that they decide, training ends after four steps below a tenth of ``tolerance`` by which
-    no gradient shrank. h is no
-    strict bound where the directions do not span all columns; the figure ``coefficient_error``
-    says what they show. With lasso and hardly any ridge, on collinear columns, ADMM takes hundreds
-    of exchanges. Classes that a linear model separates have no optimum without a penalty, and are
-    refused. ``embedding-bound`` shortens directions, and clips what is predicted; under masks it is
-    at least 256. Optimizers, rates and batches have no meaning, and are refused.
+    and a direction is about half of it. Other numbers have 24 bits (float32): where the loss is so
+    flat that these decide, training ends after four steps below a tenth of ``tolerance`` by which
+    no gradient shrank. h is no strict bound where the directions do not span all columns; the
+    figure ``coefficient_error`` says what they show. With lasso and hardly any ridge, on collinear
+    columns, ADMM takes hundreds of exchanges. Classes that a linear model separates have no optimum
+    without a penalty, and are refused. ``embedding-bound`` shortens directions, and clips what is
+    predicted; under masks it is at least 256. Optimizers, rates and batches have no meaning, and
+    are refused.
 Costs
     One exchange an epoch, of all rows. Per exchange and passive party 4NM + 1,032 bytes up, 4N +
     4NM + 172 down, and framing. A party forms and factors M matrices of F_k x F_k in each. The
