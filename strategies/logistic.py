@@ -166,6 +166,8 @@ class Logistic(ActiveParty):
                 f"the columns separate the classes of all training rows at step {step}: without a "
                 "penalty the coefficients have no finite optimum; set ridge above 0"
             )
+        if solver.converged and (floor := solver.told_floor()):
+            party_log(0).warning("%s", floor)
         if step == self.cfg.epochs and not solver.converged:
             party_log(0).warning("%s", solver.told_end(step))
 

@@ -178,6 +178,15 @@ class Solver:
             f"{self.options.tolerance:g}{bound}; use more epochs, or a larger ridge"
         )
 
+    def told_floor(self) -> str:
+        """Tell that rounding ended all progress, if it did."""
+        if self.error <= self.options.tolerance:
+            return ""
+        return (
+            f"the coefficients may be {self.error:.2g} off, more than {self.options.tolerance:g}: "
+            "rounding to float32 ends all progress; use a larger ridge"
+        )
+
     def figures(self) -> dict[str, float]:
         """Return convergence and, with ridge, the bound of the error."""
         bound = {"coefficient_error": self.error} if math.isfinite(self.error) else {}
