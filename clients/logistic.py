@@ -5,17 +5,10 @@ from typing import TYPE_CHECKING
 
 from torch import Tensor
 
-from vfl_flower.algorithms.linear_models.block import (
-    FIGURES,
-    KEPT,
-    PARTS,
-    Block,
-    limit_of,
-    linear_model,
-    split,
-)
+from vfl_flower.algorithms.linear_models.block import Block, linear_model
 from vfl_flower.algorithms.linear_models.evidence import check_bins
 from vfl_flower.algorithms.linear_models.likelihood import is_regression, outputs_of
+from vfl_flower.algorithms.linear_models.parts import FIGURES, KEPT, PARTS, limit_of, split
 from vfl_flower.algorithms.linear_models.scorecard import own_files
 from vfl_flower.algorithms.linear_models.solver import MOST_SCALE
 from vfl_flower.api import Party, PassiveParty, floats, phase, rows
@@ -59,7 +52,7 @@ class LogisticClient(PassiveParty):
     def direct(self, rows: Tensor, told: Tensor, r: Tensor) -> tuple[Tensor, Tensor]:
         """Begin a step: [Xi_k] and [f_k].
 
-        (N,) int32, (3,), (N, M) -> (N, M), (3, 86), masked
+        (N,) int32, (3,), (N, M) -> (N, M), (4, 86), masked
         """
         X = self.block.columns(self.columns(rows), r)
         xi, figures = self.block.answer(X, r.double(), told.double(), self.limit)

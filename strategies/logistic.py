@@ -12,43 +12,47 @@ U_k of W_k and dual V_k stay with their party. One exchange, over all N training
     r     = dF/d eta                                   (N, M)   sent, the same for all
     D_k   = party k's own Newton step                  (F_k, M) `algorithms.linear_models.block`
     Xi_k  = x_k D_k                                    (N, M)   blinded, unless k = 0
-    f_k   products of D_k and of 39 D_k before, norms  (3, 86)  blinded, unless k = 0
+    f_k   slopes along D_k and 39 before, products     (4, 86)  blinded, unless k = 0
     a, c  = argmin F(W + sum of a_j D_j, c)            (40,)    of the last 40; a is sent
     W_k  += sum of a_j D_kj
 
 The search for a and the intercepts c needs no exchange, as eta, the sums of Xi_k and of f_k say all
 of F in the space of these directions (with lasso, of F with the distance to U in lasso's place).
 Without lasso F never grows. Where the end is near, or W and U are, parties settle: W_k becomes U_k,
-and x_k W_k is sent in the place of Xi_k, so that no rounding adds up. Gradients' norms are among f:
-F is strongly convex with ridge + h, where h is the curvature of the loss, so that no coefficient is
-farther from its optimum than norm / (ridge + h). Training ends where that is at most ``tolerance``
-right after settling; h is the least curvature that the 40 directions show. With ``evidence-bins`` a
-value's weight of evidence stands for it, which each party takes from the first r.
+and x_k W_k is sent in the place of Xi_k, in two exchanges for more digits, so that no rounding adds
+up. Norms of gradients are in f: F is strongly convex with ridge + h, where h is the curvature of
+the loss, so that no coefficient is farther from its optimum than norm / (ridge + h). Training ends
+where that is at most ``tolerance`` right after settling; h is the least curvature that the 40
+directions show. With ``evidence-bins`` a value's weight of evidence stands for it: each party
+counts labels in its bins by itself, which it reads off the first r.
 
 Learns
-    Active: the sums over passive parties of Xi_k, f_k and, where they settle, x_k W_k. *As many
-    exchanges as passive parties have columns show it the space that all those columns span*, so the
-    columns up to a linear map, all parties' together. It has no party's coefficients.
+    Active: the sums over passive parties of Xi_k, f_k and, where they settle or predict, x_k W_k.
+    *As many exchanges as passive parties have columns show it the space that all those columns
+    span*, so the columns up to a linear map, all parties' together; as many evaluations show it the
+    same of validation rows. It has no party's coefficients.
     Passive k: r of all rows, from which it *reads the label of every training row* and the
-    prediction p = y + r; a, which depends on all parties' columns; with lasso sigma, which depends
-    on all parties' coefficients. *With K = 1, or without blinding, Xi_k, f_k and x_k W_k are seen
-    by themselves.*
+    prediction p = y + r, with bins or without; a, and the power of two that directions are scaled
+    by, which depend on all parties' columns; with lasso sigma, which depends on all parties'
+    coefficients. *With K = 1, or without blinding, Xi_k, f_k and x_k W_k are seen by themselves.*
 Assumes
     Semi-honest (honest-but-curious) parties; the active party does not collude with all passive
     parties but one; K >= 2 where uploads are blinded; labels that passive parties may have.
 Deviates
     There is no one paper. Blinded numbers are rounded to multiples of 2**-16. Directions are scaled
     by powers of two, so that this is small beside them: 2**15 / (K + 1) is the largest number,
-    and a direction is about half of it. Other numbers have 24 bits (float32): where the loss is so
-    flat that these decide, training ends after four steps below a tenth of ``tolerance`` by which
-    no gradient shrank. h is no strict bound where the directions do not span all columns; the
+    and a direction is about half of it. Directions are nearly parallel in the end, and only what is
+    left where they cancel matters: so each party tells its own slope along them, 2**-46 fine, and
+    no rounding of Xi decides. r has 24 bits (float32): where the loss is so flat that these do,
+    training ends after four steps below a tenth of ``tolerance`` by which no gradient shrank, and
+    the run says so. h is no strict bound where the directions do not span all columns; the
     figure ``coefficient_error`` says what they show. With lasso and hardly any ridge, on collinear
     columns, ADMM takes hundreds of exchanges. Classes that a linear model separates have no optimum
     without a penalty, and are refused. ``embedding-bound`` shortens directions, and clips what is
     predicted; under masks it is at least 256. Optimizers, rates and batches have no meaning, and
     are refused.
 Costs
-    One exchange an epoch, of all rows. Per exchange and passive party 4NM + 1,032 bytes up, 4N +
+    One exchange an epoch, of all rows. Per exchange and passive party 4NM + 1,376 bytes up, 4N +
     4NM + 172 down, and framing. A party forms and factors M matrices of F_k x F_k in each. The
     active party keeps 160 NM bytes of directions.
 """
@@ -59,13 +63,7 @@ from typing import cast
 import torch
 from torch import Tensor
 
-from vfl_flower.algorithms.linear_models.block import (
-    Block,
-    Intercept,
-    joined,
-    limit_of,
-    linear_model,
-)
+from vfl_flower.algorithms.linear_models.block import Block, Intercept, linear_model
 from vfl_flower.algorithms.linear_models.evidence import check_bins
 from vfl_flower.algorithms.linear_models.likelihood import (
     Likelihood,
@@ -74,6 +72,7 @@ from vfl_flower.algorithms.linear_models.likelihood import (
     logits_of,
     outputs_of,
 )
+from vfl_flower.algorithms.linear_models.parts import joined, limit_of
 from vfl_flower.algorithms.linear_models.scorecard import own_files
 from vfl_flower.algorithms.linear_models.solver import Solver
 from vfl_flower.api import ActiveParty, Party, Protocol, agree_keys, ask, tell, train

@@ -227,6 +227,22 @@ def test_a_column_twice_counts_half_each_time(twin: int) -> None:
     assert abs(ours[0]) > 0.1
 
 
+def test_rounding_has_no_say_on_nearly_parallel_columns() -> None:
+    """Directions of all parties are nearly parallel, too, and cancel where columns differ."""
+    draw = np.random.default_rng(2)
+    wander = np.cumsum(draw.normal(size=(15, 2000)), 0) * draw.lognormal(size=2000)
+    x = draw.lognormal(size=2000) + 0.003 * wander
+    labels = x[0] - x[4] + 0.2 * x[1] + draw.logistic(size=2000) > 1
+    run = train(x, labels, ridge=0.1, tolerance=3e-5, epochs=300)
+    figures = run.result["figures"]
+    assert figures["converged"]
+    assert figures["coefficient_error"] <= 3e-5
+    theirs = LogisticRegression(C=10, solver="newton-cholesky", tol=1e-12)
+    theirs.fit(np.stack([z(each) for each in x], 1), labels)
+    ours = [float(told(run)[f"x{n}", ""]["coefficient"]) for n in range(15)]
+    assert np.abs(ours - theirs.coef_[0]).max() < 3e-5
+
+
 def test_separable_rows_need_a_penalty() -> None:
     with pytest.raises(TrainingError, match=r"separate the classes.*set ridge above 0"):
         train(X, SIGNAL > 0, ridge=0.0)

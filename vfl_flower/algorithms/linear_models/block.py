@@ -16,7 +16,6 @@ which touches no other party's numbers. h is a scaling only: where rows have wei
 the Hessian's, and the minimum stays the same.
 """
 
-import math
 from typing import cast
 
 import numpy as np
@@ -24,24 +23,9 @@ import torch
 from torch import Tensor, nn
 
 from vfl_flower.algorithms.linear_models.evidence import Evidence
+from vfl_flower.algorithms.linear_models.parts import FIGURES, KEPT, finer, units_of
 from vfl_flower.common.state import State, restore
-from vfl_flower.crypto.fixed_point import LIMIT
 from vfl_flower.learning.networks.base import Shape, SplitNet
-
-KEPT = 40
-"""Directions that are kept, and searched together."""
-
-FIGURES, PARTS = 2 * KEPT + 6, 3
-"""Numbers that a party adds to its direction, and parts of each; see `Block.answer`."""
-
-MARGIN = 2.0
-"""Of a direction's scale below the largest row that is sent: it is chosen by the one before."""
-
-_UNIT = 4.0
-"""Largest linear predictor of a direction, about, in the unit that figures are told in."""
-
-_SHARE = 16.0
-"""Of the longest row, the part that one figure may take; all of them are shorter."""
 
 _LEAST_CURVATURE = 1e-4
 _FLOOR = 1e-9
@@ -49,43 +33,6 @@ _FLOOR = 1e-9
 
 _RELAXED = 1.6
 """How far ADMM goes beyond its step, where 1 is the step."""
-
-
-def units_of(limit: float, rows: int) -> Tensor:
-    """Return the factors by which the ring holds figures: (FIGURES,)."""
-    unit = min(_UNIT, limit / _SHARE) * MARGIN / limit
-    units = [unit / rows] * KEPT + [unit**2 / rows] * KEPT + [1.0] * (FIGURES - 2 * KEPT)
-    return torch.tensor(units, dtype=torch.float64)
-
-
-def limit_of(parties: int, bound: float | None) -> float:
-    """Return the largest norm of a direction's row."""
-    return min(LIMIT / parties, LIMIT if bound is None else bound) * (1 - 1e-6)
-
-
-def split(figures: Tensor, limit: float) -> Tensor:
-    """Write figures in parts for coarse sums: (n,) -> (3, n).
-
-    First whole numbers, then twice what is left, as large as `limit` allows.
-    """
-    left, parts = figures.clamp(-limit / _SHARE, limit / _SHARE), []
-    for _ in range(PARTS - 1):
-        parts.append(left.round())
-        left = (left - parts[-1]) * _finer(limit)
-    return torch.stack([*parts, left])
-
-
-def joined(sums: Tensor, limit: float) -> Tensor:
-    """Read sums of figures in parts: (3, n) -> (n,)."""
-    total = torch.zeros_like(sums[0], dtype=torch.float64)
-    for part in reversed(sums.double()):
-        total = part + total / _finer(limit)
-    return total
-
-
-def _finer(limit: float) -> float:
-    """Return the power of two between two parts of a figure."""
-    return float(2.0 ** math.floor(math.log2(limit * 2 / _SHARE)))
 
 
 class Coefficients(nn.Module):
@@ -197,7 +144,8 @@ class Block:
             The residual, (N, M), float64.
         told : Tensor
             (3,): what numbers are multiplied with, so that rounding is small beside them; sigma;
-            and 1 to settle: W becomes U, and all its linear predictors are sent anew.
+            and 1 to settle: W becomes U, and all its linear predictors are sent anew, rounded to
+            whole numbers; 2: what rounding left, times `finer`.
         limit : float
             Largest norm of a row that is sent; a direction is shortened to it.
 
@@ -206,15 +154,16 @@ class Block:
         xi : Tensor
             X times the direction D, or times W, scaled: (N, M), float64.
         figures : Tensor
-            (FIGURES,), float64, times `units_of` them: D_j.q of all kept directions; products
-            D.D_j, times the penalty's weight; the norms of the subgradient of least norm, of
-            W - U, of the last change of U, of U, and of V; and 1 where W was too large to be sent.
+            (FIGURES,), float64, times `units_of` them: slopes D_j.(X^T r + q) along
+            all directions kept; products D.D_j, times the penalty's weight; the norms of the
+            subgradient of least norm, of W - U, of the last change of U, of U, and of V; and 1
+            where W was too large to be sent.
         """
         scale, self.sigma, settles = (float(each) for each in told)
         if self.lasso:
             self._shrink()
         if settles:
-            return self._settled(X, scale, limit)
+            return self._settled(scale * (X @ self._settle()), limit, rest=settles > 1)
         q = self.ridge * self.W + self.sigma * (self.W - self.U) + self.V
         g = X.T @ r
         D = scale * (self._newton(X, r, g + q) if len(g) else torch.zeros_like(g))
@@ -227,7 +176,7 @@ class Block:
 
     def _figures(self, D: Tensor, g: Tensor, q: Tensor, rows: int) -> Tensor:
         j, figures = len(self.kept), torch.zeros(FIGURES, dtype=torch.float64)
-        figures[:j] = torch.tensordot(self.kept, q, 2)
+        figures[:j] = torch.tensordot(self.kept, g + q, 2)
         weight = (self.ridge + self.sigma) or rows
         figures[KEPT : KEPT + j] = weight * torch.tensordot(self.kept, D, 2)
         norm = self._slope(g + self.ridge * self.W).norm()
@@ -243,16 +192,20 @@ class Block:
         self.V = self.V + self.sigma * (relaxed - self.U)
         self.grown = float((self.U - before).norm())
 
-    def _settled(self, X: Tensor, scale: float, limit: float) -> tuple[Tensor, Tensor]:
-        """Take U for W, and return all linear predictors."""
-        figures = torch.zeros(FIGURES, dtype=torch.float64)
+    def _settle(self) -> Tensor:
+        """Take U for W, and return it."""
         if self.lasso:
             with torch.no_grad():
                 self.weight.copy_(self.U)
-        xi = scale * (X @ self.W)
-        if float(xi.norm(dim=1).amax()) > limit:
-            xi, figures[-1] = torch.zeros_like(xi), 1.0
-        return xi, figures
+        return self.W
+
+    def _settled(self, eta: Tensor, limit: float, *, rest: bool) -> tuple[Tensor, Tensor]:
+        """Return a part of all linear predictors, (N, M)."""
+        figures, whole = torch.zeros(FIGURES, dtype=torch.float64), eta.round()
+        if float(whole.norm(dim=1).amax()) > limit:
+            figures[-1] = 1.0
+            return torch.zeros_like(eta), figures
+        return (eta - whole) * finer(limit, eta.shape[1]) if rest else whole, figures
 
     def move(self, share: Tensor) -> None:
         """Take shares of the directions kept: (KEPT,)."""

@@ -22,7 +22,7 @@ _STEPS, _HALVINGS = 100, 60
 _CLOSE, _LAST = 1e-9, 2
 """Decrease, as a share of the objective, from which Newton steps are whole, and so many left."""
 
-_RANK, _SHOWN = 1e-10, 1e-7
+_RANK, _SHOWN = 1e-7, 1e-7
 """Shares of the largest eigenvalue below which directions count as others' combinations."""
 
 

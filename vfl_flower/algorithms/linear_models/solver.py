@@ -6,8 +6,8 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from vfl_flower.algorithms.linear_models.block import KEPT, MARGIN, units_of
 from vfl_flower.algorithms.linear_models.likelihood import Likelihood
+from vfl_flower.algorithms.linear_models.parts import KEPT, MARGIN, finer, units_of
 from vfl_flower.algorithms.linear_models.search import Penalty, least_curvature, search
 from vfl_flower.common.state import State, restore
 
@@ -23,6 +23,8 @@ _SMALL = 0.1
 _IN_A_ROW = 4
 _NEARER, _SMALLER, _NONE = 4.0, 16.0, 0.5
 SCALE, SIGMA, SETTLES = range(3)
+_LAST = 2.0
+"""Part of linear predictors after which they are whole."""
 
 _FIRST_SIGMA, _BALANCED, _EVERY = 10.0, 200, 5
 """Sigma in units of lasso; until which step it is balanced, and how often."""
@@ -66,8 +68,10 @@ class Solver:
         Linear predictors of the directions kept, (j, N, M), float32.
     products : Tensor
         Of these directions, D_i.D_j, (j, j), float64.
+    whole : Tensor
+        First part of linear predictors that are sent anew, scaled, (N, M), while the rest is due.
     told : list of float
-        For `Block.answer`: scale, sigma, and whether to settle.
+        For `Block.answer`: scale, sigma, and whether to settle: 0, or the part that is due.
     norm : float
         Of the subgradient at the coefficients, at most; infinite where it is not known.
     size : float
@@ -90,12 +94,13 @@ class Solver:
 
     _REMEMBERED = (
         *("eta", "intercept", "along", "products", "told", "norm", "size", "least", "fresh"),
-        *("small", "aim", "curvature", "steps", "converged"),
+        *("small", "aim", "curvature", "steps", "converged", "whole"),
     )
 
     def __init__(self, rows: int, outputs: int, options: Hyperparameters, limit: float) -> None:
         self.options, self.limit = options, limit
         self.eta = torch.zeros(rows, outputs, dtype=torch.float64)
+        self.whole = torch.zeros_like(self.eta[:0])
         self.intercept = torch.zeros(outputs, dtype=torch.float64)
         self.along = torch.zeros(0, rows, outputs)
         self.products = torch.zeros(0, 0, dtype=torch.float64)
@@ -160,6 +165,9 @@ class Solver:
     def _search(self, loss: Likelihood, slope: Tensor) -> tuple[Tensor, Tensor]:
         """Return the shares of directions, as they travel, and the intercepts' growth."""
         along = self.along.double()
+        # Directions are nearly parallel in the end, and what is left where they cancel is rounding:
+        # so their slope is the parties' own, not that of directions as they were sent.
+        slope = slope - torch.tensordot(along, loss.residual(self.eta).float().double(), 2)
         found, grown = search(loss, self.eta, along, Penalty(slope, self._weight * self.products))
         found = found.float().double()
         length = math.sqrt(max(float(found @ self.products @ found), 0.0))
@@ -218,12 +226,17 @@ class Solver:
     def _settle(self, loss: Likelihood, xi: Tensor, *, fits: bool) -> None:
         """Take linear predictors sent anew, or ask for smaller ones."""
         if not fits:
-            self.told[SCALE] /= _SMALLER
+            self.told[SCALE] /= _SMALLER  # of the first part: the second is as large or smaller
             return
-        self.eta = xi / self.told[SCALE] + self.intercept
+        scale, sigma, part = self.told
+        if part < _LAST:
+            self.whole, self.told[SETTLES] = xi, _LAST
+            return
+        predictors = self.whole + xi / finer(self.limit, xi.shape[1])
+        self.eta, self.whole = predictors / scale + self.intercept, self.whole[:0]
         self._fit_intercepts(loss)
         self.fresh = True
-        self.told = [_power(self.size, self.range), self.told[SIGMA], 0.0]
+        self.told = [_power(self.size, self.range), sigma, 0.0]
 
     def _keep(self, xi: Tensor, products: Tensor) -> None:
         """Add a direction, and drop the oldest of too many."""
