@@ -78,7 +78,7 @@ def compared(cfg: RunConfig) -> tuple[Scores, Scores, float, bool]:
     apart = np.abs(np.vstack(weights)[:, 0] - coefficients).max()
     active = parties[0]
     assert isinstance(active, Logistic)  # noqa: S101  as configured
-    return scores, theirs, float(apart), active.converged
+    return scores, theirs, float(apart), active.own_end == "converged"
 
 
 def measure(given: Arguments, report: Report) -> None:

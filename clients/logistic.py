@@ -33,7 +33,7 @@ class LogisticClient(PassiveParty):
         made = linear_model(shape, self.outputs_sent, intercept=False, bins=options.evidence_bins)
         self.net = made.to(self.x.device)
         constant = is_regression(data.task)
-        self.block = Block(self.net, options.ridge, options.lasso, constant=constant)
+        self.block = Block(self.net, options, constant=constant)
         self.limit = limit_of(self.parties, self.cfg.row_bound)
 
     def sizes(self) -> Mapping[str, int]:
@@ -43,7 +43,7 @@ class LogisticClient(PassiveParty):
     @phase(
         takes=(
             rows("batch"),
-            floats(3, low=0, high=MOST_SCALE, name="told"),
+            floats(4, low=0, high=MOST_SCALE, name="told"),
             floats("B", "M", name="r"),
         ),
         gives=(floats("B", "M", name="Xi_k"), floats(PARTS, FIGURES, name="f_k")),
@@ -52,7 +52,7 @@ class LogisticClient(PassiveParty):
     def direct(self, rows: Tensor, told: Tensor, r: Tensor) -> tuple[Tensor, Tensor]:
         """Begin a step: [Xi_k] and [f_k].
 
-        (N,) int32, (3,), (N, M) -> (N, M), (4, 86), masked
+        (N,) int32, (4,), (N, M) -> (N, M), (4, 86), masked
         """
         X = self.block.columns(self.columns(rows), r)
         xi, figures = self.block.answer(X, r.double(), told.double(), self.limit)

@@ -23,18 +23,22 @@ and x_k W_k is sent in the place of Xi_k, in two exchanges for more digits, so t
 up. Norms of gradients are in f: F is strongly convex with ridge + h, where h is the curvature of
 the loss, so that no coefficient is farther from its optimum than norm / (ridge + h). Training ends
 where that is at most ``tolerance`` right after settling; h is the least curvature that the 40
-directions show. With ``evidence-bins`` a value's weight of evidence stands for it: each party
-counts labels in its bins by itself, which it reads off the first r.
+directions show. With ``penalty-path`` the same goes for multiples of the penalty, each from the
+coefficients of the one before, and ``keep = best`` takes the best on validation rows. With
+``evidence-bins`` a value's weight of evidence stands for it: each party counts labels in its bins
+by itself, which it reads off the first r.
 
 Learns
     Active: the sums over passive parties of Xi_k, f_k and, where they settle or predict, x_k W_k.
-    *As many exchanges as passive parties have columns show it the space that all those columns
-    span*, so the columns up to a linear map, all parties' together; as many evaluations show it the
-    same of validation rows. It has no party's coefficients.
+    *As many exchanges as passive parties have columns show it these columns up to a rotation, all
+    parties' together*, as products of directions are in f: so the distance of any two training rows
+    in them. As many evaluations show it the same of validation rows. It has no coefficients of
+    another party.
     Passive k: r of all rows, from which it *reads the label of every training row* and the
-    prediction p = y + r, with bins or without; a, and the power of two that directions are scaled
-    by, which depend on all parties' columns; with lasso sigma, which depends on all parties'
-    coefficients. *With K = 1, or without blinding, Xi_k, f_k and x_k W_k are seen by themselves.*
+    prediction p = y + r, with bins or without, and weights of rows, where they have some; a, and
+    the power of two that directions are scaled by, which depend on all parties' columns; with lasso
+    sigma, which depends on all parties' coefficients. *With K = 1, or without blinding, Xi_k, f_k
+    and x_k W_k are seen by themselves.*
 Assumes
     Semi-honest (honest-but-curious) parties; the active party does not collude with all passive
     parties but one; K >= 2 where uploads are blinded; labels that passive parties may have.
@@ -99,7 +103,7 @@ class Logistic(ActiveParty):
         made = linear_model(shape, self.outputs_sent, intercept=True, bins=options.evidence_bins)
         self.net = made.to(self.x.device)
         constant = is_regression(data.task)
-        self.block = Block(self.net, options.ridge, options.lasso, constant=constant)
+        self.block = Block(self.net, options, constant=constant)
         limit = limit_of(self.parties, self.cfg.row_bound)
         count = max(len(rows["train"]), 1)  # none where it predicts new rows
         self.solver = Solver(count, self.outputs_sent, options, limit)
@@ -109,9 +113,21 @@ class Logistic(ActiveParty):
         return {**super().sizes(), "M": self.outputs_sent}
 
     @property
-    def converged(self) -> bool:
-        """Whether the coefficients are as near the optimum as asked for."""
-        return self.solver.converged
+    def own_end(self) -> str:
+        """``converged`` or ``rounding``, once every strength is done with."""
+        return self.solver.path.end
+
+    @property
+    def judged(self) -> bool:
+        """Whether the coefficients are the optimum of a strength, or else the only ones."""
+        progress = self.progress
+        only = progress.step == self.cfg.epochs and progress.best is None
+        return self.solver.path.arrived or only
+
+    def keep_weights(self) -> None:
+        """Keep the coefficients, and which strength they are of."""
+        super().keep_weights()
+        self.solver.path.counting = self.solver.path.present(self.solver.error)
 
     def protocol(self) -> Protocol:
         """Agree on keys, then train."""
@@ -121,9 +137,10 @@ class Logistic(ActiveParty):
 
     def _check_labels(self) -> None:
         """Refuse classes without a training row: their intercepts have no optimum."""
-        y, target = self.y[torch.from_numpy(self.rows["train"])], self.target
+        labels, target = self.truth(self.rows["train"]), self.target
         if is_regression(target.task):
             return
+        y = labels if isinstance(labels, Tensor) else labels.y[labels.weight > 0]
         several = self.data.several
         counts = y.sum(0) if several else torch.bincount(y, minlength=self.data.classes)
         lacking = (counts == 0) | ((counts == len(y)) if several else (counts < 0))
@@ -165,10 +182,8 @@ class Logistic(ActiveParty):
                 f"the columns separate the classes of all training rows at step {step}: without a "
                 "penalty the coefficients have no finite optimum; set ridge above 0"
             )
-        if solver.converged and (floor := solver.told_floor()):
-            party_log(0).warning("%s", floor)
-        if step == self.cfg.epochs and not solver.converged:
-            party_log(0).warning("%s", solver.told_end(step))
+        if warning := solver.path.warning(solver.error, last=step == self.cfg.epochs):
+            party_log(0).warning("%s", warning)
 
     def infer(self, rows: Array) -> Protocol:
         """Return the one prediction for some rows."""
@@ -188,5 +203,5 @@ class Logistic(ActiveParty):
         return own_files(party_name(0), self.data, model, scale, intercept)
 
     def figures(self) -> dict[str, float]:
-        """Return whether training converged, and the bound of the error."""
-        return self.solver.figures()
+        """Return whether training converged, the error's bound, and the strength."""
+        return self.solver.path.figures(self.solver.error)

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.catalog import FLOAT32
@@ -10,6 +11,8 @@ from vfl_flower.config.schema import option
 from vfl_flower.config.settings import Settings
 
 USUAL_SCALE = "600:50:20"
+
+_MOST_STRENGTHS, _MOST_STRENGTH = 100, 1e9
 
 _LEAST_BOUND = 256.0
 """Of rows under masks; below it, rounding shows in the fourth digit of coefficients."""
@@ -26,6 +29,11 @@ class LogisticOptions(MethodOptions):
     tolerance: float = option(
         1e-4, "error of the coefficients at which training ends", least=1e-9, most=1
     )
+    penalty_path: str = option(
+        "",
+        "multiples of ridge and lasso, largest first, such as 100,10,1: each is solved for from "
+        "the coefficients before, and keep = best takes the best on validation rows; empty: 1",
+    )
     evidence_bins: int = option(
         0,
         "bins of each column, whose weight of evidence stands for its values; 0: the values",
@@ -39,9 +47,37 @@ class LogisticOptions(MethodOptions):
     )
 
     @property
+    def strengths(self) -> tuple[float, ...]:
+        """Multiples of ridge and lasso, in turn."""
+        return read_path(self.penalty_path)
+
+    @property
     def scale(self) -> tuple[float, float, float]:
         """Points, the odds that have them, and points to double the odds."""
         return read_scale(self.scorecard)
+
+
+def read_path(text: str) -> tuple[float, ...]:
+    """Read the multiples of the penalty.
+
+    Raises
+    ------
+    ConfigError
+        If they are not two to 100 positive numbers, each smaller than the one before.
+    """
+    if not text:
+        return (1.0,)
+    try:
+        found = tuple(float(each) for each in text.split(","))
+    except ValueError:
+        found = ()
+    falling = all(first > second > 0 for first, second in pairwise(found))
+    if not (2 <= len(found) <= _MOST_STRENGTHS and falling and found[0] <= _MOST_STRENGTH):
+        raise ConfigError(
+            f"penalty-path must be 2 to {_MOST_STRENGTHS} positive numbers up to "
+            f"{_MOST_STRENGTH:g}, each smaller than the one before, as in 100,10,1, not '{text}'"
+        )
+    return found
 
 
 def read_scale(text: str) -> tuple[float, float, float]:
@@ -68,6 +104,7 @@ def read_scale(text: str) -> tuple[float, float, float]:
 def check_logistic(cfg: Settings, options: LogisticOptions) -> None:
     """Refuse options without effect, and those that move the minimum."""
     read_scale(options.scorecard)
+    _check_path(cfg, options)
     if options.evidence_bins == 1:
         raise ConfigError(
             "evidence-bins is 1, which tells no two values apart; use 2 or more, or 0"
@@ -94,6 +131,22 @@ def check_logistic(cfg: Settings, options: LogisticOptions) -> None:
         )
 
 
+def _check_path(cfg: Settings, options: LogisticOptions) -> None:
+    """Refuse a path of no penalty, and one whose best is not taken."""
+    path = options.penalty_path
+    if not path:
+        return
+    read_path(path)
+    if not (options.ridge or options.lasso):
+        raise ConfigError(
+            f"penalty-path is {path}, and would change nothing: ridge and lasso are 0; set one"
+        )
+    if cfg.keep != "best":
+        raise ConfigError(
+            f"penalty-path is {path}, and its last coefficients alone would count; set keep = best"
+        )
+
+
 SPEC = MethodSpec(
     strategy="strategies.logistic:Logistic",
     client="clients.logistic:LogisticClient",
@@ -112,6 +165,6 @@ SPEC = MethodSpec(
     ),
     column_exposure=(
         "sums of linear predictors of as many steps as the passive parties have columns show the "
-        "active party which linear combinations of rows all those columns are, together"
+        "active party all those columns up to a rotation, together"
     ),
 )

@@ -1,6 +1,5 @@
 """Weight of evidence of bins, and scorecards at each party."""
 
-import csv
 import math
 import stat
 from functools import cache
@@ -11,6 +10,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import vfl_flower as vfl
+from tests.helpers.own_data.linear import PARTIES, lines, train
 from vfl_flower.common.errors import ConfigError, VflError
 from vfl_flower.config.run_config import RunConfig
 
@@ -18,47 +18,26 @@ ROWS, BINS = 200, 4
 DRAW = np.random.default_rng(1)
 X = DRAW.normal(3, 2, size=(5, ROWS)).round(2)
 BAD = DRAW.random(ROWS) < 1 / (1 + np.exp(-(X[0] - 3) + (X[1] - 3) ** 2 / 4))
-PARTIES = ("active", "party-1", "party-2")
+
+
+def scored(x: Any, **options: Any) -> vfl.Run:
+    return train(x, np.where(BAD, "yes", "no"), **{"evidence_bins": BINS} | options)
 
 
 @cache
 def trained(scorecard: str = "600:50:20") -> vfl.Run:
-    held: list[dict[str, Any]] = [{"id": [f"r{n}" for n in range(ROWS)]} for _ in PARTIES]
-    for number, column in enumerate(X):
-        held[number % 3][f"x{number}"] = column
-    bank = vfl.Table(held[0] | {"bad": np.where(BAD, "yes", "no")}, id="id", label="bad")
-    others = [vfl.Table(each, id="id") for each in held[1:]]
-    return vfl.train(
-        [bank, *others],
-        method="logistic",
-        evidence_bins=BINS,
-        scorecard=scorecard,
-        epochs=100,
-        baselines="off",
-        test_share=0,
-        validation=0,
-    )
+    return scored(X, scorecard=scorecard)
 
 
-def evidence(x: Any) -> Any:
+def evidence(x: Any, bad: Any = BAD) -> Any:
     """Return the weight of evidence of every value, by its definition."""
     edges = np.unique(np.quantile(x, np.arange(1, BINS) / BINS, method="lower"))
-    places, weights = np.searchsorted(edges, x), np.empty(ROWS)
+    places, weights = np.searchsorted(edges, x), np.empty(len(x))
     for place in np.unique(places):
         inside = places == place
-        odds = (BAD[inside].sum() + 0.5) / ((~BAD)[inside].sum() + 0.5)
-        weights[inside] = math.log(odds / ((BAD.sum() + 0.5) / ((~BAD).sum() + 0.5)))
+        odds = (bad[inside].sum() + 0.5) / ((~bad)[inside].sum() + 0.5)
+        weights[inside] = math.log(odds / ((bad.sum() + 0.5) / ((~bad).sum() + 0.5)))
     return weights
-
-
-def lines(run: vfl.Run, name: str) -> list[dict[str, str]]:
-    found = []
-    for party in PARTIES:
-        with (run.path / party / "model" / name).open(newline="") as file:
-            of_party = [*csv.DictReader(file)]
-        assert {line["party"] for line in of_party} == {party}
-        found += of_party
-    return found
 
 
 def reference() -> tuple[LogisticRegression, Any]:
@@ -135,3 +114,31 @@ def test_scales_without_a_meaning_are_refused(options: dict[str, Any], text: str
 def test_evidence_is_of_two_classes() -> None:
     with pytest.raises(VflError, match="weight of evidence is of two classes"):
         vfl.train("wine", method="logistic", evidence_bins=4, parties=3)
+
+
+# Input that bins can fail on ---------------------------------------------------------------------
+
+
+def test_rows_without_weight_are_not_counted() -> None:
+    counted = np.arange(ROWS) % 3 > 0
+    run = scored(X, weights=counted.astype(float), largest_weight=1.6)
+    said = {float(line["evidence"]) for line in lines(run, "scorecard.csv") if line["evidence"]}
+    expected = {each for x in X for each in evidence(x[counted], BAD[counted])}
+    assert np.allclose(sorted(said), sorted(expected))
+
+
+def test_columns_with_few_values_have_few_bins() -> None:
+    """One of a constant column, whose evidence is none."""
+    run = scored([np.full(ROWS, 7.0), X[1] > 3, *X[2:]])
+    card = lines(run, "scorecard.csv")
+    constant = [line for line in card if line["column"] == "x0"]
+    assert [(line["above"], line["up to"]) for line in constant] == [("", "7.0"), ("7.0", "")]
+    assert all(float(line["evidence"]) == float(line["points"]) == 0 for line in constant)
+    told = {line["column"]: line for line in lines(run, "coefficients.csv")}
+    assert float(told["x0"]["coefficient"]) == 0
+    assert len([line for line in card if line["column"] == "x2"]) == BINS
+
+
+def test_more_bins_than_rows_are_refused() -> None:
+    with pytest.raises(VflError, match=rf"evidence-bins is 300, more than the {ROWS} training"):
+        scored(X, evidence_bins=300)

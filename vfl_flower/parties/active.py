@@ -177,9 +177,14 @@ class ActiveParty(Party, Coordinator):
         raise NotImplementedError
 
     @property
-    def converged(self) -> bool:
-        """Whether training has come to an end by the method's own rule."""
-        return False
+    def own_end(self) -> str:
+        """Name of the end of training by the method's own rule, once there is one."""
+        return ""
+
+    @property
+    def judged(self) -> bool:
+        """Whether the present weights may be the best, by validation rows."""
+        return True
 
     def figures(self) -> dict[str, float]:
         """Return the method's further measurements, for the result."""

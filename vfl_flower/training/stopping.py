@@ -19,17 +19,17 @@ def interrupted(party: ActiveParty, what: str) -> Interrupted:
 def ended(party: ActiveParty) -> bool:
     """Tell whether training is over before its last epoch is."""
     fallen = party.progress.fallen(party.cfg.stop_drop)
-    return party.converged or fallen or not _affordable(party)
+    return bool(party.own_end) or fallen or not _affordable(party)
 
 
 def end_of(party: ActiveParty) -> str:
     """Name the end of training.
 
-    ``converged``, ``stop-drop``, ``target-epsilon`` or ``epochs``.
+    ``stop-drop``, ``target-epsilon``, ``epochs``, or a method's own.
     """
     cfg, progress = party.cfg, party.progress
-    if party.converged:
-        return "converged"
+    if party.own_end:
+        return party.own_end
     if progress.fallen(cfg.stop_drop):
         return "stop-drop"
     steps = cfg.epochs * steps_per_epoch(cfg, len(party.rows["train"]))

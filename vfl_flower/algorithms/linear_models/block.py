@@ -24,6 +24,7 @@ from torch import Tensor, nn
 
 from vfl_flower.algorithms.linear_models.evidence import Evidence
 from vfl_flower.algorithms.linear_models.parts import FIGURES, KEPT, finer, units_of
+from vfl_flower.algorithms.linear_models.path import Hyperparameters
 from vfl_flower.common.state import State, restore
 from vfl_flower.learning.networks.base import Shape, SplitNet
 
@@ -91,7 +92,7 @@ class Block:
     ----------
     net : SplitNet
         As `linear_model` makes it.
-    ridge, lasso : float
+    options : Hyperparameters
         Weights of |W|^2 / 2 and of |W|_1, beside losses that are summed over rows.
     constant : bool
         Whether h is 1, as of numbers.
@@ -106,14 +107,17 @@ class Block:
         Weight of |W - U|^2 / 2.
     grown : float
         |U - U_before|.
+    ridge, lasso : float
+        The weights times the present strength.
     """
 
     _REMEMBERED = ("kept", "U", "V", "sigma", "grown")
 
-    def __init__(self, net: SplitNet, ridge: float, lasso: float, *, constant: bool) -> None:
+    def __init__(self, net: SplitNet, options: Hyperparameters, *, constant: bool) -> None:
         self.model = cast("Coefficients", net.embed)
         self.weight = self.model.weight
-        self.ridge, self.lasso, self.constant = ridge, lasso, constant
+        self.options, self.constant = options, constant
+        self.ridge, self.lasso = options.ridge, options.lasso
         self.U = self.V = torch.zeros_like(self.W)
         self.kept = self.W.new_zeros(0, *self.W.shape)
         self.sigma, self.grown = 0.0, 0.0
@@ -126,11 +130,13 @@ class Block:
     def columns(self, x: Tensor, r: Tensor) -> Tensor:
         """Return training columns in float64: (N, ...) -> (N, F_k).
 
-        Bins are fitted at first, by the first residual: it is negative for the second class alone.
+        Bins are fitted at first, by the first residual: it is negative for the second class alone,
+        and 0 for rows without weight.
         """
         evidence = self.model.evidence
         if evidence is not None and not evidence.fitted:
-            evidence.fit(x.flatten(1), r[:, 0] < 0)
+            counted = (r[:, 0] != 0).to(x.device)
+            evidence.fit(x.flatten(1)[counted], r[:, 0].to(x.device)[counted] < 0)
         return self.model.columns(x).cpu()
 
     def answer(self, X: Tensor, r: Tensor, told: Tensor, limit: float) -> tuple[Tensor, Tensor]:
@@ -143,9 +149,9 @@ class Block:
         r : Tensor
             The residual, (N, M), float64.
         told : Tensor
-            (3,): what numbers are multiplied with, so that rounding is small beside them; sigma;
+            (4,): what numbers are multiplied with, so that rounding is small beside them; sigma;
             and 1 to settle: W becomes U, and all its linear predictors are sent anew, rounded to
-            whole numbers; 2: what rounding left, times `finer`.
+            whole numbers; 2: what rounding left, times `finer`; and the strength of the penalty.
         limit : float
             Largest norm of a row that is sent; a direction is shortened to it.
 
@@ -159,7 +165,8 @@ class Block:
             subgradient of least norm, of W - U, of the last change of U, of U, and of V; and 1
             where W was too large to be sent.
         """
-        scale, self.sigma, settles = (float(each) for each in told)
+        scale, self.sigma, settles, strength = (float(each) for each in told)
+        self.ridge, self.lasso = strength * self.options.ridge, strength * self.options.lasso
         if self.lasso:
             self._shrink()
         if settles:

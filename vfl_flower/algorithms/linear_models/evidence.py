@@ -5,31 +5,41 @@ stands for its bin's weight of evidence (Good 1950, as credit scorecards use it;
 
     w_b = ln((positive_b + 1/2) / (negative_b + 1/2)) - ln((positive + 1/2) / (negative + 1/2))
 
-from the counts of the bin's rows and of all; 0 of a bin without rows. A party needs no message for
-it: the first residual of `strategies.logistic` has two values, one a class.
+from the counts of the bin's rows and of all; 0 of a bin without rows. Columns with fewer values
+have fewer bins. A party needs no message for it: the first residual of `strategies.logistic` is
+negative for the positive class alone, and 0 for rows without weight, which are not counted. Other
+weights do not matter.
 """
 
 import torch
 from torch import Tensor, nn
 
-from vfl_flower.common.errors import ConfigError
+from vfl_flower.common.errors import ConfigError, DataError
 from vfl_flower.data.party_data import PartyData
 
 _HALF = 0.5
 
 
 def check_bins(bins: int, data: PartyData) -> None:
-    """Refuse weight of evidence where there are not two classes.
+    """Refuse weight of evidence without two classes, or with more bins than rows.
 
     Raises
     ------
     ConfigError
-        Says so.
+        Of other labels.
+    DataError
+        Of more bins than training rows.
     """
     if bins and (data.classes != 2 or data.several):
         raise ConfigError(
             f"evidence-bins is {bins}, and weight of evidence is of two classes; use "
             "evidence-bins = 0"
+        )
+    rows = len(data.rows["train"])
+    if bins > rows > 0:  # none where new rows are predicted
+        raise DataError(
+            f"evidence-bins is {bins}, more than the {rows} training rows; use far fewer, such as "
+            "10, so that a bin has rows of both classes"
         )
 
 
@@ -76,10 +86,10 @@ class Evidence(nn.Module):
         positive : Tensor
             Whether each is of the positive class, (N,) bool.
         """
-        count = self.edges.shape[1]
-        levels = torch.arange(1, count + 1, dtype=torch.float64, device=x.device) / (count + 1)
+        bins = self.weights.shape[1]
+        at = torch.arange(1, bins, device=x.device) * (len(x) - 1) // bins
         for column, values in enumerate(x.double().T):
-            found = torch.quantile(values, levels, interpolation="lower").unique()
+            found = values.sort().values[at].unique()
             self.edges[column] = torch.inf
             self.edges[column, : len(found)] = found
         places, ones = self._places(x), positive.to(x.device).double().expand(x.shape[1], -1)

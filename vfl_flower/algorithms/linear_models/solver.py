@@ -1,15 +1,15 @@
 """State of the solver at the party that has the labels."""
 
 import math
-from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from vfl_flower.algorithms.linear_models.likelihood import Likelihood
 from vfl_flower.algorithms.linear_models.parts import KEPT, MARGIN, finer, units_of
+from vfl_flower.algorithms.linear_models.path import Hyperparameters, Path
 from vfl_flower.algorithms.linear_models.search import Penalty, least_curvature, search
-from vfl_flower.common.state import State, restore
+from vfl_flower.common.state import State, restore, state_of
 
 MOST_SCALE = 2.0**60
 """Of a direction, which is then as good as zero."""
@@ -22,28 +22,12 @@ _SMALL = 0.1
 
 _IN_A_ROW = 4
 _NEARER, _SMALLER, _NONE = 4.0, 16.0, 0.5
-SCALE, SIGMA, SETTLES = range(3)
+SCALE, SIGMA, SETTLES, STRENGTH = range(4)
 _LAST = 2.0
 """Part of linear predictors after which they are whole."""
 
 _FIRST_SIGMA, _BALANCED, _EVERY = 10.0, 200, 5
 """Sigma in units of lasso; until which step it is balanced, and how often."""
-
-
-class Hyperparameters(Protocol):
-    """Options that the minimum and its search depend on."""
-
-    @property
-    def ridge(self) -> float:
-        """Weight of half the squared norm."""
-
-    @property
-    def lasso(self) -> float:
-        """Weight of the sum of magnitudes."""
-
-    @property
-    def tolerance(self) -> float:
-        """Error of the coefficients at which training ends."""
 
 
 class Solver:
@@ -71,7 +55,8 @@ class Solver:
     whole : Tensor
         First part of linear predictors that are sent anew, scaled, (N, M), while the rest is due.
     told : list of float
-        For `Block.answer`: scale, sigma, and whether to settle: 0, or the part that is due.
+        For `Block.answer`: scale, sigma, whether to settle (0, or the part that is due), and the
+        strength of the penalty.
     norm : float
         Of the subgradient at the coefficients, at most; infinite where it is not known.
     size : float
@@ -87,14 +72,14 @@ class Solver:
     curvature : float
         Least curvature of the loss that the directions kept show; 0 before they do.
     steps : int
-        Exchanges so far.
-    converged : bool
-        Whether the coefficients are as near the optimum as asked for.
+        Exchanges so far, with this strength.
+    path : Path
+        Strengths of the penalty, and how each ended.
     """
 
     _REMEMBERED = (
         *("eta", "intercept", "along", "products", "told", "norm", "size", "least", "fresh"),
-        *("small", "aim", "curvature", "steps", "converged", "whole"),
+        *("small", "aim", "curvature", "steps", "whole", "path"),
     )
 
     def __init__(self, rows: int, outputs: int, options: Hyperparameters, limit: float) -> None:
@@ -105,11 +90,18 @@ class Solver:
         self.along = torch.zeros(0, rows, outputs)
         self.products = torch.zeros(0, 0, dtype=torch.float64)
         self.units, self.range = units_of(limit, rows), limit / MARGIN
-        self.told = [_power(_FIRST, self.range), _FIRST_SIGMA * options.lasso, 0.0]
-        self.norm = self.size = self.least = math.inf
-        self.fresh = self.converged = False
+        self.size = _FIRST
         self.curvature = 0.0
-        self.small, self.steps, self.aim = 0, 0, options.tolerance
+        self.path = Path(options)
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin with the next strength, where the one before ended."""
+        strength = self.path.strength
+        sigma = _FIRST_SIGMA * strength * self.options.lasso
+        self.told = [_power(self.size, self.range), sigma, 0.0, strength]
+        self.norm = self.least = math.inf
+        self.fresh, self.small, self.steps, self.aim = False, 0, 0, self.options.tolerance
 
     @property
     def error(self) -> float:
@@ -117,7 +109,7 @@ class Solver:
 
         None is farther from its optimum, unless the loss is flatter than the directions show.
         """
-        curvature = self.options.ridge + self.curvature
+        curvature = self._ridge + self.curvature
         return self.norm / curvature if curvature else math.inf
 
     def residual(self, loss: Likelihood) -> Tensor:
@@ -145,7 +137,7 @@ class Solver:
             How far to go along the directions kept, (KEPT,) float32, as it travels.
         """
         share, figures = torch.zeros(KEPT), figures / self.units
-        self.steps += 1
+        self.steps, self.path.arrived = self.steps + 1, False
         if self.told[SETTLES]:
             self._settle(loss, xi, fits=bool(figures[-1] < _NONE))
             return share
@@ -153,13 +145,16 @@ class Solver:
         self._keep(xi, figures[KEPT : 2 * KEPT])
         j = len(self.along)
         found, grown = self._search(loss, figures[:j])
-        self.converged = self.fresh and self._near
-        if not self.converged:
-            share[:j] = found
-            self.eta = self.eta + torch.tensordot(found, self.along.double(), 1) + grown
-            self.intercept = self.intercept + grown
-            self._plan(*figures[2 * KEPT + 1 : -1].tolist())
-            self.fresh = False
+        if self.fresh and self._near:
+            self.path.arrive(self.error)
+            if not self.path.end:
+                self._begin()
+            return share
+        share[:j] = found
+        self.eta = self.eta + torch.tensordot(found, self.along.double(), 1) + grown
+        self.intercept = self.intercept + grown
+        self._plan(*figures[2 * KEPT + 1 : -1].tolist())
+        self.fresh = False
         return share
 
     def _search(self, loss: Likelihood, slope: Tensor) -> tuple[Tensor, Tensor]:
@@ -178,31 +173,9 @@ class Solver:
             self.curvature = least_curvature(loss, self.eta, along, self.products)
         return found, grown
 
-    def told_end(self, step: int) -> str:
-        """Tell that training ended too early, and how far it came."""
-        bound = f" (they may be {self.error:.2g} off)" if math.isfinite(self.error) else ""
-        return (
-            f"after {step} steps the coefficients have not converged to "
-            f"{self.options.tolerance:g}{bound}; use more epochs, or a larger ridge"
-        )
-
-    def told_floor(self) -> str:
-        """Tell that rounding ended all progress, if it did."""
-        if self.error <= self.options.tolerance:
-            return ""
-        return (
-            f"the coefficients may be {self.error:.2g} off, more than {self.options.tolerance:g}: "
-            "rounding to float32 ends all progress; use a larger ridge"
-        )
-
-    def figures(self) -> dict[str, float]:
-        """Return convergence and, with ridge, the bound of the error."""
-        bound = {"coefficient_error": self.error} if math.isfinite(self.error) else {}
-        return {"converged": float(self.converged), **bound}
-
     def state_dict(self) -> State:
         """Return all that steps change."""
-        return {name: getattr(self, name) for name in self._REMEMBERED}
+        return {name: state_of(getattr(self, name)) for name in self._REMEMBERED}
 
     def load_state_dict(self, state: State) -> None:
         """Restore the state of `state_dict`."""
@@ -216,7 +189,11 @@ class Solver:
     @property
     def _weight(self) -> float:
         """Weight of half the squared norm in the smooth problem."""
-        return self.options.ridge + self.told[SIGMA]
+        return self._ridge + self.told[SIGMA]
+
+    @property
+    def _ridge(self) -> float:
+        return self.options.ridge * self.told[STRENGTH]
 
     def _fit_intercepts(self, loss: Likelihood) -> None:
         none = Penalty(self.eta.new_zeros(0), self.eta.new_zeros(0, 0))
@@ -228,7 +205,7 @@ class Solver:
         if not fits:
             self.told[SCALE] /= _SMALLER  # of the first part: the second is as large or smaller
             return
-        scale, sigma, part = self.told
+        scale, sigma, part, strength = self.told
         if part < _LAST:
             self.whole, self.told[SETTLES] = xi, _LAST
             return
@@ -236,7 +213,7 @@ class Solver:
         self.eta, self.whole = predictors / scale + self.intercept, self.whole[:0]
         self._fit_intercepts(loss)
         self.fresh = True
-        self.told = [_power(self.size, self.range), sigma, 0.0]
+        self.told = [_power(self.size, self.range), sigma, 0.0, strength]
 
     def _keep(self, xi: Tensor, products: Tensor) -> None:
         """Add a direction, and drop the oldest of too many."""
@@ -258,7 +235,7 @@ class Solver:
                 off = math.sqrt(apart / U * V / (sigma * grown))
                 sigma *= min(max(off, 0.1), 10.0) if not 0.5 <= off <= 2 else 1.0
         size = 2 * float((self.eta - self.intercept).abs().amax()) if settles else self.size
-        self.told = [_power(size, self.range), sigma, float(settles)]
+        self.told = [_power(size, self.range), sigma, float(settles), self.told[STRENGTH]]
 
 
 def _power(size: float, aim: float) -> float:
