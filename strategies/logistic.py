@@ -119,7 +119,7 @@ class Logistic(ActiveParty):
 
     @property
     def judged(self) -> bool:
-        """Whether the coefficients are the optimum of a strength, or else the only ones."""
+        """Whether the coefficients are a strength's optimum, or else the last."""
         progress = self.progress
         only = progress.step == self.cfg.epochs and progress.best is None
         return self.solver.path.arrived or only

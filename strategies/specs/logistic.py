@@ -132,7 +132,7 @@ def check_logistic(cfg: Settings, options: LogisticOptions) -> None:
 
 
 def _check_path(cfg: Settings, options: LogisticOptions) -> None:
-    """Refuse a path of no penalty, and one whose best is not taken."""
+    """Refuse paths of no penalty, and those without ``keep = best``."""
     path = options.penalty_path
     if not path:
         return

@@ -1,4 +1,4 @@
-"""The vertical GLM on input that a solver can fail on, and options without a meaning."""
+"""The vertical GLM on difficult input and options without a meaning."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def test_a_column_twice_counts_half_each_time(twin: int) -> None:
 
 
 def test_rounding_has_no_say_on_nearly_parallel_columns() -> None:
-    """Directions of all parties are nearly parallel, too, and cancel where columns differ."""
+    """Directions are nearly parallel, too, and cancel where columns differ."""
     draw = np.random.default_rng(2)
     wander = np.cumsum(draw.normal(size=(15, 2000)), 0) * draw.lognormal(size=2000)
     x = draw.lognormal(size=2000) + 0.003 * wander

@@ -1,4 +1,4 @@
-"""A path of penalties: each strength's optimum, and the best on validation rows."""
+"""A path of penalties, and the best on validation rows."""
 
 from pathlib import Path
 from typing import Any

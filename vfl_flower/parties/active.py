@@ -178,7 +178,7 @@ class ActiveParty(Party, Coordinator):
 
     @property
     def own_end(self) -> str:
-        """Name of the end of training by the method's own rule, once there is one."""
+        """Name of the end that the method sets itself, or empty."""
         return ""
 
     @property

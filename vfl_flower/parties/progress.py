@@ -83,7 +83,7 @@ class Progress:
         return self.seconds + time.monotonic() - self.started
 
     def add(self, evaluation: Evaluation, *, judged: bool = True) -> bool:
-        """Add an evaluation, and tell whether it is the best of those judged."""
+        """Add an evaluation; tell whether it is the best judged one."""
         self.records.append(evaluation)
         best = self.best
         if judged and (best is None or better(evaluation.metric, evaluation.score, best.score)):

@@ -11,7 +11,7 @@ PARTIES = ("active", "party-1", "party-2")
 
 
 def tables(x: Any, y: Any, weights: Any = None) -> list[vfl.Table]:
-    """Give columns to three parties in turn, and labels and weights to the first."""
+    """Build three parties' tables, with labels and weights at the first."""
     held: list[dict[str, Any]] = [{"id": [f"r{n}" for n in range(len(y))]} for _ in PARTIES]
     for number, column in enumerate(x):
         held[number % 3][f"x{number}"] = column

@@ -21,7 +21,7 @@ _HALF = 0.5
 
 
 def check_bins(bins: int, data: PartyData) -> None:
-    """Refuse weight of evidence without two classes, or with more bins than rows.
+    """Refuse bins without two classes, and more bins than rows.
 
     Raises
     ------

@@ -28,7 +28,7 @@ class Hyperparameters(Protocol):
 
 
 class Path:
-    """Strengths of the penalty in turn, and the errors that their coefficients have.
+    """Strengths of the penalty in turn, and their coefficients' errors.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Path:
         return [self.strength, error]
 
     def warning(self, error: float, *, last: bool) -> str:
-        """Tell that the present coefficients are off, if they are to be told of.
+        """Return a warning that the present coefficients are off, or nothing.
 
         Parameters
         ----------
