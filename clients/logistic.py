@@ -5,17 +5,12 @@ from typing import TYPE_CHECKING
 
 from torch import Tensor
 
-from vfl_flower.algorithms.linear_models.block import (
-    FIGURES,
-    PARTS,
-    Block,
-    limit_of,
-    linear_model,
-    split,
-)
+from vfl_flower.algorithms.linear_models.block import Block, linear_model
+from vfl_flower.algorithms.linear_models.evidence import check_bins
 from vfl_flower.algorithms.linear_models.likelihood import is_regression, outputs_of
+from vfl_flower.algorithms.linear_models.parts import FIGURES, KEPT, PARTS, limit_of, split
+from vfl_flower.algorithms.linear_models.scorecard import own_files
 from vfl_flower.algorithms.linear_models.solver import MOST_SCALE
-from vfl_flower.algorithms.linear_models.table import COEFFICIENTS, coefficients_csv
 from vfl_flower.api import Party, PassiveParty, floats, phase, rows
 
 if TYPE_CHECKING:
@@ -33,9 +28,11 @@ class LogisticClient(PassiveParty):
         data, options = self.data, self.options
         self.outputs_sent = outputs_of(data.classes, several=data.several)
         shape = tuple(self.x.shape[1:])
-        self.net = linear_model(shape, self.outputs_sent, intercept=False).to(self.x.device)
+        check_bins(options.evidence_bins, data)
+        made = linear_model(shape, self.outputs_sent, intercept=False, bins=options.evidence_bins)
+        self.net = made.to(self.x.device)
         constant = is_regression(data.task)
-        self.block = Block(self.net, options.ridge, options.lasso, constant=constant)
+        self.block = Block(self.net, options, constant=constant)
         self.limit = limit_of(self.parties, self.cfg.row_bound)
 
     def sizes(self) -> Mapping[str, int]:
@@ -45,29 +42,29 @@ class LogisticClient(PassiveParty):
     @phase(
         takes=(
             rows("batch"),
-            floats(2, low=0, high=MOST_SCALE, name="scales"),
+            floats(4, low=0, high=MOST_SCALE, name="told"),
             floats("B", "M", name="r"),
         ),
         gives=(floats("B", "M", name="Xi_k"), floats(PARTS, FIGURES, name="f_k")),
         sends=("logits", "logits"),
     )
-    def direct(self, rows: Tensor, scales: Tensor, r: Tensor) -> tuple[Tensor, Tensor]:
+    def direct(self, rows: Tensor, told: Tensor, r: Tensor) -> tuple[Tensor, Tensor]:
         """Begin a step: [Xi_k] and [f_k].
 
-        (N,) int32, (2,), (N, M) -> (N, M), (3, 7), masked
+        (N,) int32, (4,), (N, M) -> (N, M), (4, 86), masked
         """
-        X = self.columns(rows).flatten(1).double().cpu()
-        xi, figures = self.block.direction(X, r.double(), scales.double(), self.limit)
+        X = self.block.columns(self.columns(rows), r)
+        xi, figures = self.block.answer(X, r.double(), told.double(), self.limit)
         return xi.float(), split(figures, self.limit).float()
 
-    @phase(after="direct", takes=floats(2, name="a and b"))
-    def move(self, share: Tensor) -> None:  # (2,) ->
+    @phase(after="direct", takes=floats(KEPT, name="a"))
+    def move(self, share: Tensor) -> None:  # (KEPT,) ->
         """Take the step that the search found."""
         self.block.move(share.double())
 
     def further_files(self) -> Mapping[str, bytes]:
-        """Return its own coefficients."""
-        return {COEFFICIENTS: coefficients_csv(self.cfg, self.data, self.block.W.numpy())}
+        """Return its own coefficients and its scorecard."""
+        return own_files(self.cfg, self.data, self.block.model, self.options.scale)
 
     @phase(
         training=False, takes=rows("held-out"), gives=floats("B", "M", name="R_k"), sends="logits"

@@ -5,42 +5,60 @@ The generalized linear model that scikit-learn fits to everybody's columns, to t
     eta = x_0 W_0 + ... + x_K W_K + c                  (N, M)   M = 1 for two classes, else C
     F(W, c) = sum of losses(eta, y) + ridge/2 |W|^2 + lasso |W|_1
 
-by conjugate gradients with a plane search (Fletcher and Reeves 1964; Polak 1971; each party's
-Newton step is the preconditioner) and, with lasso, by d-GLMNET's line search (Trofimov and Genkin
-2015, arXiv:1411.6520). One exchange, over all N training rows:
+by sequential subspace optimization (Narkiss and Zibulevsky 2005), with each party's own Newton step
+as the direction, and with lasso inside of ADMM (Boyd et al. 2011, section 6.4), whose shrunk copy
+U_k of W_k and dual V_k stay with their party. One exchange, over all N training rows:
 
     r     = dF/d eta                                   (N, M)   sent, the same for all
-    D_k   = argmin of party k's own quadratic model    (F_k, M) `algorithms.linear_models.block`
+    D_k   = party k's own Newton step                  (F_k, M) `algorithms.linear_models.block`
     Xi_k  = x_k D_k                                    (N, M)   blinded, unless k = 0
-    f_k   ridge W_k.D_k, D_k.D_k and so on             (3, 7)   blinded, unless k = 0
-    a, b, c = argmin F(W + a D + b S, c)               (2,)     S: the last step; a and b are sent
-    W_k  += a D_k + b S_k
+    f_k   slopes along D_k and 39 before, products     (4, 86)  blinded, unless k = 0
+    a, c  = argmin F(W + sum of a_j D_j, c)            (40,)    of the last 40; a is sent
+    W_k  += sum of a_j D_kj
 
-The search for a, b and the intercepts c needs no exchange, as eta, the sum of Xi_k and the sum of
-f_k say all of F in this plane. F never grows. Gradients' norms are among f: with ridge > 0 F is
-strongly convex, so that no coefficient is farther from its optimum than their sum / ridge.
-Training ends where that is at most ``tolerance``.
+The search for a and the intercepts c needs no exchange, as eta, the sums of Xi_k and of f_k say all
+of F in the space of these directions (with lasso, of F with the distance to U in lasso's place).
+Without lasso F never grows. Where the end is near, or W and U are, parties settle: W_k becomes U_k,
+and x_k W_k is sent in the place of Xi_k, in two exchanges for more digits, so that no rounding adds
+up. Norms of gradients are in f: F is strongly convex with ridge + h, where h is the curvature of
+the loss, so that no coefficient is farther from its optimum than norm / (ridge + h). Training ends
+where that is at most ``tolerance`` right after settling; h is the least curvature that the 40
+directions show. With ``penalty-path`` the same goes for multiples of the penalty, each from the
+coefficients of the one before, and ``keep = best`` takes the best on validation rows. With
+``evidence-bins`` a value's weight of evidence stands for it: each party counts labels in its bins
+by itself, which it reads off the first r.
 
 Learns
-    Active: the sums over passive parties of Xi_k and f_k in each exchange. *As many exchanges as
-    passive parties have columns show it the space that all those columns span*, so the columns up
-    to a linear map, all parties' together. It has no party's coefficients.
+    Active: the sums over passive parties of Xi_k, f_k and, where they settle or predict, x_k W_k.
+    *As many exchanges as passive parties have columns show it these columns up to a rotation, all
+    parties' together*, as products of directions are in f: so the distance of any two training rows
+    in them. As many evaluations show it the same of validation rows. It has no coefficients of
+    another party.
     Passive k: r of all rows, from which it *reads the label of every training row* and the
-    prediction p = y - r; a, b. *With K = 1, or without blinding, Xi_k is seen by itself.*
+    prediction p = y + r, with bins or without, and weights of rows, where they have some; a, and
+    the power of two that directions are scaled by, which depend on all parties' columns; with lasso
+    sigma, which depends on all parties' coefficients. *With K = 1, or without blinding, Xi_k, f_k
+    and x_k W_k are seen by themselves.*
 Assumes
     Semi-honest (honest-but-curious) parties; the active party does not collude with all passive
     parties but one; K >= 2 where uploads are blinded; labels that passive parties may have.
 Deviates
     There is no one paper. Blinded numbers are rounded to multiples of 2**-16. Directions are scaled
     by powers of two, so that this is small beside them: 2**15 / (K + 1) is the largest number,
-    and a direction is about half of it. The bound of the error leaves rounding out.
-    With ``ridge = 0`` there is no bound, and training ends where the parties' Newton steps are
-    below a hundredth of ``tolerance``; classes that a linear model separates have no optimum then,
-    and are refused. ``embedding-bound`` shortens directions, and clips what is predicted; under
-    masks it is at least 256. Optimizers, rates and batches have no meaning, and are refused.
+    and a direction is about half of it. Directions are nearly parallel in the end, and only what is
+    left where they cancel matters: so each party tells its own slope along them, 2**-46 fine, and
+    no rounding of Xi decides. r has 24 bits (float32): where the loss is so flat that these do,
+    training ends after four steps below a tenth of ``tolerance`` by which no gradient shrank, and
+    the run says so. h is no strict bound where the directions do not span all columns; the
+    figure ``coefficient_error`` says what they show. With lasso and hardly any ridge, on collinear
+    columns, ADMM takes hundreds of exchanges. Classes that a linear model separates have no optimum
+    without a penalty, and are refused. ``embedding-bound`` shortens directions, and clips what is
+    predicted; under masks it is at least 256. Optimizers, rates and batches have no meaning, and
+    are refused.
 Costs
-    One exchange an epoch, of all rows. Per exchange and passive party 4NM + 84 bytes up, 4N + 4NM
-    + 16 down, and framing. A party forms and factors M matrices of F_k x F_k in each.
+    One exchange an epoch, of all rows. Per exchange and passive party 4NM + 1,376 bytes up, 4N +
+    4NM + 172 down, and framing. A party forms and factors M matrices of F_k x F_k in each. The
+    active party keeps 160 NM bytes of directions.
 """
 
 from collections.abc import Mapping
@@ -49,13 +67,8 @@ from typing import cast
 import torch
 from torch import Tensor
 
-from vfl_flower.algorithms.linear_models.block import (
-    Block,
-    Intercept,
-    joined,
-    limit_of,
-    linear_model,
-)
+from vfl_flower.algorithms.linear_models.block import Block, Intercept, linear_model
+from vfl_flower.algorithms.linear_models.evidence import check_bins
 from vfl_flower.algorithms.linear_models.likelihood import (
     Likelihood,
     is_regression,
@@ -63,8 +76,9 @@ from vfl_flower.algorithms.linear_models.likelihood import (
     logits_of,
     outputs_of,
 )
+from vfl_flower.algorithms.linear_models.parts import joined, limit_of
+from vfl_flower.algorithms.linear_models.scorecard import own_files
 from vfl_flower.algorithms.linear_models.solver import Solver
-from vfl_flower.algorithms.linear_models.table import COEFFICIENTS, coefficients_csv
 from vfl_flower.api import ActiveParty, Party, Protocol, agree_keys, ask, tell, train
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import DataError, TrainingError
@@ -85,9 +99,11 @@ class Logistic(ActiveParty):
         data, options = self.data, self.options
         self.outputs_sent = outputs_of(data.classes, several=data.several)
         shape = tuple(self.x.shape[1:])
-        self.net = linear_model(shape, self.outputs_sent, intercept=True).to(self.x.device)
+        check_bins(options.evidence_bins, data)
+        made = linear_model(shape, self.outputs_sent, intercept=True, bins=options.evidence_bins)
+        self.net = made.to(self.x.device)
         constant = is_regression(data.task)
-        self.block = Block(self.net, options.ridge, options.lasso, constant=constant)
+        self.block = Block(self.net, options, constant=constant)
         limit = limit_of(self.parties, self.cfg.row_bound)
         count = max(len(rows["train"]), 1)  # none where it predicts new rows
         self.solver = Solver(count, self.outputs_sent, options, limit)
@@ -97,14 +113,21 @@ class Logistic(ActiveParty):
         return {**super().sizes(), "M": self.outputs_sent}
 
     @property
-    def converged(self) -> bool:
-        """Whether the coefficients are as near the optimum as asked for."""
-        return self.solver.converged
+    def own_end(self) -> str:
+        """``converged`` or ``rounding``, once every strength is done with."""
+        return self.solver.path.end
 
     @property
-    def own_end(self) -> str:
-        """See `ActiveParty`."""
-        return "converged" if self.converged else ""
+    def judged(self) -> bool:
+        """Whether the coefficients are a strength's optimum, or else the last."""
+        progress = self.progress
+        only = progress.step == self.cfg.epochs and progress.best is None
+        return self.solver.path.arrived or only
+
+    def keep_weights(self) -> None:
+        """Keep the coefficients, and which strength they are of."""
+        super().keep_weights()
+        self.solver.path.counting = self.solver.path.present(self.solver.error)
 
     def protocol(self) -> Protocol:
         """Agree on keys, then train."""
@@ -114,9 +137,10 @@ class Logistic(ActiveParty):
 
     def _check_labels(self) -> None:
         """Refuse classes without a training row: their intercepts have no optimum."""
-        y, target = self.y[torch.from_numpy(self.rows["train"])], self.target
+        labels, target = self.truth(self.rows["train"]), self.target
         if is_regression(target.task):
             return
+        y = labels if isinstance(labels, Tensor) else labels.y[labels.weight > 0]
         several = self.data.several
         counts = y.sum(0) if several else torch.bincount(y, minlength=self.data.classes)
         lacking = (counts == 0) | ((counts == len(y)) if several else (counts < 0))
@@ -133,9 +157,9 @@ class Logistic(ActiveParty):
         targets = self.training_labels.taught(solver.eta.float(), y)
         loss = likelihood_of(targets, data.classes, several=data.several)
         r = solver.residual(loss)
-        scales = torch.tensor(solver.scales)
+        told = torch.tensor(solver.told)
         before = self.loss(logits_of(solver.eta.float(), data.classes), y).item()
-        replies = yield ask("direct", rows, scales, r, own=lambda: self.direct(rows, scales, r))
+        replies = yield ask("direct", rows, told, r, own=lambda: self.direct(rows, told, r))
         xi, figures = replies.own
         xi = xi + replies.part(0).sum()
         figures = figures + joined(replies.part(1, rows=False).sum(), solver.limit)
@@ -145,10 +169,10 @@ class Logistic(ActiveParty):
         self._check(loss)
         return [before]
 
-    def direct(self, rows: Array, scales: Tensor, r: Tensor) -> tuple[Tensor, Tensor]:
+    def direct(self, rows: Array, told: Tensor, r: Tensor) -> tuple[Tensor, Tensor]:
         """Return the own direction, times the own columns, and its figures."""
-        X = self.columns(rows).flatten(1).double().cpu()
-        return self.block.direction(X, r.double(), scales.double(), self.solver.limit)
+        X = self.block.columns(self.columns(rows), r)
+        return self.block.answer(X, r.double(), told.double(), self.solver.limit)
 
     def _check(self, loss: Likelihood) -> None:
         """Refuse separated classes without a penalty; tell of an end too early."""
@@ -158,8 +182,8 @@ class Logistic(ActiveParty):
                 f"the columns separate the classes of all training rows at step {step}: without a "
                 "penalty the coefficients have no finite optimum; set ridge above 0"
             )
-        if step == self.cfg.epochs and not solver.converged:
-            party_log(0).warning("%s", solver.told(step))
+        if warning := solver.path.warning(solver.error, last=step == self.cfg.epochs):
+            party_log(0).warning("%s", warning)
 
     def infer(self, rows: Array) -> Protocol:
         """Return the one prediction for some rows."""
@@ -173,11 +197,11 @@ class Logistic(ActiveParty):
         return self.decide(self.embed_rows(rows))
 
     def further_files(self) -> Mapping[str, bytes]:
-        """Return its own coefficients and the intercepts."""
+        """Return its own coefficients, the intercepts, and its scorecard."""
         intercept = cast("Intercept", self.net.decide).bias.detach().cpu().numpy()
-        weight = self.block.W.numpy()
-        return {COEFFICIENTS: coefficients_csv(self.cfg, self.data, weight, intercept)}
+        model, scale = self.block.model, self.options.scale
+        return own_files(self.cfg, self.data, model, scale, intercept)
 
     def figures(self) -> dict[str, float]:
-        """Return whether training converged, and the bound of the error."""
-        return self.solver.figures()
+        """Return whether training converged, the error's bound, and the strength."""
+        return self.solver.path.figures(self.solver.error)

@@ -25,6 +25,7 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.loading import run_data
 from vfl_flower.data.party_data import PartyData
 from vfl_flower.parties.active import ActiveParty
+from vfl_flower.parties.party import Party
 from vfl_flower.protocol.exchange import Protocol
 from vfl_flower.training.evaluation import infer
 from vfl_flower.training.session import attempt
@@ -108,21 +109,27 @@ def trained(cfg: RunConfig, split: Split) -> Scores:
         See `judged`; bytes and exchanges of training, seconds. No more than ``failed`` where
         numbers are not finite.
     """
+    try:
+        return ran(cfg, split)[0]
+    except (TrainingError, PartyError) as error:  # a number is not finite
+        return {"failed": str(error)}
+
+
+def ran(cfg: RunConfig, split: Split) -> tuple[Scores, list[Party]]:
+    """Train a method; return its scores, and the parties."""
     started = time.perf_counter()
     active = build_active(cfg, source=split)
     passive = [build_passive(cfg, k, data=split.party(k)) for k in range(1, cfg.parties)]
     outputs = dict[str, Floats]()
     active.task = lambda: _protocol(active, outputs)
-    try:
-        run_local(active, passive)
-    except (TrainingError, PartyError) as error:  # a number is not finite
-        return {"failed": str(error)}
+    run_local(active, passive)
     last = active.progress.records[-1] if active.progress.records else None
-    return judged(outputs, split.labels) | {
+    scores = judged(outputs, split.labels) | {
         "bytes": last.bytes_up + last.bytes_down if last else 0,
         "exchanges": last.exchanges if last else 0,
         "seconds": time.perf_counter() - started,
     }
+    return scores, [active, *passive]
 
 
 def _protocol(active: ActiveParty, outputs: dict[str, Floats]) -> Protocol:

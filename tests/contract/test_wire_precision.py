@@ -34,7 +34,7 @@ from vfl_flower.workflows.build_parties import build_active, build_passive
 
 COMPRESSED = [case for case in CASES if configured(case).method == "c_vfl"]
 WEIGHED = ["pravfed"]  # sums with weights are tested apart
-WHOLE = ["logistic"]  # refuses fewer bits
+WHOLE = ["logistic", "logistic with lasso"]  # refuses fewer bits
 RUN = [
     case
     for case in CASES

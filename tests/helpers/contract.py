@@ -45,6 +45,7 @@ CASES: dict[str, dict[str, Any]] = {method: {"method": method} for method in MET
     "agg_vfl adaptive": {"method": "agg_vfl", "adaptive_steps": 2},
     "agg_vfl checked": {"method": "agg_vfl", "share_check": "on"},
     "agg_vfl within a bound": {"method": "agg_vfl", "embedding_bound": "0.5"},
+    "logistic with lasso": {"method": "logistic", "lasso": 2.0},
     "vafl in turns": {"method": "vafl", "vafl_mode": "asynchronous"},
     "c_vfl both ways": {"method": "c_vfl", "compression": "lattice:4", "downlink": "lattice:8"},
     "c_vfl as published": PUBLISHED,

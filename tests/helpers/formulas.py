@@ -117,11 +117,11 @@ def adptvfedconv_bytes(n: int) -> dict[tuple[str, str], list[int]]:
 
 
 def logistic_bytes(b: int) -> dict[tuple[str, str], list[int]]:
-    """4NM + 84 up, 4N + 4NM + 16 down."""
+    """4NM + 1,032 up, 4N + 4NM + 172 down."""
     return {
-        ("direct", "up"): [4 * b * C, 84],
-        ("direct", "down"): [4 * b, 8, 4 * b * C],
-        ("move", "down"): [8],
+        ("direct", "up"): [4 * b * C, 1032],
+        ("direct", "down"): [4 * b, 12, 4 * b * C],
+        ("move", "down"): [160],
     }
 
 
@@ -147,6 +147,7 @@ FORMULAS: dict[str, Bytes] = {
     "vimadmm_j": agg_vfl_bytes,
     "linear_admm": agg_vfl_bytes,
     "logistic": logistic_bytes,
+    "logistic with lasso": logistic_bytes,
     "fdml": agg_vfl_bytes,
     "adptvfedconv": adptvfedconv_bytes,
     "local": lambda b: {},

@@ -178,8 +178,13 @@ class ActiveParty(Party, Coordinator):
 
     @property
     def own_end(self) -> str:
-        """Name of the method's own end of training, once it has come."""
+        """Name of the end that the method sets itself, or empty."""
         return ""
+
+    @property
+    def judged(self) -> bool:
+        """Whether the present weights may be the best, by validation rows."""
+        return True
 
     def figures(self) -> dict[str, float]:
         """Return the method's further measurements, for the result."""

@@ -82,10 +82,11 @@ class Progress:
         """Return the seconds spent so far, earlier attempts included."""
         return self.seconds + time.monotonic() - self.started
 
-    def add(self, evaluation: Evaluation) -> bool:
-        """Add an evaluation, and tell whether it is the best so far."""
+    def add(self, evaluation: Evaluation, *, judged: bool = True) -> bool:
+        """Add an evaluation; tell whether it is the best judged one."""
         self.records.append(evaluation)
-        if self.best is None or better(evaluation.metric, evaluation.score, self.best.score):
+        best = self.best
+        if judged and (best is None or better(evaluation.metric, evaluation.score, best.score)):
             self.best = evaluation
         return self.best is evaluation
 

@@ -97,7 +97,7 @@ def validate(party: ActiveParty, epoch: int) -> Protocol:
         metric=key_of(metric),
         thresholds=thresholds,
     )
-    best = progress.add(evaluation)
+    best = progress.add(evaluation, judged=party.judged)
     party.observer.on_evaluation(evaluation)
     if best and party.cfg.keep == "best":
         yield from keep(party)

@@ -1,99 +1,57 @@
-"""One party's block of coefficients, and its direction of descent.
+"""One party's block of coefficients, and its directions of descent.
 
 With X_k (N, F_k) the party's columns, W_k (F_k, M) its coefficients, r (N, M) the residual at all
-parties' linear predictors, N l2 and N l1 the options ``ridge`` and ``lasso``, for each output m:
+parties' linear predictors, and of each output m:
 
-    g_m = X_k^T r_m + ridge W_m                      the gradient, less that of |W_m|_1
-    P_m = X_k^T diag(h_m) X_k + ridge I              h = |r| (1 - |r|), which is p (1 - p)
-    D_m = argmin g_m . D + D . P_m D / 2 + lasso |W_m + D|_1
+    q   = ridge W + sigma (W - U) + V                the gradient of the smooth penalty, at W
+    P_m = X_k^T diag(h_m) X_k + (ridge + sigma) I    h = |r| (1 - |r|), which is p (1 - p)
+    D_m = - P_m^-1 (X_k^T r_m + q_m)                 the block's own Newton step
 
-D = -P^-1 g without lasso, by a Cholesky factor; else by coordinate descent. h is a scaling only:
-where rows have weights it is no longer the Hessian's, and the minimum stays the same.
+Without lasso U, V and sigma are 0. With it U is a copy of W that the lasso shrinks, and V its dual
+(ADMM; Boyd et al. 2011, section 6.4, over-relaxed): after each step
+
+    U = shrink(W' + V / sigma, lasso / sigma),  V = V + sigma (W' - U),   W' = 1.6 W - 0.6 U_before
+
+which touches no other party's numbers. h is a scaling only: where rows have weights it is no longer
+the Hessian's, and the minimum stays the same.
 """
 
-import math
 from typing import cast
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from vfl_flower.common.state import State
-from vfl_flower.crypto.fixed_point import LIMIT
+from vfl_flower.algorithms.linear_models.evidence import Evidence
+from vfl_flower.algorithms.linear_models.parts import FIGURES, KEPT, finer, units_of
+from vfl_flower.algorithms.linear_models.path import Hyperparameters
+from vfl_flower.common.state import State, restore
 from vfl_flower.learning.networks.base import Shape, SplitNet
-
-FIGURES, PARTS = 7, 3
-"""Numbers that a party adds to its direction, and parts of each; see `Block.direction`."""
-
-MARGIN = 2.0
-"""Of a direction's scale below the largest row that is sent: it is chosen by the one before."""
-
-_UNIT = 4.0
-"""Largest linear predictor of a direction, about, in the unit that figures are told in."""
-
-_SHARE = 4.0
-"""Of the longest row, the part that one figure may take; seven of them are shorter."""
 
 _LEAST_CURVATURE = 1e-4
 _FLOOR = 1e-9
 """Of P's diagonal, as a share of its largest entry: collinear columns leave it positive."""
 
-_SNAP = 1e-7
-"""Below this a coefficient that is on its way to zero is zero."""
-
-_SWEEPS, _SETTLED = 1000, 1e-13
-
-Matrix = NDArray[np.float64]
-
-
-def units_of(limit: float, rows: int) -> Tensor:
-    """Return the factors by which the ring holds figures: (7,)."""
-    unit = min(_UNIT, limit / _SHARE) * MARGIN / limit
-    units = [unit / rows] * 2 + [unit**2 / rows] * 3 + [unit / rows, 1.0]
-    return torch.tensor(units, dtype=torch.float64)
-
-
-def limit_of(parties: int, bound: float | None) -> float:
-    """Return the largest norm of a direction's row."""
-    return min(LIMIT / parties, LIMIT if bound is None else bound) * (1 - 1e-6)
-
-
-def split(figures: Tensor, limit: float) -> Tensor:
-    """Write figures in parts for coarse sums: (7,) -> (3, 7).
-
-    First whole numbers, then twice what is left, as large as `limit` allows.
-    """
-    left, parts = figures.clamp(-limit / _SHARE, limit / _SHARE), []
-    for _ in range(PARTS - 1):
-        parts.append(left.round())
-        left = (left - parts[-1]) * _finer(limit)
-    return torch.stack([*parts, left])
-
-
-def joined(sums: Tensor, limit: float) -> Tensor:
-    """Read sums of figures in parts: (3, 7) -> (7,)."""
-    total = torch.zeros_like(sums[0], dtype=torch.float64)
-    for part in reversed(sums.double()):
-        total = part + total / _finer(limit)
-    return total
-
-
-def _finer(limit: float) -> float:
-    """Return the power of two between two parts of a figure."""
-    return float(2.0 ** math.floor(math.log2(limit * 2 / _SHARE)))
+_RELAXED = 1.6
+"""How far ADMM goes beyond its step, where 1 is the step."""
 
 
 class Coefficients(nn.Module):
     """Linear predictors of one party's columns: (B, ...) -> (B, M)."""
 
-    def __init__(self, columns: int, outputs: int) -> None:
+    def __init__(self, columns: int, outputs: int, bins: int = 0) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.zeros(columns, outputs, dtype=torch.float64))
+        self.evidence = Evidence(columns, bins) if bins else None
+
+    def columns(self, x: Tensor) -> Tensor:
+        """Return values, or their evidence: (B, ...) -> (B, F)."""
+        flat = x.flatten(1)
+        return flat.double() if self.evidence is None else self.evidence(flat)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the columns times the coefficients."""
-        return (x.flatten(1).double() @ self.weight).float()
+        return (self.columns(x) @ self.weight).float()
 
 
 class Intercept(nn.Module):
@@ -108,7 +66,7 @@ class Intercept(nn.Module):
         return (eta + self.bias).float()
 
 
-def linear_model(shape: Shape, outputs: int, *, intercept: bool) -> SplitNet:
+def linear_model(shape: Shape, outputs: int, *, intercept: bool, bins: int = 0) -> SplitNet:
     """Build a party's network: its coefficients, zero at first.
 
     Parameters
@@ -119,10 +77,12 @@ def linear_model(shape: Shape, outputs: int, *, intercept: bool) -> SplitNet:
         M.
     intercept : bool
         Whether it holds the intercepts, too.
+    bins : int
+        Of the weight of evidence that stands for a value; 0: the value itself.
     """
     columns = int(np.prod(shape))
     decide = Intercept(outputs) if intercept else nn.Identity()
-    return SplitNet(Coefficients(columns, outputs), decide)
+    return SplitNet(Coefficients(columns, outputs, bins), decide)
 
 
 class Block:
@@ -132,34 +92,55 @@ class Block:
     ----------
     net : SplitNet
         As `linear_model` makes it.
-    ridge, lasso : float
+    options : Hyperparameters
         Weights of |W|^2 / 2 and of |W|_1, beside losses that are summed over rows.
     constant : bool
         Whether h is 1, as of numbers.
 
     Attributes
     ----------
-    step, ahead : Tensor
-        The last step, and the direction that the next can take, (F_k, M).
-    scale : float
-        What multiplies the last step in the search.
+    kept : Tensor
+        The last directions, scaled, (j, F_k, M), the newest last.
+    U, V : Tensor
+        The shrunk copy of the coefficients and its dual, (F_k, M).
+    sigma : float
+        Weight of |W - U|^2 / 2.
+    grown : float
+        |U - U_before|.
+    ridge, lasso : float
+        The weights times the present strength.
     """
 
-    def __init__(self, net: SplitNet, ridge: float, lasso: float, *, constant: bool) -> None:
-        self.weight = cast("Coefficients", net.embed).weight
-        self.ridge, self.lasso, self.constant = ridge, lasso, constant
-        self.step, self.ahead = torch.zeros_like(self.W), torch.zeros_like(self.W)
-        self.scale = 1.0
+    _REMEMBERED = ("kept", "U", "V", "sigma", "grown")
+
+    def __init__(self, net: SplitNet, options: Hyperparameters, *, constant: bool) -> None:
+        self.model = cast("Coefficients", net.embed)
+        self.weight = self.model.weight
+        self.options, self.constant = options, constant
+        self.ridge, self.lasso = options.ridge, options.lasso
+        self.U = self.V = torch.zeros_like(self.W)
+        self.kept = self.W.new_zeros(0, *self.W.shape)
+        self.sigma, self.grown = 0.0, 0.0
 
     @property
     def W(self) -> Tensor:
         """The coefficients, (F_k, M), on a processor."""
         return self.weight.detach().cpu()
 
-    def direction(
-        self, X: Tensor, r: Tensor, scales: Tensor, limit: float
-    ) -> tuple[Tensor, Tensor]:
-        """Find the next direction, and tell of it.
+    def columns(self, x: Tensor, r: Tensor) -> Tensor:
+        """Return training columns in float64: (N, ...) -> (N, F_k).
+
+        Bins are fitted at first, by the first residual: it is negative for the second class alone,
+        and 0 for rows without weight.
+        """
+        evidence = self.model.evidence
+        if evidence is not None and not evidence.fitted:
+            counted = (r[:, 0] != 0).to(x.device)
+            evidence.fit(x.flatten(1)[counted], r[:, 0].to(x.device)[counted] < 0)
+        return self.model.columns(x).cpu()
+
+    def answer(self, X: Tensor, r: Tensor, told: Tensor, limit: float) -> tuple[Tensor, Tensor]:
+        """Find the next direction, or settle, and tell of it.
 
         Parameters
         ----------
@@ -167,53 +148,84 @@ class Block:
             The party's columns of all training rows, (N, F_k), float64.
         r : Tensor
             The residual, (N, M), float64.
-        scales : Tensor
-            (2,): what the direction and the last step are multiplied with, so that rounding is
-            small beside them.
+        told : Tensor
+            (4,): what numbers are multiplied with, so that rounding is small beside them; sigma;
+            and 1 to settle: W becomes U, and all its linear predictors are sent anew, rounded to
+            whole numbers; 2: what rounding left, times `finer`; and the strength of the penalty.
         limit : float
-            Largest norm of a row that is sent; the direction is shortened to it.
+            Largest norm of a row that is sent; a direction is shortened to it.
 
         Returns
         -------
         xi : Tensor
-            X times the direction D, (N, M), float64.
+            X times the direction D, or times W, scaled: (N, M), float64.
         figures : Tensor
-            (7,), float64, times `units_of` them: ridge W.D, W.S, D.D, D.S, S.S, with S the last
-            step, scaled; lasso times the growth of |W|_1 along D; and the norm of the gradient.
+            (FIGURES,), float64, times `units_of` them: slopes D_j.(X^T r + q) along
+            all directions kept; products D.D_j, times the penalty's weight; the norms of the
+            subgradient of least norm, of W - U, of the last change of U, of U, and of V; and 1
+            where W was too large to be sent.
         """
-        units = units_of(limit, len(X))
-        scale, self.scale = float(scales[0]), float(scales[1])
-        g = X.T @ r + self.ridge * self.W
-        D = scale * (self._newton(X, r, g) if len(g) else torch.zeros_like(g))
+        scale, self.sigma, settles, strength = (float(each) for each in told)
+        self.ridge, self.lasso = strength * self.options.ridge, strength * self.options.lasso
+        if self.lasso:
+            self._shrink()
+        if settles:
+            return self._settled(scale * (X @ self._settle()), limit, rest=settles > 1)
+        q = self.ridge * self.W + self.sigma * (self.W - self.U) + self.V
+        g = X.T @ r
+        D = scale * (self._newton(X, r, g + q) if len(g) else torch.zeros_like(g))
         xi = X @ D
         longest = float(xi.norm(dim=1).amax())
         if longest > limit:
             xi, D = xi * (limit / longest), D * (limit / longest)
-            scale *= limit / longest
-        self.ahead, S = D, self.scale * self.step
-        products = [(a * b).sum() for a, b in ((self.W, D), (self.W, S), (D, D), (D, S), (S, S))]
-        growth = scale * ((self.W + D / scale).abs().sum() - self.W.abs().sum())
-        told = [self.ridge * each for each in products]
-        return xi, units * torch.stack([*told, self.lasso * growth, self._slope(g).norm()])
+        self.kept = torch.cat([self.kept[-KEPT + 1 :], D[None]])
+        return xi, units_of(limit, len(X)) * self._figures(D, g, q, len(X))
+
+    def _figures(self, D: Tensor, g: Tensor, q: Tensor, rows: int) -> Tensor:
+        j, figures = len(self.kept), torch.zeros(FIGURES, dtype=torch.float64)
+        figures[:j] = torch.tensordot(self.kept, g + q, 2)
+        weight = (self.ridge + self.sigma) or rows
+        figures[KEPT : KEPT + j] = weight * torch.tensordot(self.kept, D, 2)
+        norm = self._slope(g + self.ridge * self.W).norm()
+        apart, U, V = (float(each.norm()) for each in (self.W - self.U, self.U, self.V))
+        figures[2 * KEPT :] = torch.tensor([float(norm), apart, self.grown, U, V, 0.0])
+        return figures
+
+    def _shrink(self) -> None:
+        """Update U and V; nothing changes where W is U already."""
+        before, relaxed = self.U, _RELAXED * self.W + (1 - _RELAXED) * self.U
+        aim = relaxed + self.V / self.sigma
+        self.U = aim.sign() * (aim.abs() - self.lasso / self.sigma).clamp(min=0)
+        self.V = self.V + self.sigma * (relaxed - self.U)
+        self.grown = float((self.U - before).norm())
+
+    def _settle(self) -> Tensor:
+        """Take U for W, and return it."""
+        if self.lasso:
+            with torch.no_grad():
+                self.weight.copy_(self.U)
+        return self.W
+
+    def _settled(self, eta: Tensor, limit: float, *, rest: bool) -> tuple[Tensor, Tensor]:
+        """Return a part of all linear predictors, (N, M)."""
+        figures, whole = torch.zeros(FIGURES, dtype=torch.float64), eta.round()
+        if float(whole.norm(dim=1).amax()) > limit:
+            figures[-1] = 1.0
+            return torch.zeros_like(eta), figures
+        return (eta - whole) * finer(limit, eta.shape[1]) if rest else whole, figures
 
     def move(self, share: Tensor) -> None:
-        """Take shares of the direction and of the last step: (2,)."""
-        along, again = (float(each) for each in share)
-        self.step = along * self.ahead + again * self.scale * self.step
-        moved = self.W + self.step
-        if self.lasso:
-            ends = (self.W != 0) & (moved * self.W <= self.W.square()) & (moved.abs() < _SNAP)
-            moved[ends] = 0
+        """Take shares of the directions kept: (KEPT,)."""
         with torch.no_grad():
-            self.weight.copy_(moved)
+            self.weight.copy_(self.W + torch.tensordot(share[: len(self.kept)], self.kept, 1))
 
     def state_dict(self) -> State:
-        """Return the last step and the direction."""
-        return {"step": self.step, "ahead": self.ahead, "scale": self.scale}
+        """Return all that steps change, but for the coefficients."""
+        return {name: getattr(self, name) for name in self._REMEMBERED}
 
     def load_state_dict(self, state: State) -> None:
         """Restore the state of `state_dict`."""
-        self.step, self.ahead, self.scale = state["step"], state["ahead"], float(state["scale"])
+        restore(self, state)
 
     def _slope(self, g: Tensor) -> Tensor:
         """Return the subgradient of least norm, (F_k, M)."""
@@ -221,37 +233,16 @@ class Block:
         return torch.where(self.W == 0, at_zero, g + self.lasso * self.W.sign())
 
     def _newton(self, X: Tensor, r: Tensor, g: Tensor) -> Tensor:
-        """Return the minimum of the model of every output, (F_k, M)."""
+        """Return the Newton step of every output, (F_k, M)."""
         size = r.abs()
         h = torch.where(size < 1, size * (1 - size), size / 4).clamp(min=_LEAST_CURVATURE)
         if self.constant:
             h = torch.ones_like(h)
-        columns = [self._of_output(X, h[:, m], g[:, m], self.W[:, m]) for m in range(r.shape[1])]
-        return torch.stack(columns, 1)
+        return torch.stack([self._of_output(X, h[:, m], g[:, m]) for m in range(r.shape[1])], 1)
 
-    def _of_output(self, X: Tensor, h: Tensor, g: Tensor, W: Tensor) -> Tensor:
+    def _of_output(self, X: Tensor, h: Tensor, g: Tensor) -> Tensor:
         P = X.T @ (h[:, None] * X)
         diagonal = P.diagonal()
-        diagonal += self.ridge + _FLOOR * float(diagonal.amax()) + torch.finfo(P.dtype).tiny
-        if self.lasso:
-            return torch.from_numpy(_descended(P.numpy(), g.numpy(), W.numpy(), self.lasso))
-        solved = torch.cholesky_solve(-g[:, None], torch.linalg.cholesky(P))
-        return solved[:, 0]
-
-
-def _descended(P: Matrix, g: Matrix, W: Matrix, lasso: float) -> Matrix:
-    """Minimise the model with lasso by coordinate descent."""
-    D, slope = np.zeros_like(g), g.copy()
-    for _ in range(_SWEEPS):
-        largest = 0.0
-        for j in range(len(g)):
-            aim = P[j, j] * (W[j] + D[j]) - slope[j]
-            value = np.sign(aim) * max(abs(aim) - lasso, 0) / P[j, j]
-            change = value - W[j] - D[j]
-            if change:
-                slope += change * P[j]
-                D[j] = value - W[j]
-                largest = max(largest, abs(change))
-        if largest <= _SETTLED:
-            break
-    return D
+        floor = _FLOOR * float(diagonal.amax()) + torch.finfo(P.dtype).tiny
+        diagonal += self.ridge + self.sigma + floor
+        return torch.cholesky_solve(-g[:, None], torch.linalg.cholesky(P))[:, 0]

@@ -1,15 +1,14 @@
 """Search of the next step along directions and intercepts.
 
-With eta (N, M) the linear predictors, Xi and Sigma those of the parties' new directions D and of
-their last step S, all parties together, the step is
+With eta (N, M) the linear predictors and Xi_j those of the parties' last directions D_j, all
+parties together, the step is
 
-    argmin over a, b, c   loss(eta + a Xi + b Sigma + c) + ridge/2 |W + a D + b S|^2
+    argmin over a, c   loss(eta + sum a_j Xi_j + c) + penalty(W + sum a_j D_j)
 
-by Newton steps, which cost no exchange. This is the conjugate gradient method with a plane search
-and a preconditioner (each party's own Newton step): no exchange makes the objective larger, and
-every limit point is a minimum, since D is a direction of descent whose metric is bounded from both
-sides. With lasso, b = 0 and a is at most the whole way, along which |W|_1 is convex, so that its
-chord bounds it.
+by Newton steps, which cost no exchange. This is sequential subspace optimization (Narkiss and
+Zibulevsky 2005), of which conjugate gradients are the case of two directions: no exchange makes the
+objective larger, and every limit point is a minimum, since the newest D is a direction of descent
+whose metric is bounded from both sides.
 """
 
 from dataclasses import dataclass
@@ -20,10 +19,11 @@ from torch import Tensor
 from vfl_flower.algorithms.linear_models.likelihood import Likelihood
 
 _STEPS, _HALVINGS = 100, 60
-_DONE = 1e-14
-"""Decrease of the objective, as a share of it, at which the search is done."""
+_CLOSE, _LAST = 1e-9, 2
+"""Decrease, as a share of the objective, from which Newton steps are whole, and so many left."""
 
-_RANK = 1e-12
+_RANK, _SHOWN = 1e-7, 1e-7
+"""Shares of the largest eigenvalue below which directions count as others' combinations."""
 
 
 @dataclass(frozen=True)
@@ -68,22 +68,36 @@ def search(loss: Likelihood, eta: Tensor, along: Tensor, penalty: Penalty) -> tu
         What the intercepts grow by, (M,).
     """
     m, outputs = len(along), eta.shape[1]
-    ones = torch.eye(outputs, dtype=eta.dtype)[:, None, :].expand(-1, len(eta), -1)
-    every = torch.cat([along, ones])
+    every = torch.cat([along, _intercepts(eta)])
     free = torch.zeros(outputs, dtype=eta.dtype)
     slope = torch.cat([penalty.slope, free])
     curvature = torch.block_diag(penalty.curvature, torch.zeros(outputs, outputs).to(eta))
     whole, t = Penalty(slope, curvature), torch.zeros(m + outputs, dtype=eta.dtype)
     value = loss.value(eta)
+    last = 0
     for _ in range(_STEPS):
         at = eta + torch.tensordot(t, every, 1)
         gradient = torch.tensordot(every, loss.residual(at), 2) + slope + curvature @ t
         hessian = torch.tensordot(every, loss.curved(at, every), ([1, 2], [1, 2])) + curvature
-        step = torch.linalg.pinv(hessian, hermitian=True, rtol=_RANK) @ gradient
-        if float(gradient @ step) <= _DONE * (1 + abs(value)):
+        step = _solved(hessian, gradient)
+        if float(gradient @ step) > _CLOSE * (1 + abs(value)):
+            t, value = _halved(loss, eta, every, whole, t, step, value)
+        else:  # where the objective's own rounding hides what is gained
+            t, last = t - step, last + 1
+        if last == _LAST:
             break
-        t, value = _halved(loss, eta, every, whole, t, step, value)
     return t[:m], t[m:]
+
+
+def _solved(hessian: Tensor, gradient: Tensor) -> Tensor:
+    """Solve for a Newton step, with directions in like units."""
+    diagonal = hessian.diagonal()
+    unit = torch.where(diagonal > 0, diagonal, 1.0).rsqrt()
+    alike = unit[:, None] * hessian * unit
+    solved: Tensor = unit * (
+        torch.linalg.pinv(alike, hermitian=True, rtol=_RANK) @ (unit * gradient)
+    )
+    return solved
 
 
 def _halved(
@@ -106,17 +120,38 @@ def _halved(
     return t, value
 
 
-def within(
-    loss: Likelihood, eta: Tensor, xi: Tensor, penalty: Penalty, most: float
-) -> tuple[Tensor, Tensor]:
-    """Search along one direction, (1, N, M), up to an end.
+def least_curvature(loss: Likelihood, eta: Tensor, along: Tensor, products: Tensor) -> float:
+    """Return the least curvature that directions show, intercepts fitted.
 
-    The objective is convex: beyond the end, the end is the minimum.
+    Parameters
+    ----------
+    loss : Likelihood
+        Of the training rows.
+    eta : Tensor
+        Where they are, (N, M).
+    along : Tensor
+        Directions of the linear predictors, (m, N, M).
+    products : Tensor
+        Of the coefficients' directions, D_i.D_j, (m, m).
+
+    Returns
+    -------
+    float
+        Smallest Ritz value of the Hessian in the space of the D_i: of one that they do not show it
+        is no bound.
     """
-    share, intercepts = search(loss, eta, xi, penalty)
-    end = share.clamp(0, most)
-    if bool((share == end).all()):
-        return share, intercepts
-    none = Penalty(penalty.slope[:0], penalty.curvature[:0, :0])
-    _, intercepts = search(loss, eta + float(end) * xi[0], xi[:0], none)
-    return end, intercepts
+    every = torch.cat([along, _intercepts(eta)])
+    hessian = torch.tensordot(every, loss.curved(eta, every), ([1, 2], [1, 2]))
+    m = len(along)
+    both, rest = hessian[:m, m:], torch.linalg.pinv(hessian[m:, m:], hermitian=True)
+    sizes, axes = torch.linalg.eigh(products)
+    shown = sizes > _SHOWN * sizes.amax()
+    basis = axes[:, shown] / sizes[shown].sqrt()
+    curved = basis.T @ (hessian[:m, :m] - both @ rest @ both.T) @ basis
+    return max(float(torch.linalg.eigvalsh(curved).amin()), 0.0) if shown.any() else 0.0
+
+
+def _intercepts(eta: Tensor) -> Tensor:
+    """Return the directions of the intercepts, (M, N, M)."""
+    ones = torch.eye(eta.shape[1], dtype=eta.dtype)
+    return ones[:, None, :].expand(-1, len(eta), -1)

@@ -1,15 +1,15 @@
 """State of the solver at the party that has the labels."""
 
 import math
-from typing import Protocol
 
 import torch
 from torch import Tensor
 
-from vfl_flower.algorithms.linear_models.block import MARGIN, units_of
 from vfl_flower.algorithms.linear_models.likelihood import Likelihood
-from vfl_flower.algorithms.linear_models.search import Penalty, search, within
-from vfl_flower.common.state import State, restore
+from vfl_flower.algorithms.linear_models.parts import KEPT, MARGIN, finer, units_of
+from vfl_flower.algorithms.linear_models.path import Hyperparameters, Path
+from vfl_flower.algorithms.linear_models.search import Penalty, least_curvature, search
+from vfl_flower.common.state import State, restore, state_of
 
 MOST_SCALE = 2.0**60
 """Of a direction, which is then as good as zero."""
@@ -17,24 +17,17 @@ MOST_SCALE = 2.0**60
 _FIRST = 8.0
 """Linear predictor that a first Newton step may well have."""
 
-_NEWTON = 0.01
-"""Share of the tolerance that Newton steps are below at the end, without ridge."""
+_SMALL = 0.1
+"""Share of the tolerance that the whole step is below where rounding ends all progress."""
 
+_IN_A_ROW = 4
+_NEARER, _SMALLER, _NONE = 4.0, 16.0, 0.5
+SCALE, SIGMA, SETTLES, STRENGTH = range(4)
+_LAST = 2.0
+"""Part of linear predictors after which they are whole."""
 
-class Hyperparameters(Protocol):
-    """Options that the minimum and its search depend on."""
-
-    @property
-    def ridge(self) -> float:
-        """Weight of half the squared norm."""
-
-    @property
-    def lasso(self) -> float:
-        """Weight of the sum of magnitudes."""
-
-    @property
-    def tolerance(self) -> float:
-        """Error of the coefficients at which training ends."""
+_FIRST_SIGMA, _BALANCED, _EVERY = 10.0, 200, 5
+"""Sigma in units of lasso; until which step it is balanced, and how often."""
 
 
 class Solver:
@@ -55,46 +48,74 @@ class Solver:
         Linear predictors, (N, M), float64.
     intercept : Tensor
         (M,), float64.
-    last : Tensor
-        Linear predictors of the last step, without intercepts, (N, M).
-    scales : list of float
-        What parties multiply the next direction and the last step with: powers of two.
+    along : Tensor
+        Linear predictors of the directions kept, (j, N, M), float32.
+    products : Tensor
+        Of these directions, D_i.D_j, (j, j), float64.
+    whole : Tensor
+        First part of linear predictors that are sent anew, scaled, (N, M), while the rest is due.
+    told : list of float
+        For `Block.answer`: scale, sigma, whether to settle (0, or the part that is due), and the
+        strength of the penalty.
     norm : float
-        Of the gradient before the last step, at most; infinite before the first.
+        Of the subgradient at the coefficients, at most; infinite where it is not known.
     size : float
         Largest linear predictor of the last direction, unscaled.
+    fresh : bool
+        Whether `eta` has just been sent anew.
+    small : int
+        Steps in a row that were small, without a gradient that shrank.
+    least : float
+        Least norm so far.
+    aim : float
+        Of lasso: how near W and U are when parties settle next.
+    curvature : float
+        Least curvature of the loss that the directions kept show; 0 before they do.
+    steps : int
+        Exchanges so far, with this strength.
+    path : Path
+        Strengths of the penalty, and how each ended.
     """
 
-    _KEPT = ("eta", "intercept", "last", "scales", "norm", "size")
+    _REMEMBERED = (
+        *("eta", "intercept", "along", "products", "told", "norm", "size", "least", "fresh"),
+        *("small", "aim", "curvature", "steps", "whole", "path"),
+    )
 
     def __init__(self, rows: int, outputs: int, options: Hyperparameters, limit: float) -> None:
         self.options, self.limit = options, limit
         self.eta = torch.zeros(rows, outputs, dtype=torch.float64)
-        self.last = torch.zeros_like(self.eta)
+        self.whole = torch.zeros_like(self.eta[:0])
         self.intercept = torch.zeros(outputs, dtype=torch.float64)
-        self.units, self.aim = units_of(limit, rows), limit / MARGIN
-        self.scales = [_power(_FIRST, self.aim), 1.0]
-        self.norm = self.size = math.inf
+        self.along = torch.zeros(0, rows, outputs)
+        self.products = torch.zeros(0, 0, dtype=torch.float64)
+        self.units, self.range = units_of(limit, rows), limit / MARGIN
+        self.size = _FIRST
+        self.curvature = 0.0
+        self.path = Path(options)
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin with the next strength, where the one before ended."""
+        strength = self.path.strength
+        sigma = _FIRST_SIGMA * strength * self.options.lasso
+        self.told = [_power(self.size, self.range), sigma, 0.0, strength]
+        self.norm = self.least = math.inf
+        self.fresh, self.small, self.steps, self.aim = False, 0, 0, self.options.tolerance
 
     @property
     def error(self) -> float:
-        """Bound of every coefficient's error; infinite without ridge."""
-        return self.norm / self.options.ridge if self.options.ridge else math.inf
+        """Error of coefficients by gradient and curvature.
 
-    @property
-    def converged(self) -> bool:
-        """Whether the coefficients are as near the optimum as asked for."""
-        tolerance = self.options.tolerance
-        if self.options.ridge:
-            return self.error <= tolerance
-        return self.size <= _NEWTON * tolerance
+        None is farther from its optimum, unless the loss is flatter than the directions show.
+        """
+        curvature = self._ridge + self.curvature
+        return self.norm / curvature if curvature else math.inf
 
     def residual(self, loss: Likelihood) -> Tensor:
         """Return the residual, (N, M) float32; fit the intercepts at first."""
         if not self.eta.any():
-            none = Penalty(self.eta.new_zeros(0), self.eta.new_zeros(0, 0))
-            _, grown = search(loss, self.eta, self.eta[None][:0], none)
-            self._add(grown)
+            self._fit_intercepts(loss)
         return loss.residual(self.eta).float()
 
     def step(self, loss: Likelihood, xi: Tensor, figures: Tensor) -> Tensor:
@@ -105,63 +126,116 @@ class Solver:
         loss : Likelihood
             Of the training rows.
         xi : Tensor
-            Linear predictors of the scaled direction, all parties' sum, (N, M).
+            Scaled linear predictors of the direction, or of all coefficients, if parties were told
+            to settle: all parties' sum, (N, M).
         figures : Tensor
-            All parties' sum of `Block.direction`'s, (7,).
+            All parties' sum of `Block.answer`'s, (FIGURES,).
 
         Returns
         -------
         Tensor
-            How far to go along direction and last step, (2,) float32, as it travels.
+            How far to go along the directions kept, (KEPT,) float32, as it travels.
         """
-        WD, WS, DD, DS, SS, growth, norm = (figures / self.units).unbind()
-        again = self.scales[1] * self.last
-        if self.options.lasso:
-            penalty = Penalty((WD + growth)[None], DD[None, None])
-            found, grown = within(loss, self.eta, xi[None], penalty, 1 / self.scales[0])
-            found = torch.cat([found, found.new_zeros(1)])
-        else:
-            curvature = torch.stack([torch.stack([DD, DS]), torch.stack([DS, SS])])
-            along = torch.stack([xi, again])
-            found, grown = search(loss, self.eta, along, Penalty(torch.stack([WD, WS]), curvature))
-        share = found.float()
-        a, b = share.double()
-        self.last = a * xi + b * again
-        self.eta = self.eta + self.last
-        self._add(grown)
-        self.norm = float(norm)
-        self._scale(float(xi.abs().amax()))
+        share, figures = torch.zeros(KEPT), figures / self.units
+        self.steps, self.path.arrived = self.steps + 1, False
+        if self.told[SETTLES]:
+            self._settle(loss, xi, fits=bool(figures[-1] < _NONE))
+            return share
+        self.norm = float(figures[2 * KEPT]) if self.fresh or not self.options.lasso else math.inf
+        self._keep(xi, figures[KEPT : 2 * KEPT])
+        j = len(self.along)
+        found, grown = self._search(loss, figures[:j])
+        if self.fresh and self._near:
+            self.path.arrive(self.error)
+            if not self.path.end:
+                self._begin()
+            return share
+        share[:j] = found
+        self.eta = self.eta + torch.tensordot(found, self.along.double(), 1) + grown
+        self.intercept = self.intercept + grown
+        self._plan(*figures[2 * KEPT + 1 : -1].tolist())
+        self.fresh = False
         return share
 
-    def told(self, step: int) -> str:
-        """Tell that training ended too early, and how far it came."""
-        bound = f" (they may be {self.error:.2g} off)" if math.isfinite(self.error) else ""
-        return (
-            f"after {step} steps the coefficients have not converged to "
-            f"{self.options.tolerance:g}{bound}; use more epochs, or a larger ridge"
-        )
-
-    def figures(self) -> dict[str, float]:
-        """Return convergence and, with ridge, the bound of the error."""
-        bound = {"coefficient_error": self.error} if math.isfinite(self.error) else {}
-        return {"converged": float(self.converged), **bound}
+    def _search(self, loss: Likelihood, slope: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the shares of directions, as they travel, and the intercepts' growth."""
+        along = self.along.double()
+        # Directions are nearly parallel in the end, and what is left where they cancel is rounding:
+        # so their slope is the parties' own, not that of directions as they were sent.
+        slope = slope - torch.tensordot(along, loss.residual(self.eta).float().double(), 2)
+        found, grown = search(loss, self.eta, along, Penalty(slope, self._weight * self.products))
+        found = found.float().double()
+        length = math.sqrt(max(float(found @ self.products @ found), 0.0))
+        small = length <= _SMALL * self.options.tolerance and self.norm >= self.least / 2
+        self.small = self.small + 1 if small else 0
+        self.least = min(self.least, self.norm)
+        if self.fresh:
+            self.curvature = least_curvature(loss, self.eta, along, self.products)
+        return found, grown
 
     def state_dict(self) -> State:
         """Return all that steps change."""
-        return {name: getattr(self, name) for name in self._KEPT}
+        return {name: state_of(getattr(self, name)) for name in self._REMEMBERED}
 
     def load_state_dict(self, state: State) -> None:
         """Restore the state of `state_dict`."""
         restore(self, state)
 
-    def _add(self, grown: Tensor) -> None:
+    @property
+    def _near(self) -> bool:
+        small = self.small >= _IN_A_ROW and not self.options.lasso  # ADMM's can all be small
+        return self.error <= self.options.tolerance or small
+
+    @property
+    def _weight(self) -> float:
+        """Weight of half the squared norm in the smooth problem."""
+        return self._ridge + self.told[SIGMA]
+
+    @property
+    def _ridge(self) -> float:
+        return self.options.ridge * self.told[STRENGTH]
+
+    def _fit_intercepts(self, loss: Likelihood) -> None:
+        none = Penalty(self.eta.new_zeros(0), self.eta.new_zeros(0, 0))
+        _, grown = search(loss, self.eta, self.eta[None][:0], none)
         self.intercept, self.eta = self.intercept + grown, self.eta + grown
 
-    def _scale(self, largest: float) -> None:
-        """Choose the next scales, by the largest linear predictors now."""
-        self.size = largest / self.scales[0]
-        of_last = float(self.last.abs().amax())
-        self.scales = [_power(self.size, self.aim), _power(of_last, self.aim)]
+    def _settle(self, loss: Likelihood, xi: Tensor, *, fits: bool) -> None:
+        """Take linear predictors sent anew, or ask for smaller ones."""
+        if not fits:
+            self.told[SCALE] /= _SMALLER  # of the first part: the second is as large or smaller
+            return
+        scale, sigma, part, strength = self.told
+        if part < _LAST:
+            self.whole, self.told[SETTLES] = xi, _LAST
+            return
+        predictors = self.whole + xi / finer(self.limit, xi.shape[1])
+        self.eta, self.whole = predictors / scale + self.intercept, self.whole[:0]
+        self._fit_intercepts(loss)
+        self.fresh = True
+        self.told = [_power(self.size, self.range), sigma, 0.0, strength]
+
+    def _keep(self, xi: Tensor, products: Tensor) -> None:
+        """Add a direction, and drop the oldest of too many."""
+        self.along = torch.cat([self.along[-KEPT + 1 :], xi.float()[None]])
+        j = len(self.along)
+        made = torch.zeros(j, j, dtype=torch.float64)
+        made[:-1, :-1] = self.products[-j + 1 :, -j + 1 :] if j > 1 else made[:-1, :-1]
+        made[-1] = made[:, -1] = products[:j] / (self._weight or len(xi))
+        self.products = made
+        self.size = float(xi.abs().amax()) / self.told[SCALE]
+
+    def _plan(self, apart: float, grown: float, U: float, V: float) -> None:
+        """Choose the next scale and sigma, and whether to settle."""
+        sigma, settles = self.told[SIGMA], self._near
+        if self.options.lasso:
+            settles = not self.fresh and self.steps > _EVERY and max(apart, grown) <= self.aim
+            self.aim /= _NEARER if settles else 1
+            if self.steps % _EVERY == 0 and self.steps < _BALANCED and grown and U and V:
+                off = math.sqrt(apart / U * V / (sigma * grown))
+                sigma *= min(max(off, 0.1), 10.0) if not 0.5 <= off <= 2 else 1.0
+        size = 2 * float((self.eta - self.intercept).abs().amax()) if settles else self.size
+        self.told = [_power(size, self.range), sigma, float(settles), self.told[STRENGTH]]
 
 
 def _power(size: float, aim: float) -> float:

@@ -47,7 +47,7 @@ def coefficients_csv(
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(["party", "column", "value", "mean", "deviation", *titles])
-    for named, row in zip(_columns(cfg, data, len(weight)), weight, strict=True):
+    for named, row in zip(named_columns(cfg, data, len(weight)), weight, strict=True):
         writer.writerow([party, *named, *_written(row)])
     if intercept is not None:
         writer.writerow([party, "(intercept)", "", "", "", *_written(intercept)])
@@ -58,7 +58,7 @@ def _written(row: Matrix) -> Sequence[str]:
     return [repr(float(each)) for each in row]
 
 
-def _columns(cfg: RunConfig, data: PartyData, width: int) -> Iterator[_Named]:
+def named_columns(cfg: RunConfig, data: PartyData, width: int) -> Iterator[_Named]:
     """Name each encoded column: column, value, mean and deviation."""
     if encoder := encoder_of(cfg, data):
         yield from _encoded(encoder)

@@ -17,6 +17,7 @@ _LARGE = 10_000
 _ENDINGS = {
     "converged": "the coefficients have converged",
     "patience": "the score of the validation rows had not become better",
+    "rounding": "rounding ended all progress before the coefficients had converged",
     "stop-drop": "the score of the validation rows had fallen",
     "target-epsilon": "one more, with the test rows, would have exceeded target-epsilon",
 }
