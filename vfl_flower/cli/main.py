@@ -40,10 +40,10 @@ COMMANDS = (
         "data",
         "identity",
     ),
-    *("policy", "account"),
+    *("policy", "account", "serve"),
     *("deploy", "examples"),
 )
-FOLDERS = {"deploy": "package.", "examples": "package."}
+FOLDERS = {"deploy": "package.", "examples": "package.", "serve": "serving."}
 EXIT_ERROR = 2
 STDOUT = "standard output cannot be written"
 _PRINTING = ("click", "rich")

@@ -58,7 +58,7 @@ def table_of(cfg: RunConfig, rank: int) -> OwnTable:
     DataError
         If the table cannot be read.
     """
-    trained = _kept_at(cfg, rank, ENCODER) if cfg.task == "predict" else None
+    trained = _kept_at(cfg, rank, ENCODER) if cfg.predicts else None
     path, party = Path(cfg.table_of(rank)), party_name(rank)
     stamp = _stamp(path, described(cfg, rank).file, trained)
     table = _read((path, rank, cfg.id, cfg.label), trained, stamp)
@@ -210,7 +210,7 @@ def _alignment_of(cfg: RunConfig, rank: int) -> Alignment:
 def stamp_of(cfg: RunConfig, rank: int) -> tuple[int, ...]:
     """Fingerprint the files of a party's table and alignment, for cache invalidation."""
     path, folder = Path(cfg.table_of(rank)), Path(cfg.alignment) / party_name(rank)
-    trained = _kept_at(cfg, rank, ENCODER) if cfg.task == "predict" else None
+    trained = _kept_at(cfg, rank, ENCODER) if cfg.predicts else None
     return _stamp(path, described(cfg, rank).file, trained, folder / ALIGNMENT)
 
 
@@ -224,7 +224,7 @@ def aligned_target(cfg: RunConfig, table: OwnTable) -> Target:
 
     Those of the active party's table, or of the model of a prediction.
     """
-    if cfg.task == "predict":
+    if cfg.predicts:
         return trained_target(cfg)
     assert table.label is not None  # noqa: S101  the description names it
     return Target(task_of(table.label), table.label.values or ())
@@ -232,7 +232,7 @@ def aligned_target(cfg: RunConfig, table: OwnTable) -> Target:
 
 def _encoder(cfg: RunConfig, rank: int, table: OwnTable, train: Array) -> Encoder:
     """Fit an encoder on the training rows, or load the model's."""
-    if cfg.task == "predict":
+    if cfg.predicts:
         return Encoder.load(_kept_at(cfg, rank, ENCODER))
     return Encoder.fit(table.features, table.columns, train, party_name(rank), table.ignored)
 
@@ -274,7 +274,7 @@ def _shaped(encoded: Tensor, shape: tuple[int, ...], party: str) -> Tensor:
 
 def _target(cfg: RunConfig, table: OwnTable, train: Array) -> Target:
     """Fit the target on the training labels, or load the model's."""
-    if cfg.task == "predict":
+    if cfg.predicts:
         return trained_target(cfg)
     if table.labels is None or table.label is None:
         raise DataError("active: its table has no labels")

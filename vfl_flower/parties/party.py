@@ -161,12 +161,12 @@ class Party:
             "rows": len(self.x),
             **({"alignment": self.data.alignment} if self.data.alignment else {}),
             **({"split": self.data.split.digest} if self.data.split else {}),
-            **({"model": self._model_digest()} if self.cfg.task == "predict" else {}),
+            **({"model": self.model_digest()} if self.cfg.predicts else {}),
             "embedding_dim": self.cfg.embedding_dim,
             **code_facts(),
         }
 
-    def _model_digest(self) -> str:
+    def model_digest(self) -> str:
         """Digest the number of its model's run, which lets others write."""
         return sha256(f"model of run {self.nonce}".encode()).hexdigest()[:16]
 

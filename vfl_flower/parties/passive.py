@@ -57,7 +57,7 @@ class PassiveParty(Party, ProtocolClient):
         if self.cfg.row_level:
             check_apart(self.net, self.rank, self.columns(torch.arange(1)))
         self.plan = Plan(self.cfg, self.rank, self.data.rows, len(self.x))
-        if self.cfg.task == "predict":
+        if self.cfg.predicts:
             self.only_predict()
 
     def only_predict(self) -> None:

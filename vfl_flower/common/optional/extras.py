@@ -18,6 +18,7 @@ EXTRAS = {
     "mlflow": "mlflow",
     "wandb": "wandb",
     "optuna": "sweep",
+    "prometheus_client": "serve",
 }
 """Extra of each optional package, by the package's import name."""
 

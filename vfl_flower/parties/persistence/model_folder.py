@@ -37,7 +37,7 @@ from vfl_flower.privacy.client_dp.budget import Noise
 EXTRA = "predicts_with."
 """What stands before the names of tensors that are no weights of the network."""
 
-_OF_PREDICTIONS = {"model": "", "truth": False, "keep-missing": False}
+_OF_PREDICTIONS = {"model": "", "service": "", "truth": False, "keep-missing": False}
 """Options of predictions, without which the run of a model was."""
 
 _SHAPE = {"run": str, "party": str, "network": dict, "sigma": float, "files": Named(str)}
