@@ -23,6 +23,7 @@ from vfl_flower.data.columns import Labels
 from vfl_flower.data.party_data import PartyData, Rows
 from vfl_flower.data.preprocessing.encoder import Encoder
 from vfl_flower.data.preprocessing.target import Target, task_of
+from vfl_flower.data.preprocessing.unseen import unseen_rows
 from vfl_flower.data.splitting.columns import split_column
 from vfl_flower.data.splitting.record import Split
 from vfl_flower.data.splitting.rows import rows_of
@@ -164,14 +165,16 @@ class OwnTables:
         table = self._table(rank)
         rows = rows_of(cfg, len(kept.index), self.split)
         encoder = _encoder(cfg, rank, table, kept.index[rows["train"]])
+        features, hidden = table.features[kept.index], cfg.active_columns == "none" and not rank
         made = PartyData(
             rank=rank,
-            x=_columns(cfg, rank, table.features[kept.index], table, encoder),
+            x=_columns(cfg, rank, features, table, encoder),
             rows=rows,
             classes=kept.classes,
             several=kept.task == MULTI_LABEL,
             alignment=kept.nonce,
             encoder=encoder,
+            unseen={} if hidden else unseen_rows(encoder, features, table.columns, rank),
             weights=None if table.weights is None else table.weights[kept.index],
             split=self.split,
         )
@@ -243,12 +246,6 @@ def _columns(
     """Encode the rows of the run: (n, columns) -> (n, ...) float32."""
     if cfg.active_columns == "none" and rank == 0:
         return torch.empty(len(features), 0)
-    for name, count in encoder.unseen(features, table.columns).items():
-        party_log(rank).info(
-            "column %s has a value that no training row had in %d of %d rows; it counts as none of "
-            "the known ones",
-            *(name, count, len(features)),
-        )
     encoded = torch.from_numpy(encoder.apply(features, table.columns))
     return _shaped(encoded, described(cfg, rank).shape, party_name(rank))
 

@@ -25,6 +25,7 @@ from vfl_flower.learning.device import computing, use_threads
 from vfl_flower.learning.networks.base import TopInput
 from vfl_flower.learning.optimizer import ScheduledOptimizer
 from vfl_flower.learning.randomness import Randomness
+from vfl_flower.parties.input_drift import InputRanges
 from vfl_flower.privacy.client_dp.budget import Noise
 from vfl_flower.protocol.profiling import SILENT, Lane
 
@@ -62,6 +63,8 @@ class Party:
     nonce : str
         What tells its run from all others: random hex digits, the same in every attempt; of a
         passive party only where its model has been loaded.
+    ranges : InputRanges or None
+        Of its model's training rows; only where the model has been loaded.
     best : dict of str to Tensor
         The network's weights at the best evaluation so far; empty where nobody asks for them.
     profile : Lane
@@ -77,6 +80,7 @@ class Party:
     identity: Identity | None = None
     policy: Policy = OPEN
     nonce: str = ""
+    ranges: InputRanges | None = None
     best: dict[str, Tensor] = field(default_factory=dict)
     profile: Lane = SILENT
 

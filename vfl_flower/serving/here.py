@@ -64,6 +64,8 @@ class RunHere:
             check_trusted(folder.cfg)
             check_models(folder)
             active, passive = predicting_parties(folder)
+        for party in passive:
+            party.drift.counts = True
         logs: Callable[[], object] = partial(party_logs, folder, len(passive))
         return Term(active, LocalTransport(passive), during=logs)  # type: ignore[arg-type]
 

@@ -12,6 +12,7 @@ from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import PartyAway, TrainingError, VflError
 from vfl_flower.common.text.logs import safe_log
 from vfl_flower.parties.active import ActiveParty
+from vfl_flower.parties.input_drift import InputDrift
 from vfl_flower.privacy.secure_aggregation import agree_keys
 from vfl_flower.protocol.exchange import Protocol
 from vfl_flower.protocol.transport import Transport
@@ -61,6 +62,7 @@ class Term:
     ) -> None:
         self.active, self.transport, self.life, self.during = active, transport, life, during
         self._taken: list[ScoreRequest] = []
+        self._drift = InputDrift(active)
 
     @cached_property
     def catalogue(self) -> Catalogue:
@@ -152,6 +154,7 @@ class Term:
             request.answers.set_result(answered)
         watcher.on_batch(len(self._taken), len(rows), time.perf_counter() - begun)
         watcher.on_scores(made)
+        self._drift.note(rows)
 
     def _predicted(self, rows: Array) -> Protocol:
         """Predict rows, (n,), of one or several exchanges; none without rows."""
