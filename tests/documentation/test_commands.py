@@ -28,8 +28,8 @@ TOOLS = {
 }
 """First words of commands of the shell and of others' programs, which are not ours to test."""
 
-ALONE = {"account show", "identity", "serve"}
-"""Commands that need or make a node's files, or have no end; tests of their own run them."""
+ALONE = {"account show", "identity", "serve", "export"}
+"""Commands of a node's files, of a party's or without an end; tests of their own run them."""
 
 
 def whole(text: str) -> list[str]:

@@ -19,6 +19,8 @@ EXTRAS = {
     "wandb": "wandb",
     "optuna": "sweep",
     "prometheus_client": "serve",
+    "onnx": "onnx",
+    "onnxscript": "onnx",
 }
 """Extra of each optional package, by the package's import name."""
 

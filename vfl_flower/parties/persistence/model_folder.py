@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import tomli_w
+from torch import Tensor
 
 from vfl_flower.common.checksums.records import read_checked, write_checked
 from vfl_flower.common.errors import ConfigError, RunError
@@ -197,6 +198,19 @@ def trained_with(folder: Path, cfg: RunConfig, trust_code: bool = False) -> tupl
     path = model_of(folder) / CONFIG
     written = _written(path, contents[CONFIG], cfg)
     return written.unless_trusted(path, trust_code), about["sigma"]
+
+
+def trained_network(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """Return the record of a party's model folder, and its network's weights.
+
+    Raises
+    ------
+    RunError
+        If it is missing or damaged.
+    """
+    about, contents = _contents(model_of(folder))
+    tensors = weights_from_bytes(contents[WEIGHTS])
+    return about, {n: each for n, each in tensors.items() if not n.startswith(EXTRA)}
 
 
 def run_of(folder: Path) -> str:
