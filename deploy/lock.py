@@ -22,7 +22,7 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).resolve().parents[1]
 LOCK = ROOT / "requirements" / "release.lock"
 
-RELEASED = ("simulation", "images", "audit", "dp", "plots")
+RELEASED = ("simulation", "images", "audit", "dp", "plots", "serve")
 """Extras in the lock: all that run by themselves; a tracker of runs is its user's choice."""
 
 _HEAD = """\

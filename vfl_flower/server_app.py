@@ -2,7 +2,7 @@
 
 import logging
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -15,9 +15,10 @@ from flwr.server import Grid
 from flwr.serverapp import ServerApp
 from flwr.superlink.grid import InMemoryGrid
 
-from vfl_flower.common.errors import Interrupted, PartyAway, VflError
+from vfl_flower.common.errors import ConfigError, Interrupted, PartyAway, VflError
 from vfl_flower.common.layout import BEGUN
 from vfl_flower.common.names import party_name
+from vfl_flower.common.optional.extras import require
 from vfl_flower.common.signals import stopped_by
 from vfl_flower.common.text.logs import safe_log
 from vfl_flower.config.node_config import at_home, home, run_config, told_of
@@ -88,6 +89,9 @@ def _run(grid: Grid, context: Context) -> None:
         if folder and cfg.task == "predict":
             _predict(folder, transport, simulated)
             return
+        if folder and cfg.task == "serve":
+            _serve(folder, partial(entry.load(), grid, simulated=False), simulated)
+            return
         alignments: Alignments = {}
         if folder and folder.is_to_align:
             alignments = _align(folder, transport).alignments
@@ -154,6 +158,23 @@ def _predict(folder: RunFolder, transport: Transport, simulated: bool) -> None:
     folder.complete()
     log.info("%d rows predicted, in %s", len(common.rows), path)
     log.info("%d rows are not at all parties, listed in %s", len(common.missing), missing_of(path))
+
+
+def _serve(folder: RunFolder, transport: Callable[..., Transport], simulated: bool) -> None:
+    """Serve predictions of the new rows until the run is stopped."""
+    if simulated:
+        raise ConfigError("task is serve, which a simulation cannot; use vfl-flower serve RUN")
+    require("prometheus_client", "task = serve")
+    # pyarrow and FastAPI are slow to import
+    from vfl_flower.serving.deployed import DeployedRun
+    from vfl_flower.serving.options import DeployedOptions
+    from vfl_flower.serving.service import Service
+
+    options = DeployedOptions.load(Path(folder.cfg.service))
+    run = DeployedRun(folder, transport, partial(_align, folder))
+    service = Service(run, options)
+    folder.complete()
+    service.run()
 
 
 @contextmanager

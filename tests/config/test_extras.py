@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.outcomes.commands import audit, data, explain, report, train
+from tests.helpers.outcomes.commands import (
+    audit,
+    data,
+    explain,
+    export,
+    report,
+    serve,
+    train,
+)
 from vfl_flower.common.optional.extras import EXTRAS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.validation.extras import check_extras
@@ -61,6 +69,8 @@ def test_a_command_names_the_extra_that_it_needs(
         (explain, [run, "--out", str(tmp_path / "out")], "plots"),
         (audit, ["reconstruct", run], "audit"),
         (data, ["show", "--picture", str(tmp_path / "x.png")], "images"),
+        (serve, [run, "--token", "token"], "serve"),
+        (export, [run, "--out", run], "onnx"),
     ):
         assert command(arguments) == 2
         told = " ".join(capsys.readouterr().err.split())

@@ -23,12 +23,13 @@ RUN_CONFIG = re.compile(r"--run-config '([^']*)'", re.DOTALL)
 TOOLS = {
     *(".", "cat", "chmod", "cp", "echo", "eval", "export", "for", "mkdir", "umask"),
     *("docker", "flower-superlink", "flower-supernode", "flwr", "openssl", "pip", "ssh-keygen"),
+    "curl",
     *("install", "jupyter", "python", "python3", "sudo", "vfl-flower"),
 }
 """First words of commands of the shell and of others' programs, which are not ours to test."""
 
-ALONE = {"account show", "identity"}
-"""Commands that need or make a node's files; tests of the command line run them."""
+ALONE = {"account show", "identity", "serve", "export"}
+"""Commands of a node's files, of a party's or without an end; tests of their own run them."""
 
 
 def whole(text: str) -> list[str]:

@@ -17,6 +17,7 @@ GOOD: dict[str, st.SearchStrategy[Any]] = {
     "dataset": st.sampled_from(("mnist", "fashion-mnist")),
     "task": st.sampled_from(("align", "predict")),
     "model": st.sampled_from(("first", "/runs/second")),
+    "service": st.just("/srv/service.toml"),
     **dict.fromkeys(("truth", "keep-missing"), st.just(True)),
     "tables": st.sampled_from(("a.toml", "/data/b.toml")),
     "id": st.sampled_from(("customer", "branch,account")),
@@ -139,8 +140,7 @@ BAD: list[tuple[str, Any]] = [
     ("task", "test"),
     ("task", "align"),  # of data that are aligned
     ("model", "first"),  # which trains nothing
-    ("truth", True),  # of a run that trains
-    ("keep-missing", True),
+    *(("truth", True), ("keep-missing", True), ("service", "/a.toml")),  # of a run that trains
     ("tables", "a.toml"),
     ("id", "customer"),
     ("label", "outcome"),
@@ -233,9 +233,7 @@ BAD: list[tuple[str, Any]] = [
     ("precision", "fp16"),
     ("wire-precision", "fp16"),
     ("transport", "grpc"),
-    ("run-name", "../other"),
-    ("run-name", ".."),
-    ("run-name", "a b"),
+    *(("run-name", name) for name in ("../other", "..", "a b")),
     ("stream-listen", "9443"),
     ("stream-listen", "host:"),
     ("stream-advertise", "https://host:1"),
@@ -275,6 +273,7 @@ OWN_TABLES = {"dataset": "own", "tables": "a.toml"}
 NEEDED: dict[str, dict[str, Any]] = {
     "task": OWN_TABLES | {"model": "first"},
     "model": OWN_TABLES | {"task": "predict"},
+    "service": OWN_TABLES | {"task": "serve", "model": "first"},
     **dict.fromkeys(("truth", "keep-missing"), OWN_TABLES | {"task": "predict", "model": "first"}),
     "tables": {"dataset": "own"},
     "id": {"dataset": "own", "tables": "a.csv"},

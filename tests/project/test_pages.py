@@ -31,7 +31,10 @@ from vfl_flower.data.tables.description import Description
 TABLES = ROOT / "docs" / "tables.md"  # whose toml describes a table, and no run
 METRICS = ROOT / "docs" / "metrics.md"  # whose toml describes both
 POLICY = ROOT / "docs" / "policy.md"  # whose toml is a policy
-OTHERS_COMMANDS = ("flwr ", "flower-", "ssh-keygen ", "openssl ", "pip ", "cyclonedx-py ")
+OTHERS_COMMANDS = (
+    *("flwr ", "flower-", "ssh-keygen ", "openssl ", "pip ", "cyclonedx-py "),
+    "docker ",
+)
 
 
 def flags_of(command: click.Command) -> set[str]:

@@ -40,10 +40,11 @@ COMMANDS = (
         "data",
         "identity",
     ),
-    *("policy", "account"),
+    *("policy", "account", "serve", "export"),
     *("deploy", "examples"),
 )
-FOLDERS = {"deploy": "package.", "examples": "package."}
+FOLDERS = dict.fromkeys(("deploy", "examples"), "package.")
+FOLDERS |= dict.fromkeys(("serve", "export"), "serving.")
 EXIT_ERROR = 2
 STDOUT = "standard output cannot be written"
 _PRINTING = ("click", "rich")

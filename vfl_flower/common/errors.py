@@ -69,6 +69,22 @@ class PartyError(VflError):
     """A party failed in, or vanished from, an exchange."""
 
 
+class PartyRefusal(PartyError):
+    """A party's policy or privacy budget refuses a request.
+
+    Parameters
+    ----------
+    text : str
+        Party, phase and reason.
+    told : str
+        Party and reason alone, for whoever asked for a prediction.
+    """
+
+    def __init__(self, text: str, told: str = "") -> None:
+        super().__init__(text)
+        self.told = told or str(self)
+
+
 class PartyAway(PartyError):
     """A party is absent; the run continues after its return."""
 

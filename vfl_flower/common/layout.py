@@ -35,7 +35,7 @@ def is_split(folder: Path) -> bool:
 
 MODEL = "model"
 WEIGHTS, CONFIG, CARD, NETWORK = "weights.safetensors", "config.toml", "card.md", "network.json"
-ENCODER, TARGET = "encoder.json", "target.json"
+ENCODER, TARGET, RANGES = "encoder.json", "target.json", "ranges.json"
 
 
 def model_of(folder: Path) -> Path:

@@ -185,7 +185,7 @@ def _of_node(
     """
     dataset = str(taken.get("dataset", RunConfig.dataset))
     if dataset == "own":
-        key = _NEW_TABLE if taken.get("task") == "predict" else "table"
+        key = _NEW_TABLE if taken.get("task") in ("predict", "serve") else "table"
         if key not in node:
             raise ConfigError(
                 f"the node configuration lacks {key}, its own table (then with id, the column of "

@@ -84,6 +84,11 @@ class Settings(  # fields come in the order of bases from the last to the first
         return self.options
 
     @property
+    def predicts(self) -> bool:
+        """Whether a trained model predicts, once or as a service."""
+        return self.task in ("predict", "serve")
+
+    @property
     def trackers(self) -> list[str]:
         """Names of the trackers that the run is sent to, each once."""
         named = split_list(self.track) if self.track else []

@@ -1,5 +1,6 @@
 """Data of one party, loaded once and passed on."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -62,6 +63,8 @@ class PartyData:
         (N,), the table's row of each row of the run; None where there are no ids.
     several : bool
         Whether each of the C outputs is of a label of its own.
+    unseen : mapping of str to ndarray of bool
+        Rows, (N,), with a category that no training row had, by the column's name.
     """
 
     rank: int
@@ -79,6 +82,7 @@ class PartyData:
     ids: "Ids | None" = None
     index: Array | None = None
     several: bool = False
+    unseen: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
 
     @property
     def numbers(self) -> Tensor:

@@ -23,6 +23,7 @@ from vfl_flower.data.columns import Labels
 from vfl_flower.data.party_data import PartyData, Rows
 from vfl_flower.data.preprocessing.encoder import Encoder
 from vfl_flower.data.preprocessing.target import Target, task_of
+from vfl_flower.data.preprocessing.unseen import unseen_rows
 from vfl_flower.data.splitting.columns import split_column
 from vfl_flower.data.splitting.record import Split
 from vfl_flower.data.splitting.rows import rows_of
@@ -58,7 +59,7 @@ def table_of(cfg: RunConfig, rank: int) -> OwnTable:
     DataError
         If the table cannot be read.
     """
-    trained = _kept_at(cfg, rank, ENCODER) if cfg.task == "predict" else None
+    trained = _kept_at(cfg, rank, ENCODER) if cfg.predicts else None
     path, party = Path(cfg.table_of(rank)), party_name(rank)
     stamp = _stamp(path, described(cfg, rank).file, trained)
     table = _read((path, rank, cfg.id, cfg.label), trained, stamp)
@@ -164,14 +165,16 @@ class OwnTables:
         table = self._table(rank)
         rows = rows_of(cfg, len(kept.index), self.split)
         encoder = _encoder(cfg, rank, table, kept.index[rows["train"]])
+        features, hidden = table.features[kept.index], cfg.active_columns == "none" and not rank
         made = PartyData(
             rank=rank,
-            x=_columns(cfg, rank, table.features[kept.index], table, encoder),
+            x=_columns(cfg, rank, features, table, encoder),
             rows=rows,
             classes=kept.classes,
             several=kept.task == MULTI_LABEL,
             alignment=kept.nonce,
             encoder=encoder,
+            unseen={} if hidden else unseen_rows(encoder, features, table.columns, rank),
             weights=None if table.weights is None else table.weights[kept.index],
             split=self.split,
         )
@@ -210,7 +213,7 @@ def _alignment_of(cfg: RunConfig, rank: int) -> Alignment:
 def stamp_of(cfg: RunConfig, rank: int) -> tuple[int, ...]:
     """Fingerprint the files of a party's table and alignment, for cache invalidation."""
     path, folder = Path(cfg.table_of(rank)), Path(cfg.alignment) / party_name(rank)
-    trained = _kept_at(cfg, rank, ENCODER) if cfg.task == "predict" else None
+    trained = _kept_at(cfg, rank, ENCODER) if cfg.predicts else None
     return _stamp(path, described(cfg, rank).file, trained, folder / ALIGNMENT)
 
 
@@ -224,7 +227,7 @@ def aligned_target(cfg: RunConfig, table: OwnTable) -> Target:
 
     Those of the active party's table, or of the model of a prediction.
     """
-    if cfg.task == "predict":
+    if cfg.predicts:
         return trained_target(cfg)
     assert table.label is not None  # noqa: S101  the description names it
     return Target(task_of(table.label), table.label.values or ())
@@ -232,7 +235,7 @@ def aligned_target(cfg: RunConfig, table: OwnTable) -> Target:
 
 def _encoder(cfg: RunConfig, rank: int, table: OwnTable, train: Array) -> Encoder:
     """Fit an encoder on the training rows, or load the model's."""
-    if cfg.task == "predict":
+    if cfg.predicts:
         return Encoder.load(_kept_at(cfg, rank, ENCODER))
     return Encoder.fit(table.features, table.columns, train, party_name(rank), table.ignored)
 
@@ -243,12 +246,6 @@ def _columns(
     """Encode the rows of the run: (n, columns) -> (n, ...) float32."""
     if cfg.active_columns == "none" and rank == 0:
         return torch.empty(len(features), 0)
-    for name, count in encoder.unseen(features, table.columns).items():
-        party_log(rank).info(
-            "column %s has a value that no training row had in %d of %d rows; it counts as none of "
-            "the known ones",
-            *(name, count, len(features)),
-        )
     made = encoder.apply(features, table.columns, gaps=cfg.spec.keeps_gaps)
     encoded = torch.from_numpy(made)
     return _shaped(encoded, described(cfg, rank).shape, party_name(rank))
@@ -275,7 +272,7 @@ def _shaped(encoded: Tensor, shape: tuple[int, ...], party: str) -> Tensor:
 
 def _target(cfg: RunConfig, table: OwnTable, train: Array) -> Target:
     """Fit the target on the training labels, or load the model's."""
-    if cfg.task == "predict":
+    if cfg.predicts:
         return trained_target(cfg)
     if table.labels is None or table.label is None:
         raise DataError("active: its table has no labels")

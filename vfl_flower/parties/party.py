@@ -25,6 +25,7 @@ from vfl_flower.learning.device import computing, use_threads
 from vfl_flower.learning.networks.base import TopInput
 from vfl_flower.learning.optimizer import ScheduledOptimizer
 from vfl_flower.learning.randomness import Randomness
+from vfl_flower.parties.input_drift import InputRanges
 from vfl_flower.privacy.client_dp.budget import Noise
 from vfl_flower.protocol.profiling import SILENT, Lane
 
@@ -62,6 +63,8 @@ class Party:
     nonce : str
         What tells its run from all others: random hex digits, the same in every attempt; of a
         passive party only where its model has been loaded.
+    ranges : InputRanges or None
+        Of its model's training rows; only where the model has been loaded.
     best : dict of str to Tensor
         The network's weights at the best evaluation so far; empty where nobody asks for them.
     profile : Lane
@@ -77,6 +80,7 @@ class Party:
     identity: Identity | None = None
     policy: Policy = OPEN
     nonce: str = ""
+    ranges: InputRanges | None = None
     best: dict[str, Tensor] = field(default_factory=dict)
     profile: Lane = SILENT
 
@@ -161,12 +165,12 @@ class Party:
             "rows": len(self.x),
             **({"alignment": self.data.alignment} if self.data.alignment else {}),
             **({"split": self.data.split.digest} if self.data.split else {}),
-            **({"model": self._model_digest()} if self.cfg.task == "predict" else {}),
+            **({"model": self.model_digest()} if self.cfg.predicts else {}),
             "embedding_dim": self.cfg.embedding_dim,
             **code_facts(),
         }
 
-    def _model_digest(self) -> str:
+    def model_digest(self) -> str:
         """Digest the number of its model's run, which lets others write."""
         return sha256(f"model of run {self.nonce}".encode()).hexdigest()[:16]
 

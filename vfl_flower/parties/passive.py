@@ -15,6 +15,7 @@ from vfl_flower.learning.row_norms import clip_rows, clip_whole
 from vfl_flower.parties.party import Party
 from vfl_flower.parties.persistence.checkpoint_component import CheckpointComponent
 from vfl_flower.parties.residuals import Residuals
+from vfl_flower.parties.uploads.drift import DriftCounter
 from vfl_flower.parties.uploads.registry import COUNTERS, MECHANISMS
 from vfl_flower.privacy.client_dp.budget import Noise
 from vfl_flower.privacy.client_dp.component import ClientPrivacy
@@ -43,11 +44,14 @@ class PassiveParty(Party, ProtocolClient):
         Its belongings; see `Party`.
     privacy : ClientPrivacy
         Counts its uploads, and noises them where the run says so.
+    drift : DriftCounter
+        Counts scored rows unlike those of training, in a service.
     """
 
     remembers = (*Party.remembers, "privacy", "automaton")
     sealed: ClassVar[tuple[str, ...]] = ("metrics", "failure", "released")
     privacy: ClientPrivacy
+    drift: DriftCounter
     default_loss: ClassVar[str] = "cross-entropy"
     """The method's loss, as the active party's class says it."""
 
@@ -57,7 +61,7 @@ class PassiveParty(Party, ProtocolClient):
         if self.cfg.row_level:
             check_apart(self.net, self.rank, self.columns(torch.arange(1)))
         self.plan = Plan(self.cfg, self.rank, self.data.rows, len(self.x))
-        if self.cfg.task == "predict":
+        if self.cfg.predicts:
             self.only_predict()
 
     def only_predict(self) -> None:

@@ -9,6 +9,9 @@ from vfl_flower.common.codec import Array, from_parameters
 from vfl_flower.common.errors import (
     PartyAway,
     PartyError,
+    PartyRefusal,
+    PolicyError,
+    PrivacyError,
     ProtocolError,
     last_line,
     printable,
@@ -17,6 +20,9 @@ from vfl_flower.common.errors import (
 from vfl_flower.learning.wire_precision import widened
 from vfl_flower.protocol.exchange import Request
 from vfl_flower.protocol.ledger import Ledger
+
+_REFUSALS = (PolicyError.__name__, PrivacyError.__name__)
+"""Errors of a party that keeps to its policy or budget, as its reply names them."""
 
 Failures = Sequence[tuple[ClientProxy, FitRes] | BaseException]
 
@@ -65,6 +71,8 @@ def arrays_of(
     ------
     PartyAway
         If the party may come back.
+    PartyRefusal
+        If its policy or its privacy budget refuses.
     PartyError
         If it failed, did not answer, or its reply cannot be read.
     """
@@ -77,7 +85,10 @@ def arrays_of(
         raise kind(f"{name} did not answer {where}: {'; '.join(reasons)}")
     if "error" in res.metrics:
         error, message = (printable(res.metrics.get(key, "")) for key in ("error", "message"))
-        raise PartyError(f"{name} failed in {where}: {error}: {message}")
+        text = f"{name} failed in {where}: {error}: {message}"
+        if error in _REFUSALS:
+            raise PartyRefusal(text, message if message.startswith(name) else f"{name}: {message}")
+        raise PartyError(text)
     try:
         return [widened(array, precision) for array in from_parameters(res.parameters)]
     except ProtocolError as error:

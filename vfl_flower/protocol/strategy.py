@@ -51,12 +51,15 @@ class Coordinator(ABC):
         Seconds to wait for the parties at the next roll call.
     stop : bool
         Whether to end after the step in hand, with a checkpoint.
+    session_life : float
+        Seconds that the message lives which opens a party's session; longer than any training.
     profile : Lane
         Where its time, and that of exchanges, is noted.
     """
 
     cfg: RunConfig
     folder: Path | None
+    session_life = 30 * 24 * 3600.0
     profile: Lane = SILENT
 
     def __init__(self) -> None:

@@ -90,7 +90,7 @@ class Node(Client):
         cfg = _named(own_config(options, self.context.node_config), self.context)
         rank, folder = self.rank, _state_folder(cfg, self.context)
         cfg = at_home(cfg, _state_root(self.context), folder)
-        if cfg.task == "predict":
+        if cfg.predicts:
             own = not simulated()  # the folder is this party's, in its own state folder
             cfg = prediction_of(cfg, rank, Path(cfg.model), trust_code=own)
         identity = identity_of(cfg, self.context, rank)
@@ -113,7 +113,7 @@ def _built(
     if cfg.split_told and not (own and is_split(own)):
         return build_split_passive(cfg, rank, folder, identity=identity, policy=policy)
     data = _CACHE.load(cfg, rank, own)
-    if cfg.task == "predict":
+    if cfg.predicts:
         return predicting_passive(cfg, rank, identity, data, policy)
     return build_passive(cfg, rank, folder, identity, data, policy)
 

@@ -100,8 +100,9 @@ def prediction_of(cfg: RunConfig, rank: int, model: Path, trust_code: bool = Fal
     trained, sigma = trained_with(model / party_name(rank), cfg, trust_code)
     return replace(
         trained,
-        task="predict",
+        task=cfg.task if cfg.predicts else "predict",
         model=str(model),
+        service=cfg.service,
         truth=cfg.truth,
         keep_missing=cfg.keep_missing,
         epochs=0,

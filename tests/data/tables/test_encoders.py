@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tests.helpers.own_data.own_tables import FEWER, Read, fitted, lines
+from tests.helpers.own_data.own_tables import FEWER, Read, fitted, lines, unseen
 from vfl_flower.common.errors import DataError, RunError
 from vfl_flower.data.columns import Column
 from vfl_flower.data.preprocessing.encoder import Encoder
@@ -73,7 +73,7 @@ def test_a_new_file_is_encoded_by_the_training_rows_of_the_old(table: Read) -> N
     scaled = (np.array([4, 4, 5, 8]) - 4) / np.std(np.arange(9))
     expected = np.array([*zip(scaled, [1, 0, 0, 0], [0, 0, 0, 0], strict=True)], np.float32)
     np.testing.assert_allclose(made, expected, rtol=1e-6)
-    assert encoder.unseen(other.features, other.columns) == {"b": 3}
+    assert unseen(encoder, other) == {"b": 3}
     assert np.array_equal(
         encoder.apply(read.features, read.columns),
         encoder.apply(table(content, encoder).features, read.columns),
@@ -104,7 +104,7 @@ def test_a_type_that_parquet_says_must_be_that_of_training(table: Read, tmp_path
             read_table(Description(path, "id"), "party-3", encoder)
     pa.parquet.write_table(pa.table({"id": [1], "a": [1.0], "b": ["x"]}), path)
     read = read_table(Description(path, "id"), "party-3", encoder)
-    assert encoder.unseen(read.features, read.columns) == {}
+    assert unseen(encoder, read) == {}
 
 
 def test_a_new_file_may_have_gaps_only_and_lack_what_is_ignored(
@@ -119,7 +119,7 @@ def test_a_new_file_may_have_gaps_only_and_lack_what_is_ignored(
         read_table(Description(path, "id", columns=said), "party-3", encoder),
     ):
         assert encoder.apply(new.features, new.columns).tolist() == [[0, 0, 0]]
-        assert encoder.unseen(new.features, new.columns) == {"b": 1}
+        assert unseen(encoder, new) == {"b": 1}
 
 
 def test_a_damaged_encoder_is_refused(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from flwr.app import Context, Message, RecordDict
 from flwr.client import Client
 from flwr.common import FitIns, FitRes, Parameters
 from flwr.compat.common import recorddict_compat as compat
+from flwr.supercore.run import RunNotRunningException
 from flwr.supercore.task_identity import TaskIdentity
 
 from vfl_flower.config.policy.record import OPEN, Policy
@@ -39,6 +40,10 @@ class FakeGrid:
     ----------
     nodes : dict of int to callable
         What each node does with a message; more may come and go.
+    expires : bool
+        Whether a message that is not answered in its life is, with an error.
+    stopped : bool
+        Whether Flower turns requests of the run away.
     """
 
     nodes: dict[int, Answer]
@@ -46,6 +51,9 @@ class FakeGrid:
     overrides: Mapping[str, Any] = field(default_factory=dict)
     opened: list[FitIns] = field(default_factory=list)
     replies: dict[str, Any] = field(default_factory=dict)
+    answered: set[str] = field(default_factory=set)
+    expires: bool = False
+    stopped: bool = False
 
     def __post_init__(self) -> None:
         TaskIdentity.task_id, TaskIdentity.run_id, TaskIdentity.node_id = 1, 1, 1
@@ -55,6 +63,8 @@ class FakeGrid:
         return SimpleNamespace(run_id=self.run_id, override_config=dict(self.overrides))
 
     def get_node_ids(self) -> list[int]:
+        if self.stopped:
+            raise RunNotRunningException
         return list(self.nodes)
 
     def push_messages(self, messages: Iterable[Message]) -> list[str]:
@@ -65,6 +75,10 @@ class FakeGrid:
             self.opened.append(ins)
             answer = self.nodes[message.metadata.dst_node_id]
             threading.Thread(target=self._work, args=(name, answer, ins), daemon=True).start()
+            if self.expires:
+                late = threading.Timer(message.metadata.ttl, self._expire, (name,))
+                late.daemon = True
+                late.start()
             sent.append(name)
         return sent
 
@@ -76,7 +90,16 @@ class FakeGrid:
         except BaseException as error:
             told = SimpleNamespace(reason=str(error))
             reply = SimpleNamespace(metadata=metadata, error=told, has_error=lambda: True)
+        self.answered.add(name)
         self.replies[name] = reply
+
+    def _expire(self, name: str) -> None:
+        if name not in self.answered:
+            told = SimpleNamespace(reason="the message has expired")
+            metadata = SimpleNamespace(reply_to_message_id=name)
+            self.replies[name] = SimpleNamespace(
+                metadata=metadata, error=told, has_error=lambda: True
+            )
 
     def pull_messages(self, message_ids: Iterable[str]) -> list[Any]:
         return [self.replies.pop(name) for name in message_ids if name in self.replies]

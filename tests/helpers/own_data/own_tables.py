@@ -26,3 +26,9 @@ def uses(read: OwnTable) -> dict[str, str]:
 def fitted(read: OwnTable, train: NDArray[Any] | None = None) -> Encoder:
     rows = np.arange(len(read.ids)) if train is None else train
     return Encoder.fit(read.features, read.columns, rows, "party-3", read.ignored)
+
+
+def unseen(encoder: Encoder, read: OwnTable) -> dict[str, int]:
+    """Count rows with a category that no training row had, by column."""
+    marked = encoder.unseen(read.features, read.columns)
+    return {name: int(rows.sum()) for name, rows in marked.items()}

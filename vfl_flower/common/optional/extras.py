@@ -18,6 +18,9 @@ EXTRAS = {
     "mlflow": "mlflow",
     "wandb": "wandb",
     "optuna": "sweep",
+    "prometheus_client": "serve",
+    "onnx": "onnx",
+    "onnxscript": "onnx",
 }
 """Extra of each optional package, by the package's import name."""
 

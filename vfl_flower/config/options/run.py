@@ -14,11 +14,17 @@ class RunOptions:
     method: str = option("easter", f"one of {', '.join(METHODS)}", choices=METHODS)
     task: str = option(
         "train",
-        "train; align: find the rows that own tables share; or predict new ones",
-        choices=("train", "align", "predict"),
+        "train; align: find the rows that own tables share; predict new ones; or serve predictions",
+        choices=("train", "align", "predict", "serve"),
     )
     model: str = option(
-        "", "task = predict: run-name of the run whose model predicts", circumstance=True
+        "", "task = predict, serve: run-name of the run whose model predicts", circumstance=True
+    )
+    service: str = option(
+        "",
+        "task = serve: toml file of the HTTP service, on the active party's machine",
+        path="file",
+        circumstance=True,
     )
     truth: bool = option(
         False, "task = predict: write the labels of the new rows, too", circumstance=True

@@ -251,7 +251,7 @@ def _threads(case: Case) -> str:
 
 def _predictions(case: Case) -> str:
     none = case.policy.most_predictions_a_day == 0
-    return "it is 0, and task is predict" if none and case.cfg.task == "predict" else ""
+    return f"it is 0, and task is {case.cfg.task}" if none and case.cfg.predicts else ""
 
 
 def _modules(case: Case) -> str:

@@ -55,6 +55,7 @@ LEFT = frozenset(
     (
         *(
             "truth",
+            "service",
             "keep-missing",
             "tables",
             "id",

@@ -18,10 +18,7 @@ from vfl_flower.config.validation.evaluation import check_decides
 
 def check_tables(cfg: Settings) -> None:
     """Refuse unread tables, and options that own tables do not support."""
-    if cfg.task == "predict" and not cfg.model:
-        raise ConfigError("task is predict, and model is empty; name the run that trained")
-    if cfg.model and cfg.task != "predict":
-        raise ConfigError(f"model is {cfg.model}, and task is {cfg.task}; use task = predict")
+    _check_model(cfg)
     for key, given in (("truth", cfg.truth), ("keep-missing", cfg.keep_missing)):
         if given and cfg.task != "predict":
             raise ConfigError(f"{key} is of predictions, and task is {cfg.task}; remove it")
@@ -40,6 +37,21 @@ def check_tables(cfg: Settings) -> None:
             "dataset = own"
         )
     check_task(cfg, MULTI_CLASS)
+
+
+def _check_model(cfg: Settings) -> None:
+    """Refuse predictions without a model, and services without sessions."""
+    if cfg.predicts and not cfg.model:
+        raise ConfigError(f"task is {cfg.task}, and model is empty; name the run that trained")
+    if cfg.model and not cfg.predicts:
+        raise ConfigError(f"model is {cfg.model}, and task is {cfg.task}; use task = predict")
+    if cfg.service and cfg.task != "serve":
+        raise ConfigError(f"service is {cfg.service}, and task is {cfg.task}; use task = serve")
+    if cfg.task == "serve" and cfg.transport == "messages":
+        raise ConfigError(
+            "task is serve, and transport is messages, which keeps no party in a session; use "
+            "stream"
+        )
 
 
 def _check_own(cfg: Settings) -> None:

@@ -220,14 +220,17 @@ class Encoder:
                 begin = stop
         return encoded
 
-    def unseen(self, table: Matrix, columns: Sequence[Column]) -> dict[str, int]:
-        """Count rows with a category or gap unseen in training, by column."""
+    def unseen(self, table: Matrix, columns: Sequence[Column]) -> dict[str, NDArray[np.bool_]]:
+        """Mark rows, (N,), with an unseen category or gap, by column.
+
+        Columns without such a row are not named.
+        """
         place = {column.name: number for number, column in enumerate(columns)}
-        counts = {}
+        marked = {}
         for each in self._parts:
             number = place[each.name]
-            counts[each.name] = each.unseen(columns[number], table[:, number])
-        return {name: count for name, count in counts.items() if count}
+            marked[each.name] = each.unseen(columns[number], table[:, number])
+        return {name: rows for name, rows in marked.items() if rows.any()}
 
     def _scaled(self, numbers: Matrix, gaps: bool) -> Matrix:
         median, mean, deviation = np.array(

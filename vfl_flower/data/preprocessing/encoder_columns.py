@@ -77,9 +77,10 @@ class Categorical:
         held = np.flatnonzero(ones < self.width)
         made[held, ones[held]] = 1
 
-    def unseen(self, column: Column, codes: Matrix) -> int:
-        """Count rows with a category or gap unseen in training."""
-        return int((self.places(column, codes) == self.width).sum())
+    def unseen(self, column: Column, codes: Matrix) -> NDArray[np.bool_]:
+        """Mark rows with a category or gap unseen in training."""
+        unseen: NDArray[np.bool_] = self.places(column, codes) == self.width
+        return unseen
 
 
 @dataclass(frozen=True)
@@ -134,12 +135,12 @@ class Grouped:
         held = np.flatnonzero(ones < self.width)
         made[held, ones[held]] = 1
 
-    def unseen(self, column: Column, codes: Matrix) -> int:
-        """Count rows with a category or gap unseen in training."""
+    def unseen(self, column: Column, codes: Matrix) -> NDArray[np.bool_]:
+        """Mark rows with a category or gap unseen in training."""
         there = set(self.known)
         of_codes = [value not in there for value in column.values or ()]
         new = np.array([*of_codes, True, not self.gap])
-        return int(new[_codes(codes, len(new) - 1)].sum())
+        return new[_codes(codes, len(new) - 1)]
 
 
 def _codes(codes: Matrix, of_gap: int) -> NDArray[np.intp]:

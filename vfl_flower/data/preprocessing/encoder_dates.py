@@ -95,9 +95,9 @@ class Dates:
             made[:, 2 + 2 * place] = np.sin(angle)
             made[:, 3 + 2 * place] = np.cos(angle)
 
-    def unseen(self, column: Column, codes: Matrix) -> int:
-        """Return 0: any date has parts and an age."""
-        return 0
+    def unseen(self, column: Column, codes: Matrix) -> NDArray[np.bool_]:
+        """Mark no row: any date has parts and an age."""
+        return np.zeros(len(codes), bool)
 
 
 def _calendar(hours: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:

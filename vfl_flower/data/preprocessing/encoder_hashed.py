@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vfl_flower.data.columns import Column
 from vfl_flower.data.preprocessing.encoder_columns import Matrix
@@ -58,9 +59,9 @@ class Hashed:
         held = np.flatnonzero(ones >= 0)
         made[held, ones[held]] = np.where(signed[held] < 0, -1, 1)
 
-    def unseen(self, column: Column, codes: Matrix) -> int:
-        """Count rows with a bucket or gap unseen in training."""
+    def unseen(self, column: Column, codes: Matrix) -> NDArray[np.bool_]:
+        """Mark rows with a bucket or gap unseen in training."""
         known = np.zeros(BUCKETS + 1, bool)
         known[list(self.buckets)] = True
         known[0] = self.gap
-        return int((~known[np.abs(np.where(np.isnan(codes), 0, codes)).astype(np.intp)]).sum())
+        return ~known[np.abs(np.where(np.isnan(codes), 0, codes)).astype(np.intp)]

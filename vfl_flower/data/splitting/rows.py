@@ -41,7 +41,7 @@ def rows_of(cfg: RunConfig, total: int, told: Split | None = None) -> Rows:
     RunError
         If the split that was told is of other rows, or missing.
     """
-    if cfg.task == "predict":
+    if cfg.predicts:
         none = np.empty(0, np.int32)
         return {"train": none, "validation": none, "test": np.arange(total, dtype=np.int32)}
     if told is not None:

@@ -123,7 +123,7 @@ def described(cfg: RunConfig, rank: int) -> Description:
     """
     path = Path(cfg.table_of(rank))
     description = described_at(path, rank, cfg.id, cfg.label)
-    if not rank and not description.labels and cfg.task != "predict":
+    if not rank and not description.labels and not cfg.predicts:
         how = "with label (--label COLUMN), and" if is_table(path.name) else "or"
         raise ConfigError(
             f"active: {path} names no label; say which column it is, {how} name the active "

@@ -5,6 +5,7 @@
 | ``weights.safetensors`` | the network's weights, and the tensors that ``predicts_with`` names |
 | ``config.toml`` | the settings that make the run what it is |
 | ``encoder.json`` | of a table of the party's own: what makes columns for the network of it |
+| ``ranges.json`` | of columns of numbers: the least and largest value in the training rows |
 | ``target.json`` | the active party's: classes, the positive one, and the threshold |
 | ``card.md`` | what people should know of it |
 | others | the method's own, by ``further_files``: nothing reads them |
@@ -20,16 +21,27 @@ from pathlib import Path
 from typing import Any
 
 import tomli_w
+from torch import Tensor
 
 from vfl_flower.common.checksums.records import read_checked, write_checked
 from vfl_flower.common.errors import ConfigError, RunError
 from vfl_flower.common.files import write_atomically
 from vfl_flower.common.json_schema import Named, fits
-from vfl_flower.common.layout import CARD, CONFIG, ENCODER, NETWORK, TARGET, WEIGHTS, model_of
+from vfl_flower.common.layout import (
+    CARD,
+    CONFIG,
+    ENCODER,
+    NETWORK,
+    RANGES,
+    TARGET,
+    WEIGHTS,
+    model_of,
+)
 from vfl_flower.common.names import party_name
 from vfl_flower.common.state import weights_from_bytes, weights_to_bytes
 from vfl_flower.config.run_config import RunConfig, differences
 from vfl_flower.data.preprocessing.target import Target
+from vfl_flower.parties.input_drift import InputRanges
 from vfl_flower.parties.party import Party
 from vfl_flower.parties.persistence.model_card import card_of
 from vfl_flower.privacy.client_dp.budget import Noise
@@ -37,7 +49,7 @@ from vfl_flower.privacy.client_dp.budget import Noise
 EXTRA = "predicts_with."
 """What stands before the names of tensors that are no weights of the network."""
 
-_OF_PREDICTIONS = {"model": "", "truth": False, "keep-missing": False}
+_OF_PREDICTIONS = {"model": "", "service": "", "truth": False, "keep-missing": False}
 """Options of predictions, without which the run of a model was."""
 
 _SHAPE = {"run": str, "party": str, "network": dict, "sigma": float, "files": Named(str)}
@@ -94,6 +106,8 @@ def write_model(
         contents[ENCODER] = party.data.encoder.to_json()
     if target:
         contents[TARGET] = target.to_json()
+    if ranges := InputRanges.of(party.data):
+        contents[RANGES] = ranges.to_json()
     contents |= party.further_files()
     network, where = described(party), model_of(folder)
     for name, content in contents.items():
@@ -153,6 +167,8 @@ def load_model(folder: Path, party: Party, cfg: RunConfig | None = None) -> None
         raise RunError(f"{misfit}: {WEIGHTS} is of another one") from error
     party.expect_uploads(about["uploads"])
     party.nonce = about["run"]
+    if RANGES in contents:  # earlier versions have none
+        party.ranges = InputRanges.load(where / RANGES)
 
 
 def trained_with(folder: Path, cfg: RunConfig, trust_code: bool = False) -> tuple[RunConfig, float]:
@@ -184,6 +200,19 @@ def trained_with(folder: Path, cfg: RunConfig, trust_code: bool = False) -> tupl
     return written.unless_trusted(path, trust_code), about["sigma"]
 
 
+def trained_network(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """Return the record of a party's model folder, and its network's weights.
+
+    Raises
+    ------
+    RunError
+        If it is missing or damaged.
+    """
+    about, contents = _contents(model_of(folder))
+    tensors = weights_from_bytes(contents[WEIGHTS])
+    return about, {n: each for n, each in tensors.items() if not n.startswith(EXTRA)}
+
+
 def run_of(folder: Path) -> str:
     """Return the nonce of the run of a model folder.
 
@@ -200,7 +229,7 @@ def _contents(where: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
     about = {"uploads": {}} | read_checked(where / NETWORK, _SHAPE)  # earlier versions do not say
     if not fits(about["uploads"], Named(int)):
         raise RunError(f"{where / NETWORK} is damaged: it counts no uploads")
-    names = {WEIGHTS, CONFIG, *about["files"]} & {WEIGHTS, CONFIG, ENCODER, TARGET}
+    names = {WEIGHTS, CONFIG, *about["files"]} & {WEIGHTS, CONFIG, ENCODER, TARGET, RANGES}
     return about, {name: _read(where / name, about["files"].get(name)) for name in names}
 
 

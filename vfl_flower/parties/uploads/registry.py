@@ -5,6 +5,7 @@ change values before those that measure them, and those before what writes the m
 """
 
 from vfl_flower.parties.uploads.compression import Compressor
+from vfl_flower.parties.uploads.drift import DriftCounter
 from vfl_flower.parties.uploads.row_bound import RowBound
 from vfl_flower.privacy.accounts.component import UploadAccount
 from vfl_flower.privacy.accounts.limits import Limits
@@ -21,5 +22,5 @@ MECHANISMS: tuple[type[UploadMechanism], ...] = (
     Masker,
 )
 
-COUNTERS: tuple[type[UploadCounter], ...] = (Limits, UploadAccount)
-"""Counts of what leaves, which the owner's policy may ask for."""
+COUNTERS: tuple[type[UploadCounter], ...] = (Limits, UploadAccount, DriftCounter)
+"""Counts of what leaves: for the owner's policy, and of strange inputs."""

@@ -128,7 +128,7 @@ class UploadAccount(UploadCounter):
         Not in a prediction, whose rows may be those of another data set than the count's: each of
         its uploads counts, as if they held the same rows.
         """
-        return self.party.cfg.row_level and self.party.cfg.task != "predict"
+        return self.party.cfg.row_level and not self.party.cfg.predicts
 
     def _missing(self) -> int:
         """Return the number of a training's counted uploads missing in the account.
@@ -136,7 +136,7 @@ class UploadAccount(UploadCounter):
         A prediction goes on in the count of the run that trained, maybe on another data set.
         """
         privacy = self.party.privacy
-        if not privacy.budget or self.party.cfg.task == "predict":
+        if not privacy.budget or self.party.cfg.predicts:
             return 0
         counted = privacy.budget.noised(privacy.counts())
         return max(counted - self._account.uploads(self._run), 0)
@@ -146,6 +146,8 @@ class UploadAccount(UploadCounter):
         budget = self.party.privacy.budget
         assert budget is not None  # noqa: S101  its caller has looked
         counted = budget.noised(self.party.privacy.counts())
+        if self.party.cfg.task == "serve":  # each upload is paid when it is asked for
+            return 0
         if self.party.cfg.task == "predict":
             uploads = self.party.privacy.predicted() - self.party.privacy.counts()
             return uploads["evaluation"] if budget.noises("evaluation") else 0

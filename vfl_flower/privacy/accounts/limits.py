@@ -22,7 +22,7 @@ class Limits(UploadCounter):
 
     def __init__(self, party: Holder) -> None:
         super().__init__(party)
-        self.predicts = party.cfg.task == "predict"
+        self.predicts = party.cfg.predicts
         most_a_day = party.policy.most_predictions_a_day if self.predicts else None
         self.of_rows = {"most-rows": party.policy.most_rows, "most-predictions-a-day": most_a_day}
         self.of_requests = party.policy.most_requests
@@ -48,7 +48,7 @@ class Limits(UploadCounter):
         """
         rule = "most-predictions-a-day"
         most, rows = self.of_rows[rule], len(self.party.data.rows["test"])
-        if most is None:
+        if most is None or self.party.cfg.task == "serve":  # which counts row by row
             return
         with self._counters.opened():
             left = max(most - self._counters.predicted(), 0)

@@ -34,7 +34,7 @@ class Plan:
 
     def __init__(self, cfg: RunConfig, rank: int, rows: Mapping[str, Array], total: int) -> None:
         self.cfg, self.rank, self.rows, self.total = cfg, rank, rows, total
-        self.any_row = cfg.task == "predict"
+        self.any_row = cfg.predicts
         self.per_epoch = steps_per_epoch(cfg, len(rows["train"]))
         self.steps, self.everybody = cfg.epochs * self.per_epoch, cfg.asks_all
         self._epoch, self._batches = -1, list[Array]()

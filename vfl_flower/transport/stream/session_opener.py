@@ -26,7 +26,6 @@ log = safe_log("vfl_flower.transport.stream")
 
 POLL = 1.0  # seconds between looks at nodes and replies
 AGAIN = 5.0  # seconds until a node that did not keep its session is invited again
-_LIFE = 30 * 24 * 3600.0  # seconds that an invitation's message lives: longer than any run
 
 
 class SessionOpener:
@@ -116,7 +115,7 @@ class SessionOpener:
             content = compat.fitins_to_recorddict(
                 invitation_to(invitation, self.options), keep_input=True
             )
-            message = Message(content, node, MessageType.TRAIN, ttl=_LIFE)
+            message = Message(content, node, MessageType.TRAIN, ttl=self._active.session_life)
             self._sessions[node] = session, time.monotonic()
             self.absences.invited(session)
             try:

@@ -19,6 +19,7 @@ from vfl_flower.data.tables.description import described
 from vfl_flower.data.truth import truth_of
 from vfl_flower.learning.networks.trusted_code import check_trusted
 from vfl_flower.parties.active import ActiveParty
+from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.runs.party_logs import party_logs
 from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.runs.seeds import first_run
@@ -148,7 +149,7 @@ def predict_tables(
     VflError
         As for `predict_rows`; or a table cannot be used, or no row is common.
     """
-    folder = _with_tables(run, trust_code)
+    folder = run_of_tables(run, trust_code)
     others = folder.cfg.parties - 1
     with (
         with_new_tables(folder.cfg, tables) as now,
@@ -156,13 +157,7 @@ def predict_tables(
         party_logs(folder, others),
         watch.messages(others),
     ):
-        check_tables_here(now)
-        cfgs = [
-            replace(prediction_of(now, rank, folder.path, trust_code), alignment=temporary)
-            for rank in range(now.parties)
-        ]
-        for cfg in cfgs:
-            check_trusted(cfg)
+        cfgs = cfgs_of(now, folder.path, temporary, trust_code)
         check_out(out, [described(cfg, rank).file for rank, cfg in enumerate(cfgs)])
         labels = truth_of(cfgs[0]) if truth else None
         common, alignments = align_here(cfgs[0], Path(temporary), watch.observer("alignment"))
@@ -171,6 +166,35 @@ def predict_tables(
         write(out, active, active.rows["test"], said, labels, missing)
         write_missing(out, active.data.ids, common)
     return Prediction(len(common.rows), _epsilon(active), len(common.missing))
+
+
+def cfgs_of(now: RunConfig, run: Path, alignment: str, trust_code: bool) -> list[RunConfig]:
+    """Return all parties' configurations of a prediction of new tables.
+
+    Parameters
+    ----------
+    now : RunConfig
+        The run's, with the new tables; see `with_new_tables`.
+    run : Path
+        The run's folder.
+    alignment : str
+        Folder that the alignment is to be kept in.
+    trust_code : bool
+        See `predict_rows`.
+
+    Raises
+    ------
+    ConfigError, TrustError, RunError
+        See `predict_tables`.
+    """
+    check_tables_here(now)
+    cfgs = [
+        replace(prediction_of(now, rank, run, trust_code), alignment=alignment)
+        for rank in range(now.parties)
+    ]
+    for cfg in cfgs:
+        check_trusted(cfg)
+    return cfgs
 
 
 def asked_here(cfgs: Sequence[RunConfig], alignments: Alignments) -> tuple[ActiveParty, Tensor]:
@@ -194,17 +218,25 @@ def asked_here(cfgs: Sequence[RunConfig], alignments: Alignments) -> tuple[Activ
     PrivacyError
         If a party's privacy budget does not last for it; then nothing has been sent.
     """
-    active = predicting_active(cfgs[0], run_data(cfgs[0], alignments))
-    passive = [
-        predicting_passive(cfg, rank, data=run_data(cfg, alignments).party(rank))
-        for rank, cfg in enumerate(cfgs[1:], 1)
-    ]
+    active, passive = parties_here(cfgs, alignments)
     for party in passive:
         party.privacy.afford()
     return active, asked(active, active.rows["test"], LocalTransport(passive))
 
 
-def _with_tables(run: Path, trust_code: bool) -> RunFolder:
+def parties_here(
+    cfgs: Sequence[RunConfig], alignments: Alignments
+) -> tuple[ActiveParty, list[PassiveParty]]:
+    """Build the parties that predict new tables; see `asked_here`."""
+    active = predicting_active(cfgs[0], run_data(cfgs[0], alignments))
+    passive = [
+        predicting_passive(cfg, rank, data=run_data(cfg, alignments).party(rank))
+        for rank, cfg in enumerate(cfgs[1:], 1)
+    ]
+    return active, passive
+
+
+def run_of_tables(run: Path, trust_code: bool) -> RunFolder:
     """Return the folder of a complete run of own tables."""
     folder = first_run(run, trust_code)
     if not folder.cfg.own_tables:

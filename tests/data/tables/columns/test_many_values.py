@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers.own_data.own_tables import FEWER, Read, fitted, lines, uses
+from tests.helpers.own_data.own_tables import FEWER, Read, fitted, lines, unseen, uses
 from vfl_flower.common.errors import DataError, RunError
 from vfl_flower.data.preprocessing.encoder import Encoder
 from vfl_flower.data.tables.reader import OwnTable
@@ -70,7 +70,7 @@ def test_rare_categories_share_a_column(table: Read, tmp_path: Path) -> None:
     np.testing.assert_array_equal(made, expected)
     new = table("id,town\n1,b\n2,t55\n3,never\n4,\n", encoder)
     np.testing.assert_array_equal(applied(encoder, new), np.eye(4)[[1, 2, 2, 3]])
-    assert encoder.unseen(new.features, new.columns) == {"town": 1}
+    assert unseen(encoder, new) == {"town": 1}
     few = fitted(table(content, columns={"town": "grouped:21"}))
     assert (few.grouped[0].values, few.width, few.uses) == (("a",), 3, {"town": "grouped:21"})
 
@@ -81,7 +81,7 @@ def test_without_rare_categories_there_is_no_column_for_them(table: Read) -> Non
     assert encoder.width == 2
     new = table("id,a\n1,z\n2,\n3,y\n", encoder)
     np.testing.assert_array_equal(applied(encoder, new), [[0, 0], [0, 0], [0, 1]])
-    assert encoder.unseen(new.features, new.columns) == {"a": 2}
+    assert unseen(encoder, new) == {"a": 2}
 
 
 def test_grouped_columns_are_a_hundred_at_most(table: Read) -> None:
@@ -120,7 +120,7 @@ def test_hashed_text_has_columns_for_what_was_trained(table: Read, tmp_path: Pat
         assert made[n, place] == np.sign(codes[n % 5])
     assert np.abs(made).sum(1).tolist() == [1] * 12
     new = table("id,a\n" + "".join(f"{n},new{n}\n" for n in range(50)), encoder)
-    others = encoder.unseen(new.features, new.columns)["a"]
+    others = unseen(encoder, new)["a"]
     assert others == (np.abs(applied(encoder, new)).sum(1) == 0).sum() > 0
 
 

@@ -1,0 +1,1 @@
+"""Scoring service: predictions for ids, from parties that stay in memory."""

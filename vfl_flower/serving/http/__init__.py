@@ -1,0 +1,1 @@
+"""HTTP shell of a scoring service: access, statuses, metrics, TLS."""
