@@ -31,7 +31,7 @@ from vfl_flower.config.catalog import (
 )
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.losses import Link, onehot
-from vfl_flower.learning.wire_precision import ERRORS, STEPS, as_sent
+from vfl_flower.learning.wire_precision import PRECISIONS, as_sent
 from vfl_flower.privacy.gradient_defences.defence import defence_of
 from vfl_flower.privacy.label_dp.mechanisms import LabelNoise
 from vfl_flower.privacy.label_dp.training_labels import noise_of
@@ -79,9 +79,8 @@ class Residuals:
         self.most = max(rows / classes, 1.0) if balanced else 1.0
         self.most *= cfg.largest_weight
         self.precision = cfg.wire_precision
-        error = ERRORS[self.precision]
-        self.lost = error / (1 - error)  # of a number, as a share of what arrived
-        self.step = STEPS[self.precision] / self.slope  # and of a small one, times B
+        self.wire = PRECISIONS[self.precision]
+        self.step = self.wire.step / self.slope  # of a small number, times B
 
     def fault(self, g: Array, R: Tensor | None) -> str:
         """Return the fault of a batch of residuals, or nothing.
@@ -99,7 +98,7 @@ class Residuals:
         limit = self.most * (1 + _RELATIVE)
         if self.defence:
             limit *= self.defence.growth(len(g), self.classes)
-        off = self.lost * scaled.abs().sum(1) + self.classes * self.step * len(g)
+        off = self.wire.losses(scaled.abs()) + self.classes * self.step * len(g)
         if scaled.abs().amax() > limit:
             return "has residuals that are larger than the loss allows"
         if self.defence:  # what it makes of residuals is of no label
@@ -179,7 +178,7 @@ class Residuals:
 
     def _lost(self, largest: Any) -> Any:  # noqa: ANN401  of numpy or torch
         """Return the wire's error of rows, (B,), by their largest magnitudes."""
-        return self.lost * largest + self.step * len(largest)
+        return self.wire.lost * largest + self.step * len(largest)
 
 
 def _rounding(R: Tensor) -> Tensor:

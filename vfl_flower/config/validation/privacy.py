@@ -115,7 +115,7 @@ def check_share_check(cfg: Settings) -> None:
 
 
 def check_wire_precision(cfg: Settings) -> None:
-    """Refuse numbers of 16 bits that would not fit."""
+    """Refuse numbers of 16 or 8 bits that would not fit."""
     precision = f"wire-precision is {cfg.wire_precision}"
     if not cfg.narrow:
         return

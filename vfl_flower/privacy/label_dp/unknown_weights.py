@@ -42,22 +42,28 @@ class UnknownWeights:
         return replace(self, scaled=s, means=m, rounding=r, lost=E)
 
     def limits(self, least: Tensor, most: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the least and the largest w of entries, by those of targets.
+        """Return the limits of w by those of each target.
 
-        (B, C) each, infinite where there is no limit.
+        (B, C) each, the least and the largest; infinite where there is none.
         """
         s, m, r, E = self.scaled, self.means, self.rounding, self.lost
         one, other = _solved(m - least + r, s - E), _solved(most - m + r, -s - E)
         return torch.maximum(one[0], other[0]), torch.minimum(one[1], other[1])
 
     def middle(self, low: Tensor, high: Tensor) -> tuple[Tensor, Tensor]:
-        """Return w amid its limits, and their distance, negative if there is none."""
+        """Return w amid its limits, and their distance.
+
+        It is negative where there is no such w.
+        """
         low, high = low.clamp(min=self.least), high.clamp(max=self.most)
         return ((low + high) / 2).clamp(self.least, self.most), high - low
 
 
 def summed(rows: Tensor) -> Tensor:
-    """Append its sum to each row, float64: (B, C) -> (B, C + 1)."""
+    """Append its sum to each row, in float64.
+
+    (B, C) -> (B, C + 1).
+    """
     rows = rows.double()
     return torch.cat([rows, rows.sum(1, keepdim=True)], 1)
 
