@@ -199,7 +199,10 @@ def test_a_party_with_rows_of_int8_that_nobody_writes_is_named(
     ("options", "says"),
     [
         ({"method": "c_vfl"}, "compressed .quantize:8. already"),
-        ({"method": "agg_vfl", "dp_sigma": 1.0}, "noise under masks"),
+        (
+            {"method": "agg_vfl", "dp_sigma": 1.0, "dp_noise": "distributed"},
+            "in steps of 32 bits",
+        ),
         ({"method": "splitnn", "dp_sigma": 1.0}, "may not hold the noise.*bfloat16"),
         ({"method": "local"}, "send no numbers"),
         ({"method": "easter", "embedding_bound": "none"}, "need a range.*embedding-bound"),
