@@ -1,4 +1,4 @@
-"""Accuracy and bytes with numbers of 16 bits in messages, beside 32.
+"""Accuracy and bytes with messages of 16 and 8 bits, beside 32.
 
     python -m benchmarks.wire --data-dir DIR [METHOD ...]
 

@@ -24,8 +24,8 @@ from vfl_flower.common.codec import (
 )
 from vfl_flower.common.errors import ProtocolError
 
-ALLOWED = ("<f2", "<f4", "<f8", "<i2", "<i4", "<i8", "<u2", "<u4", "|u1", "|b1")
-OTHERS = (">f2", ">f4", ">i8", ">i2", "<u8", "|i1", "<c8", "<U3", "|S3", "<M8[s]", "<m8[s]")
+ALLOWED = ("<f2", "<f4", "<f8", "<i2", "<i4", "<i8", "<u2", "<u4", "|i1", "|u1", "|b1")
+OTHERS = (">f2", ">f4", ">i8", ">i2", "<u8", "<c8", "<U3", "|S3", "<M8[s]", "<m8[s]")
 SHAPES = hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=5)
 ARRAYS = st.sampled_from(ALLOWED).flatmap(lambda dtype: hnp.arrays(np.dtype(dtype), SHAPES))
 SAMPLE = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -48,7 +48,7 @@ def assert_same(a: Array, b: Array) -> None:
     assert (a.dtype, a.shape, a.tobytes()) == (b.dtype, b.shape, b.tobytes())
 
 
-def test_exactly_ten_dtypes_travel() -> None:
+def test_exactly_eleven_dtypes_travel() -> None:
     assert set(DTYPES) == set(ALLOWED)
 
 

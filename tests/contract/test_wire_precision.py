@@ -1,10 +1,12 @@
-"""Numbers that travel in 16 bits, against messages rounded on the way.
+"""Numbers of 16 or 8 bits, against messages rounded on the way.
 
 The reference trains in whole precision and without masks, through clients that round every message
 in either direction by arithmetic of their own.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -25,7 +27,7 @@ from tests.helpers.contract import (
 )
 from tests.helpers.joint.rounding import BITS, cut
 from tests.helpers.liars import run_with_liar
-from vfl_flower.common.codec import from_parameters, to_parameters
+from vfl_flower.common.codec import Array, from_parameters, to_parameters
 from vfl_flower.common.errors import ConfigError, PartyError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.parties.residuals import Residuals
@@ -42,6 +44,8 @@ RUN = [
     and case not in (*COMPRESSED, *WEIGHED, *WHOLE)
 ]
 SUMMED = [case for case in RUN if method_of(case).blinds]
+IN_8_BITS = ["easter", "splitnn", "vimadmm", "adptvfedconv"]
+"""Cases with predictions, gradients, heads, and convolutions in messages."""
 BOUND = 16.0
 STEP = 2.0**-9
 """Of a ring of 16 bits that holds a sum of three rows within the bound: 3 x 16 x 2**9 < 2**15."""
@@ -99,19 +103,26 @@ def check(cfg: RunConfig, precision: str, monkeypatch: pytest.MonkeyPatch) -> Ru
     return narrow
 
 
-@pytest.mark.parametrize("case", RUN)
-def test_every_number_is_rounded_once_each_way(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("case", "precision"),
+    [*((case, "float16") for case in RUN), *((case, "int8") for case in IN_8_BITS)],
+)
+def test_every_number_is_rounded_once_each_way(
+    case: str, precision: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     changes = {"blinding": "none", "embedding_bound": "none", "share_check": "off"}
     cfg = configured(case).changed(**changes)
-    check(cfg, "float16", monkeypatch)
+    check(cfg, precision, monkeypatch)
 
 
-@pytest.mark.parametrize("case", SUMMED)
+@pytest.mark.parametrize(
+    ("case", "precision"), [*((case, "bfloat16") for case in SUMMED), ("easter", "int8")]
+)
 def test_sums_under_masks_are_those_of_the_rings_steps(
-    case: str, monkeypatch: pytest.MonkeyPatch
+    case: str, precision: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cfg = replace(configured(case), embedding_bound=str(BOUND), share_check="off")
-    narrow = check(cfg, "bfloat16", monkeypatch)
+    narrow = check(cfg, precision, monkeypatch)
     words = [a for tap in narrow.taps for a in tap.replies() if a.dtype.kind == "u" and a.ndim > 1]
     assert words
     assert {a.dtype for a in words} == {np.dtype(np.uint16)}
@@ -127,16 +138,18 @@ def test_weighed_sums_come_close(precision: str) -> None:
     assert abs(scores[0] - scores[1]) < 0.05
 
 
-@pytest.mark.parametrize("case", ["splitnn", "agg_vfl"])
-def test_numbers_take_half_the_bytes(case: str) -> None:
-    cfg = replace(configured(case), wire_precision="float16")
+@pytest.mark.parametrize(("case", "width"), [("splitnn", 16), ("agg_vfl", 10)])
+@pytest.mark.parametrize("precision", ["float16", "int8"])
+def test_numbers_take_half_the_bytes_or_a_quarter(case: str, width: int, precision: str) -> None:
+    cfg = replace(configured(case), wire_precision=precision)
+    share = Fraction(1, 2) if precision == "float16" else Fraction(width + 1, 4 * width)
     whole, narrow = (run.active.ledger.payload for run in (finished(case, "local"), trained(cfg)))
     assert whole.keys() == narrow.keys()
     for (party, purpose, phase, way), count in whole.items():
         if purpose == "training" and phase == "update":
-            assert narrow[party, purpose, phase, way] * 2 == count, way
+            assert narrow[party, purpose, phase, way] == share * count, way
         if purpose == "training" and way == "up" and phase == "embed":
-            assert narrow[party, purpose, phase, way] * 2 == count
+            assert narrow[party, purpose, phase, way] == share * count
 
 
 @pytest.mark.parametrize("label_privacy", ["laplace", "randomized-response"])
@@ -149,17 +162,47 @@ def test_residuals_of_noised_labels_are_admitted(precision: str, label_privacy: 
 # Refusals -----------------------------------------------------------------------------------------
 
 
-def test_a_party_that_answers_in_another_precision_is_named() -> None:
-    cfg = replace(configured("splitnn"), wire_precision="float16")
-    with pytest.raises(PartyError, match=r"party-2 garbled .*wire-precision is float16"):
-        run_with_liar(cfg, "embed", lambda arrays: [a.astype(np.float32) for a in arrays])
+@pytest.mark.parametrize(
+    ("precision", "dtype", "says"),
+    [
+        ("float16", np.float32, "wire-precision is float16"),
+        ("int8", np.float32, "wire-precision is int8"),
+        ("float32", np.int8, r"is int8\(.*, not float32"),
+        ("float16", np.int8, r"is int8\(.*, not float32"),
+    ],
+)
+def test_a_party_that_answers_in_another_precision_is_named(
+    precision: str, dtype: type, says: str
+) -> None:
+    cfg = replace(configured("splitnn"), wire_precision=precision)
+    with pytest.raises(PartyError, match=rf"party-2 .*{says}"):
+        run_with_liar(cfg, "embed", lambda arrays: [a.astype(dtype) for a in arrays])
+
+
+@pytest.mark.parametrize(
+    ("lie", "says"),
+    [
+        (lambda row: row[:, 1:], r"is float32\(200, 15\), not float32\(200, 16\)"),
+        (lambda row: row[0], r"garbled .*array of shape \(17,\)"),
+        (lambda row: np.full_like(row, 127), "garbled .*no party can have written"),
+    ],
+)
+def test_a_party_with_rows_of_int8_that_nobody_writes_is_named(
+    lie: Callable[[Array], Array], says: str
+) -> None:
+    cfg = replace(configured("splitnn"), wire_precision="int8")
+    with pytest.raises(PartyError, match=rf"party-2 .*{says}"):
+        run_with_liar(cfg, "embed", lambda arrays: [lie(a) for a in arrays])
 
 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
         ({"method": "c_vfl"}, "compressed .quantize:8. already"),
-        ({"method": "agg_vfl", "dp_sigma": 1.0}, "noise under masks"),
+        (
+            {"method": "agg_vfl", "dp_sigma": 1.0, "dp_noise": "distributed"},
+            "in steps of 32 bits",
+        ),
         ({"method": "splitnn", "dp_sigma": 1.0}, "may not hold the noise.*bfloat16"),
         ({"method": "local"}, "send no numbers"),
         ({"method": "easter", "embedding_bound": "none"}, "need a range.*embedding-bound"),

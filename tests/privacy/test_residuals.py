@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from vfl_flower.common.codec import Array
+from vfl_flower.config.catalog import WIRE_PRECISIONS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.losses import Weighted, loss_of, residuals
 from vfl_flower.learning.wire_precision import as_sent
@@ -31,7 +32,7 @@ CASES: list[dict[str, Any]] = [
     {"loss": "cross-entropy", "label_privacy": "laplace", "label_epsilon": 0.1},
     {"loss": "cross-entropy", "label_privacy": "randomized-response", "label_epsilon": 8.0},
 ]
-each_precision = pytest.mark.parametrize("precision", ["float32", "float16", "bfloat16"])
+each_precision = pytest.mark.parametrize("precision", WIRE_PRECISIONS)
 each_case = pytest.mark.parametrize("case", CASES, ids=str)
 
 

@@ -26,7 +26,7 @@ HEADER = re.compile(
     rb"'shape': \(((?:\d{1,12}, ?){0,8}(?:\d{1,12})?)\), \} *\n"
 )
 MAGIC = b"\x93NUMPY\x01\x00"
-_KINDS = ("<f2", "<f4", "<f8", "<i2", "<i4", "<i8", "<u2", "<u4", "|u1", "|b1")
+_KINDS = ("<f2", "<f4", "<f8", "<i2", "<i4", "<i8", "<u2", "<u4", "|i1", "|u1", "|b1")
 DTYPES = {kind: np.dtype(kind) for kind in _KINDS}
 """Dtypes that may travel, by npy description; no others do."""
 

@@ -156,7 +156,7 @@ TRACKERS = {
 }
 """Trackers that a run's options and metrics are sent to."""
 
-FLOAT32, FLOAT16, BFLOAT16 = WIRE_PRECISIONS = ("float32", "float16", "bfloat16")
+FLOAT32, FLOAT16, BFLOAT16, INT8 = WIRE_PRECISIONS = ("float32", "float16", "bfloat16", "int8")
 """Precisions of numbers in messages."""
 
 BINARY, MULTI_CLASS, REGRESSION, MULTI_LABEL = TASKS = (

@@ -112,7 +112,7 @@ class Settings(  # fields come in the order of bases from the last to the first
 
     @property
     def narrow(self) -> bool:
-        """Whether numbers travel in 16 bits."""
+        """Whether numbers travel in 16 bits or fewer."""
         return self.wire_precision != FLOAT32
 
     def threads_in(self, training: bool) -> int:

@@ -2,6 +2,9 @@
 
 A word w stands for the signed n-bit number w, divided by 2**f. Adding words wraps; the sum of K
 numbers is right as long as it fits, so each may be smaller than 2**(n - 1 - f) / K only.
+
+A number within a bound b with noise of deviation s, which has Gaussian tails, is within b + 10 s
+but for a chance of 2 exp(-50) < 4e-22. So a number of a sum of K wraps with a chance below 4e-22 K.
 """
 
 import math
@@ -16,6 +19,8 @@ from vfl_flower.common.errors import BlindingError
 from vfl_flower.config.options.privacy import LEAST_STEPS, MOST_NARROW
 
 Words = NDArray[np.unsignedinteger]
+
+_DEVIATIONS = 10  # of noise that words hold
 
 _SLACK = 1e-3
 """Share of a bound that rounding in float32 stays well below."""
@@ -82,7 +87,7 @@ WHOLE = Ring()
 SCALE, LIMIT = WHOLE.scale, WHOLE.limit
 
 
-def ring_of(narrow: bool, bound: float | None, summands: int) -> Ring:
+def ring_of(narrow: bool, bound: float | None, summands: int, noise: float = 0.0) -> Ring:
     """Return the ring of a sum, which all parties choose alike.
 
     Parameters
@@ -93,6 +98,8 @@ def ring_of(narrow: bool, bound: float | None, summands: int) -> Ring:
         Largest magnitude of a summand, if there is one.
     summands : int
         How many there are, each with its weight.
+    noise : float
+        Deviation of the noise on each, if it has any.
 
     Raises
     ------
@@ -103,7 +110,7 @@ def ring_of(narrow: bool, bound: float | None, summands: int) -> Ring:
         return WHOLE
     if bound is None:
         raise BlindingError("words of 16 bits need an embedding-bound, and there is none")
-    return Ring.halved(bound, summands)
+    return Ring.halved(bound + _DEVIATIONS * noise, summands)
 
 
 def encode_ring(x: Tensor, summands: int, ring: Ring = WHOLE, *, wraps: bool = False) -> Words:

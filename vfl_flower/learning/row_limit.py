@@ -45,7 +45,7 @@ class RowLimit:
 
     def ring(self, weight: int) -> Ring:
         """Return the ring of a sum of some weight."""
-        return ring_of(self.narrow, self.bound, weight)
+        return ring_of(self.narrow, self.bound, weight, self.noise)
 
     def of_sum(self, rows: int, width: int, parties: int, weight: int) -> float:
         """Return the limit of one row of a sum.

@@ -31,10 +31,11 @@ from vfl_flower.config.catalog import (
 )
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.losses import Link, onehot
-from vfl_flower.learning.wire_precision import ERRORS, STEPS, as_sent
+from vfl_flower.learning.wire_precision import PRECISIONS, as_sent
 from vfl_flower.privacy.gradient_defences.defence import defence_of
 from vfl_flower.privacy.label_dp.mechanisms import LabelNoise
 from vfl_flower.privacy.label_dp.training_labels import noise_of
+from vfl_flower.privacy.label_dp.unknown_weights import UnknownWeights
 from vfl_flower.protocol.automaton.gradients import Gradient
 from vfl_flower.protocol.automaton.rules import Layout, within
 from vfl_flower.protocol.automaton.scope import Scope, Size
@@ -42,8 +43,6 @@ from vfl_flower.protocol.automaton.scope import Scope, Size
 _ROUNDING, _MOST_ROUNDING = 1e-4, 1e-2
 """Error of a target, solved in float32: usually, and for outputs as large as 10^5."""
 _RELATIVE = 1e-3  # of bounds
-_PASSES = 6
-"""Of the search for a weight and what the wire took of its residual, which need each other."""
 
 
 class Residuals:
@@ -80,9 +79,8 @@ class Residuals:
         self.most = max(rows / classes, 1.0) if balanced else 1.0
         self.most *= cfg.largest_weight
         self.precision = cfg.wire_precision
-        error = ERRORS[self.precision]
-        self.lost = error / (1 - error)  # of a number, as a share of what arrived
-        self.step = STEPS[self.precision] / self.slope  # and of a small one, times B
+        self.wire = PRECISIONS[self.precision]
+        self.step = self.wire.step / self.slope  # of a small number, times B
 
     def fault(self, g: Array, R: Tensor | None) -> str:
         """Return the fault of a batch of residuals, or nothing.
@@ -100,7 +98,7 @@ class Residuals:
         limit = self.most * (1 + _RELATIVE)
         if self.defence:
             limit *= self.defence.growth(len(g), self.classes)
-        off = self.lost * scaled.abs().sum(1) + self.classes * self.step * len(g)
+        off = self.wire.losses(scaled.abs()) + self.classes * self.step * len(g)
         if scaled.abs().amax() > limit:
             return "has residuals that are larger than the loss allows"
         if self.defence:  # what it makes of residuals is of no label
@@ -151,37 +149,36 @@ class Residuals:
             targets = _several_labels(scaled, means)
         else:
             targets = onehot(_labels(scaled, means), self.classes, means.dtype)
-        off = means - targets
-        weight = self._weights(scaled, off) if self.weighted else torch.ones(len(off))
-        error = (scaled - weight[:, None] * off).abs().amax(1)
-        lost = self._lost(scaled.abs().amax(1))
-        return bool((error <= rounding * weight.clamp(min=1) + lost).all())
+        if not self.weighted:
+            error = (scaled - (means - targets)).abs().amax(1)
+            return bool((error <= rounding + self._lost(scaled.abs().amax(1))).all())
+        rows = self._unknown(scaled, means, rounding)
+        low, high = rows.limits(targets, targets)
+        weight = rows.middle(low.amax(1), high.amin(1))[0][:, None]
+        off = (rows.scaled - weight * (means - targets)).abs()
+        return bool((off <= weight * rows.rounding + rows.lost).all())
 
     def _posterior(
         self, noise: LabelNoise, scaled: Tensor, means: Tensor, R: Tensor, rounding: Tensor
     ) -> bool:
         """Tell whether every row is the residual of a noised label."""
-        largest = scaled.abs().amax(1)
         if not self.weighted:
-            return bool(noise.admits(means - scaled, R, rounding + self._lost(largest)).all())
-        weights, lost = (self.least, self.most), torch.zeros(len(R))
-        for _ in range(_PASSES if self.lost else 1):  # what is lost grows as weights shrink
-            targets = noise.unweighted(scaled, means, R, rounding + lost, weights)
-            x = (means - targets).abs().amax(1) / largest.clamp(min=1e-30)
-            x = torch.where(largest > 0, x, 1 / max(self.least, 1e-30))
-            lost = x * self._lost(largest)
-            if noise.admits(targets, R, rounding + lost).all():
-                return True
-        return False
+            lost = self._lost(scaled.abs().amax(1))
+            return bool(noise.admits(means - scaled, R, rounding + lost).all())
+        rows = self._unknown(scaled, means, rounding)
+        weight = noise.weights(rows, R)[:, None]
+        targets, off = means - rows.scaled / weight, rows.rounding + rows.lost / weight
+        return bool(noise.admits(targets, R, off[:, 0]).all())
+
+    def _unknown(self, scaled: Tensor, means: Tensor, rounding: Tensor) -> UnknownWeights:
+        """Return the rows, to find their weights."""
+        lost = self._lost(scaled.abs().amax(1))
+        s, m, r, E = (each.double() for each in (scaled, means, rounding, lost))
+        return UnknownWeights(s, m, r[:, None], E[:, None], self.least, self.most)
 
     def _lost(self, largest: Any) -> Any:  # noqa: ANN401  of numpy or torch
         """Return the wire's error of rows, (B,), by their largest magnitudes."""
-        return self.lost * largest + self.step * len(largest)
-
-    def _weights(self, scaled: Tensor, off: Tensor) -> Tensor:
-        """Fit the weight of each row's class, (B,)."""
-        fitted = (scaled * off).sum(1) / off.square().sum(1).clamp(min=1e-12)
-        return fitted.clamp(self.least, self.most)
+        return self.wire.lost * largest + self.step * len(largest)
 
 
 def _rounding(R: Tensor) -> Tensor:

@@ -189,11 +189,17 @@ class Masker(UploadMechanism):
             raise BlindingError("a compressed upload cannot be masked: it cannot be summed")
         again = self._answered is self.party.received
         self._answered, self._position = self.party.received, self._position + 1 if again else 0
-        words = self.mask(upload.values, upload.weight, upload.total, self._position)
+        own = (upload.values, upload.weight, upload.total, self._position, upload.noise)
+        words = self.mask(*own)
         return replace(upload, message=(words,))
 
     def mask(
-        self, x: Tensor, weight: int = 1, total: int | None = None, position: int = 0
+        self,
+        x: Tensor,
+        weight: int = 1,
+        total: int | None = None,
+        position: int = 0,
+        noise: float = 0.0,
     ) -> Words:
         """Mask an answer to the request in hand.
 
@@ -207,6 +213,8 @@ class Masker(UploadMechanism):
             The sum of all parties' weights; as many as there are parties, unless said.
         position : int
             Which of the request's uploads it is, from 0; each has masks of its own.
+        noise : float
+            Deviation of the noise on `x`. In 16 bits what is too large then wraps.
 
         Returns
         -------
@@ -222,9 +230,11 @@ class Masker(UploadMechanism):
             raise BlindingError("blinding is on, but no keys have been agreed since the start")
         received = self.party.received
         summands = self.peers if total is None else total
-        ring = ring_of(self.party.cfg.narrow, self.party.cfg.row_bound, summands)
+        cfg = self.party.cfg
+        ring = ring_of(cfg.narrow, cfg.row_bound, summands, noise)
+        wraps = cfg.noise_distributed or (cfg.narrow and noise > 0)
         try:
-            words = encode_ring(x, summands, ring, wraps=self.party.cfg.noise_distributed)
+            words = encode_ring(x, summands, ring, wraps=wraps)
         except BlindingError:
             log = party_log(self.party.rank)  # what it says is for this party alone
             log.error("the largest value was %g", x.detach().abs().max())

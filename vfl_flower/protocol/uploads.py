@@ -27,6 +27,8 @@ class Upload:
         The sum of all parties' weights; as many as there are parties, unless said.
     rows : int or None
         Rows of the party that they tell of; the length of `values`, unless said.
+    noise : float
+        Deviation of the run's noise on uploads of this kind.
     message : tuple of ndarray, or None
         The arrays that travel in the place of `values`, once a mechanism has made them.
     """
@@ -35,6 +37,7 @@ class Upload:
     weight: int = 1
     total: int | None = None
     rows: int | None = None
+    noise: float = 0.0
     message: tuple[Array, ...] | None = None
 
     @property

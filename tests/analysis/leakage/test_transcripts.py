@@ -6,9 +6,12 @@ import pytest
 from tests.helpers.outcomes.stages import stage_of
 
 
-@pytest.mark.parametrize(("method", "precision"), [("easter", "float32"), ("easter", "float16")])
-def test_the_decoded_sum_is_that_of_the_parties(method: str, precision: str) -> None:
-    stage = stage_of(method, wire_precision=precision)
+@pytest.mark.parametrize(
+    ("method", "precision", "sigma"),
+    [("easter", "float32", 0), ("easter", "float16", 0), ("easter", "int8", 2)],
+)
+def test_the_decoded_sum_is_that_of_the_parties(method: str, precision: str, sigma: float) -> None:
+    stage = stage_of(method, wire_precision=precision, dp_sigma=float(sigma))
     assert stage.masked
     truth = np.sum([stage.truth(k) for k in stage.ranks()], 0)
     assert np.abs(stage.summed - truth).max() < (1e-4 if precision == "float32" else 0.01)

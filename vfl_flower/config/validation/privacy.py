@@ -115,7 +115,7 @@ def check_share_check(cfg: Settings) -> None:
 
 
 def check_wire_precision(cfg: Settings) -> None:
-    """Refuse numbers of 16 bits that would not fit."""
+    """Refuse numbers of 16 or 8 bits that would not fit."""
     precision = f"wire-precision is {cfg.wire_precision}"
     if not cfg.narrow:
         return
@@ -126,10 +126,10 @@ def check_wire_precision(cfg: Settings) -> None:
             f"{precision}, and uploads of {cfg.method} are compressed ({compression}) already; use "
             "wire-precision = float32, or compression = none"
         )
-    if cfg.blinded and cfg.noised:
+    if cfg.noise_distributed:
         raise ConfigError(
-            f"{precision}, and noise under masks needs the range of 32 bits; use wire-precision = "
-            "float32"
+            f"{precision}, and dp-noise is distributed, whose shares are in steps of 32 bits; use "
+            "wire-precision = float32, or dp-noise = own"
         )
     if cfg.blinded and cfg.parties - 1 > MOST_NARROW:
         raise ConfigError(

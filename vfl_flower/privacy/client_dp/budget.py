@@ -84,6 +84,10 @@ class Budget:
         honest = honest_parties(self.cfg)
         return GaussianShare(self.sigma, self.cfg.dp_clip, honest, by_row=self.by_row)
 
+    def mechanism_of(self, masked: bool) -> Gaussian:
+        """Return the mechanism of an upload, by whether it is summed under masks."""
+        return self.summed if masked else self.mechanism
+
     @cached_property
     def of_gradients(self) -> Gaussian:
         """Mechanism that noises gradients, where rows are protected."""

@@ -138,7 +138,7 @@ class ClientPrivacy(UploadMechanism):
             )
         self._purpose = declared.purpose
         sent = self.upload(upload.values, self._repeatable(declared), declared.masked)
-        return replace(upload, values=sent)
+        return replace(upload, values=sent, noise=self.budget.mechanism_of(declared.masked).width)
 
     def check_in(self) -> None:
         """Refuse a prediction that the budget does not last for."""
@@ -232,8 +232,7 @@ class ClientPrivacy(UploadMechanism):
     def _released(self, x: Tensor, kind: str, masked: bool) -> Tensor:
         """Clip and noise an upload, if its kind is noised."""
         assert self.budget is not None  # noqa: S101  `upload` has looked
-        mechanism = self.budget.summed if masked else self.budget.mechanism
-        return mechanism.release(x) if self.budget.noises(kind) else x
+        return self.budget.mechanism_of(masked).release(x) if self.budget.noises(kind) else x
 
     @property
     def _request(self) -> str:

@@ -3,7 +3,7 @@
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.options.privacy import LEAST_SIGMA, MOST_SIGMA
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.crypto.fixed_point import LIMIT
+from vfl_flower.crypto.fixed_point import LIMIT, ring_of
 from vfl_flower.data.party_data import Rows
 from vfl_flower.privacy.client_dp.accounting import least_sigma
 from vfl_flower.privacy.client_dp.budget import Budget
@@ -40,13 +40,27 @@ def budget_of(cfg: RunConfig, rows: Rows) -> Budget | None:
             f"dp-sigma {cfg.dp_sigma:g}, and one step, what is evaluated after it and the test "
             f"rows take {budget.noised(least)}; use a larger dp-sigma, or 0 to find it"
         )
-    width, limit = budget.summed.width, LIMIT / (cfg.parties - 1)
-    if cfg.blinded and _DEVIATIONS * width > limit:
+    if cfg.blinded:
+        _check_masked(cfg, budget.summed.width)
+    return budget
+
+
+def _check_masked(cfg: RunConfig, width: float) -> None:
+    """Refuse noise that masked words do not hold, or round away."""
+    passive = cfg.parties - 1
+    if _DEVIATIONS * width > LIMIT / passive:
         raise ConfigError(
             f"noise of deviation {width:g} leaves no room for a sum of "
-            f"{cfg.parties - 1} below {LIMIT:g} where it is blinded; use a smaller dp-clip"
+            f"{passive} below {LIMIT:g} where it is blinded; use a smaller dp-clip"
         )
-    return budget
+    step = 1 / ring_of(cfg.narrow, cfg.row_bound, passive, width).scale
+    if cfg.narrow and step > width:
+        raise ConfigError(
+            f"wire-precision is {cfg.wire_precision}, and 16 bits for a sum of {passive} within "
+            f"embedding-bound {cfg.row_bound:g} have steps of {step:g}, more than the noise's "
+            f"deviation {width:g}; use an embedding-bound nearer to dp-clip, {cfg.dp_clip:g}, or "
+            "wire-precision = float32"
+        )
 
 
 def _sigma_for(cfg: RunConfig, uploads: int, unit: str) -> float:

@@ -29,6 +29,7 @@ from torch import Tensor
 
 from vfl_flower.config.options.privacy import TRUE_SENSITIVITY
 from vfl_flower.crypto.discrete_sampling import Entropy, below, discrete_laplace
+from vfl_flower.privacy.label_dp.unknown_weights import UnknownWeights, summed
 from vfl_flower.protocol.automaton.scope import LabelFormat
 
 _GRANULES = 1 << 10
@@ -101,29 +102,10 @@ class LabelNoise:
         least, total = targets.amin(1), targets.sum(1)
         return (least >= -rounding) & ((total - 1).abs() <= self.classes * rounding)
 
-    def unweighted(
-        self,
-        scaled: Tensor,
-        means: Tensor,
-        logits: Tensor,
-        rounding: Tensor,
-        weights: tuple[float, float],
-    ) -> Tensor:
-        """Return the targets of residuals with unknown weights.
+    def weights(self, rows: UnknownWeights, logits: Tensor) -> Tensor:
+        """Return a weight of each row, (B,), with targets that `admits` admits.
 
-        Parameters
-        ----------
-        scaled, means, logits : Tensor
-            w (m - t), m and the outputs, (B, C) each.
-        rounding : Tensor
-            Error of a target, (B,).
-        weights : tuple of float
-            The least and the largest w.
-
-        Returns
-        -------
-        Tensor
-            (B, C), which `admits` admits if there is a w with such targets.
+        If there are none, any.
         """
         raise NotImplementedError
 
@@ -170,26 +152,14 @@ class Laplace(LabelNoise):
         near = (targets <= most + around) & (targets >= least - around)
         return super().admits(targets, logits, rounding) & near.all(1)
 
-    def unweighted(
-        self,
-        scaled: Tensor,
-        means: Tensor,
-        logits: Tensor,
-        rounding: Tensor,
-        weights: tuple[float, float],
-    ) -> Tensor:
-        """See `LabelNoise`: each entry, and the sum, bounds 1 / w."""
-        s, m, around = _summed(scaled), _summed(means), _summed(rounding[:, None].expand_as(means))
+    def weights(self, rows: UnknownWeights, logits: Tensor) -> Tensor:
+        """See `LabelNoise`: each entry, and the sum, limits it."""
         lowest, highest = self._range(logits)
-        least, most = _summed(lowest), _summed(highest)
+        least, most = summed(lowest), summed(highest)
         least[:, -1] = most[:, -1] = 1
-        slope = torch.where(s == 0, 1.0, s)
-        ends = torch.stack([m - most - around / 2, m - least + around / 2]) / slope
-        first, last = 1 / weights[1], 1 / weights[0]
-        low = ends.amin(0).masked_fill(s == 0, first).amax(1).clamp(min=first)
-        high = ends.amax(0).masked_fill(s == 0, last).amin(1).clamp(max=last)
-        x: Tensor = (low + high) / 2
-        return means - x[:, None] * scaled
+        every = rows.summed()
+        low, high = every.limits(least, most)
+        return every.middle(low.amax(1), high.amin(1))[0]
 
     def _range(self, logits: Tensor) -> tuple[Tensor, Tensor]:
         """Return the least and the largest posterior, (B, C) each."""
@@ -250,24 +220,15 @@ class RandomizedResponse(LabelNoise):
         """See `LabelNoise`."""
         return F.one_hot(released.argmax(1), self.classes) * self.epsilon
 
-    def unweighted(
-        self,
-        scaled: Tensor,
-        means: Tensor,
-        logits: Tensor,
-        rounding: Tensor,
-        weights: tuple[float, float],
-    ) -> Tensor:
-        """See `LabelNoise`: class and 1 / w, by least squares."""
-        s, m = scaled.double(), means.double()
-        other = 1 / (math.exp(self.epsilon) + self.classes - 1)
-        own = math.exp(self.epsilon) * other
-        along = (s * m).sum(1, keepdim=True) - other * s.sum(1, keepdim=True) - (own - other) * s
-        squared = s.square().sum(1, keepdim=True)
-        x = (along / squared.clamp(min=1e-30)).clamp(1 / weights[1], 1 / weights[0])
-        from_class = (own - other) * ((own - other) - 2 * (m - other))  # but for |m - other|^2
-        nearest = (from_class - 2 * x * along + x * x * squared).argmin(1, keepdim=True)
-        return means - x.gather(1, nearest) * scaled
+    def weights(self, rows: UnknownWeights, logits: Tensor) -> Tensor:
+        """See `LabelNoise`: of the class that leaves most room."""
+        of_class = torch.tensor([self.epsilon] + [0.0] * (self.classes - 1)).double().softmax(0)
+        own, other = (torch.full_like(rows.means, of_class[k].item()) for k in (0, 1))
+        (lowest, highest), (low, high) = rows.limits(own, own), rows.limits(other, other)
+        low = torch.maximum(_of_others(low), lowest)
+        high = torch.minimum(-_of_others(-high), highest)
+        weights, room = rows.middle(low, high)
+        return weights.gather(1, room.argmax(1, keepdim=True))[:, 0]
 
     def admits(self, targets: Tensor, logits: Tensor, rounding: Tensor) -> Tensor:
         """Tell which rows are the posterior of some class."""
@@ -275,13 +236,10 @@ class RandomizedResponse(LabelNoise):
         return (targets - of_class).abs().amax(1) <= rounding
 
 
-def _summed(rows: Tensor) -> Tensor:
-    """Append its sum to each row, float64.
-
-    (B, C) -> (B, C + 1).
-    """
-    rows = rows.double()
-    return torch.cat([rows, rows.sum(1, keepdim=True)], 1)
+def _of_others(rows: Tensor) -> Tensor:
+    """Return the largest of each row's other entries, (B, C)."""
+    two = rows.topk(2, 1).values
+    return torch.where(rows == two[:, :1], two[:, 1:], two[:, :1])
 
 
 def compact(labels: Tensor, classes: int) -> Tensor:

@@ -28,7 +28,7 @@ from vfl_flower.common.errors import (
 )
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.settings import UNNOISED
-from vfl_flower.crypto.fixed_point import decode_ring, ring_of
+from vfl_flower.crypto.fixed_point import WHOLE, decode_ring
 from vfl_flower.data.loading import run_data
 from vfl_flower.parties.party import Party
 from vfl_flower.parties.passive import PassiveParty
@@ -155,7 +155,8 @@ class Stage:
     def summed(self) -> Table:
         """Sum of all uploads as the active party decodes it."""
         words = [each.words for each in self.uploads]
-        ring = ring_of(self.cfg.narrow, self.cfg.row_bound, len(words))
+        limit = self.run.active.row_limit()
+        ring = limit.ring(len(words)) if limit else WHOLE
         return table_of(decode_ring(np.add.reduce(words, dtype=ring.dtype), ring))
 
     def truth(self, rank: int) -> Table:
