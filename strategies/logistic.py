@@ -57,7 +57,7 @@ Deviates
     are refused.
 Costs
     One exchange an epoch, of all rows. Per exchange and passive party 4NM + 1,376 bytes up, 4N +
-    4NM + 172 down, and framing. A party forms and factors M matrices of F_k x F_k in each. The
+    4NM + 176 down, and framing. A party forms and factors M matrices of F_k x F_k in each. The
     active party keeps 160 NM bytes of directions.
 """
 

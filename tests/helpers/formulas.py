@@ -117,10 +117,10 @@ def adptvfedconv_bytes(n: int) -> dict[tuple[str, str], list[int]]:
 
 
 def logistic_bytes(b: int) -> dict[tuple[str, str], list[int]]:
-    """4NM + 1,032 up, 4N + 4NM + 172 down."""
+    """4NM + 1,376 up, 4N + 4NM + 176 down."""
     return {
-        ("direct", "up"): [4 * b * C, 1032],
-        ("direct", "down"): [4 * b, 12, 4 * b * C],
+        ("direct", "up"): [4 * b * C, 1376],
+        ("direct", "down"): [4 * b, 16, 4 * b * C],
         ("move", "down"): [160],
     }
 
