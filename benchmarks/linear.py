@@ -5,15 +5,18 @@
 Three parties hold the columns of a table in their published order. Splits by seed: 20 % test rows,
 8 % validation rows, 72 % training rows. Both models have a ridge of 1, scikit-learn's default;
 scikit-learn's is solved to a tolerance of 1e-12. The largest difference is of any coefficient in
-any split. Bytes and exchanges are those of training with the evaluations in between.
+any split; beside it that of scikit-learn's default, lbfgs with a tolerance of 1e-4. Bytes and
+exchanges are those of training with the evaluations in between.
 """
 
 import statistics
 import time
+import warnings
 from typing import Any
 
 import numpy as np
 import torch
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from benchmarks.harness.benchmark import DATA_DIR, Arguments, Benchmark, Option
@@ -27,6 +30,7 @@ FORMS = {
     "splits": "d",
     "converged": "d",
     "largest difference": ".1e",
+    "of the default": ".1e",
     "ROC-AUC": ".4f",
     "pooled": ".4f",
     "apart": ".1e",
@@ -63,8 +67,12 @@ def pooled(split: Split, columns: Floats) -> tuple[Scores, Floats]:
     model = LogisticRegression(solver="newton-cholesky", tol=1e-12, max_iter=1000)
     model.fit(columns[train], labels.y[train])
     seconds = time.perf_counter() - started
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # its 100 steps may be too few
+        usual = LogisticRegression().fit(columns[train], labels.y[train])
+    off = float(np.abs(usual.coef_ - model.coef_).max())
     outputs = {part: model.predict_proba(columns[labels.rows[part]]) for part in PARTS}
-    return judged(outputs, labels) | {"seconds": seconds}, model.coef_[0]
+    return judged(outputs, labels) | {"seconds": seconds, "off": off}, model.coef_[0]
 
 
 def compared(cfg: RunConfig) -> tuple[Scores, Scores, float, bool]:
@@ -97,6 +105,7 @@ def measure(given: Arguments, report: Report) -> None:
                 len(runs),
                 sum(converged),
                 max(apart),
+                max(float(each["off"] or 0) for each in theirs),
                 mean(ours, "auc"),
                 mean(theirs, "auc"),
                 max(abs(float(one or 0) - float(other or 0)) for one, other in aucs),
