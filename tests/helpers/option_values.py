@@ -121,7 +121,7 @@ GOOD: dict[str, st.SearchStrategy[Any]] = {
     "threads": st.integers(2, 64),
     "eval-threads": st.integers(1, 64),
     "precision": st.just("bf16"),
-    "wire-precision": st.just("bfloat16"),
+    "wire-precision": st.sampled_from(("bfloat16", "int8")),
     "transport": st.sampled_from(("local", "messages", "stream")),
     "run-name": st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,20}", fullmatch=True),
     "stream-listen": st.sampled_from(("0.0.0.0:9443", "[::1]:9443", "host.example:1")),
