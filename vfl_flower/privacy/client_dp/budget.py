@@ -85,7 +85,7 @@ class Budget:
         return GaussianShare(self.sigma, self.cfg.dp_clip, honest, by_row=self.by_row)
 
     def mechanism_of(self, masked: bool) -> Gaussian:
-        """Return the mechanism of an upload, by whether it is summed under masks."""
+        """Return the mechanism of uploads, summed under masks or not."""
         return self.summed if masked else self.mechanism
 
     @cached_property

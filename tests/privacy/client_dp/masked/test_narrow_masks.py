@@ -86,7 +86,7 @@ def test_epsilon_is_that_of_32_bits(tmp_path: Path) -> None:
 def test_a_number_beyond_the_ring_wraps_and_is_not_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A refusal would tell of columns what no noise covers."""
+    """A refusal would tell of columns, and no noise covers it."""
     cfg = narrow("agg_vfl", epochs=1)
     limit = build_active(cfg).row_limit()
     assert limit

@@ -1,0 +1,1 @@
+"""Noise whose shares are summed under masks."""
