@@ -1,14 +1,18 @@
 """Drift of inputs in a service, in the log of each party."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 from tests.helpers.connections.services import calling, service_of
 from tests.helpers.outcomes.commands import train
 from tests.helpers.own_data.own import TINY, write
 from vfl_flower.common.layout import RANGES, model_of
 from vfl_flower.common.names import party_name
+from vfl_flower.config.run_config import RunConfig
+from vfl_flower.data.published_data import PublishedData
 from vfl_flower.parties import input_drift
 from vfl_flower.workflows.local.predict import predict_rows
 
@@ -77,6 +81,18 @@ def test_training_rows_are_in_their_range(run: Path) -> None:
     ranges = input_drift.InputRanges.load(model_of(run / "party-1") / RANGES)
     assert ranges.names == ("age",)
     assert ranges.low < ranges.high
+
+
+def test_missing_numbers_are_in_every_range() -> None:
+    data = PublishedData(RunConfig(dataset="wine", parties=4)).party(1)
+    x = data.numbers.clone()
+    x[::3, 0], x[:, 1] = torch.nan, torch.nan
+    ranges = input_drift.InputRanges.of(replace(data, x=x))
+    assert ranges
+    assert not ranges.outside(x[data.rows["train"]]).any()
+    new = torch.zeros(2, x.shape[1])
+    new[0, 0], new[0, 1] = 1e9, torch.nan
+    assert ranges.outside(new)[:, :2].tolist() == [[True, False], [False, True]]
 
 
 def test_a_prediction_of_a_file_counts_nothing(

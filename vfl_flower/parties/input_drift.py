@@ -27,6 +27,8 @@ _SHAPE = {"names": [str], "low": [float], "high": [float]}
 class InputRanges:
     """Range of each column of numbers in the training rows.
 
+    Missing values are in every range, and numbers in none of a column that had no other.
+
     Attributes
     ----------
     names : tuple of str
@@ -47,9 +49,9 @@ class InputRanges:
             return None
         chunks = torch.from_numpy(data.rows["train"]).to(data.x.device).split(_CHUNK)
         parts = [data.x.index_select(0, chunk)[:, : len(names)] for chunk in chunks]
-        low = torch.stack([part.amin(0) for part in parts]).amin(0)
-        high = torch.stack([part.amax(0) for part in parts]).amax(0)
-        return cls(names, tuple(low.tolist()), tuple(high.tolist()))
+        low = torch.stack([part.nan_to_num(torch.inf).amin(0) for part in parts]).amin(0)
+        high = torch.stack([part.nan_to_num(-torch.inf).amax(0) for part in parts]).amax(0)
+        return cls(names, tuple(low.nan_to_num().tolist()), tuple(high.nan_to_num().tolist()))
 
     def outside(self, x: Tensor) -> NDArray[np.bool_]:
         """Mark values outside the ranges: (B, ...) -> (B, n)."""
