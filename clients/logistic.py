@@ -10,8 +10,9 @@ from vfl_flower.algorithms.linear_models.evidence import check_bins
 from vfl_flower.algorithms.linear_models.likelihood import is_regression, outputs_of
 from vfl_flower.algorithms.linear_models.parts import FIGURES, KEPT, PARTS, limit_of, split
 from vfl_flower.algorithms.linear_models.scorecard import own_files
-from vfl_flower.algorithms.linear_models.solver import MOST_SCALE
+from vfl_flower.algorithms.linear_models.solver import MOST_SCALE, SIGMA, STRENGTH
 from vfl_flower.api import Party, PassiveParty, floats, phase, rows
+from vfl_flower.common.errors import ProtocolError
 
 if TYPE_CHECKING:
     from strategies.specs.logistic import LogisticOptions
@@ -53,6 +54,8 @@ class LogisticClient(PassiveParty):
 
         (N,) int32, (4,), (N, M) -> (N, M), (4, 86), masked
         """
+        if self.options.lasso and told[STRENGTH] > 0 and told[SIGMA] == 0:
+            raise ProtocolError("a step of the lasso came without the weight that it shrinks by")
         X = self.block.columns(self.columns(rows), r)
         xi, figures = self.block.answer(X, r.double(), told.double(), self.limit)
         return xi.float(), split(figures, self.limit).float()

@@ -231,7 +231,7 @@ class BoostedTrees(ActiveParty):
         owner = np.searchsorted(offered, picked[nodes], side="right") - 1
         place = self.progress.step, layer.tree[nodes], layer.node[nodes]
         self.net.owner[place] = torch.from_numpy(owner.astype(np.int32))
-        self.net.gain[place] = torch.from_numpy(gained[nodes].astype(np.float32))
+        self.net.gain[place] = torch.from_numpy(gained[nodes])
         growth.split(nodes[owner == 0], picked[nodes[owner == 0]])
         for index, goes in growth.chosen.items():
             left[layer.tree[index], layer.rows(index)] = goes

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tests.helpers.blinding import agree
-from tests.helpers.contract import CASES, Tap, configured
+from tests.helpers.contract import CASES, Tap, configured, used
 from tests.long.check import Failed, Job
 from vfl_flower.common import errors
 from vfl_flower.common.codec import Array, to_array
@@ -45,8 +45,9 @@ CONTROL: list[Request] = [
 def tiny(case: str) -> RunConfig:
     """Return a run of a few rows."""
     cfg = configured(case)
+    usual = {"train_rows": 60, "batch_size": 20, "embedding_dim": 4, "eval_batch_size": 400}
     own = {"local_epochs": 1} if hasattr(cfg.options, "local_epochs") else {}
-    return cfg.changed(train_rows=60, batch_size=20, embedding_dim=4, eval_batch_size=400, **own)
+    return cfg.changed(**(used(case, usual) | own))
 
 
 class Subject:

@@ -151,13 +151,13 @@ def test_a_party_whose_histogram_does_not_add_up_is_named(kind: type[BoostedTree
         trained(Changed(CFG), kind)
 
 
-def started() -> tuple[BoostedTreesClient, Array]:
+def started(unit: float = 1.0) -> tuple[BoostedTreesClient, Array]:
     """Build a party that has begun a round; return its sums, too."""
     party = build_passive(CFG, 1)
     assert isinstance(party, BoostedTreesClient)
     rows = party.data.rows["train"]
     g = np.random.default_rng(0).integers(-9, 9, (len(rows), 3), np.int32)
-    sums = asked(party, "boost", rows, g, np.abs(g) + np.int32(1), np.ones(2, np.float32))
+    sums = asked(party, "boost", rows, g, np.abs(g) + np.int32(1), np.full(2, unit, "f4"))
     return party, sums[0]
 
 
@@ -190,6 +190,13 @@ def test_a_party_tells_one_split_of_a_node() -> None:
     party, sums = started()
     asked(party, "split", np.array([[0, 0]]))
     refused(party, "must follow", "split", np.array([[1, 0]]))
+
+
+def test_units_of_any_size_are_answered() -> None:
+    """Gains are quotients of squares, and units have 32 bits."""
+    for unit in (3e38, 1e-38, 0.0):
+        party, _ = started(unit)
+        asked(party, "split", np.array([[0, 0]]))
 
 
 def test_rows_go_where_their_party_said() -> None:

@@ -4,12 +4,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flwr.common import Scalar
 from sklearn.linear_model import LogisticRegression
 
 from tests.helpers.own_data.linear import NOISY, SIGNAL, X, coefficients, told, train, z
 from vfl_flower.common.errors import ConfigError, DataError, TrainingError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.splitting.rows import rows_of
+from vfl_flower.workflows.build_parties import build_passive
 
 
 @pytest.mark.parametrize("ridge", [0.0, 1.0])
@@ -110,3 +112,14 @@ def test_labels_that_are_not_finite(bad: float, text: str) -> None:
 def test_options_without_a_meaning_are_refused(options: dict[str, Any], text: str) -> None:
     with pytest.raises(ConfigError, match=text):
         RunConfig(method="logistic", **options)
+
+
+def test_a_step_of_the_lasso_needs_its_weight() -> None:
+    cfg = RunConfig(method="logistic", dataset="wine", parties=3, lasso=0.1, blinding="none")
+    party = build_passive(cfg, 1)
+    rows = party.data.rows["train"]
+    arrays = [rows, np.array([1, 0, 0, 1], np.float32), np.zeros((len(rows), 3), np.float32)]
+    config: dict[str, Scalar] = {"exchange": 1, "phases": "direct", "arrays": "3"}
+    _, _, metrics = party.fit(arrays, config)
+    assert metrics["error"] == "ProtocolError"
+    assert "without the weight that it shrinks by" in str(metrics["message"])

@@ -46,7 +46,7 @@ class Splits(nn.Module):
         self.register_buffer("column", torch.full(shape, -1, dtype=torch.int32))
         self.register_buffer("threshold", torch.zeros(shape))
         self.register_buffer("missing_left", torch.zeros(shape, dtype=torch.bool))
-        self.register_buffer("gain", torch.zeros(shape))
+        self.register_buffer("gain", torch.zeros(shape, dtype=torch.float64))
 
     def _load_from_state_dict(self, state: State, prefix: str, *rest: Any) -> None:  # noqa: ANN401
         """Take as many rounds as a state has; a prediction has none."""
@@ -107,7 +107,7 @@ class Forest(Splits):
 
     def importance(self, parties: int) -> dict[str, float]:
         """Return each party's number of splits, and its share of their gain."""
-        owner, gain, found = self.owner, self.gain.double(), dict[str, float]()
+        owner, gain, found = self.owner, self.gain, dict[str, float]()
         total = float(gain.sum()) or 1.0
         for rank in range(parties):
             own = owner == rank
