@@ -21,6 +21,7 @@ from vfl_flower.crypto.identity import (
     read_private,
     read_roster,
 )
+from vfl_flower.privacy.guarantees import column_protections
 from vfl_flower.workflows.flower_node import identity_of
 
 RUN = "17"
@@ -155,6 +156,15 @@ def test_a_protection_that_cannot_act_is_an_error(tmp_path: Path) -> None:
     for half in (context(identity=str(tmp_path / "id-1")), context(peers=peers)):
         with pytest.raises(ConfigError, match="both identity and peers, or neither"):
             identity_of(PROTECTED, half, 1)
+
+
+def test_a_gap_that_masks_do_not_close_is_for_the_policy(tmp_path: Path) -> None:
+    """Shares are checked against an active party that deviates only under pins."""
+    both = context(identity=str(tmp_path / "id-1"), peers=str(made_roster(tmp_path)))
+    for changes in ({"share_check": "on"}, {"method": "logistic"}, {"embedding_defence": "mid:1"}):
+        cfg = replace(PROTECTED, **changes)
+        assert column_protections(cfg)[1]
+        assert identity_of(cfg, both, 1) is not None
 
 
 # The command ------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from tests.helpers.connections.deployments import (
 from tests.helpers.outcomes.pages import own_network
 from vfl_flower.common.layout import steps_kept
 from vfl_flower.crypto.identity import make_identity
-from vfl_flower.privacy.guarantees import READABLE
+from vfl_flower.privacy.guarantees import READABLE, VARIANCES
 
 pytestmark = pytest.mark.slow
 
@@ -71,8 +71,8 @@ def test_own_networks_and_pinned_identities(
         files = {"identity": tmp_path / f"identity-{k + 1}", "peers": tmp_path / "peers"}
         deployment.start_node(k, model="my_networks:Mine", learning_rate=0.01, **files)
     deployment.wait_online()
-    log = start(f'{OPENING} epochs=2 run-name="own"').finished()
-    assert result(deployment, "own")["unprotected"] == [READABLE], log
+    log = start(f'{OPENING} epochs=2 run-name="own" share-check="on"').finished()
+    assert result(deployment, "own")["unprotected"] == [VARIANCES, READABLE], log
     for k in (1, 2, 3):
         folder = deployment.folder / f"party-{k}" / "own" / f"party-{k}"
         assert "first.weight" in load_file(folder / "model/weights.safetensors")

@@ -105,6 +105,8 @@ PAIR = (
     "prediction what the other says of a row; blinding does not hide it"
 )
 
+_UNDO_MASKS = (CLEAR, SINGLE, PUBLIC, PUBLISHED)
+
 _Sentences = tuple[list[str], list[str]]
 """What is protected, and what a setting or another method would protect but does not."""
 
@@ -220,3 +222,11 @@ def column_protections(cfg: RunConfig) -> _Sentences:
     )
     protected, open_ends = ([text for text, there in each if there] for each in (ways, gaps))
     return protected, open_ends
+
+
+def masks_undone(cfg: RunConfig) -> list[str]:
+    """List why keys, however authentic, would hide no columns.
+
+    Other gaps, such as variances that parties tell each other, are for a party's policy.
+    """
+    return [text for text in column_protections(cfg)[1] if text in _UNDO_MASKS]

@@ -29,7 +29,7 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.transports import Runtime, transports_of
 from vfl_flower.crypto.identity import Identity, read_private, read_roster
 from vfl_flower.data.loading import PartyCache
-from vfl_flower.privacy.guarantees import column_protections
+from vfl_flower.privacy.guarantees import masks_undone
 from vfl_flower.protocol.client import ProtocolClient
 from vfl_flower.splitting.build import build_split_passive
 from vfl_flower.transport.endpoint import Endpoint, RebuiltEndpoint, failed
@@ -137,7 +137,7 @@ def identity_of(cfg: RunConfig, context: Context, rank: int) -> Identity | None:
     Raises
     ------
     ConfigError
-        If only one of ``identity`` and ``peers`` is set, or the run would not protect this party.
+        If only one of ``identity`` and ``peers`` is set, or the run's masks would hide nothing.
     IdentityError
         If a file cannot be used.
     """
@@ -146,9 +146,9 @@ def identity_of(cfg: RunConfig, context: Context, rank: int) -> Identity | None:
         return None
     if not own or not peers:
         raise ConfigError("the node configuration must have both identity and peers, or neither")
-    open_ends = [] if cfg.task == "align" else column_protections(cfg)[1]
-    if open_ends:
-        raise ConfigError(f"this party pins identities, and in this run {open_ends[0]}")
+    undone = [] if cfg.task == "align" else masks_undone(cfg)
+    if undone:
+        raise ConfigError(f"this party pins identities, and in this run {undone[0]}")
     roster = read_roster(Path(peers), cfg.parties - 1)
     return Identity(read_private(Path(own)), roster, rank, str(context.run_id))
 
