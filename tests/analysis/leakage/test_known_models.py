@@ -7,8 +7,10 @@ import torch
 from tests.helpers.outcomes.stages import reason_of, score_of, stage_of
 from vfl_flower.analysis.audit.transcripts.joint_model import JointModel
 
-FEW = {"dataset": "wine", "partition": "listed:0-9;10-12", "parties": 2, "batch_size": 20}
+THREE = {"dataset": "wine", "partition": "listed:0-9;10-12", "parties": 2}
 """Three classes, and three columns at the passive party."""
+
+FEW = THREE | {"batch_size": 20}
 
 TWO = FEW | {"partition": "listed:0-10;11-12"}
 """As many columns as differences of logarithms of three classes' probabilities."""
@@ -84,3 +86,15 @@ def test_encoded_outputs_are_read_after_decoding() -> None:
     assert "decoded by a network" in reason_of("equality-scores", stage)
     assert score_of("equality-solving", stage).value > 0.99
     assert score_of("generative-scores", stage).value > 0
+
+
+def test_paths_through_trees_tell_columns_to_who_has_the_thresholds() -> None:
+    """The more trees, the closer thresholds are to a value."""
+    few, many = (
+        score_of("path-restriction", stage_of("boosted_trees", **THREE, epochs=rounds))
+        for rounds in (1, 30)
+    )
+    assert (few.against, few.source) == ("own columns", "test rows")
+    assert few.value < many.value
+    assert many.value > max(many.baseline, 0.8)
+    assert reason_of("path-restriction", stage_of("splitnn")) == "no party has trees"

@@ -30,7 +30,7 @@ class Splits(nn.Module):
     missing_left : Tensor
         Likewise, bool: whether rows without a value go left.
     gain : Tensor
-        Likewise, float32, of splits; the active party knows that of all parties'.
+        Likewise, float64, of splits; the active party knows that of all parties'.
     """
 
     own_randomness = True

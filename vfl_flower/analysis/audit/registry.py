@@ -38,6 +38,7 @@ ATTACKS = {
     "equality-solving": f"{_MODELS}.equality_solving:EqualitySolving",
     "generative-scores": f"{_MODELS}.from_scores:GenerativeFromScores",
     "equality-scores": f"{_MODELS}.from_scores:EqualityFromScores",
+    "path-restriction": f"{_MODELS}.path_restriction:PathRestriction",
     "property": f"{_COLUMNS}.property:PropertyInference",
     "membership": f"{_COLUMNS}.membership:MembershipInference",
     "backdoor": f"{_INTEGRITY}.backdoor:GradientReplacement",
@@ -52,8 +53,6 @@ ATTACKS = {
 WITHOUT_INPUT = {
     "gradient inversion (Zhu et al. 2019, arXiv:1906.08935; CAFE, Jin et al. 2021, "
     "arXiv:2110.15122)": "no method sends gradients of weights",
-    "path restriction (Luo et al. 2021, arXiv:2010.10152)": "it needs the thresholds of trees, "
-    "and every owner keeps its own",
 }
 """Attacks of the literature whose input no method gives, with the reason."""
 

@@ -69,7 +69,7 @@ class Scene:
 
     def own(self, rows: Array) -> Tensor:
         """Return the active party's columns: (B, width)."""
-        return self.stage.run.active.columns(rows).cpu().flatten(1)
+        return self.stage.run.active.columns(rows).cpu().flatten(1).nan_to_num(0.0)
 
     def others(self, rows: Array) -> Tensor:
         """Return all passive parties' columns side by side: (B, W)."""
@@ -121,14 +121,15 @@ class KnownModels(Attack):
             true = table_of(party.columns(scene.rows))
             guess = table_of(guessed[party.rank])
             after = r_squared(true, guess) if np.isfinite(guess).all() else 0.0
-            before = _from_own_columns(scene, party)
+            before = from_own_columns(scene, party)
             found.append((after - before, after, before, party.rank))
         _, after, before, rank = max(found)
         return Score("R²", after, before, "own columns", party_name(rank), f"{scene.part} rows")
 
 
-def _from_own_columns(scene: Scene, party: Party) -> float:
+def from_own_columns(scene: Scene, party: Party) -> float:
+    """Return R² of a regression from the active party's columns, gaps being 0."""
     rows = np.concatenate([scene.auxiliary, scene.rows])
     known = np.arange(len(rows)) < len(scene.auxiliary)
     own = table_of(scene.own(rows))
-    return Decoder(known).success(own, table_of(party.columns(rows)))
+    return Decoder(known).success(own, table_of(party.columns(rows).nan_to_num(0.0)))
