@@ -162,7 +162,7 @@ def test_a_gap_that_masks_do_not_close_is_for_the_policy(tmp_path: Path) -> None
     """Shares are checked against an active party that deviates only under pins."""
     both = context(identity=str(tmp_path / "id-1"), peers=str(made_roster(tmp_path)))
     for changes in ({"share_check": "on"}, {"method": "logistic"}, {"embedding_defence": "mid:1"}):
-        cfg = replace(PROTECTED, **changes)
+        cfg = PROTECTED.changed(**changes)
         assert column_protections(cfg)[1]
         assert identity_of(cfg, both, 1) is not None
 

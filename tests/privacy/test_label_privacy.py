@@ -41,20 +41,15 @@ from vfl_flower.transport.local import serve
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
 ALL = sorted(LABEL_MECHANISMS)
+CHECKED = [case for case in CASES if "share_check" in CASES[case]]
+LEFT_OUT = ("logistic", "logistic with lasso", *CHECKED)
+TEACHING = [case for case in CASES if method_of(case).teaches and case not in LEFT_OUT]
+epsilons = st.floats(0.001, 20)
 
 
 def made(mechanism: str, classes: int, epsilon: float, sensitivity: float) -> LabelNoise:
     noise: LabelNoise = load_object(LABEL_MECHANISMS[mechanism])(classes, epsilon, sensitivity)
     return noise
-
-
-LEFT_OUT = (
-    "logistic",
-    "logistic with lasso",
-    *(case for case in CASES if "share_check" in CASES[case]),
-)
-TEACHING = [case for case in CASES if method_of(case).teaches and case not in LEFT_OUT]
-epsilons = st.floats(0.001, 20)
 
 
 def entropy(seed: int = 0) -> random.Random:

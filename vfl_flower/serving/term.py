@@ -148,6 +148,9 @@ class Term:
             # parties that answered and those that did not differ in the history of their keys
             yield from agree_keys(self.active.cfg)
             return
+        except Exception as error:
+            tell(told(error))  # before a caller hears of it
+            raise
         for request, found in asked:
             pairs = zip(request.ids, found, strict=True)
             answered = Scored(self.model, [made.answer(*pair) for pair in pairs])

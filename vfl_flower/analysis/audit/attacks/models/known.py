@@ -128,7 +128,7 @@ class KnownModels(Attack):
 
 
 def from_own_columns(scene: Scene, party: Party) -> float:
-    """Return R² of a regression from the active party's columns, gaps being 0."""
+    """Return R² of a regression from the active party's columns."""
     rows = np.concatenate([scene.auxiliary, scene.rows])
     known = np.arange(len(rows)) < len(scene.auxiliary)
     own = table_of(scene.own(rows))
