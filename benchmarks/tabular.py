@@ -4,8 +4,8 @@
 
 Three parties hold the columns of a table in their published order, the active party the first
 third. 20 splits by seed: 20 % test rows, 8 % validation rows, 72 % training rows. All methods have
-the same networks (MLPs), the same epochs and batches, and otherwise their defaults; the weights of
-the best validation accuracy count. Tables under 1,000 rows have batches of 64 and 20 epochs, larger
+the same networks (MLPs), the same epochs and batches, and otherwise their defaults, but for those
+without networks, whose steps are of all rows; the weights of the best validation accuracy count. Tables under 1,000 rows have batches of 64 and 20 epochs, larger
 ones batches of 1,024 and 5 epochs. The references are scikit-learn's, with its defaults, on the
 same training rows and the same encoded columns. The positive class is the rarer one. Scores are
 scikit-learn's, of the active party's predictions. Nothing is chosen on test rows.
@@ -34,6 +34,7 @@ from benchmarks.harness.table_runs import REFERENCES, Scores, Split, reference, 
 from vfl_flower.config.dataset_specs import DATASETS
 from vfl_flower.config.registry import METHODS, spec_of
 from vfl_flower.config.run_config import RunConfig
+from vfl_flower.config.schema import kebab
 
 BASELINE = REFERENCES[0]
 SMALL = {"epochs": 20, "batch-size": 64}
@@ -46,10 +47,11 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """Methods with another protection of labels than their defaults."""
 
+STEPS_ON_ALL_ROWS = {"logistic": {"epochs": 300}, "boosted_trees": {"epochs": 100}}
+"""Methods without batches or networks: at most so many steps; as many rounds as scikit-learn's."""
+
 IMAGES_ONLY = ("adptvfedconv",)
-UNMEASURED = ("logistic", "boosted_trees")
-"""Methods whose runs on tables are still to come."""
-NETS = [name for name in METHODS if name not in (*IMAGES_ONLY, *UNMEASURED)]
+NETS = [name for name in METHODS if name not in IMAGES_ONLY]
 SHOWN = {
     "auc": "ROC-AUC",
     "average_precision": "PR-AUC",
@@ -117,10 +119,12 @@ def configuration(key: Key, given: Arguments) -> RunConfig:
         "baselines": "off",
         "device": "cpu",
         **(SMALL if small else LARGE),
+        **STEPS_ON_ALL_ROWS.get(method, {}),
     }
     if given.epochs:
         flags["epochs"] = given.epochs
-    return RunConfig.from_mapping(flags | changed)
+    unused = {kebab(name) for name in spec_of(method).unused}
+    return RunConfig.from_mapping({k: v for k, v in flags.items() if k not in unused} | changed)
 
 
 def scores_of(key: Key, split: Split, given: Arguments) -> Scores:

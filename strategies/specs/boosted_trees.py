@@ -17,7 +17,7 @@ class BoostedTreesOptions(MethodOptions):
 
     tree_depth: int = option(6, "layers of splits of a tree, at most", least=1, most=10)
     tree_leaves: int = option(1024, "leaves of a tree, at most", least=2, most=1024)
-    bins: int = option(64, "bins of a column, at most", least=2, most=255)
+    bins: int = option(255, "bins of a column, at most", least=2, most=255)
     leaf_l2: float = option(1.0, "penalty of squared leaves (lambda)", least=0, most=1e9)
     least_child: float = option(
         1.0, "least sum of hessians on either side of a split", least=0, most=1e9

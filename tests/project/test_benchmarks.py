@@ -17,7 +17,17 @@ from benchmarks.harness import tables
 from benchmarks.harness.benchmark import Arguments, Benchmark, Option
 from benchmarks.harness.report import Report
 from benchmarks.harness.table_runs import REFERENCES, Scores
-from benchmarks.tabular import COSTS, NETS, SHOWN, VARIANTS, Key, Runs, configuration, difference
+from benchmarks.tabular import (
+    COSTS,
+    NETS,
+    SHOWN,
+    STEPS_ON_ALL_ROWS,
+    VARIANTS,
+    Key,
+    Runs,
+    configuration,
+    difference,
+)
 from vfl_flower.config.run_config import RunConfig
 
 ROOT = Path(every.__file__).parent
@@ -81,6 +91,9 @@ def test_contender_is_understood(options: dict[str, object]) -> None:
 @pytest.mark.parametrize("name", [*NETS, *VARIANTS])
 def test_run_on_tables_is_understood(name: str) -> None:
     tabular = every.benchmark("tabular").parsed([])
+    if steps := STEPS_ON_ALL_ROWS.get(name):
+        assert configuration(Key("adult", 3, name), tabular).epochs == steps["epochs"]
+        return
     cfg = configuration(Key("pima", 3, name), tabular)
     assert (cfg.seed, cfg.epochs, cfg.batch_size, cfg.keep) == (3, 20, 64, "best")
     large = configuration(Key("adult", 3, name), tabular)
