@@ -5,10 +5,11 @@
 Three parties hold the columns of a table in their published order, the active party the first
 third. 20 splits by seed: 20 % test rows, 8 % validation rows, 72 % training rows. All methods have
 the same networks (MLPs), the same epochs and batches, and otherwise their defaults, but for those
-without networks, whose steps are of all rows; the weights of the best validation accuracy count. Tables under 1,000 rows have batches of 64 and 20 epochs, larger
-ones batches of 1,024 and 5 epochs. The references are scikit-learn's, with its defaults, on the
-same training rows and the same encoded columns. The positive class is the rarer one. Scores are
-scikit-learn's, of the active party's predictions. Nothing is chosen on test rows.
+without networks, whose steps are of all rows; the weights of the best validation accuracy count.
+Tables under 1,000 rows have batches of 64 and 20 epochs, larger ones batches of 1,024 and 5 epochs.
+The references are scikit-learn's, with its defaults, on the same training rows and the same encoded
+columns. The positive class is the rarer one. Scores are scikit-learn's, of the active party's
+predictions. Nothing is chosen on test rows.
 
 Differences are paired, of the ROC-AUC to that of logistic regression on the pooled columns. Behind
 them is half of a 95 % interval: Student's t, with the corrected variance of Nadeau and Bengio
