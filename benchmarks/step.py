@@ -107,11 +107,9 @@ def masking_timed(spent: list[float]) -> Iterator[None]:
     """Append how long every call of `Masker.mask` takes."""
     plain = Masker.mask
 
-    def timed(
-        self: Masker, x: Tensor, weight: int = 1, total: int | None = None, position: int = 0
-    ) -> Array:
+    def timed(self: Masker, x: Tensor, *how: float | None) -> Array:
         started = time.perf_counter()
-        words = plain(self, x, weight, total, position)
+        words = plain(self, x, *how)  # type: ignore[arg-type]
         spent.append(time.perf_counter() - started)
         return words
 
