@@ -62,6 +62,16 @@ def known_order(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def quick_encryption() -> Iterator[None]:
+    """Encrypt gradients under a key that is quick."""
+    # torch must not be imported before its threads are set
+    from tests.helpers.joint.small_keys import small_keys
+
+    with small_keys():
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def users_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Give the tests a home that trusts their own networks."""
     home = tmp_path_factory.mktemp("home")

@@ -18,6 +18,7 @@ EXTRAS = {
     "mlflow": "mlflow",
     "wandb": "wandb",
     "optuna": "sweep",
+    "gmpy2": "paillier",
     "prometheus_client": "serve",
     "onnx": "onnx",
     "onnxscript": "onnx",

@@ -1,0 +1,1 @@
+"""How gradients go to passive parties, and their sums come back."""
