@@ -8,6 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from vfl_flower.algorithms.boosting.bins import Bins
+from vfl_flower.algorithms.boosting.channels import slots
+from vfl_flower.algorithms.boosting.channels.encrypted_growth import EncryptedGrowth
 from vfl_flower.algorithms.boosting.forest import Splits, trees_a_round
 from vfl_flower.algorithms.boosting.gains import Regularizer
 from vfl_flower.algorithms.boosting.growth import Growth
@@ -50,11 +52,12 @@ class BoostedTreesClient(PassiveParty):
         generator, options = self.randomness.generator, self.options
         limits = Regularizer(options.leaf_l2, options.least_child)
         share = options.column_share
-        self.growth = Growth(self.binned, self.net, generator, share, limits, hidden=True)
+        kind = EncryptedGrowth if options.encrypted else Growth
+        self.growth = kind(self.binned, self.net, generator, share, limits, hidden=True)
 
     def sizes(self) -> Mapping[str, int]:
         """Return the lengths that the run sets, by symbol."""
-        return {**super().sizes(), "T": trees_a_round(self.data)}
+        return {**super().sizes(), **slots.sizes(), "T": trees_a_round(self.data)}
 
     @property
     def rounds(self) -> int:
@@ -81,11 +84,28 @@ class BoostedTreesClient(PassiveParty):
 
         (B,), (B, T) twice, (2,) -> (T, M, 2).
         """
+        if isinstance(self.growth, EncryptedGrowth):
+            raise ProtocolError("gradients came in the clear, and this run encrypts them")
         self.growth.begin(self.automaton.step - 1, g.numpy(), h.numpy(), units.numpy())
         return self.sums()
 
     @phase(
-        after=("boost", "layer"),
+        takes=(rows("batch"), octets("X", name="n"), octets("B", "T", "Y", name="E(g, h)")),
+        gives=octets("P", "Z", "Y", name="E(S_k)"),
+        sends="histogram",
+    )
+    def boost_encrypted(self, rows: Tensor, n: Tensor, sealed: Tensor) -> Upload:
+        """Begin a round on encrypted gradients; return encrypted sums at the roots.
+
+        (B,), (X,), (B, T, Y) -> (T, Z, Y).
+        """
+        if not isinstance(self.growth, EncryptedGrowth):
+            raise ProtocolError("gradients came encrypted, and this run does not encrypt them")
+        self.growth.receive(self.automaton.step - 1, n.numpy(), sealed.numpy())
+        return self.sums()
+
+    @phase(
+        after=("boost", "layer", "boost_encrypted", "layer_encrypted"),
         optional=True,
         takes=integers("Q", 2, low=0, name="nodes, candidates"),
         gives=octets("L", name="bits"),
@@ -94,11 +114,14 @@ class BoostedTreesClient(PassiveParty):
     def split(self, picks: Tensor) -> Upload:
         """Split nodes of the layer; return who goes left, in bits.
 
-        (Q, 2), index and candidate -> (L,), node by node.
+        (Q, 2), index and candidate -> (L,), node by node. Of a node there are several where sums
+        are encrypted: those of equal sums, of which one is taken.
         """
         layer, offered = self.growth.layer, self.growth.offered
         index, candidate = picks.numpy().T
-        if (np.diff(index) <= 0).any() or (index >= len(layer)).any():
+        step = np.diff(index)
+        again = (step == 0) & isinstance(self.growth, EncryptedGrowth)
+        if ((step <= 0) & ~again).any() or (index >= len(layer)).any():
             raise ProtocolError("a split names nodes out of order, or one that is not in the layer")
         if (candidate >= len(offered.column)).any():
             raise ProtocolError("a split names a candidate that was not offered")
@@ -118,6 +141,24 @@ class BoostedTreesClient(PassiveParty):
 
         (S,), (T, B / 8) bits -> (P, M, 2).
         """
+        return self.next_layer(split, left)
+
+    @phase(
+        after=("boost_encrypted", "split", "layer_encrypted"),
+        optional=True,
+        takes=(octets("S", name="which are split"), octets("T", "W", name="who goes left")),
+        gives=octets("P", "Z", "Y", name="E(S_k)"),
+        sends="histogram",
+    )
+    def layer_encrypted(self, split: Tensor, left: Tensor) -> Upload:
+        """Go on to the next layer; return its encrypted sums.
+
+        (S,), (T, B / 8) bits -> (P, Z, Y).
+        """
+        return self.next_layer(split, left)
+
+    def next_layer(self, split: Tensor, left: Tensor) -> Upload:
+        """Check a layer's splits, and take them."""
         growth = self.growth
         if len(split) != len(growth.layer) or not split.any():
             raise ProtocolError("a layer came that does not fit the one before")
@@ -151,9 +192,10 @@ class BoostedTreesClient(PassiveParty):
 
     def further_files(self) -> Mapping[str, bytes]:
         """Return how much its own columns count."""
-        return {IMPORTANCE: importance_csv(self.cfg, self.data, self.net)}
+        gained = not self.options.encrypted
+        return {IMPORTANCE: importance_csv(self.cfg, self.data, self.net, gained=gained)}
 
     def sums(self) -> Upload:
         """Return the layer's sums, which tell of all rows of the round."""
         made = torch.from_numpy(self.growth.sums())
-        return Upload(made, rows=self.growth.values.shape[1])
+        return Upload(made, rows=self.growth.layer.place.shape[1])

@@ -1,7 +1,7 @@
 """Boosted trees, active party.
 
 Cheng et al. 2021, "SecureBoost: A Lossless Federated Learning Framework", IEEE Intelligent Systems,
-arXiv:1901.08755, *without its encryption*; splits by histograms as in LightGBM (Ke et al. 2017).
+arXiv:1901.08755; splits by histograms as in LightGBM (Ke et al. 2017).
 
 A round grows T trees: one for two classes or numbers, else one a class. A step is a round, an epoch
 too, and takes all N training rows. Party k has F_k columns, in at most ``bins`` bins by their
@@ -18,7 +18,9 @@ quantiles. With R the output, and z a row's scores, of which it is made:
 
 Layers of all T trees grow together. Of two siblings the sums of the smaller are sent, and the
 other's are the parent's less them. Sums of whole numbers are exact: rows that a party sends left
-must add up to what it summed, or the run ends with its name.
+must add up to what it summed, or the run ends with its name. With ``gradient-encryption =
+paillier`` g, h and S_k travel under a key of the active party's (`crypto.paillier`), one ciphertext
+a row and tree, and one for 19 candidates of a node. Trees are the same.
 
 Learns
     Active: *for each node, the sums of g and h over the bins of each column, in order of their
@@ -28,39 +30,41 @@ Learns
     Candidates are numbers to it: it learns no value, no threshold, and not which column of the
     table one is. But columns can be told apart, and followed through rounds, by their sums; of one
     of zeros and ones the bins are the values. Of held-out rows it gets the side at every split of a
-    party, on its path or not.
+    party. Encryption changes none of that: it decrypts the same sums, randomised, and no more.
     Passive k: *g and h of every training row, which are its label*: the sign of g is that of the
     class. Which nodes of which size are split, and who goes left at splits of all parties. How much
-    its own splits gain. Not values of leaves, nor thresholds of others. With ``label-privacy`` g
-    and h are of labels noised once, and so is all that follows from them. With
-    ``gradient-epsilon`` g is noised in each round, and trees and scores follow from noised g alone;
-    see `algorithms.boosting.noise`.
+    its own splits gain. Not values of leaves, nor thresholds of others. *Encrypted*: no g, h, sum
+    or gain, but still who goes left where, *from which labels can be guessed*: splits part classes;
+    and which of its candidates have the same sums as one that splits. With ``label-privacy`` g
+    and h are of labels noised once, and so is all that follows. With ``gradient-epsilon`` g is
+    noised in each round, and all follows from that; see `algorithms.boosting.noise`.
 Assumes
-    Semi-honest parties, labels that passive parties may know (or ``label-privacy``), and columns
-    whose order the active party may know. Nothing is masked: sums of different columns are never
-    added up, so pairwise masks cannot help.
+    Semi-honest parties, labels that passive parties may know (or ``label-privacy``, or encryption
+    where splits may tell of them), and columns whose order the active party may know. Nothing is
+    masked: pairwise masks cannot help sums that are never added up. Encrypted: decisional composite
+    residuosity, for a modulus of 2048 bits.
 Deviates
-    SecureBoost encrypts g and h (Paillier); here they travel in the clear, or of noised labels. It
-    asks party after party along the path of a row to be predicted; here each tells all its bits in
-    one exchange. Trees grow layer by layer to ``tree-depth``, not leaf by leaf: where
-    ``tree-leaves`` are used up, the splits of largest gain in the layer count. Hessians are the
-    loss's own: 2 of the squared error. A missing number or date is a bin of its own, which goes to
-    the side that gains more; to that of more rows if no training row of the node lacks a value. Of
-    a column that lacks some there are two candidates a threshold, which tells of it. Categories are
-    columns of zeros and ones, as for all methods.
-    g and h are rounded to 2^-30 of the largest (more where N is above 2^22).
-    Of equal gains that of the first party counts, then the smallest sums, then its first column
-    and threshold. Which columns ``column-share`` draws, the seed tells everybody, unless
-    ``party-randomness`` is private.
+    SecureBoost always encrypts g and h; here that is asked for. It asks party after party along the
+    path of a row to be predicted; here each tells all its bits in one exchange. Trees grow layer by
+    layer to ``tree-depth``, not leaf by leaf: where ``tree-leaves`` are used up, the splits of
+    largest gain in the layer count. Hessians are the loss's own: 2 of the squared error. A missing
+    number or date is a bin of its own, which goes to the side that gains more; to that of more rows
+    if no training row of the node lacks a value. Of a column that lacks some there are two
+    candidates a threshold, which tells of it. Categories are columns of zeros and ones. g and h are
+    rounded to 2^-30 of the largest (more where N is above 2^22). Of equal gains that of the first
+    party counts, then the smallest sums, then its first column and threshold. Which columns
+    ``column-share`` draws, the seed tells everybody, unless ``party-randomness`` is private.
 Costs
     A layer takes two exchanges (the second only where a passive party owns a split): at most 2 D a
-    round of depth D. Down, once a round 4N + 8NT + 8 bytes, and a layer S + NT / 8; up, 16 bytes a
-    candidate and node that is sent, and a bit for each row of a node that is split. A prediction
-    takes one exchange: a bit for each row and split of the party.
+    round of depth D. Down, once a round 4N + 8NT + 8 bytes (encrypted 4N + 512NT + 256), and a
+    layer S + NT / 8; up, 16 bytes a candidate and node that is sent (encrypted 512 for 19), and a
+    bit for each row of a node that is split. A prediction takes one exchange: a bit for each row
+    and split of the party. Encrypted: NT encryptions a round; a multiplication for each row and
+    column in a layer; powers and a decryption for all that is sent.
 """
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from hashlib import sha256
 
 import numpy as np
@@ -69,19 +73,22 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from vfl_flower.algorithms.boosting.bins import Bins
+from vfl_flower.algorithms.boosting.channels import slots
+from vfl_flower.algorithms.boosting.channels.channel import Channel, Clear, Encrypted
 from vfl_flower.algorithms.boosting.forest import Forest, trees_a_round
 from vfl_flower.algorithms.boosting.gains import Regularizer, within_leaves
 from vfl_flower.algorithms.boosting.gradients import (
     Whole,
     base_scores,
     derivatives,
+    left_out,
     outputs_of,
     whole,
 )
 from vfl_flower.algorithms.boosting.growth import Growth
 from vfl_flower.algorithms.boosting.importance import IMPORTANCE, importance_csv
 from vfl_flower.algorithms.boosting.noise import gradient_noise_of, new_key
-from vfl_flower.algorithms.boosting.sums import check_side, check_sums, directions, side_by_side
+from vfl_flower.algorithms.boosting.sums import check_side, directions, side_by_side
 from vfl_flower.api import ActiveParty, Party, PartyData, Protocol, RunConfig, ask, ask_each, train
 from vfl_flower.common.codec import Array, to_array
 from vfl_flower.common.errors import DataError
@@ -117,7 +124,12 @@ class BoostedTrees(ActiveParty):
 
     def sizes(self) -> Mapping[str, int]:
         """Return the lengths of replies that the run sets, by symbol."""
-        return {**super().sizes(), "T": trees_a_round(self.data)}
+        return {**super().sizes(), **slots.sizes(), "T": trees_a_round(self.data)}
+
+    @cached_property
+    def channel(self) -> Channel:
+        """Choose how gradients travel, with a new key if encrypted."""
+        return Encrypted() if self.options.encrypted else Clear()
 
     def binned(self) -> Bins:
         """Bin its columns of the training rows."""
@@ -139,21 +151,21 @@ class BoostedTrees(ActiveParty):
         R = outputs_of(self.scores, classes).float()
         L, targets = self.loss(R, y).item(), self.training_labels.taught(R, y)
         g, h = derivatives(loss_of(self.loss_name), self.scores, classes, targets)
-        left_out = self.left_out(len(rows))
-        h[left_out] = 0
-        G, H = self.published(g, left_out), whole(h)
-        np.maximum(H.numbers, 1, out=H.numbers, where=~left_out[:, None])
+        without = left_out(self.cfg.seed, self.progress.step, self.options.row_share, len(rows))
+        h[without] = 0
+        G, H = self.published(g, without), whole(h)
+        np.maximum(H.numbers, 1, out=H.numbers, where=~without[:, None])
         leaf = yield from self.grow(rows, G, H)
         self.settle(leaf, G, H)
         return [L]
 
-    def published(self, g: Array, left_out: NDArray[np.bool_]) -> Whole:
+    def published(self, g: Array, without: NDArray[np.bool_]) -> Whole:
         """Return gradients as they travel, (B, T), noised or not."""
         if self.noise is None:
-            g[left_out] = 0
+            g[without] = 0
             return whole(g)
         made = self.noise.noised(g, self.noise_key, self.progress.step)
-        made.numbers[left_out] = 0
+        made.numbers[without] = 0
         return made
 
     def begin(self, y: Labels, rows: int) -> None:
@@ -166,24 +178,16 @@ class BoostedTrees(ActiveParty):
             self.net.base.copy_(base_scores(taught, y, classes, self.loss_name))
         self.scores = self.net.base.repeat(rows, 1)
 
-    def left_out(self, rows: int) -> NDArray[np.bool_]:
-        """Draw by the seed which rows a round leaves out: (B,)."""
-        random = np.random.default_rng([self.cfg.seed, self.progress.step, 5])
-        drawn = random.permutation(rows)[max(round(self.options.row_share * rows), 1) :]
-        made = np.zeros(rows, bool)
-        made[drawn] = True
-        return made
-
     def grow(self, rows: Array, G: Whole, H: Whole) -> Protocol:
         """Grow trees layer by layer; return each row's node: (T, B)."""
-        growth, units = self.growth, np.array([G.unit, H.unit], np.float32)
-        start = partial(self.start, G.numbers, H.numbers, units)
-        replies = yield ask("boost", rows, G.numbers, H.numbers, units, own=start)
+        growth, encrypted, start = self.growth, self.options.encrypted, partial(self.start, G, H)
+        sent = self.channel.sent(G, H)
+        replies = yield ask("boost_encrypted" if encrypted else "boost", rows, *sent, own=start)
         leaf, parents, offered = np.zeros((G.numbers.shape[1], len(rows)), np.int64), None, None
         leaves = np.full(len(leaf), self.options.tree_leaves - 1)
         for depth in range(self.options.tree_depth):
-            sent, offered = self.joined(replies.own, replies.arrays, offered)
-            sums = growth.layer.whole(sent, parents)
+            said, offered = self.joined(replies.own, replies.arrays, offered)
+            sums = growth.layer.whole(said, parents)
             picked, gained = self.limits.best(sums, growth.totals(), growth.units, offered)
             picked = within_leaves(picked, gained, growth.layer.tree, leaves)
             split = picked >= 0
@@ -195,13 +199,14 @@ class BoostedTrees(ActiveParty):
             if depth + 1 == self.options.tree_depth or not leaves.any():
                 break
             parents, go_on = sums[split], partial(self.go_on, split, left)
-            bits = np.packbits(left, axis=1)
-            replies = yield ask("layer", split.astype(np.uint8), bits, own=go_on)
+            told = split.astype(np.uint8), np.packbits(left, axis=1)
+            replies = yield ask("layer_encrypted" if encrypted else "layer", *told, own=go_on)
         return leaf
 
-    def start(self, g: Array, h: Array, units: Array) -> Array:
+    def start(self, G: Whole, H: Whole) -> Array:
         """Begin a round on its own columns; return their sums."""
-        self.growth.begin(self.progress.step, g, h, units)
+        units = np.array([G.unit, H.unit], np.float32)
+        self.growth.begin(self.progress.step, G.numbers, H.numbers, units)
         return self.growth.sums()
 
     def go_on(self, split: Array, left: NDArray[np.bool_]) -> Array:
@@ -212,16 +217,9 @@ class BoostedTrees(ActiveParty):
     def joined(
         self, own: Array, arrays: Sequence[Sequence[Array]], offered: Array | None
     ) -> tuple[Array, Array]:
-        """Check the parties' sums, and put them side by side.
-
-        Returns (P, M, 2), and the number of each party's first candidate, and M.
-        """
-        said = [own, *(each for [each] in arrays)]
-        counts = [None] * len(said) if offered is None else np.diff(offered).tolist()
-        bounds = self.growth.bounds()
-        for rank, (each, count) in enumerate(zip(said, counts, strict=True)):
-            check_sums(party_name(rank), each, *bounds, count)
-        return side_by_side(said)
+        """Read the parties' sums, and put them side by side; see `side_by_side`."""
+        said = [self.channel.sums(party_name(k), reply) for k, [reply] in enumerate(arrays, 1)]
+        return side_by_side([own, *said], self.growth.bounds(), offered)
 
     def divide(self, picked: Array, gained: Array, sums: Array, offered: Array) -> Protocol:
         """Split nodes at candidates; return who goes left: (T, B)."""
@@ -239,8 +237,10 @@ class BoostedTrees(ActiveParty):
         if not to:
             return left
         asked = [nodes[owner == rank] for rank in to]
-        numbers = [picked[each] - offered[rank] for rank, each in zip(to, asked, strict=True)]
-        picks = [np.stack(pair, 1) for pair in zip(asked, numbers, strict=True)]
+        picks = [
+            self.channel.picks(each, picked[each], sums[each], *offered[rank : rank + 2])
+            for rank, each in zip(to, asked, strict=True)
+        ]
         replies = yield ask_each("split", picks, to=to)
         for rank, each, [bits] in zip(to, asked, replies.arrays, strict=True):
             self.place(left, party_name(rank), each, bits, sums[each, picked[each]])

@@ -57,6 +57,14 @@ class AdptVFedConvOptions(ViewOptions, CutOptions, CompressionOptions, LocalEpoc
         return self.model_transfer
 
     @property
+    def label_exposure(self) -> str:
+        """Sentence on the extractor."""
+        return (
+            "passive parties were given an extractor that was trained on the labels and on the "
+            "active party's tiles, and may tell of both; label-privacy hides labels"
+        )
+
+    @property
     def uploads_before_training(self) -> int:
         """Uploads of each training sample before the first step: one a view."""
         return self.views
@@ -120,10 +128,6 @@ SPEC = MethodSpec(
     noises=True,
     regression=False,
     weights_secret=False,
-    label_exposure=(
-        "passive parties were given an extractor that was trained on the labels and on the active "
-        "party's tiles, and may tell of both; label-privacy hides labels"
-    ),
     column_exposure=(
         "the active party can make pictures of the others' tiles of what they sent, with a decoder "
         "that it trains on its own; see the audit of reconstruction"

@@ -1,6 +1,8 @@
 """Declaration of boosted trees; see `strategies.boosted_trees`."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.method_spec import MethodOptions, MethodSpec
@@ -39,6 +41,11 @@ class BoostedTreesOptions(MethodOptions):
         0.0, "epsilon of labels, by noise on gradients in all rounds; 0: none", least=0, most=1000
     )
     gradient_delta: float = option(1e-5, "delta beside it", above=0, below=1)
+    gradient_encryption: str = option(
+        "none",
+        "encryption of gradients and of sums of them: none or paillier",
+        choices=("none", "paillier"),
+    )
 
     @property
     def stops_early(self) -> str:
@@ -55,6 +62,49 @@ class BoostedTreesOptions(MethodOptions):
             f"round, label differential privacy with epsilon {self.gradient_epsilon:g} at delta "
             f"{self.gradient_delta:g} a label over all rounds (adjacency: one label replaced)"
         )
+
+    @property
+    def encrypted(self) -> bool:
+        """Whether gradients and sums travel encrypted."""
+        return self.gradient_encryption != "none"
+
+    @property
+    def labels_encrypted(self) -> str:
+        """Protection of gradients and sums; empty in the clear."""
+        if not self.encrypted:
+            return ""
+        return (
+            "gradients of training rows, and sums of them, encrypted for the active party alone "
+            "(Paillier's cryptosystem, with a modulus of 2048 bits)"
+        )
+
+    @property
+    def label_exposure(self) -> str:
+        """Sentence on gradients, or on splits alone."""
+        if self.encrypted:
+            return (
+                "passive parties see which training rows part at each split, and can guess labels "
+                "from that, as splits part classes; label-privacy hides labels"
+            )
+        return (
+            "passive parties were given the gradient of every training row, from whose sign they "
+            "can read its label; label-privacy hides labels"
+        )
+
+    @property
+    def own_protections(self) -> Mapping[str, Mapping[str, Any]]:
+        """Noise on gradients, and their encryption."""
+        noise = {"gradient_epsilon": 0.0, "gradient_delta": BoostedTreesOptions.gradient_delta}
+        named = (
+            (f"noised gradients (epsilon {self.gradient_epsilon:g})", self.gradient_epsilon, noise),
+            ("encrypted gradients", self.encrypted, {"gradient_encryption": "none"}),
+        )
+        return {name: without for name, there, without in named if there}
+
+    @property
+    def needs(self) -> Mapping[str, str]:
+        """Package of large numbers."""
+        return {"gmpy2": "gradient-encryption = paillier"} if self.encrypted else {}
 
     def usual_rate(self, optimizer: str, rate: float) -> float:
         """Return the usual shrinkage of leaves."""
@@ -111,10 +161,6 @@ SPEC = MethodSpec(
     unused=(
         *("models", "weights", "top_layers", "embedding_dim", "batch_size", "optimizers"),
         *("schedule", "loss", "precision", "wire_precision", "eval_every", "long_tail"),
-    ),
-    label_exposure=(
-        "passive parties were given the gradient of every training row, from whose sign they can "
-        "read its label; label-privacy hides labels"
     ),
     column_exposure=(
         "passive parties answered with sums of gradients by the bins of their columns, and with "

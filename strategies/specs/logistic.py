@@ -47,6 +47,14 @@ class LogisticOptions(MethodOptions):
     )
 
     @property
+    def label_exposure(self) -> str:
+        """Sentence on residuals."""
+        return (
+            "every passive party reads the training labels off the residuals: y - p is positive at "
+            "the true class alone"
+        )
+
+    @property
     def strengths(self) -> tuple[float, ...]:
         """Multiples of ridge and lasso, in turn."""
         return read_path(self.penalty_path)
@@ -159,10 +167,6 @@ SPEC = MethodSpec(
     network="linear",
     unused=("optimizers", "learning_rates", "schedule", "batch_size", "loss", "top_layers"),
     weights_secret=False,
-    label_exposure=(
-        "every passive party reads the training labels off the residuals: y - p is positive at the "
-        "true class alone"
-    ),
     column_exposure=(
         "sums of linear predictors of as many steps as the passive parties have columns show the "
         "active party all those columns up to a rotation, together"

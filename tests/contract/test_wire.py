@@ -48,7 +48,7 @@ EXCHANGES = {"easter": (2, 2), "vfedmh": (2, 2), "pravfed": (2, 1), "adptvfedcon
 ONCE = {"pravfed", "adptvfedconv"}
 """Methods whose parties embed all rows once, and not a batch at a time."""
 
-LAYERED = {"boosted_trees"}
+LAYERED = {"boosted_trees", "boosted_trees encrypted"}
 """Methods whose steps have several exchanges, not all of them with all parties."""
 
 GIVES_ONCE = {"pravfed", "fdml"}

@@ -32,6 +32,7 @@ CARRIERS = ("local", "amnesia", "stream")
 BATCH, EPOCHS = 200, 2
 
 PUBLISHED: dict[str, Any] = {"method": "c_vfl", "share_labels": True, "compression": "topk:0.5"}
+ENCRYPTED: dict[str, Any] = {"method": "boosted_trees", "gradient_encryption": "paillier"}
 CASES: dict[str, dict[str, Any]] = {method: {"method": method} for method in METHODS} | {
     "pravfed": {"method": "pravfed", "label_privacy": "none"},  # noise is no function of the seed
     "adptvfedconv": {
@@ -45,6 +46,7 @@ CASES: dict[str, dict[str, Any]] = {method: {"method": method} for method in MET
     "agg_vfl adaptive": {"method": "agg_vfl", "adaptive_steps": 2},
     "agg_vfl checked": {"method": "agg_vfl", "share_check": "on"},
     "agg_vfl within a bound": {"method": "agg_vfl", "embedding_bound": "0.5"},
+    "boosted_trees encrypted": ENCRYPTED | {"tree_depth": 2, "bins": 4},
     "logistic with lasso": {"method": "logistic", "lasso": 2.0},
     "vafl in turns": {"method": "vafl", "vafl_mode": "asynchronous"},
     "c_vfl both ways": {"method": "c_vfl", "compression": "lattice:4", "downlink": "lattice:8"},

@@ -12,6 +12,7 @@ import numpy as np
 
 from tests.helpers.blinding import agree
 from tests.helpers.contract import CASES, Tap, configured, used
+from tests.helpers.joint.small_keys import small_keys
 from tests.long.check import Failed, Job
 from vfl_flower.common import errors
 from vfl_flower.common.codec import Array, to_array
@@ -162,7 +163,7 @@ def requests(job: Job) -> dict[str, Any]:
     found: dict[str, Any] = {}
     try:
         for case in CASES:
-            with tempfile.TemporaryDirectory(dir=job.work) as folder:
+            with tempfile.TemporaryDirectory(dir=job.work) as folder, small_keys():
                 found[case] = fuzzed(case, job.size(100_000, 30), Path(folder))
     except Failed as failed:
         raise Failed(str(failed), found) from failed

@@ -1,6 +1,6 @@
 """A method's declaration: its two classes, its traits and its own options."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -96,6 +96,26 @@ class MethodOptions:
         """Guarantee of the method's own noise on labels; empty without."""
         return ""
 
+    @property
+    def labels_encrypted(self) -> str:
+        """Protection of labels by encryption; empty without."""
+        return ""
+
+    @property
+    def label_exposure(self) -> str:
+        """Sentence on labels without label privacy; empty: the general one."""
+        return ""
+
+    @property
+    def own_protections(self) -> Mapping[str, Mapping[str, Any]]:
+        """Acting protections of its own, and options without each."""
+        return {}
+
+    @property
+    def needs(self) -> Mapping[str, str]:
+        """Optional packages of training, each with the option that needs it."""
+        return {}
+
     def learning_rate(self, rank: int) -> float | None:
         """Return a party's learning rate; None: that of ``learning-rates``."""
         return None
@@ -167,8 +187,6 @@ class MethodSpec:
         Whether labels may be numbers.
     weights_secret : bool
         Whether private initial weights keep embedding networks secret.
-    label_exposure : str
-        Sentence on what is open of labels without label privacy; empty: the general one.
     column_exposure : str
         Sentence on what uploads without noise show of columns; empty for none.
     """
@@ -198,7 +216,6 @@ class MethodSpec:
     additive: bool = False
     regression: bool = True
     weights_secret: bool = True
-    label_exposure: str = ""
     column_exposure: str = ""
 
     def load(self) -> tuple[Any, Any]:

@@ -152,6 +152,13 @@ def label_protection(cfg: RunConfig, task: str = "") -> _Sentences:
     """State whether training labels are hidden from the passive parties."""
     if not cfg.teaches:
         return [], []
+    protected, open_ends = _label_noise(cfg, task)
+    encrypted = cfg.options.labels_encrypted
+    return [*([encrypted] if encrypted else []), *protected], open_ends
+
+
+def _label_noise(cfg: RunConfig, task: str) -> _Sentences:
+    """State whether noise hides training labels."""
     remedy = "" if cfg.label_noise else HAS_ONE
     defended = [_defence(cfg, remedy)] if cfg.defended else []
     defended += [_encoding(cfg, remedy)] if cfg.encoded else []
@@ -160,7 +167,7 @@ def label_protection(cfg: RunConfig, task: str = "") -> _Sentences:
     if not cfg.label_noise:
         readable = _READABLE.get(task, READABLE)
         return [], defended or [
-            cfg.spec.label_exposure or (GIVEN if cfg.labels_given else readable)
+            cfg.options.label_exposure or (GIVEN if cfg.labels_given else readable)
         ]
     epsilon = epsilon_of(cfg)
     noised = f"labels of training rows noised once by {cfg.label_noise}"

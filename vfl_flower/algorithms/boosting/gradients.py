@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from vfl_flower.common.codec import Array
@@ -118,6 +119,27 @@ def whole(values: Array) -> Whole:
     bits = min(_MOST_BITS, EXACT_BITS - ceil(log2(max(len(values), 1))))
     unit = 2.0 ** (frexp(most)[1] - bits) if most else 1.0
     return Whole(np.rint(values / unit).astype(np.int32), unit)
+
+
+def left_out(seed: int, number: int, share: float, rows: int) -> NDArray[np.bool_]:
+    """Draw by the seed which rows a round leaves out: (B,).
+
+    Parameters
+    ----------
+    seed : int
+        Of the run.
+    number : int
+        Of the round.
+    share : float
+        Of the rows that it learns from.
+    rows : int
+        B.
+    """
+    random = np.random.default_rng([seed, number, 5])
+    drawn = random.permutation(rows)[max(round(share * rows), 1) :]
+    made = np.zeros(rows, bool)
+    made[drawn] = True
+    return made
 
 
 def _double(y: Labels) -> Labels:

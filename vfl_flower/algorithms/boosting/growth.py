@@ -80,10 +80,13 @@ class Growth:
 
     def begin(self, number: int, g: Array, h: Array, units: Array) -> None:
         """Begin a round with g and h, (B, T) int32, and units."""
-        self.round, self.chosen, self.units = number, {}, units.astype(np.float64)
-        self.values = np.concatenate([g.T, h.T])
-        self.layer = Layer.of_roots(g.shape[1], len(g))
-        self.order = self._drawn()
+        self.values, self.units = np.concatenate([g.T, h.T]), units.astype(np.float64)
+        self.enter(number, g.shape[1], len(g))
+
+    def enter(self, number: int, trees: int, rows: int) -> None:
+        """Begin a round at the roots of its trees."""
+        self.round, self.chosen = number, {}
+        self.layer, self.order = Layer.of_roots(trees, rows), self._drawn()
         vars(self).pop("offered", None)
 
     def _drawn(self) -> Array:
@@ -138,29 +141,40 @@ class Growth:
         sums, totals = self._left_sums(nodes), self.totals()
         first = self._first(sums, numbers)
         for index, number, left_sums in zip(nodes.tolist(), first, sums, strict=True):
-            place = self.round, int(self.layer.tree[index]), int(self.layer.node[index])
-            rows = self.layer.rows(index)
-            left = self.bins.goes_left(self.offered, number, rows)
-            column, last = int(self.offered.column[number]), int(self.offered.bin[number])
-            missing_left = bool(self.offered.missing_left[number])
-            if not self.bins.missing(column, rows).any():
-                missing_left = int(left.sum()) > len(left) / 2
-            self.splits.put(place, column, self.bins.threshold(column, last), missing_left)
             gains = self.limits.gains(left_sums[[number]] * self.units, totals[index] * self.units)
-            self.splits.gain[place] = float(gains[0])
-            self.chosen[index] = left
+            self.splits.gain[self.keep(index, number)] = float(gains[0])
+
+    def keep(self, index: int, number: int) -> tuple[int, int, int]:
+        """Split a node at a candidate; return its round, tree and number."""
+        place = self.round, int(self.layer.tree[index]), int(self.layer.node[index])
+        rows, offered = self.layer.rows(index), self.offered
+        left = self.bins.goes_left(offered, number, rows)
+        column, last = int(offered.column[number]), int(offered.bin[number])
+        missing_left = bool(offered.missing_left[number])
+        if not self.bins.missing(column, rows).any():
+            missing_left = int(left.sum()) > len(left) / 2
+        self.splits.put(place, column, self.bins.threshold(column, last), missing_left)
+        self.chosen[index] = left
+        return place
 
     def _first(self, sums: Array, numbers: Array) -> list[int]:
         """Return the first candidates with the sums of given ones.
 
-        (Q, M, 2), (Q,) -> Q of them. First are the columns of the party's table, then missing
-        values that go right, then low thresholds: trees do not depend on the order of the round.
+        (Q, M, 2), (Q,) -> Q of them.
         """
-        offered = self.offered
-        rank = np.lexsort((offered.bin, offered.missing_left, offered.column)).argsort()
+        rank = self.ranks()
         equal = (sums == sums[np.arange(len(sums)), numbers][:, None]).all(2)
         first: list[int] = np.where(equal, rank, len(rank)).argmin(1).tolist()
         return first
+
+    def ranks(self) -> Array:
+        """Rank candidates: trees do not depend on the order of the round.
+
+        First are the columns of the party's table, then missing values that go right, then low
+        thresholds: (M,).
+        """
+        offered = self.offered
+        return np.lexsort((offered.bin, offered.missing_left, offered.column)).argsort()
 
     def advance(self, split: Array, left: NDArray[np.bool_]) -> None:
         """Go on to the next layer; see `Layer.children`."""

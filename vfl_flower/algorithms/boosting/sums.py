@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import PartyError
+from vfl_flower.common.names import party_name
 
 
 def check_sums(
@@ -67,8 +68,19 @@ def check_side(name: str, values: Array, expected: Array) -> None:
         )
 
 
-def side_by_side(said: Sequence[Array]) -> tuple[Array, Array]:
-    """Join the parties' sums, (P, M_k, 2) each.
+def side_by_side(
+    said: Sequence[Array], bounds: tuple[Array, Array], offered: Array | None
+) -> tuple[Array, Array]:
+    """Check the parties' sums, (P, M_k, 2) each, and join them.
+
+    Parameters
+    ----------
+    said : sequence of ndarray
+        By rank.
+    bounds : ndarray
+        Two, (P, 1, 2) int64; see `check_sums`.
+    offered : ndarray or None
+        Each party's first candidate, and their number, in the layer before.
 
     Returns
     -------
@@ -76,9 +88,16 @@ def side_by_side(said: Sequence[Array]) -> tuple[Array, Array]:
         (P, M, 2) int64.
     first : ndarray
         (K + 2,) int64, the number of each party's first candidate, and M.
+
+    Raises
+    ------
+    PartyError
+        Names a party whose sums cannot be.
     """
-    counts = [each.shape[1] for each in said]
-    return np.concatenate(said, axis=1), np.cumsum([0, *counts])
+    counts = [None] * len(said) if offered is None else np.diff(offered).tolist()
+    for rank, (each, count) in enumerate(zip(said, counts, strict=True)):
+        check_sums(party_name(rank), each, *bounds, count)
+    return np.concatenate(said, axis=1), np.cumsum([0, *(each.shape[1] for each in said)])
 
 
 def directions(name: str, bits: Array, count: int) -> NDArray[np.bool_]:

@@ -1,6 +1,5 @@
 """Protections of a run's configuration, and the same run without them."""
 
-from dataclasses import replace
 from typing import Any
 
 from vfl_flower.config.run_config import RunConfig
@@ -26,7 +25,7 @@ def protections_of(cfg: RunConfig) -> list[str]:
         (f"rounded scores (decimals: {cfg.score_digits})", cfg.score_digits > 0),
         ("private initial weights", cfg.party_randomness == "private"),
     )
-    return [name for name, there in named if there]
+    return [*(name for name, there in named if there), *cfg.options.own_protections]
 
 
 def unprotected(cfg: RunConfig) -> RunConfig:
@@ -38,4 +37,6 @@ def unprotected(cfg: RunConfig) -> RunConfig:
         changes |= {"blinding": "none", "colluding_share": 1.0, "share_check": "off"}
     if cfg.party_randomness == "private":
         changes["party_randomness"] = "public"
-    return replace(cfg, **changes)
+    for without in cfg.options.own_protections.values():
+        changes |= without
+    return cfg.changed(**changes)

@@ -29,5 +29,7 @@ def check_extras(cfg: Settings, rank: int) -> None:
         require(package, f"{party_name(rank)}: network {network}")
     if cfg.noised:
         require("dp_accounting", "dp-sigma or target-epsilon")
+    for package, wanted in () if cfg.predicts else cfg.options.needs.items():
+        require(package, wanted)
     for tracker in () if rank else cfg.trackers:
         require(TRACKERS[tracker].needs, f"track = {tracker}")

@@ -5,21 +5,24 @@ below t. Summed over t, that is sum_i g_i c_i, where c_i counts the thresholds t
 one linear equation in the orders c of all rows, with coefficients that the active party knows; of h
 there is another, and both of every node of every tree. The least-squares solution nearest to the
 middle is the guess. Columns change places each round: those of a new round are assigned to the
-known ones by how well these foretell their equations.
+known ones by how well these foretell their equations. Encrypted histograms are those that the
+active party decrypts.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vfl_flower.algorithms.boosting.channels.channel import Channel
 from vfl_flower.algorithms.boosting.growth import Growth
 from vfl_flower.analysis.audit.attack import Adversary, Attack, Score, Target
 from vfl_flower.analysis.audit.transcripts.stage import Stage
 from vfl_flower.common.codec import Array
 from vfl_flower.common.names import party_name
 from vfl_flower.parties.active import ActiveParty
+from vfl_flower.parties.party import Party
 from vfl_flower.parties.passive import PassiveParty
 
 Matrix = NDArray[np.float64]
@@ -49,10 +52,10 @@ class View:
     starts: list[Array] = field(default_factory=list)
     truth: Matrix = field(default_factory=lambda: np.empty((0, 0)))
 
-    def note(self, growth: Growth, sent: Array) -> None:
+    def note(self, growth: Growth, theirs: Growth, sent: Array) -> None:
         """Add the equations of one reply, (P, M, 2)."""
         if not growth.layer.node.any():
-            self.begin(growth, sent[0, :, 1])
+            self.begin(growth, theirs, sent[0, :, 1])
         trees = len(growth.layer.place)
         known, sums = [self.known[-1]], [self.sums[-1]]
         for place, index in enumerate(growth.layer.smaller().tolist()):
@@ -64,15 +67,15 @@ class View:
             sums.append(sent[place].T / scale)
         self.known[-1], self.sums[-1] = np.concatenate(known), np.concatenate(sums)
 
-    def begin(self, growth: Growth, H: Array) -> None:
+    def begin(self, growth: Growth, theirs: Growth, H: Array) -> None:
         """Begin a round; columns begin where sums of h do not grow."""
         starts = np.flatnonzero(np.diff(H, prepend=H[:1]) <= 0)
         self.starts.append(starts)
         self.known.append(np.empty((0, growth.values.shape[1])))
         self.sums.append(np.empty((0, len(H))))
         if len(self.starts) == 1:
-            offered, every = growth.offered, np.arange(growth.values.shape[1])
-            below = [growth.bins.goes_left(offered, number, every) for number in range(len(H))]
+            offered, every = theirs.offered, np.arange(growth.values.shape[1])
+            below = [theirs.bins.goes_left(offered, number, every) for number in range(len(H))]
             self.truth = np.add.reduceat(np.array(below, float), starts, axis=0).T
 
     def guess(self) -> Matrix:
@@ -109,11 +112,8 @@ class HistogramOrder(Attack):
         views = dict[int, View]()
 
         def watch(active: ActiveParty, passive: Sequence[PassiveParty]) -> None:
-            for each in passive:
-                views[each.rank] = View()
-                growth = _growth(each)
-                assert isinstance(growth, Growth)  # noqa: S101  see `applies`
-                vars(growth)["sums"] = _noted(growth, growth.sums, views[each.rank])
+            views.update({each.rank: View() for each in passive})
+            _watch(active, passive, views)
 
         stage.again(watch)
         found = [(_judged(view), rank) for rank, view in views.items() if view.truth.size]
@@ -121,20 +121,26 @@ class HistogramOrder(Attack):
         return Score("rank correlation", value, 0.0, "guess", party_name(rank))
 
 
-def _growth(party: PassiveParty) -> object:
+def _growth(party: Party) -> object:
     return getattr(party, "growth", None)
 
 
-def _noted(growth: Growth, sums: Callable[[], Array], view: View) -> Callable[[], Array]:
-    """Keep the equations of all that is sent."""
+def _watch(active: ActiveParty, passive: Sequence[PassiveParty], views: dict[int, View]) -> None:
+    """Keep the equations of all that the active party reads."""
+    channel: Channel = active.channel  # type: ignore[attr-defined]  # of whoever grows trees
+    read = channel.sums
 
-    def noted() -> Array:
-        sent = sums()
-        if sent.shape[1]:
-            view.note(growth, sent)
-        return sent
+    def noted(name: str, reply: Array) -> Array:
+        sums = read(name, reply)
+        [party] = [each for each in passive if party_name(each.rank) == name]
+        own, theirs = _growth(active), _growth(party)
+        assert isinstance(own, Growth)  # noqa: S101  see `applies`
+        assert isinstance(theirs, Growth)  # noqa: S101
+        if count := len(theirs.offered.column):
+            views[party.rank].note(own, theirs, sums[:, :count])
+        return sums
 
-    return noted
+    vars(channel)["sums"] = noted
 
 
 def _judged(view: View) -> float:
