@@ -5,12 +5,13 @@ import re
 import shutil
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.helpers.outcomes.attempts import Attempt
 from tests.helpers.outcomes.commands import audit, inspect, report
-from tests.helpers.outcomes.stages import reason_of, small, stage_of
+from tests.helpers.outcomes.stages import reason_of, score_of, small, stage_of
 from vfl_flower.analysis.audit.attack import Adversary, Attack, Score, Target
 from vfl_flower.analysis.audit.attacks.integrity import backdoor
 from vfl_flower.analysis.audit.card import Estimate, Terms, leakage_card
@@ -184,3 +185,15 @@ def test_trees_are_attacked_by_all_that_needs_no_network() -> None:
     values = {name: attack.run(stage).value for name, attack in found.items()}
     assert values["read-off"] == 1
     assert all(-1 <= value <= 1 for value in values.values())
+
+
+def test_encrypted_gradients_tell_nothing_and_splits_still_do() -> None:
+    options: dict[str, Any] = {"dataset": "breast-cancer", "epochs": 2, "bins": 8}
+    stage = stage_of("boosted_trees", gradient_encryption="paillier", **options)
+    assert reason_of("read-off", stage) == "no message to passive parties has what it needs"
+    assert score_of("learnt", stage).value < 0.65  # the majority is 0.63 of the rows
+    assert score_of("histograms", stage).value > 0.5
+    splits, clear = score_of("splits", stage), stage_of("boosted_trees", **options)
+    assert splits.value > 0.95 > splits.baseline
+    assert splits.value == score_of("splits", clear).value
+    assert reason_of("splits", stage_of("splitnn")) == "no rows are told to part at splits"

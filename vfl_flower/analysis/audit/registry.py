@@ -22,6 +22,7 @@ ATTACKS = {
     "own-model": f"{_LABELS}.own_model:OwnModel",
     "completion": f"{_LABELS}.completion.head:ModelCompletion",
     "mixmatch": f"{_LABELS}.completion.mixmatch:MixMatchCompletion",
+    "splits": f"{_LABELS}.splits:Splits",
     "norm": f"{_LABELS}.norm:NormScoring",
     "cosine": f"{_LABELS}.cosine:CosineScoring",
     "spectral": f"{_LABELS}.spectral:SpectralScoring",
