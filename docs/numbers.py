@@ -43,6 +43,7 @@ MADE: dict[str, Callable[[], str]] = {
     "rounding": method_numbers.rounding,
     "papers": pages.summary,
     "trees": tree_numbers.trees,
+    "paillier": tree_numbers.paillier,
     "trees-scale": tree_numbers.scale,
 }
 

@@ -22,6 +22,19 @@ def trees() -> str:
     return f"{told}\n\n" + Table(**measured["tables"][0] | {"title": ""}).markdown().lstrip()
 
 
+def paillier() -> str:
+    """Return processor seconds of encrypted trees, and of their parts."""
+    measured: dict[str, Any] = json.loads((RESULTS / "paillier.json").read_text())
+    given, facts = measured["options"], measured["facts"]
+    told = (
+        f"Measured {days(measured)} on {given['dataset']}: three parties, {facts['rows']:,} "
+        f"training rows, {given['bins']} bins, depth {given['depth']}. Processor seconds of all "
+        "parties together; between machines, passive parties compute at once."
+    )
+    tables = [Table(**each | {"title": ""}).markdown().lstrip() for each in measured["tables"]]
+    return "\n".join([f"{told}\n", *tables])
+
+
 def scale() -> str:
     """Return seconds and memory of trees by rows."""
     measured: dict[str, Any] = json.loads((RESULTS / "trees-scale.json").read_text())
