@@ -2,7 +2,7 @@
 
     python -m benchmarks.trees_scale [--rows 10000,100000,1000000]
 
-Three parties hold a hundred columns of 64 bins together, and grow trees of six layers. Each
+Three parties hold a hundred columns together, and grow trees of six layers. Each
 measurement is a process of its own with all parties in it: peak memory, after the first round and
 after the last, is that of them together, and so are the made columns in it. Seconds are of the
 processor, in the mean of all rounds but the first, in which parties bin their columns: those of the
@@ -84,12 +84,13 @@ class Watch(Observer):
         return np.diff(self.spent[name]).tolist()
 
 
-def train(rows: int, columns: int, rounds: int) -> list[float]:
+def train(rows: int, columns: int, rounds: int, bins: int) -> list[float]:
     """Train in this process; return the cells of its row."""
     torch.set_num_threads(1)
     with made_table(rows, columns):
         flags: dict[str, Any] = {"dataset": NAME, "parties": 3, "partition": "columns"}
-        cfg = RunConfig(method="boosted_trees", epochs=rounds, baselines="off", **flags)
+        flags |= {"method": "boosted_trees", "epochs": rounds, "bins": bins, "baselines": "off"}
+        cfg = RunConfig(**flags)
         active = build_active(cfg)
         passive = [Clocked(Endpoint(build_passive(cfg, rank))) for rank in (1, 2)]
         watch = active.observer = Watch(passive)
@@ -110,7 +111,7 @@ def measure(given: Arguments, report: Report) -> None:
     """Measure one number of rows after the other."""
     table = report.table("Boosted trees on made tables, gradients in the clear", COLUMNS)
     for rows in map(int, given.rows.split(",")):
-        table.add(rows, given.columns, *apart(rows, given.columns, given.rounds))
+        table.add(rows, given.columns, *apart(rows, given.columns, given.rounds, given.bins))
 
 
 BENCHMARK = Benchmark(
@@ -119,6 +120,7 @@ BENCHMARK = Benchmark(
         "rows": Option("10000,100000,1000000", tiny="500", help="numbers of rows"),
         "columns": Option(100, tiny=6, help="of all parties together"),
         "rounds": Option(3, tiny=2, help="rounds of trees, at least two"),
+        "bins": Option(255, tiny=8, help="bins of a column"),
     },
 )
 

@@ -38,9 +38,10 @@ def paillier() -> str:
 def scale() -> str:
     """Return seconds and memory of trees by rows."""
     measured: dict[str, Any] = json.loads((RESULTS / "trees-scale.json").read_text())
+    given = measured["options"]
     told = (
-        f"Measured {days(measured)}: three parties in one process, {measured['options']['rounds']} "
-        "rounds of six layers, 64 bins. Memory is that of all parties together, with their tables. "
+        f"Measured {days(measured)}: three parties in one process, {given['rounds']} rounds of six "
+        f"layers, {given['bins']} bins. Memory is that of all parties together, with their tables. "
         "Processor seconds of a round, of the passive party that takes most, and of the active one."
     )
     return f"{told}\n\n" + Table(**measured["tables"][0] | {"title": ""}).markdown().lstrip()
