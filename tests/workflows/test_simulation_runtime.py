@@ -86,6 +86,7 @@ def environment(home: Path, port: int, control: int) -> dict[str, str]:
         "COLUMNS": "400",
         "PYTHONPATH": str(home.parent / "elsewhere"),  # a user's own network lives there
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "RAY_worker_niceness": "0",  # else other tests at once leave them no processor
     }
     return os.environ | QUIET | own
 
