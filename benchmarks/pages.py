@@ -30,6 +30,7 @@ SHOWN: dict[str, Callable[[Arguments, Report], None]] = {
     "thresholds": deciding.thresholds,
     "bound": privacy.bound,
     "leakage": cards.leakage,
+    "leakage-steps": cards.leakage_steps,
     "leakage-images": cards.leakage_images,
     "defences": leaking.defences,
     "embedding-defences": leaking.embedding_defences,

@@ -48,8 +48,14 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """Methods with another protection of labels than their defaults."""
 
-STEPS_ON_ALL_ROWS = {"logistic": {"epochs": 300}, "boosted_trees": {"epochs": 100}}
-"""Methods without batches or networks: at most so many steps; as many rounds as scikit-learn's."""
+STEPS_ON_ALL_ROWS: dict[str, dict[str, Any]] = {
+    "logistic": {"epochs": 300},
+    "boosted_trees": {"epochs": 100, "metric": "log-loss"},
+}
+"""Methods without batches or networks: at most so many steps; as many rounds as scikit-learn's.
+
+Rounds by their log-loss had a higher ROC-AUC on validation rows than those by accuracy.
+"""
 
 IMAGES_ONLY = ("adptvfedconv",)
 NETS = [name for name in METHODS if name not in IMAGES_ONLY]

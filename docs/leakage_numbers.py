@@ -20,6 +20,8 @@ from vfl_flower.reporting.usual_leakage import FILE as OF_METHODS
 from vfl_flower.reporting.usual_leakage import Strongest
 
 BLOCK, LARGER = "leakage", "leakage-images"
+STEPS = "leakage-steps"
+"""Of methods without networks, shown with the others."""
 CHANGED = 0.05
 """Difference by which a protection changes a figure, to be listed."""
 
@@ -75,8 +77,10 @@ def lines(block: str = BLOCK) -> list[Line]:
 
 
 def _table(block: str, word: str) -> Table:
-    found = [each for each in measured()["tables"] if each["title"].startswith(f"{block}: ")]
-    return Table(**next(each for each in found if word in each["title"]))
+    blocks = (block, STEPS) if block == BLOCK else (block,)
+    tables = [each for each in measured()["tables"] if word in each["title"]]
+    found = [each for each in tables if each["title"].partition(": ")[0] in blocks]
+    return Table(**{**found[0], "rows": [row for each in found for row in each["rows"]]})
 
 
 def strongest(found: Iterable[Line]) -> list[Line]:

@@ -52,5 +52,8 @@ def _joined(row: list[str], n: int, names: list[str]) -> str:
     return f"{row[n]} ± {row[n + 1]}" if follows and row[n + 1] else row[n]
 
 
-MADE = {name: partial(shown, name) for name in SHOWN}
+ELSEWHERE = ("leakage-steps",)
+"""Blocks whose rows are shown among those of another."""
+
+MADE = {name: partial(shown, name) for name in SHOWN if name not in ELSEWHERE}
 """Functions that make the tables, by the block's name."""

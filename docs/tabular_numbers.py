@@ -24,11 +24,16 @@ Row = dict[str, Cell]
 MIB = 1 << 20
 
 
+FILES = ("tabular.json", "tabular-steps.json")
+"""The second has the methods that step on all rows, and the references once more."""
+
+
 @cache
 def result() -> dict[str, Any]:
-    """Read the measurement."""
-    found: dict[str, Any] = json.loads((RESULTS / "tabular.json").read_text())
-    return found
+    """Read the measurements."""
+    found = [json.loads((RESULTS / name).read_text()) for name in FILES]
+    tables = [table for each in found for table in each["tables"]]
+    return {**found[0], "tables": tables}
 
 
 def rows_of(measured: dict[str, Any]) -> dict[str, dict[str, Row]]:

@@ -24,9 +24,19 @@ FIGURES |= column("with", ".2f") | {"its baseline": ".2f", "which": ""}
 
 
 def leakage(given: Arguments, report: Report) -> None:
-    """Attack a run of each method on digits."""
-    sending = [name for name, spec in specs().items() if not (spec.alone or spec.pools)]
-    _audited(given, report, [(name, "digits") for name in sending])
+    """Attack a run of each method with networks on digits."""
+    _audited(given, report, [(name, "digits") for name in sending(networks=True)])
+
+
+def leakage_steps(given: Arguments, report: Report) -> None:
+    """Attack runs of methods that step on all rows, on digits."""
+    _audited(given, report, [(name, "digits") for name in sending(networks=False)])
+
+
+def sending(*, networks: bool) -> list[str]:
+    """Name the methods whose parties send something, with networks or without."""
+    found = {name: each for name, each in specs().items() if not (each.alone or each.pools)}
+    return [name for name, each in found.items() if ("batch_size" not in each.unused) == networks]
 
 
 def leakage_images(given: Arguments, report: Report) -> None:

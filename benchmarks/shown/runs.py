@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import vfl_flower as vfl
 from benchmarks.harness.benchmark import Arguments
 from benchmarks.harness.report import Cell
+from vfl_flower.config.registry import spec_of
 
 Each = TypeVar("Each")
 COMMON: Mapping[str, Any] = {"models": "mlp", "parties": 4, "baselines": "off", "device": "cpu"}
@@ -18,6 +19,8 @@ def trained(given: Arguments, seed: int = 0, data: str = "digits", **options: An
     """Train once, at most as many epochs as the command line allows."""
     chosen = {**COMMON, "data_dir": given.data_dir, **options}
     chosen["epochs"] = min(chosen["epochs"], given.epochs)
+    for name in spec_of(chosen.get("method", "easter")).unused:
+        chosen.pop(name, None)
     return vfl.train(data, seed=seed, progress=False, **chosen)
 
 
