@@ -14,6 +14,7 @@ from vfl_flower.algorithms.boosting.forest import Splits, trees_a_round
 from vfl_flower.algorithms.boosting.gains import Regularizer
 from vfl_flower.algorithms.boosting.growth import Growth
 from vfl_flower.algorithms.boosting.importance import IMPORTANCE, importance_csv
+from vfl_flower.algorithms.boosting.monotone import found_in, own_signs
 from vfl_flower.api import (
     Party,
     PartyData,
@@ -53,7 +54,9 @@ class BoostedTreesClient(PassiveParty):
         limits = Regularizer(options.leaf_l2, options.least_child)
         share = options.column_share
         kind = EncryptedGrowth if options.encrypted else Growth
-        self.growth = kind(self.binned, self.net, generator, share, limits, hidden=True)
+        self.signs = own_signs(self)
+        grown = self.net, generator, share, limits
+        self.growth = kind(self.binned, *grown, signs=self.signs, hidden=True)
 
     def sizes(self) -> Mapping[str, int]:
         """Return the lengths that the run sets, by symbol."""
@@ -105,7 +108,28 @@ class BoostedTreesClient(PassiveParty):
         return self.sums()
 
     @phase(
-        after=("boost", "layer", "boost_encrypted", "layer_encrypted"),
+        after=("boost", "boost_encrypted"),
+        optional=True,
+        gives=(
+            integers("M", dtype="int8", low=-1, high=1, name="signs"),
+            integers("Q", dtype="uint8", high=1, name="columns found"),
+        ),
+        sends=("directions", "directions"),
+    )
+    def constrain(self) -> tuple[Upload, Upload]:
+        """Tell how scores may move with the round's candidates.
+
+        -> (M,), (Q,): 1 rising, -1 falling, 0 neither; and which columns of ``monotone`` it has.
+        """
+        named = self.options.signs
+        if not named:
+            raise ProtocolError("signs were asked for, and this run has no monotone constraints")
+        found = torch.from_numpy(found_in(self, named))
+        signs = torch.from_numpy(self.signs[self.growth.offered.column])
+        return Upload(signs, rows=0), Upload(found, rows=0)
+
+    @phase(
+        after=("boost", "constrain", "layer", "boost_encrypted", "layer_encrypted"),
         optional=True,
         takes=integers("Q", 2, low=0, name="nodes, candidates"),
         gives=octets("L", name="bits"),
@@ -130,7 +154,7 @@ class BoostedTreesClient(PassiveParty):
         return Upload(torch.from_numpy(np.packbits(left)), rows=len(left))
 
     @phase(
-        after=("boost", "split", "layer"),
+        after=("boost", "constrain", "split", "layer"),
         optional=True,
         takes=(octets("S", name="which are split"), octets("T", "W", name="who goes left")),
         gives=integers("P", "M", 2, name="S_k"),
@@ -144,7 +168,7 @@ class BoostedTreesClient(PassiveParty):
         return self.next_layer(split, left)
 
     @phase(
-        after=("boost_encrypted", "split", "layer_encrypted"),
+        after=("boost_encrypted", "constrain", "split", "layer_encrypted"),
         optional=True,
         takes=(octets("S", name="which are split"), octets("T", "W", name="who goes left")),
         gives=octets("P", "Z", "Y", name="E(S_k)"),

@@ -18,7 +18,8 @@ quantiles. With R the output, and z a row's scores, of which it is made:
 
 Layers of all T trees grow together. Of two siblings the sums of the smaller are sent, and the
 other's are the parent's less them. Sums of whole numbers are exact: rows that a party sends left
-must add up to what it summed, or the run ends with its name. With ``gradient-encryption =
+must add up to what it summed, or the run ends with its name. With ``monotone``, parties say signs
+of candidates once a round (`algorithms.boosting.monotone`). With ``gradient-encryption =
 paillier`` g, h and S_k travel under a key of the active party's (`crypto.paillier`), one ciphertext
 a row and tree, and one for 19 candidates of a node. Trees are the same.
 
@@ -30,7 +31,8 @@ Learns
     Candidates are numbers to it: it learns no value, no threshold, and not which column of the
     table one is. But columns can be told apart, and followed through rounds, by their sums; of one
     of zeros and ones the bins are the values. Of held-out rows it gets the side at every split of a
-    party. Encryption changes none of that: it decrypts the same sums, randomised, and no more.
+    party. Encryption changes none of that: it decrypts the same sums, randomised, and no more. With
+    ``monotone`` it is told which candidates rise or fall, and all parties the columns' names.
     Passive k: *g and h of every training row, which are its label*: the sign of g is that of the
     class. Which nodes of which size are split, and who goes left at splits of all parties. How much
     its own splits gain. Not values of leaves, nor thresholds of others. *Encrypted*: no g, h, sum
@@ -87,8 +89,9 @@ from vfl_flower.algorithms.boosting.gradients import (
 )
 from vfl_flower.algorithms.boosting.growth import Growth
 from vfl_flower.algorithms.boosting.importance import IMPORTANCE, importance_csv
+from vfl_flower.algorithms.boosting.monotone import begun, own_signs
 from vfl_flower.algorithms.boosting.noise import gradient_noise_of, new_key
-from vfl_flower.algorithms.boosting.sums import check_side, directions, side_by_side
+from vfl_flower.algorithms.boosting.sums import directions, side_by_side
 from vfl_flower.api import ActiveParty, Party, PartyData, Protocol, RunConfig, ask, ask_each, train
 from vfl_flower.common.codec import Array, to_array
 from vfl_flower.common.errors import DataError
@@ -116,7 +119,8 @@ class BoostedTrees(ActiveParty):
         super().__init__(party, y, rows)
         generator, share = self.randomness.generator, self.options.column_share
         self.limits = Regularizer(self.options.leaf_l2, self.options.least_child)
-        self.growth = Growth(self.binned, self.net, generator, share, self.limits, hidden=False)
+        signs, grown = own_signs(self), (self.net, generator, share, self.limits)
+        self.growth = Growth(self.binned, *grown, signs=signs, hidden=False)
         self.scores = torch.empty(0, dtype=torch.float64)  # (N, T) of training rows
         self.seen: State = {}  # by rows, the rounds that their scores are of, and these
         self.noise = gradient_noise_of(self, self.options, trees_a_round(self.data))
@@ -188,13 +192,17 @@ class BoostedTrees(ActiveParty):
         for depth in range(self.options.tree_depth):
             said, offered = self.joined(replies.own, replies.arrays, offered)
             sums = growth.layer.whole(said, parents)
-            picked, gained = self.limits.best(sums, growth.totals(), growth.units, offered)
+            if not depth:
+                self.bounds = yield from begun(self, growth, offered)
+            limits = growth.totals(), growth.units, offered, self.bounds.of(growth.layer)
+            picked, gained = self.limits.best(sums, *limits)
             picked = within_leaves(picked, gained, growth.layer.tree, leaves)
             split = picked >= 0
             if not split.any():
                 break
             leaves -= np.bincount(growth.layer.tree[split], minlength=len(leaves))
             left = yield from self.divide(picked, gained, sums, offered)
+            self.bounds.divide(growth, picked, sums, self.limits)
             growth.descend(leaf, split, left)
             if depth + 1 == self.options.tree_depth or not leaves.any():
                 break
@@ -236,31 +244,23 @@ class BoostedTrees(ActiveParty):
         to = [rank for rank in range(1, self.parties) if (owner == rank).any()]
         if not to:
             return left
-        asked = [nodes[owner == rank] for rank in to]
+        asked, signs = [nodes[owner == rank] for rank in to], self.bounds.signs
         picks = [
-            self.channel.picks(each, picked[each], sums[each], *offered[rank : rank + 2])
+            self.channel.picks(each, picked[each], sums[each], signs, *offered[rank : rank + 2])
             for rank, each in zip(to, asked, strict=True)
         ]
         replies = yield ask_each("split", picks, to=to)
         for rank, each, [bits] in zip(to, asked, replies.arrays, strict=True):
-            self.place(left, party_name(rank), each, bits, sums[each, picked[each]])
+            growth.place(left, party_name(rank), each, bits, sums[each, picked[each]])
         return left
-
-    def place(self, left: Array, name: str, nodes: Array, bits: Array, sums: Array) -> None:
-        """Note who goes left at a party's splits, and check it."""
-        layer, counts = self.growth.layer, self.growth.layer.counts()[nodes]
-        said = np.split(directions(name, bits, int(counts.sum())), np.cumsum(counts)[:-1])
-        for index, goes, expected in zip(nodes, said, sums, strict=True):
-            tree, rows = layer.tree[index], layer.rows(index)
-            check_side(name, self.growth.values[tree :: len(left)][:, rows[goes]], expected)
-            left[tree, rows] = goes
 
     def settle(self, leaf: Array, G: Whole, H: Whole) -> None:
         """Give leaves their values, and rows their new scores."""
         rate, width = self.cfg.rate_of(0), self.net.value.shape[2]
         for tree, nodes in enumerate(leaf):
-            sums = [np.bincount(nodes, each.numbers[:, tree], width) * each.unit for each in (G, H)]
-            value = torch.from_numpy(rate * self.limits.value(*sums)).float()
+            g, h = (np.bincount(nodes, x.numbers[:, tree], width) * x.unit for x in (G, H))
+            values = self.limits.value(g, h, self.bounds.leaves(tree))
+            value = torch.from_numpy(rate * values).float()
             self.net.value[self.progress.step, tree] = value
             self.scores[:, tree] += value[torch.from_numpy(nodes)].double()
         self.net.grown.fill_(self.progress.step + 1)

@@ -9,6 +9,9 @@ from vfl_flower.config.method_spec import MethodOptions, MethodSpec
 from vfl_flower.config.schema import option, split_list
 from vfl_flower.config.settings import Settings
 
+DIRECTIONS = {"rising": 1, "falling": -1}
+"""Signs of monotone constraints by their names."""
+
 LEAST_EPSILON = 0.001
 """Of gradient-epsilon."""
 
@@ -30,6 +33,11 @@ class BoostedTreesOptions(MethodOptions):
     column_share: float = option(
         1.0, "share of its columns that a party offers in a round", above=0, most=1
     )
+    monotone: str = option(
+        "",
+        "columns with which scores of the second class, or predicted numbers, may only rise or "
+        "only fall, as in income:falling,age:rising",
+    )
     patience: int = option(
         0,
         "early stopping: rounds without a better metric on validation rows; 0: none",
@@ -46,6 +54,11 @@ class BoostedTreesOptions(MethodOptions):
         "encryption of gradients and of sums of them: none or paillier",
         choices=("none", "paillier"),
     )
+
+    @property
+    def signs(self) -> Mapping[str, int]:
+        """Signs of monotone constraints, by column: 1 rising, -1 falling."""
+        return read_monotone(self.monotone)
 
     @property
     def stops_early(self) -> str:
@@ -111,6 +124,32 @@ class BoostedTreesOptions(MethodOptions):
         return 0.1
 
 
+def read_monotone(text: str) -> dict[str, int]:
+    """Read monotone constraints: signs by column.
+
+    Raises
+    ------
+    ConfigError
+        If one is no column with rising or falling, or a column has two.
+    """
+    found = dict[str, int]()
+    for each in split_list(text) if text else ():
+        name, _, word = (part.strip() for part in each.rpartition(":"))
+        if not name or word not in DIRECTIONS:
+            raise ConfigError(
+                f"monotone has '{each}'; say columns with rising or falling, as in age:rising"
+            )
+        if name in found:
+            raise ConfigError(f"monotone names {name} twice")
+        found[name] = DIRECTIONS[word]
+    return found
+
+
+def check_monotone(cfg: Settings, options: BoostedTreesOptions) -> None:
+    """Refuse constraints that cannot be read."""
+    read_monotone(options.monotone)
+
+
 def check_shrinkage(cfg: Settings, options: BoostedTreesOptions) -> None:
     """Refuse a learning rate for each party: leaves are the active party's."""
     if len(split_list(cfg.learning_rates)) > 1:
@@ -152,7 +191,7 @@ SPEC = MethodSpec(
     strategy="strategies.boosted_trees:BoostedTrees",
     client="clients.boosted_trees:BoostedTreesClient",
     options=BoostedTreesOptions,
-    checks=(check_shrinkage, check_baselines, check_gradient_noise),
+    checks=(check_shrinkage, check_baselines, check_gradient_noise, check_monotone),
     full_batch=True,
     network="trees",
     label_only=True,

@@ -50,7 +50,7 @@ def test_methods_own_options_are_no_paths() -> None:
     own = method_options()
     assert not [name for name, each in own.items() if declaration(each).path]
     texts = {n for n, e in own.items() if type(e.default) is str and not declaration(e).choices}
-    assert texts == {"cut", "compression", "downlink", "penalty_path", "scorecard"}
+    assert texts == {"cut", "compression", "downlink", "penalty_path", "scorecard", "monotone"}
 
 
 @given(st.data())

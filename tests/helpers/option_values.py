@@ -109,6 +109,7 @@ GOOD: dict[str, st.SearchStrategy[Any]] = {
     **dict.fromkeys(("head-rate", "gradient-epsilon"), st.floats(0.001, 1000)),
     "gradient-delta": st.floats(1e-9, 9e-6),
     "gradient-encryption": st.just("paillier"),
+    "monotone": st.sampled_from(("age:rising", "a b:falling,c:rising")),
     **dict.fromkeys(
         ("tree-depth", "tree-leaves", "bins", "patience", "evidence-bins"), st.integers(7, 10)
     ),
@@ -205,6 +206,7 @@ BAD: list[tuple[str, Any]] = [
     *((key, bad) for key in ("beta", "ridge", "lasso") for bad in (-0.1, 1e10, float("nan"))),
     ("heads", "exact"),
     *((key, "both") for key in ("residual", "head-steps", "gradient-encryption")),
+    *(("monotone", text) for text in ("age", "age:up", ":rising", "a:rising,a:falling")),
     *(("evidence-bins", bins) for bins in (-1, 1, 1001)),
     *(("penalty-path", path) for path in ("1", "1,2", "1,0", "a,1", "nan,1", "1e10,1")),
     *(("scorecard", scale) for scale in ("", "600", "600:a:20", "600:0:20", "nan:50:20")),

@@ -55,9 +55,8 @@ def test_a_gap_that_training_had_none_of_goes_where_most_rows_go(
 ) -> None:
     x = np.array(first, np.float32)[:, None]
     kept = Splits(1, 1, 1)
-    growth = Growth(
-        lambda: Bins(x, 8), kept, torch.Generator(), 1.0, Regularizer(1.0, 0.0), hidden=False
-    )
+    made, free = (kept, torch.Generator(), 1.0, Regularizer(1.0, 0.0)), np.zeros(1, np.int8)
+    growth = Growth(lambda: Bins(x, 8), *made, signs=free, hidden=False)
     growth.begin(0, np.ones((4, 1), np.int32), np.ones((4, 1), np.int32), np.ones(2))
     growth.split(np.array([0]), np.array([0]))
     assert kept.directions(np.array([[np.nan]], np.float32)).tolist() == [[way]]

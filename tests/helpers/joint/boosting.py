@@ -5,7 +5,7 @@ a node, and either way for missing values. Gradients are of closed form, and rou
 travel.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import frexp
 from typing import Any
@@ -39,9 +39,17 @@ class Pooled:
 
 
 def boosted(
-    cfg: RunConfig, x: Sequence[Array], y: Array, classes: int, weight: Array | None = None
+    cfg: RunConfig,
+    x: Sequence[Array],
+    y: Array,
+    classes: int,
+    weight: Array | None = None,
+    signs: Mapping[tuple[int, int], int] | None = None,
 ) -> Pooled:
-    """Boost trees for all rounds: columns (N, F_k), labels, weights (N,)."""
+    """Boost trees for all rounds: columns (N, F_k), labels, weights (N,).
+
+    Signs of monotone constraints are by rank and column.
+    """
     weight = np.ones(len(y)) if weight is None else weight
     options: Any = cfg.options
     generators = [Randomness(public_origin(cfg.seed, rank)).generator for rank in range(len(x))]
@@ -63,30 +71,37 @@ def boosted(
             unit = _unit(h)
             hessian = H[:, tree].copy()
             hessian[(hessian == 0) & ~np.isin(np.arange(len(y)), out)] = unit
-            grown = _Tree(cfg, x, offered, G[:, tree], hessian)
-            grown.grow(np.arange(len(y)), 0)
+            grown = _Tree(cfg, x, offered, G[:, tree], hessian, signs or {})
+            grown.grow(np.arange(len(y)), 0, -np.inf, np.inf)
             made.splits |= {(number, tree, node): each for node, each in grown.splits.items()}
             made.scores[:, tree] += grown.values
     return made
 
 
 class _Tree:
-    def __init__(self, cfg: RunConfig, x: Any, offered: Any, g: Array, h: Array) -> None:
+    def __init__(
+        self, cfg: RunConfig, x: Any, offered: Any, g: Array, h: Array, signs: Any
+    ) -> None:
         self.options: Any = cfg.options
+        self.signs, self.low, self.high = signs, -np.inf, np.inf
         self.rate, self.x, self.offered, self.g, self.h = cfg.rate_of(0), x, offered, g, h
         self.splits: dict[int, Split] = {}
         self.values = np.zeros(len(g))
 
-    def grow(self, rows: Array, node: int) -> None:
+    def grow(self, rows: Array, node: int, low: float, high: float) -> None:
+        self.low, self.high = low, high
         found = self.best(rows) if node < 2**self.options.tree_depth - 1 else None
         if found is None:
-            G, H = self.g[rows].sum(), self.h[rows].sum()
-            self.values[rows] = np.float32(self.rate * -G / (H + self.options.leaf_l2))
+            self.values[rows] = np.float32(self.rate * self.value(rows))
             return
         self.splits[node] = found
         left = _left(self.x[found[0]][rows, found[1]], *found[2:])
-        self.grow(rows[left], 2 * node + 1)
-        self.grow(rows[~left], 2 * node + 2)
+        sign, middle = self.signs.get(found[:2], 0), self.value(rows[left]) / 2
+        middle += self.value(rows[~left]) / 2
+        self.grow(rows[left], 2 * node + 1, *((low, middle), (low, high), (middle, high))[1 - sign])
+        self.grow(
+            rows[~left], 2 * node + 2, *((middle, high), (low, high), (low, middle))[1 - sign]
+        )
 
     def best(self, rows: Array) -> Split | None:
         """Return the best split of some rows.
@@ -100,18 +115,28 @@ class _Tree:
                 to_left = _left(values[rows], threshold, missing_left)
                 left, right = rows[to_left], rows[~to_left]
                 gain = self.gain(left, right, rows)
-                if gain is not None and gain > 1e-10 * self.term(rows):
+                sign = self.signs.get((rank, column), 0)
+                wrong = sign * (self.value(right) - self.value(left)) < 0 if sign else False
+                if not wrong and gain is not None and gain > 1e-10 * abs(self.term(rows)):
                     known = not np.isnan(values[rows]).any()
                     way = len(left) > len(right) if known else missing_left
                     sums = self.g[left].sum(), self.h[left].sum()
-                    made.append((-gain, rank, *sums, column, missing_left, threshold, way))
+                    made.append((-gain, rank, *sums, sign, column, missing_left, threshold, way))
         if not made:
             return None
-        _, rank, _, _, column, _, threshold, way = min(made)
+        _, rank, _, _, _, column, _, threshold, way = min(made)
         return rank, column, threshold, way
 
+    def value(self, rows: Array) -> float:
+        best = -self.g[rows].sum() / (self.h[rows].sum() + self.options.leaf_l2)
+        return float(min(max(best, self.low), self.high))
+
     def term(self, rows: Array) -> float:
-        return float(self.g[rows].sum() ** 2 / (self.h[rows].sum() + self.options.leaf_l2))
+        G, weight = self.g[rows].sum(), self.h[rows].sum() + self.options.leaf_l2
+        if self.low <= -G / weight <= self.high:
+            return float(G**2 / weight)
+        value = self.value(rows)
+        return float(-(2 * G + weight * value) * value)
 
     def gain(self, left: Array, right: Array, rows: Array) -> float | None:
         if min(self.h[left].sum(), self.h[right].sum()) < max(self.options.least_child, 1e-300):

@@ -5,13 +5,18 @@ Of a node with sum of gradients G and of hessians H, which a split makes L and R
 
     gain  = G_L^2 / (H_L + lambda) + G_R^2 / (H_R + lambda) - G^2 / (H + lambda)
     value = -G / (H + lambda)
+
+Where a value has bounds, it is the nearest within them, and the term of its node is
+-(2 G value + (H + lambda) value^2), which is the same without bounds.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vfl_flower.algorithms.boosting.within import FREE, Within
 from vfl_flower.common.codec import Array
 
 _LEAST_GAIN = 1e-10
@@ -33,20 +38,23 @@ class Regularizer:
     l2: float
     least_child: float
 
-    def term(self, G: Array, H: Array) -> Array:
-        """Return G^2 / (H + lambda), or 0 without a weight."""
+    def term(self, G: Array, H: Array, within: Within = FREE) -> Array:
+        """Return G^2 / (H + lambda), within bounds; 0 without a weight."""
         weight = H + self.l2
         made: Array = np.divide(G * G, weight, out=np.zeros_like(weight), where=weight > 0)
-        return made
+        if within.free:
+            return made
+        free, bounded = self.value(G, H), self.value(G, H, within)
+        return np.where(free == bounded, made, -(2 * G + weight * bounded) * bounded)
 
-    def value(self, G: Array, H: Array) -> Array:
+    def value(self, G: Array, H: Array, within: Within = FREE) -> Array:
         """Return the value of leaves."""
         weight = H + self.l2
         made: Array = np.divide(-G, weight, out=np.zeros_like(weight), where=weight > 0)
-        return made
+        return np.clip(made, within.low, within.high)
 
     def best(
-        self, left: Array, total: Array, units: Array, first: Array
+        self, left: Array, total: Array, units: Array, first: Array, within: Sequence[Within]
     ) -> tuple[Array, NDArray[np.float64]]:
         """Choose a split for each node.
 
@@ -63,6 +71,8 @@ class Regularizer:
             (2,) float64, of both.
         first : ndarray
             (K + 2,) int64, each party's first candidate, and M.
+        within : sequence of Within
+            S of them, of the nodes.
 
         Returns
         -------
@@ -73,23 +83,28 @@ class Regularizer:
         """
         picked, gained = np.full(len(left), -1), np.zeros(len(left))
         for node, sums in enumerate(left if left.shape[1] else ()):
-            gain = self.gains(sums * units, total[node] * units)
+            gain = self.gains(sums * units, total[node] * units, within[node])
             tied = np.flatnonzero(gain == gain.max())
             if gain[tied[0]] > 0:
                 owner = np.searchsorted(first, tied, side="right")
-                picked[node] = tied[np.lexsort((sums[tied, 1], sums[tied, 0], owner))[0]]
+                keys = within[node].signs[tied], sums[tied, 1], sums[tied, 0], owner
+                picked[node] = tied[np.lexsort(keys)[0]]
                 gained[node] = gain[tied[0]]
         return picked, gained
 
-    def gains(self, left: Array, total: Array) -> Array:
-        """Return gains of candidates; 0 where there is none.
+    def gains(self, left: Array, total: Array, within: Within = FREE) -> Array:
+        """Return gains of candidates; 0 without one that is allowed.
 
         (M, 2), (2,) -> (M,).
         """
-        right, own = total - left, self.term(*total)
-        gain = self.term(*left.T) + self.term(*right.T) - own
+        right, (G, H) = total - left, total
+        own, sides = self.term(G, H, within), [(each[:, 0], each[:, 1]) for each in (left, right)]
+        gain = sum(self.term(G, H, within) for G, H in sides) - own
         allowed = np.minimum(left[:, 1], right[:, 1]) >= max(self.least_child, 1e-300)
-        made: Array = np.where(allowed & (gain > _LEAST_GAIN * own), gain, 0.0)
+        if within.signs.any():
+            lower, upper = (self.value(G, H, within) for G, H in sides)
+            allowed &= within.signs * (upper - lower) >= 0
+        made: Array = np.where(allowed & (gain > _LEAST_GAIN * abs(own)), gain, 0.0)
         return made
 
 

@@ -13,6 +13,7 @@ from vfl_flower.algorithms.boosting.bins import Bins, Candidates
 from vfl_flower.algorithms.boosting.forest import Splits
 from vfl_flower.algorithms.boosting.gains import Regularizer
 from vfl_flower.algorithms.boosting.layers import Layer
+from vfl_flower.algorithms.boosting.sums import check_side, directions
 from vfl_flower.common.codec import Array
 from vfl_flower.common.state import State
 
@@ -36,6 +37,8 @@ class Growth:
         Share of the columns that a round may split on, at least one of them.
     limits : Regularizer
         Of splits, which says how much they gain.
+    signs : ndarray
+        (F,) int8, of the columns' monotone constraints; see `Within`.
     hidden : bool
         Whether the operating system draws an order of the columns, anew each round, which is this
         party's secret. Trees do not depend on it.
@@ -64,10 +67,11 @@ class Growth:
         share: float,
         limits: Regularizer,
         *,
+        signs: Array,
         hidden: bool,
     ) -> None:
         self._make, self.splits, self._generator, self.share = bins, splits, generator, share
-        self.limits, self.hidden = limits, hidden
+        self.limits, self.signs, self.hidden = limits, signs, hidden
         self.round, self.order, self.values = -1, _NOTHING, np.empty((0, 0), np.int32)
         self.units = np.ones(2)
         self.layer = Layer(_NOTHING, _NOTHING, np.empty((0, 0), np.int32))
@@ -158,12 +162,13 @@ class Growth:
         return place
 
     def _first(self, sums: Array, numbers: Array) -> list[int]:
-        """Return the first candidates with the sums of given ones.
+        """Return the first candidates with the sums and signs of given ones.
 
         (Q, M, 2), (Q,) -> Q of them.
         """
-        rank = self.ranks()
+        rank, signs = self.ranks(), self.signs[self.offered.column]
         equal = (sums == sums[np.arange(len(sums)), numbers][:, None]).all(2)
+        equal &= signs == signs[numbers][:, None]
         first: list[int] = np.where(equal, rank, len(rank)).argmin(1).tolist()
         return first
 
@@ -179,6 +184,34 @@ class Growth:
     def advance(self, split: Array, left: NDArray[np.bool_]) -> None:
         """Go on to the next layer; see `Layer.children`."""
         self.layer, self.chosen = self.layer.children(split, left), {}
+
+    def place(self, left: Array, name: str, nodes: Array, bits: Array, sums: Array) -> None:
+        """Note who goes left at another party's splits, and check it.
+
+        Parameters
+        ----------
+        left : ndarray
+            (T, B) bool, which is filled.
+        name : str
+            The party's.
+        nodes : ndarray
+            (Q,) int64, its nodes.
+        bits : ndarray
+            (L,) uint8, as it sent them.
+        sums : ndarray
+            (Q, 2) int64, which it said before.
+
+        Raises
+        ------
+        PartyError
+            Names the party if they do not fit.
+        """
+        layer, counts = self.layer, self.layer.counts()[nodes]
+        said = np.split(directions(name, bits, int(counts.sum())), np.cumsum(counts)[:-1])
+        for index, goes, expected in zip(nodes, said, sums, strict=True):
+            tree, rows = layer.tree[index], layer.rows(index)
+            check_side(name, self.values[tree :: len(left)][:, rows[goes]], expected)
+            left[tree, rows] = goes
 
     def totals(self) -> Array:
         """Sum up gradients and hessians of each node: (S, 2) int64."""

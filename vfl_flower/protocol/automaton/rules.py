@@ -27,7 +27,7 @@ _PARTS = {
 
 _KINDS: dict[Any, np.dtype[Any]] = {
     getattr(torch, name): np.dtype(name)
-    for name in ("float16", "float32", "float64", "int32", "int64", "uint8", "bool")
+    for name in ("float16", "float32", "float64", "int32", "int64", "uint8", "int8", "bool")
 }
 """NumPy's dtypes of torch's."""
 

@@ -25,7 +25,9 @@ class Channel(Protocol):
             Names the party.
         """
 
-    def picks(self, nodes: Array, picked: Array, sums: Array, first: int, end: int) -> Array:
+    def picks(
+        self, nodes: Array, picked: Array, sums: Array, signs: Array, first: int, end: int
+    ) -> Array:
         """Return nodes and candidates that tell a party where to split.
 
         Parameters
@@ -34,6 +36,8 @@ class Channel(Protocol):
             (Q,) int64, nodes of the layer, and the candidate of each.
         sums : ndarray
             (Q, M, 2) int64, of all parties' candidates there.
+        signs : ndarray
+            (M,) int8, of their monotone constraints.
         first, end : int
             Of the party's candidates, and behind them.
         """
@@ -50,7 +54,9 @@ class Clear:
         """See `Channel`."""
         return reply
 
-    def picks(self, nodes: Array, picked: Array, sums: Array, first: int, end: int) -> Array:
+    def picks(
+        self, nodes: Array, picked: Array, sums: Array, signs: Array, first: int, end: int
+    ) -> Array:
         """See `Channel`; the party knows which of its sums are equal."""
         return np.stack([nodes, picked - first], 1)
 
@@ -84,10 +90,13 @@ class Encrypted:
             )
         return np.array(found, np.int64).reshape(len(reply), -1, 2)
 
-    def picks(self, nodes: Array, picked: Array, sums: Array, first: int, end: int) -> Array:
-        """See `Channel`; all candidates of equal sums, which the party cannot see."""
+    def picks(
+        self, nodes: Array, picked: Array, sums: Array, signs: Array, first: int, end: int
+    ) -> Array:
+        """See `Channel`; all candidates of equal sums and signs."""
         its = sums[np.arange(len(nodes)), picked]
         equal = (sums[:, first:end] == its[:, None]).all(2)
+        equal &= signs[first:end] == signs[picked][:, None]
         node, candidate = equal.nonzero()
         return np.stack([nodes[node], candidate], 1)
 
