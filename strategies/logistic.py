@@ -45,10 +45,10 @@ Learns
     in them. As many evaluations show it the same of validation rows. It has no coefficients of
     another party. With ``standard-errors`` how many columns passive parties have that none of their
     own determine, and U: D random combinations of those columns of all training rows, D at least
-    their number, and so *the space that all of them span*, however few steps there were. From as
-    many rows whose columns it knows it can solve for all rows' columns; without any, independent
-    component analysis can find columns that are not normal and depend little on each other, and
-    columns of few values can be searched for.
+    their number, and so *the space that all of them span*, however few steps there were. A column
+    that it knows in as many rows as there are columns it can solve for in all rows; without any
+    such row, independent component analysis can find columns that are not normal and depend little
+    on each other, and columns of few values can be searched for.
     Passive k: r of all rows, from which it *reads the label of every training row* and the
     prediction p = y + r, with bins or without, and weights of rows, where they have some; a, and
     the power of two that directions are scaled by, which depend on all parties' columns; with lasso

@@ -59,8 +59,8 @@ class LogisticOptions(MethodOptions):
             return ""
         return (
             "for standard errors the active party got as many combinations of the passive parties' "
-            "columns of training rows as they span: rows whose columns it knows, or columns that "
-            "depend little on each other, can tell it all of them"
+            "columns of training rows as they span: a column that it knows in as many rows it "
+            "learns in all rows, and columns that depend little on each other even without"
         )
 
     @property
