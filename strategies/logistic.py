@@ -28,17 +28,35 @@ coefficients of the one before, and ``keep = best`` takes the best on validation
 ``evidence-bins`` a value's weight of evidence stands for it: each party counts labels in its bins
 by itself, which it reads off the first r.
 
+With ``standard-errors`` columns that others of their own party determine are zeros. At the optimum
+each party sends combinations of the others, with w = p (1 - p), or 1 of numbers:
+
+    U     = sum of x_k V_k over k > 0                  (N, D)   blinded; V_k is random, its own
+    Z Z^T = pseudo-inverse of [1 x_0 U]^T diag(w) [1 x_0 U]     rows of Z from 1 + F_0 on are sent
+    s_k   = norms of the rows of V_k Z                 (F_k,)   by party k alone
+
+which are the standard errors, the square roots of the diagonal of (X^T diag(w) X)^-1 with X = [1
+x_0 ... x_K], whatever V is, if it has full row rank (`algorithms.linear_models.errors`).
+
 Learns
     Active: the sums over passive parties of Xi_k, f_k and, where they settle or predict, x_k W_k.
     *As many exchanges as passive parties have columns show it these columns up to a rotation, all
     parties' together*, as products of directions are in f: so the distance of any two training rows
     in them. As many evaluations show it the same of validation rows. It has no coefficients of
-    another party.
+    another party. With ``standard-errors`` how many columns passive parties have that none of their
+    own determine, and U: D random combinations of those columns of all training rows, D at least
+    their number, and so *the space that all of them span*, however few steps there were. A column
+    that it knows in as many rows as there are columns it can solve for in all rows; without any
+    such row, independent component analysis can find columns that are not normal and depend little
+    on each other, and columns of few values can be searched for.
     Passive k: r of all rows, from which it *reads the label of every training row* and the
     prediction p = y + r, with bins or without, and weights of rows, where they have some; a, and
     the power of two that directions are scaled by, which depend on all parties' columns; with lasso
-    sigma, which depends on all parties' coefficients. *With K = 1, or without blinding, Xi_k, f_k
-    and x_k W_k are seen by themselves.*
+    sigma, which depends on all parties' coefficients. With ``standard-errors`` the number of all
+    parties' columns, its own block of (X^T diag(w) X)^-1, and so how well the others' columns
+    predict each of its own, and the rest of that matrix times random ones that it does not know,
+    which leaves a rough idea of its eigenvalues. *With K = 1, or without blinding, Xi_k, f_k,
+    x_k W_k and x_k V_k are seen by themselves, and so the space of each party's columns.*
 Assumes
     Semi-honest (honest-but-curious) parties; the active party does not collude with all passive
     parties but one; K >= 2 where uploads are blinded; labels that passive parties may have.
@@ -55,10 +73,15 @@ Deviates
     without a penalty, and are refused. ``embedding-bound`` shortens directions, and clips what is
     predicted; under masks it is at least 256. Optimizers, rates and batches have no meaning, and
     are refused.
+    Standard errors are of the maximum of the likelihood: a penalty, weights or more than two
+    classes are refused with them. Where columns of two parties determine each other, or training
+    did not converge, there are none, and the run says why.
 Costs
     One exchange an epoch, of all rows. Per exchange and passive party 4NM + 1,376 bytes up, 4N +
     4NM + 176 down, and framing. A party forms and factors M matrices of F_k x F_k in each. The
-    active party keeps 160 NM bytes of directions.
+    active party keeps 160 NM bytes of directions. Standard errors take one exchange more, of 4
+    bytes, and at the end (F + F/4 + 8) / 8 more, of F columns: 32N bytes up and 4N down in each,
+    then 4D (F + F_0 + 1) + 4 down. The active party holds 8N (D + F_0 + 1) bytes for them.
 """
 
 from collections.abc import Mapping
@@ -68,7 +91,14 @@ import torch
 from torch import Tensor
 
 from vfl_flower.algorithms.linear_models.block import Block, Intercept, linear_model
+from vfl_flower.algorithms.linear_models.errors import COUNTED, OwnErrors, check_errors
 from vfl_flower.algorithms.linear_models.evidence import check_bins
+from vfl_flower.algorithms.linear_models.information import (
+    COLLINEAR,
+    NOT_CONVERGED,
+    exchanges_for,
+    inverse,
+)
 from vfl_flower.algorithms.linear_models.likelihood import (
     Likelihood,
     is_regression,
@@ -92,7 +122,7 @@ class Logistic(ActiveParty):
     """One linear prediction, the sum of everybody's, solved for on all rows."""
 
     options: LogisticOptions
-    remembers = (*ActiveParty.remembers, "block", "solver")
+    remembers = (*ActiveParty.remembers, "block", "solver", "errors")
 
     def __init__(self, party: Party, y: Tensor, rows: dict[str, Array]) -> None:
         super().__init__(party, y, rows)
@@ -100,10 +130,12 @@ class Logistic(ActiveParty):
         self.outputs_sent = outputs_of(data.classes, several=data.several)
         shape = tuple(self.x.shape[1:])
         check_bins(options.evidence_bins, data)
+        check_errors(options.standard_errors, data)
         made = linear_model(shape, self.outputs_sent, intercept=True, bins=options.evidence_bins)
         self.net = made.to(self.x.device)
         constant = is_regression(data.task)
         self.block = Block(self.net, options, constant=constant)
+        self.errors = OwnErrors(wanted=options.standard_errors)
         limit = limit_of(self.parties, self.cfg.row_bound)
         count = max(len(rows["train"]), 1)  # none where it predicts new rows
         self.solver = Solver(count, self.outputs_sent, options, limit)
@@ -167,11 +199,36 @@ class Logistic(ActiveParty):
         cast("Intercept", self.net.decide).bias.data.copy_(solver.intercept)
         yield tell("move", share, own=lambda: self.block.move(share.double()))
         self._check(loss)
+        if self.errors.wanted:
+            yield from self._infer_errors(loss)
         return [before]
+
+    def _infer_errors(self, loss: Likelihood) -> Protocol:
+        """Count columns in the first step; find standard errors after the last."""
+        errors, rows, step = self.errors, self.rows["train"], self.progress.step + 1
+        if step == 1:
+            counts = (yield ask("count")).part(0, rows=False).sum()
+            errors.count(round(float(counts) * COUNTED), len(rows))
+        if not self.own_end:
+            if step == self.cfg.epochs:
+                party_log(0).warning("there are no standard errors: %s", NOT_CONVERGED)
+            return
+        U = list[Tensor]()
+        for _ in range(exchanges_for(errors.others)):
+            U.append((yield ask("span", rows)).sum())
+        X = self.block.model.columns(self.columns(rows)).cpu()[:, errors.kept]
+        found = inverse(X, torch.cat(U, 1), loss, self.solver.eta, errors.others)
+        freedom = torch.tensor([found.freedom])
+        yield tell("find_errors", found.others.float(), freedom)
+        errors.hold(found.own[1:], found.freedom, len(errors.mask))
+        if len(found.own):
+            errors.intercept = float(found.own[0])
+        else:
+            party_log(0).warning("there are no standard errors: %s", COLLINEAR)
 
     def direct(self, rows: Array, told: Tensor, r: Tensor) -> tuple[Tensor, Tensor]:
         """Return the own direction, times the own columns, and its figures."""
-        X = self.block.columns(self.columns(rows), r)
+        X = self.errors.independent(self.block.columns(self.columns(rows), r))
         return self.block.answer(X, r.double(), told.double(), self.solver.limit)
 
     def _check(self, loss: Likelihood) -> None:
@@ -200,8 +257,13 @@ class Logistic(ActiveParty):
         """Return its own coefficients, the intercepts, and its scorecard."""
         intercept = cast("Intercept", self.net.decide).bias.detach().cpu().numpy()
         model, scale = self.block.model, self.options.scale
-        return own_files(self.cfg, self.data, model, scale, intercept)
+        errors = self.errors if self.errors.wanted else None
+        return own_files(self.cfg, self.data, model, scale, intercept, errors)
 
     def figures(self) -> dict[str, float]:
-        """Return whether training converged, the error's bound, and the strength."""
-        return self.solver.path.figures(self.solver.error)
+        """Return whether training converged, the error's bound, and the strength.
+
+        And whether coefficients have standard errors, where the run is to have some.
+        """
+        there = {"standard_errors": float(self.errors.there)} if self.errors.wanted else {}
+        return self.solver.path.figures(self.solver.error) | there

@@ -46,6 +46,23 @@ class LogisticOptions(MethodOptions):
         "double the odds",
     )
 
+    standard_errors: bool = option(
+        False,
+        "standard errors and p-values of coefficients, which tell the active party combinations of "
+        "all columns; policies must allow it, and ridge be 0",
+    )
+
+    @property
+    def cross_products(self) -> str:
+        """Sentence on the span of columns, for standard errors."""
+        if not self.standard_errors:
+            return ""
+        return (
+            "for standard errors the active party got as many combinations of the passive parties' "
+            "columns of training rows as they span: a column that it knows in as many rows it "
+            "learns in all rows, and columns that depend little on each other even without"
+        )
+
     @property
     def label_exposure(self) -> str:
         """Sentence on residuals."""
@@ -122,6 +139,7 @@ def check_logistic(cfg: Settings, options: LogisticOptions) -> None:
             f"scorecard is {options.scorecard}, and would change nothing: scorecards are of bins; "
             "set evidence-bins"
         )
+    _check_errors(cfg, options)
     if cfg.label_noise:
         raise ConfigError(
             f"label-privacy is {cfg.label_noise}, and {cfg.method} solves for the coefficients "
@@ -152,6 +170,29 @@ def _check_path(cfg: Settings, options: LogisticOptions) -> None:
     if cfg.keep != "best":
         raise ConfigError(
             f"penalty-path is {path}, and its last coefficients alone would count; set keep = best"
+        )
+
+
+def _check_errors(cfg: Settings, options: LogisticOptions) -> None:
+    """Refuse options under which standard errors would be false."""
+    if not options.standard_errors:
+        return
+    for name, given, usual in (
+        ("ridge", options.ridge, 0),
+        ("lasso", options.lasso, 0),
+        ("class-weights", cfg.class_weights, "none"),
+        ("largest-weight", cfg.largest_weight, 1),
+        ("stop-drop", cfg.stop_drop, 0),
+    ):
+        if given != usual:
+            raise ConfigError(
+                f"standard-errors is true, and {name} is {given}: errors are of the maximum of the "
+                f"likelihood, where all rows count alike; set {name} to {usual}"
+            )
+    if cfg.shares_checked:
+        raise ConfigError(
+            "standard-errors is true, and share-check is on: what parties send for errors has a "
+            "scale that each draws for itself; use share-check = off"
         )
 
 

@@ -34,6 +34,7 @@ def test_every_option_is_tried_below() -> None:
             "profile",
             "force-sensitivity",
             "share-labels",
+            "standard-errors",
         ),
         "model-transfer",
     }

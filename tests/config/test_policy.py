@@ -13,6 +13,7 @@ OURS, THEIRS = "SHA256:" + "a" * 43, "SHA256:" + "b" * 43
 MASKED: dict[str, Any] = {"method": "easter", "party_randomness": "private", "run_name": "first"}
 BOUNDED: dict[str, Any] = MASKED | {"embedding_bound": "16"}
 OWN: dict[str, Any] = MASKED | {"dataset": "own", "tables": "/srv/bank/table.toml"}
+UNPENALISED: dict[str, Any] = MASKED | {"method": "logistic", "ridge": 0.0}
 NOISED: dict[str, Any] = MASKED | {"method": "splitnn", "dp_sigma": 2.0}
 LOOSE: dict[str, Any] = {"require_secure_aggregation": False, "require_private_weights": False}
 DIGITS = DataPolicy(name="d", dataset="digits", least_sigma=1.0)
@@ -30,6 +31,8 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = [
      {"colluding_share": 0.4}),
     ("allow-distributed-noise", {}, MASKED | {"dp_sigma": 2.0}, {"dp_noise": "distributed"}),
     ("allow-gradient-defence", {}, BOUNDED, {"gradient_defence": "top-k:0.5"}),
+    ("allow-cross-products", {"require_private_weights": False}, UNPENALISED,
+     {"standard_errors": True}),
     ("allow-single-embeddings", LOOSE | {"data": (DIGITS,)}, NOISED, {"dp_sigma": 0.0}),
     ("allow-single-embeddings", LOOSE | {"data": (BUDGET,)}, NOISED, {"dp_eval": "clear"}),
     ("allow-single-embeddings", LOOSE, MASKED, {"blinding": "none"}),

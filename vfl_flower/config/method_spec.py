@@ -107,6 +107,14 @@ class MethodOptions:
         return ""
 
     @property
+    def cross_products(self) -> str:
+        """Sentence on columns, if the active party learns products of different parties'.
+
+        Each party's policy must allow it then. Empty: it does not.
+        """
+        return ""
+
+    @property
     def own_protections(self) -> Mapping[str, Mapping[str, Any]]:
         """Acting protections of its own, and options without each."""
         return {}

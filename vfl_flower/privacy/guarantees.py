@@ -224,6 +224,7 @@ def column_protections(cfg: RunConfig) -> _Sentences:
         (SHARED, cfg.labels_shared),
         (PUBLIC, not private and secret),
         (cfg.spec.column_exposure, bool(cfg.spec.column_exposure) and not cfg.noised),
+        (cfg.options.cross_products, bool(cfg.options.cross_products)),
         (PUBLISHED, published),
         (ROUNDED.format(cfg.score_digits), cfg.score_digits > 0),
     )

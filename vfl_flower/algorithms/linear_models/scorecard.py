@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vfl_flower.algorithms.linear_models.block import Coefficients
+from vfl_flower.algorithms.linear_models.errors import OwnErrors
 from vfl_flower.algorithms.linear_models.evidence import Evidence
 from vfl_flower.algorithms.linear_models.table import (
     COEFFICIENTS,
@@ -45,6 +46,7 @@ def own_files(
     model: Coefficients,
     scale: Scale,
     intercept: Matrix | None = None,
+    errors: OwnErrors | None = None,
 ) -> dict[str, bytes]:
     """Write a party's coefficients and scorecard, by name.
 
@@ -60,9 +62,11 @@ def own_files(
         Of the scorecard.
     intercept : ndarray of float64, optional
         (M,), of the active party.
+    errors : OwnErrors, optional
+        Of its coefficients, where the run has some.
     """
     weight = model.weight.detach().cpu().numpy()
-    files = {COEFFICIENTS: coefficients_csv(cfg, data, weight, intercept)}
+    files = {COEFFICIENTS: coefficients_csv(cfg, data, weight, intercept, errors)}
     if model.evidence is not None:
         lines = [*_of_bins(cfg, data, model.evidence, weight[:, 0], scale)]
         if intercept is not None:

@@ -2,11 +2,13 @@
 
 import csv
 import io
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from vfl_flower.algorithms.linear_models.errors import OwnErrors
+from vfl_flower.algorithms.linear_models.wald import Matrix, wald, wald_titles
 from vfl_flower.common.names import party_name
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.held_columns import encoder_of
@@ -19,12 +21,15 @@ COEFFICIENTS = "coefficients.csv"
 _GAP = "(none)"
 """Value of a category that is missing, or of one without a coefficient of its own."""
 
-Matrix = NDArray[np.float64]
 _Named = tuple[str, str, str, str]
 
 
 def coefficients_csv(
-    cfg: RunConfig, data: PartyData, weight: Matrix, intercept: Matrix | None = None
+    cfg: RunConfig,
+    data: PartyData,
+    weight: Matrix,
+    intercept: Matrix | None = None,
+    errors: OwnErrors | None = None,
 ) -> bytes:
     """Write coefficients with their party and columns.
 
@@ -41,9 +46,18 @@ def coefficients_csv(
         (F, M), of the columns as the encoder makes them.
     intercept : ndarray of float64, optional
         (M,), of the active party.
+    errors : OwnErrors, optional
+        Of the coefficients, where the run has some: standard error, statistic, p-value and
+        interval follow each, or nothing where it has none.
     """
     party, outputs = party_name(data.rank), weight.shape[1]
     titles = ["coefficient"] if outputs == 1 else [f"coefficient {m + 1}" for m in range(outputs)]
+    if errors is not None:
+        titles += [*wald_titles(errors.freedom)]
+        weight = np.hstack([weight, wald(weight[:, 0], errors.found.numpy(), errors.freedom)])
+    if errors is not None and intercept is not None:
+        of_intercept = wald(intercept, np.array([errors.intercept]), errors.freedom)
+        intercept = np.concatenate([intercept, of_intercept[0]])
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(["party", "column", "value", "mean", "deviation", *titles])
@@ -55,7 +69,8 @@ def coefficients_csv(
 
 
 def _written(row: Matrix) -> Sequence[str]:
-    return [repr(float(each)) for each in row]
+    """Write numbers in full, and NaN as nothing."""
+    return ["" if math.isnan(each) else repr(float(each)) for each in row]
 
 
 def named_columns(cfg: RunConfig, data: PartyData, width: int) -> Iterator[_Named]:

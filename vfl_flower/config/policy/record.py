@@ -125,6 +125,12 @@ class Policy:
         "accept runs with changed gradients or encoded labels, whose residuals cannot be checked",
         bool,
     )
+    allow_cross_products: bool = key(
+        False,
+        "accept runs that tell the active party products of different parties' columns, as "
+        "standard errors need",
+        bool,
+    )
     require_private_weights: bool = key(
         True, "refuse runs whose initial weights the active party can know", bool
     )
@@ -229,6 +235,7 @@ OPEN = Policy(
     least_colluding_share=0.0,
     allow_distributed_noise=True,
     allow_gradient_defence=True,
+    allow_cross_products=True,
     require_private_weights=False,
     require_embedding_bound=False,
     largest_embedding_bound=math.inf,

@@ -5,8 +5,8 @@ from fnmatch import fnmatchcase
 
 from vfl_flower.config.optimization.optimizers import largest_step
 from vfl_flower.config.options.defences.embeddings import as_strong
-from vfl_flower.config.options.privacy import TRUE_SENSITIVITY
 from vfl_flower.config.policy.case import Case, refusal
+from vfl_flower.config.policy.label_rules import LABEL_RULES
 from vfl_flower.config.policy.record import Policy
 from vfl_flower.config.settings import Settings
 
@@ -112,17 +112,11 @@ def _distributed_noise(case: Case) -> str:
     return "dp-noise is distributed: this party's noise alone would not be all that it counts"
 
 
-def _gradient_defence(case: Case) -> str:
-    cfg = case.cfg
-    if case.policy.allow_gradient_defence or not case.teaches:
+def _cross_products(case: Case) -> str:
+    told = case.cfg.task == "train" and case.uploads and case.cfg.options.cross_products
+    if case.policy.allow_cross_products or not told:
         return ""
-    for name, value in (
-        ("gradient-defence", cfg.gradient_defence if cfg.defended else ""),
-        ("label-encoding", cfg.label_encoding if cfg.encoded else ""),
-    ):
-        if value:
-            return f"{name} is {value}: residuals could not be checked for labels"
-    return ""
+    return f"{case.cfg.method} would tell the active party products of different parties' columns"
 
 
 def _single_embeddings(case: Case) -> str:
@@ -199,30 +193,6 @@ def _largest_weight(case: Case) -> str:
     return f"it is {largest:g}, and largest-weight of the run is {weight:g}"
 
 
-def _accept_labels(case: Case) -> str:
-    given = case.teaches and case.cfg.labels_given
-    if case.policy.accept_labels or not given:
-        return ""
-    return f"{case.cfg.method} gives passive parties the training labels"
-
-
-def _label_privacy(case: Case) -> str:
-    accepted, used = case.policy.label_privacy, case.cfg.label_noise or "none"
-    if not case.teaches or not accepted or used in accepted:
-        return ""
-    return f"it lists {', '.join(accepted)}, and the mechanism on labels is {used}"
-
-
-def _label_epsilon(case: Case) -> str:
-    cfg, largest = case.cfg, case.policy.largest_label_epsilon
-    if not case.teaches or largest is None:
-        return ""
-    if not cfg.label_noise:
-        return f"it is {largest:g}, and labels are not noised"
-    epsilon = cfg.label_epsilon * max(1.0, TRUE_SENSITIVITY / cfg.label_sensitivity)
-    return f"it is {largest:g}, and epsilon is {epsilon:g}" if epsilon > largest else ""
-
-
 def _least_batch(case: Case) -> str:
     least, size = case.policy.least_batch_size, case.cfg.batch_size
     small = case.cfg.task == "train" and size < least and not case.cfg.spec.full_batch
@@ -273,7 +243,7 @@ RULES: dict[str, Callable[[Case], str]] = {
     "allow-single-embeddings": _single_embeddings,
     "least-colluding-share": _colluding_share,
     "allow-distributed-noise": _distributed_noise,
-    "allow-gradient-defence": _gradient_defence,
+    "allow-cross-products": _cross_products,
     "require-private-weights": _private_weights,
     "require-embedding-bound": _embedding_bound,
     "largest-embedding-bound": _largest_bound,
@@ -281,9 +251,7 @@ RULES: dict[str, Callable[[Case], str]] = {
     "largest-share": _largest_share,
     "largest-learning-rate": _learning_rate,
     "largest-weight": _largest_weight,
-    "accept-labels": _accept_labels,
-    "label-privacy": _label_privacy,
-    "largest-label-epsilon": _label_epsilon,
+    **LABEL_RULES,
     "least-batch-size": _least_batch,
     "most-batch-size": _most_batch,
     "largest-embedding-dim": _embedding_dim,
