@@ -47,6 +47,11 @@ def contests(measured: dict[str, Any], kind: Kind = SPLIT_LEARNING) -> list[Cont
     return found
 
 
+def when(measured: dict[str, Any], found: list[Contest]) -> str:
+    """Return the day or days on which contests were measured."""
+    return ", ".join(sorted({days(measured, each.name) for each in found}))
+
+
 def steps(file: Path = FILE) -> str:
     """Return the steps side by side in Markdown, with date and machine."""
     columns = (*SIDES, "networks", "theirs, ms", "ours, ms", "times ours", "accuracies, %")
@@ -69,8 +74,8 @@ def _shown(
         return f"{NONE}\n"
     machine = measured["machine"]
     told = (
-        f"Measured {days(measured, found[0].name)}, {machine['processor']}, {machine['cores']} "
-        f"cores, torch {measured['versions']['torch']}."
+        f"Measured {when(measured, found)}, {machine['processor']}, {machine['cores']} cores, "
+        f"torch {measured['versions']['torch']}."
     )
     table = Table("", dict.fromkeys(columns, ""))
     for each in found:

@@ -2,7 +2,7 @@
 
 import math
 
-from docs.peer_numbers import Contest, contests, result
+from docs.peer_numbers import Contest, contests, result, when
 from docs.pictures.svg import box, document, path, text
 
 WIDTH, LEFT, RIGHT, TOP, LINE = 800, 330, 700, 92, 44
@@ -19,7 +19,7 @@ def draw() -> str:
     title = "Time of a training step: other systems beside this one"
     machine = measured["machine"]
     below = (
-        f"Same networks, data, batches and threads; logarithmic. {measured['date'][:10]}, "
+        f"Same networks, data, batches and threads; logarithmic. {when(measured, found)}, "
         f"{machine['cores']} cores ({machine['processor'].split(' ')[0]}), "
         f"torch {measured['versions']['torch']}"
     )
