@@ -21,11 +21,12 @@ PROCESSES = replace(
 )
 
 XGBOOST = "3.2.0"
+"""Version; NVFlare's recipe imports TensorBoard besides."""
 TREES_SIMULATOR = replace(
     SIMULATOR,
     title=f"NVFlare {VERSION} with XGBoost {XGBOOST}",
     environment="nvflare-xgboost",
-    packages=(f"nvflare=={VERSION}", f"xgboost=={XGBOOST}"),
+    packages=(f"nvflare=={VERSION}", f"xgboost=={XGBOOST}", "tensorboard==2.21.0"),
     module="nvflare_trees",
     kind=TREES,
     work=FOREST,
