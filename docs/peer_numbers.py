@@ -1,6 +1,7 @@
-"""Measured steps of other systems beside this one."""
+"""Measured steps and trees of other systems beside this one."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -9,9 +10,11 @@ from typing import Any
 from benchmarks.harness.parts import days
 from benchmarks.harness.report import Table
 from benchmarks.harness.tables import RESULTS
+from benchmarks.peers.kind import SPLIT_LEARNING, TREES, Kind
 from docs.benchmark_numbers import NONE
 
 FILE = RESULTS / "peers.json"
+SIDES = ("system", "runs as", "this project as")
 
 
 @dataclass(frozen=True)
@@ -19,7 +22,7 @@ class Contest:
     """A peer and this project at one work: their rows by column."""
 
     name: str
-    networks: str
+    work: str
     peer: dict[str, Any]
     ours: dict[str, Any]
 
@@ -30,51 +33,79 @@ def result(file: Path = FILE) -> dict[str, Any]:
     return read
 
 
-def contests(measured: dict[str, Any]) -> list[Contest]:
-    """Return the contests in which both sides have run."""
+def contests(measured: dict[str, Any], kind: Kind = SPLIT_LEARNING) -> list[Contest]:
+    """Return the contests of a kind in which both sides have run."""
     found = list[Contest]()
     for table in measured.get("tables", ()):
+        if table["title"] != kind.title:
+            continue
         rows = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
         for peer, ours in pairwise(rows):
-            same = (peer["contest"], peer["networks"]) == (ours["contest"], ours["networks"])
+            same = all(peer[key] == ours[key] for key in ("contest", kind.each))
             if same and peer["system"] != ours["system"] == "vfl-flower":
-                found.append(Contest(peer["contest"], peer["networks"], peer, ours))
+                found.append(Contest(peer["contest"], peer[kind.each], peer, ours))
     return found
 
 
-def shown(file: Path = FILE) -> str:
+def when(measured: dict[str, Any], found: list[Contest]) -> str:
+    """Return the day or days on which contests were measured."""
+    return ", ".join(sorted({days(measured, each.name) for each in found}))
+
+
+def steps(file: Path = FILE) -> str:
     """Return the steps side by side in Markdown, with date and machine."""
+    columns = (*SIDES, "networks", "theirs, ms", "ours, ms", "times ours", "accuracies, %")
+    return _shown(file, SPLIT_LEARNING, columns, _step)
+
+
+def trees(file: Path = FILE) -> str:
+    """Return the trees side by side in Markdown, with date and machine."""
+    pairs = ("s a tree", "MB a tree", "peak MiB", "ROC-AUC")
+    columns = (*SIDES, "data", pairs[0], "times ours", *pairs[1:])
+    return _shown(file, TREES, columns, _tree)
+
+
+def _shown(
+    file: Path, kind: Kind, columns: tuple[str, ...], cells: Callable[[Contest], list[str]]
+) -> str:
+    """Return a kind's contests as a table, with day and machine."""
     measured = result(file)
-    if not (found := contests(measured)):
+    if not (found := contests(measured, kind)):
         return f"{NONE}\n"
     machine = measured["machine"]
     told = (
-        f"Measured {days(measured)}, {machine['processor']}, {machine['cores']} cores, torch "
-        f"{measured['versions']['torch']}."
+        f"Measured {when(measured, found)}, {machine['processor']}, {machine['cores']} cores, "
+        f"torch {measured['versions']['torch']}."
     )
-    columns = ("system", "runs as", "this project as", "networks", "theirs, ms", "ours, ms")
-    table = Table("", dict.fromkeys((*columns, "times ours", "accuracies, %"), ""))
+    table = Table("", dict.fromkeys(columns, ""))
     for each in found:
-        table.rows.append(_row(each))
+        sides = each.peer["system"], each.peer["runs as"], each.ours["runs as"]
+        table.rows.append([*sides, each.work, *cells(each)])
     return "\n".join([told, table.markdown()]).replace("\n\n\n", "\n\n")
 
 
-def _row(contest: Contest) -> list[Any]:
-    peer, ours = contest.peer, contest.ours
-    accuracy = "test accuracy, %"
-    steps = (f"{each['ms a step']:.1f}" for each in (peer, ours))
-    times = f"{peer['times ours']:.1f}"
-    scores = f"{peer[accuracy]:.2f} and {ours[accuracy]:.2f}"
+def _step(contest: Contest) -> list[str]:
+    """Return the numbers of a contest of steps."""
+    peer, ours, accuracy = contest.peer, contest.ours, "test accuracy, %"
     return [
-        peer["system"],
-        peer["runs as"],
-        ours["runs as"],
-        contest.networks,
-        *steps,
-        times,
-        scores,
+        *(f"{each['ms a step']:.1f}" for each in (peer, ours)),
+        f"{peer['times ours']:.1f}",
+        f"{peer[accuracy]:.2f} and {ours[accuracy]:.2f}",
     ]
 
 
-MADE = {"peer-steps": shown}
+def _tree(contest: Contest) -> list[str]:
+    """Return the numbers of a contest of trees, theirs and ours."""
+    peer, ours = contest.peer, contest.ours
+
+    def both(column: str) -> str:
+        form = TREES.columns[column]
+        told = ("" if each[column] is None else f"{each[column]:{form}}" for each in (peer, ours))
+        return " and ".join(filter(None, told))
+
+    rest = (both(column) for column in ("MB a tree", "peak MiB", "test ROC-AUC"))
+    return [both("s a tree"), f"{peer['times ours']:.1f}", *rest]
+
+
+MADE = {"peer-steps": steps, "peer-trees": trees}
 """Functions that make the tables, by the block's name."""

@@ -1,15 +1,20 @@
-"""Other systems beside this one, at the same split learning.
+"""Other systems beside this one: split learning, and boosted trees.
 
     python -m benchmarks.peers --data-dir DIR --environments DIR [NAME ...]
 
-All contenders get the same networks with the same initial weights, data, batches and optimizer, and
-one thread each. Runs of a peer and of this project alternate; ratios are of neighbouring runs, and
+All contenders get the same networks with the same initial weights, data, batches and optimizer; or
+the same encoded columns, rounds, depth, learning rate, bins and regularization; and one thread
+each. Runs of a peer and of this project alternate; ratios are of neighbouring runs, and
 medians are shown. A peer that is not installed gets an environment of its own in the folder of
 environments; one that cannot be installed is named with the reason.
 
 Of NVFlare and FATE, one party has images and the other labels, in batches. Flower's example sends
 the embeddings of all rows in each round, and so does this project beside it. Bytes are those of
-the messages' content, with this project's framing; those of NVFlare and FATE are not counted.
+the messages' content, with this project's framing; those of NVFlare and FATE are not counted in
+split learning. Trees are of three parties. NVFlare grows them by XGBoost's federated histograms;
+its bytes are those that XGBoost sends and gets. FATE's Hetero-SecureBoost encrypts gradients, as
+does this project beside it, or has its mock in the place of a cipher; its bytes are those of
+values that it passes on. The time and bytes of a tree are means of all but the first.
 """
 
 import statistics
@@ -22,27 +27,17 @@ from benchmarks.harness.report import Report, Table
 from benchmarks.peers.contest import Outcome, begin, ours, theirs
 from benchmarks.peers.environment import interpreter
 from benchmarks.peers.errors import PeerError
+from benchmarks.peers.kind import Kind
 from benchmarks.peers.peer import DEPLOYED, OURS
 from benchmarks.peers.registry import PEERS
 from vfl_flower.common.signals import raise_at_signals
 
-COLUMNS = {
-    "contest": "",
-    "system": "",
-    "runs as": "",
-    "networks": "",
-    "ms a step": ".2f",
-    "times ours": ".1f",
-    "kB a step": ".1f",
-    "peak MiB": ".0f",
-    "test accuracy, %": ".2f",
-}
 US = "vfl-flower"
 
 
 def measure(given: Arguments, report: Report) -> None:
     """Run the contests one after the other."""
-    table = report.table("split learning of the same networks, in turn", COLUMNS)
+    tables = dict[str, Table]()
     for name in given.names:
         peer = PEERS[name]
         try:
@@ -52,19 +47,25 @@ def measure(given: Arguments, report: Report) -> None:
             report.fact(name, f"{peer.title}: {error}")
             python = None
         if python or (given.tiny and peer.way != DEPLOYED):
-            for models in given.models.split(","):
-                contest(given, name, models, python, table, report)
-    if not table.rows:
-        table.add("none", *[None] * (len(COLUMNS) - 1))
+            table = tables.get(peer.kind.title) or table_of(peer.kind, report)
+            tables[peer.kind.title] = table
+            for value in getattr(given, peer.kind.option).split(","):
+                contest(given, name, value, python, table, report)
+
+
+def table_of(kind: Kind, report: Report) -> Table:
+    """Begin the table of a kind of work."""
+    names = dict.fromkeys(("contest", "system", "runs as", kind.each), "")
+    return report.table(kind.title, names | dict(kind.columns))
 
 
 def contest(
-    given: Arguments, name: str, models: str, python: str | None, table: Table, report: Report
+    given: Arguments, name: str, value: str, python: str | None, table: Table, report: Report
 ) -> None:
     """Let a peer and this project run in turn; add their rows."""
     peer = PEERS[name]
-    options: dict[str, Any] = {**(peer.tiny if given.tiny else peer.work), "models": models}
-    options["data-dir"] = str(Path(given.data_dir).absolute())
+    options: dict[str, Any] = dict(peer.tiny if given.tiny else peer.work)
+    options |= {peer.kind.option: value, "data-dir": str(Path(given.data_dir).absolute())}
     mine, other = list[Outcome](), list[Outcome]()
     for _ in range(given.repeats):
         with tempfile.TemporaryDirectory(prefix="vfl-flower-") as temporary:
@@ -73,26 +74,26 @@ def contest(
             try:
                 other += [theirs(peer, python, folder)] if python else []
             except PeerError as error:
-                report.fact(f"{name}, {models}", f"did not run here: {error}")
+                report.fact(f"{name}, {value}", f"did not run here: {error}")
                 python = None
             mine.append(ours(peer, folder))
     if other:
         ratios = [b.ms / a.ms for a, b in zip(mine, other, strict=False)]
-        table.add(*row(name, peer.title, peer.runs, models, other, statistics.median(ratios)))
-    table.add(*row(name, US, OURS[peer.way], models, mine, 1.0))
+        cells = [name, peer.title, peer.runs, value]
+        table.add(*cells, *figures(peer.kind, other, statistics.median(ratios)))
+    table.add(name, US, OURS[peer.way], value, *figures(peer.kind, mine, 1.0))
 
 
-def row(
-    name: str, system: str, runs: str, models: str, outcomes: list[Outcome], ratio: float
-) -> list[Any]:
-    """Return a row of medians."""
+def figures(kind: Kind, outcomes: list[Outcome], ratio: float) -> list[float | None]:
+    """Return the medians of a row."""
 
     def median(key: str, unit: float) -> float | None:
         values = [getattr(each, key) for each in outcomes]
         return None if None in values else statistics.median(values) / unit
 
-    figures = median("bytes", 1e3), median("peak", 1 << 20)
-    return [name, system, runs, models, median("ms", 1), ratio, *figures, median("accuracy", 0.01)]
+    ms, size, score = kind.units
+    sizes = median("bytes", size), median("peak", 1 << 20)
+    return [median("ms", ms), ratio, *sizes, median("score", score)]
 
 
 BENCHMARK = Benchmark(
@@ -103,11 +104,12 @@ BENCHMARK = Benchmark(
             "peer-environments", tiny=None, help="folder of the peers' environments"
         ),
         "models": Option("mlp,cnn", tiny="mlp", help="networks of the parties with columns"),
+        "dataset": Option("adult", tiny="breast-cancer", help="tables that trees are grown on"),
         "repeats": Option(3, tiny=1, help="runs of each contender"),
         "warm_up": Option(20, tiny=2, help="steps that are not timed, at most"),
     },
     known=list(PEERS),
-    few=["nvflare", "fate"],
+    few=["nvflare", "nvflare-trees", "fate"],
 )
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ from benchmarks.harness.parallel import ONE_THREAD
 from benchmarks.peers.errors import PeerError
 from benchmarks.peers.inside.work import OUTCOME
 from benchmarks.peers.peer import Peer
-from benchmarks.peers.prepare import prepare
 from benchmarks.peers.processes import run
 
 ROOT = Path(__file__).parents[2]
@@ -26,16 +25,16 @@ class Outcome:
     Attributes
     ----------
     ms, bytes : float
-        A step; bytes are None where they are not counted.
-    accuracy : float
-        Share of the test rows.
+        A step, or a tree; bytes are None where they are not counted.
+    score : float
+        Accuracy of the test rows, a fraction, or their ROC-AUC.
     peak : int or None
         Memory of all its processes, in bytes.
     """
 
     ms: float
     bytes: float | None
-    accuracy: float
+    score: float
     peak: int | None
 
 
@@ -62,7 +61,7 @@ def contend(
 
 def ours(peer: Peer, folder: Path) -> Outcome:
     """Run this project once, as it is compared with a peer."""
-    return contend(sys.executable, "ours", peer.way, {}, folder)
+    return contend(sys.executable, peer.kind.ours, peer.way, {}, folder)
 
 
 def theirs(peer: Peer, python: str, folder: Path) -> Outcome:
@@ -73,4 +72,4 @@ def theirs(peer: Peer, python: str, folder: Path) -> Outcome:
 def begin(peer: Peer, folder: Path, options: Mapping[str, Any], warm_up: int) -> None:
     """Write a fresh work for both."""
     folder.mkdir()
-    prepare(folder, options, min(warm_up, peer.warm_up))
+    peer.kind.prepare(folder, options, min(warm_up, peer.warm_up))

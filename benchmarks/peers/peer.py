@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from benchmarks.peers.kind import SPLIT_LEARNING, Kind
+
 SIMULATED, DEPLOYED = "simulated", "deployed"
 OURS = {SIMULATED: "local transport", DEPLOYED: "SuperLink and SuperNodes"}
 """How this project runs beside a peer."""
@@ -28,11 +30,14 @@ class Peer:
     runs : str
         How it runs, in words.
     work, tiny : mapping
-        Options of the work beside those of all, and under ``--tiny``; none of the networks.
+        Options of the work beside those of all, and under ``--tiny``; not networks or data sets
+        that the command names.
     warm_up : int
         Steps that are not timed.
     variables : mapping of str to str
         Environment variables that it needs.
+    kind : Kind
+        Kind of the work.
     """
 
     title: str
@@ -45,6 +50,7 @@ class Peer:
     tiny: Mapping[str, Any]
     warm_up: int = 20
     variables: Mapping[str, str] = field(default_factory=dict)
+    kind: Kind = SPLIT_LEARNING
 
 
 IMAGES: dict[str, Any] = {
@@ -58,3 +64,12 @@ IMAGES: dict[str, Any] = {
 
 DIGITS: dict[str, Any] = {"dataset": "digits", "parties": 2, "epochs": 1, "batch-size": 64}
 """The same with scikit-learn's digits."""
+
+FOREST: dict[str, Any] = {"parties": 3, "epochs": 20, "bins": 255}
+"""Trees of three parties in the clear, with all training rows."""
+
+SAPLINGS: dict[str, Any] = {"parties": 3, "epochs": 3, "bins": 32}
+"""A few trees with few bins."""
+
+FEW_ROWS: dict[str, Any] = {**SAPLINGS, "train-rows": 2000, "test-rows": 2000}
+"""The same of few rows."""

@@ -1,11 +1,16 @@
 """All peers by their names on the command line."""
 
-from benchmarks.peers import fate, flower, nvflare
 from benchmarks.peers.peer import Peer
+from benchmarks.peers.systems import fate, flower, nvflare
 
 PEERS: dict[str, Peer] = {
     "nvflare": nvflare.SIMULATOR,
     "nvflare-processes": nvflare.PROCESSES,
+    "nvflare-trees": nvflare.TREES_SIMULATOR,
+    "nvflare-trees-processes": nvflare.TREES_PROCESSES,
     "fate": fate.HETERO_NN,
+    "fate-trees": fate.SECURE_BOOST_MOCK,
+    "fate-trees-1024": fate.SECURE_BOOST,
+    "fate-trees-2048": fate.SECURE_BOOST_2048,
     "flower": flower.EXAMPLE,
 }

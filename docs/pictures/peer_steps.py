@@ -2,7 +2,7 @@
 
 import math
 
-from docs.peer_numbers import Contest, contests, result
+from docs.peer_numbers import Contest, contests, result, when
 from docs.pictures.svg import box, document, path, text
 
 WIDTH, LEFT, RIGHT, TOP, LINE = 800, 330, 700, 92, 44
@@ -19,7 +19,7 @@ def draw() -> str:
     title = "Time of a training step: other systems beside this one"
     machine = measured["machine"]
     below = (
-        f"Same networks, data, batches and threads; logarithmic. {measured['date'][:10]}, "
+        f"Same networks, data, batches and threads; logarithmic. {when(measured, found)}, "
         f"{machine['cores']} cores ({machine['processor'].split(' ')[0]}), "
         f"torch {measured['versions']['torch']}"
     )
@@ -38,7 +38,7 @@ def draw() -> str:
 def _told(found: list[Contest]) -> str:
     """Return the numbers in words."""
     return ". ".join(
-        f"{_name(each)}, {each.networks}: {each.peer['ms a step']:.1f} ms, "
+        f"{_name(each)}, {each.work}: {each.peer['ms a step']:.1f} ms, "
         f"ours {each.ours['ms a step']:.1f} ms"
         for each in found
     )
@@ -74,7 +74,7 @@ def _scale(ends: tuple[int, int], bottom: int) -> list[str]:
 
 def _bars(contest: Contest, top: float, ends: tuple[int, int]) -> list[str]:
     """Draw both bars of a contest, and their names."""
-    below = f"{contest.networks}; ours: {contest.ours['runs as']}"
+    below = f"{contest.work}; ours: {contest.ours['runs as']}"
     parts = [
         text(LEFT - 12, top + 11, _name(contest).split(", files")[0], anchor="end", size=12),
         text(LEFT - 12, top + 27, below, "soft", anchor="end", size=12),

@@ -49,6 +49,7 @@ ALLOWED = {
     ("docs/generated.py", "members"): "Sphinx's word for methods and attributes",
     ("docs/glossary.md", "guest"): "the active party's name in FATE",
     ("benchmarks/peers/inside/fate_trainers.py", "guest"): "the active party's name in FATE",
+    ("benchmarks/peers/inside/fate_trees.py", "guest"): "the active party's name in FATE",
     ("tests/project/test_terms.py", "guest"): "the active party's name in FATE",
     ("examples/bank-and-shop/make_tables.py", "members"): "a column of the shop: loyalty cards",
     ("vfl_flower/protocol/ledger.py", "upkeep"): "former name, read from earlier checkpoints",

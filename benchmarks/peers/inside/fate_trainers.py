@@ -102,7 +102,7 @@ def be_guest(ctx: Any, work: Work) -> None:  # noqa: ANN401
     trainer.train()
     said = trainer.predict(TensorDataset(y[work.test])).predictions.argmax(1)
     accuracy = float(np.mean(said == y[work.test].numpy()))
-    work.write(clock.outcome() | {"accuracy": accuracy})
+    work.write(clock.outcome() | {"score": accuracy})
 
 
 def in_order(trainer: Any) -> None:  # noqa: ANN401

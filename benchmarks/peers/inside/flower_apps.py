@@ -123,7 +123,7 @@ def train(grid: Grid, context: Context) -> None:
     with torch.no_grad():
         said = top(torch.cat(ask(grid, nodes, here.test), 1)).argmax(1).numpy()
     accuracy = float(np.mean(said == y[here.test].numpy()))
-    told: Figures = {"bytes": sent / len(here.batches()), "accuracy": accuracy}
+    told: Figures = {"bytes": sent / len(here.batches()), "score": accuracy}
     here.write(clock.outcome() | told)
 
 

@@ -5,6 +5,8 @@ image site calls the label site directly, once a step. Tensors travel as float32
 """
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -63,7 +65,7 @@ class Party:
         with torch.no_grad():
             parts = [(rows, self.net(x(rows))) for rows in work.tests()]
         hits = sum(labels(timeout=CALL).judge(*part) for part in parts)
-        work.write(clock.outcome() | {"accuracy": hits / len(work.test)})
+        work.write(clock.outcome() | {"score": hits / len(work.test)})
 
     @collab.publish  # type: ignore[untyped-decorator, unused-ignore]
     def learn(self, rows: Rows, embedding: Tensor) -> Tensor:
@@ -96,9 +98,21 @@ def start_on_loopback(*arguments: Any, **more: Any) -> object:  # noqa: ANN401
     return START(*arguments, **more)
 
 
+@contextmanager
+def environment(folder: Path, way: str, sites: list[str]) -> Iterator[SimEnv | PocEnv]:
+    """Give the simulator, or processes on loopback, with files in a folder."""
+    os.environ["NVFLARE_POC_WORKSPACE"] = str(folder / "poc")
+    quiet = {"workspace_root": str(folder / "simulator"), "log_config": "ERROR"}
+    with patch.object(poc_env, "_start_poc", start_on_loopback):
+        yield (
+            PocEnv(num_clients=len(sites), clients=sites)
+            if way == "deployed"
+            else SimEnv(clients=sites, **quiet)
+        )
+
+
 def main(folder: Path, way: str) -> None:
     """Run the job in the simulator, or between processes."""
-    os.environ["NVFLARE_POC_WORKSPACE"] = str(folder / "poc")
     sites = [IMAGES, LABELS]
     recipe = CollabRecipe(
         job_name="split-learning",
@@ -108,8 +122,6 @@ def main(folder: Path, way: str) -> None:
         sync_task_timeout=CALL,
     )
     recipe.set_client_prop("folder", str(folder))
-    quiet = {"workspace_root": str(folder / "simulator"), "log_config": "ERROR"}
-    env = PocEnv(clients=sites) if way == "deployed" else SimEnv(clients=sites, **quiet)
-    with patch.object(poc_env, "_start_poc", start_on_loopback):
+    with environment(folder, way, sites) as env:
         run = recipe.execute(env)
     run.get_result()

@@ -1,6 +1,7 @@
 """The same split learning by this project."""
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ def local(folder: Path) -> None:
     run_local(active, passive)
     sent = active.ledger.total(UP) + active.ledger.total(DOWN)
     accuracy = active.progress.test["score"]["active"]
-    told: Figures = {"bytes": sent / clock.steps, "accuracy": accuracy}
+    told: Figures = {"bytes": sent / clock.steps, "score": accuracy}
     work.write(clock.outcome() | told)
 
 
@@ -46,27 +47,53 @@ def deployed(folder: Path) -> None:
     """Train between a SuperLink and SuperNodes, once shortly and once longer."""
     work = Work(folder)
     options: dict[str, Any] = json.loads(_options(folder))
-    own = [f'data-dir="{options["data-dir"]}"'] * work.passive
-    options.pop("parties")
-    home, epochs = folder / "deployment", options.pop("epochs")
-    home.mkdir(mode=0o700)
-    told: list[dict[str, Any]] = []
-    with Deployment(home, work.passive, own=own) as deployment:
-        for times in (1, LONGER):
-            named = options | {"epochs": times * epochs, "run-name": f"run-{times}"}
-            words = " ".join(f"{key}={json.dumps(value)}" for key, value in named.items())
-            if not deployment.run(words):
-                raise RunError("the deployment's run did not complete")
-            told += [_result(home / "active" / f"run-{times}")]
-    short, long = told
+    epochs = options.pop("epochs")
+    runs = [options | {"epochs": times * epochs} for times in (1, LONGER)]
+    short, long = map(_result, deployed_runs(folder, work.passive, runs))
     steps = long["steps"] - short["steps"]
     work.write(
         {
             "ms": 1e3 * (long["trained"] - short["trained"]) / steps,
             "bytes": (short["bytes_up"] + short["bytes_down"]) / short["steps"],
-            "accuracy": short["test_accuracy"]["active"],
+            "score": short["test_accuracy"]["active"],
         }
     )
+
+
+def deployed_runs(folder: Path, nodes: int, runs: Sequence[Mapping[str, Any]]) -> list[Path]:
+    """Run this project between processes, run after run.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the work.
+    nodes : int
+        SuperNodes, one for each passive party.
+    runs : sequence of mapping
+        Options of each run.
+
+    Returns
+    -------
+    list of Path
+        Folders of the runs.
+
+    Raises
+    ------
+    RunError
+        If one does not complete.
+    """
+    home, folders = folder / "deployment", list[Path]()
+    home.mkdir(mode=0o700)
+    own = [f'data-dir="{runs[0]["data-dir"]}"'] * nodes
+    with Deployment(home, nodes, own=own) as deployment:
+        for number, options in enumerate(runs, 1):
+            named = {**options, "run-name": f"run-{number}"}
+            named.pop("parties")
+            words = " ".join(f"{key}={json.dumps(value)}" for key, value in named.items())
+            if not deployment.run(words):
+                raise RunError("the deployment's run did not complete")
+            folders.append(home / "active" / f"run-{number}")
+    return folders
 
 
 def _options(folder: Path) -> str:

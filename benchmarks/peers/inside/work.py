@@ -5,6 +5,7 @@ It needs NumPy and PyTorch only, so that every contender's environment can impor
 
 import json
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -87,11 +88,16 @@ class Work:
         """Return the optimizer of a network."""
         return torch.optim.Adam(network.parameters(), lr=self.rate)
 
-    def write(self, outcome: Figures) -> None:
+    def write(self, outcome: Mapping[str, float | None]) -> None:
         """Write the outcome, in one go."""
-        fresh = self.folder / f"{OUTCOME}.new"
-        fresh.write_text(json.dumps(outcome))
-        fresh.replace(self.folder / OUTCOME)
+        written(self.folder, outcome)
+
+
+def written(folder: Path, outcome: Mapping[str, float | None]) -> None:
+    """Write an outcome into the folder of its work, in one go."""
+    fresh = folder / f"{OUTCOME}.new"
+    fresh.write_text(json.dumps(outcome))
+    fresh.replace(folder / OUTCOME)
 
 
 class Clock:

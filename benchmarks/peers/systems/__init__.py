@@ -1,0 +1,1 @@
+"""Other systems, and how each does the work."""
