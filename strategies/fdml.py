@@ -53,7 +53,7 @@ Costs
 import torch
 from torch import Tensor
 
-from vfl_flower.api import Party, Protocol, agree_keys, ask, tell, train
+from vfl_flower.api import Protocol, agree_keys, ask, tell, train
 from vfl_flower.common.codec import Array
 from vfl_flower.learning.losses import Labels, residuals
 
@@ -66,9 +66,10 @@ class FDML(AggVFL):
 
     options: FDMLOptions
 
-    def __init__(self, party: Party, y: Tensor, rows: dict[str, Array]) -> None:
-        super().__init__(party, y, rows)
-        self.divisor = self.options.divisor(self.cfg.holders)
+    def divisor(self, rows: Array) -> int | Tensor:  # (B,) -> (B, 1)
+        """Return the divisor of the sum of each row's logits."""
+        own = self.cfg.holders == self.parties
+        return self.options.divisor(own + self.contributors(rows))
 
     def protocol(self) -> Protocol:
         """Agree on keys, send the labels, and train."""
@@ -81,12 +82,13 @@ class FDML(AggVFL):
     def step(self, rows: Array, y: Labels) -> Protocol:
         """Train all parties on one batch; return the one loss."""
         replies = yield ask("predict", rows, own=lambda: self.predict(rows))
-        R = (replies.own + replies.sum()) / self.divisor
+        divisor = self.divisor(rows)
+        R = (replies.own + replies.sum()) / divisor
         (g,), losses = residuals(self.loss, [R], y)
-        yield tell("update", R, own=lambda: self.learn(replies.own, g / self.divisor))
+        yield tell("update", R, own=lambda: self.learn(replies.own, g / divisor))
         return losses
 
     def infer(self, rows: Array) -> Protocol:
         """Return the one prediction for some rows."""
         (total,) = yield from super().infer(rows)
-        return [total / self.divisor]
+        return [total / self.divisor(rows)]

@@ -25,6 +25,9 @@ def is_aligned(folder: Path) -> bool:
     return (folder / ALIGNMENT).is_file()
 
 
+ROW_SETS = "row-sets.txt"
+"""Of a party whose rows others may lack: whose sums its rows were in."""
+
 SPLIT = "split.safetensors"
 
 

@@ -124,6 +124,13 @@ class ActiveParty(Party, Coordinator):
         """Which epoch the step in hand belongs to, from 0."""
         return self.progress.step // steps_per_epoch(self.cfg, len(self.rows["train"]))
 
+    def contributors(self, rows: Array) -> int | Tensor:
+        """Return each row's number of contributing passive parties, (B, 1)."""
+        presence = self.data.presence
+        if presence is None:
+            return self.parties - 1
+        return torch.from_numpy(presence[rows].sum(1)).float()[:, None]
+
     def loss(self, output: Tensor, y: Labels) -> Tensor:
         """Compute the loss of outputs, (B, C), against labels; see `Supervision.loss`.
 

@@ -37,6 +37,20 @@ class DataOptions:
         "Gaussian noise on parties' scaled columns, rank:deviation, as in 3:0.5,7:10; rank 0 is "
         "the active party. The baseline central has none",
     )
+    missing_parties: str = option(
+        "refuse",
+        "rows that some passive parties lack: refuse leaves them out, use sums over those present",
+        choices=("refuse", "use"),
+    )
+    least_parties: int = option(
+        0, "passive parties that must have a row; 0: two under masks, else one", least=0
+    )
+    row_presence: float = option(
+        1.0,
+        "simulated share of the rows of a data set that each passive party has",
+        above=0,
+        most=1,
+    )
     long_tail: float = option(
         1.0,
         "imbalance ratio between the most and least frequent class that training rows are thinned "
@@ -71,3 +85,8 @@ class DataOptions:
         0, "number of training rows, drawn by the seed, for a quick trial; 0: all", least=0
     )
     test_rows: int = option(0, "the same of test rows", least=0)
+
+    @property
+    def uses_missing(self) -> bool:
+        """Whether rows are used that some passive parties lack."""
+        return self.missing_parties == "use"

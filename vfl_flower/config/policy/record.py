@@ -125,6 +125,9 @@ class Policy:
         "accept runs with changed gradients or encoded labels, whose residuals cannot be checked",
         bool,
     )
+    allow_missing_parties: bool = key(
+        False, "accept runs with rows that some passive parties lack; they learn which", bool
+    )
     require_private_weights: bool = key(
         True, "refuse runs whose initial weights the active party can know", bool
     )
@@ -229,6 +232,7 @@ OPEN = Policy(
     least_colluding_share=0.0,
     allow_distributed_noise=True,
     allow_gradient_defence=True,
+    allow_missing_parties=True,
     require_private_weights=False,
     require_embedding_bound=False,
     largest_embedding_bound=math.inf,
