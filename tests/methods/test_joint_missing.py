@@ -11,7 +11,7 @@ from tests.helpers.joint.reference import Step, joint
 from tests.helpers.joint.reference_missing import MissingEaster, MissingLogits, MissingVimAdmmJ
 from tests.methods.test_joint_reference import assert_equal
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.data.presence import drawn_presence
+from vfl_flower.data.splitting.presence import drawn_presence
 from vfl_flower.learning.losses import loss_of
 from vfl_flower.parties.party import Party
 from vfl_flower.transport.local import run_local

@@ -160,8 +160,8 @@ class Settings(  # fields come in the order of bases from the last to the first
     @property
     def least_present(self) -> int:
         """Number of passive parties that must have a row."""
-        hidden = 2 + (self.holders < self.parties) if self.blinded else 1
-        return max(self.least_parties, hidden)
+        hidden = 2 if self.blinded else 0
+        return max(self.least_parties, hidden + (self.holders < self.parties))
 
     def rows_of_step(self, train_rows: int) -> int:
         """Return the rows of a training step."""

@@ -24,7 +24,7 @@ from vfl_flower.data.partition.shares import NOTHING, Share, mask_of, take, unio
 from vfl_flower.data.party_data import PartyData, Rows
 from vfl_flower.data.preprocessing.scaling import check_finite, encoded, scaled
 from vfl_flower.data.preprocessing.target import Target
-from vfl_flower.data.presence import Presence, drawn_presence, tell_gain
+from vfl_flower.data.splitting.presence import Presence, drawn_presence, tell_gain
 from vfl_flower.data.splitting.record import Split
 from vfl_flower.data.splitting.rows import rows_of
 

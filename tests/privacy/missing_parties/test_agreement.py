@@ -163,6 +163,7 @@ def test_parties_that_were_told_different_things_unmask_to_noise() -> None:
         ({"dp_sigma": 1.0}, "dp-sigma or target-epsilon is set"),
         ({"colluding_share": 0.5}, "not all parties have pair keys"),
         ({"share_check": "on"}, "share-check is set"),
+        ({"blinding": "none", "active_columns": "none", "least_parties": 4}, "4 passive parties"),
         ({"least_parties": 4}, "4 passive parties must have a row, and there are 3"),
         ({"active_columns": "none", "parties": 3}, "3 passive parties must have a row"),
         (

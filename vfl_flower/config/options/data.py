@@ -43,7 +43,7 @@ class DataOptions:
         choices=("refuse", "use"),
     )
     least_parties: int = option(
-        0, "passive parties that must have a row; 0: two under masks, else one", least=0
+        0, "passive parties that must have a row; 0: two under masks, else none", least=0
     )
     row_presence: float = option(
         1.0,

@@ -8,7 +8,7 @@ from vfl_flower.common.names import load_object
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.settings import COMMON
 from vfl_flower.data.datasets import dataset_of
-from vfl_flower.data.presence import drawn_presence, usable
+from vfl_flower.data.splitting.presence import drawn_presence, usable
 from vfl_flower.data.splitting.record import LEFT_OUT, PARTS, Split
 from vfl_flower.data.splitting.splitter import Splitter, Values
 

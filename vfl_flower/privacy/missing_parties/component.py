@@ -30,7 +30,7 @@ from vfl_flower.common.names import party_name
 from vfl_flower.common.state import State
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.sealed import TAG, seal, unseal
-from vfl_flower.data.presence import Presence
+from vfl_flower.data.splitting.presence import Presence
 from vfl_flower.privacy.client_dp.holder import Holder
 from vfl_flower.privacy.missing_parties.row_sets import RowSets
 from vfl_flower.protocol.automaton.arrays import octets
