@@ -57,7 +57,7 @@ class Easter(ActiveParty):
     def step(self, rows: Array, y: Labels) -> Protocol:
         """Train all parties on one batch; return their losses."""
         replies = yield ask("embed", rows, own=lambda: self.embed_rows(rows))
-        E = (replies.own + replies.sum()) / (1 + self.contributors(rows))  # Eq. 7
+        E = (replies.own + replies.sum()) / (1 + self.contributors(rows, training=True))  # Eq. 7
         R = yield ask("predict", E, own=lambda: self.decide(E))
         L = self.loss(R.own, y)
         g, losses = residuals(self.loss, R.tensors, y)

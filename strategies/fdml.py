@@ -66,10 +66,10 @@ class FDML(AggVFL):
 
     options: FDMLOptions
 
-    def divisor(self, rows: Array) -> int | Tensor:  # (B,) -> (B, 1)
+    def divisor(self, rows: Array, *, training: bool = False) -> int | Tensor:  # (B,) -> (B, 1)
         """Return the divisor of the sum of each row's logits."""
         own = self.cfg.holders == self.parties
-        return self.options.divisor(own + self.contributors(rows))
+        return self.options.divisor(own + self.contributors(rows, training=training))
 
     def protocol(self) -> Protocol:
         """Agree on keys, send the labels, and train."""
@@ -82,7 +82,7 @@ class FDML(AggVFL):
     def step(self, rows: Array, y: Labels) -> Protocol:
         """Train all parties on one batch; return the one loss."""
         replies = yield ask("predict", rows, own=lambda: self.predict(rows))
-        divisor = self.divisor(rows)
+        divisor = self.divisor(rows, training=True)
         R = (replies.own + replies.sum()) / divisor
         (g,), losses = residuals(self.loss, [R], y)
         yield tell("update", R, own=lambda: self.learn(replies.own, g / divisor))

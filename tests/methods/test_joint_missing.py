@@ -14,6 +14,7 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.splitting.presence import drawn_presence
 from vfl_flower.learning.losses import loss_of
 from vfl_flower.parties.party import Party
+from vfl_flower.privacy.missing_parties.drawn_subsets import drawn_sizes, drawn_subsets
 from vfl_flower.transport.local import run_local
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
@@ -69,6 +70,34 @@ def test_rows_that_parties_lack(method: str, blinding: str) -> None:
     cfg = RunConfig(method=method, blinding=blinding, **PARTLY).changed(**own)
     made: Any = program(patterns_of(cfg), rounded=cfg.blinded)
     assert_joint(cfg, made)
+
+
+class Drawn:
+    """Who adds to rows, step after step, with a run's secret."""
+
+    def __init__(self, parties: list[Party]) -> None:
+        self.cfg, self.step = parties[0].cfg, 0
+        self.secret: bytes = parties[1].presence._drawing._secret  # type: ignore[attr-defined]
+        self.present = patterns_of(self.cfg)
+
+    def __call__(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        present = self.present(rows)
+        sizes = drawn_sizes(self.cfg.seed, self.step, present.sum(1), self.cfg.least_present)
+        drawn = drawn_subsets(self.secret, self.step, present, sizes)
+        self.step += 1
+        return drawn
+
+
+@pytest.mark.parametrize("blinding", ["pairwise", "none"])
+@pytest.mark.parametrize("method", METHODS)
+def test_drawn_subsets(method: str, blinding: str) -> None:
+    loss, program, own = METHODS[method]
+    cfg = RunConfig(method=method, blinding=blinding, subset_training="on", **PARTLY)
+    cfg = cfg.changed(parties=5, **own)
+    ours = distributed(cfg)
+    step: Any = program(Drawn(ours), rounded=cfg.blinded)
+    steps = ours[0].progress.step  # type: ignore[attr-defined]
+    assert_equal(ours, joint(cfg, loss_of(loss), steps, step))
 
 
 def test_mean_over_those_present() -> None:

@@ -36,6 +36,7 @@ _UNPROTECTED: dict[str, Any] = {
     "embedding_bound": "auto",
     "embedding_scale": "raw",
     "share_check": "off",
+    "subset_training": "off",
     "wire_precision": FLOAT32,
     **UNNOISED,
 }

@@ -45,6 +45,11 @@ class DataOptions:
     least_parties: int = option(
         0, "passive parties that must have a row; 0: two under masks, else none", least=0
     )
+    subset_training: str = option(
+        "off",
+        "training steps draw a subset of the parties that have a row, so that all predict well",
+        choices=("off", "on"),
+    )
     row_presence: float = option(
         1.0,
         "simulated share of the rows of a data set that each passive party has",
@@ -90,3 +95,8 @@ class DataOptions:
     def uses_missing(self) -> bool:
         """Whether rows are used that some passive parties lack."""
         return self.missing_parties == "use"
+
+    @property
+    def draws_subsets(self) -> bool:
+        """Whether training draws who adds to a row."""
+        return self.subset_training == "on"

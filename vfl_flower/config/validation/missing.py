@@ -18,6 +18,11 @@ def check_missing(cfg: Settings) -> None:
                 f"least-parties is {cfg.least_parties}, and missing-parties is refuse, so that all "
                 "must have a row; use missing-parties = use"
             )
+        if cfg.draws_subsets:
+            raise ConfigError(
+                "subset-training is on, and missing-parties is refuse, so that all parties add to "
+                "each row; use missing-parties = use"
+            )
         return
     if cfg.spec.alone:  # nobody sends anything
         return

@@ -11,8 +11,10 @@ phase is declared `every_row`.
 The active party knows P from the alignment. It cannot change what passive parties tell each other:
 under masks that is sealed under their pair keys. A party refuses rows that fewer than two have
 (three where the active party has no columns), and rows that were in sums of other parties with this
-model; see `row_sets`. Passive parties learn from P which rows of the run the others have. Without
-masks there is no such protection: the active party sees every upload by itself.
+model; see `row_sets`. With ``subset-training`` the rows of a training step are cut further, to a
+subset that passive parties draw by a secret of theirs; see `subset_drawing`. Passive parties learn
+from P which rows of the run the others have. Without masks there is no such protection: the active
+party sees every upload by itself.
 """
 
 from collections.abc import Sequence
@@ -33,7 +35,9 @@ from vfl_flower.crypto.sealed import TAG, seal, unseal
 from vfl_flower.data.splitting.presence import Presence
 from vfl_flower.privacy.client_dp.holder import Holder
 from vfl_flower.privacy.missing_parties.row_sets import RowSets
+from vfl_flower.privacy.missing_parties.subset_drawing import SubsetDrawing
 from vfl_flower.protocol.automaton.arrays import octets
+from vfl_flower.protocol.automaton.machine import Automaton
 from vfl_flower.protocol.components import Component, Phase, phase
 from vfl_flower.protocol.uploads import Upload
 
@@ -56,9 +60,12 @@ class Attendant(Holder, Protocol):
     ----------
     masker : PairKeys
         Where uploads are masked.
+    automaton : Automaton
+        Counts the steps.
     """
 
     masker: PairKeys
+    automaton: Automaton
 
 
 class RowPresence(Component):
@@ -73,6 +80,7 @@ class RowPresence(Component):
         self._exchange = 0
         self._rows = {"training": _NONE, "other": _NONE}
         self._sets = RowSets(party.folder)
+        self._drawing = SubsetDrawing(party)
 
     @classmethod
     def wanted(cls, cfg: RunConfig) -> bool:
@@ -88,7 +96,8 @@ class RowPresence(Component):
         A row for each receiver; the party's own is zeros. Without masks it is not sealed.
         """
         rank, parties = self.party.rank, self.party.cfg.parties - 1
-        self._exchange, message = self.party.received.exchange, np.packbits(self._own()).tobytes()
+        self._exchange = self.party.received.exchange
+        message = np.packbits(self._own()).tobytes() + self._drawing.begin()
         size = len(message) + (TAG if self.party.cfg.blinded else 0)
         told = np.zeros((parties, size), np.uint8)
         keys = self._keys()
@@ -107,15 +116,17 @@ class RowPresence(Component):
         rank, own = self.party.rank, self._own()
         agreed = np.zeros((len(own), self.party.cfg.parties - 1), np.bool_)
         agreed[:, rank - 1] = own
-        keys = self._keys()
+        keys, shares, size = self._keys(), {rank: self._drawing.share}, (len(own) + 7) // 8
         for j, row in enumerate(told.numpy(), 1):
             if j != rank:
                 sent = row.tobytes()
-                bits = unseal(keys[j], sent, self._exchange, j, rank) if keys else sent
-                agreed[:, j - 1] = _unpacked(bits, len(own), j)
+                opened = unseal(keys[j], sent, self._exchange, j, rank) if keys else sent
+                agreed[:, j - 1] = _unpacked(opened[:size], len(own), j)
+                shares[j] = opened[size:]
         self._agreed = agreed
+        secret = self._drawing.join(shares)
         if self.party.cfg.blinded:
-            self.party.masker.bind(sha256(np.packbits(agreed).tobytes()).digest())
+            self.party.masker.bind(sha256(np.packbits(agreed).tobytes() + secret).digest())
 
     def _own(self) -> NDArray[np.bool_]:
         """Return which rows this party has, (N,)."""
@@ -165,7 +176,7 @@ class RowPresence(Component):
 
     def contributors(self) -> Tensor:
         """Return the number of contributing parties by row, (B, 1)."""
-        counts = self._agreed[self._rows["training"]].sum(1)
+        counts = self._contributing("training").sum(1)
         return torch.from_numpy(counts).float()[:, None]
 
     def step_rows(self) -> Tensor:
@@ -178,8 +189,15 @@ class RowPresence(Component):
 
     def _here(self, chain: str) -> NDArray[np.bool_]:
         """Mark the rows of the last request that this party has, (B,)."""
-        here: NDArray[np.bool_] = self._agreed[self._rows[chain], self.party.rank - 1]
+        here: NDArray[np.bool_] = self._contributing(chain)[:, self.party.rank - 1]
         return here
+
+    def _contributing(self, chain: str) -> Presence:
+        """Mark who adds to the rows of the last request, (B, K)."""
+        present: Presence = self._agreed[self._rows[chain]]
+        if chain == "other" or not self._drawing.draws:
+            return present
+        return self._drawing.drawn(self.party.automaton.step - 1, present)
 
     def _layouts(self, rule: Any) -> Any:  # noqa: ANN401
         return rule.layouts(self.party, {"B": 0})
@@ -209,7 +227,8 @@ class RowPresence(Component):
         """Return the agreement and the rows in hand."""
         shape = list(self._agreed.shape)
         packed = {"agreed": np.packbits(self._agreed), "shape": shape}
-        return {**packed, "exchange": self._exchange, "rows": dict(self._rows)}
+        hand = {"exchange": self._exchange, "rows": dict(self._rows)}
+        return {**packed, **hand, "drawing": self._drawing.state_dict()}
 
     def load_state_dict(self, state: State) -> None:
         """Restore the state of `state_dict`."""
@@ -217,6 +236,7 @@ class RowPresence(Component):
         bits = np.unpackbits(np.asarray(state["agreed"]), count=rows * parties)
         self._agreed = bits.reshape(rows, parties).astype(np.bool_)
         self._exchange = state["exchange"]
+        self._drawing.load_state_dict(state["drawing"])
         self._rows = {chain: np.asarray(each) for chain, each in state["rows"].items()}
 
 
