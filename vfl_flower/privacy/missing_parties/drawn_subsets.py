@@ -49,7 +49,7 @@ def drawn_sizes(seed: int, step: int, counts: Counts, least: int) -> Counts:
 def drawn_subsets(
     secret: bytes, step: int, present: NDArray[np.bool_], sizes: Counts
 ) -> NDArray[np.bool_]:
-    """Draw each row's subset of those present: (B, K), (B,) -> (B, K).
+    """Draw each row's subset of those present: (B, K) -> (B, K).
 
     Parameters
     ----------

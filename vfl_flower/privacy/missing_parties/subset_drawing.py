@@ -77,7 +77,7 @@ class SubsetDrawing:
         return self._secret
 
     def drawn(self, step: int, present: Presence) -> Presence:
-        """Draw subsets of those present in a step: (B, K) -> (B, K)."""
+        """Draw a step's subsets of those present: (B, K) -> (B, K)."""
         cfg = self.party.cfg
         sizes = drawn_sizes(cfg.seed, step, present.sum(1), cfg.least_present)
         return drawn_subsets(self._secret, step, present, sizes)
