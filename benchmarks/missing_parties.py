@@ -1,4 +1,4 @@
-"""Rows that some party lacks: trained with them, without them, and by the active party alone.
+"""Training with and without rows that some party lacks.
 
     python -m benchmarks.missing_parties --data-dir DIR --json FILE
 
@@ -57,7 +57,7 @@ class Loaded:
 
 
 def loaded(cfg: RunConfig, alignments: Alignments | None, *, complete: bool) -> Loaded:
-    """Load all parties' data, with training rows of all or of all parties only."""
+    """Load all parties' data, training rows maybe only complete ones."""
     source = run_data(cfg, alignments)
     data = [source.party(rank) for rank in range(cfg.parties)]
     rows = data[0].rows["train"]
@@ -89,7 +89,7 @@ def trained(cfg: RunConfig, data: Loaded) -> torch.Tensor:
 
 
 def alone(cfg: RunConfig, alignments: Alignments | None, test: Array) -> torch.Tensor:
-    """Train the active party alone on all of its rows; return outputs of some."""
+    """Train the active party alone, and return outputs of rows."""
     changed = cfg.changed(method="local", blinding="auto", subset_training="off")
     changed = changed.changed(row_presence=1.0)
     active = build_active(changed, source=run_data(changed, alignments))
@@ -104,7 +104,7 @@ def exhausted(protocol: Protocol) -> None:
 
 
 def accuracies(data: PartyData, outputs: torch.Tensor) -> list[float]:
-    """Return the accuracy on rows that all have, and on those that some lack, in percent."""
+    """Return accuracies on complete and other rows, in percent."""
     rows = data.rows["test"]
     whole = presence_of(data)[rows].all(1)
     y = cast("torch.Tensor", data.y)[torch.from_numpy(rows)]
@@ -115,7 +115,7 @@ def accuracies(data: PartyData, outputs: torch.Tensor) -> list[float]:
 def seed_scores(
     cfg: RunConfig, alignments: Alignments | None = None
 ) -> Iterator[tuple[str, list[float]]]:
-    """Yield what was trained, its training rows, and accuracies, of one seed."""
+    """Yield each way to train, its training rows and accuracies."""
     every = loaded(cfg, alignments, complete=False)
     data, test = every.data[0], every.data[0].rows["test"]
     size = len(data.rows["train"])

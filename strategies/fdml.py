@@ -29,7 +29,8 @@ Learns
     Passive k: *the labels of all training rows, which it is given*; which rows a batch holds, and
     R, so with its own R_k the sum of all others' logits, the active party's among them. With
     ``active-columns = none`` and K = 2 *that is the other party's R_k*. With ``staleness`` nothing
-    more: the lags of all are public, as the seed is.
+    more: the lags of all are public, as the seed is. With ``missing-parties = use`` as Agg_VFL; a
+    party is given the labels of rows that it lacks, too.
 Assumes
     Labels that every party may have. Else as Agg_VFL; K >= 2 where logits are blinded.
 Deviates

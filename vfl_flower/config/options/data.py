@@ -29,7 +29,7 @@ class DataOptions:
     )
     active_columns: str = option(
         "own",
-        "none: labels only, and the baseline local is the share of the most frequent class",
+        "none: labels only; local is a guess",
         choices=("own", "none"),
     )
     column_noise: str = option(
@@ -39,27 +39,24 @@ class DataOptions:
     )
     missing_parties: str = option(
         "refuse",
-        "rows that some passive parties lack: refuse leaves them out, use sums over those present",
+        "rows that some lack: refuse, or use",
         choices=("refuse", "use"),
     )
-    least_parties: int = option(
-        0, "passive parties that must have a row; 0: two under masks, else none", least=0
-    )
+    least_parties: int = option(0, "passive ones that must have a row", least=0)
     subset_training: str = option(
         "off",
-        "training steps draw a subset of the parties that have a row, so that all predict well",
+        "steps draw who adds to a row",
         choices=("off", "on"),
     )
     row_presence: float = option(
         1.0,
-        "simulated share of the rows of a data set that each passive party has",
+        "simulated share of rows at a party",
         above=0,
         most=1,
     )
     long_tail: float = option(
         1.0,
-        "imbalance ratio between the most and least frequent class that training rows are thinned "
-        "to; 1: all rows stay",
+        "imbalance ratio of classes that training rows are thinned to; 1: all rows stay",
         least=1,
         most=MOST_TAIL,
     )
@@ -75,20 +72,17 @@ class DataOptions:
     )
     test_share: float = option(
         0.2,
-        "share of the rows held out for the test, where a data set has no test rows of its own; 0: "
-        "none, and the result has no metrics",
+        "share of rows held out for the test, where a data set has none of its own; 0: none",
         least=0,
         below=1,
     )
     validation: float = option(
         0.1,
-        "share of the other rows held out for validation; 0: none",
+        "share of the others for validation; 0: none",
         least=0,
         below=1,
     )
-    train_rows: int = option(
-        0, "number of training rows, drawn by the seed, for a quick trial; 0: all", least=0
-    )
+    train_rows: int = option(0, "training rows, drawn by the seed; 0: all", least=0)
     test_rows: int = option(0, "the same of test rows", least=0)
 
     @property
