@@ -33,7 +33,7 @@ Learns
     of a row over different parties: *their difference is one R_k, but for what that epoch changed.*
 Assumes
     Semi-honest parties; the active party does not collude with all passive parties but
-    one; K >= 2 where logits are blinded.
+    one, nor with all but one of those that have a row; K >= 2 where logits are blinded.
 Deviates
     By default all take one step between exchanges, as in the comparisons. The paper chooses each
     party's number of local updates by its number of features and its computational capability, so

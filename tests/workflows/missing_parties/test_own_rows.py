@@ -1,4 +1,4 @@
-"""Rows of a data set that parties lack: a whole run, and its predictions."""
+"""Data sets of which parties lack rows: runs and predictions."""
 
 from pathlib import Path
 
