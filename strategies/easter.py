@@ -25,8 +25,8 @@ Learns
     public, can solve E for everybody's columns.*
 Assumes
     Semi-honest parties; the active party does not collude with all passive parties but
-    one, nor with all but one of those that have a row; K >= 2 where embeddings are blinded; private initial weights where columns are to stay
-    hidden.
+    one, nor with all but one of those that have a row; K >= 2 where embeddings are blinded; private
+    initial weights where columns are to stay hidden.
 Deviates
     The paper sends the scalar loss down. A party without labels cannot differentiate it, so the
     residual is sent. Eq. 8 takes a probability per class: here the logistic function of each
