@@ -41,17 +41,18 @@ class EasterClient(PassiveParty):
         sends="logits",
         masked=False,  # each R_k has its own loss
         derived=True,  # p_k learns from E and g_k alone
+        every_row=True,
     )
     def predict(self, E: Tensor) -> Tensor:  # (B, D) -> (B, C)
         """Predict from the global embedding: R_k."""
         return self.tape.run("predict", E)
 
-    @phase(after="predict", takes=residual("B", "C", of="predict", name="g_k"))
+    @phase(after="predict", takes=residual("B", "C", of="predict", name="g_k"), every_row=True)
     def update(self, g_k: Tensor) -> None:  # (B, C) ->
         """Learn from the residual, h_k through its own share of E."""
         self.optimizer.zero()
         dE = self.tape.backward("predict", g_k)
-        self.tape.backward("embed", dE / self.parties)
+        self.tape.backward("embed", self.of_own_rows(dE / (1 + self.contributors)))
         self.optimizer.step()
 
     @phase(
@@ -72,6 +73,7 @@ class EasterClient(PassiveParty):
         sends="logits",
         masked=False,
         derived=True,
+        every_row=True,
     )
     def predict_only(self, E: Tensor) -> Tensor:  # (B, D) -> (B, C)
         """Predict without learning."""

@@ -29,12 +29,17 @@ class FDMLClient(AggVFLClient):
 
     def __init__(self, party: Party) -> None:
         super().__init__(party)
-        self.divisor = self.options.divisor(self.cfg.holders)
         self.lessons = Lessons(self.cfg, self.data.classes)
         self.labels = torch.empty(0)  # (rows of all parties,), or (..., C); 0 where none was given
         self.waiting: Sequence[Sequence[Tensor]] = []  # rows, R_k as sent, R; the oldest first
 
-    @phase(takes=(rows("train"), labels("N")), most=1)
+    @property
+    def divisor(self) -> int | Tensor:  # (B, 1)
+        """Divisor of the sum of each row's logits."""
+        own = self.cfg.holders == self.parties
+        return self.options.divisor(own + self.contributors)
+
+    @phase(takes=(rows("train"), labels("N")), most=1, every_row=True)
     def hold(self, rows: Tensor, y: Tensor) -> None:  # (N,) int32, (N,) or (N, C) ->
         """Take the labels of the training rows."""
         given = self.lessons.read(y)
@@ -42,7 +47,7 @@ class FDMLClient(AggVFLClient):
         self.labels = given.new_zeros(len(self.x), *given.shape[1:])
         self.labels[rows] = given
 
-    @phase(after="predict", takes=floats("B", "C", name="R"))
+    @phase(after="predict", takes=floats("B", "C", name="R"), every_row=True)
     def update(self, R: Tensor) -> None:  # (B, C) ->
         """Learn from the gradient at everybody's sum."""
         if not len(self.labels):
@@ -50,7 +55,8 @@ class FDMLClient(AggVFLClient):
         rows, R_k = self.tape["predict"]
         lagging = self.lag()
         if not lagging and not self.waiting:
-            super().update(self.gradient(R, rows))
+            g = self.gradient(R, self.step_rows(rows))
+            super().update(self.of_own_rows(g))
             return
         self.waiting = [*self.waiting, (rows, R_k.detach(), R)]
         while len(self.waiting) > lagging:

@@ -28,9 +28,12 @@ Learns
     With ``adaptive-steps`` besides, active: d_k; passive k: Q_k, *its share of all columns* but for
     rounding. Further steps on one g show a party nothing new: it could take them in any run.
     With ``gradient-defence`` g is changed first, without a guarantee.
+    With ``missing-parties = use`` R is over the parties that have the row, of which all learn the
+    number, and passive k who has which row. With ``subset-training`` an epoch lies between two sums
+    of a row over different parties: *their difference is one R_k, but for what that epoch changed.*
 Assumes
     Semi-honest parties; the active party does not collude with all passive parties but
-    one; K >= 2 where logits are blinded.
+    one, nor with all but one of those that have a row; K >= 2 where logits are blinded.
 Deviates
     By default all take one step between exchanges, as in the comparisons. The paper chooses each
     party's number of local updates by its number of features and its computational capability, so

@@ -18,12 +18,15 @@ Learns
     and g_k. *From g_k it reads the labels of the batch*: the loss's gradient has its smallest entry
     at the true class, *and a row's weight*, if rows have some, for it knows R_k. With
     ``gradient-defence`` g_k is changed first, without a guarantee. All passive parties together
-    learn E_0, which nothing hides from them. *Who knows the initial weights, as all do if they are
+    learn E_0, which nothing hides from them. With ``missing-parties = use`` also: all, how many
+    add to a row; passive k, who has which row. With ``subset-training`` an epoch lies between two
+    sums of a row over different parties: *their difference is one party's E_k, but for what that
+    epoch changed.* *Who knows the initial weights, as all do if they are
     public, can solve E for everybody's columns.*
 Assumes
     Semi-honest parties; the active party does not collude with all passive parties but
-    one; K >= 2 where embeddings are blinded; private initial weights where columns are to stay
-    hidden.
+    one, nor with all but one of those that have a row; K >= 2 where embeddings are blinded; private
+    initial weights where columns are to stay hidden.
 Deviates
     The paper sends the scalar loss down. A party without labels cannot differentiate it, so the
     residual is sent. Eq. 8 takes a probability per class: here the logistic function of each
@@ -33,7 +36,9 @@ Deviates
     Gradients reach a party's own h_k through its own share of E only, dE/dE_k = 1/(K + 1), as
     Algorithm 1 has it: h_k steps as if its rate were K + 1 times smaller. Embeddings are rounded to
     multiples of 2**-16 when blinded. With ``embedding-bound`` each row of a passive E_k is first
-    scaled to that norm at most, and gradients pass through the scaling.
+    scaled to that norm at most, and gradients pass through the scaling. With
+    ``missing-parties = use`` the mean of Eq. 7 is over the parties that have the row, and the
+    active one; a party that lacks it predicts R_k all the same.
 Costs
     Two exchanges a step. Per step and passive party 4BD + 4BC bytes up, 4B + 4BD + 4BC down,
     and framing.
@@ -57,7 +62,7 @@ class Easter(ActiveParty):
     def step(self, rows: Array, y: Labels) -> Protocol:
         """Train all parties on one batch; return their losses."""
         replies = yield ask("embed", rows, own=lambda: self.embed_rows(rows))
-        E = (replies.own + replies.sum()) / self.parties  # Eq. 7
+        E = (replies.own + replies.sum()) / (1 + self.contributors(rows, training=True))  # Eq. 7
         R = yield ask("predict", E, own=lambda: self.decide(E))
         L = self.loss(R.own, y)
         g, losses = residuals(self.loss, R.tensors, y)
@@ -69,6 +74,6 @@ class Easter(ActiveParty):
         replies = yield ask(
             "embed_only", rows, own=lambda: self.embed_rows(rows), purpose="evaluation"
         )
-        E = (replies.own + replies.sum()) / self.parties
+        E = (replies.own + replies.sum()) / (1 + self.contributors(rows))
         R = yield ask("predict_only", E, own=lambda: self.decide(E), purpose="evaluation")
         return [R.own, *R.tensors]

@@ -29,7 +29,8 @@ Learns
     Passive k: *the labels of all training rows, which it is given*; which rows a batch holds, and
     R, so with its own R_k the sum of all others' logits, the active party's among them. With
     ``active-columns = none`` and K = 2 *that is the other party's R_k*. With ``staleness`` nothing
-    more: the lags of all are public, as the seed is.
+    more: the lags of all are public, as the seed is. With ``missing-parties = use`` as Agg_VFL; a
+    party is given the labels of rows that it lacks, too.
 Assumes
     Labels that every party may have. Else as Agg_VFL; K >= 2 where logits are blinded.
 Deviates
@@ -53,7 +54,7 @@ Costs
 import torch
 from torch import Tensor
 
-from vfl_flower.api import Party, Protocol, agree_keys, ask, tell, train
+from vfl_flower.api import Protocol, agree_keys, ask, tell, train
 from vfl_flower.common.codec import Array
 from vfl_flower.learning.losses import Labels, residuals
 
@@ -66,9 +67,10 @@ class FDML(AggVFL):
 
     options: FDMLOptions
 
-    def __init__(self, party: Party, y: Tensor, rows: dict[str, Array]) -> None:
-        super().__init__(party, y, rows)
-        self.divisor = self.options.divisor(self.cfg.holders)
+    def divisor(self, rows: Array, *, training: bool = False) -> int | Tensor:  # (B,) -> (B, 1)
+        """Return the divisor of the sum of each row's logits."""
+        own = self.cfg.holders == self.parties
+        return self.options.divisor(own + self.contributors(rows, training=training))
 
     def protocol(self) -> Protocol:
         """Agree on keys, send the labels, and train."""
@@ -81,12 +83,13 @@ class FDML(AggVFL):
     def step(self, rows: Array, y: Labels) -> Protocol:
         """Train all parties on one batch; return the one loss."""
         replies = yield ask("predict", rows, own=lambda: self.predict(rows))
-        R = (replies.own + replies.sum()) / self.divisor
+        divisor = self.divisor(rows, training=True)
+        R = (replies.own + replies.sum()) / divisor
         (g,), losses = residuals(self.loss, [R], y)
-        yield tell("update", R, own=lambda: self.learn(replies.own, g / self.divisor))
+        yield tell("update", R, own=lambda: self.learn(replies.own, g / divisor))
         return losses
 
     def infer(self, rows: Array) -> Protocol:
         """Return the one prediction for some rows."""
         (total,) = yield from super().infer(rows)
-        return [total / self.divisor]
+        return [total / self.divisor(rows)]

@@ -30,7 +30,7 @@ Learns
     softmax(z) - onehot(y) is negative at the true class alone. *With that it has the prediction a*
     up to a constant a row. ``label-privacy`` is the remedy for labels. With
     ``active-columns = none`` o_0 is 0, and *with K = 2 the prediction less its own o_k is the other
-    party's*.
+    party's*. With ``missing-parties = use`` as Agg_VFL.
 Assumes
     Semi-honest (honest-but-curious) parties; the active party does not collude with all passive
     parties but one; K >= 2 where logits are blinded.
@@ -41,7 +41,8 @@ Deviates
     steps. The active party may have columns too. With label privacy the posterior of the noised
     label at the prediction a stands for onehot(y) in one round's z update. Logits are rounded to
     multiples of 2**-16 when blinded. With ``embedding-bound`` each row of a passive o_k is first
-    scaled to that norm at most; o_k^0 is what was sent, and local steps scale nothing.
+    scaled to that norm at most; o_k^0 is what was sent, and local steps scale nothing. With
+    ``missing-parties = use`` a party's objective is the mean over the rows that it has.
 Costs
     One exchange for tau steps of everybody. Per exchange and passive party 4BC bytes up, 4B + 4BC
     down, and framing. The active party keeps lambda of every row, 4NC bytes.

@@ -36,4 +36,5 @@ SPEC = MethodSpec(
     noises_gradients=True,
     label_only=True,
     embedding_gradients=True,
+    allows_missing=True,
 )

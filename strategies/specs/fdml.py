@@ -1,9 +1,14 @@
 """Declaration of FDML; see `strategies.fdml`."""
 
 from dataclasses import dataclass
+from typing import TypeVar
 
+from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.method_spec import MethodOptions, MethodSpec
 from vfl_flower.config.schema import option
+from vfl_flower.config.settings import Settings
+
+Number = TypeVar("Number")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,18 +34,28 @@ class FDMLOptions(MethodOptions):
         """Whether a passive party takes its step at once."""
         return not self.staleness
 
-    def divisor(self, holders: int) -> int:
+    def divisor(self, summands: Number) -> Number | int:
         """Return the number that the sum of all logits is divided by.
 
-        `holders` is the number of parties with columns.
+        `summands` is the number of parties in it, or that of each row.
         """
-        return holders if self.prediction == "mean" else 1
+        return summands if self.prediction == "mean" else 1
+
+
+def check_staleness(cfg: Settings, options: FDMLOptions) -> None:
+    """Refuse late steps on rows that some party lacks."""
+    if options.staleness and cfg.uses_missing:
+        raise ConfigError(
+            f"missing-parties is use, and staleness is {options.staleness}, whose late steps are "
+            "of whole batches; use staleness = 0"
+        )
 
 
 SPEC = MethodSpec(
     strategy="strategies.fdml:FDML",
     client="clients.fdml:FDMLClient",
     options=FDMLOptions,
+    checks=(check_staleness,),
     blinds=True,
     standardizes="decide",
     noises=True,
@@ -48,4 +63,5 @@ SPEC = MethodSpec(
     gives_labels=True,
     label_only=True,
     embedding_gradients=True,
+    allows_missing=True,
 )

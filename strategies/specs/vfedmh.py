@@ -12,4 +12,5 @@ SPEC = MethodSpec(
     noises=True,
     noises_gradients=True,
     embedding_gradients=True,
+    allows_missing=True,
 )

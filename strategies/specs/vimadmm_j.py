@@ -38,4 +38,5 @@ SPEC = MethodSpec(
     regression=False,
     label_only=True,
     embedding_gradients=True,
+    allows_missing=True,
 )

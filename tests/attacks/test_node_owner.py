@@ -201,6 +201,7 @@ def test_a_rebuilt_party_answers_nothing_without_its_policy(tmp_path: Path) -> N
         ({"models": "antigravity:fly"}, "modules"),
         ({"gradient-defence": "isotropic:1000"}, "allow-gradient-defence"),
         ({"share-check": "on"}, "largest-share"),
+        ({"missing-parties": "use"}, "allow-missing-parties"),
         ({"label-encoding": "confusional:1"}, "allow-gradient-defence"),
     ],
 )

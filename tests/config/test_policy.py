@@ -30,6 +30,7 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = [
     ("least-colluding-share", {"least_colluding_share": 0.5}, MASKED | {"colluding_share": 0.5},
      {"colluding_share": 0.4}),
     ("allow-distributed-noise", {}, MASKED | {"dp_sigma": 2.0}, {"dp_noise": "distributed"}),
+    ("allow-missing-parties", {}, BOUNDED, {"missing_parties": "use"}),
     ("allow-gradient-defence", {}, BOUNDED, {"gradient_defence": "top-k:0.5"}),
     ("allow-cross-products", {"require_private_weights": False}, UNPENALISED,
      {"standard_errors": True}),

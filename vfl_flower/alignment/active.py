@@ -17,6 +17,7 @@ from vfl_flower.config.catalog import TASKS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.hashed_ids import Ids
 from vfl_flower.data.alignment_record import Alignment
+from vfl_flower.data.splitting.presence import tell_gain
 from vfl_flower.protocol.exchange import Protocol, ask
 from vfl_flower.protocol.observer import Stage
 from vfl_flower.protocol.strategy import Coordinator
@@ -79,11 +80,14 @@ class AlignmentActive(Coordinator):
             purpose="control",
         )
         self._show(0, len(self.ids))
-        self.common = yield from align(self.ids, len(self.strategy.roster), self._show)
+        least = self.cfg.least_present if self.cfg.uses_missing else None
+        self.common = yield from align(self.ids, len(self.strategy.roster), self._show, least)
+        tell_gain(self.cfg, ~self.common.lacks)
         self.enough(len(self.common.rows))
         facts = np.array([self.kept.parties, self.kept.classes, TASKS.index(self.kept.task)])
         yield ask("keep_alignment", nonce, facts, purpose="control")
-        self.kept = replace(self.kept, index=self.common.rows)
+        presence = self.common.presence if self.cfg.uses_missing else None
+        self.kept = replace(self.kept, index=self.common.rows, presence=presence)
         self.kept.save(self.out)
 
     def _show(self, done: int, total: int) -> None:

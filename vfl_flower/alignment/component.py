@@ -39,7 +39,10 @@ class Aligner(Component):
     Attributes
     ----------
     rows : ndarray of int64
-        (n,), the rows of its table that all parties have; empty before the alignment's end.
+        (n,), the rows of its table that all parties have; empty before the alignment's end. -1
+        stands for a row that the party lacks, where such are used.
+    names : ndarray of int64
+        (n,), the first bytes of each row's hashed id; 0 where the party lacks it.
     """
 
     name = "aligner"
@@ -48,7 +51,7 @@ class Aligner(Component):
     def __init__(self, party: _IdHolder) -> None:
         super().__init__(party)
         self._secret, self._source, self._asker, self._next = b"", b"", 0, 0
-        self._chosen = self.rows = np.empty(0, np.int64)
+        self._chosen = self.rows = self.names = np.empty(0, np.int64)
         self._blinded: Blinded | None = None
 
     @phase(training=False, takes=integers(2), gives=integers(2), sends="control")
@@ -61,7 +64,7 @@ class Aligner(Component):
         _, self._asker = announced([to_array(others)], "the active party")
         self._secret, self._blinded, self._next = secrets.token_bytes(POINT), None, 0
         self._source = _digest(self._ids)
-        self._chosen = self.rows = np.empty(0, np.int64)
+        self._chosen = self.rows = self.names = np.empty(0, np.int64)
         return announcement(self._ids)
 
     @phase(
@@ -93,9 +96,11 @@ class Aligner(Component):
         """Take note of which ids all parties have: (s,) int32 ->."""
         own = self._own()
         chosen = to_array(positions)
-        if ((chosen < 0) | (chosen >= len(own.order))).any():
+        least = -1 if self.party.cfg.uses_missing else 0  # -1: an id that is not here
+        if ((chosen < least) | (chosen >= len(own.order))).any():
             raise ProtocolError("the active party named a common id that this party does not have")
-        self._chosen = np.concatenate([self._chosen, own.order[chosen]])
+        here = np.where(chosen < 0, -1, own.order[chosen])
+        self._chosen = np.concatenate([self._chosen, here])
 
     @phase(training=False, takes=number())
     def aligned(self, count: Tensor) -> None:
@@ -103,12 +108,17 @@ class Aligner(Component):
 
         () int64 ->
         """
-        hashes = tags(self._own().ids.hashed[self._chosen])
-        if int(count) != len(hashes) or (hashes[1:] <= hashes[:-1]).any():
+        here = self._chosen[self._chosen >= 0]
+        hashes = tags(self._own().ids.hashed[here])
+        ordered = hashes if not self.party.cfg.uses_missing else np.sort(hashes)
+        if int(count) != len(self._chosen) or (ordered[1:] <= ordered[:-1]).any():
             raise ProtocolError(
                 "the common ids are not as many as were told, or not in their order"
             )
-        self.rows = self._ids.rows[self._chosen]
+        self.rows = np.full(len(self._chosen), -1)
+        self.rows[self._chosen >= 0] = self._ids.rows[here]
+        self.names = np.zeros(len(self._chosen), np.int64)
+        self.names[self._chosen >= 0] = _names(self._ids.hashed[here])
         self._secret, self._blinded = b"", None
 
     @property
@@ -133,6 +143,7 @@ class Aligner(Component):
             "next": self._next,
             "chosen": self._chosen,
             "rows": self.rows,
+            "names": self.names,
         }
 
     def load_state_dict(self, state: State) -> None:
@@ -142,7 +153,13 @@ class Aligner(Component):
         if self._source and _digest(self._ids) != self._source:
             raise DataError("this party's table was changed during the alignment; align again")
         self._chosen, self.rows = to_array(state["chosen"]), to_array(state["rows"])
+        self.names = to_array(state["names"])
         self._blinded = None
+
+
+def _names(hashed: Array) -> Array:
+    """Return the first 8 bytes of hashes, (n, 32), as whole numbers."""
+    return np.ascontiguousarray(hashed[:, :8]).view("<i8").ravel()
 
 
 def _digest(ids: Ids) -> bytes:

@@ -113,12 +113,17 @@ class AlignmentPassive(ProtocolClient):
         self.check.check_same(nonce)
         parties, classes, task = told
         task_name, table = TASKS[task], self.table.digest
-        self.kept = Alignment(rows, parties, classes, task_name, hex_of(nonce), table)
+        names = self.aligner.names if self.cfg.uses_missing else None
+        facts_kept = (parties, classes, task_name, hex_of(nonce), table)
+        self.kept = Alignment(rows, *facts_kept, names=names)
         folder = _folder(self)
         if is_aligned(folder) and not np.array_equal(Alignment.load(folder).index, rows):
             raise _kept_already(self)
         self.kept.save(folder)
-        party_log(self.rank).info("alignment: %d rows in common", len(rows))
+        here = np.count_nonzero(rows >= 0)
+        party_log(self.rank).info("alignment: %d rows in common", here)
+        if here < len(rows):
+            party_log(self.rank).info("alignment: %d more rows, of others", len(rows) - here)
 
     def durable(self) -> State:
         """Return the question of this alignment, which is answered once."""

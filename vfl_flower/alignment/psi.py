@@ -14,12 +14,17 @@ Points travel in chunks of 2**16, 2 MiB; what comes back of the active party's o
 and cut to 16 bytes. The order of the aligned rows is that of the common ids' hashes: the same for
 all parties and in every run, and it says nothing of how anybody's table is sorted.
 
+With ``missing-parties = use`` rows are kept that at least so many passive parties have, -1 stands
+for the id of one that lacks it, and the order of the rows is that of hashes under a key made of all
+the active party's ids: who lacks an id can tell nothing from its place.
+
 Learns
     The active party: kind and number of each passive party's ids, and which of its own each of them
     has. Of other ids of theirs it learns nothing.
     Passive party k: kind and number of the active party's ids, and which of its own all parties
     have. It learns neither what it has in common with the active party alone nor anything of the
-    others.
+    others. Where rows are kept that some party lacks, it learns which of its own the active party
+    and enough others have, and how many there are that it lacks.
     Whoever relays the messages: kinds, all numbers of ids, and the number of common ones.
 Assumes
     Parties that follow the protocol. One that makes up ids learns whether the others have them;
@@ -35,6 +40,7 @@ Costs
 import secrets
 from collections.abc import Callable, Sequence
 from functools import partial
+from hashlib import sha256
 from typing import NamedTuple
 
 import numpy as np
@@ -53,9 +59,12 @@ SPAN = 2**19  # positions in a message: as many bytes as of points
 
 
 def align(
-    ids: Ids, parties: int, progress: Callable[[int, int], None] = lambda done, total: None
+    ids: Ids,
+    parties: int,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+    least: int | None = None,
 ) -> Protocol:
-    """Sub-protocol of the active party: find the rows common to all.
+    """Sub-protocol of the active party: find the common rows.
 
     Parameters
     ----------
@@ -65,11 +74,14 @@ def align(
         How many passive ones there are; each has an `Aligner`.
     progress : callable
         Is told after each chunk how many ids are done, and of how many: those of the largest table.
+    least : int, optional
+        Passive parties that must have a row; all unless said.
 
     Returns
     -------
     Common
-        Each party's `Aligner.rows` are the same samples in the same order as its rows.
+        Each party's `Aligner.rows` are the same samples in the same order as its rows, and -1 where
+        it lacks one.
 
     Raises
     ------
@@ -82,17 +94,36 @@ def align(
     pairs = yield from _announce(ids, parties)
     yield from _meet(own, pairs, progress)
     positions = np.stack([pair.positions() for pair in pairs])  # (K, n)
-    at = np.flatnonzero((positions >= 0).all(axis=0))
-    if not len(at):
+    kept = (positions >= 0).sum(axis=0) >= (parties if least is None else least)
+    at = np.flatnonzero(kept)
+    if not (positions[:, at] >= 0).any(axis=1).all():
         raise DataError(_nothing_in_common(ids, pairs, positions))
-    at = at[np.argsort(tags(ids.hashed[own.order[at]]))]
+    at = at[np.argsort(_ordering(ids, own.order[at], partly=least is not None))]
     for start in range(0, len(at), SPAN):
         span = positions[:, at[start : start + SPAN]].astype(np.int32)
         yield ask_each("common_ids", list(span), purpose="control")
     yield ask("aligned", np.array(len(at)), purpose="control")
-    rest = np.flatnonzero((positions < 0).any(axis=0))
+    rest = np.flatnonzero(~kept)
     rest = rest[np.argsort(own.order[rest])]
-    return Common(ids.rows[own.order[at]], ids.rows[own.order[rest]], positions[:, rest].T < 0)
+    return Common(
+        ids.rows[own.order[at]],
+        ids.rows[own.order[rest]],
+        positions[:, rest].T < 0,
+        positions[:, at].T >= 0,
+    )
+
+
+def _ordering(ids: Ids, chosen: Array, *, partly: bool) -> Array:
+    """Return sortable tags of chosen ids, (n,).
+
+    Those of their hashes, or under a key where a party may lack an id.
+    """
+    hashed = ids.hashed[chosen]
+    if not partly:
+        return tags(hashed)
+    key = sha256(ids.hashed[np.argsort(tags(ids.hashed))].tobytes()).digest()
+    keyed = b"".join(sha256(key + each.tobytes()).digest() for each in hashed)
+    return tags(np.frombuffer(keyed, np.uint8).reshape(-1, POINT))
 
 
 class Common(NamedTuple):
@@ -101,16 +132,19 @@ class Common(NamedTuple):
     Attributes
     ----------
     rows : ndarray of int64
-        (n,), those that all parties have.
+        (n,), those that all parties have, or enough of them.
     missing : ndarray of int64
-        (m,), those that some party lacks, in the table's order.
+        (m,), the others, in the table's order.
     lacks : ndarray of bool
         (m, K), which passive party lacks which of them.
+    presence : ndarray of bool
+        (n, K), which passive party has which of `rows`.
     """
 
     rows: Array
     missing: Array
     lacks: NDArray[np.bool_]
+    presence: NDArray[np.bool_]
 
 
 class _Pair:
@@ -213,6 +247,6 @@ def _nothing_in_common(ids: Ids, pairs: Sequence[_Pair], positions: Array) -> st
         for pair, found in zip(pairs, positions, strict=True)
     )
     return (
-        f"no id is common to all parties: the active party has {len(ids)} ids; {each}. Check that "
-        "all name the same column and write ids alike"
+        f"no id is common to all parties, or to enough of each: the active party has {len(ids)} "
+        f"ids; {each}. Check that all name the same column and write ids alike"
     )

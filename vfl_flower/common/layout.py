@@ -25,6 +25,12 @@ def is_aligned(folder: Path) -> bool:
     return (folder / ALIGNMENT).is_file()
 
 
+ROW_SETS = "row-sets.txt"
+"""Of a party whose rows others may lack: whose sums its rows were in."""
+
+SUBSETS = "subsets.safetensors"
+"""Of a passive party that draws subsets of parties with the others: its share of their secret."""
+
 SPLIT = "split.safetensors"
 
 

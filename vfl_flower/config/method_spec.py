@@ -195,6 +195,9 @@ class MethodSpec:
         Whether labels may be numbers.
     weights_secret : bool
         Whether private initial weights keep embedding networks secret.
+    allows_missing : bool
+        Whether uploads are sums that a party which lacks a row adds nothing to; then
+        ``missing-parties`` can be use.
     column_exposure : str
         Sentence on what uploads without noise show of columns; empty for none.
     """
@@ -224,6 +227,7 @@ class MethodSpec:
     additive: bool = False
     regression: bool = True
     weights_secret: bool = True
+    allows_missing: bool = False
     column_exposure: str = ""
 
     def load(self) -> tuple[Any, Any]:

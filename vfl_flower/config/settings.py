@@ -157,6 +157,12 @@ class Settings(  # fields come in the order of bases from the last to the first
         """Number of the tested fold, and of all folds, if any."""
         return read_fold(self.fold)
 
+    @property
+    def least_present(self) -> int:
+        """Number of passive parties that must have a row."""
+        hidden = 2 if self.blinded else 0
+        return max(self.least_parties, hidden + (self.holders < self.parties))
+
     def rows_of_step(self, train_rows: int) -> int:
         """Return the rows of a training step."""
         return train_rows if self.spec.full_batch else self.batch_size

@@ -87,7 +87,7 @@ def pooled_places(cfg: RunConfig, rank: int, split: Split | None) -> Tensor:
 def _joined_places(cfg: RunConfig, rank: int, split: Split | None) -> Tensor:
     """Mark one party's columns where own tables lie side by side."""
     # pyarrow is slow to import
-    from vfl_flower.data.table_data import joined
+    from vfl_flower.data.table_columns import joined
 
     data = run_data(cfg, split=split)
     rows = []

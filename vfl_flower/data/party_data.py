@@ -65,6 +65,12 @@ class PartyData:
         Whether each of the C outputs is of a label of its own.
     unseen : mapping of str to ndarray of bool
         Rows, (N,), with a category that no training row had, by the column's name.
+    presence : ndarray of bool, or None
+        Of a passive party whether it has each row, (N,); of the active party whether each passive
+        one has it, (N, K). None where all have all.
+    keys : ndarray of uint64, or None
+        (N,), what names a row at this party whenever it is there; of a passive party that may
+        lack rows.
     """
 
     rank: int
@@ -83,6 +89,8 @@ class PartyData:
     index: Array | None = None
     several: bool = False
     unseen: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    presence: NDArray[np.bool_] | None = None
+    keys: NDArray[np.uint64] | None = None
 
     @property
     def numbers(self) -> Tensor:

@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import DataError
 from vfl_flower.common.names import party_name
 from vfl_flower.config.catalog import BINARY, MULTI_CLASS
@@ -23,6 +24,7 @@ from vfl_flower.data.partition.shares import NOTHING, Share, mask_of, take, unio
 from vfl_flower.data.party_data import PartyData, Rows
 from vfl_flower.data.preprocessing.scaling import check_finite, encoded, scaled
 from vfl_flower.data.preprocessing.target import Target
+from vfl_flower.data.splitting.presence import Presence, drawn_presence, tell_gain
 from vfl_flower.data.splitting.record import Split
 from vfl_flower.data.splitting.rows import rows_of
 
@@ -64,6 +66,22 @@ class PublishedData:
         """The split of all rows."""
         return rows_of(self.cfg, len(self.stored), self.split)
 
+    @cached_property
+    def presence(self) -> Presence | None:
+        """Simulated presence of all rows, where rows that parties lack are used."""
+        return drawn_presence(self.cfg, len(self.stored)) if self.cfg.uses_missing else None
+
+    def _present(self, rank: int) -> NDArray[np.bool_] | None:
+        """Return the presence of rows that a party knows."""
+        if self.presence is None or self.cfg.spec.alone:
+            return None
+        return self.presence[:, rank - 1] if rank else self.presence
+
+    def _train(self, rank: int) -> Array:
+        """Return the training rows that a party has."""
+        rows, present = self.rows["train"], self._present(rank)
+        return rows if present is None or not rank else rows[present[rows]]
+
     def size(self, rank: int) -> tuple[int, int]:
         """Return the numbers of rows and classes."""
         return len(self.stored), self.entry.classes
@@ -87,14 +105,18 @@ class PublishedData:
 
     def party(self, rank: int, *, labelled: bool = True) -> PartyData:
         """Prepare the data of one party; see `load_party`."""
+        if rank == 0 and (presence := drawn_presence(self.cfg, len(self.stored))) is not None:
+            tell_gain(self.cfg, presence)
         share = self.shares[rank]
-        made = self._data(rank, self._prepared(share, party_name(rank)), share, labelled)
+        x = self._prepared(share, party_name(rank), self._train(rank))
+        made = self._data(rank, x, share, labelled)
         return made.with_noise(self.cfg.noises().get(rank, 0.0), self.cfg.seed)
 
     def pooled(self, *, labelled: bool = True) -> PartyData:
         """Prepare all parties' columns as one; pixels that nobody holds are zeros."""
         share = union(self.shares)
-        made = self._data(0, self._prepared(share, "all parties"), share, labelled)
+        x = self._prepared(share, "all parties", self.rows["train"])
+        made = self._data(0, x, share, labelled)
         x = made.numbers
         if x.ndim == 4:
             held = np.any([mask_of(each, x.shape[1:]) for each in self.shares], axis=0)
@@ -102,7 +124,11 @@ class PublishedData:
         return replace(made, x=x)
 
     def _data(self, rank: int, x: Held, share: Share, labelled: bool) -> PartyData:
+        present = self._present(rank)
+        numbered = present is not None and rank
         return PartyData(
+            presence=present,
+            keys=np.arange(len(self.stored), dtype=np.uint64) if numbered else None,
             rank=rank,
             x=x,
             rows=self.rows,
@@ -114,11 +140,11 @@ class PublishedData:
             split=self.split,
         )
 
-    def _prepared(self, share: Share, party: str) -> Held:
+    def _prepared(self, share: Share, party: str, train: Array) -> Held:
         """Scale or encode one share by its training rows."""
         if share is NOTHING:
             return torch.empty(len(self.stored), 0)
-        own, train = take(self.stored, share), self.rows["train"]
+        own = take(self.stored, share)
         if own.dtype == np.uint8 and isinstance(share, tuple):
             return ByteRows.fitted(cast("Pixels", own), train)
         own = unit(own)

@@ -1,7 +1,6 @@
 """Aligned rows of the parties' own tables, with encoded columns."""
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from vfl_flower.common.codec import Array
-from vfl_flower.common.errors import ConfigError, DataError, RunError, sizes
+from vfl_flower.common.errors import ConfigError, DataError, RunError
 from vfl_flower.common.layout import ALIGNMENT, ENCODER, TARGET, model_of
 from vfl_flower.common.names import party_log, party_name
 from vfl_flower.config.catalog import MULTI_LABEL, REGRESSION
@@ -27,6 +26,7 @@ from vfl_flower.data.preprocessing.unseen import unseen_rows
 from vfl_flower.data.splitting.columns import split_column
 from vfl_flower.data.splitting.record import Split
 from vfl_flower.data.splitting.rows import rows_of
+from vfl_flower.data.table_columns import encoded_columns, joined
 from vfl_flower.data.tables.description import described, described_at
 from vfl_flower.data.tables.reader import OwnTable, read_table
 from vfl_flower.data.tables.summary import left_out
@@ -158,23 +158,38 @@ class OwnTables:
             raise RunError(f"{party}: {ALIGNMENT} is damaged; align the tables again")
         return table
 
+    def _here(self, rank: int) -> NDArray[np.bool_]:
+        """Mark the rows of the run that a party has, (N,)."""
+        kept, cfg = self._kept(rank), self.cfg
+        if kept.partly and not cfg.uses_missing:
+            raise DataError(
+                f"{party_name(rank)}: its alignment has rows that some party lacks; use "
+                "missing-parties = use, or align the tables again"
+            )
+        return kept.index >= 0
+
     def _party(self, rank: int, labelled: bool) -> PartyData:
         """Load the data of one party, without noise."""
         cfg, kept = self.cfg, self._kept(rank)
         check_task(cfg, kept.task)
         table = self._table(rank)
-        rows = rows_of(cfg, len(kept.index), self.split)
-        encoder = _encoder(cfg, rank, table, kept.index[rows["train"]])
+        rows, here = rows_of(cfg, len(kept.index), self.split), self._here(rank)
+        encoder = _encoder(cfg, rank, table, kept.index[rows["train"][here[rows["train"]]]])
         features, hidden = table.features[kept.index], cfg.active_columns == "none" and not rank
+        x = encoded_columns(cfg, rank, features, table, encoder)
+        x[torch.from_numpy(~here)] = 0  # of rows that the party lacks
+        unseen = {} if hidden else unseen_rows(encoder, features, table.columns, rank)
         made = PartyData(
             rank=rank,
-            x=_columns(cfg, rank, features, table, encoder),
+            x=x,
             rows=rows,
             classes=kept.classes,
             several=kept.task == MULTI_LABEL,
             alignment=kept.nonce,
             encoder=encoder,
-            unseen={} if hidden else unseen_rows(encoder, features, table.columns, rank),
+            unseen={name: each & here for name, each in unseen.items()},
+            presence=(here if rank else kept.presence) if cfg.uses_missing else None,
+            keys=kept.keys,
             weights=None if table.weights is None else table.weights[kept.index],
             split=self.split,
         )
@@ -238,36 +253,6 @@ def _encoder(cfg: RunConfig, rank: int, table: OwnTable, train: Array) -> Encode
     if cfg.predicts:
         return Encoder.load(_kept_at(cfg, rank, ENCODER))
     return Encoder.fit(table.features, table.columns, train, party_name(rank), table.ignored)
-
-
-def _columns(
-    cfg: RunConfig, rank: int, features: NDArray[np.float32], table: OwnTable, encoder: Encoder
-) -> Tensor:
-    """Encode the rows of the run: (n, columns) -> (n, ...) float32."""
-    if cfg.active_columns == "none" and rank == 0:
-        return torch.empty(len(features), 0)
-    made = encoder.apply(features, table.columns, gaps=cfg.spec.keeps_gaps)
-    encoded = torch.from_numpy(made)
-    return _shaped(encoded, described(cfg, rank).shape, party_name(rank))
-
-
-def joined(parties: Sequence[Tensor]) -> Tensor:
-    """Put parties' columns, or images of one height, side by side."""
-    if len({each.shape[1:3] for each in parties}) == 1 and parties[0].ndim == 4:
-        return torch.cat([*parties], dim=3)
-    return torch.cat([each.flatten(1) for each in parties], dim=1)
-
-
-def _shaped(encoded: Tensor, shape: tuple[int, ...], party: str) -> Tensor:
-    """Return rows of pixels as images: (n, m) -> (n, *shape)."""
-    if not shape:
-        return encoded
-    if encoded.shape[1] != math.prod(shape):
-        raise DataError(
-            f"{party}: its table makes {encoded.shape[1]} columns, and images of shape "
-            f"{sizes(shape)} have {math.prod(shape)} pixels; each pixel is a column of numbers"
-        )
-    return encoded.reshape(-1, *shape)
 
 
 def _target(cfg: RunConfig, table: OwnTable, train: Array) -> Target:

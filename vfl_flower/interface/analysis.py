@@ -54,7 +54,11 @@ def predicted_rows(run: Path, rows: str, trust_code: bool, *, truth: bool) -> "p
 
 
 def predicted_tables(
-    run: Path, source: OwnTables, watch: Watch, trust_code: bool, **kept: bool
+    run: Path,
+    source: OwnTables,
+    watch: Watch,
+    trust_code: bool,
+    **kept: Any,  # noqa: ANN401
 ) -> "pd.DataFrame":
     """Predict the rows of new tables; see `predict_tables`.
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import ClassVar, TypeVar
 
+import numpy as np
 import torch
 from flwr.common import Scalar
 from torch import Tensor
@@ -30,6 +31,7 @@ from vfl_flower.privacy.client_dp.upload_log import Counts
 from vfl_flower.privacy.gradient_defences.applied import defended_gradients
 from vfl_flower.privacy.label_dp.training_labels import TrainingLabels
 from vfl_flower.privacy.label_encodings.encoding import LabelEncoding, encoding_of
+from vfl_flower.privacy.missing_parties.drawn_subsets import drawn_sizes
 from vfl_flower.protocol.exchange import Protocol, Request
 from vfl_flower.protocol.strategy import Coordinator
 
@@ -123,6 +125,20 @@ class ActiveParty(Party, Coordinator):
     def epoch(self) -> int:
         """Which epoch the step in hand belongs to, from 0."""
         return self.progress.step // steps_per_epoch(self.cfg, len(self.rows["train"]))
+
+    def contributors(self, rows: Array, *, training: bool = False) -> int | Tensor:
+        """Return each row's number of contributing passive parties, (B, 1).
+
+        In a training step it may be a drawn one.
+        """
+        presence, cfg = self.data.presence, self.cfg
+        drawn = cfg.draws_subsets and training
+        if presence is None and not drawn:
+            return self.parties - 1
+        counts = np.full(len(rows), self.parties - 1) if presence is None else presence[rows].sum(1)
+        if drawn:
+            counts = drawn_sizes(cfg.seed, self.progress.step, counts, cfg.least_present)
+        return torch.from_numpy(counts).float()[:, None]
 
     def loss(self, output: Tensor, y: Labels) -> Tensor:
         """Compute the loss of outputs, (B, C), against labels; see `Supervision.loss`.

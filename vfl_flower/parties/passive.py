@@ -22,6 +22,7 @@ from vfl_flower.privacy.client_dp.component import ClientPrivacy
 from vfl_flower.privacy.client_dp.row_level.apart import check_apart, each_row
 from vfl_flower.privacy.client_dp.row_level.gradients import RowGradients
 from vfl_flower.privacy.label_dp.training_labels import label_format
+from vfl_flower.privacy.missing_parties.component import RowPresence
 from vfl_flower.protocol.automaton.plan import Plan
 from vfl_flower.protocol.automaton.scope import LabelFormat
 from vfl_flower.protocol.client import ProtocolClient
@@ -109,7 +110,8 @@ class PassiveParty(Party, ProtocolClient):
     def composition(self) -> Sequence[type[Component]]:
         """Return the method's components, the upload mechanisms and the keeping of checkpoints."""
         mechanisms = [each for each in MECHANISMS if each.wanted(self.cfg)]
-        return (*self.components, *mechanisms, *COUNTERS, CheckpointComponent)
+        presence = [RowPresence] if RowPresence.wanted(self.cfg) else []
+        return (*self.components, *presence, *mechanisms, *COUNTERS, CheckpointComponent)
 
     @cached_property
     def gates(self) -> list[UploadGate]:
@@ -147,6 +149,33 @@ class PassiveParty(Party, ProtocolClient):
     def share(self, rows: Tensor) -> Tensor:
         """Embed rows, clipped as they are sent: (B,) -> (B, D)."""
         return self.bounded(self.embed_rows(rows))
+
+    @property
+    def presence(self) -> RowPresence | None:
+        """Which rows the party has; None where all parties have all."""
+        found = self._components.get(RowPresence.name)
+        return found if isinstance(found, RowPresence) else None
+
+    def taken(self, declared: Phase, arrays: Sequence[Array]) -> Sequence[Array]:
+        """Leave out rows that the party lacks; see `RowPresence`."""
+        return self.presence.taken(declared, arrays) if self.presence else arrays
+
+    def answered(self, declared: Phase, result: Any) -> Any:  # noqa: ANN401
+        """Put zeros where the party lacks a row."""
+        return self.presence.answered(declared, result) if self.presence else result
+
+    @property
+    def contributors(self) -> int | Tensor:
+        """Number of contributing passive parties by row of the step, (B, 1)."""
+        return self.presence.contributors() if self.presence else self.parties - 1
+
+    def step_rows(self, own: Tensor) -> Tensor:
+        """Return all rows of the step, (B,), given the own ones."""
+        return self.presence.step_rows() if self.presence else own
+
+    def of_own_rows(self, values: Tensor) -> Tensor:
+        """Return values of a step's rows for those that the party has."""
+        return self.presence.of_own_rows(values) if self.presence else values
 
     def readable(self, phase: str, arrays: Sequence[Array], rows: int) -> Sequence[Array]:
         """Return a request's arrays as its phase reads them.

@@ -11,6 +11,7 @@ from vfl_flower.crypto.fixed_point import LIMIT
 from vfl_flower.learning.compression import compression_of
 from vfl_flower.parties.persistence.checkpoint_component import CheckpointComponent
 from vfl_flower.parties.uploads.registry import MECHANISMS
+from vfl_flower.privacy.missing_parties.component import RowPresence
 from vfl_flower.protocol.automaton.rules import Layout, Numbers, within
 from vfl_flower.protocol.components import UPLOADS, declared_by
 
@@ -40,7 +41,7 @@ class ReplyRules:
         self.cfg, self.sizes, self.noised = cfg, sizes, noise > 0
         self.most = max(LIMIT, cfg.dp_clip if noise else 0.0) + _DEVIATIONS * noise
         _, client = cfg.spec.load()
-        owners = (client, *client.components, *MECHANISMS, CheckpointComponent)
+        owners = (client, *client.components, RowPresence, *MECHANISMS, CheckpointComponent)
         self._phases = {name: each for owner in owners for name, each in declared_by(owner).items()}
         self._expected = cache(self._rules)
         self._right: set[tuple[object, ...]] = set()  # layouts of replies that fitted

@@ -40,22 +40,28 @@ from vfl_flower.crypto.mask_graph import colluders, neighbours, neighbours_of_ea
 from vfl_flower.crypto.masking import KEY, mask, pair_key, usable
 from vfl_flower.protocol.automaton.arrays import octets
 from vfl_flower.protocol.components import Answerer, Phase, Received, phase
-from vfl_flower.protocol.exchange import Protocol, ask
+from vfl_flower.protocol.exchange import Protocol, ask, ask_each
 from vfl_flower.protocol.uploads import Upload, UploadMechanism
 
 
 def agree_keys(cfg: RunConfig) -> Protocol:
     """Sub-protocol of two exchanges: pairwise key agreement of passive parties.
 
-    Three more come before them where not all mask each other: they draw the graph.
+    Three more come before them where not all mask each other: they draw the graph. Two more come
+    after them where rows are used that some party lacks: who has which.
 
     Raises
     ------
     PartyError
         If a party's key is of low order: those that get it could only fail themselves.
     """
-    if not cfg.blinded:
-        return
+    if cfg.blinded:
+        yield from _agree_pairs(cfg)
+    if cfg.uses_missing:
+        yield from _agree_presence()
+
+
+def _agree_pairs(cfg: RunConfig) -> Protocol:
     if masks_of_each(cfg) < cfg.parties - 2:
         yield from _draw_neighbours()
     keys = yield ask("public_key", purpose="control")
@@ -70,6 +76,13 @@ def _draw_neighbours() -> Protocol:
     committed = yield ask("commit_seed", purpose="control")
     revealed = yield ask("reveal_seed", np.stack(committed.singles), purpose="control")
     yield ask("draw_neighbours", np.stack(revealed.singles), purpose="control")
+
+
+def _agree_presence() -> Protocol:
+    """Relay each passive party's presence of rows, sealed under masks."""
+    told = yield ask("tell_presence", purpose="control")
+    rows = np.stack(told.singles)  # of each sender, for each receiver
+    yield ask_each("take_presence", [*rows.swapaxes(0, 1)], purpose="control")
 
 
 def masks_of_each(cfg: RunConfig) -> int:
@@ -248,6 +261,10 @@ class Masker(UploadMechanism):
                 combine = np.add if self.party.rank < j else np.subtract
                 combine(words, stream.reshape(words.shape), out=words)
         return words
+
+    def bind(self, agreed: bytes) -> None:
+        """Make mask keys depend on an agreement of passive parties."""
+        self._history = sha256(self._history + agreed).digest()
 
     def note(self, received: Received) -> None:
         """Add a phase to the history, which mask keys depend on."""

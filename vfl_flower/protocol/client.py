@@ -138,8 +138,7 @@ class ProtocolClient(NumPyClient):
 
     def declared(self, name: str) -> Phase | None:
         """Return a phase's declaration, or None for an unknown phase."""
-        method = self.phases.get(name)
-        return method.phase if method else None  # type: ignore[attr-defined]
+        return getattr(self.phases.get(name), "phase", None)
 
     @property
     def declarations(self) -> dict[str, Phase]:
@@ -251,12 +250,21 @@ class ProtocolClient(NumPyClient):
         with threads(self.cfg.threads_in(declared.training)), self.mode(declared):
             self.automaton.check(received.phase, declared, received.arrays, self.declarations)
             self.automaton.count(received.phase, declared, received.arrays)
-            result = self.phases[received.phase](*map(to_tensor, received.arrays))
-            reply = self._reply(declared, result)
+            taken = map(to_tensor, self.taken(declared, received.arrays))
+            result = self.phases[received.phase](*taken)
+            reply = self._reply(declared, self.answered(declared, result))
         self.automaton.done(received.phase, declared)
         for each in self._components.values():
             each.note(received)
         return reply
+
+    def taken(self, declared: Phase, arrays: Sequence[Array]) -> Sequence[Array]:
+        """Return checked arrays as their phase takes them."""
+        return arrays
+
+    def answered(self, declared: Phase, result: Any) -> Any:  # noqa: ANN401
+        """Return a phase's result as the request asks for it."""
+        return result
 
     def _reply(self, declared: Phase, result: object) -> NDArrays:
         """Release a phase's result, if it is as declared."""

@@ -48,6 +48,7 @@ def phase(
     derived: bool = False,
     repeatable: bool = False,
     optional: bool = False,
+    every_row: bool = False,
 ) -> Callable[[M], M]: ...
 def phase(
     method: M | None = None,
@@ -63,6 +64,7 @@ def phase(
     derived: bool = False,
     repeatable: bool = False,
     optional: bool = False,
+    every_row: bool = False,
 ) -> M | Callable[[M], M]:
     """Mark a method as the answer to the phase of its name.
 
@@ -96,6 +98,8 @@ def phase(
         Whether the same request, made once more right away, is answered with the same noise.
     optional : bool
         Whether a step can be whole without it, although it comes after another phase.
+    every_row : bool
+        Whether it is given rows that the party lacks, too, and answers for them.
     """
     taken = (takes,) if isinstance(takes, Declared) else takes
     given = (gives,) if isinstance(gives, Declared) else gives
@@ -110,6 +114,7 @@ def phase(
             derived=derived,
             repeatable=repeatable,
             optional=optional,
+            every_row=every_row,
             takes=taken,
             gives=given,
             most=most,

@@ -5,6 +5,8 @@ party's network, optimizer, loss and batches, on the true labels. `central` need
 columns and exists in simulation only.
 """
 
+from typing import Any
+
 import torch
 
 from vfl_flower.common.errors import ProtocolError, TrainingError
@@ -23,6 +25,22 @@ from vfl_flower.training.loop import train
 from vfl_flower.workflows.build_parties import build_active
 
 _BASELINES = ("local", "central")
+_UNPROTECTED: dict[str, Any] = {
+    "label_privacy": "none",
+    "gradient_defence": "none",
+    "embedding_defence": "none",
+    "label_encoding": "none",
+    "score_digits": 0,
+    "blinding": "auto",
+    "colluding_share": 1.0,
+    "embedding_bound": "auto",
+    "embedding_scale": "raw",
+    "share_check": "off",
+    "subset_training": "off",
+    "wire_precision": FLOAT32,
+    **UNNOISED,
+}
+"""Options of protections, as they are where nothing is sent."""
 
 
 def wanted(cfg: RunConfig) -> bool:
@@ -63,24 +81,14 @@ def configurations(active: ActiveParty) -> dict[str, RunConfig]:
             method=method,
             models=cfg.spec.network or cfg.models,
             loss=active.loss_name,
-            label_privacy="none",
-            gradient_defence="none",
-            embedding_defence="none",
-            label_encoding="none",
-            score_digits=0,
-            blinding="auto",
-            colluding_share=1.0,
-            embedding_bound="auto",
-            embedding_scale="raw",
-            share_check="off",
-            wire_precision=FLOAT32,
+            least_parties=cfg.least_present if cfg.uses_missing else 0,
             partition=cfg.partition_text,
             cut=cfg.options.cut_at or "auto",
             padding="zeros",
             column_noise="" if spec_of(method).pools else cfg.column_noise,
             eval_every=0,
             top_layers=0 if cfg.options.cut_at else cfg.top_layers or active.layers,
-            **UNNOISED,
+            **_UNPROTECTED,
         )
         for method in _BASELINES
         if cfg.active_columns == "own" or spec_of(method).pools

@@ -16,11 +16,11 @@ from vfl_flower.workflows.align import carried_out
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
 
-def align(cfg: RunConfig, carrier: str, folder: Path) -> None:
-    """Align over a carrier."""
-    parties = passive_parties(carrier, lambda k: build_alignment_passive(cfg, k, folder), 2)
+def align(cfg: RunConfig, carrier: str, folder: Path, parties: int = 2) -> None:
+    """Align over a carrier with so many passive parties."""
+    made = passive_parties(carrier, lambda k: build_alignment_passive(cfg, k, folder), parties)
     active = build_alignment_active(cfg, folder)
-    carried_out(active, ClientTransport(carrier, parties.clients))
+    carried_out(active, ClientTransport(carrier, made.clients))
 
 
 def trained(cfg: RunConfig, carrier: str) -> list[dict[str, torch.Tensor]]:

@@ -29,7 +29,7 @@ class DataOptions:
     )
     active_columns: str = option(
         "own",
-        "none: labels only, and the baseline local is the share of the most frequent class",
+        "none: labels only; local is a guess",
         choices=("own", "none"),
     )
     column_noise: str = option(
@@ -37,10 +37,26 @@ class DataOptions:
         "Gaussian noise on parties' scaled columns, rank:deviation, as in 3:0.5,7:10; rank 0 is "
         "the active party. The baseline central has none",
     )
+    missing_parties: str = option(
+        "refuse",
+        "rows that some lack: refuse, or use",
+        choices=("refuse", "use"),
+    )
+    least_parties: int = option(0, "passive ones that must have a row", least=0)
+    subset_training: str = option(
+        "off",
+        "steps draw who adds to a row",
+        choices=("off", "on"),
+    )
+    row_presence: float = option(
+        1.0,
+        "simulated share of rows at a party",
+        above=0,
+        most=1,
+    )
     long_tail: float = option(
         1.0,
-        "imbalance ratio between the most and least frequent class that training rows are thinned "
-        "to; 1: all rows stay",
+        "imbalance ratio of classes that training rows are thinned to; 1: all rows stay",
         least=1,
         most=MOST_TAIL,
     )
@@ -56,18 +72,25 @@ class DataOptions:
     )
     test_share: float = option(
         0.2,
-        "share of the rows held out for the test, where a data set has no test rows of its own; 0: "
-        "none, and the result has no metrics",
+        "share of rows held out for the test, where a data set has none of its own; 0: none",
         least=0,
         below=1,
     )
     validation: float = option(
         0.1,
-        "share of the other rows held out for validation; 0: none",
+        "share of the others for validation; 0: none",
         least=0,
         below=1,
     )
-    train_rows: int = option(
-        0, "number of training rows, drawn by the seed, for a quick trial; 0: all", least=0
-    )
+    train_rows: int = option(0, "training rows, drawn by the seed; 0: all", least=0)
     test_rows: int = option(0, "the same of test rows", least=0)
+
+    @property
+    def uses_missing(self) -> bool:
+        """Whether rows are used that some passive parties lack."""
+        return self.missing_parties == "use"
+
+    @property
+    def draws_subsets(self) -> bool:
+        """Whether training draws who adds to a row."""
+        return self.subset_training == "on"

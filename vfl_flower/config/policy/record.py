@@ -131,6 +131,9 @@ class Policy:
         "standard errors need",
         bool,
     )
+    allow_missing_parties: bool = key(
+        False, "accept runs with rows that some passive parties lack; they learn which", bool
+    )
     require_private_weights: bool = key(
         True, "refuse runs whose initial weights the active party can know", bool
     )
@@ -236,6 +239,7 @@ OPEN = Policy(
     allow_distributed_noise=True,
     allow_gradient_defence=True,
     allow_cross_products=True,
+    allow_missing_parties=True,
     require_private_weights=False,
     require_embedding_bound=False,
     largest_embedding_bound=math.inf,

@@ -5,6 +5,7 @@ from fnmatch import fnmatchcase
 
 from vfl_flower.config.optimization.optimizers import largest_step
 from vfl_flower.config.options.defences.embeddings import as_strong
+from vfl_flower.config.policy import sizes
 from vfl_flower.config.policy.case import Case, refusal
 from vfl_flower.config.policy.label_rules import LABEL_RULES
 from vfl_flower.config.policy.record import Policy
@@ -119,6 +120,12 @@ def _cross_products(case: Case) -> str:
     return f"{case.cfg.method} would tell the active party products of different parties' columns"
 
 
+def _missing_parties(case: Case) -> str:
+    if case.policy.allow_missing_parties or not case.cfg.uses_missing:
+        return ""
+    return "missing-parties is use: other passive parties would learn which rows this one has"
+
+
 def _single_embeddings(case: Case) -> str:
     if case.policy.allow_single_embeddings or not case.uploads or case.cfg.blinded:
         return ""
@@ -193,32 +200,6 @@ def _largest_weight(case: Case) -> str:
     return f"it is {largest:g}, and largest-weight of the run is {weight:g}"
 
 
-def _least_batch(case: Case) -> str:
-    least, size = case.policy.least_batch_size, case.cfg.batch_size
-    small = case.cfg.task == "train" and size < least and not case.cfg.spec.full_batch
-    return f"it is {least}, and batch-size is {size}" if small else ""
-
-
-def _most_batch(case: Case) -> str:
-    most, size = case.policy.most_batch_size, case.cfg.batch_size
-    if case.cfg.task == "train" and most is not None and case.cfg.spec.full_batch:
-        return f"it is {most}, and a step of {case.cfg.method} takes all training rows"
-    large = case.cfg.task == "train" and most is not None and size > most
-    return f"it is {most}, and batch-size is {size}" if large else ""
-
-
-def _embedding_dim(case: Case) -> str:
-    largest, width = case.policy.largest_embedding_dim, case.cfg.embedding_dim
-    wide = case.cfg.task != "align" and width > largest
-    return f"it is {largest}, and embedding-dim is {width}" if wide else ""
-
-
-def _threads(case: Case) -> str:
-    most, cfg = case.policy.most_threads, case.cfg
-    count, name = max((cfg.threads, "threads"), (cfg.eval_threads, "eval-threads"))
-    return "" if count <= most else f"it is {most}, and {name} is {count}"
-
-
 def _predictions(case: Case) -> str:
     none = case.policy.most_predictions_a_day == 0
     return f"it is 0, and task is {case.cfg.task}" if none and case.cfg.predicts else ""
@@ -240,6 +221,7 @@ RULES: dict[str, Callable[[Case], str]] = {
     "data": _data,
     "methods": _methods,
     "require-secure-aggregation": _secure_aggregation,
+    "allow-missing-parties": _missing_parties,
     "allow-single-embeddings": _single_embeddings,
     "least-colluding-share": _colluding_share,
     "allow-distributed-noise": _distributed_noise,
@@ -252,10 +234,10 @@ RULES: dict[str, Callable[[Case], str]] = {
     "largest-learning-rate": _learning_rate,
     "largest-weight": _largest_weight,
     **LABEL_RULES,
-    "least-batch-size": _least_batch,
-    "most-batch-size": _most_batch,
-    "largest-embedding-dim": _embedding_dim,
-    "most-threads": _threads,
+    "least-batch-size": sizes.least_batch,
+    "most-batch-size": sizes.most_batch,
+    "largest-embedding-dim": sizes.embedding_dim,
+    "most-threads": sizes.threads,
     "most-predictions-a-day": _predictions,
     "modules": _modules,
     "adjacency": _adjacency,

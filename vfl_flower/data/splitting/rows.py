@@ -8,6 +8,7 @@ from vfl_flower.common.names import load_object
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.settings import COMMON
 from vfl_flower.data.datasets import dataset_of
+from vfl_flower.data.splitting.presence import drawn_presence, usable
 from vfl_flower.data.splitting.record import LEFT_OUT, PARTS, Split
 from vfl_flower.data.splitting.splitter import Splitter, Values
 
@@ -41,6 +42,16 @@ def rows_of(cfg: RunConfig, total: int, told: Split | None = None) -> Rows:
     RunError
         If the split that was told is of other rows, or missing.
     """
+    made = _split(cfg, total, told)
+    presence = drawn_presence(cfg, total)
+    if presence is None:
+        return made
+    kept = usable(cfg, presence)
+    return _checked_parts(cfg, {part: rows[kept[rows]] for part, rows in made.items()})
+
+
+def _split(cfg: RunConfig, total: int, told: Split | None) -> Rows:
+    """Split all rows, whoever has them."""
     if cfg.predicts:
         none = np.empty(0, np.int32)
         return {"train": none, "validation": none, "test": np.arange(total, dtype=np.int32)}
@@ -191,7 +202,12 @@ def _checked(cfg: RunConfig, test: Array, validation: Array, train: Array) -> Ro
     """Return the parts, if each has the rows that it needs."""
     if cfg.train_rows > len(train):
         raise DataError(f"train-rows is {cfg.train_rows}, and there are {len(train)}; use fewer")
-    parts = {"train": train[: cfg.train_rows or None], "validation": validation, "test": test}
+    kept = {"train": train[: cfg.train_rows or None], "validation": validation, "test": test}
+    return _checked_parts(cfg, kept)
+
+
+def _checked_parts(cfg: RunConfig, parts: Rows) -> Rows:
+    """Return the parts, if none is empty that has a share."""
     for name, share in {"train": 1, "validation": cfg.validation, "test": _test_share(cfg)}.items():
         if share:
             _some(name, len(parts[name]))

@@ -47,6 +47,7 @@ class Phase:
     gives: tuple[Numbers, ...] = ()
     most: int | str | None = None
     between_steps: bool = False
+    every_row: bool = False
 
     @cached_property
     def begins(self) -> bool:

@@ -15,6 +15,7 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import choices
 from vfl_flower.config.validation.tasks import check_tables_here
 from vfl_flower.data.loading import Alignments, run_data
+from vfl_flower.data.splitting.presence import usable
 from vfl_flower.data.tables.description import described
 from vfl_flower.data.truth import truth_of
 from vfl_flower.learning.networks.trusted_code import check_trusted
@@ -112,9 +113,10 @@ def predict_rows(
 
 def numbers_of(active: ActiveParty, rows: str) -> Array:
     """Return the numbers of a part of the rows, (N,) int32."""
-    if rows == "all":
-        return np.arange(len(active.x), dtype=np.int32)
-    return active.rows[rows]
+    if rows != "all":
+        return active.rows[rows]
+    numbers, presence = np.arange(len(active.x), dtype=np.int32), active.data.presence
+    return numbers if presence is None else numbers[usable(active.cfg, presence)]
 
 
 def predict_tables(
@@ -126,6 +128,7 @@ def predict_tables(
     *,
     truth: bool = False,
     keep_missing: bool = False,
+    missing_parties: str | None = None,
 ) -> Prediction:
     """Align new tables by id, and predict their common rows.
 
@@ -143,6 +146,8 @@ def predict_tables(
         As for `predict_rows`.
     keep_missing : bool
         Whether rows that some party lacks are in the file, too, without a prediction.
+    missing_parties : {"refuse", "use"}, optional
+        Whether they are predicted all the same; unless said, as in training.
 
     Raises
     ------
@@ -157,6 +162,7 @@ def predict_tables(
         party_logs(folder, others),
         watch.messages(others),
     ):
+        now = replace(now, missing_parties=missing_parties or now.missing_parties)
         cfgs = cfgs_of(now, folder.path, temporary, trust_code)
         check_out(out, [described(cfg, rank).file for rank, cfg in enumerate(cfgs)])
         labels = truth_of(cfgs[0]) if truth else None

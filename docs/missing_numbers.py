@@ -1,0 +1,32 @@
+"""Table of rows that some party lacks, with and without them."""
+
+import json
+from pathlib import Path
+
+from benchmarks.harness.tables import RESULTS
+from docs.benchmark_numbers import NONE
+from docs.page_numbers import joined
+
+FILE = RESULTS / "missing_parties.json"
+
+
+def missing_parties(file: Path = FILE) -> str:
+    """Return the tables in Markdown, with date and settings.
+
+    Parameters
+    ----------
+    file : Path, optional
+        Result of ``python -m benchmarks.missing_parties``.
+    """
+    if not file.exists():
+        return f"{NONE}\n"
+    measured = json.loads(file.read_text())
+    given = measured["options"]
+    told = (
+        f"Measured {measured['date'][:10]} with torch {measured['versions']['torch']}: "
+        f"{given['seeds']} seeds, MLPs, {given['bank_epochs']} epochs on the bank's tables, "
+        f"{given['epochs']} on images with {given['train_rows']:,} training rows before some are "
+        "lost."
+    )
+    parts = [joined(each, each["title"]) for each in measured["tables"]]
+    return "\n".join([told, "", *parts])

@@ -1,0 +1,1 @@
+"""Own tables whose rows not all parties have."""

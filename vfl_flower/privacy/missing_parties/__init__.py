@@ -1,0 +1,1 @@
+"""Rows that some passive parties lack, and sums over the others."""
