@@ -166,6 +166,11 @@ class OwnTables:
                 f"{party_name(rank)}: its alignment has rows that some party lacks; use "
                 "missing-parties = use, or align the tables again"
             )
+        if rank and kept.names is None and cfg.uses_missing and cfg.blinded:
+            raise DataError(
+                f"{party_name(rank)}: its alignment names no rows, whose contributors are to be "
+                "kept; align again with missing-parties = use"
+            )
         return kept.index >= 0
 
     def _party(self, rank: int, labelled: bool) -> PartyData:
@@ -173,7 +178,7 @@ class OwnTables:
         cfg, kept = self.cfg, self._kept(rank)
         check_task(cfg, kept.task)
         table = self._table(rank)
-        rows, here = rows_of(cfg, len(kept.index), self.split), self._here(rank)
+        here, rows = self._here(rank), rows_of(cfg, len(kept.index), self.split)
         encoder = _encoder(cfg, rank, table, kept.index[rows["train"][here[rows["train"]]]])
         features, hidden = table.features[kept.index], cfg.active_columns == "none" and not rank
         x = encoded_columns(cfg, rank, features, table, encoder)

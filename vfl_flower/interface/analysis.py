@@ -54,11 +54,7 @@ def predicted_rows(run: Path, rows: str, trust_code: bool, *, truth: bool) -> "p
 
 
 def predicted_tables(
-    run: Path,
-    source: OwnTables,
-    watch: Watch,
-    trust_code: bool,
-    **kept: Any,  # noqa: ANN401
+    run: Path, source: OwnTables, watch: Watch, trust_code: bool, **kept: bool
 ) -> "pd.DataFrame":
     """Predict the rows of new tables; see `predict_tables`.
 

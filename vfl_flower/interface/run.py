@@ -47,7 +47,6 @@ class Run(Results):
         rows: str = "test",
         truth: bool = False,
         keep_missing: bool = False,
-        missing_parties: str | None = None,
         progress: bool | None = None,
     ) -> "pd.DataFrame":
         """Predict new rows, or rows of the run's own data.
@@ -62,8 +61,6 @@ class Run(Results):
             Whether the labels are in the frame, too; those of new rows must be in the first table.
         keep_missing : bool
             Whether rows that some party lacks are in the frame, too, without a prediction.
-        missing_parties : {"refuse", "use"}, optional
-            Whether new rows that some party lacks are predicted; unless said, as in training.
         progress : bool, optional
             See `train`.
 
@@ -84,9 +81,8 @@ class Run(Results):
         with in_full():
             if tables is None:
                 check_text(rows, "rows")
-                if keep_missing or missing_parties:
-                    name = "keep_missing" if keep_missing else "missing_parties"
-                    raise ConfigError(f"{name} is of new rows; give their tables")
+                if keep_missing:
+                    raise ConfigError("keep_missing is of new rows; give their tables")
                 return predicted_rows(self.path, rows, self._trust_code, truth=truth)
             check_tables(tables, self.config.parties)
             if rows != "test":
@@ -94,9 +90,7 @@ class Run(Results):
                     "rows is of the run's own data; of tables, all rows are predicted"
                 )
             watch = watch_of(progress)
-            kept: dict[str, Any] = {"truth": truth, "keep_missing": keep_missing}
-            kept["missing_parties"] = missing_parties
-            source = OwnTables(tables)
+            source, kept = OwnTables(tables), {"truth": truth, "keep_missing": keep_missing}
             return predicted_tables(self.path, source, watch, self._trust_code, **kept)
 
     def report(self, page: str | os.PathLike[str]) -> Path:

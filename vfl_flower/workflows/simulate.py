@@ -86,7 +86,6 @@ def predict(
     *,
     truth: bool = False,
     keep_missing: bool = False,
-    missing_parties: str | None = None,
     piped: bool = False,
 ) -> dict[str, Any]:
     """Predict rows with a run's model, and report the outcome.
@@ -99,7 +98,7 @@ def predict(
         Of new rows; see `predict_tables`.
     rows : str or None
         Of the run's own; the test rows if neither is given.
-    keep_missing, missing_parties
+    keep_missing : bool
         See `predict_tables`.
     piped : bool
         Whether the file goes to standard output, and none beside it stays.
@@ -115,12 +114,10 @@ def predict(
 
     if tables is not None and rows is not None:
         raise ConfigError("--rows says which of the run's own rows, and --tables names new ones")
-    for flag, given in (("keep-missing", keep_missing), ("missing-parties", missing_parties)):
-        if given and tables is None:
-            raise ConfigError(f"--{flag} is of new rows; name their tables, with --tables")
+    if keep_missing and tables is None:
+        raise ConfigError("--keep-missing is of new rows; name their tables, with --tables")
     if tables is not None:
-        kept: dict[str, Any] = {"truth": truth, "keep_missing": keep_missing}
-        kept["missing_parties"] = missing_parties
+        kept = {"truth": truth, "keep_missing": keep_missing}
         made = predict_tables(run, tables, out, TERMINAL, trust_code, **kept)
     else:
         made = predict_rows(run, rows or "test", out, trust_code, truth=truth)

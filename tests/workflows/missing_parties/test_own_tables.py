@@ -84,6 +84,14 @@ def test_an_alignment_with_such_rows_is_not_of_all_rows(tmp_path: Path) -> None:
             load_party(refusing, rank)
 
 
+def test_an_alignment_of_all_rows_does_for_no_run_with_others(tmp_path: Path) -> None:
+    """Its rows have no names, by which contributors are known again."""
+    cfg = config(make(tmp_path / "tables"))
+    align(replace(cfg, missing_parties="refuse"), "local", tmp_path / "aligned", PARTIES - 1)
+    with pytest.raises(DataError, match="party-1: its alignment names no rows"):
+        load_party(replace(cfg, alignment=str(tmp_path / "aligned")), 1)
+
+
 def test_more_rows_are_used(run: tuple[str, Path]) -> None:
     _, folder = run
     used = (presence().sum(1) >= 2).sum()

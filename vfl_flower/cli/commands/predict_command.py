@@ -1,7 +1,6 @@
 """``predict``: new rows, or a run's own, with its model."""
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -33,11 +32,6 @@ from vfl_flower.common.errors import ConfigError
     is_flag=True,
     help="write new rows that some party lacks, too, in place and without a prediction",
 )
-@click.option(
-    "--missing-parties",
-    type=click.Choice(["refuse", "use"]),
-    help="whether new rows that some party lacks are predicted; unless said, as in training",
-)
 @TRUST_CODE
 @AS_JSON
 def predict(
@@ -47,14 +41,13 @@ def predict(
     out: Path,
     truth: bool,
     keep_missing: bool,
-    missing_parties: str | None,
     trust_code: bool,
     as_json: bool,
 ) -> None:
     """Predict rows with the model of a run on this machine.
 
     Each party uses its own part of the model and its own encoders. New rows that some party lacks
-    are not predicted, but listed beside the predictions, unless they are used.
+    are not predicted, but listed beside the predictions.
     """
     check_run(run)
     piped = str(out) == STANDARD
@@ -63,7 +56,6 @@ def predict(
     # torch is slow to import
     from vfl_flower.workflows.simulate import predict as predicted
 
-    kept: dict[str, Any] = {"truth": truth, "keep_missing": keep_missing, "piped": piped}
-    kept["missing_parties"] = missing_parties
+    kept = {"truth": truth, "keep_missing": keep_missing, "piped": piped}
     with with_input(tables) as described, with_output(out) as file:
         told(as_json, lambda: predicted(run, file, described, rows, trust_code, **kept))

@@ -128,7 +128,6 @@ def predict_tables(
     *,
     truth: bool = False,
     keep_missing: bool = False,
-    missing_parties: str | None = None,
 ) -> Prediction:
     """Align new tables by id, and predict their common rows.
 
@@ -146,8 +145,6 @@ def predict_tables(
         As for `predict_rows`.
     keep_missing : bool
         Whether rows that some party lacks are in the file, too, without a prediction.
-    missing_parties : {"refuse", "use"}, optional
-        Whether they are predicted all the same; unless said, as in training.
 
     Raises
     ------
@@ -162,7 +159,6 @@ def predict_tables(
         party_logs(folder, others),
         watch.messages(others),
     ):
-        now = replace(now, missing_parties=missing_parties or now.missing_parties)
         cfgs = cfgs_of(now, folder.path, temporary, trust_code)
         check_out(out, [described(cfg, rank).file for rank, cfg in enumerate(cfgs)])
         labels = truth_of(cfgs[0]) if truth else None
