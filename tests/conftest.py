@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import settings
@@ -56,9 +57,11 @@ LONGEST = (
 
 
 @pytest.fixture
-def known_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave columns of trees in order, and so the numbers of candidates."""
+def known_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave trees' columns in order, and let ciphertexts follow from their messages alone."""
     monkeypatch.setattr("vfl_flower.algorithms.boosting.growth.shuffled", lambda columns: columns)
+    drawn = SimpleNamespace(randbelow=lambda below: below // 3)
+    monkeypatch.setattr("vfl_flower.crypto.paillier.secrets", drawn)
 
 
 @pytest.fixture(scope="session", autouse=True)

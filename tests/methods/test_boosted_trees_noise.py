@@ -71,7 +71,7 @@ def messages(shift: int) -> list[list[bytes]]:
     return [ins.parameters.tensors for ins, _ in taps[0].sent]
 
 
-@pytest.mark.usefixtures("known_order")
+@pytest.mark.usefixtures("known_draws")
 def test_all_else_follows_from_noised_gradients() -> None:
     """With equal releases, other labels change nothing that is sent."""
     assert messages(0) == messages(1)

@@ -95,7 +95,7 @@ def test_a_label_weighs_what_its_class_does() -> None:
 # A run ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("known_order")
+@pytest.mark.usefixtures("known_draws")
 @pytest.mark.parametrize("turn", range(len(TEACHING)))
 def test_class_weights_are_a_function_of_the_noised_labels(turn: int) -> None:
     """Other labels with the same noisy ones send the same messages."""

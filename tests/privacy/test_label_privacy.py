@@ -181,7 +181,7 @@ CROSSED = {(case, each) for case in ("easter", "pravfed", "fdml") for each in AL
 CELLS = CROSSED | {(case, ALL[turn % len(ALL)]) for turn, case in enumerate(TEACHING)}
 
 
-@pytest.mark.usefixtures("known_order")
+@pytest.mark.usefixtures("known_draws")
 @pytest.mark.parametrize(("case", "mechanism"), sorted(CELLS))
 def test_what_leaves_is_a_function_of_the_noised_labels(case: str, mechanism: str) -> None:
     """Other labels with the same noisy ones send the same messages."""
