@@ -37,4 +37,5 @@ SPEC = MethodSpec(
     label_only=True,
     embedding_gradients=True,
     allows_missing=True,
+    leaves_out=True,
 )

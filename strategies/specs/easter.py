@@ -13,4 +13,5 @@ SPEC = MethodSpec(
     noises_gradients=True,
     embedding_gradients=True,
     allows_missing=True,
+    leaves_out=True,
 )

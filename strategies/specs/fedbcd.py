@@ -32,4 +32,5 @@ SPEC = MethodSpec(
     noises=True,
     label_only=True,
     embedding_gradients=True,
+    leaves_out=True,
 )

@@ -208,6 +208,7 @@ SPEC = MethodSpec(
     network="linear",
     unused=("optimizers", "learning_rates", "schedule", "batch_size", "loss", "top_layers"),
     weights_secret=False,
+    leaves_out=True,
     column_exposure=(
         "sums of linear predictors of as many steps as the passive parties have columns show the "
         "active party all those columns up to a rotation, together"

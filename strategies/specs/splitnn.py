@@ -27,4 +27,5 @@ SPEC = MethodSpec(
     noises_gradients=True,
     label_only=True,
     embedding_gradients=True,
+    leaves_out=True,
 )

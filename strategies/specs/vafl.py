@@ -32,4 +32,5 @@ SPEC = MethodSpec(
     noises_gradients=True,
     label_only=True,
     embedding_gradients=True,
+    leaves_out=True,
 )

@@ -67,4 +67,5 @@ SPEC = MethodSpec(
     regression=False,
     label_only=True,
     embedding_gradients=True,
+    leaves_out=True,
 )

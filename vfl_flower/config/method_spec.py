@@ -198,6 +198,9 @@ class MethodSpec:
     allows_missing : bool
         Whether uploads are sums that a party which lacks a row adds nothing to; then
         ``missing-parties`` can be use.
+    leaves_out : bool
+        Whether `infer` makes predictions of an upload of each party anew, in which zeros can stand
+        for one; then the score without it is measured.
     column_exposure : str
         Sentence on what uploads without noise show of columns; empty for none.
     """
@@ -228,6 +231,7 @@ class MethodSpec:
     regression: bool = True
     weights_secret: bool = True
     allows_missing: bool = False
+    leaves_out: bool = False
     column_exposure: str = ""
 
     def load(self) -> tuple[Any, Any]:

@@ -70,6 +70,8 @@ class ActiveParty(Party, Coordinator):
         Of the step in hand.
     outputs : list of Tensor
         (B, C) each, of which `loss` was taken against these labels, one of each model.
+    left_out : frozenset of int
+        Ranks of passive parties whose uploads are zeros in what is computed.
     resume_from : int or None
         The step whose checkpoint to continue from.
     begun : bool
@@ -101,6 +103,7 @@ class ActiveParty(Party, Coordinator):
         self.budget, self.uploaded = budget_of(self.cfg, self.data.rows), dict[str, Counts]()
         self.defence = defended_gradients(self.cfg, self.target.task)
         self.progress = Progress()
+        self.left_out = frozenset[int]()
         self.resume_from: int | None = None
         self.nonce = secrets.token_hex(NONCE)
         self.begun = False
@@ -132,10 +135,12 @@ class ActiveParty(Party, Coordinator):
         In a training step it may be a drawn one.
         """
         presence, cfg = self.data.presence, self.cfg
-        drawn = cfg.draws_subsets and training
+        drawn, passive = cfg.draws_subsets and training, self.parties - 1 - len(self.left_out)
         if presence is None and not drawn:
-            return self.parties - 1
-        counts = np.full(len(rows), self.parties - 1) if presence is None else presence[rows].sum(1)
+            return passive
+        counts = np.full(len(rows), passive)
+        if presence is not None:
+            counts = np.delete(presence[rows], [k - 1 for k in self.left_out], 1).sum(1)
         if drawn:
             counts = drawn_sizes(cfg.seed, self.progress.step, counts, cfg.least_present)
         return torch.from_numpy(counts).float()[:, None]

@@ -37,6 +37,9 @@ class Evaluation:
     train_accuracy : dict of str to float
         Share of the training rows since the last evaluation whose true class was predicted, by
         party, each by the weights before its step; nothing where labels are not classes.
+    leave_one_out : dict of str to float
+        The active party's primary metric on the validation rows without the upload of a passive
+        party, by that party; nothing where it is not measured.
     """
 
     step: int
@@ -51,6 +54,7 @@ class Evaluation:
     metric: str = "accuracy"
     thresholds: dict[str, float] = field(default_factory=dict)
     train_accuracy: dict[str, float] = field(default_factory=dict)
+    leave_one_out: dict[str, float] = field(default_factory=dict)
 
     @property
     def score(self) -> float:
@@ -85,7 +89,7 @@ class Evaluation:
         """Return all of it as JSON values, a key for each metric."""
         values = asdict(self)
         del values["scores"], values["validation_loss"]
-        for name in ("thresholds", "train_accuracy"):
+        for name in ("thresholds", "train_accuracy", "leave_one_out"):
             if not values[name]:
                 del values[name]
         return values | self.validation

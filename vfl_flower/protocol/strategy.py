@@ -130,6 +130,8 @@ class ProtocolStrategy(Strategy):
         Decides whether parties of this process work side by side.
     in_turn : bool
         What it decided for the exchange in hand.
+    heard : list of Replies or None
+        Where replies are noted, while somebody wants them.
     """
 
     def __init__(self, party: Coordinator) -> None:
@@ -138,6 +140,7 @@ class ProtocolStrategy(Strategy):
         self.exchange = 0
         self.latencies = array("f")
         self.concurrency, self.in_turn = Concurrency(), False
+        self.heard: list[Replies] | None = None
         self._worker, self._busy = Worker(), False
         self._runner: ProtocolRunner | None = None
         self._outcome: Replies | Exception | None = None
@@ -209,7 +212,10 @@ class ProtocolStrategy(Strategy):
                 if k in asked.targets(len(self.roster))
             }
             whole, arrays = len(replies) == len(self.roster), list(replies.values())
-            self._outcome = Replies(arrays, computed, whole, self.party.row_limit(), list(replies))
+            made = Replies(arrays, computed, whole, self.party.row_limit(), list(replies))
+            self._outcome = made
+            if self.heard is not None:
+                self.heard.append(made)
         except Exception as error:
             self._outcome = error
         self.latencies.append(time.perf_counter() - self._asked_at)

@@ -66,12 +66,16 @@ def read_metrics(path: Path) -> list[Evaluation]:
     raise RunError(f"{file} is damaged; a resume of the run writes it anew")
 
 
+_BY_PARTY = ("thresholds", "train_accuracy", "leave_one_out")
+"""Keys of a line that not every one has."""
+
+
 def _scored(line: dict[str, Any]) -> bool:
     """Tell whether a line has scores, and one that decides."""
     scores = {key: each for key, each in line.items() if key.startswith(VALIDATION)}
     decides = line.get("metric", "accuracy")  # earlier versions had one, and did not say so
     known = decides in map(key_of, metric_names()) and f"{VALIDATION}{decides}" in scores
-    others = [line.get(name, {}) for name in ("thresholds", "train_accuracy")]
+    others = [line.get(name, {}) for name in _BY_PARTY]
     return known and fits(others, [Named(float)]) and fits(scores, Named(Named(float)))
 
 

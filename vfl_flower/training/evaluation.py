@@ -1,5 +1,6 @@
 """Evaluation and inference as sub-protocols."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
@@ -23,8 +24,10 @@ from vfl_flower.protocol.exchange import Protocol, ask, tell
 from vfl_flower.protocol.ledger import DOWN, UP
 from vfl_flower.protocol.observer import Evaluation
 from vfl_flower.training.checkpointing import checkpoint
+from vfl_flower.training.leave_one_out import LeaveOneOut
 
 Value = TypeVar("Value")
+Inference = Callable[[Array], Protocol]
 
 
 def finish(party: ActiveParty) -> Protocol:
@@ -72,9 +75,9 @@ def _target_of(party: ActiveParty, rank: int) -> Target:
 
 def validate(party: ActiveParty, epoch: int) -> Protocol:
     """Evaluate the validation rows, if there are some, and tell the observers."""
-    loss, said = dict[str, float](), list[Predictions]()
-    if len(party.rows["validation"]):
-        outputs, y = yield from predict(party, party.rows["validation"])
+    loss, said, left_out = dict[str, float](), list[Predictions](), LeaveOneOut(party)
+    if len(rows := party.rows["validation"]):
+        outputs, y = (yield from infer(party, rows, left_out.infer)), party.truth(rows)
         loss = _losses(party, outputs, y)
         said = [Predictions.of(each, y, party.target) for each in outputs]
     task = party.target.task
@@ -96,11 +99,23 @@ def validate(party: ActiveParty, epoch: int) -> Protocol:
         bytes_down=ledger.total(DOWN),
         metric=key_of(metric),
         thresholds=thresholds,
+        leave_one_out=_scores_without(left_out, thresholds),
     )
     best = progress.add(evaluation, judged=party.judged)
     party.observer.on_evaluation(evaluation)
     if best and party.cfg.keep == "best":
         yield from keep(party)
+
+
+def _scores_without(left_out: LeaveOneOut, thresholds: dict[str, float]) -> dict[str, float]:
+    """Return the active party's primary metric without each passive party."""
+    party = left_out.party
+    y, name = party.truth(party.rows["validation"]), primary(party.target.task)
+    scores = dict[str, float]()
+    for rank, outputs in left_out.outputs.items():
+        said = _decided(Predictions.of(outputs, y, party.target), thresholds.get(party_name(0)))
+        scores[party_name(rank)] = judged_by(name, said)
+    return scores
 
 
 def keep(party: ActiveParty) -> Protocol:
@@ -129,21 +144,22 @@ def predict(party: ActiveParty, rows: Array) -> Protocol:
     return outputs, party.truth(rows)
 
 
-def infer(party: ActiveParty, rows: Array) -> Protocol:
+def infer(party: ActiveParty, rows: Array, by: Inference | None = None) -> Protocol:
     """Infer rows, (N,), by the method's protocol, in chunks.
 
     Returns the logits of each model, the active party's first, decoded where labels are encoded.
+    `by` stands for the method's `infer`.
     """
-    outputs = yield from infer_codes(party, rows)
+    outputs = yield from infer_codes(party, rows, by)
     return [party.decoded(each) for each in outputs]
 
 
-def infer_codes(party: ActiveParty, rows: Array) -> Protocol:
+def infer_codes(party: ActiveParty, rows: Array, by: Inference | None = None) -> Protocol:
     """Infer rows likewise, and decode nothing."""
-    size = party.cfg.eval_batch_size
+    size, by = party.cfg.eval_batch_size, by or party.infer
     chunks: list[list[Tensor]] = []
     for start in range(0, len(rows), size):
-        logits = yield from party.infer(rows[start : start + size])
+        logits = yield from by(rows[start : start + size])
         chunks.append([each.detach() for each in logits])
     return [torch.cat(parts) for parts in zip(*chunks, strict=True)]
 

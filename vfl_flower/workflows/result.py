@@ -19,6 +19,7 @@ from vfl_flower.privacy.label_dp.training_labels import label_report
 from vfl_flower.protocol.ledger import DOWN, UP
 from vfl_flower.protocol.observer import Evaluation
 from vfl_flower.runs.memory import peak_memory
+from vfl_flower.training.leave_one_out import obstacle
 from vfl_flower.training.stopping import end_of
 
 
@@ -87,6 +88,10 @@ def _outcome(active: ActiveParty) -> dict[str, Any]:
         "train_accuracy": counting.train_accuracy if counting else {},
         f"validation_{score}": counting.primary if counting else {},
         **({f"validation_{counting.metric}": counting.decisive} if counting else {}),
+        "leave_one_out": {
+            "scores": counting.leave_one_out if counting else {},
+            "unmeasured": obstacle(active.cfg),
+        },
         "baselines": None,
     }
 

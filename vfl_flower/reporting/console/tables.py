@@ -56,6 +56,7 @@ def print_result(result: Mapping[str, Any], cfg: RunConfig) -> None:
             table.add_row(name, network, what, f"{result['baselines'][name]:.2%}")
     out.print(table)
     _print_classes(result, cfg)
+    _print_contributions(result)
     for text in ending(result):
         say(text)
     for text in warnings_of(result):
@@ -106,6 +107,22 @@ def _print_confusion(result: Mapping[str, Any]) -> None:
     rows = result["metrics"]["active"]["confusion"]
     for true, (name, row) in enumerate(zip(result["classes"], rows, strict=True)):
         table.add_row(Text(name), *(_counted(n, true == said) for said, n in enumerate(row)))
+    out.print(table)
+
+
+def _print_contributions(result: Mapping[str, Any]) -> None:
+    """Print the active party's validation score without each passive party."""
+    found = result["leave_one_out"]
+    if not found["scores"]:
+        return
+    whole = scores_of(result, "validation")["active"]
+    table = Table(title="active party on validation rows", title_justify="left")
+    table.add_column("without")
+    for column in (score_name(result["task"]), "change"):
+        table.add_column(column, justify="right")
+    table.add_row("nobody", f"{whole:.2%}", "")
+    for name, reached in found["scores"].items():
+        table.add_row(name, f"{reached:.2%}", f"{reached - whole:+.2%}")
     out.print(table)
 
 
