@@ -58,7 +58,7 @@ LONGEST = (
 
 @pytest.fixture
 def known_draws(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave trees' columns in order, and let ciphertexts follow from their messages alone."""
+    """Leave trees' columns in order; let ciphertexts follow from messages."""
     monkeypatch.setattr("vfl_flower.algorithms.boosting.growth.shuffled", lambda columns: columns)
     drawn = SimpleNamespace(randbelow=lambda below: below // 3)
     monkeypatch.setattr("vfl_flower.crypto.paillier.secrets", drawn)
