@@ -54,7 +54,8 @@ GOOD: dict[str, st.SearchStrategy[Any]] = {
     "class-weights": st.just("balanced"),
     **dict.fromkeys(("largest-weight", "leaf-l2", "least-child"), st.floats(1.001, 10_000)),
     "stop-drop": st.floats(0.001, 100),
-    "keep": st.just("best"),
+    **{key: st.just(value) for key, value in {"keep": "best", "on-leave": "continue"}.items()},
+    "without": st.sampled_from(("party-1", "party-3,party-2")),
     "metric": st.sampled_from(("f1", "brier")),
     "threshold": st.sampled_from(("0.3", "f1", "recall:0.9", "cost:10:1")),
     "eval-every": st.integers(1, 10**6),
@@ -137,17 +138,13 @@ GOOD: dict[str, st.SearchStrategy[Any]] = {
 """Values that work, by option, all of them other than the default."""
 
 BAD: list[tuple[str, Any]] = [
-    ("method", "eastr"),
-    ("method", ""),
+    *(("method", bad) for bad in ("eastr", "")),
     ("dataset", "cifar"),
     ("task", "test"),
     ("task", "align"),  # of data that are aligned
     ("model", "first"),  # which trains nothing
     *(("truth", True), ("keep-missing", True), ("service", "/a.toml")),  # of a run that trains
-    ("tables", "a.toml"),
-    ("id", "customer"),
-    ("label", "outcome"),
-    ("alignment", "runs/aligned"),
+    *(("tables", "a.toml"), ("id", "client"), ("label", "y"), ("alignment", "runs/aligned")),
     ("class-weights", "equal"),
     ("partition", "strip"),
     *(("partition", f"strips:{axis}") for axis in ("row", "columns:rows", " rows")),
@@ -221,7 +218,7 @@ BAD: list[tuple[str, Any]] = [
     *(("adaptive-steps", steps) for steps in (-1, 1001)),
     ("baselines", "yes"),
     *(("stop-drop", points) for points in (-1.0, 100.1, float("nan"))),
-    ("keep", "first"),
+    *(("keep", "first"), ("on-leave", "wait"), ("without", "party-4"), ("without", "active")),
     ("metric", "gini"),
     ("threshold", "high"),
     *(("loss", loss) for loss in ("hinge", "mean-squared-error")),  # of classes
@@ -234,13 +231,9 @@ BAD: list[tuple[str, Any]] = [
     *((of, bad) for of in ("row-share", "column-share", "row-presence") for bad in (0.0, 1.1)),
     *(("gradient-epsilon", bad) for bad in (-1.0, 1e-9, 1001.0)),
     *(("gradient-delta", bad) for bad in (0.0, 1.0)),
-    ("device", "gpu"),
-    ("precision", "fp16"),
-    ("wire-precision", "fp16"),
-    ("transport", "grpc"),
+    *(("device", "gpu"), ("precision", "fp16"), ("wire-precision", "fp16"), ("transport", "grpc")),
     *(("run-name", name) for name in ("../other", "..", "a b")),
-    ("stream-listen", "9443"),
-    ("stream-listen", "host:"),
+    *(("stream-listen", bad) for bad in ("9443", "host:")),
     ("stream-advertise", "https://host:1"),
     ("stream-grace", 0.0),
     ("return-timeout", -1.0),
@@ -275,7 +268,10 @@ NEEDED: dict[str, dict[str, Any]] = {
     "alignment": OWN_TABLES,
     **{key: {"missing-parties": "use"} for key in ("least-parties", "subset-training")},
     **dict.fromkeys(("label-epsilon", "label-sensitivity", "force-sensitivity"), LABEL_NOISE),
-    **{key: {"method": "splitnn"} for key in ("active-columns", "dp-sigma", "target-epsilon")},
+    **{
+        key: {"method": "splitnn"}
+        for key in ("without", "on-leave", "active-columns", "dp-sigma", "target-epsilon")
+    },
     "scorecard": {"evidence-bins": 5},
     "penalty-path": {"keep": "best"},
     "standard-errors": {"ridge": 0.0},

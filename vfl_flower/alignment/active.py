@@ -78,14 +78,16 @@ class AlignmentActive(Coordinator):
         yield ask(
             *("begin_alignment", nonce, name_digest(self.kept.nonce, self.labels[0])),
             purpose="control",
+            to=self.cfg.present,
         )
         self._show(0, len(self.ids))
         least = self.cfg.least_present if self.cfg.uses_missing else None
-        self.common = yield from align(self.ids, len(self.strategy.roster), self._show, least)
+        found = yield from align(self.ids, self.cfg.present, self._show, least)
+        self.common = found.among(self.cfg.parties - 1, self.cfg.present)
         tell_gain(self.cfg, ~self.common.lacks)
         self.enough(len(self.common.rows))
         facts = np.array([self.kept.parties, self.kept.classes, TASKS.index(self.kept.task)])
-        yield ask("keep_alignment", nonce, facts, purpose="control")
+        yield ask("keep_alignment", nonce, facts, purpose="control", to=self.cfg.present)
         presence = self.common.presence if self.cfg.uses_missing else None
         self.kept = replace(self.kept, index=self.common.rows, presence=presence)
         self.kept.save(self.out)

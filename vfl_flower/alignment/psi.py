@@ -60,7 +60,7 @@ SPAN = 2**19  # positions in a message: as many bytes as of points
 
 def align(
     ids: Ids,
-    parties: int,
+    ranks: Sequence[int],
     progress: Callable[[int, int], None] = lambda done, total: None,
     least: int | None = None,
 ) -> Protocol:
@@ -70,8 +70,8 @@ def align(
     ----------
     ids : Ids
         The active party's.
-    parties : int
-        How many passive ones there are; each has an `Aligner`.
+    ranks : sequence of int
+        Of the passive parties; each has an `Aligner`.
     progress : callable
         Is told after each chunk how many ids are done, and of how many: those of the largest table.
     least : int, optional
@@ -91,18 +91,18 @@ def align(
         If a party sends anything but what it announced; the text names it.
     """
     own = Blinded(ids, secrets.token_bytes(POINT))
-    pairs = yield from _announce(ids, parties)
+    pairs = yield from _announce(ids, ranks)
     yield from _meet(own, pairs, progress)
     positions = np.stack([pair.positions() for pair in pairs])  # (K, n)
-    kept = (positions >= 0).sum(axis=0) >= (parties if least is None else least)
+    kept = (positions >= 0).sum(axis=0) >= (len(ranks) if least is None else least)
     at = np.flatnonzero(kept)
     if not (positions[:, at] >= 0).any(axis=1).all():
         raise DataError(_nothing_in_common(ids, pairs, positions))
     at = at[np.argsort(_ordering(ids, own.order[at], partly=least is not None))]
     for start in range(0, len(at), SPAN):
         span = positions[:, at[start : start + SPAN]].astype(np.int32)
-        yield ask_each("common_ids", list(span), purpose="control")
-    yield ask("aligned", np.array(len(at)), purpose="control")
+        yield ask_each("common_ids", list(span), purpose="control", to=ranks)
+    yield ask("aligned", np.array(len(at)), purpose="control", to=ranks)
     rest = np.flatnonzero(~kept)
     rest = rest[np.argsort(own.order[rest])]
     return Common(
@@ -136,9 +136,9 @@ class Common(NamedTuple):
     missing : ndarray of int64
         (m,), the others, in the table's order.
     lacks : ndarray of bool
-        (m, K), which passive party lacks which of them.
+        (m, K), which of these passive parties lacks which of them.
     presence : ndarray of bool
-        (n, K), which passive party has which of `rows`.
+        (n, K), which of them has which of `rows`.
     """
 
     rows: Array
@@ -146,20 +146,30 @@ class Common(NamedTuple):
     lacks: NDArray[np.bool_]
     presence: NDArray[np.bool_]
 
+    def among(self, parties: int, ranks: Sequence[int]) -> "Common":
+        """Return the same with a column for each passive party.
+
+        One that took no part has no row, and is not said to lack any.
+        """
+        places, lengths = [rank - 1 for rank in ranks], (len(self.missing), len(self.rows))
+        lacks, presence = (np.zeros((length, parties), np.bool_) for length in lengths)
+        lacks[:, places], presence[:, places] = self.lacks, self.presence
+        return self._replace(lacks=lacks, presence=presence)
+
 
 class _Pair:
     """The active party's points of one passive party.
 
     Parameters
     ----------
-    name : str
+    rank : int
         The passive party's.
     sizes : tuple of int
         Numbers of ids, the active party's and the passive one's.
     """
 
-    def __init__(self, name: str, sizes: tuple[int, int]) -> None:
-        self.name, self.sizes = name, sizes
+    def __init__(self, rank: int, sizes: tuple[int, int]) -> None:
+        self.rank, self.name, self.sizes = rank, party_name(rank), sizes
         self._waiting = np.empty((0, POINT), np.uint8)
         self._ours, self._theirs = list[Array](), list[Array]()
 
@@ -201,11 +211,12 @@ class _Pair:
         return positions
 
 
-def _announce(ids: Ids, parties: int) -> Protocol:
+def _announce(ids: Ids, ranks: Sequence[int]) -> Protocol:
     """Exchange kinds and numbers; return a `_Pair` for each passive party."""
-    replies = yield ask("announce_ids", announcement(ids), purpose="control")
+    replies = yield ask("announce_ids", announcement(ids), purpose="control", to=ranks)
     pairs = []
-    for name, arrays in zip(map(party_name, range(1, parties + 1)), replies.arrays, strict=True):
+    for rank, arrays in zip(ranks, replies.arrays, strict=True):
+        name = party_name(rank)
         kind, size = announced(arrays, name)
         if kind != ids.kind:
             raise DataError(
@@ -213,7 +224,7 @@ def _announce(ids: Ids, parties: int) -> Protocol:
                 "the same; all parties must agree on one, with id, id-type and id-case in their "
                 "descriptions"
             )
-        pairs.append(_Pair(name, (len(ids), size)))
+        pairs.append(_Pair(rank, (len(ids), size)))
     return pairs
 
 
@@ -228,11 +239,11 @@ def _meet(own: Blinded, pairs: Sequence[_Pair], progress: Callable[[int, int], N
             pair.multiply(own.secret)
         return own.points(start)
 
-    total = max(size for pair in pairs for size in pair.sizes)
+    total, ranks = max(size for pair in pairs for size in pair.sizes), [each.rank for each in pairs]
     points = own.points(0)
     for start in range(0, total, CHUNK):
-        ahead = partial(work, start + CHUNK)
-        replies = yield ask("blind_ids", np.array(start), points, own=ahead, purpose="control")
+        ahead, chunk = partial(work, start + CHUNK), (np.array(start), points)
+        replies = yield ask("blind_ids", *chunk, own=ahead, purpose="control", to=ranks)
         points = replies.own
         for pair, arrays in zip(pairs, replies.arrays, strict=True):
             pair.take(start, arrays)

@@ -259,6 +259,13 @@ AS_JSON = click.option(
     help="print what comes of it as JSON, and everything else on standard error",
 )
 
+WITHOUT = click.option(
+    "--without",
+    metavar="PARTY,...",
+    default="",
+    help="passive parties that have left, such as party-2; their uploads count as zeros",
+)
+
 TRUST_CODE = click.option(
     "--trust-code",
     is_flag=True,

@@ -4,7 +4,7 @@ Every error that a user can cause or mend is a `VflError`. Its text is one line:
 which party, and what to do. A command that ends with one exits with code 2.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from vfl_flower.common.text.escapes import escaped_lines
@@ -58,7 +58,19 @@ class TrustError(VflError):
 
 
 class RosterError(VflError):
-    """The parties in the roll call are not those of the run."""
+    """The parties in the roll call are not those of the run.
+
+    Parameters
+    ----------
+    text : str
+        What is told.
+    missing : collection of int
+        Ranks of the parties that are not there, where nothing else is wrong.
+    """
+
+    def __init__(self, text: str, missing: Collection[int] = ()) -> None:
+        super().__init__(text)
+        self.missing = frozenset(missing)
 
 
 class ProtocolError(VflError):

@@ -1,6 +1,7 @@
 """Names of parties in messages, tables, folders and logs; objects by reference."""
 
 import logging
+from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
@@ -10,6 +11,11 @@ from vfl_flower.common.text.logs import safe_log
 def party_name(rank: int) -> str:
     """Return a party's name: rank 0 is ``active``, rank k is ``party-k``."""
     return f"party-{rank}" if rank else "active"
+
+
+def names_of(ranks: Iterable[int]) -> str:
+    """Return the names of parties in order, with commas."""
+    return ",".join(map(party_name, sorted(ranks)))
 
 
 def party_log(rank: int) -> logging.Logger:

@@ -42,19 +42,23 @@ _ATTACKS = {"labels": 3, "reconstruct": 5, "card": 3}
 """Attacks, with the epochs that they train unless the caller says otherwise."""
 
 
-def predicted_rows(run: Path, rows: str, trust_code: bool, *, truth: bool) -> "pd.DataFrame":
+def predicted_rows(run: Path, rows: str, trust_code: bool, **kept: Any) -> "pd.DataFrame":  # noqa: ANN401
     """Predict rows of a run's own data; see `predict_rows`."""
     # pandas is slow to import
     import pandas as pd
 
     with TemporaryDirectory(prefix="vfl-flower-") as temporary:
         file = Path(temporary) / _FILE
-        predict_rows(run, rows, file, trust_code, truth=truth)
+        predict_rows(run, rows, file, trust_code, **kept)
         return _typed(pd.read_parquet(file), run, trust_code)
 
 
 def predicted_tables(
-    run: Path, source: OwnTables, watch: Watch, trust_code: bool, **kept: bool
+    run: Path,
+    source: OwnTables,
+    watch: Watch,
+    trust_code: bool,
+    **kept: Any,  # noqa: ANN401
 ) -> "pd.DataFrame":
     """Predict the rows of new tables; see `predict_tables`.
 

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -47,6 +48,7 @@ class Run(Results):
         rows: str = "test",
         truth: bool = False,
         keep_missing: bool = False,
+        without: str = "",
         progress: bool | None = None,
     ) -> "pd.DataFrame":
         """Predict new rows, or rows of the run's own data.
@@ -54,13 +56,16 @@ class Run(Results):
         Parameters
         ----------
         tables : sequence of Table, optional
-            Of all parties, the active party's first, aligned by their ids. A label is not needed.
+            Of all parties that are there, the active party's first, aligned by their ids. A label
+            is not needed.
         rows : {"test", "validation", "all"}
             Part of the run's own rows, where no tables are given.
         truth : bool
             Whether the labels are in the frame, too; those of new rows must be in the first table.
         keep_missing : bool
             Whether rows that some party lacks are in the frame, too, without a prediction.
+        without : str
+            Passive parties that have left, such as ``"party-2"``, more of them with commas.
         progress : bool, optional
             See `train`.
 
@@ -78,20 +83,22 @@ class Run(Results):
             If a table cannot be used, or the run is not complete.
         """
         self.result  # noqa: B018  only a complete run predicts
+        check_text(without, "without")
         with in_full():
             if tables is None:
                 check_text(rows, "rows")
                 if keep_missing:
                     raise ConfigError("keep_missing is of new rows; give their tables")
-                return predicted_rows(self.path, rows, self._trust_code, truth=truth)
-            check_tables(tables, self.config.parties)
+                kept = {"truth": truth, "without": without}
+                return predicted_rows(self.path, rows, self._trust_code, **kept)
+            check_tables(tables, len(replace(self.config, without=without).present) + 1)
             if rows != "test":
                 raise ConfigError(
                     "rows is of the run's own data; of tables, all rows are predicted"
                 )
             watch = watch_of(progress)
-            source, kept = OwnTables(tables), {"truth": truth, "keep_missing": keep_missing}
-            return predicted_tables(self.path, source, watch, self._trust_code, **kept)
+            kept = {"truth": truth, "keep_missing": keep_missing, "without": without}
+            return predicted_tables(self.path, OwnTables(tables), watch, self._trust_code, **kept)
 
     def report(self, page: str | os.PathLike[str]) -> Path:
         """Write one HTML page about the run, whole in itself.

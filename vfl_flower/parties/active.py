@@ -1,7 +1,7 @@
 """The active party of a training: labels, network, and protocol."""
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import ClassVar, TypeVar
@@ -103,7 +103,7 @@ class ActiveParty(Party, Coordinator):
         self.budget, self.uploaded = budget_of(self.cfg, self.data.rows), dict[str, Counts]()
         self.defence = defended_gradients(self.cfg, self.target.task)
         self.progress = Progress()
-        self.left_out = frozenset[int]()
+        self.left_out = self.cfg.left
         self.resume_from: int | None = None
         self.nonce = secrets.token_hex(NONCE)
         self.begun = False
@@ -246,6 +246,11 @@ class ActiveParty(Party, Coordinator):
         super().restart_from(step)
         self.progress = Progress()
         self.resume_from = step
+
+    def go_on_without(self, ranks: Collection[int]) -> None:
+        """Prepare another attempt, with zeros for uploads of those that left."""
+        super().go_on_without(ranks)
+        self.left_out = self.cfg.left
 
     def compute(self, work: Callable[[], T], training: bool = True) -> T:
         """Do some work with the network in training or evaluation mode."""

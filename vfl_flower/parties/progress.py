@@ -83,9 +83,14 @@ class Progress:
         return self.seconds + time.monotonic() - self.started
 
     def add(self, evaluation: Evaluation, *, judged: bool = True) -> bool:
-        """Add an evaluation; tell whether it is the best judged one."""
+        """Add an evaluation; tell whether it is the best judged one.
+
+        Those with a party that has left since do not compare.
+        """
         self.records.append(evaluation)
         best = self.best
+        if best is not None and best.without != evaluation.without:
+            best = None
         if judged and (best is None or better(evaluation.metric, evaluation.score, best.score)):
             self.best = evaluation
         return self.best is evaluation

@@ -29,7 +29,7 @@ from torch import Tensor
 
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import BlindingError, PartyError
-from vfl_flower.common.names import party_log
+from vfl_flower.common.names import party_log, party_name
 from vfl_flower.common.state import State
 from vfl_flower.config.policy.run_options import terms_of
 from vfl_flower.config.run_config import RunConfig
@@ -65,9 +65,11 @@ def _agree_pairs(cfg: RunConfig) -> Protocol:
     if masks_of_each(cfg) < cfg.parties - 2:
         yield from _draw_neighbours()
     keys = yield ask("public_key", purpose="control")
-    for name, key in zip(keys.names, keys.singles, strict=False):
-        if not usable(key[:KEY].tobytes()):
-            raise PartyError(f"{name} sent a public key that nobody can agree on a secret with")
+    for rank in cfg.present:
+        if not usable(keys.singles[rank - 1][:KEY].tobytes()):
+            raise PartyError(
+                f"{party_name(rank)} sent a public key that nobody can agree on a secret with"
+            )
     salt = np.frombuffer(secrets.token_bytes(16), np.uint8)
     yield ask("agree", np.stack(keys.singles), salt, purpose="control")
 
@@ -142,21 +144,22 @@ class Masker(UploadMechanism):
         """
         if not self._secret:
             raise BlindingError("this party has no key pair in use: it must be asked for one first")
-        if self.peers < 2:
+        there = self.party.cfg.present
+        if len(there) < 2:
             raise BlindingError("one passive party alone has nothing to hide behind")
-        signed = _rows(keys)
-        relayed = [each[:KEY] for each in signed]
+        signed = dict(enumerate(_rows(keys), 1))
+        relayed = {rank: signed[rank][:KEY] for rank in there}
         private = X25519PrivateKey.from_private_bytes(self._secret)
         own = private.public_key().public_bytes_raw()
-        if relayed[self.party.rank - 1] != own or len(set(relayed)) < len(relayed):
+        if relayed.get(self.party.rank) != own or len({*relayed.values()}) < len(relayed):
             raise BlindingError("the relayed keys repeat one or do not hold this party's own")
         if self.party.identity:
-            for j, each in enumerate(signed, 1):
-                self.party.identity.check(j, each[:KEY], each[KEY:])
+            for j, each in relayed.items():
+                self.party.identity.check(j, each, signed[j][KEY:])
         context = bytes(salt.tolist()) + terms_of(self.party.cfg)
         self._keys = {
-            j: pair_key(private, relayed[j - 1], context, self.party.rank, j)
-            for j in self._neighbours()
+            j: pair_key(private, relayed[j], context, self.party.rank, j)
+            for j in sorted(self._neighbours() & {*there})
         }
         self._secret = b""  # keys are agreed once for each that was asked for
         self._history = self._graph
@@ -198,6 +201,11 @@ class Masker(UploadMechanism):
         """Mask an upload that is to be summed."""
         if not declared.masked:
             return upload
+        if declared.training and self.party.cfg.left:
+            raise BlindingError(
+                "training goes on under masks with all parties only: a step that is repeated "
+                "without one would tell its upload; train anew, or use blinding = none"
+            )
         if upload.message is not None:
             raise BlindingError("a compressed upload cannot be masked: it cannot be summed")
         again = self._answered is self.party.received

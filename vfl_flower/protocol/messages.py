@@ -1,7 +1,8 @@
 """Messages of one exchange: requests to a party, and its reply."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
+import numpy as np
 from flwr.common import FitIns, FitRes, Parameters, Scalar
 from flwr.server.client_proxy import ClientProxy
 
@@ -131,3 +132,12 @@ def checked(told: Mapping[str, Scalar], types: Mapping[str, type], what: str) ->
     if long := sorted(name for name, value in told.items() if not tellable(value)):
         raise ProtocolError(f"{what} that are too long or not printable: {', '.join(long)}")
     return dict(told)
+
+
+def with_stand_ins(
+    heard: Mapping[int, list[Array]], targets: Collection[int]
+) -> dict[int, list[Array]]:
+    """Add zeros, shaped as another's, for asked parties that have left."""
+    shaped = next(iter(heard.values()), [])
+    zeros = [np.zeros_like(each) for each in shaped] if len(heard) < len(targets) else []
+    return {k: heard.get(k, zeros) for k in sorted(targets)}

@@ -40,6 +40,8 @@ class Evaluation:
     leave_one_out : dict of str to float
         The active party's primary metric on the validation rows without the upload of a passive
         party, by that party; nothing where it is not measured.
+    without : list of str
+        Passive parties that had left.
     """
 
     step: int
@@ -55,6 +57,7 @@ class Evaluation:
     thresholds: dict[str, float] = field(default_factory=dict)
     train_accuracy: dict[str, float] = field(default_factory=dict)
     leave_one_out: dict[str, float] = field(default_factory=dict)
+    without: list[str] = field(default_factory=list)
 
     @property
     def score(self) -> float:
@@ -89,7 +92,7 @@ class Evaluation:
         """Return all of it as JSON values, a key for each metric."""
         values = asdict(self)
         del values["scores"], values["validation_loss"]
-        for name in ("thresholds", "train_accuracy", "leave_one_out"):
+        for name in ("thresholds", "train_accuracy", "leave_one_out", "without"):
             if not values[name]:
                 del values[name]
         return values | self.validation

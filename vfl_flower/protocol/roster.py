@@ -1,7 +1,7 @@
 """The roster of passive parties, found by a roll call."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -34,20 +34,17 @@ class Roster:
 
     Attributes
     ----------
-    proxies : tuple of ClientProxy
-        One for each party.
+    proxies : mapping of int to ClientProxy
+        One for each party that is there, by rank.
     policies : dict of str to dict
         Name and digest of the policy that each party says it keeps to, by the party's name.
     """
 
-    proxies: tuple[ClientProxy, ...]
+    proxies: Mapping[int, ClientProxy]
     policies: dict[str, dict[str, str]] = field(default_factory=dict)
 
-    def __len__(self) -> int:
-        return len(self.proxies)
-
     def __iter__(self) -> Iterator[tuple[int, str, ClientProxy]]:
-        return ((rank, party_name(rank), proxy) for rank, proxy in enumerate(self.proxies, 1))
+        return ((rank, party_name(rank), proxy) for rank, proxy in self.proxies.items())
 
 
 def _never() -> bool:
@@ -60,6 +57,7 @@ def roll_call(
     facts: _Properties,
     timeout: float,
     stopped: Callable[[], bool] = _never,
+    left: Collection[int] = (),
 ) -> Roster:
     """Find the passive parties and check their agreement with the active one.
 
@@ -75,6 +73,8 @@ def roll_call(
         Seconds to wait for all to connect, and then as long again for their answers.
     stopped : callable
         Tells whether the run was stopped meanwhile.
+    left : collection of int
+        Ranks of parties that have left; nobody waits for them, or hears them.
 
     Returns
     -------
@@ -90,13 +90,15 @@ def roll_call(
         If the run was stopped while it waited.
     """
     deadline = time.monotonic() + timeout
-    while manager.num_available() < size and time.monotonic() < deadline:
+    while manager.num_available() < size - len(left) and time.monotonic() < deadline:
         _check_stop(stopped)
         time.sleep(POLL)
     found: dict[int, ClientProxy] = {}
     policies: dict[int, dict[str, str]] = {}
     for proxy, properties in _ask_all(list(manager.all().values()), timeout, stopped):
         rank = _rank(properties)
+        if rank in left:
+            continue
         if "error" in properties and (rank is None or rank <= size):
             raise RosterError(f"{_who(rank)}: {printable(properties.get('message'))}")
         if rank is None or not 1 <= rank <= size:
@@ -111,13 +113,18 @@ def roll_call(
         _check_texts(_who(rank), properties)
         _check(_who(rank), properties, facts)
         found[rank], policies[rank] = proxy, _policy(_who(rank), properties)
-    missing = [party_name(rank) for rank in range(1, size + 1) if rank not in found]
-    if missing:
-        raise RosterError(
-            f"missing after {timeout:g} s: {', '.join(missing)}; start them, or raise "
-            f"party-timeout (in a simulation all run at once: {simulation_of(size)})"
-        )
+    _check_all_there({*range(1, size + 1)} - {*found, *left}, size, timeout)
     return _in_order(found, policies)
+
+
+def _check_all_there(missing: set[int], size: int, timeout: float) -> None:
+    if missing:
+        names = ", ".join(map(party_name, sorted(missing)))
+        raise RosterError(
+            f"missing after {timeout:g} s: {names}; start them, or raise "
+            f"party-timeout (in a simulation all run at once: {simulation_of(size)})",
+            missing,
+        )
 
 
 def _check_stop(stopped: Callable[[], bool]) -> None:
@@ -166,7 +173,7 @@ def check_simulated(nodes: Callable[[], int], size: int, timeout: float) -> None
 
 def _in_order(found: dict[int, ClientProxy], policies: dict[int, dict[str, str]]) -> Roster:
     named = {party_name(rank): policies[rank] for rank in sorted(found)}
-    return Roster(tuple(found[rank] for rank in sorted(found)), named)
+    return Roster({rank: found[rank] for rank in sorted(found)}, named)
 
 
 def _rank(properties: _Properties) -> int | None:

@@ -1,7 +1,7 @@
 """Runner of a protocol generator: queues tells, sends asks, returns replies."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from types import FrameType, GeneratorType
 
 from vfl_flower.common.errors import ProtocolError
@@ -22,6 +22,8 @@ class ProtocolRunner:
         Of numbers in messages.
     defend : callable, optional
         From a request to the one that is sent instead.
+    left : collection of int
+        Ranks of parties that have left, to whom nothing is sent.
     """
 
     def __init__(
@@ -30,8 +32,10 @@ class ProtocolRunner:
         parties: int,
         precision: str = FLOAT32,
         defend: Callable[[Request], Request] | None = None,
+        left: Collection[int] = (),
     ) -> None:
         self.parties, self.precision, self._defend = parties, precision, defend
+        self._left = left
         self._protocol: Protocol | None = protocol
         self._waiting: defaultdict[int, list[Request]] = defaultdict(list)
         self._own: list[Request] = []
@@ -77,7 +81,8 @@ class ProtocolRunner:
     def due(self, asked: Ask) -> tuple[dict[int, list[Request]], list[Request]]:
         """Return outgoing requests by rank, and pending `own` work."""
         carried: list[Request] = [asked] if asked.phase else []
-        messages = {k: self._waiting.pop(k, []) + carried for k in asked.targets(self.parties)}
+        there = [k for k in asked.targets(self.parties) if k not in self._left]
+        messages = {k: self._waiting.pop(k, []) + carried for k in there}
         own, self._own = self._own + carried, []
         return messages, own
 
@@ -88,7 +93,8 @@ class ProtocolRunner:
 
     def _keep(self, told: Request) -> None:
         for k in told.targets(self.parties):
-            self._waiting[k].append(told)
+            if k not in self._left:
+                self._waiting[k].append(told)
         self._own.append(told)
 
     def _ready(self, request: Request) -> Request:

@@ -4,6 +4,7 @@ import time
 from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,13 +16,14 @@ from flwr.server.strategy import Strategy
 
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import PartyError, printable
+from vfl_flower.common.names import names_of, party_name
 from vfl_flower.common.worker import Concurrency, Worker
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.device import use_threads
 from vfl_flower.learning.row_limit import RowLimit
 from vfl_flower.protocol.exchange import Ask, Protocol, Replies, Request
 from vfl_flower.protocol.ledger import Ledger
-from vfl_flower.protocol.messages import Failures, arrays_of, booked
+from vfl_flower.protocol.messages import Failures, arrays_of, booked, with_stand_ins
 from vfl_flower.protocol.observer import Observer
 from vfl_flower.protocol.profiling import SILENT, Lane
 from vfl_flower.protocol.roster import Roster, roll_call
@@ -106,6 +108,10 @@ class Coordinator(ABC):
         self.strategy.forget()
         self.patience = self.cfg.return_timeout
 
+    def go_on_without(self, ranks: Collection[int]) -> None:
+        """Prepare another attempt, without parties that have left."""
+        self.cfg = replace(self.cfg, without=names_of({*ranks, *self.cfg.left}))
+
     def close(self) -> None:
         """End the thread of its own work."""
         self.strategy.close()
@@ -135,7 +141,7 @@ class ProtocolStrategy(Strategy):
     """
 
     def __init__(self, party: Coordinator) -> None:
-        self.party = party
+        self.party, self._parties = party, party.cfg.parties - 1
         self.ledger = Ledger()
         self.exchange = 0
         self.latencies = array("f")
@@ -151,15 +157,11 @@ class ProtocolStrategy(Strategy):
         """Call the roll and begin the protocol."""
         party = self.party
         use_threads(party.cfg.threads)
-        self.roster: Roster = roll_call(
-            client_manager,
-            party.cfg.parties - 1,
-            party.facts(),
-            party.patience,
-            lambda: party.stop,
-        )
-        precision = party.cfg.wire_precision
-        self._runner = ProtocolRunner(party.task(), len(self.roster), precision, party.defended)
+        cfg, facts = party.cfg, party.facts()
+        who = (self._parties, facts, party.patience, lambda: party.stop, cfg.left)
+        self.roster: Roster = roll_call(client_manager, *who)
+        how = (cfg.wire_precision, party.defended, cfg.left)
+        self._runner = ProtocolRunner(party.task(), self._parties, *how)
         return _NO_PARAMETERS
 
     def configure_fit(
@@ -181,7 +183,7 @@ class ProtocolStrategy(Strategy):
         messages, own = self._runner.due(asked)
         with self.party.profile.doing("codec"):
             instructions = [
-                (proxy, booked(self.ledger, name, messages[k], k, len(self.roster), self.exchange))
+                (proxy, booked(self.ledger, name, messages[k], k, self._parties, self.exchange))
                 for k, name, proxy in self.roster
                 if k in messages
             ]
@@ -206,13 +208,15 @@ class ProtocolStrategy(Strategy):
         by_cid = {proxy.cid: res for proxy, res in results}
         try:
             computed = self._worker.result() if self._busy else None
-            replies = {
-                name: self._reply(asked, k, name, by_cid.get(proxy.cid), failures)
+            targets = asked.targets(self._parties)
+            heard = {
+                k: self._reply(asked, k, name, by_cid.get(proxy.cid), failures)
                 for k, name, proxy in self.roster
-                if k in asked.targets(len(self.roster))
+                if k in targets
             }
-            whole, arrays = len(replies) == len(self.roster), list(replies.values())
-            made = Replies(arrays, computed, whole, self.party.row_limit(), list(replies))
+            replies = with_stand_ins(heard, targets)
+            whole, names = len(replies) == self._parties, [party_name(k) for k in replies]
+            made = Replies([*replies.values()], computed, whole, self.party.row_limit(), names)
             self._outcome = made
             if self.heard is not None:
                 self.heard.append(made)
@@ -275,7 +279,7 @@ class ProtocolStrategy(Strategy):
         with self.party.profile.doing("codec"):
             arrays = arrays_of(res, name, where, failures, self.party.cfg.wire_precision)
         assert res is not None  # noqa: S101  there would have been no arrays
-        rows = asked.rows_for(rank, len(self.roster))
+        rows = asked.rows_for(rank, self._parties)
         if asked.phase and (fault := self.party.fault_of(asked.phase, rows, arrays)):
             raise PartyError(f"{name} answered {where} {fault}")
         self.ledger.book_reply(name, asked, res.parameters.tensors, res.metrics)

@@ -76,6 +76,7 @@ def _scored(line: dict[str, Any]) -> bool:
     decides = line.get("metric", "accuracy")  # earlier versions had one, and did not say so
     known = decides in map(key_of, metric_names()) and f"{VALIDATION}{decides}" in scores
     others = [line.get(name, {}) for name in _BY_PARTY]
+    known = known and fits(line.get("without", []), [str])
     return known and fits(others, [Named(float)]) and fits(scores, Named(Named(float)))
 
 

@@ -115,7 +115,8 @@ def _lacking(party: ActiveParty, state: State) -> Protocol:
     mark, run = np.array(state["parties_mark"]), nonce_to_array(state["nonce"])
     replies = yield ask("can_restore", mark, run, purpose="control")
     file = checkpoint_path(Path(), state["parties_mark"]).name
-    ranks = [rank for rank, [can] in enumerate(replies.arrays, 1) if not can]
+    answers = dict(enumerate(replies.arrays, 1))
+    ranks = [rank for rank in party.cfg.present if not answers[rank][0]]
     return [f"{party_name(rank)}/{file}" for rank in ranks]
 
 

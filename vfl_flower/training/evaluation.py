@@ -80,11 +80,10 @@ def validate(party: ActiveParty, epoch: int) -> Protocol:
         outputs, y = (yield from infer(party, rows, left_out.infer)), party.truth(rows)
         loss = _losses(party, outputs, y)
         said = [Predictions.of(each, y, party.target) for each in outputs]
-    task = party.target.task
+    task, progress, ledger = party.target.task, party.progress, party.ledger
     metric, thresholds = deciding(party.cfg.metric, task), _thresholds(party, said)
     said = [_decided(each, thresholds.get(party_name(rank))) for rank, each in enumerate(said)]
     names = dict.fromkeys((primary(task), metric))
-    progress, ledger = party.progress, party.ledger
     losses, hits = progress.since_evaluation()
     evaluation = Evaluation(
         step=progress.step,
@@ -100,6 +99,7 @@ def validate(party: ActiveParty, epoch: int) -> Protocol:
         metric=key_of(metric),
         thresholds=thresholds,
         leave_one_out=_scores_without(left_out, thresholds),
+        without=[party_name(rank) for rank in sorted(party.cfg.left)],
     )
     best = progress.add(evaluation, judged=party.judged)
     party.observer.on_evaluation(evaluation)

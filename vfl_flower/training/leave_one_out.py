@@ -30,7 +30,7 @@ def obstacle(cfg: RunConfig) -> str:
             "be that upload"
         )
     own = cfg.holders == cfg.parties
-    if not own and (cfg.parties == 2 or cfg.uses_missing):
+    if not own and (len(cfg.present) == 1 or cfg.uses_missing):
         return "rows would have no party left with columns"
     return "" if cfg.validation else "there are no validation rows"
 
@@ -57,7 +57,7 @@ class LeaveOneOut:
             outputs = yield from self.party.infer(rows)
         finally:
             strategy.heard = None
-        for rank in range(1, self.party.parties) if self._measured else ():
+        for rank in self.party.cfg.present if self._measured else ():
             self._outputs[rank].append(self._without(rank, rows, heard))
         return outputs
 
@@ -69,7 +69,7 @@ class LeaveOneOut:
 
     def _without(self, rank: int, rows: Array, heard: Sequence[Replies]) -> Tensor:
         """Return the predictions that the same replies give without one party's."""
-        self.party.left_out = frozenset({rank})
+        self.party.left_out = self.party.cfg.left | {rank}
         protocol = self.party.infer(rows)
         try:
             request = next(protocol)
@@ -82,7 +82,7 @@ class LeaveOneOut:
             outputs: list[Tensor] = end.value
             return outputs[0].detach()
         finally:
-            self.party.left_out = frozenset()
+            self.party.left_out = self.party.cfg.left
             protocol.close()
         raise ProtocolError(f"'{request.phase}' was not asked when all parties were there")
 

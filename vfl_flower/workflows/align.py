@@ -55,7 +55,7 @@ def align_here(cfg: RunConfig, folder: Path, observer: Observer | None = None) -
     VflError
         If a table cannot be used, or too few rows are common for the run; nothing is kept then.
     """
-    passive = [build_alignment_passive(cfg, rank, folder) for rank in range(1, cfg.parties)]
+    passive = [build_alignment_passive(cfg, rank, folder) for rank in cfg.present]
     active = build_alignment_active(cfg, folder, lambda rows: check_enough(cfg, rows))
     for (
         party

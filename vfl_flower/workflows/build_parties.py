@@ -57,9 +57,7 @@ def build_parties(
     """
     check_extras(cfg, 0)
     data = run_data(cfg, alignments, split)
-    passive = [
-        build_passive(cfg, rank, folder, data=data.party(rank)) for rank in range(1, cfg.parties)
-    ]
+    passive = [build_passive(cfg, rank, folder, data=data.party(rank)) for rank in cfg.present]
     return build_active(cfg, folder, labelled=labelled, source=data), passive
 
 

@@ -30,13 +30,15 @@ def result_of(folder: RunFolder) -> dict[str, Any]:
 def check_models(folder: RunFolder) -> None:
     """Refuse a run that lacks a party's model folder, or has another's.
 
+    Those of parties that have left need not be there.
+
     Raises
     ------
     RunError
         Says which.
     """
     runs = []
-    for rank in range(folder.cfg.parties):
+    for rank in (0, *folder.cfg.present):
         path = folder.path / party_name(rank)
         if not (model_of(path) / WEIGHTS).is_file():
             raise RunError(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from vfl_flower.common.names import party_name
 from vfl_flower.common.versions import versions
 from vfl_flower.config.evaluation.metrics import deciding, key_of, primary
 from vfl_flower.config.evaluation.threshold import read_threshold
@@ -63,6 +64,7 @@ def _setting(active: ActiveParty, transport: str) -> dict[str, Any]:
         "counting_step": counting.step if counting else progress.step,
         "ended_by": end_of(active),
         "parties": cfg.parties,
+        "without": [party_name(rank) for rank in sorted(cfg.left)],
         "loss": active.loss_name,
         "models": [cfg.model_of(rank) for rank in range(cfg.parties)],
         "optimizers": [cfg.optimizer_of(rank) for rank in range(cfg.parties)],

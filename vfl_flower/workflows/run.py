@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,6 +13,7 @@ from vfl_flower.common.names import load_object, party_name
 from vfl_flower.common.text.logs import safe_log
 from vfl_flower.config.catalog import TRACKERS
 from vfl_flower.config.run_config import RunConfig
+from vfl_flower.config.validation.leaving import check_left_in_training
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.protocol.exchange import Protocol
 from vfl_flower.protocol.observer import Observer, Observers
@@ -62,8 +64,7 @@ def conduct(
     VflError
         Whatever went wrong; checkpoints written so far stay.
     """
-    if folder is None:
-        _check_needs_no_folder(active)
+    _check(active, folder)
     try:
         if folder:
             _prepare(active, folder)
@@ -81,6 +82,7 @@ def conduct(
             active.observer.on_baselines()
             result["baselines"] = baselines_of(active)
         if folder:
+            folder.cfg = replace(folder.cfg, without=active.cfg.without)
             folder.write_result(result)
             _write_trace(active, folder, profile)
         active.observer.on_close(result)
@@ -103,8 +105,11 @@ def _write_trace(active: ActiveParty, folder: RunFolder, profile: Profile) -> No
         log.warning("%s; the result is whole", error)
 
 
-def _check_needs_no_folder(active: ActiveParty) -> None:
-    """Refuse a run without a folder that has something to write."""
+def _check(active: ActiveParty, folder: RunFolder | None) -> None:
+    """Refuse to train masked without all, or with nowhere to write."""
+    check_left_in_training(active.cfg)
+    if folder:
+        return
     writing = [*active.cfg.trackers, *["profile"] * active.cfg.profile]
     if writing:
         raise ConfigError(

@@ -83,6 +83,7 @@ def predict(
     tables: str | None,
     rows: str | None,
     trust_code: bool = False,
+    without: str = "",
     *,
     truth: bool = False,
     keep_missing: bool = False,
@@ -92,7 +93,7 @@ def predict(
 
     Parameters
     ----------
-    run, out, trust_code, truth
+    run, out, trust_code, without, truth
         As for `predict_rows`.
     tables : str or None
         Of new rows; see `predict_tables`.
@@ -118,9 +119,9 @@ def predict(
         raise ConfigError("--keep-missing is of new rows; name their tables, with --tables")
     if tables is not None:
         kept = {"truth": truth, "keep_missing": keep_missing}
-        made = predict_tables(run, tables, out, TERMINAL, trust_code, **kept)
+        made = predict_tables(run, tables, out, TERMINAL, trust_code, without=without, **kept)
     else:
-        made = predict_rows(run, rows or "test", out, trust_code, truth=truth)
+        made = predict_rows(run, rows or "test", out, trust_code, truth=truth, without=without)
     say(f"{made.rows:,} rows predicted" + ("" if piped else f", in {out}"))
     if made.missing:
         listed = "no file lists them" if piped else f"listed in {missing_of(out)}"

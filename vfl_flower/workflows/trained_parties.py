@@ -67,9 +67,7 @@ def _of_run(
     kept = RunFolder.reopen(folder.path, {}).cfg  # what the run was; an audit may ask otherwise
     data = run_data(cfg, split=split_of(cfg, folder.path / party_name(0)))
     active = build_active(cfg, labelled=labelled, source=data)
-    passive = [
-        build_passive(cfg, rank, counted, data=data.party(rank)) for rank in range(1, cfg.parties)
-    ]
+    passive = [build_passive(cfg, rank, counted, data=data.party(rank)) for rank in cfg.present]
     for party in (active, *passive):
         _with_model(party, folder.path, kept)
     written = model_of(folder.path / party_name(0)) / TARGET
@@ -103,6 +101,7 @@ def prediction_of(cfg: RunConfig, rank: int, model: Path, trust_code: bool = Fal
         task=cfg.task if cfg.predicts else "predict",
         model=str(model),
         service=cfg.service,
+        without=cfg.without,
         truth=cfg.truth,
         keep_missing=cfg.keep_missing,
         epochs=0,

@@ -107,10 +107,14 @@ def calling(service: Service, **options: Any) -> Iterator[Caller]:
             yield caller
 
 
-def service_of(run: Path, folder: Path, tables: str = "", **options: Any) -> Service:
+def service_of(
+    run: Path, folder: Path, tables: str = "", without: str = "", **options: Any
+) -> Service:
     """Build the service of a run here, at a free port."""
     given = {"listen": "127.0.0.1:0", "token": str(token_in(folder))}
-    return Service(RunHere(run, tables, trust_code=False), ServiceOptions(**(given | options)))
+    return Service(
+        RunHere(run, tables, trust_code=False, without=without), ServiceOptions(**(given | options))
+    )
 
 
 def shares_of(predictions: Sequence[dict[str, Any]]) -> NDArray[np.float32]:

@@ -49,7 +49,7 @@ class Seeker(Coordinator):
         """Keep the rows and the messages on the way."""
         self.told: list[tuple[int, int]] = []
         self.found = yield from align(
-            self.ids, len(self.strategy.roster), lambda *progress: self.told.append(progress)
+            self.ids, self.cfg.present, lambda *progress: self.told.append(progress)
         )
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from vfl_flower.cli.checks import check_run
-from vfl_flower.cli.options import AS_JSON, FILE, FOLDER, TRUST_CODE, told
+from vfl_flower.cli.options import AS_JSON, FILE, FOLDER, TRUST_CODE, WITHOUT, told
 from vfl_flower.cli.standard_streams import STANDARD, with_input, with_output
 from vfl_flower.common.errors import ConfigError
 
@@ -32,6 +32,7 @@ from vfl_flower.common.errors import ConfigError
     is_flag=True,
     help="write new rows that some party lacks, too, in place and without a prediction",
 )
+@WITHOUT
 @TRUST_CODE
 @AS_JSON
 def predict(
@@ -41,6 +42,7 @@ def predict(
     out: Path,
     truth: bool,
     keep_missing: bool,
+    without: str,
     trust_code: bool,
     as_json: bool,
 ) -> None:
@@ -58,4 +60,4 @@ def predict(
 
     kept = {"truth": truth, "keep_missing": keep_missing, "piped": piped}
     with with_input(tables) as described, with_output(out) as file:
-        told(as_json, lambda: predicted(run, file, described, rows, trust_code, **kept))
+        told(as_json, lambda: predicted(run, file, described, rows, trust_code, without, **kept))

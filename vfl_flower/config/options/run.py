@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 
+from vfl_flower.common.errors import ConfigError
+from vfl_flower.common.names import party_name
 from vfl_flower.config.dataset_specs import DATASETS
 from vfl_flower.config.registry import METHODS
-from vfl_flower.config.schema import option
+from vfl_flower.config.schema import option, split_list
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,9 +36,37 @@ class RunOptions:
         "task = predict: write rows that some party lacks, too, without a prediction",
         circumstance=True,
     )
+    without: str = option(
+        "",
+        "passive parties that have left: party-2, or several with commas",
+        circumstance=True,
+    )
     dataset: str = option("digits", f"one of {', '.join(DATASETS)}", choices=DATASETS)
     parties: int = option(4, "all parties; 4 = 1 active + 3 passive", least=2)
     seed: int = option(0, "known to all: of batches, splits, public randomness", least=0)
+
+    @property
+    def left(self) -> frozenset[int]:
+        """Ranks of passive parties that have left.
+
+        Raises
+        ------
+        ConfigError
+            If one is named that the run does not have.
+        """
+        known = {party_name(rank): rank for rank in range(1, self.parties)}
+        named = split_list(self.without) if self.without else []
+        if unknown := [name for name in named if name not in known]:
+            raise ConfigError(
+                f"without names {unknown[0]}, which is no passive party of the run; they are "
+                f"party-1 to party-{self.parties - 1}"
+            )
+        return frozenset(known[name] for name in named)
+
+    @property
+    def present(self) -> list[int]:
+        """Ranks of the passive parties that are there, in order."""
+        return [rank for rank in range(1, self.parties) if rank not in self.left]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -76,3 +76,9 @@ class TransportOptions:
     return_timeout: float = option(
         300.0, "seconds to wait for a restarted party", above=0, most=LONGEST, circumstance=True
     )
+    on_leave: str = option(
+        "refuse",
+        "who does not return: refuse to go on without, or continue",
+        choices=("refuse", "continue"),
+        circumstance=True,
+    )

@@ -13,6 +13,7 @@ TAKEN = frozenset(
     (
         *("method", "task", "dataset", "parties", "seed", "partition", "active-columns"),
         *("missing-parties", "least-parties", "subset-training", "row-presence"),
+        "without",
         *("column-noise", "long-tail", "test-share", "validation", "train-rows"),
         *("split", "fold"),
         *("models", "top-layers"),
@@ -70,7 +71,7 @@ LEFT = frozenset(
             "profile",
             "score-digits",
         ),
-        *("transport", "party-timeout", "return-timeout", "answer-timeout"),
+        *("transport", "party-timeout", "return-timeout", "answer-timeout", "on-leave"),
         *("stream-listen", "stream-advertise", "stream-grace"),
     )
 )

@@ -25,17 +25,23 @@ def drawn_presence(cfg: RunConfig, total: int) -> Presence | None:
 
 def usable(cfg: RunConfig, presence: Presence) -> NDArray[np.bool_]:
     """Mark the rows, (N,), that enough passive parties have."""
-    least = cfg.least_present if cfg.uses_missing else cfg.parties - 1
-    kept: NDArray[np.bool_] = presence.sum(1) >= least
+    least = cfg.least_present if cfg.uses_missing else len(cfg.present)
+    kept: NDArray[np.bool_] = counts(cfg, presence) >= least
     return kept
+
+
+def counts(cfg: RunConfig, presence: Presence) -> NDArray[np.int64]:
+    """Count the present parties that have each row, (N,)."""
+    there: NDArray[np.int64] = presence[:, [rank - 1 for rank in cfg.present]].sum(1)
+    return there
 
 
 def tell_gain(cfg: RunConfig, presence: Presence) -> None:
     """Log how many rows a run that leaves rows out could gain."""
     if cfg.uses_missing or not cfg.spec.allows_missing:
         return
-    counts = presence.sum(1)
-    gained = ((counts >= cfg.least_present) & (counts < cfg.parties - 1)).sum()
+    having = counts(cfg, presence)
+    gained = ((having >= cfg.least_present) & (having < len(cfg.present))).sum()
     if gained:
         party_log(0).info(
             "%d rows are left out, which some party lacks and at least %d have; "

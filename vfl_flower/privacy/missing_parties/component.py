@@ -101,7 +101,7 @@ class RowPresence(Component):
         size = len(message) + (TAG if self.party.cfg.blinded else 0)
         told = np.zeros((parties, size), np.uint8)
         keys = self._keys()
-        for j in range(1, parties + 1):
+        for j in self.party.cfg.present:
             if j != rank:
                 each = seal(keys[j], message, self._exchange, rank, j) if keys else message
                 told[j - 1] = np.frombuffer(each, np.uint8)
@@ -117,9 +117,9 @@ class RowPresence(Component):
         agreed = np.zeros((len(own), self.party.cfg.parties - 1), np.bool_)
         agreed[:, rank - 1] = own
         keys, shares, size = self._keys(), {rank: self._drawing.share}, (len(own) + 7) // 8
-        for j, row in enumerate(told.numpy(), 1):
+        for j in self.party.cfg.present:
             if j != rank:
-                sent = row.tobytes()
+                sent = told.numpy()[j - 1].tobytes()
                 opened = unseal(keys[j], sent, self._exchange, j, rank) if keys else sent
                 agreed[:, j - 1] = _unpacked(opened[:size], len(own), j)
                 shares[j] = opened[size:]
@@ -138,7 +138,7 @@ class RowPresence(Component):
         if not self.party.cfg.blinded:
             return {}
         keys = self.party.masker.keys
-        if len(keys) < self.party.cfg.parties - 2:
+        if len(keys) < len(self.party.cfg.present) - 1:
             raise BlindingError("presence is told under pair keys, and not all were agreed")
         return keys
 

@@ -8,6 +8,7 @@ from flwr.serverapp import Grid
 
 from vfl_flower.common.errors import ConfigError, PartyAway, RosterError
 from vfl_flower.common.layout import steps_kept
+from vfl_flower.common.names import party_name
 from vfl_flower.common.text.logs import safe_log
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.protocol.strategy import Coordinator
@@ -90,6 +91,8 @@ def _through(active: Coordinator, opener: SessionOpener) -> int:
     while True:
         try:
             ProtocolServer(client_manager=opener.manager, strategy=active.strategy).fit(0, None)
+        except RosterError as error:
+            _go_on(active, error, returns)
         except PartyAway as away:
             if active.stop:
                 raise cut_short(away) from away
@@ -104,3 +107,18 @@ def _through(active: Coordinator, opener: SessionOpener) -> int:
             latest, returns = step, returns + 1
         else:
             return returns
+
+
+def _go_on(active: Coordinator, error: RosterError, returns: int) -> None:
+    """Make the next attempt without parties that did not come back.
+
+    Raises
+    ------
+    RosterError
+        If they were never there, something else is wrong, or the run is not to go on.
+    """
+    if not error.missing or not returns or active.cfg.on_leave == "refuse":
+        raise error
+    names = ", ".join(map(party_name, sorted(error.missing)))
+    log.warning("%s did not come back; training goes on without, as on-leave says", names)
+    active.go_on_without(error.missing)

@@ -70,8 +70,8 @@ def predict_in_order(run: Path, tables: str, trust_code: bool = False) -> tuple[
     check_models(folder)
     now = with_tables(folder.cfg, tables)
     check_tables_here(now)
-    cfgs = [prediction_of(now, rank, folder.path, trust_code) for rank in range(now.parties)]
-    active, said = asked_here(cfgs, _in_order(cfgs))
+    cfgs = {rank: prediction_of(now, rank, folder.path, trust_code) for rank in range(now.parties)}
+    active, said = asked_here(cfgs, _in_order([*cfgs.values()]))
     return active.target, said
 
 

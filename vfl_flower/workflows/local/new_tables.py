@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 import tomli_w
 
 from vfl_flower.common.errors import ConfigError
+from vfl_flower.common.names import party_name
 from vfl_flower.config.dataset_specs import is_table
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import split_list
@@ -27,19 +28,34 @@ def with_new_tables(trained: RunConfig, tables: str) -> Iterator[RunConfig]:
     trained : RunConfig
         Of the run.
     tables : str
-        All parties' new tables, described in toml or not, the active party's first.
+        New tables of all parties that are there, described in toml or not, the active party's
+        first.
 
     Raises
     ------
     ConfigError
-        If a description of the run is needed, and cannot be used any more.
+        If tables of some parties are missing, or a description of the run is needed, and cannot be
+        used any more.
     """
     with TemporaryDirectory(prefix="vfl-flower-") as temporary:
-        named = [
-            _described_as_trained(trained, rank, file, Path(temporary))
-            for rank, file in enumerate(split_list(tables))
-        ]
-        yield with_tables(trained, ",".join(named))
+        named = {
+            rank: _described_as_trained(trained, rank, file, Path(temporary))
+            for rank, file in _by_rank(trained, split_list(tables)).items()
+        }
+        kept = {rank: trained.table_of(rank) for rank in trained.left}
+        every = named | kept
+        yield with_tables(trained, ",".join(every[rank] for rank in sorted(every)))
+
+
+def _by_rank(trained: RunConfig, files: list[str]) -> dict[int, str]:
+    """Return the tables of parties that are there by rank."""
+    ranks = (0, *trained.present)
+    if trained.left and len(files) != len(ranks):
+        raise ConfigError(
+            f"tables names {len(files)} tables, and without {trained.without} there are "
+            f"{len(ranks)} parties; name theirs: {', '.join(map(party_name, ranks))}"
+        )
+    return dict(zip(ranks, files, strict=True)) if trained.left else dict(enumerate(files))
 
 
 def _described_as_trained(trained: RunConfig, rank: int, file: str, folder: Path) -> str:

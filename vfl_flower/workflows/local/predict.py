@@ -1,6 +1,6 @@
 """Predictions with the models of parties that are all on this machine."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -59,7 +59,13 @@ class Prediction(NamedTuple):
 
 
 def predict_rows(
-    run: Path, rows: str, out: Path, trust_code: bool = False, *, truth: bool = False
+    run: Path,
+    rows: str,
+    out: Path,
+    trust_code: bool = False,
+    *,
+    truth: bool = False,
+    without: str = "",
 ) -> Prediction:
     """Predict rows of a run's own data, and write the predictions.
 
@@ -75,6 +81,8 @@ def predict_rows(
         Whether the code of networks that the folder names may be imported.
     truth : bool
         Whether the labels are written, too.
+    without : str
+        Passive parties that have left, with commas.
 
     Raises
     ------
@@ -94,7 +102,7 @@ def predict_rows(
     """
     if rows not in ROWS:
         raise ConfigError(f"unknown rows '{rows}'{choices(rows, ROWS)}")
-    folder = first_run(run, trust_code)
+    folder = going_on(first_run(run, trust_code), without)
     check_trusted(folder.cfg)
     check_out(out, _inputs(folder.cfg))
     check_models(folder)
@@ -105,7 +113,7 @@ def predict_rows(
     for party in passive:
         party.privacy.afford(numbers)
     labels = truth_of(folder.cfg) if truth else None
-    with party_logs(folder, len(passive)):
+    with party_logs(folder, folder.cfg.parties - 1):
         said = asked(active, numbers, LocalTransport(passive))
     write(out, active, numbers, said, labels)
     return Prediction(len(numbers), _epsilon(active))
@@ -113,10 +121,9 @@ def predict_rows(
 
 def numbers_of(active: ActiveParty, rows: str) -> Array:
     """Return the numbers of a part of the rows, (N,) int32."""
-    if rows != "all":
-        return active.rows[rows]
-    numbers, presence = np.arange(len(active.x), dtype=np.int32), active.data.presence
-    return numbers if presence is None else numbers[usable(active.cfg, presence)]
+    every, presence = np.arange(len(active.x), dtype=np.int32), active.data.presence
+    numbers = every if rows == "all" else active.rows[rows]
+    return numbers if presence is None else numbers[usable(active.cfg, presence)[numbers]]
 
 
 def predict_tables(
@@ -128,6 +135,7 @@ def predict_tables(
     *,
     truth: bool = False,
     keep_missing: bool = False,
+    without: str = "",
 ) -> Prediction:
     """Align new tables by id, and predict their common rows.
 
@@ -136,12 +144,13 @@ def predict_tables(
     run : Path
         As for `predict_rows`; a run of own tables.
     tables : str
-        The parties' new tables, described in toml or as at training, the active party's first.
+        New tables of the parties that are there, described in toml or as at training, the active
+        party's first.
     out : Path
         The file; see `prediction.write`. Rows that some party lacks are listed beside it.
     watch : Watch
         How the alignment is followed.
-    trust_code, truth : bool
+    trust_code, truth, without
         As for `predict_rows`.
     keep_missing : bool
         Whether rows that some party lacks are in the file, too, without a prediction.
@@ -151,7 +160,7 @@ def predict_tables(
     VflError
         As for `predict_rows`; or a table cannot be used, or no row is common.
     """
-    folder = run_of_tables(run, trust_code)
+    folder = run_of_tables(run, trust_code, without)
     others = folder.cfg.parties - 1
     with (
         with_new_tables(folder.cfg, tables) as now,
@@ -160,7 +169,7 @@ def predict_tables(
         watch.messages(others),
     ):
         cfgs = cfgs_of(now, folder.path, temporary, trust_code)
-        check_out(out, [described(cfg, rank).file for rank, cfg in enumerate(cfgs)])
+        check_out(out, [described(cfg, rank).file for rank, cfg in cfgs.items()])
         labels = truth_of(cfgs[0]) if truth else None
         common, alignments = align_here(cfgs[0], Path(temporary), watch.observer("alignment"))
         active, said = asked_here(cfgs, alignments)
@@ -170,8 +179,8 @@ def predict_tables(
     return Prediction(len(common.rows), _epsilon(active), len(common.missing))
 
 
-def cfgs_of(now: RunConfig, run: Path, alignment: str, trust_code: bool) -> list[RunConfig]:
-    """Return all parties' configurations of a prediction of new tables.
+def cfgs_of(now: RunConfig, run: Path, alignment: str, trust_code: bool) -> dict[int, RunConfig]:
+    """Return each party's configuration of a prediction of new tables, by rank.
 
     Parameters
     ----------
@@ -190,22 +199,22 @@ def cfgs_of(now: RunConfig, run: Path, alignment: str, trust_code: bool) -> list
         See `predict_tables`.
     """
     check_tables_here(now)
-    cfgs = [
-        replace(prediction_of(now, rank, run, trust_code), alignment=alignment)
-        for rank in range(now.parties)
-    ]
-    for cfg in cfgs:
+    cfgs = {
+        rank: replace(prediction_of(now, rank, run, trust_code), alignment=alignment)
+        for rank in (0, *now.present)
+    }
+    for cfg in cfgs.values():
         check_trusted(cfg)
     return cfgs
 
 
-def asked_here(cfgs: Sequence[RunConfig], alignments: Alignments) -> tuple[ActiveParty, Tensor]:
+def asked_here(cfgs: Mapping[int, RunConfig], alignments: Alignments) -> tuple[ActiveParty, Tensor]:
     """Predict the rows of new tables that are aligned.
 
     Parameters
     ----------
-    cfgs : sequence of RunConfig
-        The parties', the active one's first; see `prediction_of`.
+    cfgs : mapping of int to RunConfig
+        The parties', by rank; see `prediction_of`.
     alignments : mapping of int to Alignment
         By rank.
 
@@ -227,20 +236,28 @@ def asked_here(cfgs: Sequence[RunConfig], alignments: Alignments) -> tuple[Activ
 
 
 def parties_here(
-    cfgs: Sequence[RunConfig], alignments: Alignments
+    cfgs: Mapping[int, RunConfig], alignments: Alignments
 ) -> tuple[ActiveParty, list[PassiveParty]]:
     """Build the parties that predict new tables; see `asked_here`."""
     active = predicting_active(cfgs[0], run_data(cfgs[0], alignments))
     passive = [
         predicting_passive(cfg, rank, data=run_data(cfg, alignments).party(rank))
-        for rank, cfg in enumerate(cfgs[1:], 1)
+        for rank, cfg in cfgs.items()
+        if rank
     ]
     return active, passive
 
 
-def run_of_tables(run: Path, trust_code: bool) -> RunFolder:
-    """Return the folder of a complete run of own tables."""
-    folder = first_run(run, trust_code)
+def going_on(folder: RunFolder, without: str) -> RunFolder:
+    """Return a run's folder, to go on without parties that have left."""
+    if without:
+        folder.cfg = replace(folder.cfg, without=without)
+    return folder
+
+
+def run_of_tables(run: Path, trust_code: bool, without: str = "") -> RunFolder:
+    """Return the folder of a complete run of own tables; see `predict_rows`."""
+    folder = going_on(first_run(run, trust_code), without)
     if not folder.cfg.own_tables:
         raise ConfigError(
             f"{run} is a run of {folder.cfg.dataset}; say which of its rows, not tables"
@@ -251,7 +268,7 @@ def run_of_tables(run: Path, trust_code: bool) -> RunFolder:
 
 def _inputs(cfg: RunConfig) -> list[Path]:
     """Return the files of all parties' own tables."""
-    return [described(cfg, k).file for k in range(cfg.parties)] if cfg.own_tables else []
+    return [described(cfg, k).file for k in (0, *cfg.present)] if cfg.own_tables else []
 
 
 def _epsilon(active: ActiveParty) -> float | None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from vfl_flower.cli.checks import check_run
-from vfl_flower.cli.options import FOLDER, TRUST_CODE, Command, Option
+from vfl_flower.cli.options import FOLDER, TRUST_CODE, WITHOUT, Command, Option
 from vfl_flower.common.optional.extras import require
 from vfl_flower.config.schema import Scalar, declared_in
 from vfl_flower.serving.options import ServiceOptions
@@ -21,8 +21,9 @@ from vfl_flower.serving.options import ServiceOptions
     default="",
     help="tables of the rows to score, as predict takes them; by default the run's own rows",
 )
+@WITHOUT
 @TRUST_CODE
-def serve(run: Path, tables: str, trust_code: bool, **flags: Scalar | None) -> None:
+def serve(run: Path, tables: str, without: str, trust_code: bool, **flags: Scalar | None) -> None:
     """Answer ids with predictions over HTTP, until Ctrl-C or SIGTERM.
 
     All parties of the run are loaded from its folder, and stay in memory. When the folder has
@@ -34,4 +35,4 @@ def serve(run: Path, tables: str, trust_code: bool, **flags: Scalar | None) -> N
     # torch is slow to import
     from vfl_flower.serving.here import serve as served
 
-    served(run, tables, options, trust_code)
+    served(run, tables, options, trust_code, without)

@@ -1,0 +1,1 @@
+"""Runs, predictions and services that go on without parties."""

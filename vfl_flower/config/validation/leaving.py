@@ -1,0 +1,51 @@
+"""Checks of parties that have left."""
+
+from vfl_flower.common.errors import ConfigError
+from vfl_flower.config.registry import methods_that
+from vfl_flower.config.settings import Settings
+
+
+def check_left(cfg: Settings) -> None:
+    """Refuse to go on with wrong predictions, or columns not hidden."""
+    if cfg.on_leave == "continue":
+        _check_training(cfg, "on-leave is continue")
+    if not cfg.left:
+        return
+    if not cfg.spec.leaves_out:
+        able = methods_that(lambda spec: spec.leaves_out)
+        raise ConfigError(
+            f"without is {cfg.without}, and no zeros can stand for one party's uploads in the "
+            f"predictions of {cfg.method}; that can be done of {able}"
+        )
+    if cfg.blinded and not cfg.uses_missing:
+        raise ConfigError(
+            f"without is {cfg.without}, and the sum with a party less the sum without it is the "
+            "party's upload; the parties of this model keep no record of whose sums a row was in: "
+            "train with missing-parties = use, which keeps one"
+        )
+    least = max(cfg.least_present, 1)
+    if len(cfg.present) < least:
+        raise ConfigError(
+            f"without is {cfg.without}, which leaves {len(cfg.present)} passive parties, and "
+            f"{least} must be there; train anew"
+        )
+
+
+def check_left_in_training(cfg: Settings) -> None:
+    """Refuse to train without a party where that tells columns."""
+    if cfg.left:
+        _check_training(cfg, f"without is {cfg.without}")
+
+
+def _check_training(cfg: Settings, given: str) -> None:
+    if cfg.blinded:
+        raise ConfigError(
+            f"{given}, and under masks a step that is repeated without a party would tell its "
+            "upload: the sum with it less the sum without it; use blinding = none, or train anew"
+        )
+    if not cfg.spec.leaves_out or not cfg.asks_all:
+        able = methods_that(lambda spec: spec.leaves_out)
+        raise ConfigError(
+            f"{given}, and {cfg.method} as configured trains with all parties only; that can be "
+            f"done of {able}, where every step asks every party"
+        )
