@@ -1,5 +1,6 @@
 """Fixtures and collection order of all tests."""
 
+import gc
 import os
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -75,6 +76,19 @@ def quick_encryption() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def quick_runs() -> Iterator[None]:
+    """Wait for no disk, and try but once whether threads pay.
+
+    Files outlive a process without waiting, and no test ends the machine. Runs are too short for
+    what the usual number of trials finds out.
+    """
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("os.fsync", lambda file: None)
+        patched.setattr("vfl_flower.common.worker.TRIALS", 1)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def users_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Give the tests a home that trusts their own networks."""
     home = tmp_path_factory.mktemp("home")
@@ -84,6 +98,13 @@ def users_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("VFL_FLOWER_HOME", str(home))
         yield
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector what lives as long as the process: modules and tests."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 20)
 
 
 def group_of(item: pytest.Item) -> str:
@@ -99,5 +120,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Group tests by workers, and begin with the longest files."""
     for item in items:
         item.add_marker(pytest.mark.xdist_group(group_of(item)))
+        if item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.timeout(600))
     rank = {name: rank for rank, name in enumerate(LONGEST)}
     items.sort(key=lambda item: rank.get("/".join(item.path.parts[-2:]), len(LONGEST)))

@@ -4,7 +4,14 @@ import threading
 
 import pytest
 
+from vfl_flower.common import worker as module
 from vfl_flower.common.worker import PERIOD, TRIALS, Adaptive, Concurrency, InTurn, Worker
+
+
+@pytest.fixture(autouse=True)
+def usual_trials(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Try as often as a user's run, not as other tests."""
+    monkeypatch.setattr(module, "TRIALS", TRIALS)
 
 
 def test_jobs_return_and_raise_in_another_thread() -> None:
