@@ -14,6 +14,7 @@ from vfl_flower.common.names import party_name
 from vfl_flower.config.policy.record import OPEN, Policy
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.settings import UNNOISED
+from vfl_flower.config.validation.leaving import check_goes_on
 from vfl_flower.crypto.identity import Identity
 from vfl_flower.data.loading import RunData, run_data, split_of
 from vfl_flower.data.party_data import PartyData
@@ -94,9 +95,11 @@ def prediction_of(cfg: RunConfig, rank: int, model: Path, trust_code: bool = Fal
     ------
     RunError
         If the party's model folder is missing or damaged.
+    ConfigError
+        If it cannot go on without the parties that have left.
     """
     trained, sigma = trained_with(model / party_name(rank), cfg, trust_code)
-    return replace(
+    made = replace(
         trained,
         task=cfg.task if cfg.predicts else "predict",
         model=str(model),
@@ -112,6 +115,8 @@ def prediction_of(cfg: RunConfig, rank: int, model: Path, trust_code: bool = Fal
         tensorboard=False,
         track="",
     )
+    check_goes_on(made)
+    return made
 
 
 def predicting_active(cfg: RunConfig, source: RunData | None = None) -> ActiveParty:

@@ -21,7 +21,7 @@ class World:
 
     def __init__(self, root: Path) -> None:
         self.root, self.tables = root, make(root / "tables").split(",")
-        self.policy = OPEN
+        self.policy, self.gone = OPEN, frozenset[int]()
         rows = [np.random.default_rng(k).permutation(ROWS)[:50] for k in range(3)]
         (root / "new").mkdir()
         self.new = [
@@ -42,7 +42,11 @@ class World:
             for rank in (1, 2)
         ]
         self.grid = FakeGrid(
-            {100 + k: node(k, self.state(k + 1), {}, **own[k]).fit for k in range(2)},
+            {
+                100 + k: node(k, self.state(k + 1), {}, **own[k]).fit
+                for k in range(2)
+                if k + 1 not in self.gone
+            },
             overrides=given,
         )
         asked = {**RunConfig().to_mapping(), "dataset": "own", "stream-listen": "127.0.0.1:0"}

@@ -6,9 +6,18 @@ from vfl_flower.config.settings import Settings
 
 
 def check_left(cfg: Settings) -> None:
-    """Refuse to go on with wrong predictions, or columns not hidden."""
-    if cfg.on_leave == "continue":
+    """Refuse unknown leavers, and to go on where `check_goes_on` does.
+
+    A prediction's method and protections are those of its model, which are not known yet.
+    """
+    if cfg.on_leave == "continue" and not cfg.predicts:
         _check_training(cfg, "on-leave is continue")
+    if cfg.left and not cfg.predicts:
+        check_goes_on(cfg)
+
+
+def check_goes_on(cfg: Settings) -> None:
+    """Refuse to go on with wrong predictions, or columns not hidden."""
     if not cfg.left:
         return
     if not cfg.spec.leaves_out:
