@@ -101,7 +101,7 @@ def users_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 def pytest_collection_finish() -> None:
-    """Spare the garbage collector what lives as long as the process: modules and tests."""
+    """Let the garbage collector leave modules and tests alone."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 20)

@@ -19,7 +19,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
 
 
 def test_new_rows_are_aligned_and_predicted_without_it(world: World, tmp_path: Path) -> None:
-    """As on one machine, where its table and model are not named either."""
+    """As on one machine, where its table is not named either."""
     world.run(run_name="first", tables=world.tables[0], **SETTINGS)
     asked = {"task": "predict", "model": "first", "tables": world.new[0]}
     world.gone = frozenset({1})
