@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
@@ -137,14 +138,14 @@ COLUMNS |= column("all have, %", ".1f") | column("some lack, %", ".1f")
 
 
 def images(given: Arguments, report: Report) -> None:
-    """Compare on images, for each probability."""
-    for share in (0.5, 0.9):
-        title = f"{given.images}, each passive party has a row with probability {share:g}"
+    """Compare on images, for each data set and probability."""
+    for dataset, share in product(given.images.split(","), (0.5, 0.9)):
+        title = f"{dataset}, each passive party has a row with probability {share:g}"
         table = report.table(f"{title}, {given.seeds} seeds", COLUMNS)
         for method in given.methods.split(","):
             cfg = RunConfig(
                 method=method,
-                dataset=given.images,
+                dataset=dataset,
                 data_dir=given.data_dir,
                 models="mlp",
                 parties=5,
@@ -215,7 +216,7 @@ BENCHMARK = Benchmark(
     measure,
     {
         "data_dir": DATA_DIR,
-        "images": Option("mnist", tiny="digits", help="data set of images"),
+        "images": Option("mnist,cifar10", tiny="digits", help="data sets of images"),
         "methods": Option("easter,agg_vfl", tiny="agg_vfl", help="methods that sum"),
         "train_rows": Option(20_000, tiny=0, help="training rows of images, before rows are lost"),
         "epochs": Option(5, tiny=1, help="epochs on images"),
