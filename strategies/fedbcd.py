@@ -53,6 +53,7 @@ class FedBCD(SplitNN):
         """
         replies = yield ask("embed", rows, own=lambda: self.embed_rows(rows))
         E = [replies.own, *replies.tensors]
+        self.here = self.present(rows, training=True)
         L, g = self.compute(lambda: self.through_top(E, y))
         yield tell_each("update", g[1:], own=lambda: self.descend(rows, y, E, g[0]))
         return [L]

@@ -11,7 +11,9 @@ all embeddings side by side. For a batch of B rows, embedding width D and C clas
     L   = loss(R, y)
     g_k = dL / dE_k                 (B, D)   what party k learns from
 
-With ``active-columns = none`` there is no E_0, and p is on the other K.
+With ``active-columns = none`` there is no E_0, and p is on the other K. With ``missing-parties =
+use``, e_k stands for E_k in the rows that party k lacks: a placeholder of width D that the active
+party learns with p, zeros at first. Then g_k is 0 there.
 
 Learns
     Active: *every embedding E_k, of every row, in the clear*; nothing blinds them, for p needs
@@ -34,9 +36,9 @@ Costs
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from vfl_flower.api import ActiveParty, Protocol, Replies, ask, tell_each, train
+from vfl_flower.api import ActiveParty, Party, Protocol, Replies, agree_keys, ask, tell_each, train
 from vfl_flower.common.codec import Array
 from vfl_flower.learning.losses import Labels
 from vfl_flower.learning.networks.base import TopInput
@@ -49,19 +51,29 @@ class SplitNN(ActiveParty):
 
     top_input = TopInput.JOINED
 
+    def __init__(self, party: Party, y: Tensor, rows: dict[str, Array]) -> None:
+        super().__init__(party, y, rows)
+        self.here: Tensor | None = None  # (B, K), which party has which row in hand
+        if self.top_input is TopInput.JOINED and self.cfg.uses_missing:
+            self.placeholders = nn.Parameter(torch.zeros(self.parties - 1, self.cfg.embedding_dim))
+            self.net.register_parameter("placeholders", self.placeholders)
+            self.optimizer.add(self.placeholders)
+
     @property
     def top_first(self) -> bool:
         """Whether p steps before the g_k are taken."""
         return self.cfg.own(SplitNNOptions).top_gradient == "after"
 
     def protocol(self) -> Protocol:
-        """Train."""
+        """Agree on who has which rows, where some lack them; train."""
+        yield from agree_keys(self.cfg)
         yield from train(self)
 
     def step(self, rows: Array, y: Labels) -> Protocol:
         """Train all parties on one batch; return the one loss."""
         replies = yield ask("embed", rows, own=lambda: self.embed_rows(rows))
         E = [replies.own, *self.received(replies, rows)]
+        self.here = self.present(rows, training=True)
         L, g = self.compute(lambda: self.down_to_embeddings(E, y))
         yield tell_each("update", g[1:], own=lambda: self.learn(E[0], g[0]))
         return [L]
@@ -93,7 +105,15 @@ class SplitNN(ActiveParty):
 
     def predict(self, E: Sequence[Tensor]) -> Tensor:  # (K + 1) times (B, D) -> (B, C)
         """Return R."""
-        return self.decide(torch.cat(list(E), 1))
+        return self.decide(torch.cat(self.filled(E), 1))
+
+    def filled(self, E: Sequence[Tensor]) -> list[Tensor]:
+        """Return E_0 and, for each row, E_k or the placeholder e_k."""
+        here = [None] * len(E) if self.here is None else [None, *self.here.T]
+        return [
+            E_k if rows is None else torch.where(rows[:, None], E_k, self.placeholders[k - 1])
+            for k, (E_k, rows) in enumerate(zip(E, here, strict=True))
+        ]
 
     def received(self, replies: Replies, rows: Array) -> list[Tensor]:
         """Return the passive parties' embeddings, each (B, D)."""
@@ -105,5 +125,6 @@ class SplitNN(ActiveParty):
             "embed_only", rows, own=lambda: self.embed_rows(rows), purpose="evaluation"
         )
         E = [replies.own, *self.received(replies, rows)]
+        self.here = self.present(rows)
         R = self.compute(lambda: self.predict(E), training=False)
         return [R]

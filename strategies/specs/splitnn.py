@@ -28,4 +28,5 @@ SPEC = MethodSpec(
     label_only=True,
     embedding_gradients=True,
     leaves_out=True,
+    allows_missing=True,
 )

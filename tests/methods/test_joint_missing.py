@@ -1,5 +1,6 @@
 """Sums over present parties equal joint programs, bit for bit."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,12 @@ from numpy.typing import NDArray
 
 from tests.helpers.data import labels_of
 from tests.helpers.joint.reference import Step, joint
-from tests.helpers.joint.reference_missing import MissingEaster, MissingLogits, MissingVimAdmmJ
+from tests.helpers.joint.reference_missing import (
+    MissingEaster,
+    MissingLogits,
+    MissingSplit,
+    MissingVimAdmmJ,
+)
 from tests.methods.test_joint_reference import assert_equal
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.splitting.presence import drawn_presence
@@ -32,7 +38,15 @@ METHODS = {
     "agg_vfl": ("cross-entropy", MissingLogits, {}),
     "fdml": ("cross-entropy", MissingLogits, {}),
     "vimadmm_j": ("cross-entropy", MissingVimAdmmJ, {"local_steps": 3}),
+    "splitnn": ("cross-entropy", MissingSplit, {}),
+    "fedbcd": ("cross-entropy", partial(MissingSplit, steps=3), {"local_steps": 3}),
 }
+CASES = [
+    (method, blinding)
+    for method in METHODS
+    for blinding in ("pairwise", "none")
+    if blinding == "none" or RunConfig(method=method).spec.blinds
+]
 
 
 def distributed(cfg: RunConfig) -> list[Party]:
@@ -41,6 +55,11 @@ def distributed(cfg: RunConfig) -> list[Party]:
     passive = [build_passive(cfg, k) for k in range(1, cfg.parties)]
     run_local(active, passive)
     return [active, *passive]
+
+
+def masked(method: str, blinding: str) -> RunConfig:
+    masks = {"blinding": blinding} if RunConfig(method=method).spec.blinds else {}
+    return RunConfig(method=method, **masks, **PARTLY)
 
 
 def patterns_of(cfg: RunConfig) -> Any:
@@ -63,11 +82,10 @@ def assert_joint(cfg: RunConfig, step: Step) -> None:
     assert_equal(ours, joint(cfg, loss_of(loss), steps, step))
 
 
-@pytest.mark.parametrize("blinding", ["pairwise", "none"])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("method", "blinding"), CASES)
 def test_rows_that_parties_lack(method: str, blinding: str) -> None:
     _, program, own = METHODS[method]
-    cfg = RunConfig(method=method, blinding=blinding, **PARTLY).changed(**own)
+    cfg = masked(method, blinding).changed(**own)
     made: Any = program(patterns_of(cfg), rounded=cfg.blinded)
     assert_joint(cfg, made)
 
@@ -88,12 +106,10 @@ class Drawn:
         return drawn
 
 
-@pytest.mark.parametrize("blinding", ["pairwise", "none"])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("method", "blinding"), CASES)
 def test_drawn_subsets(method: str, blinding: str) -> None:
     loss, program, own = METHODS[method]
-    cfg = RunConfig(method=method, blinding=blinding, subset_training="on", **PARTLY)
-    cfg = cfg.changed(parties=5, **own)
+    cfg = masked(method, blinding).changed(parties=5, subset_training="on", **own)
     ours = distributed(cfg)
     step: Any = program(Drawn(ours), rounded=cfg.blinded)
     steps = ours[0].progress.step  # type: ignore[attr-defined]

@@ -196,8 +196,8 @@ class MethodSpec:
     weights_secret : bool
         Whether private initial weights keep embedding networks secret.
     allows_missing : bool
-        Whether uploads are sums that a party which lacks a row adds nothing to; then
-        ``missing-parties`` can be use.
+        Whether a party which lacks a row adds nothing to a sum, or a placeholder stands for its
+        upload; then ``missing-parties`` can be use.
     leaves_out : bool
         Whether `infer` makes predictions of an upload of each party anew, in which zeros can stand
         for one; then the score without it is measured.

@@ -32,6 +32,7 @@ from vfl_flower.privacy.gradient_defences.applied import defended_gradients
 from vfl_flower.privacy.label_dp.training_labels import TrainingLabels
 from vfl_flower.privacy.label_encodings.encoding import LabelEncoding, encoding_of
 from vfl_flower.privacy.missing_parties.drawn_subsets import drawn_sizes
+from vfl_flower.privacy.missing_parties.subset_drawing import open_subsets
 from vfl_flower.protocol.exchange import Protocol, Request
 from vfl_flower.protocol.strategy import Coordinator
 
@@ -144,6 +145,21 @@ class ActiveParty(Party, Coordinator):
         if drawn:
             counts = drawn_sizes(cfg.seed, self.progress.step, counts, cfg.least_present)
         return torch.from_numpy(counts).float()[:, None]
+
+    def present(self, rows: Array, *, training: bool = False) -> Tensor | None:
+        """Return which passive party contributes to which row, (B, K) bool.
+
+        None where all do. Only without masks; in a training step it may be a drawn subset.
+        """
+        if not self.cfg.uses_missing:
+            return None
+        known = self.data.presence
+        shape = (len(rows), self.parties - 1)
+        present = np.ones(shape, np.bool_) if known is None else known[rows]
+        present[:, [rank - 1 for rank in self.left_out]] = False
+        if self.cfg.draws_subsets and training:
+            present = open_subsets(self.cfg, self.progress.step, present)
+        return torch.from_numpy(present)
 
     def loss(self, output: Tensor, y: Labels) -> Tensor:
         """Compute the loss of outputs, (B, C), against labels; see `Supervision.loss`.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from tests.helpers.joint.reference import total, within_bound
 from tests.helpers.joint.reference_split import zero
@@ -80,6 +80,48 @@ class MissingLogits(Missing):
         loss(R, y[rows]).backward()
         for m in parties:
             m.optimizer.step()
+
+
+class MissingSplit(Missing):
+    """Takes FedBCD's steps, of which SplitNN takes one."""
+
+    placeholders: nn.Parameter | None = None
+
+    def __init__(self, patterns: Patterns, *, rounded: bool, steps: int = 1) -> None:
+        super().__init__(patterns, rounded=rounded)
+        self.steps = steps
+
+    def __call__(self, parties: Sequence[Party], rows: Tensor, y: Tensor, loss: Loss) -> None:
+        active = parties[0]
+        if self.placeholders is None:
+            shape = (len(parties) - 1, active.cfg.embedding_dim)
+            self.placeholders = nn.Parameter(torch.zeros(shape))
+            active.net.register_parameter("placeholders", self.placeholders)
+            active.optimizer.add(self.placeholders)
+        present, _ = self.drawn(rows)
+        e = [m.embed_rows(rows[here]) for m, here in zip(parties, present, strict=True)]
+        leaves = [e_k.detach().requires_grad_() for e_k in e]
+        for step in range(self.steps):
+            zero(parties)
+            e = [
+                m.embed_rows(rows[here]) if step else e_k
+                for m, here, e_k in zip(parties, present, e, strict=True)
+            ]
+            own = e[0].detach().requires_grad_()
+            loss(active.decide(self.joined([own, *leaves[1:]], present)), y[rows]).backward()
+            if not step:
+                g = [leaf.grad for leaf in leaves]
+                leaves = [leaf.detach() for leaf in leaves]
+            for m, e_k, g_k in zip(parties, e, [own.grad, *g[1:]], strict=True):
+                e_k.backward(g_k)
+                m.optimizer.step(of=self.steps)
+
+    def joined(self, e: Sequence[Tensor], present: Sequence[Tensor]) -> Tensor:
+        """Put embeddings side by side, or their placeholders."""
+        assert self.placeholders is not None
+        pairs = zip(e[1:], present[1:], self.placeholders, strict=True)
+        filled = (torch.where(here[:, None], spread(e_k, here), mark) for e_k, here, mark in pairs)
+        return torch.cat([e[0], *filled], 1)
 
 
 class MissingVimAdmmJ(Missing):

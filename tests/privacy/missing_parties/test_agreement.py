@@ -159,7 +159,7 @@ def test_parties_that_were_told_different_things_unmask_to_noise() -> None:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"method": "splitnn"}, "splitnn needs something of every party"),
+        ({"method": "vimadmm"}, "vimadmm needs something of every party"),
         ({"dp_sigma": 1.0}, "dp-sigma or target-epsilon is set"),
         ({"colluding_share": 0.5}, "not all parties have pair keys"),
         ({"share_check": "on"}, "share-check is set"),

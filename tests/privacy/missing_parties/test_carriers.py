@@ -19,7 +19,10 @@ BOTH: list[dict[str, Any]] = [
     {},  # under masks
     {"blinding": "none", "subset_training": "on"},
 ]
-METHODS = ("easter", "fdml", "vimadmm_j")
+CASES = [
+    *((method, each) for method in ("easter", "fdml", "vimadmm_j") for each in BOTH),
+    ("splitnn", {"subset_training": "on"}),
+]
 
 
 def configured(method: str, **more: Any) -> RunConfig:
@@ -42,8 +45,7 @@ def trained(cfg: RunConfig, carrier: str) -> Any:
     return [active.net.state_dict(), *parties.weights()], active.progress.test
 
 
-@pytest.mark.parametrize("more", BOTH, ids=["masked", "drawn"])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("method", "more"), CASES)
 def test_carriers_agree(method: str, more: dict[str, Any]) -> None:
     cfg = configured(method, **more)
     first, *others = [trained(cfg, carrier) for carrier in CARRIERS]

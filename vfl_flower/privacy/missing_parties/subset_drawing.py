@@ -14,6 +14,7 @@ from vfl_flower.common.errors import ProtocolError, RunError
 from vfl_flower.common.layout import SUBSETS
 from vfl_flower.common.names import party_name
 from vfl_flower.common.state import State, read_state, write_state
+from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.splitting.presence import Presence
 from vfl_flower.privacy.missing_parties.drawn_subsets import SECRET, drawn_sizes, drawn_subsets
 from vfl_flower.protocol.components import Owner
@@ -47,7 +48,7 @@ class SubsetDrawing:
     def _kept_share(self) -> bytes:
         cfg, rank, folder = self.party.cfg, self.party.rank, self.party.folder
         if not cfg.blinded:
-            return sha256(f"subsets {cfg.seed} {rank}".encode()).digest()
+            return _open_share(cfg.seed, rank)
         if folder is None:
             return secrets.token_bytes(SECRET)
         path = folder / SUBSETS
@@ -89,3 +90,14 @@ class SubsetDrawing:
     def load_state_dict(self, state: State) -> None:
         """Restore the state of `state_dict`."""
         self.share, self._secret = state["share"], state["secret"]
+
+
+def open_subsets(cfg: RunConfig, step: int, present: Presence) -> Presence:
+    """Draw a step's subsets without masks: (B, K) -> (B, K)."""
+    secret = sha256(b"".join(_open_share(cfg.seed, rank) for rank in cfg.present)).digest()
+    sizes = drawn_sizes(cfg.seed, step, present.sum(1), cfg.least_present)
+    return drawn_subsets(secret, step, present, sizes)
+
+
+def _open_share(seed: int, rank: int) -> bytes:
+    return sha256(f"subsets {seed} {rank}".encode()).digest()
