@@ -1,4 +1,4 @@
-"""Metrics of predicted classes, by scikit-learn or as it defines them.
+"""Metrics of predicted classes, by scikit-learn.
 
 Of two classes they are those of the positive one; of more, averages over the classes that count
 each class alike, and of several labels likewise over the labels. What needs a row of each class, or
@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vfl_flower.learning.metrics.predictions import Predictions
-from vfl_flower.learning.metrics.ranked import Area, mean_area, precision_area, roc_area
 
 BINS = 10
 """Bins of the calibration error, equally wide from 0 to 1."""
@@ -33,24 +32,32 @@ def balanced_accuracy(said: Predictions) -> float | None:
 
 def auc(said: Predictions) -> float | None:
     """Area under the ROC curve, of each class against the rest."""
-    return _ranked(said, roc_area)
+    # scikit-learn is slow to import
+    from sklearn.metrics import roc_auc_score
+
+    return _ranked(said, roc_auc_score)
 
 
 def average_precision(said: Predictions) -> float | None:
     """Average precision, the area under steps of the precision-recall curve."""
-    return _ranked(said, precision_area)
+    # scikit-learn is slow to import
+    from sklearn.metrics import average_precision_score
+
+    return _ranked(said, average_precision_score)
 
 
-def _ranked(said: Predictions, area: Area) -> float | None:
+def _ranked(said: Predictions, score: Any) -> float | None:  # noqa: ANN401
     """Compute a metric of an order of the rows."""
     if not said.finite or not said.complete:
         return None
-    weight = said.counted.get("sample_weight")
     if said.binary:
-        return mean_area(area, said.hits[:, None], said.ranking[:, None], weight)
+        return float(score(said.hits, said.ranking, **said.counted))
     if said.several:
-        return mean_area(area, said.truth != 0, said.output.double().cpu().numpy(), weight)
-    return mean_area(area, said.truth[:, None] == np.arange(said.classes), said.logs, weight)
+        return float(
+            score(said.truth, said.output.double().cpu().numpy(), average="macro", **said.counted)
+        )
+    onehot = np.eye(said.classes, dtype=np.int64)[said.truth]
+    return float(score(onehot, said.logs, average="macro", **said.counted))
 
 
 def precision(said: Predictions) -> float:
@@ -156,9 +163,11 @@ def _without_nan(values: NDArray[np.float64]) -> list[float | None]:
 
 def confusion(said: Predictions) -> list[list[int]]:
     """Count rows by true class and, within, by predicted class, (C, C)."""
-    cells = said.truth * said.classes + said.decided
-    counts = np.bincount(cells, minlength=said.classes**2)
-    rows: list[list[int]] = counts.reshape(said.classes, said.classes).tolist()
+    # scikit-learn is slow to import
+    from sklearn.metrics import confusion_matrix
+
+    counts = confusion_matrix(said.truth, said.decided, labels=range(said.classes))
+    rows: list[list[int]] = counts.tolist()
     return rows
 
 

@@ -114,21 +114,18 @@ class Predictions:
     @cached_property
     def by_class(self) -> ByClass:
         """Precision, recall and F1 of each class, or label."""
-        both, decided, truth = self._counts()
-        with np.errstate(invalid="ignore"):  # 0 / 0 is NaN
-            return ByClass(both / decided, both / truth, 2 * both / (decided + truth))
+        # scikit-learn is slow to import
+        from sklearn.metrics import precision_recall_fscore_support
 
-    def _counts(self) -> tuple[NDArray[np.float64], ...]:
-        """Sum up rows by class, (C,) each: found, predicted, and true ones."""
-        weight = self.counted.get("sample_weight")
-        weight = np.ones(len(self.truth)) if weight is None else weight
-        if self.several:
-            decided, truth = self.decided != 0, self.truth != 0
-            return weight @ (decided & truth), weight @ decided, weight @ truth
-        right = self.decided == self.truth
-        rows = (self.truth, weight * right), (self.decided, weight), (self.truth, weight)
-        sums = [np.bincount(of, weights=each, minlength=self.classes) for of, each in rows]
-        return tuple(each.astype(np.float64) for each in sums)
+        scores = precision_recall_fscore_support(
+            self.truth,
+            self.decided,
+            labels=range(self.classes),
+            average=None,
+            zero_division=np.nan,
+            **self.counted,
+        )
+        return ByClass(*scores[:3])
 
     @cached_property
     def hits(self) -> NDArray[np.bool_]:
