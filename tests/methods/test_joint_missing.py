@@ -32,7 +32,7 @@ PARTLY: dict[str, Any] = {
     "row_presence": 0.6,
     "optimizers": "momentum",
 }
-METHODS = {
+METHODS: dict[str, tuple[str, Any, dict[str, Any]]] = {
     "easter": ("binary-cross-entropy", MissingEaster, {}),
     "vfedmh": ("cross-entropy", MissingEaster, {}),
     "agg_vfl": ("cross-entropy", MissingLogits, {}),
@@ -58,7 +58,7 @@ def distributed(cfg: RunConfig) -> list[Party]:
 
 
 def masked(method: str, blinding: str) -> RunConfig:
-    masks = {"blinding": blinding} if RunConfig(method=method).spec.blinds else {}
+    masks: dict[str, Any] = {"blinding": blinding} if RunConfig(method=method).spec.blinds else {}
     return RunConfig(method=method, **masks, **PARTLY)
 
 
