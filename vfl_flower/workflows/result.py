@@ -3,11 +3,13 @@
 import os
 import platform
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
+from vfl_flower.common.names import party_name
 from vfl_flower.common.versions import versions
 from vfl_flower.config.evaluation.metrics import deciding, key_of, primary
 from vfl_flower.config.evaluation.threshold import read_threshold
@@ -63,10 +65,23 @@ def _setting(active: ActiveParty, transport: str) -> dict[str, Any]:
         "counting_step": counting.step if counting else progress.step,
         "ended_by": end_of(active),
         "parties": cfg.parties,
+        "joined": _joined(active),
         "loss": active.loss_name,
         "models": [cfg.model_of(rank) for rank in range(cfg.parties)],
         "optimizers": [cfg.optimizer_of(rank) for rank in range(cfg.parties)],
         "learning_rates": [cfg.rate_of(rank) for rank in range(cfg.parties)],
+    }
+
+
+def _joined(active: ActiveParty) -> dict[str, Any] | None:
+    """Return the model that parties joined, and which; None if none."""
+    cfg = active.cfg
+    if not cfg.joins:
+        return None
+    return {
+        "model": Path(cfg.model).name,
+        "digest": active.model_digest(),
+        "parties": [party_name(rank) for rank in cfg.newcomers],
     }
 
 

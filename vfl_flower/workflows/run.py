@@ -105,6 +105,8 @@ def _write_trace(active: ActiveParty, folder: RunFolder, profile: Profile) -> No
 
 def _check_needs_no_folder(active: ActiveParty) -> None:
     """Refuse a run without a folder that has something to write."""
+    if active.cfg.joins and active.cfg.label_noise:
+        raise ConfigError("noised labels of the model need a folder to be kept in; set out")
     writing = [*active.cfg.trackers, *["profile"] * active.cfg.profile]
     if writing:
         raise ConfigError(

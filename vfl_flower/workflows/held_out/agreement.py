@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from pathlib import Path
 
 from vfl_flower.common.files import refused
 from vfl_flower.common.layout import FOLDS, is_split
@@ -40,6 +41,7 @@ def agreed_split(
         If the rows cannot be split so, or a party refuses.
     """
     cfg, party = folder.cfg, folder.path / party_name(0)
+    _share_with_model(folder)
     if cfg.split_told and not folder.begun and not is_split(party):
         folder.take()
         source = run_data(cfg, alignments)
@@ -71,9 +73,23 @@ def share_labels(folder: RunFolder) -> None:
     RunError
         If the file system refuses.
     """
-    source = folder.path.parent / party_name(0) / NOISED
-    of_folds = (folder.path.parent / FOLDS).is_file()
-    if not of_folds or folder.begun or not folder.cfg.label_noise:
+    if (folder.path.parent / FOLDS).is_file():
+        _take_labels(folder, folder.path.parent)
+
+
+def _share_with_model(folder: RunFolder) -> None:
+    """Copy the noised labels of the model that new parties join.
+
+    Labels that were noised once more would cost as much privacy again.
+    """
+    if folder.cfg.joins:
+        _take_labels(folder, Path(folder.cfg.model))
+
+
+def _take_labels(folder: RunFolder, run: Path) -> None:
+    """Copy the noised labels of another run, where labels are noised."""
+    source = run / party_name(0) / NOISED
+    if folder.begun or not folder.cfg.label_noise:
         return
     folder.take()
     place = folder.path / party_name(0)
