@@ -56,11 +56,10 @@ def check_continued(cfg: RunConfig, model: RunConfig, rank: int, sigma: float) -
             f"{cfg.new_parties}, and parties is {cfg.parties}; all of the model's must be there, "
             f"so use parties = {model.parties + cfg.new_parties}"
         )
-    rows = () if cfg.own_tables else _ROWS
     noise = _NOISE if model.noised else ()
     ours, theirs = cfg.to_mapping(), model.to_mapping() | {"dp-sigma": sigma}
     own = [kebab(each.name) for each in declared_in(cfg.options)]
-    for key in (*_KEPT, *own, *rows, *noise):
+    for key in (*_KEPT, *own, *_ROWS, *noise):
         if ours.get(key) != theirs.get(key):
             raise ConfigError(
                 f"{party_name(rank)}: {key} is {ours.get(key)!r}, and the model was trained with "

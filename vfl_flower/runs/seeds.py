@@ -77,6 +77,11 @@ def first_fold(cfg: RunConfig, folds: int) -> RunConfig:
     ConfigError
         If the run has a fold already, or its folds would tell more of labels than label-epsilon.
     """
+    if cfg.joins:
+        raise ConfigError(
+            f"new-parties is {cfg.new_parties}, and a model has one fold of its own; leave folds "
+            "out, or name a model of the same fold"
+        )
     if cfg.fold:
         raise ConfigError(f"fold is {cfg.fold}, and folds runs all of them; leave fold empty")
     stops = "stop-drop" if cfg.stop_drop else cfg.options.stops_early

@@ -65,8 +65,6 @@ def _of_run(
     folder: RunFolder, cfg: RunConfig, *, labelled: bool, counted: Path | None = None
 ) -> tuple[ActiveParty, list[PassiveParty]]:
     kept = RunFolder.reopen(folder.path, {}).cfg  # what the run was; an audit may ask otherwise
-    if cfg.joins:
-        cfg = replace(cfg, model=str(folder.path))  # which has all that it began with
     data = run_data(cfg, split=split_of(cfg, folder.path / party_name(0)))
     active = build_active(cfg, labelled=labelled, source=data)
     passive = [

@@ -40,6 +40,7 @@ from vfl_flower.common.layout import (
 from vfl_flower.common.names import party_name
 from vfl_flower.common.state import weights_from_bytes, weights_to_bytes
 from vfl_flower.config.run_config import RunConfig, differences
+from vfl_flower.config.schema import split_list
 from vfl_flower.data.preprocessing.target import Target
 from vfl_flower.parties.input_drift import InputRanges
 from vfl_flower.parties.party import Party
@@ -283,8 +284,9 @@ def _written(path: Path, content: bytes, cfg: RunConfig) -> RunConfig:
     try:
         values = tomllib.loads(content.decode())
         now = cfg.to_mapping() | _WITHOUT
+        now["tables"] = ",".join(split_list(cfg.tables)[: values.get("parties")])
         if values.get("new-parties"):  # it names no path to what it began with
             now["model"] = str(path.parent)
         return RunConfig.from_record(values, now)
-    except (ValueError, RecursionError, ConfigError) as error:
+    except (TypeError, ValueError, RecursionError, ConfigError) as error:
         raise RunError(f"{path} is of another version: {error}") from error

@@ -69,8 +69,8 @@ class ClientPrivacy(UploadMechanism):
         return uploads_of(self.budget, self.party.folder, self._carried)
 
     def carry_over(self, folder: Path, told: Mapping[str, int]) -> None:
-        """Count on top of an earlier run's uploads; see `earlier_counts`."""
-        if self.budget:
+        """Count on top of an earlier run's noised uploads; see `earlier_counts`."""
+        if self.budget and told:
             self._carried = earlier_counts(self.budget, folder, told)
 
     @property

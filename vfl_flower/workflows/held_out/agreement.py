@@ -7,13 +7,15 @@ from pathlib import Path
 from vfl_flower.common.files import refused
 from vfl_flower.common.layout import FOLDS, is_split
 from vfl_flower.common.names import party_name
+from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.loading import Alignments, SplitData, run_data, split_of
 from vfl_flower.data.splitting.record import Split
 from vfl_flower.privacy.label_dp.training_labels import NOISED
 from vfl_flower.protocol.transport import Transport
 from vfl_flower.runs.run_folder import RunFolder
-from vfl_flower.splitting.build import build_split_active, build_split_passive
+from vfl_flower.splitting.build import build_split_active, build_split_passive, drawn
 from vfl_flower.transport.local import LocalTransport
+from vfl_flower.workflows.held_out.continued import continued_split
 
 
 def agreed_split(
@@ -45,12 +47,29 @@ def agreed_split(
     if cfg.split_told and not folder.begun and not is_split(party):
         folder.take()
         source = run_data(cfg, alignments)
-        active = build_split_active(cfg, folder.path, source)
+        active = build_split_active(cfg, folder.path, new_split(cfg, source, alignments, party))
         try:
             transport(source).run(active)
         finally:
             active.close()
     return split_of(cfg, party)
+
+
+def new_split(
+    cfg: RunConfig, source: SplitData, alignments: Alignments, party: Path | None
+) -> Split:
+    """Return a new run's split: drawn, or as it was for the model that parties join.
+
+    Parameters
+    ----------
+    cfg, source, party
+        See `drawn`.
+    alignments : mapping of int to Alignment
+        See `run_data`.
+    """
+    if cfg.joins and cfg.own_tables:
+        return continued_split(cfg, alignments)
+    return drawn(cfg, source, party)
 
 
 def split_here(folder: RunFolder, alignments: Alignments) -> Split | None:
