@@ -11,6 +11,7 @@ from pathlib import Path
 
 from docs import (
     benchmark_numbers,
+    joining_numbers,
     leakage_numbers,
     method_numbers,
     missing_numbers,
@@ -28,7 +29,7 @@ BLOCK = re.compile(r"(<!-- numbers: ([a-z_-]+) -->\n).*?(<!-- numbers end -->)",
 PAGES = (
     *("choosing.md", "tabular.md", "reliability.md", "reproduction.md", "peers.md"),
     *("label-privacy.md", "client-privacy.md", "reconstruction.md", "leakage.md", "explain.md"),
-    *("metrics.md", "missing-parties.md"),
+    *("metrics.md", "missing-parties.md", "leaving-and-joining.md"),
     *method_numbers.METHOD_PAGES,
     "../benchmarks/results.md",
 )
@@ -42,6 +43,7 @@ MADE: dict[str, Callable[[], str]] = {
     **peer_numbers.MADE,
     "images": method_numbers.images,
     "rounding": method_numbers.rounding,
+    "joining": joining_numbers.joining,
     "missing-parties": missing_numbers.missing_parties,
     "papers": pages.summary,
     "trees": tree_numbers.trees,
