@@ -1,4 +1,4 @@
-"""Accuracy of a trained federation that new parties join, its own parties frozen.
+"""Accuracy of a trained federation that a new party joins.
 
     python -m benchmarks.joining --data-dir DIR --json FILE
 

@@ -11,11 +11,10 @@ from pathlib import Path
 
 from docs import (
     benchmark_numbers,
-    joining_numbers,
     leakage_numbers,
     method_numbers,
-    missing_numbers,
     page_numbers,
+    party_numbers,
     peer_numbers,
     tabular_numbers,
     tree_numbers,
@@ -43,8 +42,8 @@ MADE: dict[str, Callable[[], str]] = {
     **peer_numbers.MADE,
     "images": method_numbers.images,
     "rounding": method_numbers.rounding,
-    "joining": joining_numbers.joining,
-    "missing-parties": missing_numbers.missing_parties,
+    "joining": party_numbers.joining,
+    "missing-parties": party_numbers.missing_parties,
     "papers": pages.summary,
     "trees": tree_numbers.trees,
     "paillier": tree_numbers.paillier,

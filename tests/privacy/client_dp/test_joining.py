@@ -1,4 +1,4 @@
-"""Budgets go on where parties of a trained model stay and others join."""
+"""Budgets go on where new parties join a trained model."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the sums of the model's run tell of those that join."""
+"""Sums of the model's run tell of the parties that join."""
 
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from vfl_flower.workflows.build_parties import build_parties
 def sum_of(
     cfg: RunConfig, rows: Array, folder: Path | None = None
 ) -> tuple[Tensor, list[PassiveParty]]:
-    """Return the masked sum of held-out rows before any step, and the parties."""
+    """Return the masked sum of rows before any step, and the parties."""
     active, passive = build_parties(cfg, folder)
     sums = []
 
@@ -45,7 +45,7 @@ def own_uploads(party: Any, rows: Array) -> Tensor:
 
 @pytest.mark.parametrize("new", [1, 2])
 def test_a_difference_of_sums_is_the_new_parties(new: int, tmp_path: Path) -> None:
-    """Of one new party it is all that masks hide; of two it is their sum."""
+    """One new party is shown; of two, the sum is."""
     model = tmp_path / "model"
     old = trained(model, "agg_vfl", blinding="auto")
     continued = joining(model, old, new=new)

@@ -116,7 +116,7 @@ def test_a_joined_model_can_be_joined(runs: Path, tmp_path: Path) -> None:
 
 
 def test_between_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each party finds its part of the model by the run's name, in its own state folder."""
+    """Each party finds its part of the model by the run's name."""
     world = World(tmp_path)
     monkeypatch.setenv("VFL_FLOWER_HOME", str(world.state(0)))
     settings = SETTINGS | {"method": "agg_vfl", "blinding": "none", "models": "mlp"}

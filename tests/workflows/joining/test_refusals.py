@@ -131,7 +131,7 @@ def masked(**changes: Any) -> RunConfig:
 
 
 def test_a_sole_new_party_is_not_hidden() -> None:
-    """Its policy refuses, unless it needs no masks; the others' masks are as good as ever."""
+    """Its policy refuses, unless it needs no masks; the others' do not."""
     cfg = masked(new_parties=1)
     with pytest.raises(PolicyError, match=r"require-secure-aggregation: .* it alone is new"):
         check(SAFE, cfg, 4)

@@ -58,7 +58,7 @@ def agreed_split(
 def new_split(
     cfg: RunConfig, source: SplitData, alignments: Alignments, party: Path | None
 ) -> Split:
-    """Return a new run's split: drawn, or as it was for the model that parties join.
+    """Return a new run's split: drawn, or the joined model's.
 
     Parameters
     ----------

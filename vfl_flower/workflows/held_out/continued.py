@@ -1,4 +1,4 @@
-"""Split of a run whose parties join a model: rows keep their parts.
+"""Split of a run that joins a model: rows keep their parts.
 
 The rows of own tables are aligned anew with the new parties, and are fewer. Were their split drawn
 anew, too, rows that the model has learnt would be test rows.
@@ -19,7 +19,7 @@ from vfl_flower.runs.run_folder import RunFolder
 
 
 def continued_split(cfg: RunConfig, alignments: Alignments) -> Split:
-    """Return the split in which each row has the part that it had in the model's run.
+    """Return the split by the parts that the model's run had.
 
     Rows that the model's run did not have are training rows.
 
