@@ -63,9 +63,16 @@ def begin_seeds(path: Path, cfg: RunConfig, seeds: list[int]) -> None:
 
     Raises
     ------
+    ConfigError
+        If parties join a model, which has a seed of its own.
     RunError
         If it cannot be written.
     """
+    if cfg.joins:
+        raise ConfigError(
+            f"new-parties is {cfg.new_parties}, and rows are split by the one seed of the model; "
+            "leave seeds out"
+        )
     write_checked(path / SEEDS, {"seeds": seeds, "config": public_config(cfg)})
 
 

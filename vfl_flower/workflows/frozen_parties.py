@@ -47,7 +47,7 @@ def freeze(party: P) -> P:
     load_frozen(folder, party)
     joining = " and ".join(map(party_name, cfg.newcomers))
     party_log(rank).info(
-        "%s joins the model %s; this party's network stays as it is", joining, Path(cfg.model).name
+        "joined by %s, with the model of %s; the own network stays", joining, Path(cfg.model).name
     )
     return party
 

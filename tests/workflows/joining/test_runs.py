@@ -88,3 +88,12 @@ def test_folds_are_refused(model: Path) -> None:
     cfg = RunConfig(method="agg_vfl", new_parties=1, model=str(model))
     with pytest.raises(ConfigError, match="new-parties is 1, and a model has one fold"):
         first_fold(cfg, 5)
+
+
+def test_seeds_are_refused_before_one_is_trained(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert train([*JOINED, f"--model={model}", "--seeds=2", f"--out={out}"]) == 2
+    assert "rows are split by the one seed of the model" in capsys.readouterr().err
+    assert not out.exists()
