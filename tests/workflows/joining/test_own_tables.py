@@ -1,14 +1,15 @@
 """New parties with tables of their own join, here and between nodes."""
 
-import csv
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.helpers.connections.services import calling, service_of
 from tests.helpers.outcomes.commands import inspect, predict, report, train
 from tests.helpers.own_data.nodes import SETTINGS, World
 from tests.helpers.own_data.own import ROWS, flags, header, held, make, result_of, weights_of, write
+from tests.helpers.own_data.own_predictions import read
 from vfl_flower.common.layout import ENCODER, SPLIT, TARGET, model_of
 from vfl_flower.common.names import party_name
 from vfl_flower.data.alignment_record import Alignment
@@ -83,12 +84,14 @@ def test_the_joined_model_needs_the_old_one_no_more(
         assert predict([str(runs / "new"), f"--tables={tables}", f"--out={said}"]) == 0
         assert inspect([str(runs / "new")]) == 0
         assert "party-2 joined old" in capsys.readouterr().out
-        assert report([str(runs / "new")]) == 0
+        assert report([str(runs / "new"), f"--page={tmp_path / 'page.html'}"]) == 0
+        lines = read(out)[1]
+        with calling(service_of(runs / "new", tmp_path)) as caller:
+            answers = caller.predictions([line[0] for line in lines])
+        assert [each["prediction"] for each in answers] == [line[1] for line in lines]
     finally:
         (runs / "away").rename(runs / "old")
-    with out.open() as file:
-        lines = list(csv.DictReader(file))
-    right = sum(line["prediction"] == line["truth"] for line in lines) / len(lines)
+    right = sum(line[1] == line[-1] for line in lines) / len(lines)
     assert right == pytest.approx(result_of(runs / "new")["test_accuracy"]["active"])
     assert len(said.read_text().splitlines()) == len(rows) + 1
 
