@@ -31,6 +31,9 @@ Learns
     With ``missing-parties = use`` R is over the parties that have the row, of which all learn the
     number, and passive k who has which row. With ``subset-training`` an epoch lies between two sums
     of a row over different parties: *their difference is one R_k, but for what that epoch changed.*
+    With ``new-parties`` the other parties' sum is known from the model's run: *the active party
+    learns the sum of the new parties' R_k, so that of a sole one R_k itself*, and passive k how
+    that sum changes from one epoch to the next, by the prediction.
 Assumes
     Semi-honest parties; the active party does not collude with all passive parties but
     one, nor with all but one of those that have a row; K >= 2 where logits are blinded.

@@ -21,8 +21,10 @@ Learns
     learn E_0, which nothing hides from them. With ``missing-parties = use`` also: all, how many
     add to a row; passive k, who has which row. With ``subset-training`` an epoch lies between two
     sums of a row over different parties: *their difference is one party's E_k, but for what that
-    epoch changed.* *Who knows the initial weights, as all do if they are
-    public, can solve E for everybody's columns.*
+    epoch changed.* With ``new-parties`` the other parties' sum is known from the model's run: *the
+    active party learns the sum of the new parties' E_k, so that of a sole one E_k itself*, and
+    passive k how that sum changes from one epoch to the next. *Who knows the initial weights, as
+    all do if they are public, can solve E for everybody's columns.*
 Assumes
     Semi-honest parties; the active party does not collude with all passive parties but
     one, nor with all but one of those that have a row; K >= 2 where embeddings are blinded; private
@@ -38,7 +40,9 @@ Deviates
     multiples of 2**-16 when blinded. With ``embedding-bound`` each row of a passive E_k is first
     scaled to that norm at most, and gradients pass through the scaling. With
     ``missing-parties = use`` the mean of Eq. 7 is over the parties that have the row, and the
-    active one; a party that lacks it predicts R_k all the same.
+    active one; a party that lacks it predicts R_k all the same. With ``new-parties`` the
+    p_k of the model stay, and predict from a mean that they have not learnt; only new parties'
+    models gain.
 Costs
     Two exchanges a step. Per step and passive party 4BD + 4BC bytes up, 4B + 4BD + 4BC down,
     and framing.

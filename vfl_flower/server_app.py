@@ -32,6 +32,7 @@ from vfl_flower.reporting.console.tables import print_result
 from vfl_flower.runs.config_file import ALIGNING, state_in, task_in
 from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.workflows.build_parties import build_active
+from vfl_flower.workflows.frozen_parties import freeze
 from vfl_flower.workflows.held_out.agreement import agreed_split
 from vfl_flower.workflows.run import conduct
 from vfl_flower.workflows.trained_parties import predicting_active, prediction_of
@@ -100,7 +101,7 @@ def _run(grid: Grid, context: Context) -> None:
                 return
         split = agreed_split(folder, alignments, lambda source: transport) if folder else None
         source = run_data(cfg, alignments, split)
-        active = build_active(cfg, folder.path if folder else None, source=source)
+        active = freeze(build_active(cfg, folder.path if folder else None, source=source))
         result = conduct(active, transport, folder, LineLog(), during=_stoppable(active))
     print_result(result, cfg)
     if folder:

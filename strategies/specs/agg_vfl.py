@@ -38,4 +38,5 @@ SPEC = MethodSpec(
     embedding_gradients=True,
     allows_missing=True,
     leaves_out=True,
+    joins=True,
 )

@@ -154,7 +154,7 @@ def test_a_run_makes_a_node_download_nothing(
     assert fetched == [str(tmp_path)]
 
 
-@pytest.mark.parametrize("path", sorted({*PATHS} - {"alignment"}))  # which is a name, see above
+@pytest.mark.parametrize("path", sorted({*PATHS} - {"alignment", "model"}))  # names, see above
 def test_a_path_of_the_run_changes_nothing_at_a_node(path: str, tmp_path: Path) -> None:
     told = asked(tmp_path / "one", OPEN, {}, {path: str(tmp_path / "theirs")})
     assert told == asked(tmp_path / "one", OPEN, {}, {})

@@ -42,7 +42,7 @@ def test_every_option_is_taken_from_the_run_or_is_not() -> None:
     assert frozenset(map(kebab, COMMON)) == TAKEN | LEFT
     assert not TAKEN & LEFT
     paths = {kebab(name) for name, each in COMMON.items() if declaration(each).path}
-    assert paths - LEFT == {"alignment"}, "a name of a run, between machines"
+    assert paths - LEFT == {"alignment", "model"}, "names of runs, between machines"
 
 
 def test_methods_own_options_are_no_paths() -> None:

@@ -17,6 +17,7 @@ GOOD: dict[str, st.SearchStrategy[Any]] = {
     "dataset": st.sampled_from(("mnist", "fashion-mnist")),
     "task": st.sampled_from(("align", "predict")),
     "model": st.sampled_from(("first", "/runs/second")),
+    "new-parties": st.integers(1, 2),
     "service": st.just("/srv/service.toml"),
     **dict.fromkeys(
         ("truth", "keep-missing", "tensorboard", "profile", "share-labels", "force-sensitivity"),
@@ -142,7 +143,7 @@ BAD: list[tuple[str, Any]] = [
     ("dataset", "cifar"),
     ("task", "test"),
     ("task", "align"),  # of data that are aligned
-    ("model", "first"),  # which trains nothing
+    *(("model", "first"), ("new-parties", -1), ("new-parties", 1)),  # whom nobody joins
     *(("truth", True), ("keep-missing", True), ("service", "/a.toml")),  # of a run that trains
     *(("tables", "a.toml"), ("id", "client"), ("label", "y"), ("alignment", "runs/aligned")),
     ("class-weights", "equal"),
@@ -254,18 +255,18 @@ BAD: list[tuple[str, Any]] = [
 ]
 """Values that cannot work."""
 
-LABEL_NOISE = {"label-privacy": "laplace"}
-UPLOAD_NOISE = {"method": "splitnn", "dp-sigma": 2.0}
+LABEL_NOISE, UPLOAD_NOISE = {"label-privacy": "laplace"}, {"method": "splitnn", "dp-sigma": 2.0}
 OWN_TABLES = {"dataset": "own", "tables": "a.toml"}
 NEEDED: dict[str, dict[str, Any]] = {
     "task": OWN_TABLES | {"model": "first"},
     "model": OWN_TABLES | {"task": "predict"},
+    "new-parties": {"method": "agg_vfl", "model": "first"},
     "service": OWN_TABLES | {"task": "serve", "model": "first"},
     **dict.fromkeys(("truth", "keep-missing"), OWN_TABLES | {"task": "predict", "model": "first"}),
     "tables": {"dataset": "own"},
+    "alignment": OWN_TABLES,
     "id": {"dataset": "own", "tables": "a.csv"},
     "label": {"dataset": "own", "tables": "a.csv", "id": "client"},
-    "alignment": OWN_TABLES,
     **{key: {"missing-parties": "use"} for key in ("least-parties", "subset-training")},
     **dict.fromkeys(("label-epsilon", "label-sensitivity", "force-sensitivity"), LABEL_NOISE),
     **{
@@ -286,8 +287,7 @@ NEEDED: dict[str, dict[str, Any]] = {
 
 def method_of(option: str) -> dict[str, str]:
     """Return a method that has an option, unless all have it."""
-    name = OPTIONS[option].name
-    return {} if name in COMMON else {"method": owners_of(name)[0]}
+    return {} if (name := OPTIONS[option].name) in COMMON else {"method": owners_of(name)[0]}
 
 
 def whole(option: str, value: object) -> dict[str, Any]:

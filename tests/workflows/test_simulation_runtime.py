@@ -194,6 +194,23 @@ def test_split_of_columns_equals_local(runtime: Runtime, tmp_path: Path) -> None
             assert ours.read_bytes() == theirs.read_bytes(), f"{party_name(rank)}: {name}"
 
 
+def test_a_new_party_joins_as_locally(runtime: Runtime, tmp_path: Path) -> None:
+    """The old parties' weights stay, and the new one's do not depend on the transport."""
+    model, here, there = (tmp_path / name for name in ("model", "local", "messages"))
+    flags = ["--method=agg_vfl", "--models=mlp", "--epochs=1", "--batch-size=512"]
+    flags += ["--baselines=off", "--blinding=none"]
+    assert run([*flags, "--parties=2", "--partition=strips@0-1/3", f"--out={model}"]) == 0
+    joining = [*flags, "--parties=3", "--partition=strips", "--new-parties=1", f"--model={model}"]
+    assert run([*joining, f"--out={here}"]) == 0
+    words = [each.removeprefix("--").partition("=") for each in joining]
+    stated = " ".join(f"{k}={v}" if v.isdecimal() else f'{k}="{v}"' for k, _, v in words)
+    log = runtime.run(f'out="{there}" party-timeout=240.0 {stated}', supernodes=2)
+    assert (there / "result.json").is_file(), log
+    for rank in range(3):
+        ours, theirs = (p / party_name(rank) / "model/weights.safetensors" for p in (here, there))
+        assert ours.read_bytes() == theirs.read_bytes(), party_name(rank)
+
+
 def test_relative_out_is_refused(runtime: Runtime) -> None:
     log = runtime.run('out="results" epochs=1')
     assert "ConfigError: out must be an absolute path" in log

@@ -34,7 +34,7 @@ OWN = "Options"
 _WIDEST = 26
 """Characters of a flag and its choices that ``--help`` shows in one line with its text."""
 
-IMPLIED = ("task", "model", "service", "truth", "keep_missing")
+IMPLIED = ("task", "service", "truth", "keep_missing")
 """Options of a run that are no flags: which command it is says as much."""
 
 

@@ -201,6 +201,9 @@ class MethodSpec:
     leaves_out : bool
         Whether `infer` makes predictions of an upload of each party anew, in which zeros can stand
         for one; then the score without it is measured.
+    joins : bool
+        Whether predictions are a sum to which a new party can add while the others' networks stay
+        as they are; then ``new-parties`` can be set.
     column_exposure : str
         Sentence on what uploads without noise show of columns; empty for none.
     """
@@ -232,6 +235,7 @@ class MethodSpec:
     weights_secret: bool = True
     allows_missing: bool = False
     leaves_out: bool = False
+    joins: bool = False
     column_exposure: str = ""
 
     def load(self) -> tuple[Any, Any]:

@@ -56,6 +56,7 @@ def run_config(options: Mapping[str, Any], simulation: bool) -> RunConfig:
     for file in split_list(cfg.weights):
         if file and not Path(file).is_absolute():
             raise ConfigError(f"weights must be absolute paths under flwr run, not '{file}'")
+    _check_model(cfg, simulation)
     if cfg.own_tables:
         _check_own_tables(cfg, simulation)
     if simulation:
@@ -84,14 +85,18 @@ def _settled(cfg: RunConfig) -> RunConfig:
     return replace(cfg, party_randomness=private, embedding_bound=bound, baselines="off")
 
 
+def _check_model(cfg: RunConfig, simulation: bool) -> None:
+    """Refuse a model that parties elsewhere would not find."""
+    if cfg.model and not (Path(cfg.model).is_absolute() if simulation else _is_name(cfg.model)):
+        kind = "an absolute path here" if simulation else "the run-name of the run that trained"
+        raise ConfigError(f"model must be {kind}, not '{cfg.model}'")
+
+
 def _check_own_tables(cfg: RunConfig, simulation: bool) -> None:
     """Refuse tables and alignments that parties elsewhere would not find."""
     for file in split_list(cfg.tables):
         if not Path(file).is_absolute():
             raise ConfigError(f"tables must be absolute paths under flwr run, not '{file}'")
-    if cfg.model and not (Path(cfg.model).is_absolute() if simulation else _is_name(cfg.model)):
-        kind = "an absolute path here" if simulation else "the run-name of the run that trained"
-        raise ConfigError(f"model must be {kind}, not '{cfg.model}'")
     if not cfg.alignment or cfg.task != "train":
         if simulation and not cfg.out:
             raise ConfigError("out is empty; say in which folder the alignment is to be kept")
@@ -126,11 +131,11 @@ def at_home(cfg: RunConfig, root: Path, folder: Path | None) -> RunConfig:
     folder : Path or None
         The run's own, where an alignment that is not named is to be.
     """
+    cfg = replace(cfg, model=str(root / cfg.model) if cfg.model else "")
     if not cfg.own_tables or cfg.task == "align":
         return cfg
     alignment = root / cfg.alignment if cfg.alignment else folder
-    model = str(root / cfg.model) if cfg.model else ""
-    return replace(cfg, alignment=str(alignment or ""), model=model)
+    return replace(cfg, alignment=str(alignment or ""))
 
 
 def told_of(cfg: RunConfig, simulation: bool, own: Path | None) -> dict[str, Scalar]:

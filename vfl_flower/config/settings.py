@@ -150,7 +150,8 @@ class Settings(  # fields come in the order of bases from the last to the first
     @property
     def split_told(self) -> bool:
         """Whether only the active party can split the rows."""
-        return bool(self.split_spec.source) and self.task == "train"
+        kept = self.joins and self.own_tables  # as it was for the model
+        return (kept or bool(self.split_spec.source)) and self.task == "train"
 
     @property
     def fold_of(self) -> tuple[int, int] | None:

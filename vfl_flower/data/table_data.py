@@ -39,14 +39,21 @@ def _stamp(*paths: Path | None) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=1)  # a party that aligns its table needs it again at once
-def _read(at: tuple[Path, int, str, str], trained: Path | None, stamp: object) -> OwnTable:
+def _read(
+    at: tuple[Path, int, str, str], trained: Path | None, learns: bool, stamp: object
+) -> OwnTable:
     encoder = None if trained is None else Encoder.load(trained)
-    return read_table(described_at(*at), party_name(at[1]), encoder)
+    return read_table(described_at(*at), party_name(at[1]), encoder, learns=learns)
 
 
 def _kept_at(cfg: RunConfig, rank: int, file: str) -> Path:
     """Return a file of the model folder that a party predicts with."""
     return model_of(Path(cfg.model) / party_name(rank)) / file
+
+
+def _trained(cfg: RunConfig, rank: int) -> bool:
+    """Tell whether a party reads its table as a model's training did."""
+    return cfg.predicts or cfg.frozen(rank)
 
 
 def table_of(cfg: RunConfig, rank: int) -> OwnTable:
@@ -59,11 +66,11 @@ def table_of(cfg: RunConfig, rank: int) -> OwnTable:
     DataError
         If the table cannot be read.
     """
-    trained = _kept_at(cfg, rank, ENCODER) if cfg.predicts else None
+    trained = _kept_at(cfg, rank, ENCODER) if _trained(cfg, rank) else None
     path, party = Path(cfg.table_of(rank)), party_name(rank)
     stamp = _stamp(path, described(cfg, rank).file, trained)
-    table = _read((path, rank, cfg.id, cfg.label), trained, stamp)
-    if rank or trained:
+    table = _read((path, rank, cfg.id, cfg.label), trained, not cfg.predicts, stamp)
+    if rank or cfg.predicts:
         return table
     check_task(cfg, table.task)
     if cfg.task == "align":
@@ -233,21 +240,21 @@ def _alignment_of(cfg: RunConfig, rank: int) -> Alignment:
 def stamp_of(cfg: RunConfig, rank: int) -> tuple[int, ...]:
     """Fingerprint the files of a party's table and alignment, for cache invalidation."""
     path, folder = Path(cfg.table_of(rank)), Path(cfg.alignment) / party_name(rank)
-    trained = _kept_at(cfg, rank, ENCODER) if cfg.predicts else None
+    trained = _kept_at(cfg, rank, ENCODER) if _trained(cfg, rank) else None
     return _stamp(path, described(cfg, rank).file, trained, folder / ALIGNMENT)
 
 
 def trained_target(cfg: RunConfig) -> Target:
-    """Read the target of the model of a prediction."""
+    """Read the target of the model that predicts, or that others join."""
     return Target.load(_kept_at(cfg, 0, TARGET))
 
 
 def aligned_target(cfg: RunConfig, table: OwnTable) -> Target:
     """Return task and classes of labels that are not split yet.
 
-    Those of the active party's table, or of the model of a prediction.
+    Those of the active party's table, or of the model that there is.
     """
-    if cfg.predicts:
+    if _trained(cfg, 0):
         return trained_target(cfg)
     assert table.label is not None  # noqa: S101  the description names it
     return Target(task_of(table.label), table.label.values or ())
@@ -255,14 +262,14 @@ def aligned_target(cfg: RunConfig, table: OwnTable) -> Target:
 
 def _encoder(cfg: RunConfig, rank: int, table: OwnTable, train: Array) -> Encoder:
     """Fit an encoder on the training rows, or load the model's."""
-    if cfg.predicts:
+    if _trained(cfg, rank):
         return Encoder.load(_kept_at(cfg, rank, ENCODER))
     return Encoder.fit(table.features, table.columns, train, party_name(rank), table.ignored)
 
 
 def _target(cfg: RunConfig, table: OwnTable, train: Array) -> Target:
     """Fit the target on the training labels, or load the model's."""
-    if cfg.predicts:
+    if _trained(cfg, 0):
         return trained_target(cfg)
     if table.labels is None or table.label is None:
         raise DataError("active: its table has no labels")

@@ -10,7 +10,7 @@ from vfl_flower.config.schema import declaration, kebab
 from vfl_flower.config.settings import COMMON
 from vfl_flower.interface.models import names_of
 
-_SET_BY_DATA = ("task", "model", "tables", "dataset", "id", "label")
+_SET_BY_DATA = ("task", "tables", "dataset", "id", "label")
 """Options that the data set, or the function, says."""
 
 

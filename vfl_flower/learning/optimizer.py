@@ -83,6 +83,11 @@ class ScheduledOptimizer:
         As `vfl_flower.config.optimization.schedules.read_schedule` reads it.
     steps : int
         How many steps the whole run takes.
+
+    Attributes
+    ----------
+    frozen : bool
+        Whether steps change no parameter.
     """
 
     def __init__(
@@ -94,6 +99,7 @@ class ScheduledOptimizer:
         self.optimizer = optimizer_of(optimizer, groups, self.rate)
         self.schedule, self.steps = schedule_of(schedule), max(steps, 1)
         self.taken = 0.0
+        self.frozen = False
 
     def add(self, parameter: nn.Parameter) -> None:
         """Add a parameter to the first network's, before any step."""
@@ -122,7 +128,8 @@ class ScheduledOptimizer:
         factor = self.schedule(self.taken, self.steps)
         for group in self.optimizer.param_groups:
             group["lr"] = group[_INITIAL] * factor
-        self.optimizer.step()
+        if not self.frozen:
+            self.optimizer.step()
         self.taken += 1 / of
 
     def state_dict(self) -> dict[str, Any]:

@@ -270,8 +270,7 @@ class ActiveParty(Party, Coordinator):
 
     def compute(self, work: Callable[[], T], training: bool = True) -> T:
         """Do some work with the network in training or evaluation mode."""
-        if self.net.training != training:
-            self.net.train(training)
+        self.set_mode(training)
         with threads(self.cfg.threads_in(training)), torch.set_grad_enabled(training):
             return work()
 

@@ -28,6 +28,7 @@ from vfl_flower.learning.randomness import Randomness
 from vfl_flower.parties.input_drift import InputRanges
 from vfl_flower.privacy.client_dp.budget import Noise
 from vfl_flower.protocol.profiling import SILENT, Lane
+from vfl_flower.protocol.roster import NO_MODEL
 
 _PART, _LARGEST_PART, _PART_VALUES = 128, 1024, 2**17
 """Rows that are embedded at a time in evaluation: so many at least and most, and so many numbers.
@@ -63,6 +64,8 @@ class Party:
     nonce : str
         What tells its run from all others: random hex digits, the same in every attempt; of a
         passive party only where its model has been loaded.
+    began_with : str
+        Number of the run whose model a frozen party has; empty for another party.
     ranges : InputRanges or None
         Of its model's training rows; only where the model has been loaded.
     best : dict of str to Tensor
@@ -80,6 +83,7 @@ class Party:
     identity: Identity | None = None
     policy: Policy = OPEN
     nonce: str = ""
+    began_with: str = ""
     ranges: InputRanges | None = None
     best: dict[str, Tensor] = field(default_factory=dict)
     profile: Lane = SILENT
@@ -103,6 +107,20 @@ class Party:
     def rank(self) -> int:
         """0 for the active party, k for the k-th passive one."""
         return self.data.rank
+
+    @property
+    def frozen(self) -> bool:
+        """Whether its network stays as the model has it that others join."""
+        return self.cfg.frozen(self.rank)
+
+    def set_mode(self, training: bool) -> None:
+        """Set its network to training or evaluation mode.
+
+        A frozen one stays in evaluation mode: dropout would be noise, and BatchNorm would learn.
+        """
+        training = training and not self.frozen
+        if self.net.training != training:
+            self.net.train(training)
 
     @property
     def x(self) -> Held:
@@ -146,6 +164,9 @@ class Party:
     def expect_uploads(self, counts: Mapping[str, int]) -> None:
         """Refuse a count of uploads below that of the model folder."""
 
+    def count_on(self, folder: Path, counts: Mapping[str, int]) -> None:
+        """Count uploads on top of those of a model folder."""
+
     def recall(self, state: State) -> None:
         """Take a state back, attribute by attribute."""
         restore(self, {_FORMER_NAMES.get(name, name): value for name, value in state.items()})
@@ -165,14 +186,17 @@ class Party:
             "rows": len(self.x),
             **({"alignment": self.data.alignment} if self.data.alignment else {}),
             **({"split": self.data.split.digest} if self.data.split else {}),
-            **({"model": self.model_digest()} if self.cfg.predicts else {}),
+            **({"model": self.model_digest()} if self.cfg.predicts or self.cfg.joins else {}),
             "embedding_dim": self.cfg.embedding_dim,
             **code_facts(),
         }
 
     def model_digest(self) -> str:
         """Digest the number of its model's run, which lets others write."""
-        return sha256(f"model of run {self.nonce}".encode()).hexdigest()[:16]
+        if self.cfg.joins and not self.frozen:
+            return NO_MODEL
+        number = self.began_with if self.cfg.joins else self.nonce
+        return sha256(f"model of run {number}".encode()).hexdigest()[:16]
 
     def embed_rows(self, rows: Tensor | Array) -> Tensor:
         """Run the bottom model on some rows: (B,) -> (B, D).

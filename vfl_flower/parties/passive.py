@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
@@ -210,8 +211,7 @@ class PassiveParty(Party, ProtocolClient):
         """
         for gate in self.gates:
             gate.admit(declared)
-        if self.net.training != declared.training:
-            self.net.train(declared.training)
+        self.set_mode(declared.training)
         with torch.set_grad_enabled(declared.training):
             yield
 
@@ -256,6 +256,10 @@ class PassiveParty(Party, ProtocolClient):
     def expect_uploads(self, counts: Mapping[str, int]) -> None:
         """Refuse to go on with a file that counts fewer."""
         self.privacy.expect(counts)
+
+    def count_on(self, folder: Path, counts: Mapping[str, int]) -> None:
+        """Count uploads on top of those of a model folder."""
+        self.privacy.carry_over(folder, counts)
 
     def upload_noise(self) -> Noise | None:
         """Return the noise of its uploads, and their cost so far."""

@@ -71,6 +71,8 @@ class Tape(Component):
         input is no float).
         """
         leaf, result = self[name]
+        if self.party.frozen:
+            return torch.zeros_like(leaf) if leaf.is_floating_point() else torch.empty(0)
         if self._by_row(leaf):
             self._backward_by_row(name, leaf, gradient)
             return torch.empty(0)

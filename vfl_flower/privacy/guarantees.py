@@ -1,5 +1,6 @@
 """Guarantees of a run for columns and labels, and their limits."""
 
+from vfl_flower.common.names import party_name
 from vfl_flower.config.catalog import MULTI_LABEL, REGRESSION
 from vfl_flower.config.options.defences.embeddings import read_embedding_defence
 from vfl_flower.config.options.defences.gradients import read_defence
@@ -103,6 +104,11 @@ POOLED = "all parties' columns lay in one place, with the active party"
 PAIR = (
     "with two passive parties, and no columns at the active one, each can work out from the "
     "prediction what the other says of a row; blinding does not hide it"
+)
+
+SOLE = (
+    "masks do not hide what {} sent: it alone joined parties that stay as they are, whose sums "
+    "without it are known from their own run; two new parties hide each other"
 )
 
 _UNDO_MASKS = (CLEAR, SINGLE, PUBLIC, PUBLISHED)
@@ -220,6 +226,7 @@ def column_protections(cfg: RunConfig) -> _Sentences:
         (_embedding_defence(cfg) if cfg.embeddings_defended else "", cfg.embeddings_defended),
         (UNNOISED_EVALUATION, cfg.noised and cfg.dp_eval == "clear"),
         (VARIANCES, cfg.shares_checked),
+        (SOLE.format(party_name(cfg.parties - 1)), masked and cfg.new_parties == 1),
         (PAIR, masked and cfg.holders == 2 < cfg.parties),
         (SHARED, cfg.labels_shared),
         (PUBLIC, not private and secret),

@@ -234,6 +234,9 @@ def _policy(who: str, properties: _Properties) -> dict[str, str]:
     return {"name": name, "digest": digest}
 
 
+NO_MODEL = "none"
+"""Fact `model` of a party that joins the others' model, and has no part of it yet."""
+
 _KEPT = {"align": "an alignment", "split": "a split"}
 """What a party keeps of the protocols that come before training, by their fact `task`."""
 
@@ -242,6 +245,8 @@ def _check(who: str, properties: _Properties, facts: _Properties) -> None:
     for name, value in facts.items():
         theirs = properties.get(name)
         if name == "folder" or theirs == value:
+            continue
+        if name == "model" and theirs == NO_MODEL:
             continue
         if name == "task":
             raise RosterError(

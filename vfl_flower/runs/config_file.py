@@ -86,6 +86,7 @@ def public_config(cfg: RunConfig) -> dict[str, Any]:
         "data-dir": str(Path(cfg.data_dir).absolute()),
         "tables": ",".join(_whole(each) for each in split_list(cfg.tables)),
         "alignment": _whole(cfg.alignment),
+        "model": _whole(cfg.model),
     }
 
 

@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -134,6 +135,8 @@ class RunFolder:
         if kept.task != task:
             raise RunError(f"{path} is of task = {kept.task}, and holds no run of task = {task}")
         asked = changed_from(path, kept, changes).unless_trusted(path / CONFIG, trust_code)
+        if asked.joins and state_in(path) == COMPLETE:  # it has all that it began with
+            asked = replace(asked, model=str(path.absolute()))
         return cls(path, asked, fresh=False)
 
     @property

@@ -63,9 +63,16 @@ def begin_seeds(path: Path, cfg: RunConfig, seeds: list[int]) -> None:
 
     Raises
     ------
+    ConfigError
+        If parties join a model, which has a seed of its own.
     RunError
         If it cannot be written.
     """
+    if cfg.joins:
+        raise ConfigError(
+            f"new-parties is {cfg.new_parties}, and rows are split by the one seed of the model; "
+            "leave seeds out"
+        )
     write_checked(path / SEEDS, {"seeds": seeds, "config": public_config(cfg)})
 
 
@@ -77,6 +84,11 @@ def first_fold(cfg: RunConfig, folds: int) -> RunConfig:
     ConfigError
         If the run has a fold already, or its folds would tell more of labels than label-epsilon.
     """
+    if cfg.joins:
+        raise ConfigError(
+            f"new-parties is {cfg.new_parties}, and a model has one fold of its own; leave folds "
+            "out, or name a model of the same fold"
+        )
     if cfg.fold:
         raise ConfigError(f"fold is {cfg.fold}, and folds runs all of them; leave fold empty")
     stops = "stop-drop" if cfg.stop_drop else cfg.options.stops_early

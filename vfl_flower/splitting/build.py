@@ -48,10 +48,9 @@ def drawn(cfg: RunConfig, source: SplitData, party: Path | None) -> Split:
     return draw_split(cfg, values, names)
 
 
-def build_split_active(cfg: RunConfig, folder: Path, source: SplitData) -> SplitActive:
-    """Build the active party of a split's agreement; see `drawn`."""
-    party = folder / party_name(0)
-    return SplitActive(cfg, drawn(cfg, source, party), party)
+def build_split_active(cfg: RunConfig, folder: Path, split: Split) -> SplitActive:
+    """Build the active party of a split's agreement, given the split."""
+    return SplitActive(cfg, split, folder / party_name(0))
 
 
 def build_split_passive(

@@ -99,6 +99,6 @@ def check_enough(cfg: RunConfig, rows: int) -> None:
     if cfg.task != "train":
         return
     try:
-        rows_of(replace(cfg, split="random"), rows)
+        rows_of(replace(cfg, split="random", new_parties=0, model=""), rows)
     except DataError as error:
         raise DataError(f"{rows} rows are common to all parties: {error}") from error

@@ -42,6 +42,9 @@ _UNPROTECTED: dict[str, Any] = {
 }
 """Options of protections, as they are where nothing is sent."""
 
+_ANEW: dict[str, Any] = {"new_parties": 0, "model": ""}
+"""Options of a run that begins with no model."""
+
 
 def wanted(cfg: RunConfig) -> bool:
     """Tell whether a run is to train its baselines."""
@@ -89,6 +92,7 @@ def configurations(active: ActiveParty) -> dict[str, RunConfig]:
             eval_every=0,
             top_layers=0 if cfg.options.cut_at else cfg.top_layers or active.layers,
             **_UNPROTECTED,
+            **_ANEW,
         )
         for method in _BASELINES
         if cfg.active_columns == "own" or spec_of(method).pools

@@ -22,6 +22,7 @@ from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.training.session import attempt
 from vfl_flower.workflows.build_learner import build_learner
+from vfl_flower.workflows.frozen_parties import freeze
 
 UNKNOWN = -1
 """In the place of every label of a party that has none: no class, so that none can be learnt."""
@@ -58,7 +59,8 @@ def build_parties(
     check_extras(cfg, 0)
     data = run_data(cfg, alignments, split)
     passive = [build_passive(cfg, rank, folder, data=data.party(rank)) for rank in cfg.present]
-    return build_active(cfg, folder, labelled=labelled, source=data), passive
+    active = build_active(cfg, folder, labelled=labelled, source=data)
+    return freeze(active), [freeze(each) for each in passive]
 
 
 def build_active(

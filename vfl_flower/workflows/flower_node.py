@@ -34,6 +34,7 @@ from vfl_flower.protocol.client import ProtocolClient
 from vfl_flower.splitting.build import build_split_passive
 from vfl_flower.transport.endpoint import Endpoint, RebuiltEndpoint, failed
 from vfl_flower.workflows.build_parties import build_passive
+from vfl_flower.workflows.frozen_parties import freeze
 from vfl_flower.workflows.trained_parties import predicting_passive, prediction_of
 
 _CACHE = PartyCache()
@@ -115,7 +116,7 @@ def _built(
     data = _CACHE.load(cfg, rank, own)
     if cfg.predicts:
         return predicting_passive(cfg, rank, identity, data, policy)
-    return build_passive(cfg, rank, folder, identity, data, policy)
+    return freeze(build_passive(cfg, rank, folder, identity, data, policy))
 
 
 def _named(cfg: RunConfig, context: Context) -> RunConfig:

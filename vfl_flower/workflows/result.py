@@ -3,6 +3,7 @@
 import os
 import platform
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -65,10 +66,23 @@ def _setting(active: ActiveParty, transport: str) -> dict[str, Any]:
         "ended_by": end_of(active),
         "parties": cfg.parties,
         "without": [party_name(rank) for rank in sorted(cfg.left)],
+        "joined": _joined(active),
         "loss": active.loss_name,
         "models": [cfg.model_of(rank) for rank in range(cfg.parties)],
         "optimizers": [cfg.optimizer_of(rank) for rank in range(cfg.parties)],
         "learning_rates": [cfg.rate_of(rank) for rank in range(cfg.parties)],
+    }
+
+
+def _joined(active: ActiveParty) -> dict[str, Any] | None:
+    """Return the model that parties joined, and which; None if none."""
+    cfg = active.cfg
+    if not cfg.joins:
+        return None
+    return {
+        "model": Path(cfg.model).name,
+        "digest": active.model_digest(),
+        "parties": [party_name(rank) for rank in cfg.newcomers],
     }
 
 

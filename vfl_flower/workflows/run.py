@@ -110,6 +110,8 @@ def _check(active: ActiveParty, folder: RunFolder | None) -> None:
     check_left_in_training(active.cfg)
     if folder:
         return
+    if active.cfg.joins and active.cfg.label_noise:
+        raise ConfigError("noised labels of the model need a folder to be kept in; set out")
     writing = [*active.cfg.trackers, *["profile"] * active.cfg.profile]
     if writing:
         raise ConfigError(

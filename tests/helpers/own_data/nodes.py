@@ -39,12 +39,12 @@ class World:
         policy = str(policy_file(self.root, self.policy))
         own = [
             {"table": self.tables[rank], "new-table": self.new[rank], "policy": policy}
-            for rank in (1, 2)
+            for rank in range(1, given.get("parties", 3))
         ]
         self.grid = FakeGrid(
             {
-                100 + k: node(k, self.state(k + 1), {}, **own[k]).fit
-                for k in range(2)
+                100 + k: node(k, self.state(k + 1), {}, **each).fit
+                for k, each in enumerate(own)
                 if k + 1 not in self.gone
             },
             overrides=given,

@@ -13,15 +13,19 @@ from vfl_flower.config.schema import option, split_list
 class RunOptions:
     """Method, task, data set, parties and seed."""
 
-    method: str = option("easter", f"one of {', '.join(METHODS)}", choices=METHODS)
+    method: str = option("easter", ", ".join(METHODS), choices=METHODS)
     task: str = option(
         "train",
         "train; align: find the rows that own tables share; predict new ones; or serve predictions",
         choices=("train", "align", "predict", "serve"),
     )
     model: str = option(
-        "", "task = predict, serve: run-name of the run whose model predicts", circumstance=True
+        "",
+        "run that predicts, or that new parties join",
+        path="dir",
+        circumstance=True,
     )
+    new_parties: int = option(0, "the last parties, which join the model", least=0)
     service: str = option(
         "",
         "task = serve: toml file of the HTTP service, on the active party's machine",
@@ -68,6 +72,24 @@ class RunOptions:
         """Ranks of the passive parties that are there, in order."""
         return [rank for rank in range(1, self.parties) if rank not in self.left]
 
+    @property
+    def joins(self) -> bool:
+        """Whether parties that are new join a trained model."""
+        return self.new_parties > 0 and self.task == "train"
+
+    @property
+    def newcomers(self) -> range:
+        """Ranks of the parties that join, or joined, a trained model."""
+        return range(self.parties - self.new_parties, self.parties)
+
+    def frozen(self, rank: int) -> bool:
+        """Tell whether a party's network stays as the model has it."""
+        return self.joins and rank not in self.newcomers
+
+    def sole_newcomer(self, rank: int) -> bool:
+        """Tell whether a party alone has joined those whose sums are known."""
+        return self.new_parties == 1 and rank in self.newcomers
+
 
 @dataclass(frozen=True, kw_only=True)
 class TableOptions:
@@ -82,12 +104,12 @@ class TableOptions:
     )
     id: str = option(
         "",
-        "column of the ids in tables without a description, or several with commas",
+        "column or columns of ids in tables without description",
         circumstance=True,
     )
     label: str = option(
         "",
-        "column of the labels, if the active party's table has no description",
+        "column of labels, if no description says which",
         circumstance=True,
     )
     alignment: str = option(

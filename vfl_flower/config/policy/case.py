@@ -36,8 +36,16 @@ class Case:
 
     @property
     def masked(self) -> bool:
-        """Whether uploads are summed under masks."""
-        return self.uploads and self.cfg.blinded
+        """Whether masks hide this party's uploads.
+
+        They do not if it alone has joined others: without it their sum is known.
+        """
+        return self.uploads and self.cfg.blinded and not self.sole
+
+    @property
+    def sole(self) -> bool:
+        """Whether the party alone has joined a trained model."""
+        return self.cfg.sole_newcomer(self.rank)
 
     @property
     def teaches(self) -> bool:

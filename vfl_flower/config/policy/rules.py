@@ -11,6 +11,9 @@ from vfl_flower.config.policy.label_rules import LABEL_RULES
 from vfl_flower.config.policy.record import Policy
 from vfl_flower.config.settings import Settings
 
+SOLE = "it alone is new, and without it the sums of the others are known"
+"""Reason why masks do not hide a newcomer."""
+
 
 def check(policy: Policy, cfg: Settings, rank: int, pinned: Sequence[str] = ()) -> None:
     """Refuse a run that breaks a policy.
@@ -92,8 +95,10 @@ def _methods(case: Case) -> str:
 
 
 def _secure_aggregation(case: Case) -> str:
-    if not case.policy.require_secure_aggregation or not case.uploads or case.cfg.blinded:
+    if not case.policy.require_secure_aggregation or not case.uploads or case.masked:
         return ""
+    if case.cfg.blinded:
+        return f"masks do not hide what this party sends: {SOLE}"
     return (
         f"nothing masks what single parties send (method {case.cfg.method}, blinding "
         f"{case.cfg.blinding})"
@@ -127,8 +132,10 @@ def _missing_parties(case: Case) -> str:
 
 
 def _single_embeddings(case: Case) -> str:
-    if case.policy.allow_single_embeddings or not case.uploads or case.cfg.blinded:
+    if case.policy.allow_single_embeddings or not case.uploads or case.masked:
         return ""
+    if not case.noised and case.cfg.blinded:
+        return f"the active party can compute single embeddings: {SOLE}"
     if not case.noised:
         return (
             "the active party would see single embeddings without noise (method "

@@ -12,6 +12,7 @@ from vfl_flower.config.schema import declaration, kebab
 TAKEN = frozenset(
     (
         *("method", "task", "dataset", "parties", "seed", "partition", "active-columns"),
+        "new-parties",
         *("missing-parties", "least-parties", "subset-training", "row-presence"),
         "without",
         *("column-noise", "long-tail", "test-share", "validation", "train-rows"),

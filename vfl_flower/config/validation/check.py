@@ -11,6 +11,7 @@ from vfl_flower.config.validation.data import (
     check_split,
 )
 from vfl_flower.config.validation.evaluation import check_evaluation
+from vfl_flower.config.validation.joining import check_joining
 from vfl_flower.config.validation.leaving import check_left
 from vfl_flower.config.validation.missing import check_missing
 from vfl_flower.config.validation.privacy import (
@@ -63,6 +64,7 @@ def check(cfg: Settings) -> None:
     check_held_out(cfg)
     check_split(cfg)
     check_missing(cfg)
+    check_joining(cfg)
     check_left(cfg)
     check_evaluation(cfg)
     check_long_tail(cfg)

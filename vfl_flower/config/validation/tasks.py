@@ -43,8 +43,11 @@ def _check_model(cfg: Settings) -> None:
     """Refuse predictions without a model, and services without sessions."""
     if cfg.predicts and not cfg.model:
         raise ConfigError(f"task is {cfg.task}, and model is empty; name the run that trained")
-    if cfg.model and not cfg.predicts:
-        raise ConfigError(f"model is {cfg.model}, and task is {cfg.task}; use task = predict")
+    if cfg.model and not cfg.predicts and not cfg.joins:
+        raise ConfigError(
+            f"model is {cfg.model}, and task is {cfg.task}; use task = predict, or say with "
+            "new-parties how many join it"
+        )
     if cfg.service and cfg.task != "serve":
         raise ConfigError(f"service is {cfg.service}, and task is {cfg.task}; use task = serve")
     if cfg.task == "serve" and cfg.transport == "messages":

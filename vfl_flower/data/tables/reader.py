@@ -95,7 +95,9 @@ class OwnTable:
     weights: NDArray[np.float64] | None = None
 
 
-def read_table(description: Description, party: str, trained: Encoder | None = None) -> OwnTable:
+def read_table(
+    description: Description, party: str, trained: Encoder | None = None, *, learns: bool = False
+) -> OwnTable:
     """Read a party's table.
 
     Parameters
@@ -107,6 +109,8 @@ def read_table(description: Description, party: str, trained: Encoder | None = N
         Whose it is, for errors.
     trained : Encoder, optional
         Fitted on another table, whose columns this one must have, for the same uses.
+    learns : bool
+        Whether rows are learnt from all the same, so that their weights count.
 
     Returns
     -------
@@ -135,7 +139,8 @@ def read_table(description: Description, party: str, trained: Encoder | None = N
         if not columns and labels is None and trained is None:
             raise _nothing(file, looked)
         features, values = _kept(file, description, len(ids), columns, labels)
-        read = _digest(description), notes, weights_of(file, description, trained is not None)
+        learnt = trained is not None and not learns
+        read = _digest(description), notes, weights_of(file, description, learnt)
     pa.default_memory_pool().release_unused()  # or what batches took stays taken
     return OwnTable(
         ids,

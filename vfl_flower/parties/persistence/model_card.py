@@ -4,11 +4,13 @@ It holds what its own party may know. Metrics come from labels, and are the acti
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from vfl_flower.common.names import party_name
 from vfl_flower.common.versions import versions
 from vfl_flower.config.evaluation.metrics import key_of, primary
+from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.preprocessing.target import Target
 from vfl_flower.learning.metrics.names import score_name, shown
 from vfl_flower.parties.party import Party
@@ -53,6 +55,7 @@ def card_of(
         "method": cfg.method,
         "data": f"{cfg.dataset}, {len(party.x):,} rows, split by {cfg.partition_text}",
         "parties": f"{cfg.parties}, the active one included; {cfg.holders} hold columns",
+        **_joined(cfg),
         "a row of this party": " x ".join(map(str, network["row"])) or "1",
         "network": f"{network['name']}, {weights:,} weights",
         "embedding": f"{network['embedding_dim']} numbers",
@@ -71,6 +74,14 @@ def card_of(
         "## Versions\n\n" + _table(("", ""), versions().items()),
     ]
     return "\n\n".join(sections) + "\n"
+
+
+def _joined(cfg: RunConfig) -> dict[str, str]:
+    """Return the fact of who joined an earlier model, if any did."""
+    if not cfg.joins:
+        return {}
+    names = " and ".join(map(party_name, cfg.newcomers))
+    return {"joined": f"{names} joined {Path(cfg.model).name}; the others are as they were there"}
 
 
 def _results(metrics: Mapping[str, Mapping[str, Any]], target: Target | None) -> list[str]:

@@ -40,6 +40,7 @@ from vfl_flower.common.layout import (
 from vfl_flower.common.names import party_name
 from vfl_flower.common.state import weights_from_bytes, weights_to_bytes
 from vfl_flower.config.run_config import RunConfig, differences
+from vfl_flower.config.schema import split_list
 from vfl_flower.data.preprocessing.target import Target
 from vfl_flower.parties.input_drift import InputRanges
 from vfl_flower.parties.party import Party
@@ -49,8 +50,8 @@ from vfl_flower.privacy.client_dp.budget import Noise
 EXTRA = "predicts_with."
 """What stands before the names of tensors that are no weights of the network."""
 
-_OF_PREDICTIONS = {"model": "", "service": "", "truth": False, "keep-missing": False}
-"""Options of predictions, without which the run of a model was."""
+_WITHOUT = {"model": "", "new-parties": 0, "service": "", "truth": False, "keep-missing": False}
+"""Options of other runs with a model, without which the run of a model was unless it says so."""
 
 _SHAPE = {"run": str, "party": str, "network": dict, "sigma": float, "files": Named(str)}
 
@@ -142,7 +143,41 @@ def load_model(folder: Path, party: Party, cfg: RunConfig | None = None) -> None
     PrivacyError
         If the party's file counts fewer uploads than when the model was written.
     """
-    where, name = model_of(folder), party_name(party.rank)
+    where = model_of(folder)
+    about, contents = _load_network(where, party, cfg)
+    party.expect_uploads(about["uploads"])
+    party.nonce = about["run"]
+    if RANGES in contents:  # earlier versions have none
+        party.ranges = InputRanges.load(where / RANGES)
+
+
+def load_frozen(folder: Path, party: Party) -> None:
+    """Load the network of a party of a model that others join.
+
+    Parameters
+    ----------
+    folder : Path
+        The party's own in the run of that model.
+    party : Party
+        The party, built for the run in which others join.
+
+    Raises
+    ------
+    RunError
+        See `load_model`.
+    """
+    about, _ = _load_network(model_of(folder), party, None)
+    party.began_with = about["run"]
+    party.count_on(folder, about["uploads"])
+    party.optimizer.frozen = True
+    party.set_mode(training=False)
+
+
+def _load_network(
+    where: Path, party: Party, cfg: RunConfig | None
+) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """Load a party's weights; return its model folder's record and files."""
+    name = party_name(party.rank)
     about, contents = _contents(where)
     if about["party"] != name:
         raise RunError(f"{where} is of {about['party']}, not of {name}; put {name}'s there")
@@ -165,10 +200,7 @@ def load_model(folder: Path, party: Party, cfg: RunConfig | None = None) -> None
         party.net.load_state_dict(tensors)
     except (KeyError, RuntimeError) as error:
         raise RunError(f"{misfit}: {WEIGHTS} is of another one") from error
-    party.expect_uploads(about["uploads"])
-    party.nonce = about["run"]
-    if RANGES in contents:  # earlier versions have none
-        party.ranges = InputRanges.load(where / RANGES)
+    return about, contents
 
 
 def trained_with(folder: Path, cfg: RunConfig, trust_code: bool = False) -> tuple[RunConfig, float]:
@@ -250,7 +282,11 @@ def _read(path: Path, digest: str | None) -> bytes:
 def _written(path: Path, content: bytes, cfg: RunConfig) -> RunConfig:
     """Return the configuration in a file, with today's paths."""
     try:
-        now = cfg.to_mapping() | _OF_PREDICTIONS
-        return RunConfig.from_record(tomllib.loads(content.decode()), now)
-    except (ValueError, RecursionError, ConfigError) as error:
+        values = tomllib.loads(content.decode())
+        now = cfg.to_mapping() | _WITHOUT
+        now["tables"] = ",".join(split_list(cfg.tables)[: values.get("parties")])
+        if values.get("new-parties"):  # it names no path to what it began with
+            now["model"] = str(path.parent)
+        return RunConfig.from_record(values, now)
+    except (TypeError, ValueError, RecursionError, ConfigError) as error:
         raise RunError(f"{path} is of another version: {error}") from error

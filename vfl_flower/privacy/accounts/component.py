@@ -138,20 +138,21 @@ class UploadAccount(UploadCounter):
         privacy = self.party.privacy
         if not privacy.budget or self.party.cfg.predicts:
             return 0
-        counted = privacy.budget.noised(privacy.counts())
+        counted = privacy.budget.noised(privacy.counts() - privacy.before)
         return max(counted - self._account.uploads(self._run), 0)
 
     def _planned(self) -> int:
         """Return how many noised uploads this run is still to have."""
-        budget = self.party.privacy.budget
+        budget, before = self.party.privacy.budget, self.party.privacy.before
         assert budget is not None  # noqa: S101  its caller has looked
-        counted = budget.noised(self.party.privacy.counts())
+        counted = budget.noised(self.party.privacy.counts() - before)
         if self.party.cfg.task == "serve":  # each upload is paid when it is asked for
             return 0
         if self.party.cfg.task == "predict":
             uploads = self.party.privacy.predicted() - self.party.privacy.counts()
             return uploads["evaluation"] if budget.noises("evaluation") else 0
-        return max(int(min(budget.noised(budget.planned), budget.most)) - counted, 0)
+        most = min(budget.noised(budget.planned), budget.most - budget.noised(before))
+        return max(int(most) - counted, 0)
 
     def check_in(self) -> None:
         """Refuse a run that the account does not last for.

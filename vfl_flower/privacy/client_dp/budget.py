@@ -166,7 +166,7 @@ class Budget:
             "epsilon_training": max(map(self.training_cost, uploaded.values())),
             "uploads": {name: dict(counts) for name, counts in uploaded.items()},
             "planned": dict(self.planned),
-            "covers": self.covers + self._assumed,
+            "covers": self.covers + self._continued + self._assumed,
             "does_not_cover": clear + self.excludes,
         }
 
@@ -175,6 +175,13 @@ class Budget:
         if not self.cfg.noise_distributed:
             return "discrete Gaussian"
         return f"distributed discrete Gaussian, of {honest_parties(self.cfg)} honest parties"
+
+    @property
+    def _continued(self) -> str:
+        """Say that uploads of the model that others join count."""
+        if not self.cfg.joins:
+            return ""
+        return "; noised uploads of a party of the model count from that model's run on"
 
     @property
     def _assumed(self) -> str:

@@ -3,31 +3,24 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 
 from torch import Tensor
 
 from vfl_flower.common.codec import Array
-from vfl_flower.common.errors import (
-    BlindingError,
-    IdentityError,
-    PolicyError,
-    PrivacyError,
-    ProtocolError,
-    RunError,
-)
-from vfl_flower.common.names import party_log, party_name
+from vfl_flower.common.errors import PrivacyError
+from vfl_flower.common.names import party_name
 from vfl_flower.common.state import State
 from vfl_flower.learning.schedule import chunks
 from vfl_flower.privacy.client_dp.budget import Noise
+from vfl_flower.privacy.client_dp.carried import ContinuedUploads, earlier_counts, uploads_of
+from vfl_flower.privacy.client_dp.failures import without_columns
 from vfl_flower.privacy.client_dp.holder import Holder
 from vfl_flower.privacy.client_dp.last_upload import read_last, write_last
 from vfl_flower.privacy.client_dp.planning import budget_of
 from vfl_flower.privacy.client_dp.upload_log import Counts, Uploads
 from vfl_flower.protocol.components import Phase, Received
 from vfl_flower.protocol.uploads import Upload, UploadMechanism
-
-TOLD = (ProtocolError, PrivacyError, PolicyError, BlindingError, IdentityError, RunError)
-"""Errors of requests, counts, limits, keys and files, and of sums that are noised already."""
 
 
 class ClientPrivacy(UploadMechanism):
@@ -59,6 +52,7 @@ class ClientPrivacy(UploadMechanism):
         self._purpose = "training"
         self.repeats = self.predicts = False
         self._sent: Tensor | None = None
+        self._carried: Counts | None = None
         if self.budget and party.folder is None:
             raise PrivacyError(
                 f"{self._who} has no folder to count its uploads in, and without a count no "
@@ -72,7 +66,18 @@ class ClientPrivacy(UploadMechanism):
     @cached_property
     def _uploads(self) -> Uploads:
         assert self.budget and self.party.folder  # noqa: S101  the constructor has looked
-        return self.budget.uploads_in(self.party.folder)
+        return uploads_of(self.budget, self.party.folder, self._carried)
+
+    def carry_over(self, folder: Path, told: Mapping[str, int]) -> None:
+        """Count on top of an earlier run's noised uploads; see `earlier_counts`."""
+        if self.budget and told:
+            self._carried = earlier_counts(self.budget, folder, told)
+
+    @property
+    def before(self) -> Counts:
+        """How many of the counted uploads are an earlier run's."""
+        own = self._uploads if self.budget else None
+        return own.before if isinstance(own, ContinuedUploads) else Counts()
 
     def counts(self) -> Counts:
         """Return the number of counted uploads, empty without noise."""
@@ -266,12 +271,7 @@ class ClientPrivacy(UploadMechanism):
 
         Without noise it is the error itself, and so is one of `TOLD`.
         """
-        if self.budget is None or isinstance(error, TOLD):
-            return error
-        party_log(self.party.rank).error("%s", error, exc_info=error)
-        return PrivacyError(
-            f"{self._who} noises what it sends, and could not answer; its own log says why"
-        )
+        return error if self.budget is None else without_columns(error, self.party.rank)
 
     def begin(self) -> None:
         """Make the count's file, without which no checkpoint is written; see `Uploads.begin`."""

@@ -57,7 +57,7 @@ def print_result(result: Mapping[str, Any], cfg: RunConfig) -> None:
     out.print(table)
     _print_classes(result, cfg)
     _print_contributions(result)
-    for text in ending(result):
+    for text in (*_joined(result), *ending(result)):
         say(text)
     for text in warnings_of(result):
         out.print(Text.assemble(("warning: ", "bold yellow"), text), soft_wrap=True)
@@ -79,6 +79,14 @@ def _print_classes(result: Mapping[str, Any], cfg: RunConfig) -> None:
     counted = "confusion" in result["metrics"].get("active", ())
     if counted and few and not DATASETS[cfg.dataset].images:
         _print_confusion(result)
+
+
+def _joined(result: Mapping[str, Any]) -> list[str]:
+    """Say who joined the model of an earlier run, if any did."""
+    joined = result["joined"]
+    if not joined:
+        return []
+    return [f"{' and '.join(joined['parties'])} joined {joined['model']}; others are as there"]
 
 
 def _say_further(judged: Mapping[str, Any]) -> None:

@@ -2,17 +2,20 @@
 
 import shutil
 from collections.abc import Callable
+from pathlib import Path
 
 from vfl_flower.common.files import refused
 from vfl_flower.common.layout import FOLDS, is_split
 from vfl_flower.common.names import party_name
+from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.loading import Alignments, SplitData, run_data, split_of
 from vfl_flower.data.splitting.record import Split
 from vfl_flower.privacy.label_dp.training_labels import NOISED
 from vfl_flower.protocol.transport import Transport
 from vfl_flower.runs.run_folder import RunFolder
-from vfl_flower.splitting.build import build_split_active, build_split_passive
+from vfl_flower.splitting.build import build_split_active, build_split_passive, drawn
 from vfl_flower.transport.local import LocalTransport
+from vfl_flower.workflows.held_out.continued import continued_split
 
 
 def agreed_split(
@@ -40,15 +43,33 @@ def agreed_split(
         If the rows cannot be split so, or a party refuses.
     """
     cfg, party = folder.cfg, folder.path / party_name(0)
+    _share_with_model(folder)
     if cfg.split_told and not folder.begun and not is_split(party):
         folder.take()
         source = run_data(cfg, alignments)
-        active = build_split_active(cfg, folder.path, source)
+        active = build_split_active(cfg, folder.path, new_split(cfg, source, alignments, party))
         try:
             transport(source).run(active)
         finally:
             active.close()
     return split_of(cfg, party)
+
+
+def new_split(
+    cfg: RunConfig, source: SplitData, alignments: Alignments, party: Path | None
+) -> Split:
+    """Return a new run's split: drawn, or the joined model's.
+
+    Parameters
+    ----------
+    cfg, source, party
+        See `drawn`.
+    alignments : mapping of int to Alignment
+        See `run_data`.
+    """
+    if cfg.joins and cfg.own_tables:
+        return continued_split(cfg, alignments)
+    return drawn(cfg, source, party)
 
 
 def split_here(folder: RunFolder, alignments: Alignments) -> Split | None:
@@ -71,9 +92,23 @@ def share_labels(folder: RunFolder) -> None:
     RunError
         If the file system refuses.
     """
-    source = folder.path.parent / party_name(0) / NOISED
-    of_folds = (folder.path.parent / FOLDS).is_file()
-    if not of_folds or folder.begun or not folder.cfg.label_noise:
+    if (folder.path.parent / FOLDS).is_file():
+        _take_labels(folder, folder.path.parent)
+
+
+def _share_with_model(folder: RunFolder) -> None:
+    """Copy the noised labels of the model that new parties join.
+
+    Labels that were noised once more would cost as much privacy again.
+    """
+    if folder.cfg.joins:
+        _take_labels(folder, Path(folder.cfg.model))
+
+
+def _take_labels(folder: RunFolder, run: Path) -> None:
+    """Copy the noised labels of another run, where labels are noised."""
+    source = run / party_name(0) / NOISED
+    if folder.begun or not folder.cfg.label_noise:
         return
     folder.take()
     place = folder.path / party_name(0)

@@ -14,9 +14,8 @@ from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.runs.party_logs import party_logs
 from vfl_flower.runs.run_folder import RunFolder
-from vfl_flower.splitting.build import drawn
 from vfl_flower.workflows.build_parties import build_parties
-from vfl_flower.workflows.held_out.agreement import share_labels, split_here
+from vfl_flower.workflows.held_out.agreement import new_split, share_labels, split_here
 from vfl_flower.workflows.local.watch import Watch, watched
 from vfl_flower.workflows.run import conduct
 
@@ -130,7 +129,8 @@ def build(folder: RunFolder, alignments: Alignments) -> tuple[ActiveParty, list[
 def try_to_build(cfg: RunConfig, folder: Path, alignments: Alignments) -> None:
     """Build all parties of runs to come; keep nothing."""
     check_tables_here(cfg)
-    split = drawn(cfg, run_data(cfg, alignments), None) if cfg.split_told else None
+    source = run_data(cfg, alignments)
+    split = new_split(cfg, source, alignments, None) if cfg.split_told else None
     build_parties(cfg, folder, alignments, split=split)
 
 

@@ -92,6 +92,7 @@ Probe = Callable[[Repetition], Protocol]
 def configured(cfg: RunConfig, epochs: int) -> RunConfig:
     """Return a run's configuration for repetitions of at most so many epochs."""
     whole = replace(cfg, stop_drop=0.0, long_tail=1.0, tensorboard=False, track="")
+    whole = replace(whole, new_parties=0, model="")  # all train, as the frozen ones have
     return replace(whole, epochs=min(cfg.epochs, epochs), baselines="off", out="")
 
 

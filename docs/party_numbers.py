@@ -1,0 +1,53 @@
+"""Tables of rows that some party lacks, and of parties that join."""
+
+import json
+from pathlib import Path
+
+from benchmarks.harness.tables import RESULTS
+from docs.benchmark_numbers import NONE
+from docs.page_numbers import joined
+
+MISSING, JOINING = (RESULTS / f"{name}.json" for name in ("missing_parties", "joining"))
+
+
+def missing_parties(file: Path = MISSING) -> str:
+    """Return the tables in Markdown, with date and settings.
+
+    Parameters
+    ----------
+    file : Path, optional
+        Result of ``python -m benchmarks.missing_parties``.
+    """
+    if not file.exists():
+        return f"{NONE}\n"
+    measured = json.loads(file.read_text())
+    given = measured["options"]
+    told = (
+        f"Measured {measured['date'][:10]} with torch {measured['versions']['torch']}: "
+        f"{given['seeds']} seeds, MLPs, {given['bank_epochs']} epochs on the bank's tables, "
+        f"{given['epochs']} on images with {given['train_rows']:,} training rows before some are "
+        "lost."
+    )
+    parts = [joined(each, each["title"]) for each in measured["tables"]]
+    return "\n".join([told, "", *parts])
+
+
+def joining(file: Path = JOINING) -> str:
+    """Return the tables of new parties in Markdown, with date and settings.
+
+    Parameters
+    ----------
+    file : Path, optional
+        Result of ``python -m benchmarks.joining``.
+    """
+    if not file.exists():
+        return f"{NONE}\n"
+    measured = json.loads(file.read_text())
+    given = measured["options"]
+    told = (
+        f"Measured {measured['date'][:10]} with torch {measured['versions']['torch']}: "
+        f"{given['seeds']} seeds, MLPs, {given['epochs']} epochs of each training, "
+        f"{given['train_rows']:,} training rows of MNIST."
+    )
+    parts = [joined(each, each["title"]) for each in measured["tables"]]
+    return "\n".join([told, "", *parts])

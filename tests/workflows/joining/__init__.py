@@ -1,0 +1,1 @@
+"""New parties join trained models."""
