@@ -13,7 +13,7 @@ from vfl_flower.common.names import load_object, party_name
 from vfl_flower.common.text.logs import safe_log
 from vfl_flower.config.catalog import TRACKERS
 from vfl_flower.config.run_config import RunConfig
-from vfl_flower.config.validation.leaving import check_left_in_training
+from vfl_flower.config.validation.membership import check_left_in_training
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.protocol.exchange import Protocol
 from vfl_flower.protocol.observer import Observer, Observers

@@ -14,7 +14,7 @@ from vfl_flower.common.names import party_name
 from vfl_flower.config.policy.record import OPEN, Policy
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.settings import UNNOISED
-from vfl_flower.config.validation.leaving import check_goes_on
+from vfl_flower.config.validation.membership import check_goes_on
 from vfl_flower.crypto.identity import Identity
 from vfl_flower.data.loading import RunData, run_data, split_of
 from vfl_flower.data.party_data import PartyData

@@ -11,8 +11,7 @@ from vfl_flower.config.validation.data import (
     check_split,
 )
 from vfl_flower.config.validation.evaluation import check_evaluation
-from vfl_flower.config.validation.joining import check_joining
-from vfl_flower.config.validation.leaving import check_left
+from vfl_flower.config.validation.membership import check_joining, check_left
 from vfl_flower.config.validation.missing import check_missing
 from vfl_flower.config.validation.privacy import (
     check_blinding,
