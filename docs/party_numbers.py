@@ -47,7 +47,7 @@ def joining(file: Path = JOINING) -> str:
     told = (
         f"Measured {measured['date'][:10]} with torch {measured['versions']['torch']}: "
         f"{given['seeds']} seeds, MLPs, {given['epochs']} epochs of each training, "
-        f"{given['train_rows']:,} training rows of MNIST."
+        f"{given['train_rows']:,} training rows, of digits all."
     )
     parts = [joined(each, each["title"]) for each in measured["tables"]]
     return "\n".join([told, "", *parts])

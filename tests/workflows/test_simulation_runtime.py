@@ -195,7 +195,7 @@ def test_split_of_columns_equals_local(runtime: Runtime, tmp_path: Path) -> None
 
 
 def test_a_new_party_joins_as_locally(runtime: Runtime, tmp_path: Path) -> None:
-    """Old weights stay; new ones are those of the local transport."""
+    """Weights do not depend on the transport; the old parties' stay."""
     model, here, there = (tmp_path / name for name in ("model", "local", "messages"))
     flags = ["--method=agg_vfl", "--models=mlp", "--epochs=1", "--batch-size=512"]
     flags += ["--baselines=off", "--blinding=none"]

@@ -7,7 +7,7 @@ import pytest
 
 from tests.helpers.joint.joining import SMALL, joined, joining, trained
 from tests.privacy.accounts.parties import account_in, policy
-from vfl_flower.common.errors import ConfigError, PartyRefusal, PrivacyError, RosterError
+from vfl_flower.common.errors import ConfigError, PartyRefusal, PrivacyError, RosterError, RunError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.passive import PassiveParty
@@ -144,6 +144,13 @@ def test_noised_labels_are_those_of_the_model(tmp_path: Path) -> None:
     kept, now = (path / "active" / NOISED for path in (model, folder.path))
     assert kept.read_bytes() == now.read_bytes()
     folder.end()
+
+
+def test_labels_are_not_noised_once_more(tmp_path: Path) -> None:
+    old = trained(tmp_path / "old", "agg_vfl", epochs=1)
+    cfg = joining(tmp_path / "old", old, label_privacy="laplace")
+    with pytest.raises(RunError, match="holds no noised labels"):
+        agreed_split(RunFolder(tmp_path / "new", cfg), {}, lambda source: pytest.fail("no split"))
 
 
 def test_labels_noised_otherwise_are_refused(tmp_path: Path) -> None:

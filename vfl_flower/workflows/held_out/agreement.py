@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from vfl_flower.common.errors import RunError
 from vfl_flower.common.files import refused
 from vfl_flower.common.layout import FOLDS, is_split
 from vfl_flower.common.names import party_name
@@ -101,8 +102,16 @@ def _share_with_model(folder: RunFolder) -> None:
 
     Labels that were noised once more would cost as much privacy again.
     """
-    if folder.cfg.joins:
-        _take_labels(folder, Path(folder.cfg.model))
+    cfg, run = folder.cfg, Path(folder.cfg.model)
+    if not cfg.joins or not cfg.label_noise:
+        return
+    if not (run / party_name(0) / NOISED).is_file():
+        raise RunError(
+            f"label-privacy is {cfg.label_noise}, and {run} holds no noised labels, without which "
+            "labels would be noised once more; put them back, or use what the model was trained "
+            "with"
+        )
+    _take_labels(folder, run)
 
 
 def _take_labels(folder: RunFolder, run: Path) -> None:
