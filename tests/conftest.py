@@ -77,14 +77,15 @@ def quick_encryption() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def quick_runs() -> Iterator[None]:
-    """Wait for no disk, and try but once whether threads pay.
+    """Leave out waits for the disk, and most trials and bootstraps.
 
     Files outlive a process without waiting, and no test ends the machine. Runs are too short for
-    what the usual number of trials finds out.
+    what the usual number of trials finds out. Tests of these have the usual numbers.
     """
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("os.fsync", lambda file: None)
         patched.setattr("vfl_flower.common.worker.TRIALS", 1)
+        patched.setattr("vfl_flower.analysis.explain.permutation._DRAWS", 20)
         yield
 
 
@@ -101,7 +102,7 @@ def users_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 def pytest_collection_finish() -> None:
-    """Let the garbage collector leave modules and tests alone."""
+    """Exempt modules and tests, which stay, from garbage collection."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 20)

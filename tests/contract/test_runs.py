@@ -24,9 +24,8 @@ from tests.helpers.contract import (
 )
 from tests.helpers.formulas import K
 from vfl_flower.common.codec import Array
-from vfl_flower.common.worker import InTurn
 from vfl_flower.transport.endpoint import Endpoint
-from vfl_flower.transport.local import LocalProxy, run_local, serve
+from vfl_flower.transport.local import LocalProxy, serve
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
 each_case = pytest.mark.parametrize("method", list(CASES))
@@ -43,7 +42,7 @@ def test_every_party_learns(method: str) -> None:
 @each_case
 def test_every_party_generalises(method: str) -> None:
     """In a longer run: far above guessing, and not suspiciously good."""
-    longer = {"epochs": 3, "batch_size": 100, "learning_rates": "0.01"}
+    longer = {"epochs": 3, "batch_size": 100, "learning_rates": "0.01", "train_rows": 0}
     cfg = replace(configured(method), **used(method, longer))
     active = build_active(cfg)
     serve(active, [Endpoint(build_passive(cfg, k)) for k in range(1, K + 1)])
@@ -70,7 +69,8 @@ def test_other_seed_other_run(method: str) -> None:
 def test_carriers_agree(method: str) -> None:
     """Weights agree bit for bit, and the ledgers byte for byte.
 
-    Whoever answers first. So the seed alone decides, and all else is tested on one transport.
+    Whoever answers first, and whether parties work in turn or side by side. So the seed alone
+    decides, and all else is tested on one transport.
     """
     runs = [finished(method, carrier) for carrier in CARRIERS]
     for run in runs[1:]:
@@ -81,16 +81,6 @@ def test_carriers_agree(method: str) -> None:
             ours, theirs = (each.asked_rows(k) for each in (run, runs[0]))
             assert [phase for phase, _ in ours] == [phase for phase, _ in theirs]
             assert all(map(np.array_equal, rows_in(ours), rows_in(theirs)))
-
-
-@each_case
-def test_parties_in_turn_agree(method: str) -> None:
-    """One thread, in which parties work in turn, trains the same weights."""
-    cfg = configured(method)
-    active, parties = build_active(cfg), [build_passive(cfg, k) for k in range(1, K + 1)]
-    run_local(active, parties, InTurn())
-    ours = [active.net.state_dict(), *(party.net.state_dict() for party in parties)]
-    assert differing(ours, finished(method, "stream").weights) == []
 
 
 def rows_in(asked: list[tuple[str, Array]]) -> list[Array]:

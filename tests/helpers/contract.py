@@ -3,7 +3,7 @@
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -11,11 +11,12 @@ import numpy as np
 from flwr.app import RecordDict
 from flwr.client import Client
 from flwr.common import FitIns, FitRes, GetPropertiesIns, GetPropertiesRes
-from torch import Tensor, nn
+from torch import Tensor
 
 from tests.helpers.connections.streams import run_streamed
 from vfl_flower.common.codec import Array, decode, from_parameters, to_tensor
 from vfl_flower.common.state import pack, unpack
+from vfl_flower.common.worker import InTurn
 from vfl_flower.config.method_spec import MethodSpec
 from vfl_flower.config.registry import METHODS, owners_of, spec_of
 from vfl_flower.config.run_config import RunConfig
@@ -46,7 +47,7 @@ CASES: dict[str, dict[str, Any]] = {method: {"method": method} for method in MET
     "agg_vfl adaptive": {"method": "agg_vfl", "adaptive_steps": 2},
     "agg_vfl checked": {"method": "agg_vfl", "share_check": "on"},
     "agg_vfl within a bound": {"method": "agg_vfl", "embedding_bound": "0.5"},
-    "boosted_trees encrypted": ENCRYPTED | {"tree_depth": 2, "bins": 4},
+    "boosted_trees encrypted": ENCRYPTED | {"tree_depth": 2, "bins": 4, "train_rows": 500},
     "logistic with lasso": {"method": "logistic", "lasso": 2.0},
     "vafl in turns": {"method": "vafl", "vafl_mode": "asynchronous"},
     "c_vfl both ways": {"method": "c_vfl", "compression": "lattice:4", "downlink": "lattice:8"},
@@ -86,6 +87,11 @@ def configured(case: str, seed: int = 0) -> RunConfig:
     if CASES[case]["method"] in owners_of("local_steps"):
         usual["local_steps"] = 2
     return RunConfig(**(used(case, usual) | CASES[case]))
+
+
+def short(case: str) -> RunConfig:
+    """Return the run with two steps an epoch."""
+    return replace(configured(case), train_rows=400)
 
 
 def used(case: str, options: dict[str, Any]) -> dict[str, Any]:
@@ -140,7 +146,7 @@ class Delayed(Client):
         return self.client.get_properties(ins)
 
     def fit(self, ins: FitIns) -> FitRes:
-        time.sleep(self.random.uniform(0, 0.004))
+        time.sleep(self.random.uniform(0, 0.002))
         return self.client.fit(ins)
 
 
@@ -172,19 +178,17 @@ class Parties:
     weights: Callable[[], Weights]
 
 
-def net_of(party: ProtocolClient) -> nn.Module:
-    """Return a trained party's network."""
+def weights_of(party: ProtocolClient) -> dict[str, Tensor]:
+    """Return the weights of a party's network."""
     assert isinstance(party, PassiveParty)
-    return party.net
+    return party.net.state_dict()
 
 
 def passive_parties(carrier: str, build: Build, count: int = 3) -> Parties:
     """Put the passive parties on a carrier."""
     if carrier != "amnesia":
         live = [build(k) for k in range(1, count + 1)]
-        return Parties(
-            [Endpoint(party) for party in live], lambda: [net_of(p).state_dict() for p in live]
-        )
+        return Parties([Endpoint(party) for party in live], lambda: [*map(weights_of, live)])
     states = [RecordDict() for _ in range(count)]
 
     def endpoint(k: int) -> Client:
@@ -192,7 +196,7 @@ def passive_parties(carrier: str, build: Build, count: int = 3) -> Parties:
 
     def weights(k: int) -> dict[str, Tensor]:
         never_asked = ARRAYS not in states[k - 1].array_records
-        return net_of(build(k)).state_dict() if never_asked else weights_in(states[k - 1])
+        return weights_of(build(k)) if never_asked else weights_in(states[k - 1])
 
     ranks = range(1, count + 1)
     return Parties([*map(endpoint, ranks)], lambda: [*map(weights, ranks)])
@@ -200,7 +204,7 @@ def passive_parties(carrier: str, build: Build, count: int = 3) -> Parties:
 
 @dataclass
 class ClientTransport(Transport):
-    """A transport between parties of this process, by its name in `CARRIERS`."""
+    """A transport by its name in `CARRIERS`; local parties work in turn."""
 
     carrier: str
     clients: Sequence[Client]
@@ -208,7 +212,7 @@ class ClientTransport(Transport):
     def run(self, active: Coordinator) -> dict[str, Any]:
         if self.carrier == "stream":
             return run_streamed(active, self.clients)
-        serve(active, self.clients)
+        serve(active, self.clients, InTurn() if self.carrier == "local" else None)
         return {}
 
 
@@ -277,12 +281,8 @@ def of_rows(array: Array) -> bool:
 
 @cache
 def finished(method: str, carrier: str, seed: int = 0) -> Run:
-    """Train once and remember it.
-
-    On other transports than the local one, parties connect in reverse and answer when they like.
-    """
-    cfg = configured(method, seed)
-    active = build_active(cfg)
+    """Train once and remember it; over connections in reverse, and with delays."""
+    active = build_active(cfg := configured(method, seed))
     parties = passive_parties(carrier, lambda k: build_passive(cfg, k))
     away, clients = carrier != "local", enumerate(parties.clients)
     taps = [Tap(Delayed(client, k) if away else client) for k, client in clients]

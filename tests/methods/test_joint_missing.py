@@ -28,6 +28,7 @@ PARTLY: dict[str, Any] = {
     "models": "mlp",
     "epochs": 2,
     "batch_size": 50,
+    "train_rows": 390,
     "missing_parties": "use",
     "row_presence": 0.6,
     "optimizers": "momentum",

@@ -153,12 +153,15 @@ def test_classes_travel_in_the_smallest_type(classes: int, kind: torch.dtype) ->
 # A run ----------------------------------------------------------------------------------------
 
 
+FEW = {"models": "mlp", "batch_size": 400, "train_rows": 450, "embedding_dim": 8}
+
+
 def noised(case: str, mechanism: str, **changes: object) -> RunConfig:
     own = {each.name for each in declared_in(method_of(case).options)}
     return RunConfig(
         **{  # type: ignore[arg-type]
             "epochs": 2,
-            **used(case, {"models": "mlp", "batch_size": 400, "embedding_dim": 8}),
+            **used(case, FEW),
             **({"local_epochs": 1} if "local_epochs" in own else {}),
             **CASES[case],
             "label_privacy": mechanism,
@@ -211,9 +214,7 @@ def test_noise_does_not_follow_from_the_seed() -> None:
 @pytest.mark.parametrize("case", ["easter", "splitnn", "pravfed", "fdml", "adptvfedconv"])
 def test_noise_is_drawn_once_and_kept_when_a_run_resumes(case: str, tmp_path: Path) -> None:
     cfg = noised(case, "randomized-response")
-    first = Attempt(cfg, tmp_path / "run")
-    with pytest.raises(Interrupted):
-        first.run(stop_at=2)
+    first = stopped(cfg, tmp_path / "run")
     again = Attempt(cfg, tmp_path / "run")
     fresh = again.active.training_labels.labels.clone()
     again.run()
@@ -289,10 +290,9 @@ def test_understated_sensitivity_is_refused() -> None:
 def test_more_noise_teaches_less() -> None:
     """With hardly any privacy, a run learns as from true labels."""
     accuracies = []
+    all_rows = {"epochs": 10, "batch_size": 50, "train_rows": 0}
     for epsilon in (0.05, 15.0):
-        cfg = noised(
-            "easter", "randomized-response", label_epsilon=epsilon, epochs=10, batch_size=50
-        )
+        cfg = noised("easter", "randomized-response", label_epsilon=epsilon, **all_rows)
         active = build_active(cfg)
         serve(active, [Endpoint(build_passive(cfg, k)) for k in range(1, 4)])
         accuracies.append(active.progress.test["score"]["active"])

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.helpers.contract import CASES, configured, used
+from tests.helpers.contract import CASES, configured, short, used
 from tests.helpers.formulas import K
 from tests.helpers.outcomes.commands import inspect, report
 from tests.helpers.outcomes.commands import train as run
@@ -116,7 +116,7 @@ def test_every_party_has_one_or_there_is_a_reason(case: str) -> None:
         if configured(case).spec.blinds
         else {}
     )
-    active, _ = trained(replace(configured(case), **changes))
+    active, _ = trained(replace(short(case), **changes))
     found = last(active).leave_one_out
     assert set(found) == (
         set() if obstacle(active.cfg) else {f"party-{k}" for k in range(1, K + 1)}

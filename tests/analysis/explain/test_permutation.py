@@ -23,6 +23,14 @@ from vfl_flower.data.preprocessing.encoder import Encoder
 from vfl_flower.data.preprocessing.encoder_columns import Categorical, Numeric
 from vfl_flower.runs.run_folder import RunFolder
 
+DRAWS = permutation._DRAWS
+
+
+@pytest.fixture(autouse=True)
+def usual_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw as often as for a user, not as in other tests."""
+    monkeypatch.setattr(permutation, "_DRAWS", DRAWS)
+
 
 def explained(path: Path, part: str = "validation", repeats: int = 3) -> Counted:
     return explain_parties(RunFolder.reopen(path, {}), How(part, repeats))

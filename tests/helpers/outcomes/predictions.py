@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tests.helpers.contract import configured
+from tests.helpers.contract import short
 from vfl_flower.config.run_config import RunConfig
 
 PRIVATE = "easter with private randomness"
@@ -31,7 +31,7 @@ Finished = Callable[[str], Path]
 def tiny(case: str) -> RunConfig:
     private: dict[str, Any] = {"party_randomness": "private"} if case == PRIVATE else {}
     name = "easter" if case == PRIVATE else case
-    return replace(configured(name), epochs=1, baselines="off", **private)
+    return replace(short(name), epochs=1, baselines="off", **private)
 
 
 def read(path: Path) -> tuple[np.ndarray[Any, Any], list[str], Tensor]:

@@ -33,6 +33,12 @@ from vfl_flower.privacy.guarantees import HAS_ONE, label_protection
 ENCODED = TINY.changed(gradient_defence="none", label_encoding="confusional:1")
 
 
+@pytest.fixture(autouse=True)
+def quick_codes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Learn codes in fewer steps, which are enough for ten classes."""
+    monkeypatch.setattr("vfl_flower.privacy.label_encodings.confusional._STEPS", 200)
+
+
 def codes_of(party: Party) -> Tensor:
     assert isinstance(party, ActiveParty) and party.training_labels.encoding
     return party.training_labels.encoding.codes

@@ -28,7 +28,9 @@ def test_drops_are_those_of_parties_that_answer_once_about_permuted_columns(
     before = {each: each.stat().st_mtime_ns for each in path.rglob("*")}
     panel = panel_of(folder, HOW)
     found = drops_of(panel, of_parties(panel.parties))
-    for number, each in enumerate(found.drops):
+    last = len(found.drops) - 1
+    for number in (0, last):
+        each = found.drops[number]
         anew = panel_of(folder, HOW)
         group = of_parties(anew.parties)[number]
         order = np.random.default_rng([cfg.seed, number, 0]).permutation(144)

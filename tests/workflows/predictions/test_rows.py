@@ -162,7 +162,7 @@ def test_predictions_are_uploads_that_count(tmp_path: Path) -> None:
 def test_a_budget_that_is_spent_is_not_overdrawn(tmp_path: Path) -> None:
     """Training spends all of it; then nothing is asked."""
     folder = tmp_path / "run"
-    Attempt(replace(tiny("splitnn"), target_epsilon=6.0), folder).run()
+    Attempt(replace(tiny("splitnn"), target_epsilon=6.0, train_rows=0), folder).run()
     before = counts_in(folder)
     with pytest.raises(PrivacyError, match="party-1 has sent 9 noised uploads; target-epsilon 6"):
         predict(folder, "test", tmp_path / "said.csv")
