@@ -118,6 +118,13 @@ def _lacking_the_second(folder: Path) -> str:
         ({"method": "easter", "on_leave": "continue"}, "under masks a step that is repeated"),
         ({"method": "c_vfl", "on_leave": "continue"}, "trains with all parties only"),
         (
+            {
+                **{"method": "splitnn", "on_leave": "continue"},
+                **{"missing_parties": "use", "subset_training": "on"},
+            },
+            "whose subsets all parties draw together",
+        ),
+        (
             {"method": "vafl", "vafl_mode": "asynchronous", "on_leave": "continue"},
             "trains with all parties only",
         ),

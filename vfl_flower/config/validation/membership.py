@@ -12,6 +12,11 @@ def check_left(cfg: Settings) -> None:
     """
     if cfg.on_leave == "continue" and not cfg.predicts:
         _check_training(cfg, "on-leave is continue")
+        if cfg.draws_subsets:
+            raise ConfigError(
+                "on-leave is continue, and subset-training is on, whose subsets all parties draw "
+                "together from the start; use on-leave = refuse"
+            )
     if cfg.left and not cfg.predicts:
         check_goes_on(cfg)
 
