@@ -119,8 +119,10 @@ def _lacking_the_second(folder: Path) -> str:
         ({"method": "c_vfl", "on_leave": "continue"}, "trains with all parties only"),
         (
             {
-                **{"method": "splitnn", "on_leave": "continue"},
-                **{"missing_parties": "use", "subset_training": "on"},
+                "method": "splitnn",
+                "on_leave": "continue",
+                "missing_parties": "use",
+                "subset_training": "on",
             },
             "whose subsets all parties draw together",
         ),
