@@ -85,6 +85,7 @@ def test_the_joined_model_needs_the_old_one_no_more(
         assert inspect([str(runs / "new")]) == 0
         assert "party-2 joined old" in capsys.readouterr().out
         assert report([str(runs / "new"), f"--page={tmp_path / 'page.html'}"]) == 0
+        assert "party-2 joined old" in (tmp_path / "page.html").read_text()
         lines = read(out)[1]
         with calling(service_of(runs / "new", tmp_path)) as caller:
             answers = caller.predictions([line[0] for line in lines])
