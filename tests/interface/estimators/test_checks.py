@@ -8,7 +8,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import vfl_flower as vfl
 
-QUICK: dict[str, Any] = {"epochs": 5, "batch_size": 16, "learning_rate": 0.02, "random_state": 0}
+QUICK: dict[str, Any] = {"epochs": 5, "batch_size": 32, "learning_rate": 0.03, "random_state": 0}
 ESTIMATORS = [vfl.VFLClassifier(**QUICK), vfl.VFLRegressor(**QUICK)]
 
 UNMET = {"check_sample_weight_equivalence_on_dense_data": "a row of weight 2 is no two in a batch"}

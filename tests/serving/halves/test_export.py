@@ -45,32 +45,28 @@ def assert_same(party: Party, out: Path, joined: Tensor | None) -> None:
     assert np.allclose(computed(out / "decide.onnx", given), logits.numpy(), atol=1e-5)
 
 
+def assert_said(path: Path, party: Party) -> None:
+    assert path.stat().st_mode & 0o077 == 0
+    told = {each.key: each.value for each in onnx.load(str(path)).metadata_props}
+    assert told["vfl_flower.party"] == party_name(party.rank)
+    assert told["vfl_flower.model"] == party.model_digest()
+    assert party.nonce not in told.values()
+
+
 @pytest.mark.parametrize(("case", "joined"), [("easter", False), ("splitnn", True)])
 def test_halves_are_those_of_the_parties(
     case: str, joined: bool, finished: Finished, tmp_path: Path
 ) -> None:
+    """Each file says whose it is, and is its owner's alone."""
     run = finished(case)
     active, passive = predicting_parties(RunFolder.reopen(run, {}))
     for party in (active, passive[1]):
         name = party_name(party.rank)
         assert export([str(run / name), "--out", str(tmp_path / name)]) == 0
+        assert_said(tmp_path / name / "embed.onnx", party)
     E = torch.randn(len(ROWS), active.cfg.embedding_dim * active.cfg.holders)
     assert_same(active, tmp_path / "active", E if joined else None)
     assert_same(passive[1], tmp_path / "party-2", None)
-
-
-def test_a_file_says_whose_it_is_and_is_its_owners_alone(
-    finished: Finished, tmp_path: Path
-) -> None:
-    run = finished("easter")
-    assert export([str(run / "party-1"), "--out", str(tmp_path)]) == 0
-    path = tmp_path / "embed.onnx"
-    assert path.stat().st_mode & 0o077 == 0
-    told = {each.key: each.value for each in onnx.load(str(path)).metadata_props}
-    active, _ = predicting_parties(RunFolder.reopen(run, {}))
-    assert told["vfl_flower.party"] == "party-1"
-    assert told["vfl_flower.model"] == active.model_digest()
-    assert active.nonce not in told.values()
 
 
 def test_a_party_exports_from_its_own_folder_without_tables(tmp_path: Path) -> None:
