@@ -16,7 +16,9 @@ from vfl_flower.transport.local import run_local
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
 STEPS = 16
-FIFTY = RunConfig(method="easter", models="mlp", epochs=2, batch_size=50, train_rows=390)
+FIFTY = RunConfig(
+    method="easter", models="mlp", epochs=2, batch_size=50, train_rows=390, test_rows=60
+)
 """Fifty rows a step, and eight steps an epoch; the last is short."""
 
 

@@ -146,7 +146,7 @@ def pooled(passive: list[Party], W: list[int], rows: Tensor, *, rounded: bool) -
 )
 def test_equals_the_joint_program(changes: dict[str, object]) -> None:
     """Bit for bit, at every party."""
-    cfg = replace(CFG, **changes)  # type: ignore[arg-type]
+    cfg = replace(CFG, train_rows=500, **changes)  # type: ignore[arg-type]
     noise, y = noise_of(cfg, 10), labels_of(cfg)
     released = noise.release(y) if noise else one_hot(y, 10).float()
     active, passive = trained(cfg, released if noise else None)
