@@ -42,7 +42,7 @@ Deviates
     ``missing-parties = use`` the mean of Eq. 7 is over the parties that have the row, and the
     active one; a party that lacks it predicts R_k all the same. With ``new-parties`` the
     p_k of the model stay, and predict from a mean that they have not learnt; only new parties'
-    models gain.
+    models are trained.
 Costs
     Two exchanges a step. Per step and passive party 4BD + 4BC bytes up, 4B + 4BD + 4BC down,
     and framing.

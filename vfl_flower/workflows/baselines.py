@@ -92,7 +92,7 @@ def configurations(active: ActiveParty) -> dict[str, RunConfig]:
             eval_every=0,
             top_layers=0 if cfg.options.cut_at else cfg.top_layers or active.layers,
             **_UNPROTECTED,
-            **_ANEW,
+            **(_ANEW if cfg.joins else {}),
         )
         for method in _BASELINES
         if cfg.active_columns == "own" or spec_of(method).pools
