@@ -37,6 +37,8 @@ _UNPROTECTED: dict[str, Any] = {
     "embedding_scale": "raw",
     "share_check": "off",
     "subset_training": "off",
+    "without": "",
+    "on_leave": "refuse",
     "wire_precision": FLOAT32,
     **UNNOISED,
 }
