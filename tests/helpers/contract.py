@@ -16,7 +16,7 @@ from torch import Tensor
 from tests.helpers.connections.streams import run_streamed
 from vfl_flower.common.codec import Array, decode, from_parameters, to_tensor
 from vfl_flower.common.state import pack, unpack
-from vfl_flower.common.worker import InTurn
+from vfl_flower.common.worker import Concurrency, InTurn
 from vfl_flower.config.method_spec import MethodSpec
 from vfl_flower.config.registry import METHODS, owners_of, spec_of
 from vfl_flower.config.run_config import RunConfig
@@ -204,15 +204,16 @@ def passive_parties(carrier: str, build: Build, count: int = 3) -> Parties:
 
 @dataclass
 class ClientTransport(Transport):
-    """A transport by its name in `CARRIERS`; local parties work in turn."""
+    """A transport between parties of this process, by its name in `CARRIERS`."""
 
     carrier: str
     clients: Sequence[Client]
+    concurrency: Concurrency | None = None
 
     def run(self, active: Coordinator) -> dict[str, Any]:
         if self.carrier == "stream":
             return run_streamed(active, self.clients)
-        serve(active, self.clients, InTurn() if self.carrier == "local" else None)
+        serve(active, self.clients, self.concurrency)
         return {}
 
 
@@ -281,12 +282,13 @@ def of_rows(array: Array) -> bool:
 
 @cache
 def finished(method: str, carrier: str, seed: int = 0) -> Run:
-    """Train once and remember it; over connections in reverse, and with delays."""
+    """Train once: here in turn, elsewhere in reverse and with delays."""
     active = build_active(cfg := configured(method, seed))
     parties = passive_parties(carrier, lambda k: build_passive(cfg, k))
     away, clients = carrier != "local", enumerate(parties.clients)
     taps = [Tap(Delayed(client, k) if away else client) for k, client in clients]
-    carry(carrier, active, taps[::-1] if away else taps)
+    in_order, concurrency = (taps[::-1], None) if away else (taps, InTurn())
+    ClientTransport(carrier, in_order, concurrency).run(active)
     return Run(active, taps, parties.weights())
 
 
