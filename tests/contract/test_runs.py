@@ -40,6 +40,14 @@ def test_every_party_learns(method: str) -> None:
 
 
 @each_case
+def test_every_evaluation_has_the_training_accuracy_of_every_model(method: str) -> None:
+    records = finished(method, "local").active.progress.records
+    for each in records:
+        assert set(each.train_accuracy) == set(each.train_loss)
+        assert all(0 <= share <= 1 for share in each.train_accuracy.values())
+
+
+@each_case
 def test_every_party_generalises(method: str) -> None:
     """In a longer run: far above guessing, and not suspiciously good."""
     longer = {"epochs": 3, "batch_size": 100, "learning_rates": "0.01", "train_rows": 0}

@@ -50,14 +50,6 @@ def test_it_is_the_accuracy_of_the_weights_before_a_step(method: str) -> None:
     assert second.train_accuracy != first.train_accuracy
 
 
-@pytest.mark.parametrize("method", CASES)
-def test_every_evaluation_has_it_of_every_model(method: str) -> None:
-    records = finished(method, "local").active.progress.records
-    for each in records:
-        assert set(each.train_accuracy) == set(each.train_loss)
-        assert all(0 <= share <= 1 for share in each.train_accuracy.values())
-
-
 def test_rows_count_once_since_the_last_evaluation() -> None:
     """Rows of a short last batch count like others."""
     active = finished("easter", "local").active
