@@ -113,7 +113,7 @@ def test_the_active_party_draws_a_new_salt_at_every_start() -> None:
     for _ in range(2):
         agreeing = agree_keys(TINY)
         assert next(agreeing).phase == "public_key"
-        request = agreeing.send(Replies([[np.full(96, k, np.uint8)] for k in range(3)]))
+        request = agreeing.send(Replies([[np.full(96, k + 9, np.uint8)] for k in range(3)]))
         assert isinstance(request, Ask)
         keys, salt = map(decode, request.tensors_for(1, 3))
         assert (request.phase, keys.shape) == ("agree", (3, 96))
