@@ -20,7 +20,8 @@ from vfl_flower.transport.stream.frames import (
     decode_frame,
 )
 
-scalars = st.booleans() | st.integers(-(2**63), 2**63) | st.floats(allow_nan=False) | st.text()
+finite = st.floats(allow_nan=False, allow_infinity=False)
+scalars = st.booleans() | st.integers(-(2**63), 2**63) | finite | st.text()
 frames = st.builds(
     Frame,
     st.sampled_from(Kind),
@@ -33,6 +34,13 @@ frames = st.builds(
 @given(frames)
 def test_a_frame_comes_out_as_it_went_in(frame: Frame) -> None:
     assert decode_frame(frame.encode()) == frame
+
+
+@pytest.mark.parametrize("value", [float("inf"), -float("inf"), float("nan")])
+def test_a_number_that_is_not_finite_is_not_sent(value: float) -> None:
+    """Nobody would read it."""
+    with pytest.raises(ProtocolError, match="not finite"):
+        Frame(Kind.ROLL_CALL, 0, {"share": value}, []).encode()
 
 
 @given(st.lists(frames, max_size=5), st.lists(st.integers(0, 4), max_size=8))

@@ -64,13 +64,16 @@ class Frame:
         Raises
         ------
         ProtocolError
-            If they are more than `LARGEST`.
+            If they are more than `LARGEST`, or a number is not finite.
         """
         return self.join(self.start())
 
     def start(self) -> bytes:
         """Return head and record."""
-        record = json.dumps(dict(self.record)).encode()
+        try:
+            record = json.dumps(dict(self.record), allow_nan=False).encode()
+        except ValueError as error:
+            raise ProtocolError("a message has a number that is not finite") from error
         if len(record) > LONGEST_RECORD or len(self.tensors) > MOST_TENSORS:
             raise ProtocolError(
                 f"a message has {len(self.tensors)} arrays and a record of {len(record)} bytes; a "
