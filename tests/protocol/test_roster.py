@@ -240,3 +240,24 @@ def test_a_simulation_with_all_nodes_goes_on() -> None:
 def test_a_simulation_without_nodes_is_refused_after_the_timeout() -> None:
     with pytest.raises(RosterError, match="has 0 SuperNodes, and none for party-1, party-2"):
         check_simulated(lambda: 0, 2, 0.1)
+
+
+@pytest.mark.parametrize("one_comes_later", [False, True])
+def test_who_has_left_is_neither_waited_for_nor_heard(one_comes_later: bool) -> None:
+    """It is connected, and as many are as are needed."""
+    manager = manager_of(Fake(properties(1, rows=99)))
+    first, second = (LocalProxy(f"other-{k}", Fake(properties(k))) for k in (2, 3))
+    manager.register(first)
+    coming = threading.Timer(0.3 * one_comes_later, lambda: manager.register(second))
+    coming.start()
+    roster = roll_call(manager, 3, FACTS, 10.0, left={1})
+    coming.join()
+    assert [(rank, proxy.cid) for rank, _, proxy in roster] == [(2, "other-2"), (3, "other-3")]
+    assert list(roster.policies) == ["party-2", "party-3"]
+
+
+def test_others_are_missing_beside_who_has_left() -> None:
+    manager = manager_of(Fake(properties(1)), Fake(properties(2)))
+    with pytest.raises(RosterError, match=r"missing after 0.5 s: party-3;") as caught:
+        roll_call(manager, 3, FACTS, 0.5, left={1})
+    assert caught.value.missing == {3}

@@ -89,16 +89,10 @@ def roll_call(
     Interrupted
         If the run was stopped while it waited.
     """
-    deadline = time.monotonic() + timeout
-    while manager.num_available() < size - len(left) and time.monotonic() < deadline:
-        _check_stop(stopped)
-        time.sleep(POLL)
     found: dict[int, ClientProxy] = {}
     policies: dict[int, dict[str, str]] = {}
-    for proxy, properties in _ask_all(list(manager.all().values()), timeout, stopped):
+    for proxy, properties in _answers(manager, size - len(left), timeout, stopped, left):
         rank = _rank(properties)
-        if rank in left:
-            continue
         if "error" in properties and (rank is None or rank <= size):
             raise RosterError(f"{_who(rank)}: {printable(properties.get('message'))}")
         if rank is None or not 1 <= rank <= size:
@@ -115,6 +109,27 @@ def roll_call(
         found[rank], policies[rank] = proxy, _policy(_who(rank), properties)
     _check_all_there({*range(1, size + 1)} - {*found, *left}, size, timeout)
     return _in_order(found, policies)
+
+
+def _answers(
+    manager: ClientManager,
+    parties: int,
+    timeout: float,
+    stopped: Callable[[], bool],
+    left: Collection[int],
+) -> list[tuple[ClientProxy, _Properties]]:
+    """Wait for so many parties beside those that have left; ask all."""
+    deadline, gone = time.monotonic() + timeout, set[str]()
+    while True:
+        while len(manager.all().keys() - gone) < parties and time.monotonic() < deadline:
+            _check_stop(stopped)
+            time.sleep(POLL)
+        there = [proxy for cid, proxy in manager.all().items() if cid not in gone]
+        answers = _ask_all(there, timeout, stopped)
+        heard = {proxy.cid for proxy, properties in answers if _rank(properties) in left}
+        if not heard or time.monotonic() > deadline:
+            return [each for each in answers if each[0].cid not in heard]
+        gone |= heard  # one of them may have stood for another party, who is on its way
 
 
 def _check_all_there(missing: set[int], size: int, timeout: float) -> None:
