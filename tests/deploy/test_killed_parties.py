@@ -47,3 +47,16 @@ def test_a_supernode_and_a_clientapp_that_are_killed_come_back(
     assert weights(deployment, "killed") == whole, log
     assert result(deployment, "killed")["connections"]["returns_to_a_checkpoint"] >= 1
     watcher.join()
+
+
+def test_a_run_goes_on_without_a_supernode_that_stays_away(
+    deployment: Deployment, start: Start
+) -> None:
+    """It is the last test of this deployment, which lacks the SuperNode from then on."""
+    leaving = f'epochs={EPOCHS} method="splitnn" return-timeout=15.0 on-leave="continue"'
+    run = start(named("gone", leaving))
+    run.wait_for_epoch("gone", 5)
+    os.killpg(deployment.processes.pop("node2").pid, signal.SIGKILL)
+    log = run.finished()
+    assert "party-2 did not come back" in log
+    assert result(deployment, "gone")["without"] == ["party-2"], log
