@@ -52,7 +52,7 @@ def test_a_supernode_and_a_clientapp_that_are_killed_come_back(
 def test_a_run_goes_on_without_a_supernode_that_stays_away(
     deployment: Deployment, start: Start
 ) -> None:
-    """It is the last test of this deployment, which lacks the SuperNode from then on."""
+    """It is the last test: the SuperNode stays away."""
     leaving = f'epochs={EPOCHS} method="splitnn" return-timeout=15.0 on-leave="continue"'
     run = start(named("gone", leaving))
     run.wait_for_epoch("gone", 5)
