@@ -18,18 +18,11 @@ def missing_parties(file: Path = MISSING) -> str:
     file : Path, optional
         Result of ``python -m benchmarks.missing_parties``.
     """
-    if not file.exists():
-        return f"{NONE}\n"
-    measured = json.loads(file.read_text())
-    given = measured["options"]
-    told = (
-        f"Measured {measured['date'][:10]} with torch {measured['versions']['torch']}: "
-        f"{given['seeds']} seeds, MLPs, {given['bank_epochs']} epochs on the bank's tables, "
-        f"{given['epochs']} on images with {given['train_rows']:,} training rows before some are "
-        "lost."
+    return _shown(
+        file,
+        "{bank_epochs} epochs on the bank's tables, {epochs} on images with {train_rows:,} "
+        "training rows before some are lost.",
     )
-    parts = [joined(each, each["title"]) for each in measured["tables"]]
-    return "\n".join([told, "", *parts])
 
 
 def joining(file: Path = JOINING) -> str:
@@ -40,14 +33,20 @@ def joining(file: Path = JOINING) -> str:
     file : Path, optional
         Result of ``python -m benchmarks.joining``.
     """
+    return _shown(
+        file, "{epochs} epochs of each training, {train_rows:,} training rows, of digits all."
+    )
+
+
+def _shown(file: Path, settings: str) -> str:
+    """Return a result's tables, after a sentence with its options."""
     if not file.exists():
         return f"{NONE}\n"
     measured = json.loads(file.read_text())
     given = measured["options"]
     told = (
         f"Measured {measured['date'][:10]} with torch {measured['versions']['torch']}: "
-        f"{given['seeds']} seeds, MLPs, {given['epochs']} epochs of each training, "
-        f"{given['train_rows']:,} training rows, of digits all."
+        f"{given['seeds']} seeds, MLPs, {settings.format(**given)}"
     )
     parts = [joined(each, each["title"]) for each in measured["tables"]]
     return "\n".join([told, "", *parts])
