@@ -1,7 +1,7 @@
 """The active party of a training: labels, network, and protocol."""
 
 import secrets
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import ClassVar, TypeVar
@@ -72,7 +72,8 @@ class ActiveParty(Party, Coordinator):
     outputs : list of Tensor
         (B, C) each, of which `loss` was taken against these labels, one of each model.
     left_out : frozenset of int
-        Ranks of passive parties whose uploads are zeros in what is computed.
+        Ranks of passive parties whose uploads are zeros in what is computed, beside those that
+        have left.
     resume_from : int or None
         The step whose checkpoint to continue from.
     begun : bool
@@ -104,7 +105,7 @@ class ActiveParty(Party, Coordinator):
         self.budget, self.uploaded = budget_of(self.cfg, self.data.rows), dict[str, Counts]()
         self.defence = defended_gradients(self.cfg, self.target.task)
         self.progress = Progress()
-        self.left_out = self.cfg.left
+        self.left_out = frozenset[int]()
         self.resume_from: int | None = None
         self.nonce = secrets.token_hex(NONCE)
         self.begun = False
@@ -130,18 +131,23 @@ class ActiveParty(Party, Coordinator):
         """Which epoch the step in hand belongs to, from 0."""
         return self.progress.step // steps_per_epoch(self.cfg, len(self.rows["train"]))
 
+    @property
+    def absent(self) -> frozenset[int]:
+        """Ranks of passive parties whose uploads are zeros."""
+        return self.cfg.left | self.left_out
+
     def contributors(self, rows: Array, *, training: bool = False) -> int | Tensor:
         """Return each row's number of contributing passive parties, (B, 1).
 
         In a training step it may be a drawn one.
         """
         presence, cfg = self.data.presence, self.cfg
-        drawn, passive = cfg.draws_subsets and training, self.parties - 1 - len(self.left_out)
+        drawn, passive = cfg.draws_subsets and training, self.parties - 1 - len(self.absent)
         if presence is None and not drawn:
             return passive
         counts = np.full(len(rows), passive)
         if presence is not None:
-            counts = np.delete(presence[rows], [k - 1 for k in self.left_out], 1).sum(1)
+            counts = np.delete(presence[rows], [k - 1 for k in self.absent], 1).sum(1)
         if drawn:
             counts = drawn_sizes(cfg.seed, self.progress.step, counts, cfg.least_present)
         return torch.from_numpy(counts).float()[:, None]
@@ -156,7 +162,7 @@ class ActiveParty(Party, Coordinator):
         known = self.data.presence
         shape = (len(rows), self.parties - 1)
         present = np.ones(shape, np.bool_) if known is None else known[rows]
-        present[:, [rank - 1 for rank in self.left_out]] = False
+        present[:, [rank - 1 for rank in self.absent]] = False
         if self.cfg.draws_subsets and training:
             present = open_subsets(self.cfg, self.progress.step, present)
         return torch.from_numpy(present)
@@ -262,11 +268,6 @@ class ActiveParty(Party, Coordinator):
         super().restart_from(step)
         self.progress = Progress()
         self.resume_from = step
-
-    def go_on_without(self, ranks: Collection[int]) -> None:
-        """Prepare another attempt, with zeros for uploads of those that left."""
-        super().go_on_without(ranks)
-        self.left_out = self.cfg.left
 
     def compute(self, work: Callable[[], T], training: bool = True) -> T:
         """Do some work with the network in training or evaluation mode."""

@@ -69,7 +69,7 @@ class LeaveOneOut:
 
     def _without(self, rank: int, rows: Array, heard: Sequence[Replies]) -> Tensor:
         """Return the predictions that the same replies give without one party's."""
-        self.party.left_out = self.party.cfg.left | {rank}
+        self.party.left_out = frozenset({rank})
         protocol = self.party.infer(rows)
         try:
             request = next(protocol)
@@ -82,7 +82,7 @@ class LeaveOneOut:
             outputs: list[Tensor] = end.value
             return outputs[0].detach()
         finally:
-            self.party.left_out = self.party.cfg.left
+            self.party.left_out = frozenset()
             protocol.close()
         raise ProtocolError(f"'{request.phase}' was not asked when all parties were there")
 

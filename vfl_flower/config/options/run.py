@@ -58,8 +58,10 @@ class RunOptions:
         ConfigError
             If one is named that the run does not have.
         """
+        if not self.without:  # uploads look here, and parties may be many
+            return frozenset()
         known = {party_name(rank): rank for rank in range(1, self.parties)}
-        named = split_list(self.without) if self.without else []
+        named = split_list(self.without)
         if unknown := [name for name in named if name not in known]:
             raise ConfigError(
                 f"without names {unknown[0]}, which is no passive party of the run; they are "
@@ -70,7 +72,7 @@ class RunOptions:
     @property
     def present(self) -> list[int]:
         """Ranks of the passive parties that are there, in order."""
-        return [rank for rank in range(1, self.parties) if rank not in self.left]
+        return sorted({*range(1, self.parties)} - self.left)
 
     @property
     def joins(self) -> bool:
