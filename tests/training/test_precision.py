@@ -5,6 +5,7 @@ from functools import cache
 
 import pytest
 import torch
+from torch import nn
 
 from tests.helpers.contract import configured, differing
 from tests.helpers.joint.reference import joint_easter
@@ -71,3 +72,14 @@ def test_baselines_compute_in_it_too() -> None:
     cfg = replace(configured("splitnn"), epochs=1)
     half, whole = (baselines_of(build_active(replace(cfg, precision=each))) for each in PRECISIONS)
     assert half != whole
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_convolutions_read_images_pixel_by_pixel(precision: str) -> None:
+    party = build_active(replace(configured("easter"), models="cnn", precision=precision))
+    seen = []
+    layer = next(each for each in party.net.modules() if isinstance(each, nn.Conv2d))
+    layer.register_forward_hook(lambda *of: seen.append(of[-1]))
+    party.embed_rows(torch.arange(5))
+    by_pixel = seen[0].is_contiguous(memory_format=torch.channels_last)
+    assert by_pixel == (precision == "bf16")

@@ -21,7 +21,7 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.crypto.identity import Identity
 from vfl_flower.data.byte_rows import Held
 from vfl_flower.data.party_data import PartyData
-from vfl_flower.learning.device import computing, use_threads
+from vfl_flower.learning.device import computing, laid_out, use_threads
 from vfl_flower.learning.networks.base import TopInput
 from vfl_flower.learning.optimizer import ScheduledOptimizer
 from vfl_flower.learning.randomness import Randomness
@@ -227,13 +227,15 @@ class Party:
     def embedding(self, columns: Tensor) -> Tensor:
         """Run the bottom model: (B, ...) -> (B, D)."""
         with self.running():
-            made: Tensor = self.net.embed(columns)  # type: ignore[operator]
+            x = laid_out(columns, self.cfg.precision)
+            made: Tensor = self.net.embed(x)  # type: ignore[operator]
         return made.float().cpu()
 
     def decide(self, embedding: Tensor) -> Tensor:
         """Run the top model: (B, D) -> (B, C)."""
         with self.running():
-            logits: Tensor = self.net.decide(embedding.to(self.x.device))  # type: ignore[operator]
+            x = laid_out(embedding.to(self.x.device), self.cfg.precision)
+            logits: Tensor = self.net.decide(x)  # type: ignore[operator]
         return logits.float().cpu()
 
     def use_threads(self) -> None:
