@@ -75,9 +75,16 @@ def exchanges(concurrency: Concurrency, count: int, beside: float, in_turn: floa
 @pytest.mark.parametrize(("beside", "in_turn"), [(0.002, 0.001), (0.001, 0.002)])
 def test_what_was_faster_in_trials_is_chosen(beside: float, in_turn: float) -> None:
     chosen = exchanges(Adaptive(), 100, beside, in_turn)
-    trials, rest = chosen[: 2 * TRIALS + 1], chosen[2 * TRIALS + 1 :]
+    trials, rest = chosen[: 2 * TRIALS], chosen[2 * TRIALS :]
     assert trials.count(True) == TRIALS
     assert set(rest) == {in_turn < beside}
+
+
+def test_a_few_slow_exchanges_do_not_undo_a_choice() -> None:
+    adaptive = Adaptive()
+    exchanges(adaptive, 50, 0.015, 0.020)
+    assert not any(exchanges(adaptive, 2 * TRIALS, 0.025, 0.020))
+    assert not any(exchanges(adaptive, 50, 0.015, 0.020))
 
 
 def test_long_exchanges_are_never_tried_in_turn() -> None:

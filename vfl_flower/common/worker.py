@@ -1,6 +1,6 @@
 """Threads of parties, and when to do without."""
 
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
 from queue import Empty, SimpleQueue
@@ -94,8 +94,9 @@ class Adaptive(Concurrency):
 
     Where networks are small, Python is most of a party's work, and threads that wait for its
     interpreter's lock take up to twice as long as one thread that does everything. Each phase is
-    tried in both ways, and again after `PERIOD` exchanges, for the load of a machine changes. Bits
-    do not depend on it.
+    tried in both ways, and again after `PERIOD` exchanges, for the load of a machine changes. What
+    was chosen stays until then: times side by side vary, and the slowest of them would undo it.
+    Bits do not depend on it.
     """
 
     def __init__(self) -> None:
@@ -111,16 +112,20 @@ class Adaptive(Concurrency):
 
 
 class _Trial:
-    """Times of a phase's exchanges, side by side and in turn."""
+    """Times of a phase's exchanges, side by side and in turn, and what follows."""
 
     def __init__(self) -> None:
-        self.exchanges = 0
-        self.seconds = {way: deque[float](maxlen=TRIALS) for way in (False, True)}
+        self.exchanges, self.chosen = 0, False
+        self.seconds = {way: list[float]() for way in (False, True)}
 
     def choose(self) -> bool:
         place = self.exchanges % PERIOD
         self.exchanges += 1
+        if place == 0:
+            self.seconds = {way: [] for way in self.seconds}
         beside, in_turn = self.seconds[False], self.seconds[True]
-        if place <= 2 * TRIALS and min(beside, default=0.0) < SHORT:
-            return place % 2 == 1
-        return bool(beside and in_turn) and median(in_turn) < median(beside)
+        if place < 2 * TRIALS:
+            return place % 2 == 1 and min(beside) < SHORT
+        if place == 2 * TRIALS:
+            self.chosen = len(in_turn) == TRIALS and median(in_turn) < median(beside)
+        return self.chosen

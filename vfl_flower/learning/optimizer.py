@@ -114,8 +114,13 @@ class ScheduledOptimizer:
         self.step(of)
 
     def zero(self) -> None:
-        """Forget the gradients."""
-        self.optimizer.zero_grad()
+        """Forget the gradients.
+
+        Torch's own `zero_grad` also tells its profiler, which takes longer.
+        """
+        for group in self.optimizer.param_groups:
+            for parameter in group["params"]:
+                parameter.grad = None
 
     def step(self, of: int = 1) -> None:
         """Apply the gradients that are there and move the schedule on.
