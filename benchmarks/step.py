@@ -14,7 +14,7 @@ import os
 import statistics
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from unittest.mock import patch
 
@@ -29,6 +29,7 @@ from torch import Tensor
 from benchmarks.harness import checks
 from benchmarks.harness.benchmark import DATA_DIR, Arguments, Benchmark, Option
 from benchmarks.harness.echo import Caller, echo
+from benchmarks.harness.forked import run_forked
 from benchmarks.harness.parallel import gain
 from benchmarks.harness.report import Report, Table
 from tests.helpers.data import labels_of
@@ -40,6 +41,7 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.splitting.rows import rows_of
 from vfl_flower.learning.batching import batches
 from vfl_flower.parties.active import ActiveParty
+from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.privacy.secure_aggregation import Masker
 from vfl_flower.protocol.observer import Evaluation, Observer
 from vfl_flower.transport.endpoint import Endpoint
@@ -47,7 +49,14 @@ from vfl_flower.transport.local import run_local
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
 BESIDE, IN_TURN, CHOSEN = "side by side", "one by one", "as the run chooses"
-WAYS = {BESIDE: Concurrency, IN_TURN: InTurn, CHOSEN: Adaptive}
+FORKED = "as processes"
+Way = Callable[[ActiveParty, list[PassiveParty]], None]
+WAYS: dict[str, Way] = {
+    BESIDE: lambda active, passive: run_local(active, passive, Concurrency()),
+    IN_TURN: lambda active, passive: run_local(active, passive, InTurn()),
+    CHOSEN: lambda active, passive: run_local(active, passive, Adaptive()),
+    FORKED: run_forked,
+}
 WARM_UP = 20  # pairs
 WARM_EXCHANGES = 200
 
@@ -145,7 +154,7 @@ def least(parties: Sequence[float], speed: float) -> float:
     return max(sum(parties) / speed, *parties)
 
 
-def steps(cfg: RunConfig, watch: Pairs, concurrency: Concurrency) -> float:
+def steps(cfg: RunConfig, watch: Pairs, way: Way) -> float:
     """Run the pairs; return masking's share of one party's step."""
     active = watch.active = build_active(cfg)
     passive = [build_passive(cfg, k) for k in range(1, cfg.parties)]
@@ -153,8 +162,8 @@ def steps(cfg: RunConfig, watch: Pairs, concurrency: Concurrency) -> float:
     spent: list[float] = []
     # It is told to stop.
     with suppress(Interrupted), masking_timed(spent), parties_timed(watch):
-        run_local(active, passive, concurrency)
-    return statistics.median(spent) / statistics.median(watch.ours)
+        way(active, passive)
+    return statistics.median(spent or [0.0]) / statistics.median(watch.ours)
 
 
 def latency(exchanges: int) -> list[float]:
@@ -177,17 +186,17 @@ COLUMNS = {
 
 def compare(cfg: RunConfig, given: Arguments, table: Table) -> float:
     """Fill the table of steps; return masking's share of one."""
-    watches, shares = {}, []
+    watches, shares = {}, {}
     # The joint program's second thread spins for a while after each step: it comes last.
-    for how, threads in ((BESIDE, 1), (IN_TURN, 1), (CHOSEN, 1), (CHOSEN, 2)):
+    for how, threads in ((FORKED, 1), (BESIDE, 1), (IN_TURN, 1), (CHOSEN, 1), (CHOSEN, 2)):
         watch = watches[how, threads] = Pairs(cfg, given.pairs, threads)
-        shares.append(steps(cfg, watch, WAYS[how]()))
+        shares[how] = steps(cfg, watch, WAYS[how])
     cores = min(max(os.cpu_count() or 1, 2), cfg.parties)
     shortest = least(watches[IN_TURN, 1].parties(), gain(cores, tiny=given.tiny))
     for (how, threads), watch in watches.items():
         ours, theirs, ratio = watch.summary()
         table.add(how, ours, theirs, threads, ratio, shortest / theirs if how != IN_TURN else None)
-    return shares[0]
+    return shares[BESIDE]
 
 
 def measure(given: Arguments, report: Report) -> None:
