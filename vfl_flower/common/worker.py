@@ -112,7 +112,7 @@ class Adaptive(Concurrency):
 
 
 class _Trial:
-    """Times of a phase's exchanges, side by side and in turn, and what follows."""
+    """Times of a phase's exchanges in both ways, and the choice."""
 
     def __init__(self) -> None:
         self.exchanges, self.chosen = 0, False
