@@ -1,6 +1,6 @@
-"""Overhead of the protocol: EASTER's step beside the joint program.
+"""Overhead of the protocol: a method's step beside the joint program.
 
-    python -m benchmarks.step --data-dir DIR [--models cnn,lenet,mlp,mlp] [--pairs 300]
+    python -m benchmarks.step --data-dir DIR [--method easter] [--models cnn,lenet,mlp,mlp]
 
 Steps of the local transport alternate with steps of the joint program (the same mathematics in one
 autograd graph) in one process, and the ratio is the median over pairs. Both run on copies of the
@@ -16,6 +16,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from unittest.mock import patch
 
 import numpy as np
@@ -34,6 +35,7 @@ from benchmarks.harness.parallel import gain
 from benchmarks.harness.report import Report, Table
 from tests.helpers.data import labels_of
 from tests.helpers.joint.reference import easter_step, parties_of
+from tests.helpers.joint.reference_split import splitnn_step
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import Interrupted
 from vfl_flower.common.worker import Adaptive, Concurrency, InTurn
@@ -57,6 +59,11 @@ WAYS: dict[str, Way] = {
     CHOSEN: lambda active, passive: run_local(active, passive, Adaptive()),
     FORKED: run_forked,
 }
+JOINT: dict[str, Callable[..., None]] = {
+    "easter": partial(easter_step, rounded=True),
+    "splitnn": splitnn_step,
+}
+"""Steps of the joint programs, by method."""
 WARM_UP = 20  # pairs
 WARM_EXCHANGES = 200
 
@@ -66,7 +73,7 @@ class Pairs(Observer):
 
     def __init__(self, cfg: RunConfig, pairs: int, threads: int) -> None:
         self.pairs, self.threads = pairs, threads
-        self.joint, self.y = parties_of(cfg), labels_of(cfg)
+        self.joint, self.y, self.joint_step = parties_of(cfg), labels_of(cfg), JOINT[cfg.method]
         train = rows_of(cfg, len(self.y))["train"]
         size = cfg.batch_size
         self.batches = iter(b for e in range(cfg.epochs) for b in batches(cfg.seed, e, train, size))
@@ -89,7 +96,7 @@ class Pairs(Observer):
         if self.threads > 1:
             torch.set_num_threads(self.threads)
         started = time.perf_counter()
-        easter_step(self.joint, rows, self.y, self.active.loss, rounded=True)
+        self.joint_step(self.joint, rows, self.y, self.active.loss)
         self.theirs.append(time.perf_counter() - started)
         if self.threads > 1:
             torch.set_num_threads(1)
@@ -202,6 +209,7 @@ def compare(cfg: RunConfig, given: Arguments, table: Table) -> float:
 def measure(given: Arguments, report: Report) -> None:
     """Measure steps, masking and latency."""
     cfg = RunConfig(
+        method=given.method,
         device="cpu",
         dataset=given.dataset,
         data_dir=given.data_dir,
@@ -211,7 +219,7 @@ def measure(given: Arguments, report: Report) -> None:
         epochs=given.pairs + WARM_UP,  # it is told to stop before
         eval_every=10**6,
     )
-    title = f"a step of EASTER on {given.dataset}, 4 parties: {given.models}"
+    title = f"a step of {given.method} on {given.dataset}, 4 parties: {given.models}"
     share = compare(cfg, given, report.table(title, COLUMNS))
     prices = report.table("requests checked and not", checks.COLUMNS)
     for dataset, models, batch in (("digits", "mlp", 128), (given.dataset, given.models, 512)):
@@ -230,6 +238,7 @@ BENCHMARK = Benchmark(
     {
         "data_dir": DATA_DIR,
         "dataset": Option("mnist", tiny="digits"),
+        "method": Option("easter", help=", ".join(JOINT)),
         "models": Option("cnn,lenet,mlp,mlp", help="networks of the four parties"),
         "pairs": Option(300, tiny=2, help="pairs of steps"),
         "exchanges": Option(1800, tiny=20, help="exchanges of a small array"),
