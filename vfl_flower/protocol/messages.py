@@ -1,5 +1,6 @@
 """Messages of one exchange: requests to a party, and its reply."""
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
@@ -22,8 +23,26 @@ from vfl_flower.learning.wire_precision import widened
 from vfl_flower.protocol.exchange import Request
 from vfl_flower.protocol.ledger import Cost, Ledger, costs_of
 
+_NUMBERS = re.compile(r"[0-9]{1,5}(,[0-9]{1,5})*")
 _REFUSALS = (PolicyError.__name__, PrivacyError.__name__)
 """Errors of a party that keeps to its policy or budget, as its reply names them."""
+
+COUNTS = dict.fromkeys(("training", "evaluation", "row_training", "row_evaluation", "row"), int)
+FACTS = {
+    "rows": int,
+    "alignment": str,
+    "split": str,
+    "model": str,
+    "embedding_dim": int,
+    "protocol_version": int,
+    "code": str,
+    "folder": str,
+    "task": str,
+    "tiles of": str,
+    "policy": str,
+    "rules": str,
+}
+"""Type of each fact that a party may tell at the roll call, none of which depends on values."""
 
 Failures = Sequence[tuple[ClientProxy, FitRes] | BaseException]
 
@@ -138,14 +157,15 @@ def read_request(config: dict[str, Scalar]) -> tuple[int, list[str], list[int]]:
         raise ProtocolError(f"a request's exchange is {exchange!r}, no counter")
     if not isinstance(phases, str) or not isinstance(arrays, str):
         raise ProtocolError("a request without phases or arrays")
-    counts = arrays.split(",")
-    if not all(count.isdecimal() and len(count) < 6 for count in counts):
+    if not _NUMBERS.fullmatch(arrays):
         raise ProtocolError(f"a request's arrays are counted as '{arrays}'")
-    return exchange, phases.split(","), [int(count) for count in counts]
+    return exchange, phases.split(","), [int(count) for count in arrays.split(",")]
 
 
 def checked(told: Mapping[str, Scalar], types: Mapping[str, type], what: str) -> dict[str, Scalar]:
     """Return scalars that are declared; refuse any other."""
+    if not told:  # as in most replies
+        return {}
     if other := sorted(name for name, value in told.items() if type(value) is not types.get(name)):
         raise ProtocolError(f"undeclared {what}: {', '.join(other)}; nothing was sent")
     if long := sorted(name for name, value in told.items() if not tellable(value)):
@@ -157,6 +177,8 @@ def with_stand_ins(
     heard: Mapping[int, list[Array]], targets: Collection[int]
 ) -> dict[int, list[Array]]:
     """Add zeros, shaped as another's, for asked parties that have left."""
+    if len(heard) == len(targets):
+        return dict(heard)
     shaped = next(iter(heard.values()), [])
-    zeros = [np.zeros_like(each) for each in shaped] if len(heard) < len(targets) else []
+    zeros = [np.zeros_like(each) for each in shaped]
     return {k: heard.get(k, zeros) for k in sorted(targets)}
