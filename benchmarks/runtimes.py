@@ -1,9 +1,10 @@
-"""Latency of EASTER's exchanges on Flower's runtimes, over each transport.
+"""EASTER's exchanges on Flower's runtimes, and an epoch in deployment.
 
-    python -m benchmarks.runtimes
+    python -m benchmarks.runtimes --data-dir DIR
 
 A SuperLink with SuperNodes, and Flower's simulation, train on the digits over the stream and over
-Flower's messages, with batches of 683 rows so that the messages end some day: ten minutes in all.
+Flower's messages, with batches of 683 rows so that the messages end some day. Then the same epochs
+are trained between SuperNodes over the stream and in one process on the local transport, in turn.
 ``--tiny`` takes the simulation with two parties and the stream.
 """
 
@@ -11,16 +12,18 @@ import contextlib
 import json
 import os
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness.benchmark import OUT, Arguments, Benchmark, Option
+from benchmarks.harness.benchmark import DATA_DIR, OUT, Arguments, Benchmark, Option
 from benchmarks.harness.report import Report, Table
 from deploy.local import QUIET, Deployment, free_port
 from vfl_flower.common.sources import ROOT
@@ -44,10 +47,7 @@ def superlink(given: Arguments, folder: Path, table: Table) -> None:
     with Deployment(folder, given.passive) as deployment:
         for name in given.transports.split(","):
             epochs = min(EPOCHS["superlink"][name], given.epochs)
-            deployment.run(
-                f'transport="{name}" epochs={epochs} run-name="{name}" parties={given.passive + 1} '
-                + OPTIONS
-            )
+            deployment.run(f'transport="{name}" epochs={epochs} run-name="{name}" {OPTIONS}')
             add(table, "superlink", folder / "active" / name)
 
 
@@ -115,11 +115,45 @@ def simulated(folder: Path, parties: int) -> Iterator[Callable[[str], None]]:
         link.wait(20)
 
 
+def epochs_of(path: Path) -> list[float]:
+    """Return seconds of a run's epochs but the first, which warms up."""
+    lines = (path / "metrics.jsonl").read_text().splitlines()
+    ends = [json.loads(line)["seconds"] for line in lines]
+    return [end - begin for begin, end in pairwise(ends)]
+
+
+def compare(given: Arguments, report: Report, folder: Path) -> None:
+    """Train alike in deployment and on the local transport, in turn."""
+    passive, data = given.models.count(","), str(Path(given.data_dir).absolute())
+    work = {"dataset": given.dataset, "models": given.models, "epochs": given.compared + 1}
+    words = [f"--{name}={value}" for name, value in work.items()]
+    options = " ".join(f"{name}={json.dumps(value)}" for name, value in work.items())
+    seconds: dict[str, list[float]] = {"local": [], "stream": []}
+    with Deployment(folder / "compared", passive, own=[f'data-dir="{data}"'] * passive) as deployed:
+        for turn in range(given.turns):
+            out = folder / f"local-{turn}"
+            train = [str(Path(sys.executable).parent / "vfl-flower"), "train", *words]
+            train += [f"--parties={passive + 1}", f"--data-dir={data}", f"--out={out}"]
+            train += ["--baselines=off"]
+            subprocess.run(train, check=True, stdout=subprocess.DEVNULL)  # noqa: S603
+            deployed.run(f'run-name="{turn}" data-dir="{data}" baselines="off" {options}')
+            seconds["local"] += epochs_of(out)
+            seconds["stream"] += epochs_of(folder / "compared" / "active" / str(turn))
+    table = report.table(
+        f"an epoch of EASTER on {given.dataset}, {passive + 1} parties: {given.models}",
+        {"transport": "", "epochs": "", "median s": ".2f", "of local": ".2f"},
+    )
+    local = statistics.median(seconds["local"])
+    for name, spent in seconds.items():
+        median = statistics.median(spent)
+        table.add(name, len(spent), median, median / local)
+
+
 RUNTIMES = {"superlink": superlink, "simulation": simulation}
 
 
 def measure(given: Arguments, report: Report) -> None:
-    """Measure the runtimes one after the other."""
+    """Measure the runtimes one after the other, and compare epochs."""
     table = report.table(
         f"EASTER on the digits, {given.passive} passive parties, on Flower's runtimes",
         {"runtime": "", "transport": "", "exchanges": "", "median ms": ".1f", "p99 ms": ".1f"},
@@ -128,6 +162,8 @@ def measure(given: Arguments, report: Report) -> None:
         folder = Path(given.out or temporary)
         for name in given.runtimes.split(","):
             RUNTIMES[name](given, folder, table)
+        if given.compared:
+            compare(given, report, folder)
 
 
 BENCHMARK = Benchmark(
@@ -138,6 +174,11 @@ BENCHMARK = Benchmark(
         "transports": Option("stream,messages", tiny="stream"),
         "passive": Option(4, tiny=2, help="passive parties"),
         "epochs": Option(20, tiny=1, help="epochs at most"),
+        "data_dir": DATA_DIR,
+        "dataset": Option("mnist", help="data of the compared epochs"),
+        "models": Option("cnn,lenet,mlp,mlp", help="networks of their parties"),
+        "compared": Option(3, tiny=0, help="compared epochs a turn, 0 for none"),
+        "turns": Option(2, help="times that each transport trains them"),
     },
 )
 

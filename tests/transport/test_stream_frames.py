@@ -50,16 +50,16 @@ def test_an_encoder_writes_what_each_frame_is(made: list[Frame], order: list[int
         assert encoder.encode(each) == each.encode()
 
 
-def test_equal_frames_in_a_row_are_encoded_once() -> None:
-    encoder, array = FrameEncoder(), bytes(50)
-    first = encoder.encode(Frame(Kind.EXCHANGE, 3, {"a": 1}, [array]))
-    assert encoder.encode(Frame(Kind.EXCHANGE, 3, {"a": 1}, [array])) is first
+def test_frames_of_the_same_objects_in_a_row_are_encoded_once() -> None:
+    encoder, record, arrays = FrameEncoder(), {"a": 1}, [bytes(50)]
+    first = encoder.encode(Frame(Kind.EXCHANGE, 3, record, arrays))
+    assert encoder.encode(Frame(Kind.EXCHANGE, 3, record, arrays)) is first
     for other in (
-        Frame(Kind.ROLL_CALL, 3, {"a": 1}, [array]),
-        Frame(Kind.EXCHANGE, 4, {"a": 1}, [array]),
-        Frame(Kind.EXCHANGE, 3, {"a": True}, [array]),  # equal to 1, and written otherwise
-        Frame(Kind.EXCHANGE, 3, {"a": 1}, [bytes(50)]),  # another object
-        Frame(Kind.EXCHANGE, 3, {"a": 1}, [array, array]),
+        Frame(Kind.ROLL_CALL, 3, record, arrays),
+        Frame(Kind.EXCHANGE, 4, record, arrays),
+        Frame(Kind.EXCHANGE, 3, {"a": True}, arrays),  # equal to 1, and written otherwise
+        Frame(Kind.EXCHANGE, 3, record, [bytes(50)]),  # another object
+        Frame(Kind.EXCHANGE, 3, record, arrays * 2),
     ):
         assert encoder.encode(other) == other.encode()
         assert encoder.encode(other) is not first

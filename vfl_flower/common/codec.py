@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -40,20 +40,43 @@ def _header(dtype: str, shape: tuple[int, ...]) -> bytes:
     return buffer.getvalue()
 
 
-@lru_cache(maxsize=256)
-def _parse(header: bytes) -> tuple[np.dtype[Any], tuple[int, ...]]:
-    """Read dtype and shape from the text of a header.
+class _Header(NamedTuple):
+    """Dtype and shape, and the bytes of header and numbers."""
 
-    NumPy evaluates this text as a Python literal. A fixed pattern is stricter, and safe in
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    start: int
+    payload: int
+
+
+def _header_of(tensor: bytes | memoryview) -> _Header:
+    """Read an npy tensor's header; see `decode` for the errors."""
+    return _parse(bytes(tensor[: _start_of(tensor)]))
+
+
+def _start_of(tensor: bytes | memoryview) -> int:
+    """Return where the numbers of an npy tensor begin."""
+    return 10 + int.from_bytes(tensor[8:10], "little")
+
+
+@lru_cache(maxsize=256)
+def _parse(header: bytes) -> _Header:
+    """Read a whole header, magic included.
+
+    NumPy evaluates its text as a Python literal. A fixed pattern is stricter, and safe in
     threads, where CPython 3.11's parser now and then is not.
     """
-    match = HEADER.fullmatch(header)
+    if not header.startswith(MAGIC) or len(header) < 10:
+        raise ProtocolError("an array arrived that is not in npy format 1.0")
+    match = HEADER.fullmatch(header, 10)
     if match is None:
         raise ProtocolError("an array arrived whose npy header cannot be read")
     descr, order, numbers = (part.decode() for part in match.groups())
     if order != "False" or descr not in DTYPES:
         raise ProtocolError(f"an array arrived with dtype {descr}, which no protocol uses")
-    return DTYPES[descr], tuple(int(number) for number in numbers.split(",") if number.strip())
+    dtype = DTYPES[descr]
+    shape = tuple(int(number) for number in numbers.split(",") if number.strip())
+    return _Header(dtype, shape, len(header), math.prod(shape) * dtype.itemsize)
 
 
 def encode(array: Array) -> bytes:
@@ -74,10 +97,11 @@ def encode(array: Array) -> bytes:
     ProtocolError
         If the dtype is not one that travels.
     """
-    if array.dtype.str not in DTYPES:
+    dtype = array.dtype.str
+    if dtype not in DTYPES:
         raise ProtocolError(f"arrays of dtype {array.dtype} do not travel")
     whole = np.asarray(array, order="C")  # whatever the strides
-    return b"".join((_header(array.dtype.str, array.shape), whole.data))
+    return b"".join((_header(dtype, array.shape), whole.data))
 
 
 def decode(tensor: bytes | memoryview) -> Array:
@@ -98,24 +122,26 @@ def decode(tensor: bytes | memoryview) -> Array:
     ProtocolError
         If the bytes are not a whole npy 1.0 array of an allowed dtype.
     """
-    if tensor[:8] != MAGIC or len(tensor) < 10:
-        raise ProtocolError("an array arrived that is not in npy format 1.0")
-    start = 10 + int.from_bytes(tensor[8:10], "little")
-    dtype, shape = _parse(bytes(tensor[10:start]))
-    if len(tensor) - start != math.prod(shape) * dtype.itemsize:
+    dtype, shape, start, payload = _header_of(tensor)
+    if len(tensor) - start != payload:
         raise ProtocolError(f"an array of shape {shape} arrived with {len(tensor) - start} bytes")
     try:
-        array = np.frombuffer(tensor, dtype, offset=start).reshape(shape)
+        array = np.ndarray(shape, dtype, tensor, start)
     except (ValueError, OverflowError) as error:  # no bytes, but axes that NumPy cannot count
         raise ProtocolError(f"an array of shape {shape} cannot be") from error
-    if dtype == np.bool_ and (array.view(np.uint8) > 1).any():
+    if dtype.kind == "b" and (array.view(np.uint8) > 1).any():
         raise ProtocolError("an array arrived whose truth values are neither true nor false")
     return array
 
 
 def payload_of(tensor: bytes | memoryview) -> int:
     """Return how many of an npy tensor's bytes are numbers, not header."""
-    return len(tensor) - 10 - int.from_bytes(tensor[8:10], "little")
+    return len(tensor) - _start_of(tensor)
+
+
+def shape_of(tensor: bytes | memoryview) -> tuple[int, ...]:
+    """Return the shape of an npy tensor; see `decode` for the errors."""
+    return _header_of(tensor).shape
 
 
 def to_parameters(arrays: Sequence[Array]) -> Parameters:

@@ -31,7 +31,7 @@ class Worker:
     def submit(self, job: Job, here: bool = False) -> None:
         """Start a job, or do it in the calling thread."""
         if here:
-            self._do(job)
+            self._ended = _end_of(job)
             return
         if not self._started:
             Thread(target=self._work, daemon=True).start()
@@ -40,8 +40,9 @@ class Worker:
 
     def wait(self, timeout: float) -> bool:
         """Wait at most `timeout` seconds; tell whether the job has ended."""
-        with suppress(Empty):
-            self._ended = self._ended or self._done.get(timeout=max(timeout, 0))
+        if self._ended is None:
+            with suppress(Empty):
+                self._ended = self._done.get(timeout=max(timeout, 0))
         return self._ended is not None
 
     def result(self) -> Any:  # noqa: ANN401
@@ -60,14 +61,16 @@ class Worker:
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
-            self._do(job)
+            self._done.put(_end_of(job))
             del job  # an idle thread keeps nothing alive
 
-    def _do(self, job: Job) -> None:
-        try:
-            self._done.put((job(), None))
-        except BaseException as error:  # whoever waits must hear of it, whatever it is
-            self._done.put((None, error))
+
+def _end_of(job: Job) -> End:
+    """Do a job."""
+    try:
+        return job(), None
+    except BaseException as error:  # whoever waits must hear of it, whatever it is
+        return None, error
 
 
 class Concurrency:

@@ -30,27 +30,12 @@ from vfl_flower.protocol.components import (
     phases_of,
     report,
 )
-from vfl_flower.protocol.messages import checked, read_request
+from vfl_flower.protocol.messages import COUNTS, FACTS, checked, read_request
 from vfl_flower.protocol.profiling import SILENT, Lane
 
 _Reply = tuple[NDArrays, int, dict[str, Scalar]]
 
-_COUNTS = dict.fromkeys(("training", "evaluation", "row_training", "row_evaluation", "row"), int)
-_FACTS = {
-    "rows": int,
-    "alignment": str,
-    "split": str,
-    "model": str,
-    "embedding_dim": int,
-    "protocol_version": int,
-    "code": str,
-    "folder": str,
-    "task": str,
-    "tiles of": str,
-    "policy": str,
-    "rules": str,
-}
-"""Type of each fact that a party may tell at the roll call, none of which depends on values."""
+_NO_REQUEST = Received(0, "", [])
 
 
 class ProtocolClient(NumPyClient):
@@ -103,12 +88,14 @@ class ProtocolClient(NumPyClient):
         pinned = self.identity.fingerprints() if self.identity else ()
         check(self.policy, self.cfg, self.rank, pinned)
         self.exchange, self.automaton = 0, Automaton(self)
-        self.received = Received(0, "", [])
+        self.received = _NO_REQUEST
         self._answered: tuple[dict[str, Scalar], NDArrays, NDArrays] = ({}, [], [])
         self.phases: dict[str, PhaseMethod] = phases_of(self)
         self._components: dict[str, Component] = {}
         for kind in self.composition():
             self._take_in(kind)
+        parts = self._components.values()
+        self._listeners = [each for each in parts if type(each).note is not Component.note]
 
     def _take_in(self, kind: type[Component]) -> None:
         """Build a component, and add its phases to the party's."""
@@ -193,7 +180,7 @@ class ProtocolClient(NumPyClient):
         try:
             self.check_in()
             facts = {**self.facts(), "policy": self.policy.name, "rules": self.policy.digest}
-            return {"rank": self.rank, **checked(facts, _FACTS, "facts")}
+            return {"rank": self.rank, **checked(facts, FACTS, "facts")}
         except VflError as error:
             return {"rank": self.rank, **report(error, self.rank)}
 
@@ -205,7 +192,7 @@ class ProtocolClient(NumPyClient):
         """
         try:
             reply = self._answer(parameters, config)
-            return reply, 1, checked(self.metrics(), _COUNTS, "metrics")
+            return reply, 1, checked(self.metrics(), COUNTS, "metrics")
         except Exception as error:
             return [], 0, {**self.failure(error), "phase": self.received.phase}
 
@@ -213,7 +200,7 @@ class ProtocolClient(NumPyClient):
 
     def _answer(self, parameters: NDArrays, config: dict[str, Scalar]) -> NDArrays:
         """Run the phases of one request; return the last result."""
-        self.received = Received(0, "", [])
+        self.received = _NO_REQUEST
         exchange, phases, counts = read_request(config)
         if sum(counts) != len(parameters) or len(counts) != len(phases):
             raise ProtocolError("a request's arrays do not fit its phases")
@@ -248,13 +235,15 @@ class ProtocolClient(NumPyClient):
             )
         self.received = received
         with threads(self.cfg.threads_in(declared.training)), self.mode(declared):
-            self.automaton.check(received.phase, declared, received.arrays, self.declarations)
+            self.automaton.check(
+                received.phase, declared, received.arrays, lambda: self.declarations
+            )
             self.automaton.count(received.phase, declared, received.arrays)
             taken = map(to_tensor, self.taken(declared, received.arrays))
             result = self.phases[received.phase](*taken)
             reply = self._reply(declared, self.answered(declared, result))
         self.automaton.done(received.phase, declared)
-        for each in self._components.values():
+        for each in self._listeners:
             each.note(received)
         return reply
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from torch import Tensor
 
-from vfl_flower.common.codec import Array, decode, encode, to_array, to_tensor
+from vfl_flower.common.codec import Array, decode, encode, shape_of, to_array, to_tensor
 from vfl_flower.common.errors import PartyError, ProtocolError
 from vfl_flower.config.catalog import FLOAT32
 from vfl_flower.crypto.fixed_point import WHOLE, decode_ring
@@ -83,7 +83,7 @@ class Request:
     def rows_for(self, rank: int, parties: int) -> int:
         """Return the length of its first array, or 0."""
         tensors = self.tensors_for(rank, parties)
-        shape = decode(tensors[0]).shape if tensors else ()
+        shape = shape_of(tensors[0]) if tensors else ()
         return shape[0] if shape else 0
 
 

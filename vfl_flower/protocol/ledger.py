@@ -7,8 +7,8 @@ not counted, so the same run has the same ledger on every transport.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from flwr.common import Scalar
 
@@ -22,6 +22,50 @@ _Entry = tuple[str, str, str, str]
 
 _FORMER_PURPOSES = {"upkeep": "control"}
 """Purposes that checkpoints of earlier versions hold under other names."""
+
+
+class Cost(NamedTuple):
+    """Bytes of one request in a message.
+
+    Attributes
+    ----------
+    purpose, phase : str
+        The request's.
+    payload, framing : int
+        Bytes.
+    """
+
+    purpose: str
+    phase: str
+    payload: int
+    framing: int
+
+
+def costs_of(
+    requests: Sequence[Request], batches: Sequence[Sequence[bytes]], config: Mapping[str, Scalar]
+) -> list[Cost]:
+    """Count one message to a party: pending tells, and the ask.
+
+    A riding tell pays for its own mention in the config record, commas included, so that an ask
+    costs the same whether or not something rides with it.
+    """
+    rest, costs = _framing_of(config), []
+    for request, batch in zip(requests, batches, strict=True):
+        payload, framing = _bytes_of(batch)
+        if request is requests[-1]:
+            framing += rest
+        else:
+            mention = len(f"{request.phase},{len(batch)},")
+            framing += mention
+            rest -= mention
+        costs.append(Cost(request.purpose, request.phase, payload, framing))
+    return costs
+
+
+def _bytes_of(tensors: Sequence[bytes]) -> tuple[int, int]:
+    """Return payload and framing of some arrays."""
+    payload = sum(map(payload_of, tensors))
+    return payload, sum(map(len, tensors)) - payload
 
 
 def _framing_of(config: Mapping[str, Scalar]) -> int:
@@ -51,27 +95,10 @@ class Ledger:
         self.exchanges: Counter[str] = Counter()
         self.uploads: Counter[str] = Counter()
 
-    def book_request(
-        self,
-        party: str,
-        requests: Sequence[Request],
-        batches: Sequence[Sequence[bytes]],
-        config: Mapping[str, Scalar],
-    ) -> None:
-        """Enter one message to a party: pending tells, and the ask.
-
-        A riding tell pays for its own mention in the config record, commas included, so that an
-        ask costs the same whether or not something rides with it.
-        """
-        rest = _framing_of(config)
-        for request, batch in zip(requests, batches, strict=True):
-            entry = (party, request.purpose, request.phase, DOWN)
-            self._book(entry, batch)
-            if request is not requests[-1]:
-                mention = len(f"{request.phase},{len(batch)},")
-                self.framing[entry] += mention
-                rest -= mention
-        self.framing[(party, requests[-1].purpose, requests[-1].phase, DOWN)] += rest
+    def book_request(self, party: str, costs: Iterable[Cost]) -> None:
+        """Enter one message to a party."""
+        for cost in costs:
+            self._book(party, cost, DOWN)
 
     def book_reply(
         self,
@@ -81,16 +108,16 @@ class Ledger:
         metrics: Mapping[str, Scalar],
     ) -> None:
         """Enter one message from a party."""
-        entry = (party, request.purpose, request.phase, UP)
-        self._book(entry, tensors)
-        self.framing[entry] += _framing_of(metrics)
+        payload, framing = _bytes_of(tensors)
+        framing += _framing_of(metrics)
+        self._book(party, Cost(request.purpose, request.phase, payload, framing), UP)
         if tensors and request.purpose != "control":
             self.uploads[party] += 1
 
-    def _book(self, entry: _Entry, tensors: Sequence[bytes]) -> None:
-        payload = sum(map(payload_of, tensors))
-        self.payload[entry] += payload
-        self.framing[entry] += sum(map(len, tensors)) - payload
+    def _book(self, party: str, cost: Cost, direction: str) -> None:
+        entry = (party, cost.purpose, cost.phase, direction)
+        self.payload[entry] += cost.payload
+        self.framing[entry] += cost.framing
 
     def total(self, direction: str, purpose: str = "training") -> int:
         """Return all bytes, payload and framing, in one direction for one purpose."""

@@ -23,7 +23,7 @@ from vfl_flower.learning.device import use_threads
 from vfl_flower.learning.row_limit import RowLimit
 from vfl_flower.protocol.exchange import Ask, Protocol, Replies, Request
 from vfl_flower.protocol.ledger import Ledger
-from vfl_flower.protocol.messages import Failures, arrays_of, booked, with_stand_ins
+from vfl_flower.protocol.messages import Failures, Outbox, arrays_of, with_stand_ins
 from vfl_flower.protocol.observer import Observer
 from vfl_flower.protocol.profiling import SILENT, Lane
 from vfl_flower.protocol.roster import Roster, roll_call
@@ -181,9 +181,10 @@ class ProtocolStrategy(Strategy):
         self.exchange += 1
         self.ledger.exchanges[asked.purpose] += 1
         messages, own = self._runner.due(asked)
+        outbox = Outbox(self.ledger, self._parties, self.exchange)
         with self.party.profile.doing("codec"):
             instructions = [
-                (proxy, booked(self.ledger, name, messages[k], k, self._parties, self.exchange))
+                (proxy, outbox.message(name, messages[k], k))
                 for k, name, proxy in self.roster
                 if k in messages
             ]
@@ -275,13 +276,13 @@ class ProtocolStrategy(Strategy):
         self, asked: Ask, rank: int, name: str, res: FitRes | None, failures: Failures
     ) -> list[Array]:
         """Unpack, check and book one party's reply, or raise its error."""
-        where = self._where(asked, res)
+        where = partial(self._where, asked, res)
         with self.party.profile.doing("codec"):
             arrays = arrays_of(res, name, where, failures, self.party.cfg.wire_precision)
         assert res is not None  # noqa: S101  there would have been no arrays
         rows = asked.rows_for(rank, self._parties)
         if asked.phase and (fault := self.party.fault_of(asked.phase, rows, arrays)):
-            raise PartyError(f"{name} answered {where} {fault}")
+            raise PartyError(f"{name} answered {where()} {fault}")
         self.ledger.book_reply(name, asked, res.parameters.tensors, res.metrics)
         self.party.hear(name, res.metrics)
         return arrays

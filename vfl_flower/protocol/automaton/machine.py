@@ -1,6 +1,6 @@
 """State machine that admits the requests of a run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from operator import attrgetter
 from typing import Any
@@ -39,7 +39,11 @@ class Automaton:
         self.stand()
 
     def check(
-        self, name: str, declared: Phase, arrays: Sequence[Array], phases: Mapping[str, Phase]
+        self,
+        name: str,
+        declared: Phase,
+        arrays: Sequence[Array],
+        phases: Callable[[], Mapping[str, Phase]],
     ) -> None:
         """Check a request against order, count and arrays.
 
@@ -51,8 +55,8 @@ class Automaton:
             Its declaration.
         arrays : sequence of ndarray
             As they came.
-        phases : mapping
-            Declarations of all phases of the party.
+        phases : callable
+            Returns the declarations of all phases of the party.
 
         Raises
         ------
@@ -90,7 +94,9 @@ class Automaton:
                 if fault := layout.fault(value, self._now):
                     raise ProtocolError(f"the answer to '{name}' {fault}; nothing was sent")
 
-    def _check_order(self, name: str, declared: Phase, phases: Mapping[str, Phase]) -> None:
+    def _check_order(
+        self, name: str, declared: Phase, phases: Callable[[], Mapping[str, Phase]]
+    ) -> None:
         if declared.after and declared.follows.isdisjoint(self.last.values()):
             wanted = " or ".join(f"'{each}'" for each in declared.after)
             last = self.last[_chain(declared)] or "nothing"
@@ -98,8 +104,8 @@ class Automaton:
         if not (declared.begins or declared.between_steps):
             return
         last = self.last["training"]
-        needed = {n: phase for n, phase in phases.items() if phase.training and not phase.optional}
-        lacks = [n for n, phase in needed.items() if last in phase.after]
+        needed = {n: each for n, each in phases().items() if each.training and not each.optional}
+        lacks = [n for n, each in needed.items() if last in each.after]
         if lacks:
             raise ProtocolError(f"phase '{name}' comes between steps; this one lacks '{lacks[0]}'")
 

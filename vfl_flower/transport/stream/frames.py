@@ -12,7 +12,6 @@ import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from operator import is_
 from typing import cast
 
 from flwr.common import Parameters, Scalar
@@ -24,6 +23,7 @@ HEAD = struct.Struct("!3sBBQII")
 _LENGTH = struct.Struct("!Q")
 MAGIC = b"VFS"
 LARGEST = 1 << 28  # bytes of a frame; a larger one is refused before it is read
+_JSON = json.JSONEncoder(allow_nan=False)
 _SURROGATE = re.compile("[\ud800-\udfff]")  # half a character, which no encoding can write
 LONGEST_RECORD, MOST_TENSORS = 1 << 20, 4096  # bytes and arrays: both are read in Python
 
@@ -58,6 +58,11 @@ class Frame:
     record: Mapping[str, Scalar]
     tensors: Sequence[bytes | memoryview]
 
+    def same(self, other: "Frame") -> bool:
+        """Tell whether another frame holds the same objects."""
+        numbers = (self.kind, self.sequence) == (other.kind, other.sequence)
+        return numbers and self.record is other.record and self.tensors is other.tensors
+
     def encode(self) -> bytes:
         """Return the frame's bytes.
 
@@ -66,12 +71,12 @@ class Frame:
         ProtocolError
             If they are more than `LARGEST`, or a number is not finite.
         """
-        return self.join(self.start())
+        return self._join(self._start())
 
-    def start(self) -> bytes:
+    def _start(self) -> bytes:
         """Return head and record."""
         try:
-            record = json.dumps(dict(self.record), allow_nan=False).encode()
+            record = _JSON.encode(dict(self.record)).encode()
         except ValueError as error:
             raise ProtocolError("a message has a number that is not finite") from error
         if len(record) > LONGEST_RECORD or len(self.tensors) > MOST_TENSORS:
@@ -82,7 +87,7 @@ class Frame:
         counts = len(record), len(self.tensors)
         return HEAD.pack(MAGIC, VERSION, self.kind, self.sequence, *counts) + record
 
-    def join(self, start: bytes) -> bytes:
+    def _join(self, start: bytes) -> bytes:
         """Append the arrays to head and record."""
         parts: list[bytes | memoryview] = [start]
         for tensor in self.tensors:
@@ -97,23 +102,20 @@ class Frame:
 
 
 class FrameEncoder:
-    """Encodes frames, and equal ones in a row once.
+    """Encodes frames; those in a row of the same objects, once.
 
     Parties are often sent the same arrays, which may be large.
     """
 
     def __init__(self) -> None:
-        self._last: tuple[bytes, Sequence[bytes | memoryview], bytes] = b"", [], b""
+        self._last: tuple[Frame, bytes] | None = None
 
     def encode(self, frame: Frame) -> bytes:
         """Return a frame's bytes; see `Frame.encode`."""
-        start = frame.start()
-        last, tensors, content = self._last
-        same = start == last and all(map(is_, frame.tensors, tensors))
-        if not same:
-            content = frame.join(start)
-            self._last = start, frame.tensors, content
-        return content
+        last = self._last  # read once: a roll call has a thread for each party
+        if last is None or not frame.same(last[0]):
+            last = self._last = frame, frame.encode()
+        return last[1]
 
 
 def decode_frame(content: bytes) -> Frame:
@@ -131,7 +133,7 @@ def decode_frame(content: bytes) -> Frame:
         if length > LONGEST_RECORD or count > MOST_TENSORS:
             raise ValueError("too much")
         at = HEAD.size + length
-        record = json.loads(content[HEAD.size : at])
+        record = json.loads(content[HEAD.size : at].decode())
         if not isinstance(record, dict) or not all(map(_scalar, (*record, *record.values()))):
             raise ValueError("not a record of scalars")
         tensors, view = [], memoryview(content)
