@@ -26,7 +26,7 @@ from vfl_flower.runs.memory import peak_memory
 from vfl_flower.transport.local import run_local
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
-STEPS, WARM_UP, COLUMNS = 30, 5, 4
+STEPS, WARM_UP, COLUMNS = 20, 5, 4
 ALL, HALF = 1.0, 0.5  # shares of passive parties that may collude
 
 

@@ -9,7 +9,7 @@ from benchmarks.harness.tables import RESULTS, body
 NONE = "Not measured yet."
 NAMES = (
     *("communication", "step", "carriers", "runtimes", "scale", "upload", "reading"),
-    *("zsolver", "psi", "wire", "start", "serve", "peers", "linear", "precision"),
+    *("zsolver", "psi", "wire", "start", "serve", "peers", "linear", "precision", "memory"),
 )
 
 

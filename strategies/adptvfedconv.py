@@ -89,6 +89,9 @@ from vfl_flower.learning.schedule import steps_per_epoch
 
 from .specs.adptvfedconv import AdptVFedConvOptions
 
+JOINED = 512
+"""Rows whose maps are put together at a time: a message's would be large once more."""
+
 
 class Upload(NamedTuple):
     """Some rows, of which maps are sent in one message."""
@@ -217,8 +220,11 @@ class AdptVFedConv(ActiveParty):
         else:
             replies = yield ask("embed_only", due.rows, own=own, purpose="evaluation")
         mirrored = view(self.cfg, due.view, len(self.x), self.x.shape[2:]).flips[rows]
-        H = self.tiling.join(self.received(replies, due.rows), mirrored)  # Eq. 4
-        maps.put(due.view, rows, H)
+        received = self.received(replies, due.rows)
+        for part in range(0, len(rows), JOINED):
+            these = slice(part, part + JOINED)
+            H = self.tiling.join([H_k[these] for H_k in received], mirrored[these])  # Eq. 4
+            maps.put(due.view, rows[these], H)
         return {}, False
 
     def received(self, replies: Replies, rows: Array) -> list[Tensor]:

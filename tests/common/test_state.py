@@ -104,6 +104,13 @@ def test_pack_copies() -> None:
     assert packed.tolist() == [0, 0, 0]
 
 
+def test_pack_for_a_file_copies_nothing() -> None:
+    weights = torch.zeros(3)
+    (packed,) = pack({"weight": weights}, shared=True)[0].values()
+    weights += 1
+    assert packed.tolist() == [1, 1, 1]
+
+
 @pytest.mark.parametrize(
     "state",
     [

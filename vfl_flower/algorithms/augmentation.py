@@ -110,10 +110,15 @@ def maps_of(party: Party, number: int, rows: Tensor) -> Tensor:
     training = party.net.training
     party.net.eval()
     looks = view(party.cfg, number, len(party.x), party.x.shape[2:])
-    parts = rows.split(party.cfg.batch_size)  # a larger part takes more memory, and no less time
-    maps = [party.embedding(looks[part].seen(party.columns(part))) for part in parts]
+    size, maps = party.cfg.batch_size, torch.empty(0)  # more rows take memory, and no less time
+    for start in range(0, len(rows), size):
+        part = rows[start : start + size]
+        made = party.embedding(looks[part].seen(party.columns(part)))
+        if not start:
+            maps = made.new_empty(len(rows), *made.shape[1:])  # a list and its join would be two
+        maps[start : start + size] = made
     party.net.train(training)
-    return torch.cat(maps)
+    return maps
 
 
 @lru_cache(maxsize=1)  # once for all batches of an epoch

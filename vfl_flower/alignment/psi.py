@@ -201,14 +201,21 @@ class _Pair:
         ProtocolError
             If the passive party sent an id twice.
         """
-        ours, theirs = np.concatenate(self._ours), np.concatenate(self._theirs)
-        for kind, sent in (("ids", theirs), ("answers", ours)):
-            if len(np.unique(sent)) < len(sent):
-                raise ProtocolError(f"{self.name} sent {kind} that repeat; no two ids are alike")
-        _, here, there = np.intersect1d(ours, theirs, assume_unique=True, return_indices=True)
-        positions = np.full(len(ours), -1)
-        positions[here] = there
+        ours, here = self._sorted(self._ours, "answers")
+        theirs, there = self._sorted(self._theirs, "ids")
+        found = np.searchsorted(theirs, ours).clip(max=len(theirs) - 1)
+        positions = np.empty(len(ours), np.int64)
+        positions[here] = np.where(theirs[found] == ours, there[found], -1)
         return positions
+
+    def _sorted(self, parts: Sequence[Array], kind: str) -> tuple[Array, Array]:
+        """Sort tags; return them and their positions before."""
+        sent = np.concatenate(parts)
+        order = np.argsort(sent)
+        ordered = sent[order]
+        if (ordered[1:] == ordered[:-1]).any():
+            raise ProtocolError(f"{self.name} sent {kind} that repeat; no two ids are alike")
+        return ordered, order
 
 
 def _announce(ids: Ids, ranks: Sequence[int]) -> Protocol:

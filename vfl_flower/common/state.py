@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save as save_arrays
 from safetensors.torch import load, save
 from torch import Tensor
 
@@ -35,13 +35,15 @@ def state_of(value: Any) -> Any:  # noqa: ANN401
     return value.state_dict() if hasattr(value, "state_dict") else value
 
 
-def pack(state: State) -> tuple[dict[str, Array], str]:
+def pack(state: State, *, shared: bool = False) -> tuple[dict[str, Array], str]:
     """Split a state into arrays and the JSON skeleton that names them.
 
     Parameters
     ----------
     state : State
         What a party remembers.
+    shared : bool
+        Whether the arrays may be the state's own memory, for as long as nobody changes it.
 
     Returns
     -------
@@ -55,7 +57,8 @@ def pack(state: State) -> tuple[dict[str, Array], str]:
         if isinstance(value, Tensor | np.ndarray):
             while path in arrays:  # keys with dots
                 path += "'"
-            arrays[path] = to_array(value).copy()
+            array = to_array(value)
+            arrays[path] = array if shared else array.copy()
             return {"$array": path}
         if isinstance(value, bytes):
             return {"$bytes": value.hex()}
@@ -100,11 +103,10 @@ def restore(owner: object, state: State) -> None:
 
 def write_state(path: Path, state: State) -> None:
     """Write a safetensors file with its SHA-256, for its owner only."""
-    arrays, skeleton = pack(state)
-    tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
+    arrays, skeleton = pack(state, shared=True)  # copies of large networks can be a run's peak
     summed = json.loads(skeleton) | {KEY: sum_of_arrays(arrays, skeleton)}
     # one entry: safetensors writes several in any order
-    write_atomically(path, save(tensors, metadata={"state": json.dumps(summed)}))
+    write_atomically(path, save_arrays(arrays, metadata={"state": json.dumps(summed)}))
 
 
 def sum_of_arrays(arrays: Mapping[str, Array], text: str) -> str:
