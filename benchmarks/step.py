@@ -38,7 +38,7 @@ from tests.helpers.joint.reference import easter_step, parties_of
 from tests.helpers.joint.reference_split import splitnn_step
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import Interrupted
-from vfl_flower.common.worker import Adaptive, Concurrency, InTurn
+from vfl_flower.common.worker import Concurrency, InTurn
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.splitting.rows import rows_of
 from vfl_flower.learning.batching import batches
@@ -56,7 +56,7 @@ Way = Callable[[ActiveParty, list[PassiveParty]], None]
 WAYS: dict[str, Way] = {
     BESIDE: lambda active, passive: run_local(active, passive, Concurrency()),
     IN_TURN: lambda active, passive: run_local(active, passive, InTurn()),
-    CHOSEN: lambda active, passive: run_local(active, passive, Adaptive()),
+    CHOSEN: lambda active, passive: run_local(active, passive),
     FORKED: run_forked,
 }
 JOINT: dict[str, Callable[..., None]] = {

@@ -74,31 +74,35 @@ def exchanges(concurrency: Concurrency, count: int, beside: float, in_turn: floa
 
 @pytest.mark.parametrize(("beside", "in_turn"), [(0.002, 0.001), (0.001, 0.002)])
 def test_what_was_faster_in_trials_is_chosen(beside: float, in_turn: float) -> None:
-    chosen = exchanges(Adaptive(), 100, beside, in_turn)
+    chosen = exchanges(Adaptive(3), 100, beside, in_turn)
     trials, rest = chosen[: 2 * TRIALS], chosen[2 * TRIALS :]
     assert trials.count(True) == TRIALS
     assert set(rest) == {in_turn < beside}
 
 
 def test_a_few_slow_exchanges_do_not_undo_a_choice() -> None:
-    adaptive = Adaptive()
+    adaptive = Adaptive(3)
     exchanges(adaptive, 50, 0.015, 0.020)
     assert not any(exchanges(adaptive, 2 * TRIALS, 0.025, 0.020))
     assert not any(exchanges(adaptive, 50, 0.015, 0.020))
 
 
 def test_long_exchanges_are_never_tried_in_turn() -> None:
-    assert not any(exchanges(Adaptive(), 2 * PERIOD, 1.0, 0.1))
+    assert not any(exchanges(Adaptive(3), 2 * PERIOD, 1.0, 0.1))
+
+
+def test_exchanges_of_many_parties_may_be_longer() -> None:
+    assert exchanges(Adaptive(100), PERIOD, 1.0, 0.1)[-1]
 
 
 def test_a_choice_is_tried_again_when_the_machine_has_changed() -> None:
-    adaptive = Adaptive()
+    adaptive = Adaptive(3)
     assert exchanges(adaptive, PERIOD, 0.002, 0.001)[-1]
     assert not exchanges(adaptive, PERIOD, 0.001, 0.002)[-1]
 
 
 def test_phases_have_trials_of_their_own() -> None:
-    adaptive = Adaptive()
+    adaptive = Adaptive(3)
     exchanges(adaptive, PERIOD, 0.002, 0.001)
     assert not adaptive.in_turn("update")
 

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from queue import Empty, SimpleQueue
 from statistics import median
 from threading import Thread
@@ -12,7 +13,7 @@ Job = Callable[[], Any]
 End = tuple[Any, BaseException | None]
 
 TRIALS, PERIOD = 5, 500  # exchanges of a phase: tried in either way, and until the next trial
-SHORT = 0.05  # seconds of exchanges that are worth a trial
+SHORT = 0.015  # seconds of an exchange for each party that are worth a trial
 
 
 class Worker:
@@ -99,11 +100,17 @@ class Adaptive(Concurrency):
     interpreter's lock take up to twice as long as one thread that does everything. Each phase is
     tried in both ways, and again after `PERIOD` exchanges, for the load of a machine changes. What
     was chosen stays until then: times side by side vary, and the slowest of them would undo it.
-    Bits do not depend on it.
+    Bits do not depend on it. An exchange of many parties is long, though each party's work may be
+    short.
+
+    Parameters
+    ----------
+    parties : int
+        Number of parties that work in an exchange.
     """
 
-    def __init__(self) -> None:
-        self._trials: defaultdict[str, _Trial] = defaultdict(_Trial)
+    def __init__(self, parties: int) -> None:
+        self._trials: defaultdict[str, _Trial] = defaultdict(partial(_Trial, SHORT * parties))
 
     def in_turn(self, phase: str) -> bool:
         """Tell whether a phase's next exchange is done in one thread."""
@@ -115,10 +122,13 @@ class Adaptive(Concurrency):
 
 
 class _Trial:
-    """Times of a phase's exchanges in both ways, and the choice."""
+    """Times of a phase's exchanges in both ways, and the choice.
 
-    def __init__(self) -> None:
-        self.exchanges, self.chosen = 0, False
+    Exchanges of less than `short` seconds are tried.
+    """
+
+    def __init__(self, short: float) -> None:
+        self.exchanges, self.chosen, self.short = 0, False, short
         self.seconds = {way: list[float]() for way in (False, True)}
 
     def choose(self) -> bool:
@@ -128,7 +138,7 @@ class _Trial:
             self.seconds = {way: [] for way in self.seconds}
         beside, in_turn = self.seconds[False], self.seconds[True]
         if place < 2 * TRIALS:
-            return place % 2 == 1 and min(beside) < SHORT
+            return place % 2 == 1 and min(beside) < self.short
         if place == 2 * TRIALS:
             self.chosen = len(in_turn) == TRIALS and median(in_turn) < median(beside)
         return self.chosen

@@ -116,7 +116,7 @@ def serve(
     manager, turns = SimpleClientManager(), _turns(len(clients))
     for number, client in enumerate(clients):
         manager.register(LocalProxy(f"client-{number}", client, turns))
-    active.strategy.concurrency = concurrency or Adaptive()
+    active.strategy.concurrency = concurrency or Adaptive(len(clients))
     ProtocolServer(client_manager=manager, strategy=active.strategy).fit(0, None)
 
 
