@@ -20,7 +20,7 @@ from benchmarks.harness.experiments import Flags, result_of
 from benchmarks.harness.report import Report
 
 PRECISIONS = ("float32", "bf16")
-LARGE = {"dataset": "cifar10", "train-rows": "4000", "test-rows": "2000"}
+LARGE = {"dataset": "cifar10", "train-rows": "2000", "test-rows": "1000"}
 """Data of networks that take long."""
 DATA = {"resnet18": LARGE, "vgg16_bn": LARGE}
 COLUMNS = {"network": "", "data": "", "training rows": "", "pairs": "", "float32 %": ".2f"}
