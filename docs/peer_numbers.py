@@ -1,8 +1,9 @@
-"""Measured steps and trees of other systems beside this one."""
+"""Measured steps, trees and rounds of other systems beside this one."""
 
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,13 @@ from typing import Any
 from benchmarks.harness.parts import days
 from benchmarks.harness.report import Table
 from benchmarks.harness.tables import RESULTS
-from benchmarks.peers.kind import SPLIT_LEARNING, TREES, Kind
+from benchmarks.peers.kind import ROUNDS, SPLIT_LEARNING, TREES, Kind
 from docs.benchmark_numbers import NONE
 
 FILE, TREES_FILE = RESULTS / "peers.json", RESULTS / "peers-trees.json"
+ROUNDS_FILE = RESULTS / "peers-authors.json"
 SIDES = ("system", "runs as", "this project as")
+TIMED = ("theirs, ms", "ours, ms", "times ours", "accuracies, %")
 
 
 @dataclass(frozen=True)
@@ -54,8 +57,14 @@ def when(measured: dict[str, Any], found: list[Contest]) -> str:
 
 def steps(file: Path = FILE) -> str:
     """Return the steps side by side in Markdown, with date and machine."""
-    columns = (*SIDES, "networks", "theirs, ms", "ours, ms", "times ours", "accuracies, %")
-    return _shown(file, SPLIT_LEARNING, columns, _step)
+    columns = (*SIDES, "networks", *TIMED)
+    return _shown(file, SPLIT_LEARNING, columns, partial(_step, column="ms a step"))
+
+
+def rounds(file: Path = ROUNDS_FILE) -> str:
+    """Return the rounds side by side in Markdown, with date and machine."""
+    columns = (*SIDES, "method", *TIMED)
+    return _shown(file, ROUNDS, columns, partial(_step, column="ms a round"))
 
 
 def trees(file: Path = TREES_FILE) -> str:
@@ -84,11 +93,11 @@ def _shown(
     return "\n".join([told, table.markdown()]).replace("\n\n\n", "\n\n")
 
 
-def _step(contest: Contest) -> list[str]:
-    """Return the numbers of a contest of steps."""
+def _step(contest: Contest, column: str) -> list[str]:
+    """Return the numbers of a contest of steps or rounds."""
     peer, ours, accuracy = contest.peer, contest.ours, "test accuracy, %"
     return [
-        *(f"{each['ms a step']:.1f}" for each in (peer, ours)),
+        *(f"{each[column]:.1f}" for each in (peer, ours)),
         f"{peer['times ours']:.1f}",
         f"{peer[accuracy]:.2f} and {ours[accuracy]:.2f}",
     ]
@@ -107,5 +116,5 @@ def _tree(contest: Contest) -> list[str]:
     return [both("s a tree"), f"{peer['times ours']:.1f}", *rest]
 
 
-MADE = {"peer-steps": steps, "peer-trees": trees}
+MADE = {"peer-steps": steps, "peer-trees": trees, "peer-rounds": rounds}
 """Functions that make the tables, by the block's name."""

@@ -32,7 +32,7 @@ SAME = object()
 """Says that ``--tiny`` has the default of a measurement."""
 
 
-PLACES = frozenset(("json", "data_dir", "out"))
+PLACES = frozenset(("json", "data_dir", "out", "environments"))
 """Options that name a machine's own folders, which no result keeps."""
 
 

@@ -1,4 +1,4 @@
-"""Other systems beside this one: split learning, and boosted trees.
+"""Other systems beside this one: split learning, boosted trees, papers' methods.
 
     python -m benchmarks.peers --data-dir DIR --environments DIR [NAME ...]
 
@@ -15,6 +15,9 @@ split learning. Trees are of three parties. NVFlare grows them by XGBoost's fede
 its bytes are those that XGBoost sends and gets. FATE's Hetero-SecureBoost encrypts gradients, as
 does this project beside it, or has its mock in the place of a cipher; its bytes are those of
 values that it passes on. The time and bytes of a tree are means of all but the first.
+
+The programs of two papers' authors are cloned from GitHub at a pinned commit; where that is not to
+be had, Git's own ``url.BASE.insteadOf`` names a copy. Each is one program that sends nothing.
 """
 
 import statistics
@@ -49,7 +52,8 @@ def measure(given: Arguments, report: Report) -> None:
         if python or (given.tiny and peer.way != DEPLOYED):
             table = tables.get(peer.kind.title) or table_of(peer.kind, report)
             tables[peer.kind.title] = table
-            for value in getattr(given, peer.kind.option).split(","):
+            fixed = peer.work.get(peer.kind.option)
+            for value in [fixed] if fixed else getattr(given, peer.kind.option).split(","):
                 contest(given, name, value, python, table, report)
 
 

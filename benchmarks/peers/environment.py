@@ -6,12 +6,16 @@ from importlib.metadata import version
 from pathlib import Path
 
 from benchmarks.peers.errors import PeerError
+from benchmarks.peers.inside.authors.source import SOURCE
 from benchmarks.peers.peer import Peer
 from benchmarks.peers.processes import run
 
-DONE, LOG = "packages.txt", "pip.log"
+DONE, LOG, CLONE_LOG = "packages.txt", "pip.log", "git.log"
 INSTALLATION = 1800.0
 """Seconds that an installation may take."""
+
+NEVER_ASK = {"GIT_TERMINAL_PROMPT": "0"}
+"""Git fails where it would ask for a password."""
 
 
 def interpreter(peer: Peer, environments: Path | None) -> str:
@@ -35,9 +39,11 @@ def interpreter(peer: Peer, environments: Path | None) -> str:
         raise PeerError("not installed; --environments names a folder to install it in")
     folder = environments.absolute() / peer.environment
     python, done = folder / "bin" / "python", folder / DONE
-    wanted = packages(peer)
+    wanted = [*packages(peer), *filter(None, [peer.repository, peer.commit])]
     if not done.exists() or done.read_text().split() != wanted:
-        _install(folder, python, wanted)
+        _install(folder, python, packages(peer))
+        if peer.repository:
+            _clone(peer, folder)
         done.write_text("\n".join(wanted))
     return str(python)
 
@@ -54,3 +60,19 @@ def _install(folder: Path, python: Path, wanted: list[str]) -> None:
         run(command, {}, folder / LOG, INSTALLATION)
     except (OSError, PeerError) as error:
         raise PeerError(f"cannot be installed here: {error}") from error
+
+
+def _clone(peer: Peer, folder: Path) -> None:
+    """Put the files of a peer's commit into its environment."""
+    source = str(folder / SOURCE)
+    commands = (
+        ["git", "clone", "--quiet", "--no-checkout", peer.repository, source],
+        ["git", "-C", source, "checkout", "--quiet", peer.commit],
+    )
+    try:
+        for command in commands:
+            run(command, NEVER_ASK, folder / CLONE_LOG, INSTALLATION)
+    except (OSError, PeerError) as error:
+        raise PeerError(
+            f"{peer.repository} cannot be cloned at {peer.commit[:12]}: {error}"
+        ) from error

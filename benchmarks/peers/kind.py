@@ -7,6 +7,7 @@ from typing import Any
 
 from benchmarks.peers.prepare import prepare
 from benchmarks.peers.prepare_trees import prepare_trees
+from benchmarks.peers.prepare_weights import prepare_weights
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,8 @@ class Kind:
     title : str
         Of the table.
     each, option : str
-        Column and option, of the command and of a run, of which each value is a work of its own.
+        Column and option, of a run and of the command unless the peer fixes it, of which each value
+        is a work of its own.
     columns : mapping of str to str
         Formats by the names of the table's last columns: time, ratio, bytes, memory, score.
     units : tuple of float
@@ -68,4 +70,20 @@ TREES = Kind(
     units=(1e3, 1e6, 1),
     prepare=prepare_trees,
     ours="our_trees",
+)
+
+ROUNDS = Kind(
+    title="rounds of the papers' methods by their authors' programs, in turn",
+    each="method",
+    option="method",
+    columns={
+        "ms a round": ".1f",
+        "times ours": ".1f",
+        "kB a round": ".1f",
+        "peak MiB": ".0f",
+        "test accuracy, %": ".2f",
+    },
+    units=(1, 1e3, 0.01),
+    prepare=prepare_weights,
+    ours="ours",
 )

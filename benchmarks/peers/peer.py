@@ -30,14 +30,16 @@ class Peer:
     runs : str
         How it runs, in words.
     work, tiny : mapping
-        Options of the work beside those of all, and under ``--tiny``; not networks or data sets
-        that the command names.
+        Options of the work beside those of all, and under ``--tiny``; they may fix the kind's
+        option, which the command names otherwise.
     warm_up : int
         Steps that are not timed.
     variables : mapping of str to str
         Environment variables that it needs.
     kind : Kind
         Kind of the work.
+    repository, commit : str
+        Of Git, whose files are put into its environment; nothing where packages have it all.
     """
 
     title: str
@@ -51,6 +53,8 @@ class Peer:
     warm_up: int = 20
     variables: Mapping[str, str] = field(default_factory=dict)
     kind: Kind = SPLIT_LEARNING
+    repository: str = ""
+    commit: str = ""
 
 
 IMAGES: dict[str, Any] = {

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchmarks.peers.inside.work import SPEC
+from benchmarks.peers.inside.work import OPTIONS, SPEC
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.byte_rows import ByteRows
 from vfl_flower.learning.batching import batches
 from vfl_flower.parties.active import ActiveParty
+from vfl_flower.parties.party import Party
 from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.workflows.build_parties import build_parties
 
-OPTIONS = "options.json"
 SHARED: dict[str, Any] = {
     "method": "splitnn",
     "active-columns": "none",
@@ -31,7 +31,17 @@ SHARED: dict[str, Any] = {
 
 
 def prepare(folder: Path, options: Mapping[str, Any], warm_up: int) -> None:
-    """Write a work.
+    """Write a work with its networks; see `prepare_rows`."""
+    active, passive = prepare_rows(folder, options, warm_up)
+    torch.save(active.net.decide, folder / "top.pt")
+    for party in passive:
+        torch.save(party.net.embed, folder / f"bottom-{party.rank}.pt")
+
+
+def prepare_rows(
+    folder: Path, options: Mapping[str, Any], warm_up: int
+) -> tuple[ActiveParty, list[PassiveParty]]:
+    """Write data and batches of a work; return its parties.
 
     Parameters
     ----------
@@ -50,16 +60,17 @@ def prepare(folder: Path, options: Mapping[str, Any], warm_up: int) -> None:
     cfg = RunConfig.from_mapping(given)
     active, passive = build_parties(cfg)
     _write_active(folder, active)
-    for party in passive:
-        _write_passive(folder, party)
+    for party in (active, *passive):
+        _write_columns(folder, party)
     spec = {"rate": active.optimizer.rate, "passive": len(passive), "warm_up": warm_up}
     spec |= {"batch": cfg.batch_size}
     (folder / SPEC).write_text(json.dumps(spec))
     (folder / OPTIONS).write_text(json.dumps(given))
+    return active, passive
 
 
 def _write_active(folder: Path, active: ActiveParty) -> None:
-    """Write labels, rows and the top network."""
+    """Write labels and rows."""
     cfg, train = active.cfg, active.rows["train"]
     orders = [
         np.concatenate(batches(cfg.seed, e, train, cfg.batch_size)) for e in range(cfg.epochs)
@@ -67,15 +78,13 @@ def _write_active(folder: Path, active: ActiveParty) -> None:
     np.save(folder / "order.npy", np.stack(orders))
     np.save(folder / "test.npy", active.rows["test"])
     np.save(folder / "y.npy", active.y.numpy())
-    torch.save(active.net.decide, folder / "top.pt")
 
 
-def _write_passive(folder: Path, party: PassiveParty) -> None:
-    """Write columns and the bottom network."""
+def _write_columns(folder: Path, party: Party) -> None:
+    """Write columns."""
     x, rank = party.data.x, party.rank
     if isinstance(x, ByteRows):
         np.save(folder / f"x-{rank}.npy", x.pixels.numpy())
         np.save(folder / f"moments-{rank}.npy", np.stack([x.mean.numpy(), x.deviation.numpy()]))
     else:
         np.save(folder / f"x-{rank}.npy", x.numpy())
-    torch.save(party.net.embed, folder / f"bottom-{rank}.pt")

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.peers.inside.table import PARTS
-from benchmarks.peers.inside.work import SPEC
-from benchmarks.peers.prepare import OPTIONS
+from benchmarks.peers.inside.work import OPTIONS, SPEC
 from vfl_flower.common.codec import to_array
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.workflows.build_parties import build_parties

@@ -1,7 +1,7 @@
 """All peers by their names on the command line."""
 
 from benchmarks.peers.peer import Peer
-from benchmarks.peers.systems import fate, flower, nvflare
+from benchmarks.peers.systems import fate, flower, nvflare, pravfed, vfl_admm
 
 PEERS: dict[str, Peer] = {
     "nvflare": nvflare.SIMULATOR,
@@ -13,4 +13,7 @@ PEERS: dict[str, Peer] = {
     "fate-trees-1024": fate.SECURE_BOOST,
     "fate-trees-2048": fate.SECURE_BOOST_2048,
     "flower": flower.EXAMPLE,
+    "vfl-admm": vfl_admm.VIMADMM,
+    "vfl-admm-split": vfl_admm.SPLIT_LEARNING,
+    "pravfed": pravfed.PRAVFED,
 }

@@ -17,7 +17,7 @@ from benchmarks.peers.errors import PeerError
 from benchmarks.peers.inside import our_trees
 from benchmarks.peers.inside.table import Meter, TableWork
 from benchmarks.peers.inside.work import OUTCOME, Columns, Work
-from benchmarks.peers.kind import SPLIT_LEARNING, TREES
+from benchmarks.peers.kind import ROUNDS, SPLIT_LEARNING, TREES
 from benchmarks.peers.peer import DIGITS, Peer
 from benchmarks.peers.prepare import prepare
 from benchmarks.peers.prepare_trees import prepare_trees
@@ -26,6 +26,7 @@ from docs.peer_numbers import contests, steps, trees
 from vfl_flower.data.byte_rows import ByteRows
 
 NVFLARE = PEERS["nvflare"]
+KINDS = (SPLIT_LEARNING, TREES, ROUNDS)
 
 
 def outcome(peer: Peer, *more: object) -> Outcome:
@@ -181,6 +182,6 @@ def test_every_peer_pins_its_version() -> None:
 def test_every_peer_has_a_program_for_its_kind() -> None:
     inside = Path(peers.__file__).parent / "inside"
     for peer in PEERS.values():
-        assert (inside / f"{peer.module}.py").exists() and peer.kind in (SPLIT_LEARNING, TREES)
+        assert (inside / f"{peer.module.replace('.', '/')}.py").exists() and peer.kind in KINDS
         assert (inside / f"{peer.kind.ours}.py").exists()
-        assert peer.kind.option not in peer.work or peer.kind is SPLIT_LEARNING
+        assert peer.kind.option not in peer.work or peer.kind is ROUNDS

@@ -6,7 +6,7 @@ from typing import Any
 
 from benchmarks.peers.inside.ours import deployed_runs
 from benchmarks.peers.inside.table import Meter, TableWork
-from benchmarks.peers.prepare import OPTIONS
+from benchmarks.peers.inside.work import OPTIONS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.protocol.observer import Evaluation
 from vfl_flower.transport.local import run_local

@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.peers.inside.work import Clock, Figures, Work
-from benchmarks.peers.prepare import OPTIONS
+from benchmarks.peers.inside.work import OPTIONS, Clock, Figures, Work
 from deploy.local import Deployment
 from vfl_flower.common.errors import RunError
 from vfl_flower.config.run_config import RunConfig

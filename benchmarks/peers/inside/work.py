@@ -16,7 +16,9 @@ from torch import Tensor, nn
 
 Rows = NDArray[np.int32]
 Figures = dict[str, float | None]
-SPEC, OUTCOME = "work.json", "outcome.json"
+SPEC, OPTIONS, OUTCOME = "work.json", "options.json", "outcome.json"
+"""Files of a work: what contenders need, this project's options, and figures of a run."""
+
 FOLDER = "PEERS_WORK_FOLDER"
 """Environment variable that names the folder."""
 EVALUATED = 1000
@@ -76,7 +78,7 @@ class Work:
         return torch.from_numpy(np.load(self.folder / "y.npy"))
 
     def columns(self, rank: int) -> Columns:
-        """Return the columns of a passive party."""
+        """Return the columns of a party."""
         return Columns(self.folder, rank)
 
     def network(self, name: str) -> nn.Module:
@@ -101,16 +103,27 @@ def written(folder: Path, outcome: Mapping[str, float | None]) -> None:
 
 
 class Clock:
-    """Mean time of the steps behind the first ones."""
+    """Mean time of the steps behind the first ones.
+
+    Parameters
+    ----------
+    warm_up : int
+        The first ones; with none, all since the clock was made counts.
+
+    Attributes
+    ----------
+    away : float
+        Seconds since then for which something else was done.
+    """
 
     def __init__(self, warm_up: int) -> None:
-        self.warm_up, self.steps = warm_up, 0
+        self.warm_up, self.steps, self.away = warm_up, 0, 0.0
         self.begun = self.ended = time.perf_counter()
 
     def step(self) -> None:
         """Count a step that has ended."""
         self.steps += 1
-        self.ended = time.perf_counter()
+        self.ended = time.perf_counter() - self.away
         if self.steps == self.warm_up:
             self.begun = self.ended
 
