@@ -29,14 +29,14 @@ def test_a_step_takes_all_work_or_the_longest(parties: list[float], gain: float,
 def test_without_a_gain_the_limit_is_that_of_parties_in_turn(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    beside, in_turn, *others = measured(monkeypatch, 1.0)
+    processes, beside, in_turn, *others = measured(monkeypatch, 1.0)
     assert in_turn["limit"] is None
-    for row in (beside, *others):  # two pairs: medians are means, which add up
+    for row in (processes, beside, *others):  # two pairs: medians are means, which add up
         assert row["limit"] * row["joint ms"] == pytest.approx(in_turn["ours ms"])  # type: ignore[operator]
 
 
 @pytest.mark.slow
 def test_with_all_gain_the_longest_party_is_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    beside, in_turn, *_ = measured(monkeypatch, float("inf"))
+    _, beside, in_turn, *_ = measured(monkeypatch, float("inf"))
     share = beside["limit"] * beside["joint ms"] / in_turn["ours ms"]  # type: ignore[operator]
     assert 0.25 <= share < 1  # of four parties
