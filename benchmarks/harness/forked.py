@@ -14,6 +14,7 @@ from vfl_flower.parties.passive import PassiveParty
 from vfl_flower.transport.endpoint import OK, Endpoint
 from vfl_flower.transport.protocol_server import ProtocolServer
 from vfl_flower.transport.proxy import SendingProxy
+from vfl_flower.transport.stream.client import answer
 from vfl_flower.transport.stream.frames import Frame, Kind, decode_frame, parameters_of
 
 
@@ -63,14 +64,7 @@ def serve(pipe: Connection, party: PassiveParty) -> None:
     torch.set_num_threads(1)
     endpoint = Endpoint(party)
     while True:
-        asked = decode_frame(pipe.recv_bytes())
-        if asked.kind == Kind.ROLL_CALL:
-            facts = endpoint.get_properties(GetPropertiesIns(dict(asked.record))).properties
-            reply = Frame(Kind.REPLY, 0, facts, [])
-        else:
-            res = endpoint.fit(FitIns(parameters_of(asked), dict(asked.record)))
-            reply = Frame(Kind.REPLY, 0, res.metrics, res.parameters.tensors)
-        pipe.send_bytes(reply.encode())
+        pipe.send_bytes(answer(endpoint, decode_frame(pipe.recv_bytes())))
 
 
 @contextmanager

@@ -40,17 +40,20 @@ class Kind:
     ours: str
 
 
+Column = tuple[str, str]
+"""Name and format."""
+
+
+def _columns(time: Column, size: Column, score: Column) -> dict[str, str]:
+    """Return the last columns of a table."""
+    return dict((time, ("times ours", ".1f"), size, ("peak MiB", ".0f"), score))
+
+
 SPLIT_LEARNING = Kind(
     title="split learning of the same networks, in turn",
     each="networks",
     option="models",
-    columns={
-        "ms a step": ".2f",
-        "times ours": ".1f",
-        "kB a step": ".1f",
-        "peak MiB": ".0f",
-        "test accuracy, %": ".2f",
-    },
+    columns=_columns(("ms a step", ".2f"), ("kB a step", ".1f"), ("test accuracy, %", ".2f")),
     units=(1, 1e3, 0.01),
     prepare=prepare,
     ours="ours",
@@ -60,13 +63,7 @@ TREES = Kind(
     title="boosted trees of the same columns, in turn",
     each="data",
     option="dataset",
-    columns={
-        "s a tree": ".2f",
-        "times ours": ".1f",
-        "MB a tree": ".3f",
-        "peak MiB": ".0f",
-        "test ROC-AUC": ".4f",
-    },
+    columns=_columns(("s a tree", ".2f"), ("MB a tree", ".3f"), ("test ROC-AUC", ".4f")),
     units=(1e3, 1e6, 1),
     prepare=prepare_trees,
     ours="our_trees",
@@ -76,13 +73,7 @@ ROUNDS = Kind(
     title="rounds of the papers' methods by their authors' programs, in turn",
     each="method",
     option="method",
-    columns={
-        "ms a round": ".1f",
-        "times ours": ".1f",
-        "kB a round": ".1f",
-        "peak MiB": ".0f",
-        "test accuracy, %": ".2f",
-    },
+    columns=_columns(("ms a round", ".1f"), ("kB a round", ".1f"), ("test accuracy, %", ".2f")),
     units=(1, 1e3, 0.01),
     prepare=prepare_weights,
     ours="ours",

@@ -137,10 +137,21 @@ class StreamClient:
 
     def _compute(self, frame: Frame) -> bytes:
         """Let the party answer."""
-        if frame.kind == Kind.ROLL_CALL:
-            asked = self.client.get_properties(GetPropertiesIns(dict(frame.record)))
-            return Frame(Kind.REPLY, frame.sequence, asked.properties, []).encode()
-        if frame.kind != Kind.EXCHANGE:
-            raise ProtocolError("a request came that is neither roll call nor exchange")
-        res = self.client.fit(FitIns(parameters_of(frame), dict(frame.record)))
-        return Frame(Kind.REPLY, frame.sequence, res.metrics, res.parameters.tensors).encode()
+        return answer(self.client, frame)
+
+
+def answer(client: Client, frame: Frame) -> bytes:
+    """Let a party answer a request; return the reply's bytes.
+
+    Raises
+    ------
+    ProtocolError
+        If it is neither roll call nor exchange, or cannot be answered in a frame.
+    """
+    if frame.kind == Kind.ROLL_CALL:
+        asked = client.get_properties(GetPropertiesIns(dict(frame.record)))
+        return Frame(Kind.REPLY, frame.sequence, asked.properties, []).encode()
+    if frame.kind != Kind.EXCHANGE:
+        raise ProtocolError("a request came that is neither roll call nor exchange")
+    res = client.fit(FitIns(parameters_of(frame), dict(frame.record)))
+    return Frame(Kind.REPLY, frame.sequence, res.metrics, res.parameters.tensors).encode()
