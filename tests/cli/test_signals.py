@@ -5,13 +5,17 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from pkgutil import resolve_name
 from unittest.mock import patch
 
+import click
 import pytest
 
 from tests.helpers.outcomes.commands import train
+from vfl_flower.cli.main import guarded
+from vfl_flower.common.errors import RunError
 from vfl_flower.common.layout import WEIGHTS
 from vfl_flower.common.signals import NUMBERS, Stopped, raise_at_signals, stopped_by
 
@@ -121,6 +125,24 @@ def test_a_second_signal_goes_to_the_handlers_before() -> None:
             signal.raise_signal(signal.SIGINT)
     assert taken == [signal.SIGTERM]
     assert [signal.getsignal(number) for number in NUMBERS] == before
+
+
+@pytest.mark.usefixtures("raising")
+@pytest.mark.parametrize("error", [RunError("a party has failed"), OSError("no"), TypeError("no")])
+def test_an_error_that_a_signal_becomes_is_an_interruption(
+    error: Exception, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """C code may clear a signal's exception and raise another."""
+
+    def met() -> None:
+        with suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+        raise error
+
+    assert guarded(click.Command("met", callback=met), "met", []) == 143
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("interrupted: at once")
+    assert str(error) in line
 
 
 @pytest.mark.usefixtures("raising")

@@ -25,6 +25,7 @@ from vfl_flower.common.signals import (
     exit_code,
     forget_signals,
     raise_at_signals,
+    was_raised,
 )
 
 COMMANDS = (
@@ -135,15 +136,25 @@ def guarded(command: click.Command, name: str, arguments: Sequence[str]) -> int:
         return _told("interrupted", str(stopped), exit_code())
     except KeyboardInterrupt:
         return _told("interrupted", AT_ONCE, exit_code())
-    except VflError as error:
-        return _told("error", error.in_full(), EXIT_ERROR)
-    except OSError as error:  # the disk is full, or there are too many open files
-        return _told("error", _explained(error), EXIT_ERROR)
+    except Exception as error:
+        text = _explained(error)
+        if was_raised():  # and what it met may have made another error of it
+            return _told("interrupted", f"{AT_ONCE} (then: {text or repr(error)})", exit_code())
+        if not text:
+            raise
+        return _told("error", text, EXIT_ERROR)
     return 0
 
 
-def _explained(error: OSError) -> str:
-    """Return one line about an unexplained error of the file system."""
+def _explained(error: Exception) -> str:
+    """Return one line about an error; nothing if it is a defect.
+
+    Those of the file system: the disk is full, or there are too many open files.
+    """
+    if isinstance(error, VflError):
+        return error.in_full()
+    if not isinstance(error, OSError):
+        return ""
     if isinstance(error.filename, str | bytes):
         return f"{os.fsdecode(error.filename)} cannot be used: {error.strerror}"
     *_, (frame, _) = walk_tb(error.__traceback__)

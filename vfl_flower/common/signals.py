@@ -73,6 +73,11 @@ def stopped_by(handler: Handler, once: bool = False) -> Iterator[None]:
         restore()
 
 
+def was_raised() -> bool:
+    """Tell whether a signal has raised `Stopped` in this process."""
+    return _Process.raised is not None
+
+
 def exit_code() -> int:
     """Return the exit code of a process that a signal ended."""
     return 128 + _Process.last
@@ -80,7 +85,7 @@ def exit_code() -> int:
 
 def forget_signals() -> None:
     """Forget earlier signals."""
-    _Process.last = signal.SIGINT
+    _Process.last, _Process.raised = signal.SIGINT, None
 
 
 def exit_at_signals(code: int | None = None, text: str = "before anything was begun") -> None:

@@ -1,6 +1,7 @@
 """Versions of code, protocol and libraries."""
 
 import platform
+import sys
 from functools import cache
 from hashlib import sha256
 
@@ -14,10 +15,16 @@ def versions() -> dict[str, str]:
     """Return the code's digest and the versions of Python, torch and Flower."""
     return {
         "code": code_digest(),
-        "python": platform.python_version(),
+        "python": _python(),
         "torch": torch.__version__,
         "flwr": flwr.__version__,
     }
+
+
+def _python() -> str:
+    """Name the interpreter; without its lock, threads compute at once."""
+    locked = getattr(sys, "_is_gil_enabled", lambda: True)()  # it is asked for from 3.13 on
+    return platform.python_version() + ("" if locked else ", free-threaded")
 
 
 PROTOCOL_VERSION = 1
