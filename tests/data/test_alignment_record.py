@@ -1,6 +1,6 @@
 """Records of alignments: read as they were written, or refused."""
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
     kept = Alignment.load(tmp_path)
     assert kept.index.dtype == np.int64
     assert kept.index.tolist() == [4, 0, 7]
-    assert replace(kept, index=RECORD.index) == RECORD
+    assert asdict(kept) | {"index": None} == asdict(RECORD) | {"index": None}
 
 
 @pytest.mark.parametrize(
