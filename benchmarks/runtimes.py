@@ -26,6 +26,7 @@ from typing import Any
 from benchmarks.harness.benchmark import DATA_DIR, OUT, Arguments, Benchmark, Option
 from benchmarks.harness.report import Report, Table
 from deploy.local import QUIET, Deployment, free_port
+from vfl_flower.common.signals import raise_at_signals
 from vfl_flower.common.sources import ROOT
 
 OPTIONS = 'models="mlp" validation=0.05 batch-size=683 eval-batch-size=10000'
@@ -183,4 +184,5 @@ BENCHMARK = Benchmark(
 )
 
 if __name__ == "__main__":
+    raise_at_signals()  # so that no server stays behind
     BENCHMARK.run()
