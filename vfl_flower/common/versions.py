@@ -23,7 +23,7 @@ def versions() -> dict[str, str]:
 
 def _python() -> str:
     """Name the interpreter; without its lock, threads compute at once."""
-    locked = getattr(sys, "_is_gil_enabled", lambda: True)()  # it is asked for from 3.13 on
+    locked = getattr(sys, "_is_gil_enabled", lambda: True)()  # since Python 3.13
     return platform.python_version() + ("" if locked else ", free-threaded")
 
 
