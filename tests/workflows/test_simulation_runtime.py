@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("vfl_flower", "strategies", "clients")
 THREE_ACTORS = "client-resources-num-cpus=1 init-args-num-cpus=3"
 RAY_GAVE_UP = "The current node timed out during startup"
-"""Of Ray, which waits half a minute for its own processes, before the app has begun."""
+"""Of Ray, which waits half a minute for its own processes, before a passive party is there."""
 ATTEMPTS = 3
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -58,10 +58,13 @@ class Runtime:
         """Run the app with some options, again where Ray gave up."""
         federation = f"num-supernodes={supernodes} {THREE_ACTORS}"
         words = ["run", ".", "--stream", "--federation-config", federation, "--run-config", config]
+        new = [each for each in re.findall(r'\bout="(/[^"]+)"', config) if not Path(each).exists()]
         for _ in range(ATTEMPTS):
             log = self.flwr(*words)
             if RAY_GAVE_UP not in log:
                 break
+            for each in new:  # the active party may have begun it meanwhile
+                shutil.rmtree(each, ignore_errors=True)
         return log
 
 
