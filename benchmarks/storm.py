@@ -25,7 +25,7 @@ from benchmarks.storming.nodes import full_disk, other_code
 from benchmarks.storming.rows import million_rows
 from benchmarks.storming.scenario import BAD, Storm
 from vfl_flower.common.errors import RunError
-from vfl_flower.common.signals import raise_at_signals, stopped_by
+from vfl_flower.common.signals import stopped_by
 
 SCENARIOS: dict[str, Callable[[Storm], None]] = {
     "killed-nodes": killed_nodes,
@@ -81,5 +81,4 @@ BENCHMARK = Benchmark(
 )
 
 if __name__ == "__main__":
-    raise_at_signals()  # so that no server stays behind
     BENCHMARK.run()

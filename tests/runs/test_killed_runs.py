@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TextIO
 
 import pytest
 
@@ -31,27 +30,12 @@ def interrupted(
 ) -> int:
     """Run in a separate process, signal at `ready`, return the exit code.
 
-    With `again`, signal it once more after so many seconds. What it said is shown if a test fails.
+    With `again`, signal it once more after so many seconds.
     """
-    with out.with_suffix(".said").open("w+") as said:
-        try:
-            return _interrupted(out, number, ready, again, said)
-        finally:
-            said.seek(0)
-            sys.stderr.write(said.read())
-
-
-def _interrupted(
-    out: Path,
-    number: signal.Signals,
-    ready: Callable[[], bool],
-    again: float | None,
-    said: TextIO,
-) -> int:
     process = subprocess.Popen(  # noqa: S603
         [sys.executable, str(ROOT / "run_simulation.py"), *FLAGS, "--out", str(out)],
         stdout=subprocess.DEVNULL,
-        stderr=said,
+        stderr=subprocess.DEVNULL,
     )
     try:
         deadline = time.monotonic() + 90

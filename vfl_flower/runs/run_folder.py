@@ -129,6 +129,8 @@ class RunFolder:
         """
         with refused(path):
             if not (path / CONFIG).is_file():
+                with suppress(FileNotFoundError, NotADirectoryError, ValueError):
+                    (path / CONFIG).stat()  # from Python 3.14 on, `is_file` hides why not
                 raise RunError(f"{path} holds no run ({CONFIG} is missing)")
         check_toml(path / CONFIG)
         kept = RunConfig.from_record(_with_tables(path, options_in(path)))
