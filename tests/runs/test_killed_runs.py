@@ -34,8 +34,7 @@ def interrupted(
     """
     process = subprocess.Popen(  # noqa: S603
         [sys.executable, str(ROOT / "run_simulation.py"), *FLAGS, "--out", str(out)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,  # errors are shown where a test fails
     )
     try:
         deadline = time.monotonic() + 90
