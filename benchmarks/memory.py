@@ -3,8 +3,8 @@
     python -m benchmarks.memory --data-dir DIR [--runs mnist:4,cifar10:2]
 
 Each line is a process of its own, in which all parties run: one epoch of EASTER with its default
-networks. The libraries are what every such process imports, wherever it is: torch with its first
-optimizer step, torchvision of images, Flower, and scikit-learn for the metrics.
+networks. The libraries are what every such process imports, wherever it is: torch, Flower, and
+scikit-learn for the metrics.
 """
 
 import multiprocessing
@@ -23,15 +23,9 @@ PROCESSES = multiprocessing.get_context("spawn")
 def libraries() -> float:
     """Import the packages of a run; return the peak in MiB."""
     import sklearn.metrics  # noqa: F401  the import is what is measured
-    import torch
 
-    import vfl_flower.common.optional.torchvision_import
     import vfl_flower.workflows.run  # noqa: F401
 
-    layer = torch.nn.Linear(1, 1)
-    optimizer = torch.optim.Adam(layer.parameters())
-    layer(torch.zeros(1, 1)).sum().backward()
-    optimizer.step()
     return (peak_memory() or 0) / MIB
 
 

@@ -29,7 +29,7 @@ KEPT = "kept"
 STARTED = {"fresh": ("spawn", 20), "forked": ("forkserver", 4)}
 """How each other kind of process is started, and after how many runs it ends."""
 
-PRELOADED = ["benchmarks.harness.digests", "torch._dynamo", "sklearn.datasets"]
+PRELOADED = ["benchmarks.harness.digests", "sklearn.datasets"]
 BUSY = "while True: sum(range(100_000))"
 NAMES = (*RUNS, COMMAND)
 WARM_UP = len(NAMES)  # runs until caches and thread pools are filled

@@ -32,7 +32,7 @@ IMPORTED = [
         "benchmarks.faulty.configurations",
     ),
     *("flwr.server", "sklearn.datasets", "sklearn.metrics"),
-    *("torch._dynamo", "pyarrow.csv", "strategies.specs", "vfl_flower.api"),
+    *("pyarrow.csv", "strategies.specs", "vfl_flower.api"),
     *("vfl_flower.workflows.simulate", "vfl_flower.workflows.align"),
     "vfl_flower.cli.commands.train_command",
 ]

@@ -62,7 +62,10 @@ def made_mnist(tmp_path: Path) -> tuple[Path, NDArray[np.uint8], NDArray[np.uint
 
 def test_mnist_files_are_read_with_the_test_rows_last(
     made_mnist: tuple[Path, NDArray[np.uint8], NDArray[np.uint8]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """Without torchvision, which is slow to import and large."""
+    monkeypatch.setitem(sys.modules, "vfl_flower.common.optional.torchvision_import", None)
     folder, pixels, labels = made_mnist
     features = dataset_of("mnist").features(folder, False)
     assert features.dtype == np.uint8

@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from functools import cache
+from inspect import unwrap
 from typing import Any
 
-from torch import Tensor, nn
-from torch.optim import SGD, Optimizer
+from torch import Tensor, nn, no_grad
+from torch.optim import Optimizer
 
 from vfl_flower.common.errors import ConfigError, last_line
 from vfl_flower.common.names import load_object
@@ -14,10 +15,8 @@ from vfl_flower.config.optimization.optimizers import read_optimizer
 from vfl_flower.config.optimization.schedules import read_schedule
 
 Groups = Iterable[dict[str, Any]]
-Build = Callable[..., Optimizer]
 _INITIAL = "initial_lr"  # as torch's own schedules call it
-
-momentum: Build = partial(SGD, momentum=0.9)
+_TOLD = ("step", "add_param_group", "state_dict", "load_state_dict")
 
 
 def optimizer_of(text: str, groups: Groups, rate: float) -> Optimizer:
@@ -30,10 +29,21 @@ def optimizer_of(text: str, groups: Groups, rate: float) -> Optimizer:
     """
     spec, arguments = read_optimizer(text)
     try:
-        build: Build = load_object(spec.build)
+        build: Callable[..., Optimizer] = _uncompiled(load_object(spec.build))
         return build(groups, lr=rate, **arguments)
     except (AttributeError, TypeError, ValueError) as error:
         raise ConfigError(f"optimizers: torch refuses '{text}': {last_line(error)}") from error
+
+
+@cache
+def _uncompiled(optimizer: type[Optimizer]) -> type[Optimizer]:
+    """Derive an optimizer that does not tell torch's compiler of itself.
+
+    Torch wraps these methods to keep its compiler out of them, and imports it for that, which costs
+    a process 74 MiB and a second. Nothing is compiled here.
+    """
+    plain = {name: unwrap(getattr(optimizer, name)) for name in _TOLD}
+    return type(optimizer.__name__, (optimizer,), plain | {"step": no_grad()(plain["step"])})
 
 
 def constant(done: float) -> float:

@@ -44,12 +44,12 @@ def _around_one(arguments: Mapping[str, Any]) -> str:
 
 
 class OptimizerSpec(NamedTuple):
-    """An optimizer's builder and arguments.
+    """An optimizer's class and arguments.
 
     Attributes
     ----------
     build : str
-        ``module:callable`` from (parameter groups, ``lr``, arguments) to a torch optimizer.
+        ``module:class`` of torch.
     rate : float
         Learning rate for ``learning-rates = auto``.
     takes : mapping of str to Argument
@@ -82,7 +82,7 @@ _SGD = {
 OPTIMIZERS = {
     "sgd": OptimizerSpec("torch.optim:SGD", 0.05, _SGD, _nesterov),
     "momentum": OptimizerSpec(
-        "vfl_flower.learning.optimizer:momentum",
+        "torch.optim:SGD",
         0.01,
         _SGD | {"momentum": _SHARE._replace(default=0.9)},
         _nesterov,
@@ -180,7 +180,7 @@ def read_optimizer(text: str) -> tuple[OptimizerSpec, dict[str, Value]]:
     -------
     spec : OptimizerSpec
     arguments : dict
-        Those that are given.
+        All of them; those that are not given have their defaults.
 
     Raises
     ------
@@ -196,11 +196,11 @@ def read_optimizer(text: str) -> tuple[OptimizerSpec, dict[str, Value]]:
         )
     check_name("optimizers", name, OPTIMIZERS, listed=True)
     spec = OPTIMIZERS[name]
-    given = read_arguments("optimizers", text, spec.takes)
-    defaults = {each: argument.default for each, argument in spec.takes.items()}
-    if wrong := spec.wrong(defaults | given):
+    arguments = {each: argument.default for each, argument in spec.takes.items()}
+    arguments |= read_arguments("optimizers", text, spec.takes)
+    if wrong := spec.wrong(arguments):
         raise ConfigError(f"optimizers: '{text}': {wrong}")
-    return spec, given
+    return spec, arguments
 
 
 def check_optimizer(text: str) -> None:
@@ -210,6 +210,6 @@ def check_optimizer(text: str) -> None:
 
 def largest_step(text: str) -> float:
     """Return the longest step that arguments allow; 0 if none does."""
-    spec, given = read_optimizer(text)
-    lengths: Any = given.get(spec.steps, spec.takes[spec.steps].default) if spec.steps else (0.0,)
+    spec, arguments = read_optimizer(text)
+    lengths: Any = arguments[spec.steps] if spec.steps else (0.0,)
     return float(max(lengths))

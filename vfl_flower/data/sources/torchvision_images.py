@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vfl_flower.common.errors import DataError, last_line
 from vfl_flower.common.optional.extras import require
@@ -17,7 +18,10 @@ _DAMAGED = (
     *(RuntimeError, ValueError, AssertionError, EOFError, LookupError, OSError),
     *(TypeError, AttributeError, OverflowError, MemoryError, struct.error),
 )
-"""What torchvision raises for files that it cannot read."""
+"""What is raised for files that cannot be read, by torchvision too."""
+
+_BYTES = 0x800
+"""First number of an idx file of bytes, but for its dimensions."""
 
 
 @dataclass(frozen=True)
@@ -51,19 +55,11 @@ class Published:
         DataError
             If the files are missing and cannot be fetched, or are damaged.
         """
-        require("torchvision", self.kind)
-        # torchvision is slow to import
-        from vfl_flower.common.optional.torchvision_import import datasets
-
-        kind = getattr(datasets, self.kind)
         try:
             folder = folder.resolve()
             if not all((folder / file).exists() for file in self.files):
-                self._fetch(kind, folder, download)
-            loaded = [kind(folder, train=train, download=False) for train in (True, False)]
-            parts = [
-                (_pixels(part.data), np.asarray(part.targets).astype(np.int64)) for part in loaded
-            ]
+                self._fetch(folder, download)
+            parts = [self._part(folder, train) for train in (True, False)]
             for (pixels, labels), rows in zip(parts, self.rows, strict=True):
                 if (len(pixels), len(labels)) != (rows, rows):
                     raise ValueError(
@@ -78,11 +74,25 @@ class Published:
             ) from error
         return parts
 
-    def _fetch(self, kind: Any, folder: Path, allowed: bool) -> None:  # noqa: ANN401
+    def _part(self, folder: Path, train: bool) -> tuple[Pixels, Labels]:
+        """Read the training or the test part."""
+        part = self._torchvision()(folder, train=train, download=False)
+        return _pixels(part.data), np.asarray(part.targets).astype(np.int64)
+
+    def _torchvision(self) -> Any:  # noqa: ANN401
+        """Import torchvision's class."""
+        require("torchvision", self.kind)
+        # torchvision is slow to import
+        from vfl_flower.common.optional.torchvision_import import datasets
+
+        return getattr(datasets, self.kind)
+
+    def _fetch(self, folder: Path, allowed: bool) -> None:
         """Download missing files."""
         place = f"{self.kind} is not in {folder} (torchvision's layout: {self.place}/...)"
         if not allowed:
             raise DataError(f"{place}; set data-dir, or allow download")
+        kind = self._torchvision()
         made = [path for path in (folder, *_above(folder, self.place)) if not path.exists()]
         try:
             kind(folder, download=True)
@@ -92,6 +102,35 @@ class Published:
                     path.rmdir()
             reason = " ".join(str(error).split())
             raise DataError(f"{place} and cannot be downloaded: {reason}; set data-dir") from error
+
+
+@dataclass(frozen=True)
+class IdxFiles(Published):
+    """A data set in idx files, as MNIST is published.
+
+    They are read here: torchvision would import torch's compiler, which costs a process 80 MiB and
+    a second.
+    """
+
+    def _part(self, folder: Path, train: bool) -> tuple[Pixels, Labels]:
+        """Read the training or the test part."""
+        images, labels = (folder / file for file in (self.files[:2] if train else self.files[2:]))
+        return _pixels(_idx(images, 3)), _idx(labels, 1).astype(np.int64)
+
+
+def _idx(path: Path, dimensions: int) -> NDArray[np.uint8]:
+    """Read an idx file of bytes.
+
+    Raises
+    ------
+    ValueError, struct.error
+        If it is of another kind, or its length is not what it says.
+    """
+    with path.open("rb") as file:
+        kind, *shape = struct.unpack(f">{1 + dimensions}I", file.read(4 * (1 + dimensions)))
+        if kind != _BYTES + dimensions:
+            raise ValueError(f"{path.name} is no idx file of bytes in {dimensions} dimensions")
+        return np.fromfile(file, np.uint8).reshape(shape)
 
 
 def _above(folder: Path, place: str) -> list[Path]:
@@ -105,7 +144,7 @@ def _pixels(data: Any) -> Pixels:  # noqa: ANN401
     return array[:, None] if array.ndim == 3 else array.transpose(0, 3, 1, 2)
 
 
-def _idx(folder: str) -> tuple[str, ...]:
+def _idx_files(folder: str) -> tuple[str, ...]:
     names = ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1")
     return tuple(f"{folder}/raw/{name}-ubyte" for name in names)
 
@@ -119,8 +158,10 @@ def _data_set(classes: int, source: Published) -> DataSet:
 
 
 _FIVE = [f"data_batch_{n}" for n in range(1, 6)]
-MNIST = _data_set(10, Published("MNIST", _idx("MNIST"), (60_000, 10_000)))
-FASHION_MNIST = _data_set(10, Published("FashionMNIST", _idx("FashionMNIST"), (60_000, 10_000)))
+MNIST = _data_set(10, IdxFiles("MNIST", _idx_files("MNIST"), (60_000, 10_000)))
+FASHION_MNIST = _data_set(
+    10, IdxFiles("FashionMNIST", _idx_files("FashionMNIST"), (60_000, 10_000))
+)
 CIFAR10 = _data_set(
     10,
     Published(
