@@ -25,7 +25,8 @@ from typing import Any
 
 from benchmarks.harness.benchmark import DATA_DIR, OUT, Arguments, Benchmark, Option
 from benchmarks.harness.report import Report, Table
-from deploy.local import QUIET, Deployment, free_port
+from deploy.local import QUIET, Deployment
+from deploy.ports import free_port
 from vfl_flower.common.signals import raise_at_signals
 from vfl_flower.common.sources import ROOT
 

@@ -5,7 +5,7 @@
 Each repetition starts new interpreters in turn: a plain PyTorch program, which takes one step of
 Adam on one linear layer, and a run of four parties on each data set. What counts are seconds after
 ``import torch``, of the processor and by the clock. The plain program's are torch's own: its
-optimizers import more of it when they first step.
+optimizers import torch's compiler, which runs here do without.
 """
 
 import json

@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -32,6 +31,7 @@ from vfl_flower.config.policy.text import text_of
 
 from .certificates import make_ca, make_node_key, make_server
 from .groups import end_groups, groups_below
+from .ports import free_port, listens
 
 CONNECTION = "local-deployment"
 SMALL = 'models="mlp"'  # one party of five holds a single column of pixels, too narrow for a CNN
@@ -136,7 +136,7 @@ class Deployment:
             *(part for flag, file in files for part in (f"--{flag}", str(self.folder / file))),
         )
         deadline = time.monotonic() + START
-        while not _listens(self.port):
+        while not listens(self.port):
             if self.processes["link"].poll() is not None or time.monotonic() > deadline:
                 raise RunError(f"the SuperLink did not start; see {self.folder / 'link.log'}")
             time.sleep(0.2)
@@ -236,20 +236,8 @@ class Deployment:
         return good and not done.returncode
 
 
-def free_port() -> int:
-    """Return a port of loopback that nobody uses at the moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 def _toml(value: object) -> str:
     return str(value).lower() if isinstance(value, bool | int | float) else f'"{value}"'
-
-
-def _listens(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 @click.command()

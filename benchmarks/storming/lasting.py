@@ -8,7 +8,7 @@ from benchmarks.storming.data import SHARED, make_tables, options, own, undistur
 from benchmarks.storming.loopback import Clock, Loopback, Run
 from benchmarks.storming.proxy import Proxy
 from benchmarks.storming.scenario import FLAT, GROWN, SAME, Storm, judged
-from deploy.local import free_port
+from deploy.ports import free_port
 
 RUNS, SETTLED = 10, 3
 """Runs in a row, and those after which caches are full."""

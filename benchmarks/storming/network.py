@@ -8,7 +8,7 @@ from benchmarks.storming.data import SHARED, undisturbed
 from benchmarks.storming.loopback import Clock, Loopback, Run
 from benchmarks.storming.proxy import Proxy
 from benchmarks.storming.scenario import Storm, judged
-from deploy.local import free_port
+from deploy.ports import free_port
 
 EPOCHS = 150
 DELAY = 0.01  # seconds that the stream takes, so that a run lasts as long as its faults

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from deploy.local import Deployment, free_port
+from deploy.local import Deployment
+from deploy.ports import free_port
 from tests.helpers.connections.deployments import PATIENCE, Start, kill
 from tests.helpers.connections.services import Caller, token_in
 from tests.helpers.own_data.own import make

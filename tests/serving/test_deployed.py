@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from deploy.local import free_port
+from deploy.ports import free_port
 from tests.helpers.connections.services import PATIENCE, Caller, token_in
 from tests.helpers.connections.sessions import kill
 from tests.helpers.own_data.nodes import SETTINGS, World

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from deploy.local import free_port
+from deploy.ports import free_port
 from tests.helpers.connections.chaos import Proxy
 from tests.helpers.connections.sessions import CFG, Changed, K, assert_equal, taps
 from tests.helpers.connections.streams import FakeGrid, grid_of, run_stream, run_streamed, visit

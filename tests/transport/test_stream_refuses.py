@@ -12,7 +12,7 @@ import pytest
 from flwr.client import Client
 from flwr.common import FitRes
 
-from deploy.local import free_port
+from deploy.ports import free_port
 from tests.helpers.connections.sessions import CFG, Changed, K, taps
 from tests.helpers.connections.streams import FakeGrid, node, run_stream, run_streamed
 from vfl_flower.common.codec import encode

@@ -16,7 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from deploy.local import QUIET, free_port
+from deploy.local import QUIET
+from deploy.ports import free_port
 from tests.helpers.outcomes.commands import train as run
 from tests.helpers.outcomes.edits import values_of
 from tests.helpers.outcomes.pages import own_network

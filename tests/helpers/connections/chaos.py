@@ -5,7 +5,7 @@ import threading
 import time
 from contextlib import suppress
 
-from deploy.local import free_port
+from deploy.ports import free_port
 
 
 class Proxy:
