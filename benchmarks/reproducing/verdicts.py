@@ -77,9 +77,14 @@ def judged(paper: Paper, cell: Cell, record: Record | None) -> Judged:
     found = [read(cell.reading, each) for each in seeds]
     values = [value for value in found if value is not None]
     if len(values) < len(found):
-        return Judged(cell, [], MISSED, f"{cell.why} no such value was reached".strip())
+        return Judged(cell, [], MISSED, _told("no such value was reached", cell.why))
     verdict, how = _verdict(paper, cell, values)
-    return Judged(cell, values, verdict, "; ".join(part for part in (how, cell.why) if part))
+    return Judged(cell, values, verdict, _told(how, cell.why))
+
+
+def _told(*reasons: str) -> str:
+    """Join reasons, without empty ones."""
+    return "; ".join(filter(None, reasons))
 
 
 def cost(experiment: Experiment) -> str:

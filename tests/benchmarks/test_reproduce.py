@@ -224,6 +224,12 @@ def test_the_cost_of_a_search_is_that_of_its_points_too() -> None:
     assert cost(PAPER.experiments["alone"]) == "about a minute for the first seed on two cores"
 
 
+def test_all_reasons_of_a_missed_cell_are_told() -> None:
+    cell = Cell("a", "b", "alone", "mib-to:0.95", 4.0, lower=True, why="nor has their program")
+    found = judged(PAPER, cell, {"seeds": [seed_of(96.9)]})
+    assert found.why == "no such value was reached; nor has their program"
+
+
 def test_constant_numbers_are_compared() -> None:
     constant = spread_of([96.5, 96.5 + 1e-14])
     assert welch(constant, constant) == 1
