@@ -15,5 +15,6 @@ PEERS: dict[str, Peer] = {
     "flower": flower.EXAMPLE,
     "vfl-admm": vfl_admm.VIMADMM,
     "vfl-admm-split": vfl_admm.SPLIT_LEARNING,
+    "vfl-admm-fedbcd": vfl_admm.FEDBCD,
     "pravfed": pravfed.PRAVFED,
 }

@@ -17,7 +17,7 @@ from benchmarks.peers import __main__ as peers
 from benchmarks.peers import environment
 from benchmarks.peers.contest import Outcome
 from benchmarks.peers.errors import PeerError
-from benchmarks.peers.inside.authors import pravfed
+from benchmarks.peers.inside.authors import pravfed, vfl_admm
 from benchmarks.peers.inside.authors.source import SOURCE, copy_weights, find_source, weights
 from benchmarks.peers.inside.work import Clock, Work
 from benchmarks.peers.kind import ROUNDS
@@ -108,6 +108,15 @@ def test_weights_are_read_as_they_were_written(tmp_path: Path) -> None:
         copy_weights(nn.Linear(60, 10), active, "heads.0.")
 
 
+def test_each_epoch_of_the_authors_has_its_own_batches(tmp_path: Path) -> None:
+    prepare_weights(tmp_path, {**VIM.tiny, "epochs": 2, "data-dir": "data"}, warm_up=1)
+    work = Work(tmp_path)
+    loader = vfl_admm.Loader(work.columns(1), work.labels(), iter(work.epochs()))
+    for epoch in work.order:
+        assert torch.equal(torch.cat([y for _, y in loader]), work.labels()[epoch])
+    assert len(work.order) == 2 and len(work.batches()) == 2 * len(work.epochs()[0])
+
+
 def test_work_that_fixes_its_method_is_no_option(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,11 +125,13 @@ def test_work_that_fixes_its_method_is_no_option(
     monkeypatch.setattr(peers, "begin", lambda *arguments: None)
     monkeypatch.setattr(peers, "interpreter", lambda peer, folder: "python")
     path = tmp_path / "peers.json"
-    peers.BENCHMARK.run(["--tiny", "--json", str(path), "vfl-admm", "vfl-admm-split"])
+    names = ["vfl-admm", "vfl-admm-split", "vfl-admm-fedbcd"]
+    peers.BENCHMARK.run(["--tiny", "--json", str(path), *names])
     found = contests(json.loads(path.read_text()), ROUNDS)
     assert [(each.name, each.work) for each in found] == [
         ("vfl-admm", "vimadmm"),
         ("vfl-admm-split", "splitnn"),
+        ("vfl-admm-fedbcd", "fedbcd"),
     ]
     assert "| one program | local transport | splitnn | 3.0 | 3.0 | 1.0 |" in rounds(path)
 

@@ -65,9 +65,12 @@ class Work:
 
     def batches(self) -> list[Rows]:
         """Return the rows of every step."""
-        size = self.batch
-        starts = range(0, self.order.shape[1], size)
-        return [epoch[start : start + size] for epoch in self.order for start in starts]
+        return [rows for epoch in self.epochs() for rows in epoch]
+
+    def epochs(self) -> list[list[Rows]]:
+        """Return the rows of every step, by epoch."""
+        starts = range(0, self.order.shape[1], self.batch)
+        return [[epoch[start : start + self.batch] for start in starts] for epoch in self.order]
 
     def tests(self) -> list[Rows]:
         """Return the test rows in batches."""

@@ -13,6 +13,7 @@ from argparse import Namespace
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import repeat
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -26,6 +27,7 @@ from benchmarks.peers.inside.work import OPTIONS, Clock, Columns, Rows, Work
 PROGRAMS = {
     "vimadmm": ("admm", "fedclient.admmsplit", "fedserver.vimadmm"),
     "splitnn": ("vimsgd_concat", "fedclient.client", "fedserver.vimsgd_concat"),
+    "fedbcd": ("fedbcd", "fedclient.fedbcd", "fedserver.fedbcd"),
 }
 """Their name of a method, and modules of client and coordinator, by this project's name."""
 
@@ -39,11 +41,11 @@ class Loader:
 
     x: Columns
     y: Tensor
-    batches: list[Rows]
+    epochs: Iterator[list[Rows]]
 
     def __iter__(self) -> Iterator[tuple[Tensor, Tensor]]:
-        """Yield the batches of an epoch."""
-        return ((self.x(rows), self.y[rows]) for rows in self.batches)
+        """Yield the batches of the next epoch."""
+        return ((self.x(rows), self.y[rows]) for rows in next(self.epochs))
 
 
 def configured(work: Work, options: Mapping[str, Any], method: str) -> Namespace:
@@ -66,13 +68,14 @@ def configured(work: Work, options: Mapping[str, Any], method: str) -> Namespace
 
 def add_clients(conf: Namespace, work: Work, module: str) -> None:
     """Add their clients to the configuration, as their run.py does."""
-    y, batches, tests = work.labels(), work.batches(), work.tests()
+    y, tests = work.labels(), repeat(work.tests())
     sizes = (len(work.order[0]), conf.num_classes, conf.batch_size)
     conf.fed_vertical, conf.fed_clients = {"party": []}, {}
     for uid in range(work.passive):
         x = work.columns(uid + 1)
         party = Namespace(uid=uid, num_features=x.x[0].size)
-        loaders = [Loader(x, y, each) for each in (batches, tests, tests)]  # tests validate, too
+        epochs = iter(work.epochs())
+        loaders = [Loader(x, y, each) for each in (epochs, tests, tests)]  # tests validate, too
         more = sizes if conf.method == "admm" else ()
         conf.fed_vertical["party"].append(party)
         conf.fed_clients[uid] = import_module(module).Client(uid, conf, party, *loaders, *more)
@@ -80,7 +83,7 @@ def add_clients(conf: Namespace, work: Work, module: str) -> None:
 
 def coordinator(conf: Namespace, work: Work, module: str) -> Any:  # noqa: ANN401
     """Return their coordinator, with the initial weights of the work."""
-    steps, tests = len(work.batches()), len(work.tests())
+    steps, tests = len(work.epochs()[0]), len(work.tests())
     made = import_module(module).Coordinator
     states = weights(work.folder)
     if conf.method == "admm":
