@@ -12,7 +12,8 @@ def joined(former: Result, fresh: Result, known: Sequence[str]) -> Result:
     """Return fresh results with former ones of other names.
 
     Tables with the title and the columns of a fresh one keep the rows whose first cells it lacks.
-    Tables with other titles stay, but for those that begin with a name that was measured anew.
+    Tables with other titles stay, and other facts, but for those that begin with a name that was
+    measured anew.
 
     Parameters
     ----------
@@ -38,10 +39,12 @@ def joined(former: Result, fresh: Result, known: Sequence[str]) -> Result:
         for each in former["tables"]
         if _key(each) in keys or each["title"].partition(": ")[0] not in now
     ]
+    told = former["facts"].items()
+    facts = {key: value for key, value in told if key.partition(", ")[0] not in now}
     return fresh | {
         "options": fresh["options"] | {"names": names},
         "tables": _tables(stay, fresh["tables"]),
-        "facts": former["facts"] | fresh["facts"],
+        "facts": facts | fresh["facts"],
         "parts": parts,
     }
 

@@ -57,6 +57,18 @@ def test_a_name_measured_anew_loses_tables_of_other_titles(tmp_path: Path) -> No
     assert titles == ["a: 10 rows", "b: 20 rows"]
 
 
+def test_a_name_measured_anew_loses_its_facts(tmp_path: Path) -> None:
+    def failing(given: Arguments, report: Report) -> None:
+        for name in given.names if given.value else ():
+            report.fact(f"{name}, mlp", "did not run here")
+
+    path = tmp_path / "result.json"
+    shown = Benchmark(failing, {"value": Option(0)}, known=("a", "b", "c"), timed=False)
+    for words in (["a", "b", "--value", "1"], ["b", "--value", "0"]):
+        shown.run([*words, "--json", str(path)])
+    assert json.loads(path.read_text())["facts"] == {"a, mlp": "did not run here"}
+
+
 def test_each_name_keeps_its_day(tmp_path: Path) -> None:
     path = tmp_path / "result.json"
     former = written(path, "a", "b") | {"date": "2026-01-02T03:04:05+00:00"}
