@@ -10,6 +10,7 @@ from torch import nn
 from tests.helpers.contract import configured, differing
 from tests.helpers.joint.reference import joint_easter
 from vfl_flower.config.run_config import RunConfig
+from vfl_flower.learning.device import computing
 from vfl_flower.learning.losses import loss_of
 from vfl_flower.parties.active import ActiveParty
 from vfl_flower.parties.party import Party
@@ -83,3 +84,35 @@ def test_convolutions_read_images_pixel_by_pixel(precision: str) -> None:
     party.embed_rows(torch.arange(5))
     by_pixel = seen[0].is_contiguous(memory_format=torch.channels_last)
     assert by_pixel == (precision == "bf16")
+
+
+ONE_COLUMN = (
+    ((3, 14, 2), {"kernel_size": 3, "stride": 2, "padding": 1}),
+    ((256, 8, 2), {"kernel_size": 3, "stride": 2, "padding": 1}),  # of a ResNet, on a strip
+    ((16, 8, 1), {"kernel_size": (3, 2), "stride": (2, 3), "padding": 1}),
+    ((3, 14, 5), {"kernel_size": 3, "stride": 3, "dilation": 2}),
+    ((32, 1), {"kernel_size": 5, "stride": 3, "padding": 2}),
+)
+"""Images of which a convolution leaves one column, and its options."""
+
+
+@pytest.mark.parametrize(("image", "options"), ONE_COLUMN)
+def test_convolutions_to_one_column_are_right(
+    image: tuple[int, ...], options: dict[str, object]
+) -> None:
+    # oneDNN's kernels for AMX return garbage here, with strides along the width
+    torch.manual_seed(0)
+    kind = nn.Conv1d if len(image) == 2 else nn.Conv2d
+    layer, images = kind(image[0], 64, **options), torch.randn(8, *image)  # type: ignore[arg-type]
+    found = []
+    for precision in PRECISIONS:
+        columns = images.clone().requires_grad_()
+        with computing(precision, torch.device("cpu")):
+            result = layer(columns)
+        torch.manual_seed(1)
+        of = torch.randn(result.shape).to(result.dtype)
+        gradients = torch.autograd.grad(result, (columns, layer.weight), of)
+        found.append((result.float(), *gradients))
+    for half, whole in zip(*found, strict=True):
+        assert half.shape == whole.shape
+        assert (half - whole).norm() < 0.02 * whole.norm()

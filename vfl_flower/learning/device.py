@@ -4,11 +4,14 @@ Columns and networks live on the device. What enters and leaves them (embeddings
 lies in ordinary memory, where it travels anyway, so no method ever meets a device.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 
 from vfl_flower.common.errors import ConfigError
 
@@ -55,9 +58,59 @@ def computing(precision: str, device: torch.device) -> AbstractContextManager[ob
     With ``bf16`` layers compute in bfloat16 where torch's autocast holds that to be safe, and
     gradients do likewise; weights, and what optimizers keep, stay float32.
     """
-    if precision == "float32":
-        return nullcontext()
-    return torch.autocast(device.type, torch.bfloat16)
+    return nullcontext() if precision == "float32" else _in_bfloat16(device.type)
+
+
+@contextmanager
+def _in_bfloat16(kind: str) -> Iterator[None]:
+    with torch.autocast(kind, torch.bfloat16), _OneColumn():
+        yield
+
+
+class _OneColumn(TorchFunctionMode):
+    """Takes strides from convolutions that leave one column.
+
+    With a stride of 1 along the width the result is the same, but right: with a longer one the
+    kernels that torch has for Intel's AMX read past the image
+    (https://github.com/pytorch/pytorch/issues/169688).
+    """
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Iterable[type],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:  # noqa: ANN401
+        """Call a function of torch."""
+        called = partial(_convolved, func) if func in (torch.conv1d, torch.conv2d) else func
+        return called(*args, **(kwargs or {}))
+
+
+def _convolved(
+    convolve: Callable[..., Tensor],
+    input: Tensor,  # noqa: A002
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: str | int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Convolve, with `stride` only where it matters; parameters are torch's own."""
+    strides = _along(stride, weight)
+    around = 0 if isinstance(padding, str) else _along(padding, weight)[-1]
+    steps = input.shape[-1] + 2 * around - _along(dilation, weight)[-1] * (weight.shape[-1] - 1) - 1
+    if 0 <= steps < strides[-1]:
+        ours = (*strides[:-1], 1)
+        return convolve(input, weight, bias, ours, padding, dilation, groups)[..., :1]
+    return convolve(input, weight, bias, stride, padding, dilation, groups)
+
+
+def _along(value: int | Sequence[int], weight: Tensor) -> Sequence[int]:
+    """Return a number for each dimension of the images."""
+    numbers = [value] if isinstance(value, int) else [*value]
+    return numbers * (weight.ndim - 2) if len(numbers) == 1 else numbers
 
 
 def laid_out(columns: Tensor, precision: str) -> Tensor:
