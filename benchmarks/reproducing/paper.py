@@ -67,6 +67,7 @@ class Experiment:
     ----------
     flags : mapping of str to str
         Options of ``run_simulation.py``, without seed, data folder, device and baselines (off).
+        A ``precision`` is that of all its runs.
     minutes : float
         Estimated time of one seed, on two cores that do nothing else.
     retrained : sequence of str, optional

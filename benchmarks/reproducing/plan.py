@@ -13,6 +13,7 @@ from benchmarks.reproducing.paper import Experiment, Flags, Paper, Search, Table
 from benchmarks.reproducing.runs import Record, Run
 from benchmarks.reproducing.small import DRAWS, shrunk
 from benchmarks.reproducing.store import Store, slug
+from vfl_flower.learning.device import described, device_of
 
 COMMON = {"baselines": "off"}
 """Options of all runs."""
@@ -104,7 +105,8 @@ class Plan:
         """Keep the record of a run."""
         record = self.record(paper, experiment)
         of = self.experiments[paper, experiment]
-        made = made | {name: run.flags[name] for name in ("device", "precision")}
+        device = described(device_of(run.flags["device"]))
+        made = made | {"device": device, "precision": run.flags["precision"]}
         if of.search and not record["chosen"]:
             record["searched"] += [{"flags": _point_of(of.search, run.flags), **made}]
             record["chosen"] = self._chosen(of.search, record["searched"])
@@ -141,7 +143,7 @@ class Plan:
 
     def _run(self, paper: str, name: str, changed: Flags, folder: str, point: bool = False) -> Run:
         of = self.experiments[paper, name]
-        flags = {**self._flags(paper, name), **changed, **self.settings.flags}
+        flags = {**self.settings.flags, **self._flags(paper, name), **changed}
         place = self.settings.out / slug(paper) / slug(name) / folder
         return Run(f"{paper}: {name}, {folder}", flags, place, of, point)
 

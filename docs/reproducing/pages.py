@@ -23,7 +23,7 @@ NOTHING = "Nothing is measured yet."
 RUNS = "Each file has flags, accuracies by party, the course of training, bytes and versions."
 TOLD = (
     "Each cell has the claim, our mean ± standard deviation with the number of seeds in brackets, "
-    "and the verdict. A time is that of one seed on two cores. "
+    "and the verdict. A time is that of one seed on two cores, where no GPU is named. "
     "[How to read it](../reproduction.md#how-to-read-the-tables).\n"
 )
 COMMAND = "python -m benchmarks.reproduce {}:{} --seeds 3 --data-dir DIR --out DIR"
@@ -141,10 +141,17 @@ def _origin(records: dict[str, Record]) -> str:
 
 def _machine(record: Record) -> str:
     machine, versions = record["machine"], record["versions"]
+    networks = "".join(f"networks on {told}, " for told in _devices(record))
     return (
-        f"{machine['cores']} cores ({machine['processor']}), Python {versions['python']}, torch "
-        f"{versions['torch']}"
+        f"{machine['cores']} cores ({machine['processor']}), {networks}Python "
+        f"{versions['python']}, torch {versions['torch']}"
     )
+
+
+def _devices(record: Record) -> list[str]:
+    """Tell devices, and their precisions, that are not the usual ones."""
+    seeds = [seed for seed in record["seeds"] if seed.get("device", "cpu") != "cpu"]
+    return [*dict.fromkeys(f"{seed['device']} in {seed['precision']}" for seed in seeds)]
 
 
 def _runs(results: Results) -> str:

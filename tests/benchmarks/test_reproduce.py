@@ -102,6 +102,7 @@ def test_what_is_missing_is_run_and_kept(
     assert [table.rows[0][n] for n in (0, 6, 7)] == ["local", 1, REACHED]
     first = kept(tmp_path, "alone.json")
     assert [each["seed"] for each in first["seeds"]] == [0]
+    assert (first["seeds"][0]["device"], first["seeds"][0]["precision"]) == ("cpu", "float32")
     assert first["machine"]["cores"] and first["versions"]["torch"]
     capsys.readouterr()
     BENCHMARK.run(words(tmp_path, "--seeds", "3", "made:table1"))
@@ -147,6 +148,15 @@ def test_changed_settings_are_run_anew(tmp_path: Path) -> None:
     store.write(record | {"flags": record["flags"] | {"epochs": "7"}})
     BENCHMARK.run(words(tmp_path, "--seeds", "1", "made:table1"))
     assert kept(tmp_path, "alone.json")["flags"]["epochs"] == "1"
+
+
+def test_an_experiments_own_precision_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    halved = Experiment(ALONE | {"precision": "bf16"}, minutes=1)
+    monkeypatch.setitem(PAPER.experiments, "alone", halved)
+    BENCHMARK.run(words(tmp_path, "--seeds", "1", "made:table1"))
+    assert kept(tmp_path, "alone.json")["seeds"][0]["precision"] == "bf16"
 
 
 def test_settings_are_chosen_on_validation_rows(tmp_path: Path) -> None:

@@ -148,6 +148,15 @@ def test_own_method_stands_against_the_others(results: Results) -> None:
     assert [each.cell for each in told] == list(cells[1:])
 
 
+def test_page_names_the_gpu_and_precision_of_networks(results: Results) -> None:
+    record = results.record("two")
+    assert record
+    seeds = [each | {"device": "cuda (H100)", "precision": "bf16"} for each in record["seeds"]]
+    results.store.write(record | {"seeds": seeds})
+    page = made([replace(results, _read={})])["reproduction/made.md"]
+    assert ", networks on cuda (H100) in bf16, Python 3." in page
+
+
 def test_curve_is_the_mean_over_seeds(texts: dict[str, str]) -> None:
     svg = texts["pictures/reproduction/made-fig1.svg"]
     assert "alone 75.0" in svg  # of 60 and 90
