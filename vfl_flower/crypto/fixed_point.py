@@ -144,7 +144,7 @@ def encode_ring(x: Tensor, summands: int, ring: Ring = WHOLE, *, wraps: bool = F
     if not (-limit * ring.scale < lowest and highest < limit * ring.scale):  # NaN fails too
         raise BlindingError(
             f"an embedding has values at or beyond ±{limit:g} (or not finite), the limit for a sum "
-            f"of {summands} in the ring; lower the learning rate or scale the network's output"
+            f"of {summands} in the ring; set embedding-bound below it, or lower the learning rate"
         )
     if wraps:
         return rounded.to(torch.int64).numpy().astype(ring.dtype)

@@ -1,5 +1,6 @@
 """Runs of PraVFed's tables."""
 
+from dataclasses import replace
 from itertools import product
 
 from benchmarks.reproducing.paper import Experiment, Flags
@@ -55,9 +56,14 @@ RESIDUAL_MINUTES = {"theta 1": 590, "theta 2": 1100, "theta 3": 1650}
 SHARES = {"central": 2.7, "local": 0.8, "splitnn": 3.2, "c_vfl": 8, "agg_vfl": 3.2, "pravfed": 1}
 """Times of the methods with residual networks, for PraVFed's."""
 
+BOUND = "16"
+"""Usual between machines; without it embeddings of residual networks outgrow a weighted sum."""
+
 EPSILONS = ("0.1", "0.5", "1.0", "2.0", "4.0")
 TABLE_SETS = {"Adult Income": "adult", "Breast Cancer": "breast-cancer", "Diabetes": "pima"}
 TABLE_MLP = {"models": "pravfed-table", "embedding-dim": "32"}
+
+HALF = "CIFAR10 theta 1 Standalone in bfloat16"
 
 LOCAL_EPOCHS = ("1", "2", "4", "8", "16")
 
@@ -96,9 +102,15 @@ def _residual(name: str, kind: str, theta: str, epsilon: str = "2") -> Experimen
     models = same if name in ALONE else ",".join([same, *rest])
     flags = {"method": method, "dataset": "cifar10", "models": models, "epochs": "50"}
     if method == "pravfed":
-        flags["label-epsilon"] = epsilon
+        flags |= {"label-epsilon": epsilon, "embedding-bound": BOUND}
     minutes = RESIDUAL_MINUTES[theta] * SHARES[method]
     return Experiment(COMMON | flags, minutes, most_seeds=1)
+
+
+def _halved(name: str, kind: str, theta: str) -> Experiment:
+    """Describe runs on CIFAR-10 with layers in bfloat16."""
+    whole = _residual(name, kind, theta)
+    return replace(whole, flags={**whole.flags, "precision": "bf16"})
 
 
 def _shortened() -> Experiment:
@@ -153,6 +165,7 @@ EXPERIMENTS = {
         for theta, epsilon in product(THETAS, EPSILONS)
         if epsilon != "2.0"
     },
+    HALF: _halved("Standalone", "homogeneous", "theta 1"),
     "CIFAR10 theta 1 PraVFed shortened": _shortened(),
     **{
         f"{title} {name}": _table(name, dataset, "0.5", {})
