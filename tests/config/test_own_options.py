@@ -93,10 +93,10 @@ def test_a_configuration_of_an_earlier_version_can_be_read() -> None:
     old["bounds"] = old.pop("baselines")
     assert RunConfig.from_record(old) == RunConfig(epochs=3)
     assert RunConfig.from_record({"method": "vimadmm", **OLD}) == RunConfig(
-        method="vimadmm", rho=2.0, heads="ridge", residual="new-heads"
+        method="vimadmm", rho=2.0, heads="ridge", residual="new-heads", top_model="usual"
     )
     assert RunConfig.from_record({"method": "vimadmm_j", **OLD}) == RunConfig(
-        method="vimadmm_j", rho=2.0, head_steps="in-turns"
+        method="vimadmm_j", rho=2.0, head_steps="in-turns", top_model="usual"
     )
     lacking = RunConfig(epochs=3, baselines="on").to_mapping()
     assert RunConfig.from_record({"bounds": "off"}, lacking) == RunConfig(epochs=3, baselines="off")

@@ -45,6 +45,7 @@ GOOD: dict[str, st.SearchStrategy[Any]] = {
     "models": st.sampled_from(("mlp", "cnn", "lenet")),
     "weights": st.just("a.pth"),
     "top-layers": st.integers(1, 100),
+    "top-model": st.just("usual"),
     "embedding-dim": st.integers(65, 10**6),
     "optimizers": st.sampled_from(("sgd", "adamw:weight_decay=0.1", "adagrad")),
     "learning-rates": st.floats(1e-9, 10).map(str),
@@ -225,6 +226,7 @@ BAD: list[tuple[str, Any]] = [
     *(("loss", loss) for loss in ("hinge", "mean-squared-error")),  # of classes
     ("embedding-dim", 0),
     *(("top-layers", layers) for layers in (-1, 101)),
+    ("top-model", "deep"),
     *((key, 0) for key in ("batch-size", "eval-batch-size", "checkpoint-every", "threads")),
     *((key, -1) for key in ("batch-size", "eval-threads", "test-rows", "patience")),
     *((key, bad) for key in ("tree-depth", "bins", "tree-leaves") for bad in (0, 1025)),

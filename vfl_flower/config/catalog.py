@@ -22,12 +22,16 @@ class NetworkSpec(NamedTuple):
         empty if the network cannot.
     needs : str
         Import name of the optional package that builds it; see `vfl_flower.common.optional.extras`.
+    top : str
+        ``module:function`` from (embedding width, classes) to its top model, which a party without
+        columns has alone.
     """
 
     build: str
     published: bool = False
     chain: str = ""
     needs: str = ""
+    top: str = "vfl_flower.learning.networks.base:head"
 
 
 class LossSpec(NamedTuple):
@@ -67,6 +71,7 @@ class TrackerSpec(NamedTuple):
     needs: str
 
 
+_PLAIN = "vfl_flower.learning.networks.base"
 _SMALL = "vfl_flower.learning.networks.small"
 _PRAVFED = "vfl_flower.learning.networks.papers.pravfed"
 _VIM = "vfl_flower.learning.networks.papers.vim"
@@ -75,14 +80,14 @@ NETWORKS = {
     "mlp": NetworkSpec(f"{_SMALL}:mlp"),
     "cnn": NetworkSpec(f"{_SMALL}:cnn"),
     "lenet": NetworkSpec(f"{_SMALL}:lenet"),
-    "linear": NetworkSpec(f"{_SMALL}:linear"),
-    "vim-mlp": NetworkSpec(f"{_VIM}:vim_mlp"),
-    "vim-cnn": NetworkSpec(f"{_VIM}:vim_cnn"),
-    "vim-cnn-32": NetworkSpec(f"{_VIM}:vim_cnn_32"),
-    "pravfed-mlp": NetworkSpec(f"{_PRAVFED}:pravfed_mlp"),
-    "pravfed-cnn": NetworkSpec(f"{_PRAVFED}:pravfed_cnn"),
-    "pravfed-lenet": NetworkSpec(f"{_PRAVFED}:pravfed_lenet"),
-    "pravfed-table": NetworkSpec(f"{_PRAVFED}:pravfed_table"),
+    "linear": NetworkSpec(f"{_SMALL}:linear", top=f"{_PLAIN}:without_bias"),
+    "vim-mlp": NetworkSpec(f"{_VIM}:vim_mlp", top=f"{_PLAIN}:without_bias"),
+    "vim-cnn": NetworkSpec(f"{_VIM}:vim_cnn", top=f"{_PLAIN}:without_bias"),
+    "vim-cnn-32": NetworkSpec(f"{_VIM}:vim_cnn_32", top=f"{_PLAIN}:without_bias"),
+    "pravfed-mlp": NetworkSpec(f"{_PRAVFED}:pravfed_mlp", top=f"{_PLAIN}:one_layer"),
+    "pravfed-cnn": NetworkSpec(f"{_PRAVFED}:pravfed_cnn", top=f"{_PRAVFED}:dropped"),
+    "pravfed-lenet": NetworkSpec(f"{_PRAVFED}:pravfed_lenet", top=f"{_PRAVFED}:two_layers"),
+    "pravfed-table": NetworkSpec(f"{_PRAVFED}:pravfed_table", top=f"{_PLAIN}:one_layer"),
     "resnet18": NetworkSpec(f"{_TORCHVISION}:resnet18", published=True, needs="torchvision"),
     "resnet34": NetworkSpec(f"{_TORCHVISION}:resnet34", published=True, needs="torchvision"),
     "resnet50": NetworkSpec(f"{_TORCHVISION}:resnet50", published=True, needs="torchvision"),

@@ -59,7 +59,8 @@ def check_continued(cfg: RunConfig, model: RunConfig, rank: int, sigma: float) -
     noise = _NOISE if model.noised else ()
     ours, theirs = cfg.to_mapping(), model.to_mapping() | {"dp-sigma": sigma}
     own = [kebab(each.name) for each in declared_in(cfg.options)]
-    for key in (*_KEPT, *own, *_ROWS, *noise):
+    top = ("top-model",) if cfg.active_columns == "none" else ()
+    for key in (*_KEPT, *top, *own, *_ROWS, *noise):
         if ours.get(key) != theirs.get(key):
             raise ConfigError(
                 f"{party_name(rank)}: {key} is {ours.get(key)!r}, and the model was trained with "

@@ -297,4 +297,4 @@ def _of_record(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return a record's values with earlier readings and no foreign options."""
     own = {each.name: each for each in declared_in(spec_of(_method_in(values)).options)}
     named = {name: value for name, value in values.items() if name in COMMON or name in own}
-    return earlier_values(own.values()) | named
+    return earlier_values([*COMMON.values(), *own.values()]) | named

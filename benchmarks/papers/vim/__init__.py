@@ -19,6 +19,7 @@ PAPER = Paper(
         tables.TABLE_4,
         others.TABLE_5,
         tables.TABLE_6,
+        tables.TOPS,
         tables.TABLE_7,
         others.TABLE_8,
         others.TABLE_9,

@@ -9,9 +9,17 @@ from benchmarks.papers.vim.settings import (
     SEARCHES,
     TEST_NOISE,
     UPLOADS_NOISED,
+    USUAL,
+    Options,
 )
 from benchmarks.papers.vim.varied import VARIED
 from benchmarks.reproducing.paper import Experiment
+
+
+def _with_own_top(flags: Options) -> Options:
+    """Return flags without the choice of a top model."""
+    return {name: value for name, value in flags.items() if name not in USUAL}
+
 
 PLAIN = {
     f"{data} {method}": Experiment(
@@ -51,7 +59,7 @@ HALVED = {
 
 UPLOADS = {
     f"{data} {method} epsilon {epsilon}": Experiment(
-        flags | {"method": method, "epochs": DP_EPOCHS[method], **noise},
+        _with_own_top(flags) | {"method": method, "epochs": DP_EPOCHS[method], **noise},
         MINUTES[data][method] * int(DP_EPOCHS[method]) * 0.7 + 0.2,
         search=SEARCHES[data, epsilon],
     )
@@ -76,4 +84,16 @@ LABELS = {
     for epsilon in ("2.8", "1.4")
 }
 
-EXPERIMENTS = PLAIN | LINEAR | OFTEN | HALVED | UPLOADS | LABELS | VARIED
+USUAL_TOPS = {
+    f"mnist {method} epsilon {epsilon} usual top": Experiment(
+        flags | {"method": method, "epochs": DP_EPOCHS[method], **noise},
+        MINUTES["mnist"][method] * int(DP_EPOCHS[method]) * 0.7 + 0.2,
+        search=SEARCHES["mnist", epsilon],
+    )
+    for method, flags in ON_MNIST.items()
+    if "top-model" in flags
+    for epsilon, noise in UPLOADS_NOISED.items()
+}
+"""With the usual top model, and noise on uploads."""
+
+EXPERIMENTS = PLAIN | LINEAR | OFTEN | HALVED | UPLOADS | USUAL_TOPS | LABELS | VARIED

@@ -12,6 +12,7 @@ from benchmarks.papers.vim.settings import (
     SEARCHES,
     TEST_NOISE,
     UPLOADS_NOISED,
+    USUAL,
     Options,
 )
 from benchmarks.reproducing.paper import Experiment
@@ -124,8 +125,8 @@ CLIENTS_100 = {
         HUNDRED | {"method": method} | flags, minutes, most_seeds=1
     )
     for method, flags, minutes in (
-        ("vafl", OTHERS[100] | {"learning-rates": "0.3", "epochs": "30"}, 12),
-        ("splitnn", OTHERS[100] | {"learning-rates": "0.3", "epochs": "30"}, 12),
+        ("vafl", OTHERS[100] | USUAL | {"learning-rates": "0.3", "epochs": "30"}, 12),
+        ("splitnn", OTHERS[100] | USUAL | {"learning-rates": "0.3", "epochs": "30"}, 12),
         ("vimadmm", ADMM | {"learning-rates": "0.1", "local-steps": "20", "epochs": "3"}, 16),
         ("fdml", OTHERS[100] | {"learning-rates": "0.1", "epochs": "30"}, 12),
         ("vimadmm_j", ON_MNIST["vimadmm_j"] | HUNDRED | {"epochs": "3"}, 16),

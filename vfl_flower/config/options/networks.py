@@ -32,4 +32,10 @@ class NetworkOptions:
         least=0,
         most=100,
     )
+    top_model: str = option(
+        "network",
+        "of a party without columns",
+        choices=("network", "usual"),
+        earlier="usual",
+    )
     embedding_dim: int = option(64, "common embedding width D, numbers a row", least=1, most=10**6)

@@ -17,7 +17,7 @@ TAKEN = frozenset(
         "without",
         *("column-noise", "long-tail", "test-share", "validation", "train-rows"),
         *("split", "fold"),
-        *("models", "top-layers"),
+        *("models", "top-layers", "top-model"),
         *("embedding-dim", "optimizers", "learning-rates", "schedule", "epochs", "batch-size"),
         *("stop-drop", "keep", "loss", "class-weights", "largest-weight"),
         *("metric", "threshold", "eval-every", "eval-batch-size"),

@@ -105,6 +105,16 @@ def head(width: int, classes: int, layers: int = 1) -> nn.Module:
     return nn.Sequential(*hidden, linear[-1])
 
 
+def one_layer(width: int, classes: int) -> nn.Linear:
+    """Return a decision net of one linear layer."""
+    return nn.Linear(width, classes)
+
+
+def without_bias(width: int, classes: int) -> nn.Linear:
+    """Return a decision net of one linear layer without a bias."""
+    return nn.Linear(width, classes, bias=False)
+
+
 def image_of(name: str, shape: Shape, least: int) -> Shape:
     """Refuse rows other than images with sides of `least` pixels."""
     if len(shape) != 3:

@@ -5,6 +5,7 @@ shape of columns that leaves something to convolve; the decision net starts with
 the global embedding, a mean of linear outputs, meets a non-linearity.
 """
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -13,7 +14,7 @@ from torch import Tensor, nn
 from vfl_flower.common.errors import NetworkError, last_line
 from vfl_flower.common.names import load_object
 from vfl_flower.config.catalog import NETWORKS
-from vfl_flower.learning.networks.base import Build, trying
+from vfl_flower.learning.networks.base import Build, head, trying
 from vfl_flower.learning.networks.given import MODULE, found
 from vfl_flower.learning.networks.plain import adapted
 
@@ -30,6 +31,15 @@ def network(name: str) -> Build:
         return adapted(imported(name), name)
     build: Build = load_object(NETWORKS[name].build)
     return build
+
+
+def top(name: str) -> Callable[[int, int], nn.Module]:
+    """Find the builder of a network's top model.
+
+    It takes embedding width and classes. That of a user's own network is the usual one.
+    """
+    built: Callable[[int, int], nn.Module] = head
+    return built if ":" in name else load_object(NETWORKS[name].top)
 
 
 def imported(name: str) -> Any:  # noqa: ANN401

@@ -4,7 +4,7 @@ import math
 
 from torch import nn
 
-from vfl_flower.learning.networks.base import Shape, SplitNet, head, image_of
+from vfl_flower.learning.networks.base import Shape, SplitNet, head, image_of, without_bias
 
 
 def mlp(shape: Shape, width: int, classes: int) -> SplitNet:
@@ -53,4 +53,4 @@ def lenet(shape: Shape, width: int, classes: int) -> SplitNet:
 def linear(shape: Shape, width: int, classes: int) -> SplitNet:
     """Two linear maps and nothing between them: logistic regression, through D numbers."""
     embed = nn.Sequential(nn.Flatten(), nn.Linear(math.prod(shape), width))
-    return SplitNet(embed, nn.Linear(width, classes, bias=False))
+    return SplitNet(embed, without_bias(width, classes))

@@ -18,8 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from benchmarks.peers.inside.authors.source import copy_weights, find_source, weights
 from benchmarks.peers.inside.work import OPTIONS, Clock, Columns, Rows, Work
@@ -93,10 +92,7 @@ def coordinator(conf: Namespace, work: Work, module: str) -> Any:  # noqa: ANN40
     else:
         train, test = Namespace(num_steps=steps, val_num_steps=tests), Namespace(num_steps=tests)
         server = made(conf, train, test)
-        top = server.linearhead.fc  # theirs has no bias, this project's has
-        top.bias = nn.Parameter(torch.empty(conf.num_classes))
-        server.server_optimizer.add_param_group({"params": [top.bias]})
-        copy_weights(top, states[0], "decide.")
+        copy_weights(server.linearhead.fc, states[0], "decide.")
     for uid, client in conf.fed_clients.items():
         copy_weights(client.model, states[uid + 1], "embed.")
     return server

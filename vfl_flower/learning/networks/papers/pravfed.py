@@ -9,10 +9,20 @@ import math
 from torch import nn
 
 from vfl_flower.learning.dropout import Dropout
-from vfl_flower.learning.networks.base import Shape, SplitNet, image_of
+from vfl_flower.learning.networks.base import Shape, SplitNet, image_of, one_layer
 
 _DROPPED = 0.5
 """Share of hidden numbers that are dropped: the program's; the paper names none."""
+
+
+def dropped(width: int, classes: int) -> nn.Sequential:
+    """Return a linear top model behind dropout."""
+    return nn.Sequential(Dropout(_DROPPED), nn.Linear(width, classes))
+
+
+def two_layers(width: int, classes: int) -> nn.Sequential:
+    """Return a top model of two layers."""
+    return nn.Sequential(nn.Linear(width, 192), nn.ReLU(), nn.Linear(192, classes))
 
 
 def pravfed_mlp(shape: Shape, width: int, classes: int) -> SplitNet:
@@ -20,7 +30,7 @@ def pravfed_mlp(shape: Shape, width: int, classes: int) -> SplitNet:
     embed = nn.Sequential(
         nn.Flatten(), nn.Linear(math.prod(shape), width), Dropout(_DROPPED), nn.ReLU()
     )
-    return SplitNet(embed, nn.Linear(width, classes))
+    return SplitNet(embed, one_layer(width, classes))
 
 
 def pravfed_cnn(shape: Shape, width: int, classes: int) -> SplitNet:
@@ -37,7 +47,7 @@ def pravfed_cnn(shape: Shape, width: int, classes: int) -> SplitNet:
         nn.Linear(32 * (height // 2) * (breadth // 2), width),
         nn.ReLU(),
     )
-    return SplitNet(embed, nn.Sequential(Dropout(_DROPPED), nn.Linear(width, classes)))
+    return SplitNet(embed, dropped(width, classes))
 
 
 def pravfed_lenet(shape: Shape, width: int, classes: int) -> SplitNet:
@@ -57,7 +67,7 @@ def pravfed_lenet(shape: Shape, width: int, classes: int) -> SplitNet:
         nn.Linear(64 * (height - 4) * (breadth - 4), width),
         nn.ReLU(),
     )
-    return SplitNet(embed, nn.Sequential(nn.Linear(width, 192), nn.ReLU(), nn.Linear(192, classes)))
+    return SplitNet(embed, two_layers(width, classes))
 
 
 def pravfed_table(shape: Shape, width: int, classes: int) -> SplitNet:
@@ -70,4 +80,4 @@ def pravfed_table(shape: Shape, width: int, classes: int) -> SplitNet:
         nn.Linear(64, width),
         nn.ReLU(),
     )
-    return SplitNet(embed, nn.Linear(width, classes))
+    return SplitNet(embed, one_layer(width, classes))

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from torch import nn
 
-from vfl_flower.learning.networks.base import Shape, SplitNet, image_of
+from vfl_flower.learning.networks.base import Shape, SplitNet, image_of, without_bias
 
 _SIDE = 32
 """Pixels that patches are enlarged to, along both sides."""
@@ -20,14 +20,14 @@ def vim_mlp(shape: Shape, width: int, classes: int) -> SplitNet:
         nn.Linear(120, width),
         nn.ReLU(),
     )
-    return SplitNet(embed, nn.Linear(width, classes, bias=False))
+    return SplitNet(embed, without_bias(width, classes))
 
 
 def vim_cnn(shape: Shape, width: int, classes: int) -> SplitNet:
     """Four convolutions with average pooling, as Opacus' tutorial has them; takes images."""
     channels, _, _ = image_of("vim-cnn", shape, 8)
     embed = nn.Sequential(*_convolutions(channels), nn.Linear(128, width))
-    return SplitNet(embed, nn.Linear(width, classes, bias=False))
+    return SplitNet(embed, without_bias(width, classes))
 
 
 def vim_cnn_32(shape: Shape, width: int, classes: int) -> SplitNet:
@@ -35,7 +35,7 @@ def vim_cnn_32(shape: Shape, width: int, classes: int) -> SplitNet:
     channels, _, _ = image_of("vim-cnn-32", shape, 1)
     end = [nn.Linear(128, width), nn.BatchNorm1d(width), nn.ReLU()]
     embed = nn.Sequential(nn.Upsample((_SIDE, _SIDE)), *_convolutions(channels), *end)
-    return SplitNet(embed, nn.Linear(width, classes, bias=False))
+    return SplitNet(embed, without_bias(width, classes))
 
 
 def _convolutions(channels: int) -> list[nn.Module]:
