@@ -150,8 +150,10 @@ def _machine(record: Record) -> str:
 
 def _devices(record: Record) -> list[str]:
     """Tell devices, and their precisions, that are not the usual ones."""
-    seeds = [seed for seed in record["seeds"] if seed.get("device", "cpu") != "cpu"]
-    return [*dict.fromkeys(f"{seed['device']} in {seed['precision']}" for seed in seeds)]
+    seeds = record["seeds"]
+    pairs = [(each.get("device", "cpu"), each.get("precision", "float32")) for each in seeds]
+    unusual = [pair for pair in dict.fromkeys(pairs) if pair != ("cpu", "float32")]
+    return [f"{device} in {precision}" for device, precision in unusual]
 
 
 def _runs(results: Results) -> str:

@@ -6,7 +6,6 @@ lies in ordinary memory, where it travels anyway, so no method ever meets a devi
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import partial
 from typing import Any
 
 import torch
@@ -63,15 +62,16 @@ def computing(precision: str, device: torch.device) -> AbstractContextManager[ob
 
 @contextmanager
 def _in_bfloat16(kind: str) -> Iterator[None]:
-    with torch.autocast(kind, torch.bfloat16), _OneColumn():
+    single = _SingleColumns() if kind == "cpu" else nullcontext()
+    with torch.autocast(kind, torch.bfloat16), single:
         yield
 
 
-class _OneColumn(TorchFunctionMode):
-    """Takes strides from convolutions that leave one column.
+class _SingleColumns(TorchFunctionMode):
+    """Computes convolutions of single columns in float32.
 
-    With a stride of 1 along the width the result is the same, but right: with a longer one the
-    kernels that torch has for Intel's AMX read past the image
+    With a stride along the width the kernels that torch has for Intel's AMX read past the image
+    where a convolution leaves one column, or a transposed one takes one
     (https://github.com/pytorch/pytorch/issues/169688).
     """
 
@@ -83,12 +83,15 @@ class _OneColumn(TorchFunctionMode):
         kwargs: dict[str, Any] | None = None,
     ) -> Any:  # noqa: ANN401
         """Call a function of torch."""
-        called = partial(_convolved, func) if func in (torch.conv1d, torch.conv2d) else func
-        return called(*args, **(kwargs or {}))
+        given, single = kwargs or {}, _SINGLE.get(func)
+        if single is None or not single(*args, **given):
+            return func(*args, **given)
+        with torch.autocast("cpu", enabled=False):
+            whole = {name: _whole(value) for name, value in given.items()}
+            return func(*map(_whole, args), **whole)
 
 
-def _convolved(
-    convolve: Callable[..., Tensor],
+def _leaves_one(
     input: Tensor,  # noqa: A002
     weight: Tensor,
     bias: Tensor | None = None,
@@ -96,21 +99,42 @@ def _convolved(
     padding: str | int | Sequence[int] = 0,
     dilation: int | Sequence[int] = 1,
     groups: int = 1,
-) -> Tensor:
-    """Convolve, with `stride` only where it matters; parameters are torch's own."""
-    strides = _along(stride, weight)
-    around = 0 if isinstance(padding, str) else _along(padding, weight)[-1]
-    steps = input.shape[-1] + 2 * around - _along(dilation, weight)[-1] * (weight.shape[-1] - 1) - 1
-    if 0 <= steps < strides[-1]:
-        ours = (*strides[:-1], 1)
-        return convolve(input, weight, bias, ours, padding, dilation, groups)[..., :1]
-    return convolve(input, weight, bias, stride, padding, dilation, groups)
+) -> bool:
+    """Tell whether a convolution leaves one column by strides.
+
+    Parameters are torch's own.
+    """
+    around = 0 if isinstance(padding, str) else _along_width(padding)
+    kernel = _along_width(dilation) * (weight.shape[-1] - 1) + 1
+    return 0 <= input.shape[-1] + 2 * around - kernel < _along_width(stride) != 1
 
 
-def _along(value: int | Sequence[int], weight: Tensor) -> Sequence[int]:
-    """Return a number for each dimension of the images."""
-    numbers = [value] if isinstance(value, int) else [*value]
-    return numbers * (weight.ndim - 2) if len(numbers) == 1 else numbers
+def _takes_one(
+    input: Tensor,  # noqa: A002
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    *_: object,
+    **more: object,
+) -> bool:
+    """Tell whether a transposed convolution takes one column by strides."""
+    return input.shape[-1] == 1 != _along_width(stride)
+
+
+_SINGLE: dict[Callable[..., Any], Callable[..., bool]] = {
+    torch.conv1d: _leaves_one,
+    torch.conv2d: _leaves_one,
+    torch.conv_transpose1d: _takes_one,
+    torch.conv_transpose2d: _takes_one,
+}
+
+
+def _along_width(value: int | Sequence[int]) -> int:
+    return value if isinstance(value, int) else value[-1]
+
+
+def _whole(value: object) -> object:
+    return value.float() if isinstance(value, Tensor) else value
 
 
 def laid_out(columns: Tensor, precision: str) -> Tensor:
