@@ -107,9 +107,9 @@ def _residual(name: str, kind: str, theta: str, epsilon: str = "2") -> Experimen
     return Experiment(COMMON | flags, minutes, most_seeds=1)
 
 
-def _halved(name: str, kind: str, theta: str) -> Experiment:
-    """Describe runs on CIFAR-10 with layers in bfloat16."""
-    whole = _residual(name, kind, theta)
+def _halved() -> Experiment:
+    """Describe Standalone's runs with ResNet-18, its layers in bfloat16."""
+    whole = _residual("Standalone", "homogeneous", "theta 1")
     return replace(whole, flags={**whole.flags, "precision": "bf16"})
 
 
@@ -165,7 +165,7 @@ EXPERIMENTS = {
         for theta, epsilon in product(THETAS, EPSILONS)
         if epsilon != "2.0"
     },
-    HALF: _halved("Standalone", "homogeneous", "theta 1"),
+    HALF: _halved(),
     "CIFAR10 theta 1 PraVFed shortened": _shortened(),
     **{
         f"{title} {name}": _table(name, dataset, "0.5", {})

@@ -16,6 +16,19 @@ from benchmarks.papers.vim.varied import VARIED
 from benchmarks.reproducing.paper import Experiment
 
 
+def _noised(data: str, method: str, flags: Options, epsilon: str) -> Experiment:
+    """Describe runs with noise on uploads.
+
+    Many draws end early, when epsilon is spent.
+    """
+    epochs = DP_EPOCHS[method]
+    return Experiment(
+        flags | {"method": method, "epochs": epochs, **UPLOADS_NOISED[epsilon]},
+        MINUTES[data][method] * int(epochs) * 0.7 + 0.2,
+        search=SEARCHES[data, epsilon],
+    )
+
+
 def _with_own_top(flags: Options) -> Options:
     """Return flags without the choice of a top model."""
     return {name: value for name, value in flags.items() if name not in USUAL}
@@ -58,16 +71,11 @@ HALVED = {
 """With numbers of 16 bits in messages."""
 
 UPLOADS = {
-    f"{data} {method} epsilon {epsilon}": Experiment(
-        _with_own_top(flags) | {"method": method, "epochs": DP_EPOCHS[method], **noise},
-        MINUTES[data][method] * int(DP_EPOCHS[method]) * 0.7 + 0.2,
-        search=SEARCHES[data, epsilon],
-    )
+    f"{data} {method} epsilon {epsilon}": _noised(data, method, _with_own_top(flags), epsilon)
     for data, runs in RUNS.items()
     for method, flags in runs.items()
-    for epsilon, noise in UPLOADS_NOISED.items()
+    for epsilon in UPLOADS_NOISED
 }
-"""With noise on uploads; many draws end early, when epsilon is spent."""
 
 LABELS = {
     f"{data} {method} label epsilon {epsilon}": Experiment(
@@ -85,15 +93,10 @@ LABELS = {
 }
 
 USUAL_TOPS = {
-    f"mnist {method} epsilon {epsilon} usual top": Experiment(
-        flags | {"method": method, "epochs": DP_EPOCHS[method], **noise},
-        MINUTES["mnist"][method] * int(DP_EPOCHS[method]) * 0.7 + 0.2,
-        search=SEARCHES["mnist", epsilon],
-    )
+    f"mnist {method} epsilon {epsilon} usual top": _noised("mnist", method, flags, epsilon)
     for method, flags in ON_MNIST.items()
-    if "top-model" in flags
-    for epsilon, noise in UPLOADS_NOISED.items()
+    if flags.keys() >= USUAL.keys()
+    for epsilon in UPLOADS_NOISED
 }
-"""With the usual top model, and noise on uploads."""
 
 EXPERIMENTS = PLAIN | LINEAR | OFTEN | HALVED | UPLOADS | USUAL_TOPS | LABELS | VARIED
