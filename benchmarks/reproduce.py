@@ -18,9 +18,10 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.harness.benchmark import DATA_DIR, OUT, Arguments, Benchmark, Option
+from benchmarks.harness.benchmark import DATA_DIR, Arguments, Benchmark, Option
 from benchmarks.harness.report import Report
 from benchmarks.reproducing.paper import Paper, Table
 from benchmarks.reproducing.plan import Plan, Settings, asked_for, papers, table_names
@@ -30,6 +31,9 @@ from benchmarks.reproducing.store import RESULTS, Store
 from benchmarks.reproducing.verdicts import judged
 
 SMALL = "small"
+SCALES = "full, or small: tiny runs with made data"
+DEVICES, PRECISIONS = ("cpu", "cuda"), ("float32", "bf16")
+PRECISION = "of networks; results tell it"
 CIRCUMSTANCES = ("data-dir", "device", "precision")
 """Options that are those of all runs."""
 COLUMNS = {"row": "", "column": "", "claim": ".2f", "+-": ".2f", "ours": ".2f", "std": ".2f"}
@@ -52,6 +56,7 @@ class Progress:
 
     def __init__(self, minutes: float, jobs: int) -> None:
         self.left, self.jobs, self.done, self.spent = minutes, jobs, 0.0, 0.0
+        print(f"about {_time(minutes / jobs)}, as estimated for two cores", flush=True)
 
     def tell(self, run: Run, record: Record | None, seconds: float) -> None:
         """Print a line about a run that has ended."""
@@ -91,12 +96,18 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def make(plan: Plan, given: Arguments) -> None:
-    """Make missing runs, the cheapest first, until the time is over."""
+def make(plan: Plan, given: Arguments) -> list[str]:
+    """Make missing runs, the cheapest first, until the time is over.
+
+    Returns
+    -------
+    list of str
+        What failed, and why.
+    """
     end = time.monotonic() + 60 * given.minutes if given.minutes else float("inf")
     spawn = multiprocessing.get_context("spawn")
     small = given.scale == SMALL
-    absent = set[str]()
+    absent, failed = set[str](), list[str]()
     while runs := [each for each in plan.missing() if each[2].name not in absent]:
         progress = Progress(sum(run.minutes for *_, run in runs), given.jobs)
         most = 50 if small else 10  # runs of a process, whose memory grows
@@ -108,9 +119,11 @@ def make(plan: Plan, given: Arguments) -> None:
                     absent.add(run.name)
                 elif record:
                     plan.add(paper, name, run, record)
+                    failed += [f"{run.name}: {record['failed']}"] if record["failed"] else []
                 progress.tell(run, record, seconds)
         if time.monotonic() >= end:
-            return
+            break
+    return failed
 
 
 def _made(
@@ -130,7 +143,7 @@ def _made(
             yield key, future.result(), time.monotonic() - started
 
 
-def show(wanted: dict[str, list[Table]], store: Store, report: Report) -> None:
+def show(wanted: dict[str, list[Table]], plan: Plan, report: Report) -> None:
     """Add a table to the report for each of a paper."""
     known = papers()
     for name, tables in wanted.items():
@@ -138,17 +151,17 @@ def show(wanted: dict[str, list[Table]], store: Store, report: Report) -> None:
         for table in tables:
             shown = report.table(f"{paper.title}, {table.place}: {table.title}", COLUMNS)
             for cell in (*table.cells, *table.ends):
-                record = kept(store, name, paper, cell.experiment)
+                record = kept(plan, name, paper, cell.experiment)
                 found = judged(paper, cell, record)
                 numbers = (cell.claim, cell.spread, found.mean, found.std, len(found.values))
                 shown.add(cell.row, cell.column, *numbers, found.verdict, found.why)
 
 
-def kept(store: Store, name: str, paper: Paper, experiment: str | None) -> Record | None:
-    """Return the results of an experiment, if there are some."""
+def kept(plan: Plan, name: str, paper: Paper, experiment: str | None) -> Record | None:
+    """Return the results of an experiment with its present settings."""
     if experiment is None:
         return None
-    return store.read(*paper.experiments[experiment].place(name, experiment))
+    return plan.record(*paper.experiments[experiment].place(name, experiment))
 
 
 def measure(given: Arguments, report: Report) -> None:
@@ -158,25 +171,28 @@ def measure(given: Arguments, report: Report) -> None:
         out = Path(given.out or temporary)
         place = Path(given.results) if given.results else out / "results" if small else RESULTS
         flags = {name: getattr(given, name.replace("-", "_")) for name in CIRCUMSTANCES}
-        store = Store(place)
-        settings = Settings(given.seeds, small, flags, out, given.only)
-        make(Plan(wanted, settings, store), given)
-        show(wanted, store, report)
+        settings, store = Settings(given.seeds, small, flags, out, given.only), Store(place)
+        failed = make(Plan(wanted, settings, store), given)
+        every = Plan(wanted, replace(settings, only=""), store)
+        show(wanted, every, report)
+    if small and failed:
+        report.show()
+        raise SystemExit("\n".join(["tiny runs do not fail, but these did:", *failed]))
 
 
 BENCHMARK = Benchmark(
     measure,
     {
         "data_dir": DATA_DIR,
-        "out": OUT,
+        "out": Option("runs/reproduced", tiny=None, help="folder of runs, which are resumed in it"),
         "results": Option(None, help="folder of the results; None: the repository's own"),
         "seeds": Option(3, tiny=1, help="seeds of every experiment"),
-        "scale": Option("full", tiny=SMALL, help="full, or small: tiny runs with made data"),
+        "scale": Option("full", tiny=SMALL, help=SCALES, choices=("full", SMALL)),
         "only": Option("", help="a part of the names of the experiments to run, as in mixed"),
         "jobs": Option(1, help="runs side by side"),
         "minutes": Option(0.0, help="time after which it stops; 0: none"),
-        "device": Option("cpu", help="where networks compute: cpu or cuda"),
-        "precision": Option("float32", help="of networks: float32 or bf16; results tell it"),
+        "device": Option("cpu", help="where networks compute: cpu or cuda", choices=DEVICES),
+        "precision": Option("float32", help=PRECISION, choices=PRECISIONS),
     },
     known=table_names(),
     few=["easter:table2"],

@@ -32,6 +32,9 @@ SAME = object()
 """Says that ``--tiny`` has the default of a measurement."""
 
 
+INTERRUPTED = 130
+"""Exit code after Ctrl-C."""
+
 PLACES = frozenset(("json", "data_dir", "out", "environments"))
 """Options that name a machine's own folders, which no result keeps."""
 
@@ -48,11 +51,14 @@ class Option:
         Value under ``--tiny``.
     help : str, optional
         Help text.
+    choices : sequence of str, optional
+        All values, if there are few.
     """
 
     default: Cell
     tiny: Any = SAME
     help: str = ""
+    choices: Sequence[str] = ()
 
     def value(self, *, tiny: bool) -> Cell:
         """Return the default of a measurement or of ``--tiny``."""
@@ -67,7 +73,8 @@ class Option:
             parser.add_argument(flag, action="store_true", help=self.help)
         else:
             kind = str if self.default is None else type(self.default)
-            parser.add_argument(flag, type=kind, help=shown, metavar="X")
+            among = self.choices or None
+            parser.add_argument(flag, type=kind, help=shown, metavar="X", choices=among)
 
 
 DATA_DIR = Option("data", help="folder with the data sets")
@@ -123,7 +130,10 @@ class Benchmark:
         if self.timed:
             described |= {"side_by_side": side_by_side(tiny=given.tiny)}
         started, before = datetime.now(UTC), time.perf_counter()
-        self.measure(given, report)
+        try:
+            self.measure(given, report)
+        except KeyboardInterrupt:
+            raise SystemExit(INTERRUPTED) from None
         seconds = time.perf_counter() - before
         report.show()
         if given.json:

@@ -10,7 +10,10 @@ Points = list[tuple[float, float]]
 
 
 def course(curve: Curve, record: Record) -> Points:
-    """Return the points of a curve: means over seeds, in percent.
+    """Return the points of a curve in percent: means over seeds.
+
+    Without those that failed. It is as long as the longest run; one that has stopped goes on with
+    the accuracy of the weights that it kept.
 
     Parameters
     ----------
@@ -29,10 +32,16 @@ def course(curve: Curve, record: Record) -> Points:
         for seed in record["seeds"]
         if not seed["failed"]
     ]
-    return [
-        (statistics.fmean(x for x, _ in points), statistics.fmean(y for _, y in points))
-        for points in zip(*runs, strict=False)
-    ]
+    best = record["flags"].get("keep") == "best"
+    kept = [max(y for _, y in points) if best else points[-1][1] for points in runs if points]
+    return [_mean(runs, kept, place) for place in range(max(map(len, runs), default=0))]
+
+
+def _mean(runs: list[Points], kept: list[float], place: int) -> tuple[float, float]:
+    """Return the mean at an evaluation; runs that have ended keep theirs."""
+    going = [points[place] for points in runs if place < len(points)]
+    ended = [y for y, points in zip(kept, filter(None, runs), strict=True) if place >= len(points)]
+    return statistics.fmean(x for x, _ in going), statistics.fmean([*ended, *(y for _, y in going)])
 
 
 def _place(evaluation: Record, across: str) -> float:

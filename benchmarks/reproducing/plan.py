@@ -1,8 +1,10 @@
 """Which runs are missing, and in which order they are made."""
 
+import json
 import random
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from importlib import import_module
 from itertools import product
 from pathlib import Path
@@ -11,7 +13,7 @@ from pkgutil import iter_modules
 import benchmarks.papers
 from benchmarks.reproducing.paper import Experiment, Flags, Paper, Search, Table
 from benchmarks.reproducing.runs import Record, Run
-from benchmarks.reproducing.small import DRAWS, shrunk
+from benchmarks.reproducing.small import DRAWS, MINUTES, shrunk
 from benchmarks.reproducing.store import Store, slug
 from vfl_flower.learning.device import described, device_of
 
@@ -85,12 +87,15 @@ class Plan:
         self.settings, self.store = settings, store
         known = papers()
         every = [
-            (name, experiment, known[name].experiments[experiment])
+            (name, experiment, self._timed(known[name].experiments[experiment]))
             for name, tables in wanted.items()
             for experiment in known[name].needed(tables)
             if settings.only.lower() in experiment.lower()
         ]
         self.experiments = {of.place(name, its): of for name, its, of in every}
+
+    def _timed(self, of: Experiment) -> Experiment:
+        return replace(of, minutes=MINUTES) if self.settings.small else of
 
     def missing(self) -> list[tuple[str, str, Run]]:
         """Return missing runs with paper and experiment, the cheapest first."""
@@ -98,8 +103,17 @@ class Plan:
         return sorted(found, key=lambda each: (each[2].minutes, each[2].seed))
 
     def record(self, paper: str, experiment: str) -> Record:
-        """Return the results of an experiment so far."""
-        return self.store.current(paper, experiment, self._flags(paper, experiment))
+        """Return the results of an experiment so far, with its present settings."""
+        found = self.store.current(paper, experiment, self._flags(paper, experiment))
+        of = self.experiments[paper, experiment]
+        if not of.search:
+            return found
+        points = self._points(of.search)
+        tried = [each for each in found["searched"] if each["flags"] in points]
+        if chosen := self._chosen(of.search, tried):
+            seeds = found["seeds"] if chosen == found["chosen"] else []
+            return found | {"searched": tried, "chosen": chosen, "seeds": seeds}
+        return found | {"searched": tried, "chosen": {}, "seeds": []}
 
     def add(self, paper: str, experiment: str, run: Run, made: Record) -> None:
         """Keep the record of a run."""
@@ -144,8 +158,14 @@ class Plan:
     def _run(self, paper: str, name: str, changed: Flags, folder: str, point: bool = False) -> Run:
         of = self.experiments[paper, name]
         flags = {**self.settings.flags, **self._flags(paper, name), **changed}
-        place = self.settings.out / slug(paper) / slug(name) / folder
+        place = self.settings.out / slug(paper) / slug(name) / f"{folder}-{self._mark(flags)}"
         return Run(f"{paper}: {name}, {folder}", flags, place, of, point)
+
+    def _mark(self, flags: Flags) -> str:
+        """Return a mark of flags, and of whether data are made."""
+        told = {name: value for name, value in flags.items() if name != "data-dir"}
+        text = json.dumps([self.settings.small, told], sort_keys=True)
+        return sha256(text.encode()).hexdigest()[:8]
 
     def _points(self, search: Search) -> list[dict[str, str]]:
         """Draw the points of a search; always the same ones."""
@@ -163,7 +183,7 @@ class Plan:
 
 
 def _validation(tried: Record) -> float:
-    """Return the best mean validation accuracy of all parties on the way."""
+    """Return the active party's best validation accuracy on the way."""
     course = tried.get("course", [])
     return max((float(each["validation"]["active"]) for each in course), default=-1.0)
 

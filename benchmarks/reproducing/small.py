@@ -16,6 +16,9 @@ from vfl_flower.data.datasets import DataSet, of_parts
 DRAWS = 1
 """Points of a search."""
 
+MINUTES = 0.03
+"""Estimated time of each."""
+
 ROWS = (120, 40)
 """Training and test rows of images, for every `CLASSES` classes or fewer."""
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from benchmarks.reproducing.curves import course
 from benchmarks.reproducing.paper import Table
+from benchmarks.reproducing.runs import Record
 from benchmarks.reproducing.verdicts import Judged
 from docs.reproducing import heat
 from docs.reproducing.panels import Line, Panel, figure
@@ -60,13 +61,23 @@ def _curves(results: Results, table: Table) -> Picture | None:
     for label, points in known.items():
         title, name = parted[label]
         panels.setdefault(title, []).append(Line(names.index(name), points))
-    ends = ", ".join(f"{label} {points[-1][1]:.1f}" for label, points in known.items())
+    ends = ", ".join(
+        f"{curve.label} {known[curve.label][-1][1]:.1f}{_fallen(records[curve.experiment])}"
+        for curve in table.curves
+        if curve.label in known
+    )
     told = f"{table.title}. At the end: {ends}."
     what = table.curves[0]
     kind = {"train": "training rows", "validation": "validation rows"}[what.reading.split(":")[0]]
     axes = f"upwards: accuracy on {kind} in percent; to the right: {ACROSS[what.across]}"
     shown = [Panel(title, lines) for title, lines in panels.items()]
     return Picture(figure(table.title, told, shown, names, axes), _alternative(told))
+
+
+def _fallen(record: Record) -> str:
+    """Return how many runs of a curve failed, as text."""
+    failed = sum(bool(seed["failed"]) for seed in record["seeds"])
+    return f" ({failed} of {len(record['seeds'])} runs failed)" if failed else ""
 
 
 def _parted(labels: list[str]) -> dict[str, tuple[str, str]]:

@@ -67,7 +67,7 @@ def test_flags_exist(path: Path) -> None:
     others = {
         "--run-config",
         "--federation-config",
-        *("--scale", "--only", "--environments"),  # of a benchmark
+        *("--scale", "--only", "--jobs", "--minutes", "--environments"),  # of a benchmark
     }
     assert flags_named(path) - others <= FLAGS
 

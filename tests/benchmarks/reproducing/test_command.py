@@ -1,0 +1,97 @@
+"""The command: runs that are missing, and results that are kept."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchmarks.reproducing.paper import AT_THE_END, Experiment
+from benchmarks.reproducing.readings import read
+from benchmarks.reproducing.runs import Run, completed
+from benchmarks.reproducing.verdicts import (
+    FAILED,
+    MEASURED,
+    MISSED,
+    NOT_RUN,
+    REACHED,
+    cost,
+)
+from tests.benchmarks.reproducing.made import ALONE, BENCHMARK, PAPER, kept, words
+
+
+def test_what_is_missing_is_run_and_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (table,) = BENCHMARK.run(words(tmp_path, "--seeds", "1", "made:table1")).tables
+    assert [table.rows[0][n] for n in (0, 6, 7)] == ["local", 1, REACHED]
+    first = kept(tmp_path, "alone.json")
+    assert [each["seed"] for each in first["seeds"]] == [0]
+    assert (first["seeds"][0]["device"], first["seeds"][0]["precision"]) == ("cpu", "float32")
+    assert first["machine"]["cores"] and first["versions"]["torch"]
+    capsys.readouterr()
+    BENCHMARK.run(words(tmp_path, "--seeds", "3", "made:table1"))
+    told = capsys.readouterr().out
+    assert "seed-1" in told
+    assert "seed-0" not in told
+    both = kept(tmp_path, "alone.json")["seeds"]
+    assert [each["seed"] for each in both] == [0, 1]  # two at most
+    assert both[0] == first["seeds"][0]
+
+
+def test_a_figure_of_curves_shows_where_they_end(tmp_path: Path) -> None:
+    (before,) = BENCHMARK.run(words(tmp_path, "--minutes", "1e-9", "made:figure2")).tables
+    assert before.rows[0][:7] == ["local", AT_THE_END, *[None] * 4, 0]
+    assert before.rows[0][7:] == [NOT_RUN, cost(PAPER.experiments["alone"])]
+    (table,) = BENCHMARK.run(words(tmp_path, "--seeds", "1", "made:figure2")).tables
+    (row,) = table.rows
+    last = kept(tmp_path, "alone.json")["seeds"][0]["course"][-1]
+    assert row[4] == pytest.approx(100 * last["validation"]["active"])
+    assert [row[6], row[7]] == [1, MEASURED]
+
+
+def test_experiments_without_data_are_passed_over(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tables = BENCHMARK.run(words(tmp_path, "--seeds", "1", "made", "--data-dir", "nowhere")).tables
+    found = [row[7] for table in tables for row in table.rows]
+    assert found == [REACHED, MISSED, NOT_RUN, FAILED, MEASURED]
+    assert "nowhere" in capsys.readouterr().out
+
+
+def test_a_tiny_run_that_fails_fails_the_command(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="broken"):
+        BENCHMARK.run(words(tmp_path, "--seeds", "1", "--scale", "small", "made"))
+
+
+def test_parties_count_is_told_by_heads_and_by_noise(tmp_path: Path) -> None:
+    flags = ALONE | {"method": "vimadmm", "baselines": "off", "seed": "0"}
+    run = Run("made", flags, tmp_path / "run", Experiment(flags, 1, noise=100))
+    seed = completed(run)
+    assert seed
+    parties = ("active", "party-1", "party-2")
+    assert max(read(f"norm:{party}", seed) or 0 for party in parties) == 100
+    noised = [read(f"noised:{party}", seed) or 0 for party in parties]
+    assert max(noised) < (read("test:active", seed) or 0)
+    assert read("rank-correlation", seed) is not None
+    assert "heads" not in (completed(replace(run, point=True)) or {})
+
+
+def test_some_experiments_are_run(tmp_path: Path) -> None:
+    BENCHMARK.run(words(tmp_path, "--seeds", "1", "--only", "Alone", "made"))
+    assert [path.name for path in (tmp_path / "results" / "made").iterdir()] == ["alone.json"]
+
+
+def test_a_failed_run_names_the_party_and_no_file_of_this_machine(tmp_path: Path) -> None:
+    flags = ALONE | {"method": "easter", "baselines": "off", "seed": "0"}
+    flags |= {"optimizers": "sgd", "learning-rates": "1e30"}
+    seed = completed(Run("made", flags, tmp_path / "run", Experiment(flags, 1)))
+    assert seed
+    assert "party-1" in seed["failed"]
+    assert ".py" not in seed["failed"]
+
+
+def test_without_time_nothing_is_run(tmp_path: Path) -> None:
+    report = BENCHMARK.run(words(tmp_path, "--minutes", "1e-9", "made"))
+    assert [row[7] for table in report.tables for row in table.rows] == [NOT_RUN] * 5
+    assert "about a minute for the first seed" in str(report.tables[0].rows[0][8])
+    assert not (tmp_path / "results").exists()

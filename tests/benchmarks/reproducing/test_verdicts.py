@@ -1,0 +1,104 @@
+"""Verdicts of cells, and numbers that are read from results."""
+
+import pytest
+
+from benchmarks.reproducing.curves import course
+from benchmarks.reproducing.paper import AT_THE_END, Cell, Curve, Table
+from benchmarks.reproducing.readings import READINGS, read
+from benchmarks.reproducing.verdicts import (
+    FAILED,
+    MEASURED,
+    MISSED,
+    NOT_RUN,
+    REACHED,
+    SAME,
+    cost,
+    judged,
+    spread_of,
+    welch,
+)
+from tests.benchmarks.reproducing.made import PAPER, seed_of
+
+
+def test_a_curve_beside_cells_of_its_experiment_has_no_end_of_its_own() -> None:
+    curves = Curve("told", "alone"), Curve("other", "broken", reading="train:active")
+    table = Table("figure3", "Both", "Figure 3", (Cell("local", "MLP", "alone"),), curves)
+    assert table.ends == [Cell("other", AT_THE_END, "broken", "train:active")]
+
+
+@pytest.mark.parametrize(("keep", "end"), [("last", 80), ("best", 85)])
+def test_a_curve_goes_on_after_a_run_has_stopped(keep: str, end: float) -> None:
+    """It is as long as the longest run."""
+    long, short, failed = seed_of(90), seed_of(90), {"seed": 2, "failed": "not finite"}
+    long["course"] = [*long["course"], long["course"][1] | {"epoch": 3}]
+    first = short["course"][0]
+    short["course"] = [
+        first | {"validation": {"active": share}, "epoch": epoch}
+        for epoch, share in ((1, 0.8), (2, 0.7))
+    ]
+    record = {"flags": {"keep": keep}, "seeds": [long, short, failed]}
+    points = course(Curve("told", "alone"), record)
+    assert [x for x, _ in points] == [1, 2, 3]
+    assert [y for _, y in points] == pytest.approx([65, 80, end])
+
+
+@pytest.mark.parametrize(
+    ("ours", "cell", "verdict"),
+    [
+        ([97.0, 97.2, 97.1], Cell("a", "b", "alone", claim=97.0), REACHED),
+        ([96.9, 97.2, 96.7], Cell("a", "b", "alone", claim=97.0), SAME),
+        ([96.1, 96.2, 96.0], Cell("a", "b", "alone", claim=97.0), MISSED),
+        ([96.1, 96.2, 96.0], Cell("a", "b", "alone", claim=97.0, spread=2.0), SAME),
+        ([96.1, 96.2, 96.0], Cell("a", "b", "alone", claim=97.0, spread=0.1), MISSED),
+        ([96.9], Cell("a", "b", "alone", claim=97.0), MISSED),
+        ([96.9], Cell("a", "b", "alone", claim=97.0, spread=2.0), SAME),
+        ([91.9], Cell("a", "b", "alone", claim=97.0, spread=1.0), MISSED),
+        ([50.03], Cell("a", "b", "alone", claim=50.03), REACHED),
+        ([50.03] * 3, Cell("a", "b", "alone", claim=50.03), REACHED),
+        ([96.9, 96.9], Cell("a", "b", "alone", claim=97.0), MISSED),
+        ([96.9], Cell("a", "b", "alone"), MEASURED),
+        ([96.9], Cell("a", "b", "alone", "mib-to:0.9", 4.0, lower=True), REACHED),
+        ([96.9], Cell("a", "b", "alone", "mib-to:0.9", 2.0, lower=True), MISSED),
+        ([96.9], Cell("a", "b", "alone", "mib-to:0.95", 4.0, lower=True), MISSED),
+        ([], Cell("a", "b", "alone", claim=97.0), NOT_RUN),
+        ([], Cell("a", "b", None, why="no data"), NOT_RUN),
+    ],
+)
+def test_verdict(ours: list[float], cell: Cell, verdict: str) -> None:
+    assert judged(PAPER, cell, {"seeds": list(map(seed_of, ours))}).verdict == verdict
+
+
+def test_the_cost_of_a_search_is_that_of_its_points_too() -> None:
+    """Three points of two minutes, and a seed with the best one."""
+    assert cost(PAPER.experiments["chosen"]) == "about 8 minutes for the first seed on two cores"
+    assert cost(PAPER.experiments["alone"]) == "about a minute for the first seed on two cores"
+
+
+def test_all_reasons_of_a_missed_cell_are_told() -> None:
+    cell = Cell("a", "b", "alone", "mib-to:0.95", 4.0, lower=True, why="nor has their program")
+    found = judged(PAPER, cell, {"seeds": [seed_of(96.9)]})
+    assert found.why == "no such value was reached; nor has their program"
+
+
+def test_constant_numbers_are_compared() -> None:
+    constant = spread_of([96.5, 96.5 + 1e-14])
+    assert welch(constant, constant) == 1
+    assert welch(constant, spread_of([97.0, 97.0])) == 0
+
+
+def test_failed_run_is_no_number() -> None:
+    record = {"seeds": [seed_of(90), {"seed": 1, "failed": "not finite"}]}
+    found = judged(PAPER, Cell("a", "b", "alone", claim=1.0), record)
+    assert (found.verdict, found.values, found.why) == (FAILED, [], "not finite")
+
+
+def test_deviations_over_classes() -> None:
+    confusion = [[8, 2], [4, 6]]  # rows are the true classes
+    seed = seed_of(70, metrics={"active": {"confusion": confusion}})
+    assert read("recall-std:active", seed) == pytest.approx(10)
+    assert read("precision-std:active", seed) == pytest.approx(100 * (0.75 - 8 / 12) / 2)
+
+
+def test_readings_are_described() -> None:
+    described = (read.__globals__["__doc__"] or "").split("\n")
+    assert all(any(line.startswith(name) for line in described) for name in READINGS)
