@@ -14,7 +14,7 @@ import benchmarks.papers
 from benchmarks.reproducing.paper import Experiment, Flags, Paper, Search, Table
 from benchmarks.reproducing.runs import Record, Run
 from benchmarks.reproducing.small import DRAWS, MINUTES, shrunk
-from benchmarks.reproducing.store import Store, slug
+from benchmarks.reproducing.store import Store, origin, slug
 from vfl_flower.learning.device import described, device_of
 
 COMMON = {"baselines": "off"}
@@ -120,7 +120,7 @@ class Plan:
         record = self.record(paper, experiment)
         of = self.experiments[paper, experiment]
         device = described(device_of(run.flags["device"]))
-        made = made | {"device": device, "precision": run.flags["precision"]}
+        made = made | {"device": device, "precision": run.flags["precision"]} | origin()
         if of.search and not record["chosen"]:
             record["searched"] += [{"flags": _point_of(of.search, run.flags), **made}]
             record["chosen"] = self._chosen(of.search, record["searched"])

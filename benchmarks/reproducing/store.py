@@ -51,12 +51,25 @@ class Store:
         return names | {"flags": dict(flags), "searched": [], "chosen": {}, "seeds": []}
 
     def write(self, record: Record) -> None:
-        """Write the results of an experiment, with date, machine and versions."""
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        about: dict[str, Any] = {"date": now, "machine": machine(), "versions": versions()}
+        """Write the results of an experiment."""
         path = self.path(record["paper"], record["experiment"])
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, _text(record | about).encode())
+        write_atomically(path, _text(record).encode())
+
+
+def origin() -> Record:
+    """Return date, machine and versions of a run that ends now."""
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return {"date": now, "machine": machine(), "versions": versions()}
+
+
+def origins(record: Record) -> list[Record]:
+    """Return date, machine and versions of each seed.
+
+    Of early ones, which do not have their own, those of the last of them.
+    """
+    shared = {name: record[name] for name in ("date", "machine", "versions") if name in record}
+    return [shared | each for each in record["seeds"]]
 
 
 def _text(record: Record) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.reproducing.paper import Table
 from benchmarks.reproducing.runs import Record
-from benchmarks.reproducing.store import RESULTS, slug
+from benchmarks.reproducing.store import RESULTS, origins, slug
 from benchmarks.reproducing.verdicts import VERDICTS
 from docs.reproducing import comparison, figures
 from docs.reproducing.results import Results, all_results, anchor, headings, in_words
@@ -133,27 +133,21 @@ def _origin(records: dict[str, Record]) -> str:
     """Return date, machine and versions of results."""
     if not records:
         return NOTHING
-    days = sorted(record["date"][:10] for record in records.values())
-    machines = dict.fromkeys(map(_machine, records.values()))
+    seeds = [each for record in records.values() for each in origins(record)]
+    days = sorted(seed["date"][:10] for seed in seeds)
+    machines = dict.fromkeys(map(_machine, seeds))
     span = days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
     return f"Measured {span} on {'; '.join(machines)}."
 
 
-def _machine(record: Record) -> str:
-    machine, versions = record["machine"], record["versions"]
-    networks = "".join(f"networks on {told}, " for told in _devices(record))
+def _machine(seed: Record) -> str:
+    machine, versions = seed["machine"], seed["versions"]
+    told = seed.get("device", "cpu"), seed.get("precision", "float32")
+    networks = "" if told == ("cpu", "float32") else "networks on {} in {}, ".format(*told)
     return (
         f"{machine['cores']} cores ({machine['processor']}), {networks}Python "
         f"{versions['python']}, torch {versions['torch']}"
     )
-
-
-def _devices(record: Record) -> list[str]:
-    """Tell devices, and their precisions, that are not the usual ones."""
-    seeds = record["seeds"]
-    pairs = [(each.get("device", "cpu"), each.get("precision", "float32")) for each in seeds]
-    unusual = [pair for pair in dict.fromkeys(pairs) if pair != ("cpu", "float32")]
-    return [f"{device} in {precision}" for device, precision in unusual]
 
 
 def _runs(results: Results) -> str:
@@ -166,8 +160,12 @@ def _runs(results: Results) -> str:
         times = [seed["seconds"] / 60 for seed in seeds if not seed["failed"]]
         chosen = " ".join(f"`--{flag} {value}`" for flag, value in record["chosen"].items())
         minutes = f"{statistics.fmean(times):.1f}" if times else ""
-        lines.append([_file(record), str(len(seeds)), minutes, chosen, record["date"][:10]])
+        lines.append([_file(record), str(len(seeds)), minutes, chosen, _latest(record)])
     return f"## Runs\n\n{RUNS}\n\n{markdown(lines)}" if lines[2:] else ""
+
+
+def _latest(record: Record) -> str:
+    return max(str(seed["date"]) for seed in origins(record))[:10]
 
 
 def _file(record: Record) -> str:

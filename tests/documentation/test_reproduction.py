@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.reproducing.paper import Cell, Curve, Experiment, Paper, Table
 from benchmarks.reproducing.plan import COMMON, papers
-from benchmarks.reproducing.store import Store
+from benchmarks.reproducing.store import Store, origin
 from benchmarks.reproducing.verdicts import REACHED, Judged
 from docs.pictures.svg import DARK as PAPER_DARK
 from docs.pictures.svg import LIGHT as PAPER_LIGHT
@@ -55,7 +55,7 @@ PAPER = Paper("Made", "Nobody, never", 5, EXPERIMENTS, TABLES)
 
 def seed_of(seed: int, accuracy: float, course: list[dict[str, Any]]) -> dict[str, Any]:
     made = {"seed": seed, "failed": "", "test_accuracy": {"active": accuracy}, "seconds": 60.0}
-    return made | {"course": course}
+    return made | {"course": course} | origin()
 
 
 def point(mib: int, train: float) -> dict[str, Any]:

@@ -27,7 +27,7 @@ def test_what_is_missing_is_run_and_kept(
     first = kept(tmp_path, "alone.json")
     assert [each["seed"] for each in first["seeds"]] == [0]
     assert (first["seeds"][0]["device"], first["seeds"][0]["precision"]) == ("cpu", "float32")
-    assert first["machine"]["cores"] and first["versions"]["torch"]
+    assert first["seeds"][0]["machine"]["cores"] and first["seeds"][0]["versions"]["torch"]
     capsys.readouterr()
     BENCHMARK.run(words(tmp_path, "--seeds", "3", "made:table1"))
     told = capsys.readouterr().out

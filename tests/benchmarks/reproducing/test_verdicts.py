@@ -5,6 +5,7 @@ import pytest
 from benchmarks.reproducing.curves import course
 from benchmarks.reproducing.paper import AT_THE_END, Cell, Curve, Table
 from benchmarks.reproducing.readings import READINGS, read
+from benchmarks.reproducing.store import origins
 from benchmarks.reproducing.verdicts import (
     FAILED,
     MEASURED,
@@ -102,3 +103,13 @@ def test_deviations_over_classes() -> None:
 def test_readings_are_described() -> None:
     described = (read.__globals__["__doc__"] or "").split("\n")
     assert all(any(line.startswith(name) for line in described) for name in READINGS)
+
+
+def test_every_seed_has_its_own_origin() -> None:
+    """Early ones have none, and share their record's."""
+    early = seed_of(90)
+    late = early | {"date": "2026-12-02", "machine": {"cores": 4}, "versions": {"torch": "3"}}
+    about = {"date": "2026-11-01", "machine": {"cores": 2}, "versions": {"torch": "2"}}
+    first, second = origins(about | {"seeds": [early, late]})
+    assert [first["date"], first["machine"], first["versions"]] == list(about.values())
+    assert (second["date"], second["machine"]) == ("2026-12-02", {"cores": 4})
