@@ -36,6 +36,8 @@ Deviates
     the weights W_k come after it. With ``class-weights`` every party weights each row's error, by
     class weights that it computes from Y', and by the label that Y' has or lets expect. Under
     client-level privacy no ACC_k is told, and E_p is the plain mean of the noised E_k.
+    Networks are this package's unless ``models`` names the authors', `pravfed-cnn`, `pravfed-lenet`
+    and `pravfed-mlp`, or `pravfed-table`, which embeds a layer later than their program.
 Costs
     Two exchanges of training in all. Per passive party and row 4D bytes up; 8 and the noisy label
     down: 1 byte with randomised response, 4C with Laplace noise. Rows that are evaluated or

@@ -71,7 +71,10 @@ def pravfed_lenet(shape: Shape, width: int, classes: int) -> SplitNet:
 
 
 def pravfed_table(shape: Shape, width: int, classes: int) -> SplitNet:
-    """Two hidden layers, the first with dropout; D is 32."""
+    """Two hidden layers, the first with dropout; D is 32.
+
+    The program embeds after the first, which has 64 numbers.
+    """
     embed = nn.Sequential(
         nn.Flatten(),
         nn.Linear(math.prod(shape), 64),
