@@ -19,12 +19,12 @@ for each. For a batch of B rows, embedding width D and C classes:
 The paper sends lambda and s_k, from which v_k follows; see `algorithms.admm_heads`. rho, beta, eta
 and tau are the options ``rho``, ``beta``, ``head-rate`` and ``local-steps``. With ``heads = ridge``
 W_k goes a share eta of the way to the minimum of Eq. 7; with ``top-layers`` of 2 or more, heads are
-not linear: W_k(H_k) stands for H_k W_k. Unless given, eta is the active party's learning rate if it
-has SGD, with momentum or without, else 0.001. With ``active-columns = none`` there is no H_0. With
-``participation`` below 1 a round asks some of the passive parties, and what the others last sent of
-those rows stands for their H_k, zeros before that. With weights of rows (``class-weights``)
-w CE(z, y) stands in Eq. 5 for CE(z, y), and lambda becomes w (softmax(z) - onehot(y)). With
-``residual = new-heads`` s_k is z less what the other new heads say.
+not linear: W_k(H_k) stands for H_k W_k. Unless given, eta is the active party's learning rate. With
+``active-columns = none`` there is no H_0. With ``participation`` below 1 a round asks some of the
+passive parties, and what the others last sent of those rows stands for their H_k, zeros before
+that. With weights of rows (``class-weights``) w CE(z, y) stands in Eq. 5 for CE(z, y), and lambda
+becomes w (softmax(z) - onehot(y)). With ``residual = new-heads`` s_k is z less what the other new
+heads say.
 
 Learns
     Active: *every embedding H_k, of every row, in the clear*; nothing blinds them, for each head
@@ -47,7 +47,9 @@ Deviates
     L-BFGS-B. The heads' regulariser is the squared norm; the h_k have none. The active party may
     have columns too. With label privacy the posterior of the noised label at the prediction a
     stands for onehot(y) in one round's z update. Deep heads drop out in local steps, too, as in
-    the authors' program; with ``residual = new-heads`` they do not. An adaptive optimizer's usual
+    the authors' program; with ``residual = new-heads`` they do not. eta is the paper's, the rate of
+    the networks, only where the active party has SGD, with momentum or without: with an adaptive
+    optimizer, or ``residual = new-heads``, it is 0.001 unless given. An adaptive optimizer's usual
     rate is divided by tau.
 Costs
     One exchange for tau steps of everybody. Per exchange and passive party 4BD bytes up,

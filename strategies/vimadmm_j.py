@@ -16,11 +16,11 @@ batch of B rows and C classes:
              (v . o_k + rho/2 |o_k - o_k^0|^2) / B, and beta |W_k|^2    Eq. 21 to 23
 
 The paper sends lambda and s_k, from which v follows; see `algorithms.admm_heads`. rho, beta, tau
-and the heads' rate are the options ``rho``, ``beta``, ``local-steps`` and ``head-rate``. One
-gradient serves W_k and h_k; with ``head-steps = in-turns`` h_k has that of the W_k which has
-stepped. With ``participation`` below 1 a round asks some of the passive parties, and what the
-others last sent of those rows stands for their o_k, zeros before that. Weights of rows act as in
-`strategies.vimadmm`.
+and eta, the heads' rate, are the options ``rho``, ``beta``, ``local-steps`` and ``head-rate``.
+Unless given, eta is the party's learning rate. One gradient serves W_k and h_k; with
+``head-steps = in-turns`` h_k has that of the W_k which has stepped. With ``participation`` below 1
+a round asks some of the passive parties, and what the others last sent of those rows stands for
+their o_k, zeros before that. Weights of rows act as in `strategies.vimadmm`.
 
 Learns
     Active: the sum of the others' logits, but no o_k of another (with ``participation`` below 1,
@@ -38,11 +38,14 @@ Deviates
     Eq. 23 has the W_k after Eq. 22, in turns; W_k and h_k step together here, as in the authors'
     program. v is sent instead of lambda and s_k. z is exact to 1e-10 by Newton steps; the paper
     takes L-BFGS-B. Heads are the parties' decision nets, whatever they are, and take plain SGD
-    steps. The active party may have columns too. With label privacy the posterior of the noised
-    label at the prediction a stands for onehot(y) in one round's z update. Logits are rounded to
-    multiples of 2**-16 when blinded. With ``embedding-bound`` each row of a passive o_k is first
-    scaled to that norm at most; o_k^0 is what was sent, and local steps scale nothing. With
-    ``missing-parties = use`` a party's objective is the mean over the rows that it has.
+    steps. eta is the paper's, the rate of h_k, only where the party has SGD, with momentum or
+    without: with an adaptive optimizer, or ``head-steps = in-turns``, which diverges at the paper's
+    rate, it is 0.001 unless given; ``head-steps = together`` has that, too. The active party may
+    have columns too. With label privacy the posterior of the noised label at the prediction a
+    stands for onehot(y) in one round's z update. Logits are rounded to multiples of 2**-16 when
+    blinded. With ``embedding-bound`` each row of a passive o_k is first scaled to that norm at
+    most; o_k^0 is what was sent, and local steps scale nothing. With ``missing-parties = use`` a
+    party's objective is the mean over the rows that it has.
 Costs
     One exchange for tau steps of everybody. Per exchange and passive party 4BC bytes up, 4B + 4BC
     down, and framing. The active party keeps lambda of every row, 4NC bytes.

@@ -7,9 +7,10 @@ from vfl_flower.config.options.shared import LocalStepsOptions
 from vfl_flower.config.schema import option
 from vfl_flower.config.settings import Settings
 
-HEAD_RATE = 0.001
-"""Usual rate of a head's SGD steps."""
+DESCENTS = ("sgd", "momentum")
+"""Optimizers whose learning rate is that of an SGD step."""
 
+_HEAD_RATE = 0.001  # of a head whose network has an adaptive optimizer
 _LEAST_RHO, _MOST_RHO = 0.001, 1000.0  # of what the z update is tested for
 
 
@@ -21,8 +22,8 @@ class ADMMOptions(LocalStepsOptions):
     beta: float = option(0.005, "weight of the heads' squared norm", least=0, most=_MOST_RHO)
     head_rate: float = option(
         0.0,
-        "sgd's rate for heads, or ridge's share of the way; 0: 0.001, or 1 / parties (vimadmm with "
-        "sgd or momentum: the active party's learning rate)",
+        "sgd's rate for heads, or ridge's share of the way; 0: the party's learning rate if it has "
+        "sgd or momentum, else 0.001, or 1 / parties",
         least=0,
         most=_MOST_RHO,
     )
@@ -40,12 +41,18 @@ class ADMMOptions(LocalStepsOptions):
 
     @property
     def as_program(self) -> bool:
-        """Whether heads step as in the authors' program, and not as printed."""
+        """Whether steps are those of the authors' program, and not as printed."""
         return False
+
+    @property
+    def at_one_rate(self) -> bool:
+        """Whether heads have the rate of their networks' SGD."""
+        return self.as_program
 
     def rate_of_heads(self, optimizer: str, rate: float) -> float:
         """Return the rate of heads, given a party's optimizer and rate."""
-        return self.head_rate or HEAD_RATE
+        own = self.at_one_rate and optimizer in DESCENTS
+        return self.head_rate or (rate if own else _HEAD_RATE)
 
 
 def check_admm(cfg: Settings, options: ADMMOptions) -> None:

@@ -7,10 +7,7 @@ from vfl_flower.config.method_spec import MethodSpec
 from vfl_flower.config.schema import option
 from vfl_flower.config.settings import Settings
 
-from .admm import HEAD_RATE, ADMMOptions, check_admm
-
-DESCENTS = ("sgd", "momentum")
-"""Optimizers whose learning rate is that of an SGD step."""
+from .admm import DESCENTS, ADMMOptions, check_admm
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,11 +30,6 @@ class VIMADMMOptions(ADMMOptions):
     def as_program(self) -> bool:
         """Whether s_k is of one forward pass."""
         return self.residual == "old-heads"
-
-    def rate_of_heads(self, optimizer: str, rate: float) -> float:
-        """Return the rate of heads; the networks' if theirs is SGD."""
-        own = self.as_program and optimizer in DESCENTS
-        return self.head_rate or (rate if own else HEAD_RATE)
 
     def usual_rate(self, optimizer: str, rate: float) -> float:
         """Return the rate for ``learning-rates = auto``, given an optimizer's.

@@ -13,17 +13,22 @@ class VIMADMMJOptions(ADMMOptions):
     """Options of VIMADMM-J's own."""
 
     head_steps: str = option(
-        "together",
-        "head and network step together, by one gradient (the authors' program), or in-turns "
-        "(as printed)",
-        choices=("together", "in-turns"),
+        "as-program",
+        "head and network step together, by one gradient: as-program, at one rate of sgd, or "
+        "together, the head at 0.001; or in-turns (as printed), the head at 0.001",
+        choices=("as-program", "together", "in-turns"),
         earlier="in-turns",
     )
 
     @property
     def as_program(self) -> bool:
         """Whether a head and its network step together."""
-        return self.head_steps == "together"
+        return self.head_steps != "in-turns"
+
+    @property
+    def at_one_rate(self) -> bool:
+        """Whether a head has the rate of its network's SGD."""
+        return self.head_steps == "as-program"
 
 
 SPEC = MethodSpec(

@@ -113,6 +113,26 @@ def test_tau_adaptive_steps_share_the_usual_rate() -> None:
     assert cfg.changed(learning_rates="0.003").rate_of(0) == 0.003
 
 
+@pytest.mark.parametrize(
+    ("method", "other"),
+    [
+        ("vimadmm", {"residual": "new-heads"}),
+        ("vimadmm_j", {"head_steps": "in-turns"}),
+        ("vimadmm_j", {"head_steps": "together"}),
+        ("linear_admm", {"head_steps": "in-turns"}),
+    ],
+)
+def test_heads_step_at_the_rate_of_their_networks_sgd(method: str, other: dict[str, str]) -> None:
+    cfg = RunConfig(method=method, optimizers="momentum", learning_rates="0.1")
+
+    def rate(optimizer: str = "momentum", **changes: Any) -> float:
+        return cfg.changed(**changes).own(ADMMOptions).rate_of_heads(optimizer, 0.1)
+
+    assert rate() == rate("sgd") == 0.1
+    assert rate("adam") == rate(**other) == 0.001
+    assert rate(head_rate=0.5) == rate(head_rate=0.5, **other) == 0.5
+
+
 def test_a_file_of_an_earlier_version_can_be_used_again(tmp_path: Path) -> None:
     """A run folder's alone may hold another method's options."""
     every = {key: each.default for key, each in OPTIONS.items() if key != "out"} | OLD

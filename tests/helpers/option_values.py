@@ -110,7 +110,7 @@ GOOD: dict[str, st.SearchStrategy[Any]] = {
     "standard-errors": st.just(True),
     "penalty-path": st.sampled_from(("100,1", "5,1,0.2")),
     "residual": st.just("new-heads"),
-    "head-steps": st.just("in-turns"),
+    "head-steps": st.sampled_from(("together", "in-turns")),
     "solver": st.just("steps"),
     **dict.fromkeys(("head-rate", "gradient-epsilon"), st.floats(0.001, 1000)),
     "gradient-delta": st.floats(1e-9, 9e-6),

@@ -69,6 +69,15 @@ def test_a_head_steps_with_its_network_or_in_turns(optimizers: str) -> None:
     assert_other(together, in_turns)
 
 
+@pytest.mark.parametrize("optimizers", ["momentum", "sgd,momentum,adagrad,adam"])
+def test_a_head_has_its_network_s_rate_of_sgd(optimizers: str) -> None:
+    at_one_rate = VIM_J.changed(optimizers=optimizers)
+    slow = at_one_rate.changed(head_steps="together")
+    assert_joint(at_one_rate)
+    assert_joint(slow)
+    assert_other(at_one_rate, slow)
+
+
 def test_linear_shares_are_solved() -> None:
     """Equal to least squares, up to rounding; local steps are another method."""
     cfg = VIM.changed(method="linear_admm")

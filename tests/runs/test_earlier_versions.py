@@ -53,6 +53,7 @@ def test_a_checkpoint_under_former_names_is_resumed(tmp_path: Path) -> None:
     ("method", "option", "earlier"),
     [
         ("vimadmm", "residual", "new-heads"),
+        ("vimadmm_j", "head-steps", "in-turns"),
         ("linear_admm", "solver", "steps"),
         ("fdml", "prediction", "mean"),
     ],
@@ -62,7 +63,7 @@ def test_a_run_keeps_the_reading_that_it_was_trained_with(
 ) -> None:
     """Earlier versions had no such option; weights equal an unbroken run's."""
     whole, broken = tmp_path / "whole", tmp_path / "broken"
-    former = TINY.changed(method=method, **{option: earlier})
+    former = TINY.changed(method=method, optimizers="momentum").updated({option: earlier})
     Attempt(former, whole).run()
     with pytest.raises(Interrupted):
         Attempt(former, broken).run(3)

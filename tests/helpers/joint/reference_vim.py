@@ -148,7 +148,7 @@ def sgd(head: nn.Module, H_k: Tensor, m: Party) -> None:
 def usual_rate(m: Party) -> float:
     """Return the heads' rate where none is given."""
     rates = {"sgd": 0.05, "momentum": 0.01}
-    if getattr(m.cfg.options, "residual", "") == "old-heads":
+    if {"old-heads", "as-program"} & {*vars(m.cfg.own(ADMMOptions)).values()}:
         return rates.get(m.cfg.optimizer_of(m.rank), 0.001)
     return 0.001
 
@@ -194,7 +194,7 @@ class VimAdmmJ(Vim):
     @staticmethod
     def descend(m: Party, H: Tensor, value: Callable[[Tensor], Tensor]) -> None:
         """Step the head, and leave the network's gradient."""
-        one_gradient = m.cfg.own(VIMADMMJOptions).head_steps == "together"
+        one_gradient = m.cfg.own(VIMADMMJOptions).head_steps != "in-turns"
         value(m.decide(H if one_gradient else H.detach())).backward()
         sgd(m.net.decide, H, m)  # type: ignore[arg-type]
         if not one_gradient:
