@@ -14,7 +14,15 @@ from benchmarks.papers.easter.runs import (
     SETS,
     SMALL,
 )
-from benchmarks.reproducing.paper import Cell, Curve, Experiment, Flags, Paper, Table
+from benchmarks.reproducing.paper import (
+    Cell,
+    Curve,
+    Experiment,
+    Flags,
+    Paper,
+    Table,
+    with_spreads,
+)
 
 OF_EASTER = {
     **{name: name for name in ("Local", "Pyvertical", "C_VFL", "Heter_aggVFL")},
@@ -212,9 +220,10 @@ PAPER = Paper(
             "table2",
             "Test accuracy of aggregated embeddings and aggregated predictions",
             "Table 2",
-            _table2(),
+            with_spreads(_table2(), _table1()),
             note="Homo_VFedMH is the mean over the four parties. In Heter_aggVFL, whose one "
-            "prediction is a sum, the column is the active party's network.",
+            "prediction is a sum, the column is the active party's network. Rows that repeat "
+            "Table 1 have its deviations.",
         ),
         *(_figure(*each) for each in zip("abcd", (*SMALL, "mixed"), strict=True)),
         _residual_figure("fig4", "CIFAR10 residual", dict(zip(PARTIES, RESNETS, strict=True))),

@@ -25,7 +25,7 @@ example::
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 Flags = Mapping[str, str]
@@ -131,6 +131,24 @@ class Cell:
     spread: float | None = None
     lower: bool = False
     why: str = ""
+
+
+def with_spreads(cells: Sequence[Cell], named: Sequence[Cell]) -> list[Cell]:
+    """Return cells with the deviations that others have for the same claims.
+
+    Parameters
+    ----------
+    cells : sequence of Cell
+        Those of a table that repeats another one's numbers.
+    named : sequence of Cell
+        Those of the other table.
+    """
+    known = {(each.experiment, each.reading, each.claim): each.spread for each in named}
+    found = [known.get((each.experiment, each.reading, each.claim)) for each in cells]
+    return [
+        replace(each, spread=spread) if each.experiment and not each.spread else each
+        for each, spread in zip(cells, found, strict=True)
+    ]
 
 
 @dataclass(frozen=True)

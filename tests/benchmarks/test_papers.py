@@ -141,6 +141,19 @@ def test_claims_are_plausible(name: str) -> None:
 
 
 @each_paper
+def test_a_repeated_claim_has_the_same_deviation(name: str) -> None:
+    """Two tables may name one number, and only one of them its deviation."""
+    found: dict[object, set[float | None]] = {}
+    for cell in cells_of(name):
+        if cell.experiment and cell.claim is not None:
+            place = cell.experiment, cell.reading, cell.claim
+            found.setdefault(place, set()).add(cell.spread)
+    assert [
+        place for place, spreads in found.items() if None in spreads and spreads != {None}
+    ] == []
+
+
+@each_paper
 def test_experiments_of_other_papers_have_the_same_flags(name: str) -> None:
     for key, experiment in PAPERS[name].experiments.items():
         if experiment.same_as:
