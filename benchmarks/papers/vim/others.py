@@ -86,6 +86,9 @@ TABLE_9 = Table(
     ),
 )
 
+LEAST = "the least important"
+"""Clients without whom accuracy should stay, and with whom alone it should be low."""
+
 TABLE_10 = Table(
     name="table10",
     title="Training with some of the clients",
@@ -96,23 +99,30 @@ TABLE_10 = Table(
             for data, claim in (("MNIST", 97.13), ("CIFAR", 75.25))
         ),
         *(
-            Cell(row, data, f"{OF[data]} vimadmm summary", f"retrained:{choice}", claim)
+            Cell(
+                row,
+                data,
+                f"{OF[data]} vimadmm summary",
+                f"retrained:{choice}",
+                claim,
+                lower=choice.startswith("bottom"),
+            )
             for row, choice, *claims in (
                 ("the most important 50 %", "top:50", 96.58, 70.28),
-                ("the least important 50 %", "bottom:50", 78.11, 62.67),
+                (f"{LEAST} 50 %", "bottom:50", 78.11, 62.67),
                 ("the most important 20 %", "top:20", 88.72, 66.06),
-                ("the least important 20 %", "bottom:20", 29.11, 54.99),
+                (f"{LEAST} 20 %", "bottom:20", 29.11, 54.99),
             )
             for data, claim in zip(("MNIST", "CIFAR"), claims, strict=True)
         ),
         *(
-            Cell(row, "NUS-WIDE", None, claim=claim, why=WHY["NUS-WIDE"])
+            Cell(row, "NUS-WIDE", None, claim=claim, lower=LEAST in row, why=WHY["NUS-WIDE"])
             for row, claim in (
                 ("all clients", 88.51),
                 ("the most important 50 %", 87.29),
-                ("the least important 50 %", 75.80),
+                (f"{LEAST} 50 %", 75.80),
                 ("the most important 20 %", 80.28),
-                ("the least important 20 %", 59.34),
+                (f"{LEAST} 20 %", 59.34),
             )
         ),
         *(
@@ -121,8 +131,8 @@ TABLE_10 = Table(
         ),
     ),
     note="Importance is the norm of a client's head after training with all. Here training with "
-    "all has five epochs, and so has each training with some. For the least important clients the "
-    "paper's point is that accuracy is low: more than the claim says nothing for the method.",
+    "all has five epochs, and so has each training with some. The paper says that the least "
+    "important clients alone come to much less: with them, less than the claim reaches it.",
 )
 
 TABLE_11 = Table(

@@ -25,6 +25,16 @@ AGAIN = {
 }
 """What explains bytes to 96 % on MNIST that are more than the paper's."""
 
+TWICE_ROUNDED = (
+    "the paper's 0.46 is twice 0.23, which is 0.234 rounded down; on top of 0.469 there are the "
+    "numbers of the batch's rows and framing"
+)
+ON_TOP = {
+    **dict.fromkeys(("vafl", "splitnn", "fedbcd"), TWICE_ROUNDED),
+    "fdml": "on top of 0.078 there are the numbers of the batch's rows and framing",
+}
+"""What explains bytes a round that are more than the paper's."""
+
 MORE_OFTEN = "MNIST, 96 %, looked at every ten rounds"
 
 GUESSING = {
@@ -93,6 +103,7 @@ TABLE_4 = Table(
                 "mib-round",
                 claim,
                 lower=True,
+                why=ON_TOP.get(method, ""),
             )
             for method, claim in A_ROUND.items()
         ),
@@ -100,8 +111,7 @@ TABLE_4 = Table(
     note="All bytes of training, up and down, of all clients, when the validation accuracy first "
     "was the target. The paper looks once an epoch, of 53 rounds; another column shows what that "
     "hides, and one more has `wire-precision` float16. What comes down here is v_k in the place of "
-    "lambda and s_k, half the bytes for the same updates. Ours have the numbers of the batch's "
-    "rows and framing on top; the paper rounds 0.469 down to 0.46.",
+    "lambda and s_k, half the bytes for the same updates.",
 )
 
 TABLE_6 = Table(
