@@ -2,9 +2,10 @@
 
 import statistics
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import zip_longest
 
-from benchmarks.reproducing.paper import Table
+from benchmarks.reproducing.paper import Cell, Table
 from benchmarks.reproducing.verdicts import LEVEL, Judged, spread_of, welch
 from docs.reproducing.results import Results, anchor, headings
 from docs.reproducing.tables import markdown
@@ -36,16 +37,15 @@ def section(results: Results) -> str:
 def compared(results: Results, table: Table) -> dict[tuple[str, str], list[Pair]]:
     """Return pairs of cells by the names of both methods.
 
-    A row's name is that of a method, or has it behind a comma; pairs have all else in common.
+    A row's name has parts between commas, one of which is the method; pairs have all others, and
+    the column, in common.
     """
     found = dict[tuple[str, str], list[Pair]]()
-    cells = results.judged(table)
-    for own in cells:
-        if not _is_own(results, own):
-            continue
-        for other in _others(cells, own):
-            if not _is_own(results, other):
-                names = _parted(own.cell.row)[1], _parted(other.cell.row)[1]
+    others = [each for each in of_others(results, table) if REFERENCE not in each.cell.row.lower()]
+    for own in results.judged(table):
+        for other in others if _is_own(results, own) else ():
+            names = _different(own.cell, other.cell)
+            if names and results.paper.title.lower() in names[0].lower():
                 found.setdefault(names, []).append((own, other))
     return found
 
@@ -58,21 +58,14 @@ def of_others(results: Results, table: Table) -> list[Judged]:
 
 
 def _is_own(results: Results, cell: Judged) -> bool:
-    return results.paper.title.lower() in _parted(cell.cell.row)[1].lower()
+    return results.paper.title.lower() in cell.cell.row.lower()
 
 
-def _others(cells: Sequence[Judged], own: Judged) -> Iterator[Judged]:
-    """Yield the cells beside another one, of the same scope and column."""
-    for each in cells:
-        scope, name = _parted(each.cell.row)
-        same = each.cell.column == own.cell.column and scope == _parted(own.cell.row)[0]
-        if same and REFERENCE not in name.lower():
-            yield each
-
-
-def _parted(row: str) -> tuple[str, str]:
-    scope, comma, name = row.rpartition(", ")
-    return (scope, name) if comma else ("", row)
+def _different(own: Cell, other: Cell) -> tuple[str, str] | None:
+    """Return the parts in which two cells of a column differ, if it is one of each."""
+    pairs = zip_longest(own.row.split(", "), other.row.split(", "), fillvalue="")
+    found = [(a, b) for a, b in pairs if a != b]
+    return found[0] if own.column == other.column and len(found) == 1 else None
 
 
 def _counts(pairs: Sequence[Pair]) -> list[str]:

@@ -15,7 +15,7 @@ from benchmarks.reproducing.verdicts import REACHED, Judged
 from docs.pictures.svg import DARK as PAPER_DARK
 from docs.pictures.svg import LIGHT as PAPER_LIGHT
 from docs.reproducing import panels
-from docs.reproducing.comparison import BETTER, LEVELLED, WORSE, of_others, outcome
+from docs.reproducing.comparison import BETTER, LEVELLED, WORSE, compared, of_others, outcome
 from docs.reproducing.pages import DOCS, FOLDERS, made
 from docs.reproducing.results import Results
 from tests.documentation.test_pictures import contrast
@@ -146,6 +146,24 @@ def test_own_method_stands_against_the_others(results: Results) -> None:
     assert "against Central" not in page
     told = of_others(replace(results, paper=paper), paper.tables[0])
     assert [each.cell for each in told] == list(cells[1:])
+
+
+def test_a_shortened_row_stands_against_shortened_ones(results: Results) -> None:
+    cells = (
+        Cell("Made", "MLP", "one", claim=90.0),
+        Cell("Local", "MLP", "three", claim=80.0),
+        Cell("Made, shortened", "MLP", "two"),
+        Cell("Local, shortened", "MLP", "one"),
+        Cell("Local, in bfloat16", "MLP", "one"),
+        Cell("Made, 60 epochs", "MLP", "one"),
+    )
+    changed = replace(results, paper=replace(PAPER, tables=(Table("t", "Short", "T", cells),)))
+    pairs = compared(changed, changed.paper.tables[0])
+    assert {names: [(a.cell, b.cell) for a, b in each] for names, each in pairs.items()} == {
+        ("Made", "Local"): [(cells[0], cells[1]), (cells[2], cells[3])]
+    }
+    told = [each.cell.row for each in of_others(changed, changed.paper.tables[0])]
+    assert told == ["Local", "Local, shortened", "Local, in bfloat16"]
 
 
 def test_page_names_the_gpu_and_precision_of_networks(results: Results) -> None:

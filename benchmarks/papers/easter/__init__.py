@@ -107,7 +107,7 @@ def _table3() -> list[Cell]:
         for dataset, name, *claims in _lines(TABLE_3)
         for network, claim in zip(SMALL, claims, strict=True)
     ] + [
-        Cell(f"{dataset}, one network on whole images", network, f"{dataset} {network} Central")
+        Cell(f"{dataset}, Central, on whole images", network, f"{dataset} {network} Central")
         for dataset, network in POOLED
     ]
 

@@ -181,7 +181,7 @@ def _published() -> list[Cell]:
         for cell in _table2_published()
         if cell.row in ("MNIST, PraVFed", "FMNIST, PraVFed")
     ] + [
-        Cell("MNIST, true labels", f"homogeneous, {theta}", f"MNIST {network} true labels")
+        Cell("MNIST, PraVFed, true labels", f"homogeneous, {theta}", f"MNIST {network} true labels")
         for theta, network in PUBLISHED["homogeneous"].items()
     ]
 
