@@ -196,6 +196,8 @@ class Table:
         Of all numbers: %, or MiB.
     note : str, optional
         What a reader has to know, a few sentences: choices where the paper is silent.
+    best : str, optional
+        Row or column that the paper has above the others, where it names an order and no numbers.
     """
 
     name: str
@@ -206,6 +208,7 @@ class Table:
     picture: str = ""
     unit: str = "%"
     note: str = ""
+    best: str = ""
 
     @property
     def ends(self) -> list[Cell]:

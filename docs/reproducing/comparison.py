@@ -77,7 +77,7 @@ def _counts(pairs: Sequence[Pair]) -> list[str]:
     ]
     ours = Counter(outcome(*pair) for pair in pairs if all(each.values for each in pair))
     told = [str(ours[name] or "") for name in (BETTER, LEVELLED, WORSE)]
-    return [f"{sum(claims)} of {len(claims)}", *told]
+    return [f"{sum(claims)} of {len(claims)}" if claims else "", *told]
 
 
 def outcome(own: Judged, other: Judged) -> str:

@@ -10,6 +10,7 @@ from benchmarks.reproducing.runs import Record
 from benchmarks.reproducing.store import RESULTS, origins, slug
 from benchmarks.reproducing.verdicts import VERDICTS
 from docs.reproducing import comparison, figures
+from docs.reproducing.orders import orders
 from docs.reproducing.results import Results, all_results, anchor, headings, in_words
 from docs.reproducing.tables import markdown, matrices, reasons
 from vfl_flower.common.files import write_atomically
@@ -120,7 +121,7 @@ def _section(results: Results, table: Table, heading: str, picture: figures.Pict
         path = f"../{_picture(results.name, table.name)}"
         parts.append(f"![{picture.told}]({path})\n")
     if cells:
-        parts += [matrices(cells), reasons(cells)]
+        parts += [matrices(cells), reasons(cells) + orders(results, table)]
     parts.append(_origin(results.records(table)) + "\n")
     return "\n".join(part for part in parts if part)
 

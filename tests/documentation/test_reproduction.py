@@ -16,6 +16,7 @@ from docs.pictures.svg import DARK as PAPER_DARK
 from docs.pictures.svg import LIGHT as PAPER_LIGHT
 from docs.reproducing import panels
 from docs.reproducing.comparison import BETTER, LEVELLED, WORSE, compared, of_others, outcome
+from docs.reproducing.orders import orders
 from docs.reproducing.pages import DOCS, FOLDERS, made
 from docs.reproducing.results import Results
 from tests.documentation.test_pictures import contrast
@@ -164,6 +165,27 @@ def test_a_shortened_row_stands_against_shortened_ones(results: Results) -> None
     }
     told = [each.cell.row for each in of_others(changed, changed.paper.tables[0])]
     assert told == ["Local", "Local, shortened", "Local, in bfloat16"]
+
+
+def test_an_order_without_numbers_has_a_verdict(results: Results) -> None:
+    cells = (
+        Cell("digits", "weighted", "two"),  # 50.00
+        Cell("digits", "average", "one"),  # 92.00
+        Cell("mnist", "weighted", "one"),
+        Cell("mnist", "average", "two"),
+        Cell("adult", "weighted", "one"),
+        Cell("adult", "average", "three"),  # not run
+    )
+    table = Table("t", "Order", "T", cells, best="weighted")
+    assert orders(results, table) == (
+        "* Order missed, digits: the paper has weighted above the others, and ours are 50.00 "
+        "against 92.00 (average), by means alone.\n"
+        "* Order reached, mnist: the paper has weighted above the others, and ours are 92.00 "
+        "against 50.00 (average), by means alone.\n"
+    )
+    turned = [replace(each, row=each.column, column=each.row) for each in cells]
+    assert orders(results, replace(table, cells=turned)) == orders(results, table)
+    assert orders(results, replace(table, best="")) == ""
 
 
 def test_page_names_the_gpu_and_precision_of_networks(results: Results) -> None:
