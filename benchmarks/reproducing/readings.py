@@ -57,6 +57,16 @@ def read(reading: str, seed: Seed) -> float | None:
     return READINGS[name](seed, *rest)
 
 
+def guessing(reading: str, seed: Seed) -> float | None:
+    """Return the accuracy of the most frequent class for all test rows, in percent.
+
+    None if the reading is no test accuracy of a party, or the classes are not known.
+    """
+    name, _, party = reading.partition(":")
+    confusion = seed["metrics"][party].get("confusion") if name == "test" else None
+    return 100 * float(np.sum(confusion, 1).max() / np.sum(confusion)) if confusion else None
+
+
 def _test(seed: Seed, party: str) -> float:
     return 100 * float(seed["test_accuracy"][party])
 

@@ -9,7 +9,7 @@ from scipy.stats import t as student
 from scipy.stats import ttest_1samp, ttest_ind_from_stats
 
 from benchmarks.reproducing.paper import Cell, Experiment, Paper
-from benchmarks.reproducing.readings import read
+from benchmarks.reproducing.readings import guessing, read
 from benchmarks.reproducing.runs import Record
 
 REACHED, SAME, MISSED = "reached", "not distinguishable", "missed"
@@ -79,7 +79,22 @@ def judged(paper: Paper, cell: Cell, record: Record | None) -> Judged:
     if len(values) < len(found):
         return Judged(cell, [], MISSED, _told("no such value was reached", cell.why))
     verdict, how = _verdict(paper, cell, values)
+    if verdict == SAME and (apart := _apart(cell, seeds)):
+        verdict, how = MISSED, f"{apart} of {len(seeds)} seeds no better than guessing"
     return Judged(cell, values, verdict, _told(how, cell.why))
+
+
+def _apart(cell: Cell, seeds: Sequence[Record]) -> int:
+    """Count the seeds that guess where the claim does not.
+
+    They widen our deviation so much that no claim would be distinguishable.
+    """
+    pairs = [(guessing(cell.reading, each), read(cell.reading, each)) for each in seeds]
+    return sum(
+        guess is not None and value <= guess + SAME_BUT_FOR_ROUNDING < (cell.claim or 0)
+        for guess, value in pairs
+        if value is not None
+    )
 
 
 def _told(*reasons: str) -> str:

@@ -214,7 +214,7 @@ PAPER = Paper(
             "Test accuracy of parties with one network and four optimizers, in one run",
             "Table 4",
             _table4(),
-            note=f"{FOUR_RATES} With LeNet on MNIST, seed 0 comes through 19 epochs, and falls "
+            note=f"{FOUR_RATES} With LeNet on MNIST, seed 0 comes through 19 epochs, and comes "
             "apart in the last one.",
         ),
         *map(_figure4, SETS),

@@ -59,7 +59,7 @@ def seed_of(accuracy: float, **changed: Any) -> dict[str, Any]:
         {"epoch": 2, "step": 20, "bytes": 3 << 20, "validation": {"active": 0.9}, "train": None},
     ]
     made = {"seed": 0, "failed": "", "test_accuracy": {"active": accuracy / 100}, "course": course}
-    return made | changed
+    return made | {"metrics": {"active": {}}} | changed
 
 
 def words(tmp_path: Path, *more: str) -> list[str]:

@@ -69,6 +69,24 @@ def test_verdict(ours: list[float], cell: Cell, verdict: str) -> None:
     assert judged(PAPER, cell, {"seeds": list(map(seed_of, ours))}).verdict == verdict
 
 
+@pytest.mark.parametrize(
+    ("ours", "claim", "verdict", "why"),
+    [
+        ([90.0, 91.0, 11.0], 92.0, MISSED, "1 of 3 seeds no better than guessing"),
+        ([90.0, 91.0, 12.0], 92.0, SAME, "by our seeds alone"),
+        ([9.0, 11.0, 9.5], 11.0, SAME, "by our seeds alone"),  # so is the claim
+        ([99.0, 99.0, 11.0], 60.0, REACHED, ""),
+    ],
+)
+def test_a_seed_that_came_apart_is_no_excuse(
+    ours: list[float], claim: float, verdict: str, why: str
+) -> None:
+    confusion = {"active": {"confusion": [[0, 11], [0, 9]] + [[0, 10]] * 8}}
+    seeds = [seed_of(each, metrics=confusion) for each in ours]
+    found = judged(PAPER, Cell("a", "b", "alone", claim=claim), {"seeds": seeds})
+    assert (found.verdict, found.why) == (verdict, why)
+
+
 def test_the_cost_of_a_search_is_that_of_its_points_too() -> None:
     """Three points of two minutes, and a seed with the best one."""
     assert cost(PAPER.experiments["chosen"]) == "about 8 minutes for the first seed on two cores"
