@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from itertools import zip_longest
 
 from benchmarks.reproducing.paper import Cell, Table
-from benchmarks.reproducing.verdicts import LEVEL, Judged, spread_of, welch
+from benchmarks.reproducing.verdicts import FAILED, LEVEL, Judged, spread_of, welch
 from docs.reproducing.results import Results, anchor, headings
 from docs.reproducing.tables import markdown
 
 BETTER, LEVELLED, WORSE = "better", "not distinguishable", "worse"
+OURS = (BETTER, LEVELLED, WORSE, FAILED)
 REFERENCE = "central"
 """Part of the names of rows that no federated method is to beat."""
 
@@ -18,14 +19,14 @@ TOLD = (
     "In how many cells the paper's own method is better than another one of the same table: by "
     "the paper's numbers, and by ours where both are measured. Differences that Welch's test at "
     "5 % does not show are *not distinguishable*; where either side has one seed, no test can be "
-    "made, and the means alone count.\n"
+    "made, and the means alone count. Where a run of either side failed, nothing is compared.\n"
 )
 Pair = tuple[Judged, Judged]
 
 
 def section(results: Results) -> str:
     """Return a table of all comparisons; empty if there are none."""
-    lines = [["", "", "claimed better", *(f"ours {each}" for each in (BETTER, LEVELLED, WORSE))]]
+    lines = [["", "", "claimed better", *(f"ours {each}" for each in OURS)]]
     lines.append(["---"] * len(lines[0]))
     for table, heading in headings(results.paper):
         for names, pairs in compared(results, table).items():
@@ -69,14 +70,15 @@ def _different(own: Cell, other: Cell) -> tuple[str, str] | None:
 
 
 def _counts(pairs: Sequence[Pair]) -> list[str]:
-    """Return the paper's count, and ours of each outcome."""
+    """Return the paper's count, and ours of each outcome and of failures."""
     claims = [
         (own.cell.claim - other.cell.claim) * (-1 if own.cell.lower else 1) > 0
         for own, other in pairs
         if own.cell.claim is not None and other.cell.claim is not None
     ]
     ours = Counter(outcome(*pair) for pair in pairs if all(each.values for each in pair))
-    told = [str(ours[name] or "") for name in (BETTER, LEVELLED, WORSE)]
+    ours[FAILED] = sum(FAILED in {each.verdict for each in pair} for pair in pairs)
+    told = [str(ours[name] or "") for name in OURS]
     return [f"{sum(claims)} of {len(claims)}" if claims else "", *told]
 
 

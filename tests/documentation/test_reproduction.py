@@ -8,10 +8,11 @@ from xml.etree import ElementTree
 
 import pytest
 
+from benchmarks.papers.easter import NO_MORE, ON_WHOLE_IMAGES
 from benchmarks.reproducing.paper import Cell, Curve, Experiment, Paper, Table
 from benchmarks.reproducing.plan import COMMON, papers
 from benchmarks.reproducing.store import Store, origin
-from benchmarks.reproducing.verdicts import REACHED, Judged
+from benchmarks.reproducing.verdicts import MISSED, REACHED, Judged
 from docs.pictures.svg import DARK as PAPER_DARK
 from docs.pictures.svg import LIGHT as PAPER_LIGHT
 from docs.reproducing import panels
@@ -143,7 +144,7 @@ def test_own_method_stands_against_the_others(results: Results) -> None:
     )
     paper = replace(PAPER, tables=(Table("table1", "Accuracy", "Table 1", cells),))
     page = made([replace(results, paper=paper)])["reproduction/made.md"]
-    assert "| [Table 1](#table-1) | Made against Local | 1 of 1 | 1 |  |  |" in page
+    assert "| [Table 1](#table-1) | Made against Local | 1 of 1 | 1 |  |  |  |" in page
     assert "against Central" not in page
     told = of_others(replace(results, paper=paper), paper.tables[0])
     assert [each.cell for each in told] == list(cells[1:])
@@ -165,6 +166,26 @@ def test_a_shortened_row_stands_against_shortened_ones(results: Results) -> None
     }
     told = [each.cell.row for each in of_others(changed, changed.paper.tables[0])]
     assert told == ["Local", "Local, shortened", "Local, in bfloat16"]
+
+
+def test_failed_runs_are_told_beside_comparisons(results: Results) -> None:
+    record = results.record("two")
+    assert record
+    results.store.write(record | {"seeds": [record["seeds"][0] | {"failed": "not finite"}]})
+    cells = (Cell("Made", "MLP", "one", claim=90.0), Cell("Local", "MLP", "two", claim=80.0))
+    paper = replace(PAPER, tables=(Table("table1", "Accuracy", "Table 1", cells),))
+    page = made([replace(results, paper=paper, _read={})])["reproduction/made.md"]
+    assert "| Made against Local | 1 of 1 |  |  |  | 1 |" in page
+
+
+def test_words_on_whole_images_are_borne_out() -> None:
+    results = Results("easter", papers()["easter"], Store())
+    cells = {(e.cell.row, e.cell.column): e for e in results.judged(results.paper.table("table3"))}
+    for (dataset, network), why in ON_WHOLE_IMAGES.items():
+        own = cells[f"{dataset}, Homo_EASTER", network]
+        whole = cells[f"{dataset}, Central, on whole images", network].mean
+        assert own.verdict == MISSED and own.mean and own.cell.claim and whole
+        assert (whole <= own.mean) if why == NO_MORE else (whole >= own.cell.claim)
 
 
 def test_an_order_without_numbers_has_a_verdict(results: Results) -> None:
