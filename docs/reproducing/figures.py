@@ -130,8 +130,11 @@ def _short(column: str, columns: list[str]) -> str:
 
 
 def _heat(results: Results, table: Table) -> Picture | None:
-    cells = results.judged(table)
-    if not any(each.values for each in cells):
+    judged = results.judged(table)
+    rows = {each.cell.row for each in judged if each.values}
+    columns = {each.cell.column for each in judged if each.values}
+    cells = [each for each in judged if each.cell.row in rows and each.cell.column in columns]
+    if not cells:
         return None
     told = f"{table.title}, ours with claims: {heat.in_words(cells)}."
     return Picture(heat.draw(table.title, told, cells), _alternative(told))

@@ -32,7 +32,7 @@ def draw(title: str, told: str, cells: Sequence[Judged]) -> str:
     told : str
         The same with numbers, for those who do not see it.
     cells : sequence of Judged
-        Rows by columns; those without a number of ours stay empty.
+        Rows by columns; those without a number of ours have no colour.
     """
     rows = list(dict.fromkeys(each.cell.row for each in cells))
     columns = list(dict.fromkeys(each.cell.column for each in cells))
@@ -52,7 +52,7 @@ def draw(title: str, told: str, cells: Sequence[Judged]) -> str:
         share = None if each.mean is None else (each.mean - low) / span
         parts += _cell(each, (x, TOP + TALL * rows.index(each.cell.row)), wide, share)
     bottom = TOP + TALL * len(rows)
-    below = "upper numbers: ours; lower numbers: the paper's"
+    below = "colour and upper numbers: ours; lower numbers: the paper's"
     parts.append(text(EDGE, bottom + 24, below, "soft", size=12))
     return document(WIDTH, bottom + 36, told, *parts)
 

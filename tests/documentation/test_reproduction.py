@@ -50,7 +50,13 @@ TABLES = (
         (Cell("A", "epsilon 1", "one", claim=80.0), Cell("A", "epsilon 8", "two")),
         picture="lines",
     ),
-    Table("fig3", "Map", "Fig. 3", (Cell("A", "tau 1", "one", claim=80.0),), picture="heat"),
+    Table(
+        "fig3",
+        "Map",
+        "Fig. 3",
+        (Cell("A", "tau 1", "one", claim=80.0), Cell("A", "tau 5", "three", claim=81.0)),
+        picture="heat",
+    ),
 )
 PAPER = Paper("Made", "Nobody, never", 5, EXPERIMENTS, TABLES)
 
@@ -104,8 +110,8 @@ def test_cells_have_claim_number_and_verdict(texts: dict[str, str]) -> None:
     assert "* Missed, one seed; it is smaller than the paper's: A (CNN).\n" in page
     assert "* Not run, no copy of the data set is at hand: B (CNN).\n" in page
     assert "python -m benchmarks.reproduce made:table1 --seeds 3" in page
-    assert "Of 7 cells: 2 reached" not in page  # of the sweep and the map, too
-    assert "Of 7 cells: 3 reached, 1 missed, 1 measured, 2 not run." in page
+    assert "Of 8 cells: 2 reached" not in page  # of the sweep and the map, too
+    assert "Of 8 cells: 3 reached, 1 missed, 1 measured, 3 not run." in page
 
 
 def test_result_of_other_flags_is_not_shown(results: Results) -> None:
@@ -224,6 +230,12 @@ def test_curve_is_the_mean_over_seeds(texts: dict[str, str]) -> None:
     assert "more" in svg  # in the legend: nothing hides that it is missing
     lines = re.findall(r'<path class="s\d-line" d="(M[\d. ]+)"', svg)
     assert [line.count(" ") for line in lines] == [3]  # two points
+
+
+def test_map_has_no_columns_that_nobody_measured(texts: dict[str, str]) -> None:
+    svg = texts["pictures/reproduction/made-fig3.svg"]
+    assert "tau 1<" in svg
+    assert "tau 5" not in svg
 
 
 @pytest.mark.parametrize("name", ["made-fig1", "made-fig2", "made-fig3"])

@@ -157,6 +157,7 @@ TABLE_12 = Table(
     name="table12",
     title="Some of the clients in each round",
     place="Table XII",
+    picture="heat",
     cells=tuple(
         Cell(
             f"epsilon {epsilon}",

@@ -118,6 +118,7 @@ TABLE_6 = Table(
     name="table6",
     title="Accuracy under client-level differential privacy",
     place="Table VI",
+    picture="heat",
     cells=tuple(
         Cell(
             METHODS[method],
@@ -161,6 +162,7 @@ TABLE_7 = Table(
     name="table7",
     title="Accuracy under label differential privacy",
     place="Table VII",
+    picture="heat",
     cells=tuple(
         Cell(
             METHODS[method],
