@@ -200,7 +200,8 @@ PAPER = Paper(
     reference="Wang et al. 2023, arXiv:2310.13367v1",
     repeats=5,
     experiments=EXPERIMENTS,
-    settings=ALIKE,
+    settings=f"{ALIKE} All methods have the cross-entropy, which the paper names as an example of "
+    "a loss (Eq. 7).",
     tables=(
         Table(
             "table1",

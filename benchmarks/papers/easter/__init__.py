@@ -18,8 +18,8 @@ from benchmarks.reproducing.paper import Cell, Curve, Paper, Table, with_spreads
 
 FOUR_RATES = (
     "SGD and Adagrad have a rate of 0.01, momentum and Adam of 0.001, chosen by MNIST's validation "
-    "rows after four epochs: with the paper's 0.05 for all, or for SGD and Adagrad alone, CNNs did "
-    "not come through."
+    "rows after four epochs, of which no record is kept: with the paper's 0.05 for all, or for SGD "
+    "and Adagrad alone, CNNs did not come through."
 )
 
 
