@@ -27,8 +27,8 @@ from benchmarks.reproducing.paper import Cell, Paper, Table, with_spreads
 
 SETTINGS = (
     "In all runs parties hold strips of an image, or columns of a table. Passive parties learn by "
-    "the squared error between noisy labels and their raw outputs (Eq. 4), without the softmax that "
-    "the paper's networks end in; the active party has the cross-entropy."
+    "the squared error between noisy labels and their raw outputs (Eq. 4), without the softmax "
+    "that the paper's networks end in; the active party has the cross-entropy."
 )
 NO_CINIC = "no copy of CINIC-10 was at hand"
 NO_CARDS = "no copy of the table of credit card frauds was at hand"
