@@ -26,7 +26,7 @@ def orders(results: Results, table: Table) -> str:
 
 
 def _sides(table: Table, cell: Judged) -> tuple[str, str]:
-    """Return the heading that rivals share, and the one that tells them apart."""
+    """Return the shared heading of rivals, and the cell's own."""
     row, column = cell.cell.row, cell.cell.column
     by_rows = any(each.row == table.best for each in table.cells)
     return (column, row) if by_rows else (row, column)

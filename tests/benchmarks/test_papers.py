@@ -142,7 +142,7 @@ def test_claims_are_plausible(name: str) -> None:
 
 @each_paper
 def test_a_repeated_claim_has_the_same_deviation(name: str) -> None:
-    """Two tables may name one number, and only one of them its deviation."""
+    """Two tables may repeat a number with and without its deviation."""
     found: dict[object, set[float | None]] = {}
     for cell in cells_of(name):
         if cell.experiment and cell.claim is not None:

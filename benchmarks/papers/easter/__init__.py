@@ -74,7 +74,7 @@ def _table2() -> list[Cell]:
 
 
 def _apart() -> list[Cell]:
-    """Return rows beside Table 2: more epochs, and large networks with few steps."""
+    """Return rows of more epochs, and of few steps with large networks."""
     longer = (
         Cell("CIFAR10, EASTER, 60 epochs", network, "CIFAR10 mixed, 60 epochs", f"test:{party}")
         for network, party in zip(SMALL, PARTIES, strict=False)

@@ -17,8 +17,8 @@ PAPER = Paper(
         "uploads twenty, and accuracies are those of the best evaluation's weights, which "
         "validation rows choose, unless a table says otherwise. "
         "Not here are Fig. 4, pictures of embeddings without numbers, what Figs. 1, 2, 3 and 5 "
-        "have of NUS-WIDE and ModelNet40, which were not at hand, and Figs. 2, 3 and 5 on CIFAR, of "
-        "which each run of VIMADMM takes two cores days."
+        "have of NUS-WIDE and ModelNet40, which were not at hand, and Figs. 2, 3 and 5 on CIFAR, "
+        "of which each run of VIMADMM takes two cores days."
     ),
     tables=(
         tables.TABLE_3,
