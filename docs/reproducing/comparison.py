@@ -63,7 +63,7 @@ def _is_own(results: Results, cell: Judged) -> bool:
 
 
 def _different(own: Cell, other: Cell) -> tuple[str, str] | None:
-    """Return the parts in which two cells of a column differ, if it is one of each."""
+    """Return the only part in which two rows of a column differ, if any."""
     pairs = zip_longest(own.row.split(", "), other.row.split(", "), fillvalue="")
     found = [(a, b) for a, b in pairs if a != b]
     return found[0] if own.column == other.column and len(found) == 1 else None

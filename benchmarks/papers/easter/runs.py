@@ -63,7 +63,7 @@ def _mixed(dataset: str, method: str, models: str, more: Flags) -> Experiment:
 
 
 def _longer(dataset: str) -> Experiment:
-    """Describe three times as many epochs, with the weights of the best evaluation."""
+    """Describe 60 epochs, with the weights of the best evaluation."""
     of = _mixed(dataset, "easter", MIXED["CNN"], {"epochs": "60", "keep": "best"})
     return replace(of, minutes=3 * of.minutes, most_seeds=1)
 
