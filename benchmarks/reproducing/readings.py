@@ -58,7 +58,7 @@ def read(reading: str, seed: Seed) -> float | None:
 
 
 def guessing(reading: str, seed: Seed) -> float | None:
-    """Return the accuracy of always guessing the most frequent class, in percent.
+    """Return the accuracy of guessing the most frequent class, in percent.
 
     None if the reading is no test accuracy of a party, or the classes are not known.
     """

@@ -63,7 +63,7 @@ def _is_own(results: Results, cell: Judged) -> bool:
 
 
 def _different(own: Cell, other: Cell) -> tuple[str, str] | None:
-    """Return the only part in which two rows of a column differ, if any."""
+    """Return the only part in which two rows of a column differ."""
     pairs = zip_longest(own.row.split(", "), other.row.split(", "), fillvalue="")
     found = [(a, b) for a, b in pairs if a != b]
     return found[0] if own.column == other.column and len(found) == 1 else None
