@@ -24,7 +24,7 @@ FOUR_RATES = (
 
 
 SMALLER = "this package's LeNet is smaller than the authors': see the other networks below"
-LONGER = "the paper names no epochs: compare the row of 60"
+LONGER = "the paper names no epochs, and more come closer: see the row of 60"
 WHY = {
     ("CIFAR10", "Local", "LeNet"): SMALLER,
     **{("CIFAR10", "EASTER", network): LONGER for network in SMALL},
