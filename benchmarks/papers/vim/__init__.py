@@ -26,6 +26,7 @@ PAPER = Paper(
         others.TABLE_5,
         tables.TABLE_6,
         tables.TOPS,
+        tables.CLIPS,
         tables.TABLE_7,
         others.TABLE_8,
         others.TABLE_9,

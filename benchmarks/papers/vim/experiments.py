@@ -1,5 +1,7 @@
 """Runs behind VIM's tables."""
 
+from dataclasses import replace
+
 from benchmarks.papers.vim.settings import (
     BY_ADMM,
     DP_EPOCHS,
@@ -10,6 +12,7 @@ from benchmarks.papers.vim.settings import (
     TEST_NOISE,
     UPLOADS_NOISED,
     USUAL,
+    WIDEST,
     Options,
 )
 from benchmarks.papers.vim.varied import VARIED
@@ -99,4 +102,8 @@ USUAL_TOPS = {
     for epsilon in UPLOADS_NOISED
 }
 
-EXPERIMENTS = PLAIN | LINEAR | OFTEN | HALVED | UPLOADS | USUAL_TOPS | LABELS | VARIED
+WIDER = {
+    "mnist fdml epsilon 8 clip 1": replace(UPLOADS["mnist fdml epsilon 8"], search=WIDEST),
+}
+
+EXPERIMENTS = PLAIN | LINEAR | OFTEN | HALVED | UPLOADS | USUAL_TOPS | WIDER | LABELS | VARIED

@@ -151,3 +151,6 @@ SEARCHES = {
     for epsilon, sigmas in SIGMAS.items()
 }
 """By data set and epsilon; the paper's grids, 20 of their points."""
+
+WIDEST = Search({"dp-sigma": SIGMAS["8"], **CHOICES["mnist"], "dp-clip": ("1",)})
+"""Points of one clip, which none of the 20 of MNIST and epsilon 8 has."""
