@@ -96,18 +96,12 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def make(plan: Plan, given: Arguments) -> list[str]:
-    """Make missing runs, the cheapest first, until the time is over.
-
-    Returns
-    -------
-    list of str
-        What failed, and why.
-    """
+def make(plan: Plan, given: Arguments) -> None:
+    """Make missing runs, the cheapest first, until the time is over."""
     end = time.monotonic() + 60 * given.minutes if given.minutes else float("inf")
     spawn = multiprocessing.get_context("spawn")
     small = given.scale == SMALL
-    absent, failed = set[str](), list[str]()
+    absent = set[str]()
     while runs := [each for each in plan.missing() if each[2].name not in absent]:
         progress = Progress(sum(run.minutes for *_, run in runs), given.jobs)
         most = 50 if small else 10  # runs of a process, whose memory grows
@@ -119,11 +113,9 @@ def make(plan: Plan, given: Arguments) -> list[str]:
                     absent.add(run.name)
                 elif record:
                     plan.add(paper, name, run, record)
-                    failed += [f"{run.name}: {record['failed']}"] if record["failed"] else []
                 progress.tell(run, record, seconds)
         if time.monotonic() >= end:
-            break
-    return failed
+            return
 
 
 def _made(
@@ -172,10 +164,11 @@ def measure(given: Arguments, report: Report) -> None:
         place = Path(given.results) if given.results else out / "results" if small else RESULTS
         flags = {name: getattr(given, name.replace("-", "_")) for name in CIRCUMSTANCES}
         settings, store = Settings(given.seeds, small, flags, out, given.only), Store(place)
-        failed = make(Plan(wanted, settings, store), given)
-        every = Plan(wanted, replace(settings, only=""), store)
-        show(wanted, every, report)
-    if small and failed:
+        plan = Plan(wanted, settings, store)
+        make(plan, given)
+        show(wanted, Plan(wanted, replace(settings, only=""), store), report)
+        failed = plan.failures() if small else []
+    if failed:
         report.show()
         raise SystemExit("\n".join(["tiny runs do not fail, but these did:", *failed]))
 

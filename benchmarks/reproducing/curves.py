@@ -32,15 +32,16 @@ def course(curve: Curve, record: Record) -> Points:
         for seed in record["seeds"]
         if not seed["failed"]
     ]
+    runs = [points for points in runs if points]
     best = record["flags"].get("keep") == "best"
-    kept = [max(y for _, y in points) if best else points[-1][1] for points in runs if points]
+    kept = [max(y for _, y in points) if best else points[-1][1] for points in runs]
     return [_mean(runs, kept, place) for place in range(max(map(len, runs), default=0))]
 
 
 def _mean(runs: list[Points], kept: list[float], place: int) -> tuple[float, float]:
     """Return the mean at an evaluation; runs that have ended keep theirs."""
     going = [points[place] for points in runs if place < len(points)]
-    ended = [y for y, points in zip(kept, filter(None, runs), strict=True) if place >= len(points)]
+    ended = [y for y, points in zip(kept, runs, strict=True) if place >= len(points)]
     return statistics.fmean(x for x, _ in going), statistics.fmean([*ended, *(y for _, y in going)])
 
 

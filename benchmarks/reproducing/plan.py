@@ -1,16 +1,15 @@
 """Which runs are missing, and in which order they are made."""
 
 import json
-import random
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from importlib import import_module
-from itertools import product
 from pathlib import Path
 from pkgutil import iter_modules
 
 import benchmarks.papers
+from benchmarks.reproducing.choice import best, drawn, settled
 from benchmarks.reproducing.paper import Experiment, Flags, Paper, Search, Table
 from benchmarks.reproducing.runs import Record, Run
 from benchmarks.reproducing.small import DRAWS, MINUTES, shrunk
@@ -106,14 +105,17 @@ class Plan:
         """Return the results of an experiment so far, with its present settings."""
         found = self.store.current(paper, experiment, self._flags(paper, experiment))
         of = self.experiments[paper, experiment]
-        if not of.search:
-            return found
-        points = self._points(of.search)
-        tried = [each for each in found["searched"] if each["flags"] in points]
-        if chosen := self._chosen(of.search, tried):
-            seeds = found["seeds"] if chosen == found["chosen"] else []
-            return found | {"searched": tried, "chosen": chosen, "seeds": seeds}
-        return found | {"searched": tried, "chosen": {}, "seeds": []}
+        return settled(found, self._points(of.search)) if of.search else found
+
+    def failures(self) -> list[str]:
+        """Return a line for each run that failed."""
+        return [
+            f"{paper}: {name}: {each['failed']}"
+            for paper, name in self.experiments
+            for record in (self.record(paper, name),)
+            for each in (*record["searched"], *record["seeds"])
+            if each["failed"]
+        ]
 
     def add(self, paper: str, experiment: str, run: Run, made: Record) -> None:
         """Keep the record of a run."""
@@ -123,7 +125,7 @@ class Plan:
         made = made | {"device": device, "precision": run.flags["precision"]} | origin()
         if of.search and not record["chosen"]:
             record["searched"] += [{"flags": _point_of(of.search, run.flags), **made}]
-            record["chosen"] = self._chosen(of.search, record["searched"])
+            record["chosen"] = best(record["searched"], self._points(of.search))
         else:
             record["seeds"] = sorted([*record["seeds"], made], key=lambda each: each["seed"])
         self.store.write(record)
@@ -168,24 +170,7 @@ class Plan:
         return sha256(text.encode()).hexdigest()[:8]
 
     def _points(self, search: Search) -> list[dict[str, str]]:
-        """Draw the points of a search; always the same ones."""
-        values = [[(flag, value) for value in of] for flag, of in search.grid.items()]
-        every = [dict(point) for point in product(*values)]
-        points = DRAWS if self.settings.small else search.points
-        return random.Random(0).sample(every, points)  # noqa: S311  no secret
-
-    def _chosen(self, search: Search, tried: list[Record]) -> dict[str, str]:
-        """Return the point of the best validation accuracy once all are tried."""
-        if len(tried) < len(self._points(search)):
-            return {}
-        flags: dict[str, str] = max(tried, key=_validation)["flags"]
-        return flags
-
-
-def _validation(tried: Record) -> float:
-    """Return the active party's best validation accuracy on the way."""
-    course = tried.get("course", [])
-    return max((float(each["validation"]["active"]) for each in course), default=-1.0)
+        return drawn(search, DRAWS if self.settings.small else search.points)
 
 
 def _point_of(search: Search, flags: Flags) -> dict[str, str]:

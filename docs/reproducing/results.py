@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from benchmarks.reproducing.choice import drawn, settled
 from benchmarks.reproducing.paper import Paper, Table
 from benchmarks.reproducing.plan import COMMON, papers
 from benchmarks.reproducing.runs import Record
@@ -34,14 +35,15 @@ class Results:
     def record(self, experiment: str) -> Record | None:
         """Return the results of an experiment, if there are some.
 
-        Those of other flags than its present ones are none.
+        Those of other flags or points than its present ones are none.
         """
         if experiment not in self._read:
             of = self.paper.experiments[experiment]
             flags = dict(of.flags) | COMMON
-            found = self.store.read(*of.place(self.name, experiment))
-            current = found and found["flags"] == flags and found["seeds"]
-            self._read[experiment] = found if current else None
+            found = self.store.current(*of.place(self.name, experiment), flags)
+            if of.search:
+                found = settled(found, drawn(of.search, of.search.points))
+            self._read[experiment] = found if found["seeds"] else None
         return self._read[experiment]
 
     def judged(self, table: Table) -> list[Judged]:

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from benchmarks.papers.easter import NO_MORE, ON_WHOLE_IMAGES
-from benchmarks.reproducing.paper import Cell, Curve, Experiment, Paper, Table
+from benchmarks.reproducing.paper import Cell, Curve, Experiment, Paper, Search, Table
 from benchmarks.reproducing.plan import COMMON, papers
 from benchmarks.reproducing.store import Store, origin
 from benchmarks.reproducing.verdicts import MISSED, REACHED, Judged
@@ -139,6 +139,20 @@ def test_methods_are_compared(own: list[float], other: list[float], expected: st
     assert outcome(cell(own), cell(other)) == expected
     turned = {BETTER: WORSE, WORSE: BETTER, LEVELLED: LEVELLED}[expected]
     assert outcome(cell(own, lower=True), cell(other)) == turned
+
+
+def test_result_of_other_points_is_not_shown(results: Results) -> None:
+    record, grid = results.record("two"), {"learning-rates": ("0.1", "0.2")}
+    assert record
+    tried = [
+        {"flags": {"learning-rates": rate}, "course": [{"validation": {"active": 0.5}}]}
+        for rate in grid["learning-rates"]
+    ]
+    results.store.write(record | {"searched": tried})
+    for searched, shown in ((grid, True), ({"learning-rates": ("0.1", "0.3")}, False)):
+        of = Experiment(FLAGS, minutes=3, search=Search(searched))
+        paper = replace(PAPER, experiments=EXPERIMENTS | {"two": of})
+        assert bool(replace(results, paper=paper, _read={}).record("two")) == shown
 
 
 def test_own_method_stands_against_the_others(results: Results) -> None:

@@ -6,9 +6,7 @@ import pytest
 
 from benchmarks.reproducing import small
 from benchmarks.reproducing.paper import Experiment, Search
-from benchmarks.reproducing.verdicts import (
-    NOT_RUN,
-)
+from benchmarks.reproducing.verdicts import NOT_RUN
 from tests.benchmarks.reproducing.made import ALONE, BENCHMARK, PAPER, kept, words
 
 
