@@ -1,5 +1,6 @@
 """EASTER, Wang et al. 2023, arXiv:2310.13367."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from benchmarks.papers.easter.claims import TABLE_2, TABLE_3, TABLE_4
@@ -21,7 +22,6 @@ FOUR_RATES = (
     "rows after four epochs, of which no record is kept: with the paper's 0.05 for all, or for SGD "
     "and Adagrad alone, CNNs did not come through."
 )
-
 
 SMALLER = "this package's LeNet is smaller than the authors': see the other networks below"
 LONGER = "the paper names no epochs, and more come closer: see the row of 60"
@@ -75,15 +75,20 @@ def _table2() -> list[Cell]:
 
 def _apart() -> list[Cell]:
     """Return rows of more epochs, and of few steps with large networks."""
-    longer = (
-        Cell("CIFAR10, EASTER, 60 epochs", network, "CIFAR10 mixed, 60 epochs", f"test:{party}")
-        for network, party in zip(SMALL, PARTIES, strict=False)
-    )
     short = (
         Cell(f"{d}, EASTER, shortened", "ResNet18", f"{d} ResNet18 shortened", "test-mean")
         for d in SETS
     )
-    return [*longer, *short]
+    return [*of_60_epochs("EASTER", ["CIFAR10"]), *short]
+
+
+def of_60_epochs(name: str, sets: Iterable[str]) -> list[Cell]:
+    """Return rows of a method with more epochs, and with three networks."""
+    return [
+        Cell(f"{d}, {name}, 60 epochs", network, f"{d} mixed, 60 epochs", f"test:{party}")
+        for d in sets
+        for network, party in zip(SMALL, PARTIES, strict=False)
+    ]
 
 
 def _networks() -> list[Cell]:

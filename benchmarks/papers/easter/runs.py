@@ -62,10 +62,10 @@ def _mixed(dataset: str, method: str, models: str, more: Flags) -> Experiment:
     return Experiment(flags | dict(more), _minutes(dataset, "LeNet", method))
 
 
-def _longer(dataset: str) -> Experiment:
+def longer(of: Experiment) -> Experiment:
     """Describe 60 epochs, with the weights of the best evaluation."""
-    of = _mixed(dataset, "easter", MIXED["CNN"], {"epochs": "60", "keep": "best"})
-    return replace(of, minutes=3 * of.minutes, most_seeds=1)
+    flags = {**of.flags, "epochs": "60", "keep": "best"}
+    return replace(of, flags=flags, minutes=3 * of.minutes, most_seeds=1)
 
 
 def _large(dataset: str) -> Experiment:
@@ -101,7 +101,7 @@ EXPERIMENTS = {
     **{f"{d} mixed": _mixed(d, "easter", MIXED["CNN"], {}) for d in SETS},
     **{f"{d} {column} of PraVFed": _other(d, column) for d, column in product(SETS, OTHER_MINUTES)},
     **{f"{d} {network} Central": _pooled(d, network) for d, network in POOLED},
-    "CIFAR10 mixed, 60 epochs": _longer("CIFAR10"),
+    "CIFAR10 mixed, 60 epochs": longer(_mixed("CIFAR10", "easter", MIXED["CNN"], {})),
     **{f"{d} residual": _large(d) for d in SETS},
     **{f"{d} ResNet18 shortened": _shortened(d) for d in SETS},
     **{
