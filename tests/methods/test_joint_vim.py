@@ -49,6 +49,13 @@ def assert_other(cfg: RunConfig, plain: RunConfig) -> None:
         assert_equal(trained(cfg), trained(plain))
 
 
+def assert_two(cfg: RunConfig, **changes: Any) -> None:
+    """Assert that both are the joint program's, and not each other's."""
+    assert_joint(cfg)
+    assert_joint(cfg.changed(**changes))
+    assert_other(cfg, cfg.changed(**changes))
+
+
 @both
 @pytest.mark.parametrize("optimizers", ["sgd,momentum,adagrad,adam", "adagrad,adam,sgd,momentum"])
 def test_optimizers(optimizers: str, cfg: RunConfig) -> None:
@@ -62,20 +69,12 @@ def test_heads_take_the_rate_of_momentum(residual: str) -> None:
 
 @pytest.mark.parametrize("optimizers", ["adam", "momentum", "sgd,momentum,adagrad,adam"])
 def test_a_head_steps_with_its_network_or_in_turns(optimizers: str) -> None:
-    together = VIM_J.changed(optimizers=optimizers)
-    in_turns = together.changed(head_steps="in-turns")
-    assert_joint(together)
-    assert_joint(in_turns)
-    assert_other(together, in_turns)
+    assert_two(VIM_J.changed(optimizers=optimizers), head_steps="in-turns")
 
 
 @pytest.mark.parametrize("optimizers", ["momentum", "sgd,momentum,adagrad,adam"])
 def test_a_head_has_its_network_s_rate_of_sgd(optimizers: str) -> None:
-    at_one_rate = VIM_J.changed(optimizers=optimizers)
-    slow = at_one_rate.changed(head_steps="together")
-    assert_joint(at_one_rate)
-    assert_joint(slow)
-    assert_other(at_one_rate, slow)
+    assert_two(VIM_J.changed(optimizers=optimizers), head_steps="together")
 
 
 def test_linear_shares_are_solved() -> None:

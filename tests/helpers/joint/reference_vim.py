@@ -148,7 +148,9 @@ def sgd(head: nn.Module, H_k: Tensor, m: Party) -> None:
 def usual_rate(m: Party) -> float:
     """Return the heads' rate where none is given."""
     rates = {"sgd": 0.05, "momentum": 0.01}
-    if {"old-heads", "as-program"} & {*vars(m.cfg.own(ADMMOptions)).values()}:
+    own = m.cfg.own(ADMMOptions)
+    read = getattr(own, "residual", ""), getattr(own, "head_steps", "")
+    if "old-heads" in read or "as-program" in read:
         return rates.get(m.cfg.optimizer_of(m.rank), 0.001)
     return 0.001
 
