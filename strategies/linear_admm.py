@@ -25,9 +25,11 @@ Deviates
     parties go at once. Here a party goes a share of the way on each batch. U_k and W_k are the
     halves of M_k's singular value decomposition, which restricts nothing as long as D is at least
     C. Optimizers, learning rates and ``local-steps`` have no effect on the exact solution. The
-    paper's differential privacy perturbs each party's weights, for one sample at a time, by a
-    sensitivity that needs bounded slopes and rows; it is not offered. Client-level differential
-    privacy of the uploads is, as VIM compares. ``embedding-bound`` acts as in VIMADMM-J.
+    paper's differential privacy perturbs each party's weights, to protect one sample; it is not
+    offered, for all o_k of an exchange come from the same noised M_k, so whoever knows the other
+    rows, more than F_k of them, solves for it and tells a row from any other. Client-level
+    differential privacy of the uploads is, as VIM compares. ``embedding-bound`` acts as in
+    VIMADMM-J.
 Costs
     As VIMADMM-J. A party solves F_k + 1 linear equations an exchange.
 """

@@ -58,3 +58,22 @@ def test_it_goes_a_share_of_the_way_to_the_minimum(share: float) -> None:
     way = share or 1 / CFG.holders
     assert torch.allclose(after, before + way * (end - before), rtol=0, atol=1e-4)
     assert not torch.allclose(after, before, rtol=0, atol=1e-2)
+
+
+def test_noise_on_weights_hides_no_row() -> None:
+    """Why Hu et al.'s differential privacy is not offered.
+
+    A party's shares of more rows than it has columns are equations of one M_k, however noised.
+    Who knows all rows but one solves them, and tells which of two that one is.
+    """
+    party = build_passive(CFG, 1)
+    M, X = weights_of(party)
+    generator = torch.Generator().manual_seed(1)
+    noised = M + 1000 * torch.randn(M.shape, generator=generator, dtype=M.dtype)
+    o, other = X @ noised, X[0] + 0.01 * (X[0] != 1)
+    solved = torch.linalg.lstsq(X[1:], o[1:], driver="gelsd").solution
+    apart = {
+        name: (row @ solved - o[0]).abs().max() for name, row in (("own", X[0]), ("other", other))
+    }
+    assert len(X) - 1 > X.shape[1]
+    assert apart["own"] < 1e-6 < 1 < apart["other"]
