@@ -27,6 +27,7 @@ PAPER = Paper(
         tables.TABLE_6,
         tables.TOPS,
         tables.CLIPS,
+        tables.RATES,
         tables.TABLE_7,
         others.TABLE_8,
         others.TABLE_9,

@@ -13,6 +13,7 @@ from benchmarks.papers.vim.settings import (
     UPLOADS_NOISED,
     USUAL,
     WIDEST,
+    WITH_TOPS,
     Options,
 )
 from benchmarks.papers.vim.varied import VARIED
@@ -30,11 +31,6 @@ def _noised(data: str, method: str, flags: Options, epsilon: str) -> Experiment:
         MINUTES[data][method] * int(epochs) * 0.7 + 0.2,
         search=SEARCHES[data, epsilon],
     )
-
-
-def _with_own_top(flags: Options) -> Options:
-    """Return flags without the choice of a top model."""
-    return {name: value for name, value in flags.items() if name not in USUAL}
 
 
 PLAIN = {
@@ -74,7 +70,7 @@ HALVED = {
 """With numbers of 16 bits in messages."""
 
 UPLOADS = {
-    f"{data} {method} epsilon {epsilon}": _noised(data, method, _with_own_top(flags), epsilon)
+    f"{data} {method} epsilon {epsilon}": _noised(data, method, flags, epsilon)
     for data, runs in RUNS.items()
     for method, flags in runs.items()
     for epsilon in UPLOADS_NOISED
@@ -96,10 +92,9 @@ LABELS = {
 }
 
 USUAL_TOPS = {
-    f"mnist {method} epsilon {epsilon} usual top": _noised("mnist", method, flags, epsilon)
-    for method, flags in ON_MNIST.items()
-    if flags.keys() >= USUAL.keys()
-    for epsilon in UPLOADS_NOISED
+    f"{name} usual top": replace(each, flags={**each.flags, **USUAL})
+    for name, each in (PLAIN | UPLOADS).items()
+    if each.flags["method"] in WITH_TOPS and name.startswith("mnist")
 }
 
 WIDER = {

@@ -3,7 +3,7 @@
 from itertools import product
 
 from benchmarks.papers.vim.claims import A_ROUND, LABELS, MEBIBYTES, UPLOADS
-from benchmarks.papers.vim.settings import BY_ADMM, METHODS
+from benchmarks.papers.vim.settings import BY_ADMM, METHODS, WITH_TOPS
 from benchmarks.reproducing.paper import Cell, Table
 
 SETS = ("MNIST", "CIFAR", "NUS-WIDE", "ModelNet40")
@@ -144,19 +144,17 @@ TABLE_6 = Table(
 
 TOPS = Table(
     name="tops",
-    title="Top models of baselines under client-level privacy",
+    title="Top models of baselines",
     place="Table VI, top models",
     cells=tuple(
-        Cell(
-            METHODS[method], f"{told}, epsilon {epsilon}", f"mnist {method} epsilon {epsilon}{end}"
-        )
-        for method in ("vafl", "splitnn", "fedbcd")
+        Cell(METHODS[method], f"{told}, epsilon {epsilon}", f"mnist {method}{noised}{end}")
+        for method in WITH_TOPS
         for told, end in (("without a bias", ""), ("ReLU and bias", " usual top"))
-        for epsilon in ("8", "1")
+        for epsilon, noised in NOISED.items()
     ),
-    note="MNIST. The authors' program has one layer without a bias above all embeddings; this "
-    "package had a ReLU, and a layer with a bias, at a party without columns. Each has a choice "
-    "of its own among the same 20 points.",
+    note="MNIST, with client-level privacy and without. The authors' program has one layer without "
+    "a bias above all embeddings; this package had a ReLU, and a layer with a bias, at a party "
+    "without columns. Under noise each has a choice of its own among the same 20 points.",
 )
 
 CLIPS = Table(
@@ -169,6 +167,18 @@ CLIPS = Table(
     ),
     note="None of the 20 points of Table VI has clip 1 at this epsilon. These have no claim of "
     "their own: there is one search a cell.",
+)
+
+RATES = Table(
+    name="rates",
+    title="FedBCD with a rate of the paper's grid",
+    place="Table VI, rates",
+    cells=(
+        Cell("FedBCD, rate of the authors' program", "MNIST", "mnist fedbcd", claim=96.59),
+        Cell("FedBCD, best of the paper's grid", "MNIST", "mnist fedbcd tuned rate", claim=96.59),
+    ),
+    note="Clean. The paper tunes rates over 0.05, 0.1, 0.3, 0.5 and 0.8 on MNIST; the program's is "
+    "0.01. The choice is by validation rows.",
 )
 
 TABLE_7 = Table(

@@ -12,10 +12,9 @@ from benchmarks.papers.vim.settings import (
     SEARCHES,
     TEST_NOISE,
     UPLOADS_NOISED,
-    USUAL,
     Options,
 )
-from benchmarks.reproducing.paper import Experiment
+from benchmarks.reproducing.paper import Experiment, Search
 
 VIMADMM: dict[str, Options] = {
     "mnist": ON_MNIST["vimadmm"] | {"method": "vimadmm"},
@@ -34,6 +33,15 @@ TAUS = {
     )
     for tau, minutes in taus
 }
+
+TUNED = {
+    "mnist fedbcd tuned rate": Experiment(
+        ON_MNIST["fedbcd"] | {"method": "fedbcd"},
+        10.5,
+        search=Search({"learning-rates": ("0.05", "0.1", "0.3", "0.5", "0.8")}),
+    )
+}
+"""With the paper's grid of rates, which the program's 0.01 is outside of."""
 
 IN_TURNS = {
     "mnist vimadmm_j in turns": Experiment(
@@ -125,8 +133,8 @@ CLIENTS_100 = {
         HUNDRED | {"method": method} | flags, minutes, most_seeds=1
     )
     for method, flags, minutes in (
-        ("vafl", OTHERS[100] | USUAL | {"learning-rates": "0.3", "epochs": "30"}, 12),
-        ("splitnn", OTHERS[100] | USUAL | {"learning-rates": "0.3", "epochs": "30"}, 12),
+        ("vafl", OTHERS[100] | {"learning-rates": "0.3", "epochs": "30"}, 12),
+        ("splitnn", OTHERS[100] | {"learning-rates": "0.3", "epochs": "30"}, 12),
         ("vimadmm", ADMM | {"learning-rates": "0.1", "local-steps": "20", "epochs": "3"}, 16),
         ("fdml", OTHERS[100] | {"learning-rates": "0.1", "epochs": "30"}, 12),
         ("vimadmm_j", ON_MNIST["vimadmm_j"] | HUNDRED | {"epochs": "3"}, 16),
@@ -201,6 +209,7 @@ RESNETS = {
 
 VARIED = (
     TAUS
+    | TUNED
     | IN_TURNS
     | TAUS_IN_PRIVATE
     | RHOS
