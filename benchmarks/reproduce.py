@@ -188,7 +188,7 @@ BENCHMARK = Benchmark(
         "precision": Option("float32", help=PRECISION, choices=PRECISIONS),
     },
     known=table_names(),
-    few=["easter:table2"],
+    few=["vim:fig5"],
     timed=False,  # it is begun again and again, and no time is among its results
 )
 

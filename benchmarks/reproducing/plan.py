@@ -13,7 +13,7 @@ from benchmarks.reproducing.choice import best, drawn, settled
 from benchmarks.reproducing.paper import Experiment, Flags, Paper, Search, Table
 from benchmarks.reproducing.runs import Record, Run
 from benchmarks.reproducing.small import DRAWS, MINUTES, shrunk
-from benchmarks.reproducing.store import Store, origin, slug
+from benchmarks.reproducing.store import Store, origin
 from vfl_flower.learning.device import described, device_of
 
 COMMON = {"baselines": "off"}
@@ -97,9 +97,15 @@ class Plan:
         return replace(of, minutes=MINUTES) if self.settings.small else of
 
     def missing(self) -> list[tuple[str, str, Run]]:
-        """Return missing runs with paper and experiment, the cheapest first."""
+        """Return missing runs with paper and experiment, the cheapest first.
+
+        Of equal ones it is the first: when that is made, the others are found in its folder.
+        """
         found = [(*key, run) for key in self.experiments for run in self._missing_of(*key)]
-        return sorted(found, key=lambda each: (each[2].minutes, each[2].seed))
+        first = dict[Path, tuple[str, str, Run]]()
+        for each in sorted(found, key=lambda each: (each[2].minutes, each[2].seed)):
+            first.setdefault(each[2].folder, each)
+        return [*first.values()]
 
     def record(self, paper: str, experiment: str) -> Record:
         """Return the results of an experiment so far, with its present settings."""
@@ -157,17 +163,17 @@ class Plan:
         count = max(self.settings.seeds, of.least_seeds)
         return min(count, of.most_seeds or count)
 
-    def _run(self, paper: str, name: str, changed: Flags, folder: str, point: bool = False) -> Run:
+    def _run(self, paper: str, name: str, changed: Flags, told: str, point: bool = False) -> Run:
         of = self.experiments[paper, name]
         flags = {**self.settings.flags, **self._flags(paper, name), **changed}
-        place = self.settings.out / slug(paper) / slug(name) / f"{folder}-{self._mark(flags)}"
-        return Run(f"{paper}: {name}, {folder}", flags, place, of, point)
+        place = self.settings.out / f"{flags['method']}-{self._mark(flags)}"
+        return Run(f"{paper}: {name}, {told}", flags, place, of, point)
 
     def _mark(self, flags: Flags) -> str:
         """Return a mark of flags, and of whether data are made."""
         told = {name: value for name, value in flags.items() if name != "data-dir"}
         text = json.dumps([self.settings.small, told], sort_keys=True)
-        return sha256(text.encode()).hexdigest()[:8]
+        return sha256(text.encode()).hexdigest()[:12]
 
     def _points(self, search: Search) -> list[dict[str, str]]:
         return drawn(search, DRAWS if self.settings.small else search.points)

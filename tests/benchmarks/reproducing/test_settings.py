@@ -1,18 +1,19 @@
 """Results are those of the settings asked for."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from benchmarks.reproducing import small
-from benchmarks.reproducing.paper import Experiment, Search
+from benchmarks.reproducing import plan, small
+from benchmarks.reproducing.paper import Cell, Experiment, Search, Table
 from benchmarks.reproducing.verdicts import NOT_RUN
 from tests.benchmarks.reproducing.made import ALONE, BENCHMARK, PAPER, kept, words
 
 
 def run_results(tmp_path: Path) -> list[Path]:
-    """Return the results of all runs of an experiment, there or not."""
-    return [each / "result.json" for each in (tmp_path / "out" / "made" / "alone").iterdir()]
+    """Return the results of all runs, there or not."""
+    return [each / "result.json" for each in (tmp_path / "out").iterdir()]
 
 
 def last_epoch(tmp_path: Path) -> int:
@@ -88,3 +89,17 @@ def test_settings_are_chosen_on_validation_rows(tmp_path: Path) -> None:
     assert found["chosen"] == {"learning-rates": "0.01"}
     assert len(found["seeds"]) == 2
     assert kept(tmp_path, "broken.json")["seeds"][0]["failed"]
+
+
+def test_equal_runs_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seed 0 of a choice is one of its points, too."""
+    for name in ("alone", "chosen"):
+        monkeypatch.setitem(PAPER.experiments, f"like {name}", PAPER.experiments[name])
+    asked = {"alone", "like alone", "chosen", "like chosen"}
+    table = Table("table1", "", "", tuple(Cell("", "", name) for name in asked))
+    monkeypatch.setattr(plan, "papers", lambda: {"made": replace(PAPER, tables=(table,))})
+    BENCHMARK.run(words(tmp_path, "--seeds", "2", "made:table1"))
+    assert sum(path.is_file() for path in run_results(tmp_path)) == 2 + 2 + 1
+    for name in asked:
+        seeds = kept(tmp_path, name.replace(" ", "-") + ".json")["seeds"]
+        assert [each["seed"] for each in seeds] == [0, 1]
