@@ -35,13 +35,18 @@ TAUS = {
 }
 
 TUNED = {
-    "mnist fedbcd tuned rate": Experiment(
+    "mnist fedbcd tuned": Experiment(
         ON_MNIST["fedbcd"] | {"method": "fedbcd"},
-        10.5,
-        search=Search({"learning-rates": ("0.05", "0.1", "0.3", "0.5", "0.8")}),
+        3.5,
+        search=Search(
+            {
+                "learning-rates": ("0.05", "0.1", "0.3", "0.5", "0.8"),
+                "local-steps": ("5", "10", "20"),
+            }
+        ),
     )
 }
-"""With the paper's grid of rates, which the program's 0.01 is outside of."""
+"""Rates of the paper's grid, which the program's 0.01 is outside of, and numbers of local steps."""
 
 IN_TURNS = {
     "mnist vimadmm_j in turns": Experiment(
