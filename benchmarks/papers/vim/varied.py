@@ -34,19 +34,20 @@ TAUS = {
     for tau, minutes in taus
 }
 
+GRID = ("0.05", "0.1", "0.3", "0.5", "0.8")
+"""The paper's rates on MNIST."""
+
 TUNED = {
-    "mnist fedbcd tuned": Experiment(
-        ON_MNIST["fedbcd"] | {"method": "fedbcd"},
-        3.5,
-        search=Search(
-            {
-                "learning-rates": ("0.05", "0.1", "0.3", "0.5", "0.8"),
-                "local-steps": ("5", "10", "20"),
-            }
-        ),
+    f"mnist {method} tuned": Experiment(
+        ON_MNIST[method] | {"method": method},
+        minutes,
+        search=Search({"learning-rates": GRID, **more}),
+    )
+    for method, more, minutes in (
+        ("splitnn", {}, 1.7),
+        ("fedbcd", {"local-steps": ("5", "10", "20")}, 3.5),
     )
 }
-"""Rates of the paper's grid, which the program's 0.01 is outside of, and numbers of local steps."""
 
 IN_TURNS = {
     "mnist vimadmm_j in turns": Experiment(
