@@ -1,5 +1,6 @@
 """VIM's tables over methods and data sets."""
 
+from collections.abc import Mapping, Sequence
 from itertools import product
 
 from benchmarks.papers.vim.claims import A_ROUND, LABELS, MEBIBYTES, UPLOADS
@@ -50,6 +51,24 @@ TRAINING_ONLY = (
     "authors' program does, and that makes the epsilon of the whole run infinite. Noise, clipping "
     "norm and learning rate were chosen by validation rows, which no epsilon covers."
 )
+
+
+def _by_epsilon(
+    claimed: Mapping[str, Sequence[float]], noised: Mapping[str, str]
+) -> tuple[Cell, ...]:
+    """Return cells of methods, data sets and epsilons."""
+    return tuple(
+        Cell(
+            METHODS[method],
+            f"{name}, epsilon {epsilon}",
+            f"{OF[name]} {method}{noised[epsilon]}" if name in OF else None,
+            claim=claim,
+            why=EXPLAINED.get((method, epsilon), "") if name == "MNIST" else WHY.get(name, ""),
+        )
+        for method, claims in claimed.items()
+        for (name, epsilon), claim in zip(product(SETS, noised), claims, strict=True)
+    )
+
 
 TABLE_3 = Table(
     name="table3",
@@ -121,17 +140,7 @@ TABLE_6 = Table(
     title="Accuracy under client-level differential privacy",
     place="Table VI",
     picture="heat",
-    cells=tuple(
-        Cell(
-            METHODS[method],
-            f"{name}, epsilon {epsilon}",
-            f"{OF[name]} {method}{NOISED[epsilon]}" if name in OF else None,
-            claim=claim,
-            why=EXPLAINED.get((method, epsilon), "") if name == "MNIST" else WHY.get(name, ""),
-        )
-        for method, claims in UPLOADS.items()
-        for (name, epsilon), claim in zip(product(SETS, NOISED), claims, strict=True)
-    ),
+    cells=_by_epsilon(UPLOADS, NOISED),
     note=f"{TRAINING_ONLY} "
     "Parties of the baselines learn through the clip of their uploads; without that FDML failed at "
     "each of six points. The authors' FedBCD clips in the first of its local steps alone: so done "
@@ -191,17 +200,7 @@ TABLE_7 = Table(
     title="Accuracy under label differential privacy",
     place="Table VII",
     picture="heat",
-    cells=tuple(
-        Cell(
-            METHODS[method],
-            f"{name}, epsilon {epsilon}",
-            f"{OF[name]} {method}{LABELS_NOISED[epsilon]}" if name in OF else None,
-            claim=claim,
-            why=EXPLAINED.get((method, epsilon), "") if name == "MNIST" else WHY.get(name, ""),
-        )
-        for method, claims in LABELS.items()
-        for (name, epsilon), claim in zip(product(SETS, LABELS_NOISED), claims, strict=True)
-    ),
+    cells=_by_epsilon(LABELS, LABELS_NOISED),
     note="ALIBI: Laplace noise on the one-hot labels of the training rows, once; validation rows "
     "have their true labels.",
 )
