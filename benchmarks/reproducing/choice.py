@@ -15,6 +15,11 @@ def drawn(search: Search, count: int) -> list[dict[str, str]]:
     return random.Random(0).sample(every, count)  # noqa: S311  no secret
 
 
+def first(search: Search) -> dict[str, str]:
+    """Return a grid's first point."""
+    return {flag: values[0] for flag, values in search.grid.items()}
+
+
 def settled(record: Record, points: Sequence[Flags]) -> Record:
     """Return the results of some points, and seeds of their best."""
     tried = [each for each in record["searched"] if each["flags"] in points]

@@ -45,7 +45,7 @@ class Search:
     Parameters
     ----------
     grid : mapping of str to sequence of str
-        Values of each flag.
+        Values of each flag. Tiny runs have the first.
     draws : int
         Number of points that are drawn from the grid, without replacement; all if there are fewer.
     """

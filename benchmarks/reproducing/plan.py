@@ -9,10 +9,10 @@ from pathlib import Path
 from pkgutil import iter_modules
 
 import benchmarks.papers
-from benchmarks.reproducing.choice import best, drawn, settled
+from benchmarks.reproducing.choice import best, drawn, first, settled
 from benchmarks.reproducing.paper import Experiment, Flags, Paper, Search, Table
 from benchmarks.reproducing.runs import Record, Run
-from benchmarks.reproducing.small import DRAWS, MINUTES, shrunk
+from benchmarks.reproducing.small import MINUTES, shrunk
 from benchmarks.reproducing.store import Store, origin
 from vfl_flower.learning.device import described, device_of
 
@@ -176,7 +176,7 @@ class Plan:
         return sha256(text.encode()).hexdigest()[:12]
 
     def _points(self, search: Search) -> list[dict[str, str]]:
-        return drawn(search, DRAWS if self.settings.small else search.points)
+        return [first(search)] if self.settings.small else drawn(search, search.points)
 
 
 def _point_of(search: Search, flags: Flags) -> dict[str, str]:

@@ -13,9 +13,6 @@ from vfl_flower.config.schema import kebab
 from vfl_flower.data.columns import Column, Features, Labels, Pixels
 from vfl_flower.data.datasets import DataSet, of_parts
 
-DRAWS = 1
-"""Points of a search."""
-
 MINUTES = 0.03
 """Estimated time of each."""
 

@@ -20,7 +20,7 @@ PAPER = Paper(
     experiments={
         "alone": Experiment(ALONE, minutes=1, most_seeds=2),
         "chosen": Experiment(
-            ALONE, minutes=2, search=Search({"learning-rates": ("0", "1e-30", "0.01")})
+            ALONE, minutes=2, search=Search({"learning-rates": ("1e-30", "0", "0.01")})
         ),
         "absent": Experiment(ALONE | {"dataset": "cinic10"}, minutes=1),
         "broken": Experiment(ALONE | {"optimizers": "sgd", "learning-rates": "1e30"}, minutes=3),
