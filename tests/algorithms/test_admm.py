@@ -145,6 +145,7 @@ def test_the_dual_is_eq_6_and_lemma_1(rho: float, C: int, seed: int, soft: bool)
     assert torch.allclose(solved.dual, solved.z.softmax(1) - belief, rtol=0, atol=slack)
 
 
+@pytest.mark.slow
 @given(rho=rates, seed=st.integers(0, 10**6))
 def test_two_classes_are_one_number(rho: float, seed: int) -> None:
     """Bisection for d = z_0 - z_1 of two classes.

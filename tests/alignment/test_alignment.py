@@ -69,6 +69,7 @@ def checked(tables: Sequence[Sequence[str]], rows: Sequence[Array]) -> None:
         assert [firsts[same(table[row])] for row in own] == own.tolist()
 
 
+@pytest.mark.slow
 @on_both_carriers
 @settings(max_examples=15, deadline=None)
 @given(st.data())

@@ -19,6 +19,8 @@ from vfl_flower.config.registry import spec_of, specs
 from vfl_flower.transport.local import serve
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
+pytestmark = pytest.mark.slow
+
 TEACHING = [
     name
     for name, method in specs().items()

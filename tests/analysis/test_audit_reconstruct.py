@@ -46,6 +46,7 @@ def wire_of(cfg: RunConfig) -> tuple[Wire, Attacker]:
 # What is measured ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_tiles_are_reconstructed_better_than_by_their_mean_and_worse_behind_a_later_cut(
     attacked_root: Path,
 ) -> None:
@@ -61,6 +62,7 @@ def test_tiles_are_reconstructed_better_than_by_their_mean_and_worse_behind_a_la
         assert psnr_of(early)["active"] > psnr_of(early)[party]
 
 
+@pytest.mark.slow
 def test_attack_is_told_with_the_run_that_it_was_on(attacked_root: Path) -> None:
     findings = attacked(attacked_root / "late")
     assert (findings.run, findings.cut) == (str(attacked_root / "late"), "2C+1M")
@@ -69,6 +71,7 @@ def test_attack_is_told_with_the_run_that_it_was_on(attacked_root: Path) -> None
     assert [each.party for each in findings.found] == ["active", *PASSIVE]
 
 
+@pytest.mark.slow
 def test_what_a_message_loses_is_lost_to_the_attacker(attacked_root: Path) -> None:
     psnr, sigma = {}, {}
     for way in OTHERWISE:
@@ -79,11 +82,13 @@ def test_what_a_message_loses_is_lost_to_the_attacker(attacked_root: Path) -> No
     assert sigma == {"early": 0, "coarse": 0, "noised": 1, "noised in training": 0}
 
 
+@pytest.mark.slow
 def test_same_attack_comes_out_each_time(attacked_root: Path) -> None:
     one, other = (attack(sent(attacked_root / "early", "noised"), epochs=1) for _ in range(2))
     assert one[0] == other[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["early", "coarse"])
 def test_maps_arrive_as_a_party_of_the_run_sends_them(way: str, attacked_root: Path) -> None:
     active, passive = parties_of(sent(attacked_root / "early", way))
@@ -155,6 +160,7 @@ def test_likeness_is_what_its_definition_says(side: int, window: int | None) -> 
     assert likeness(true, flat).ssim == pytest.approx(terms.mean().item(), abs=1e-4)
 
 
+@pytest.mark.slow
 def test_errors_without_end_are_told_as_text(attacked_root: Path) -> None:
     findings = attacked(attacked_root / "early")
     exact = replace(

@@ -25,6 +25,7 @@ def copied(attacked_root: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(attacked_root / "early", tmp_path / "run"))
 
 
+@pytest.mark.slow
 def test_command_tells_writes_and_draws(
     attacked_root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -88,6 +89,7 @@ def forget(path: Path) -> None:
     shutil.rmtree(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "says"),
     [

@@ -40,6 +40,7 @@ def test_decoders_take_the_inputs_that_are_mutated(tmp_path: Path) -> None:
             decoder.read(content)
 
 
+@pytest.mark.slow
 def test_mutated_inputs_end_in_our_errors(tmp_path: Path) -> None:
     """Of 900,000, 9,526 ended in UnicodeDecodeError, OverflowError or RecursionError."""
     assert not [each for found in fuzzed(tmp_path, 150, seed=1).values() for each in found]

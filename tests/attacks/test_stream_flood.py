@@ -102,6 +102,7 @@ def dial(invitation: Invitation, **compression: Any) -> tuple[Any, "SimpleQueue[
     return stream, out
 
 
+@pytest.mark.slow
 def test_idle_connections_are_bounded_and_dropped(crowd: Callable[[], int]) -> None:
     """Without limits, 1,100 use up the usual 1,024 descriptors."""
     before = descriptors()
@@ -112,6 +113,7 @@ def test_idle_connections_are_bounded_and_dropped(crowd: Callable[[], int]) -> N
     wait_until(lambda: descriptors() <= before + FLOOD)
 
 
+@pytest.mark.slow
 def test_a_party_joins_in_spite_of_a_flood(here: Listening, crowd: Callable[[], int]) -> None:
     crowd()
     invitation, session = here.server.invite(1)
@@ -121,6 +123,7 @@ def test_a_party_joins_in_spite_of_a_flood(here: Listening, crowd: Callable[[], 
     out.put(None)
 
 
+@pytest.mark.slow
 def test_a_party_that_has_joined_is_not_disturbed(
     here: Listening, crowd: Callable[[], int]
 ) -> None:
@@ -148,6 +151,7 @@ def test_a_stranger_that_stops_after_the_handshake_is_dropped(here: Listening) -
     assert received
 
 
+@pytest.mark.slow
 def test_a_stranger_that_calls_again_and_again_is_dropped(
     here: Listening, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -127,6 +127,7 @@ def test_configurations_that_break_are_noticed(monkeypatch: pytest.MonkeyPatch) 
     assert configurations.outcome({}) == "TRACEBACK"
 
 
+@pytest.mark.slow
 def test_results_of_other_kinds_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "faults.json"
     for words in (["tables", "--tables", "8"], ["configurations", "--configurations", "5"]):

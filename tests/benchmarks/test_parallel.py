@@ -24,6 +24,7 @@ def replace_work(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(parallel, "COMMAND", (sys.executable, str(path)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("programs", [2, 4])
 def test_independent_programs_gain_their_number(
     programs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -32,6 +33,7 @@ def test_independent_programs_gain_their_number(
     assert measured(programs, 0.1, 3) > 0.6 * programs
 
 
+@pytest.mark.slow
 def test_programs_that_share_something_gain_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

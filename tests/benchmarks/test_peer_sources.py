@@ -59,6 +59,7 @@ def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(environment, "_install", make)
 
 
+@pytest.mark.slow
 def test_files_of_the_pinned_commit_are_found(
     published: Peer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -71,6 +72,7 @@ def test_files_of_the_pinned_commit_are_found(
     assert sys.path[0] == str(folder / SOURCE)
 
 
+@pytest.mark.slow
 def test_other_commit_is_fetched_anew(published: Peer, tmp_path: Path) -> None:
     found = tmp_path / published.environment / SOURCE / "program_of_a_peer.py"
     environment.interpreter(published, tmp_path)
@@ -81,12 +83,14 @@ def test_other_commit_is_fetched_anew(published: Peer, tmp_path: Path) -> None:
     assert "newer" in found.read_text()
 
 
+@pytest.mark.slow
 def test_commit_that_is_not_there_is_told(published: Peer, tmp_path: Path) -> None:
     with pytest.raises(PeerError, match="cannot be cloned at 0123456789ab: "):
         environment.interpreter(replace(published, commit="0123456789abcdef" * 2), tmp_path)
     assert not (tmp_path / published.environment / environment.DONE).exists()
 
 
+@pytest.mark.slow
 def test_repository_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(PeerError, match="nowhere cannot be cloned at"):
         environment.interpreter(replace(VIM, repository=str(tmp_path / "nowhere")), tmp_path)

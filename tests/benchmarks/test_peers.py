@@ -112,12 +112,14 @@ def test_installed_peer_is_used_again(tmp_path: Path) -> None:
     assert environment.interpreter(NVFLARE, tmp_path).startswith(str(tmp_path))
 
 
+@pytest.mark.slow
 def test_failure_is_told_by_its_last_line(tmp_path: Path) -> None:
     command = [sys.executable, "-c", "print('begun'); raise SystemExit('no such site')"]
     with pytest.raises(PeerError, match=r"no such site \(exit code 1\)"):
         processes.run(command, {}, tmp_path / "log", 60)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not processes.PROC.exists(), reason="processes are known by /proc")
 def test_processes_that_stay_behind_are_counted_and_ended(tmp_path: Path) -> None:
     stay = "import time; print('on', flush=True); time.sleep(60)"

@@ -160,6 +160,7 @@ def test_rows_of_an_earlier_result_are_kept_unless_tried_again(storm: Storm) -> 
     assert [each[1:5:3] for each in storm.outcomes.rows] == [["b", "old"], ["a", "new"]]
 
 
+@pytest.mark.slow
 def test_a_scenario_that_cannot_begin_does_not_stop_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

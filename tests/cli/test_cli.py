@@ -19,6 +19,8 @@ from vfl_flower.config.catalog import NETWORKS
 from vfl_flower.config.run_config import RunConfig, read_toml
 from vfl_flower.privacy.guarantees import CLEAR, MASKS, PRIVATE, PUBLIC, READABLE
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = ["active", "party-1", "party-2", "party-3"]
 TINY = ["--epochs", "2", "--batch-size", "300", "--embedding-dim", "8", "--models", "mlp"]

@@ -233,6 +233,7 @@ def test_overflow_of_the_ring(refused: Refusals) -> None:
     assert run(mended) == 0
 
 
+@pytest.mark.slow
 def test_parties_log_to_their_own_folders_and_the_terminal_gets_one_line(tmp_path: Path) -> None:
     """In a process of its own, where only the command configures logging."""
     flags = [*TINY, "--models", "mlp", "--optimizers", "sgd", "--learning-rates", "1e6"]

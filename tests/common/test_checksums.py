@@ -44,6 +44,7 @@ def outcomes(path: Path, read: Callable[[Path], Any], good: Any) -> list[bool]:
     return noticed
 
 
+@pytest.mark.slow
 def test_each_flipped_bit_of_a_record_is_noticed_or_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "run.json"
     write_checked(path, VALUES)

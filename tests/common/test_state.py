@@ -88,6 +88,7 @@ def descend(net: nn.Linear, optimizer: torch.optim.Optimizer, steps: range) -> N
         optimizer.step()
 
 
+@pytest.mark.slow
 @FEWER
 @given(STATES)
 def test_unpack_reverses_pack(state: State) -> None:

@@ -53,6 +53,7 @@ def test_methods_own_options_are_no_paths() -> None:
     assert texts == {"cut", "compression", "downlink", "penalty_path", "scorecard", "monotone"}
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_no_option_that_is_not_taken_changes_a_nodes_configuration(data: st.DataObject) -> None:
     chosen = data.draw(st.sets(st.sampled_from(sorted(LEFT)), min_size=1))

@@ -120,6 +120,7 @@ def fitting(values: dict[str, object]) -> dict[str, object]:
     return kept
 
 
+@pytest.mark.slow
 @FEWER
 @given(st.fixed_dictionaries({}, optional=GOOD))
 def test_mappings_and_toml_round_trip(values: dict[str, object]) -> None:

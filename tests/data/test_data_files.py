@@ -60,6 +60,7 @@ def made_mnist(tmp_path: Path) -> tuple[Path, NDArray[np.uint8], NDArray[np.uint
     return tmp_path, pixels, labels
 
 
+@pytest.mark.slow
 def test_mnist_files_are_read_with_the_test_rows_last(
     made_mnist: tuple[Path, NDArray[np.uint8], NDArray[np.uint8]],
     monkeypatch: pytest.MonkeyPatch,
@@ -135,6 +136,7 @@ DAMAGES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("download", [False, True])
 def test_damaged_data_files_are_a_data_error(
     download: bool, made_mnist: tuple[Path, NDArray[np.uint8], NDArray[np.uint8]], tmp_path: Path
@@ -151,6 +153,7 @@ def test_damaged_data_files_are_a_data_error(
         shutil.rmtree(copy)
 
 
+@pytest.mark.slow
 def test_a_label_that_is_no_class_is_a_data_error(
     made_mnist: tuple[Path, NDArray[np.uint8], NDArray[np.uint8]],
 ) -> None:
@@ -220,6 +223,7 @@ print(datasets.MNIST.__name__, datasets.FashionMNIST.__name__)
 """
 
 
+@pytest.mark.slow
 def test_torchvisions_data_sets_import_in_a_new_process_once_and_again() -> None:
     done = subprocess.run(  # noqa: S603
         [sys.executable, "-c", IMPORT_TWICE],

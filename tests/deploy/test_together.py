@@ -31,6 +31,7 @@ def gone(number: int) -> bool:
     return not Path(f"/proc/{number}").exists()
 
 
+@pytest.mark.slow
 def test_one_that_is_killed_ends_the_other() -> None:
     process = started(*SLEEP, "--", *SLEEP)
     first, second = numbers(process, 2)

@@ -42,6 +42,7 @@ def test_every_notebook_is_here() -> None:
     assert re.findall(r"\]\(([\w-]+)\.ipynb\)", page) == [*TINY]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebook_runs(path: Path, notebook: ModuleType) -> None:
     assert TINY[path.stem].keys() <= parameters_of(path).keys()

@@ -92,6 +92,7 @@ def test_labels_with_gaps_are_refused(y: Any) -> None:
         vfl.Arrays(X[:2], y)
 
 
+@pytest.mark.slow
 def test_images_reach_networks_in_their_shape() -> None:
     digits = load_digits()
     left, right = digits.images[:300, :, :4], digits.images[:300, None, :, 4:]

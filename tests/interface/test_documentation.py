@@ -24,6 +24,7 @@ figure = run.plot(); run.report("page.html"); run.save("RUN"); loaded = vfl.load
 """
 
 
+@pytest.mark.slow
 def test_ten_lines_train_on_data_frames(
     frames: Frames, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -42,6 +43,7 @@ def test_ten_lines_train_on_data_frames(
     assert Path("page.html").is_file()
 
 
+@pytest.mark.slow
 def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"__name__": "__main__"}

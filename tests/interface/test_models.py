@@ -88,6 +88,7 @@ def test_an_object_is_given_again_to_a_loaded_run(
     assert vfl.load(tmp_path / "run", models=[local, "mlp"]).predict().equals(said)
 
 
+@pytest.mark.slow
 def test_an_object_is_forgotten_with_the_last_run_that_names_it(
     frames: Frames, tmp_path: Path
 ) -> None:

@@ -163,6 +163,7 @@ def test_what_holds_no_run_is_not_loaded(tmp_path: Path) -> None:
         vfl.load(tmp_path)
 
 
+@pytest.mark.slow
 def test_curves_and_a_page_are_drawn(run: vfl.Run, tmp_path: Path) -> None:
     figure = run.plot()
     assert len(figure.axes) == 3 and figure.axes[0].lines

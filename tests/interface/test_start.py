@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 RUN = """
 import sys
@@ -23,6 +25,7 @@ print("torch._dynamo" in sys.modules)
 """
 
 
+@pytest.mark.slow
 def test_slow_imports_come_after_the_first_step_and_torch_s_compiler_never() -> None:
     """Torch's own optimizers import its compiler: 74 MiB and a second."""
     done = subprocess.run(  # noqa: S603

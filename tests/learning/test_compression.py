@@ -49,6 +49,7 @@ def test_bits_round_trip(bits: int, data: st.DataObject) -> None:
     assert np.array_equal(unpack_bits(packed, bits, codes.size), codes)
 
 
+@pytest.mark.slow
 @given(embeddings(), st.sampled_from(BITS))
 def test_quantised_numbers_are_within_half_a_level(E: Tensor, bits: int) -> None:
     compression = compression_of(f"quantize:{bits}", E.shape[1])
@@ -83,6 +84,7 @@ def test_top_k_keeps_the_largest_of_each_row(E: Tensor, share: str) -> None:
         assert torch.equal(restored, E)
 
 
+@pytest.mark.slow
 @given(embeddings())
 def test_none_is_exact(E: Tensor) -> None:
     compression = compression_of("none", E.shape[1])

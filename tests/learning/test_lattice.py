@@ -59,6 +59,7 @@ def test_every_point_of_the_square_is_near_one(bits: int) -> None:
     assert 0.95 * radius < nearest <= radius + 1e-12
 
 
+@pytest.mark.slow
 @given(embeddings(), st.sampled_from(BITS))
 def test_pairs_are_within_the_covering_radius(E: Tensor, bits: int) -> None:
     compression = lattice(bits, E.shape[1])
@@ -86,6 +87,7 @@ def test_the_nearest_of_all_points_is_taken(bits: int, seed: int) -> None:
     assert (off <= nearest + 1e-6).all()  # nearer where a point lies beyond the range
 
 
+@pytest.mark.slow
 @given(embeddings(), st.sampled_from(BITS))
 def test_compression_is_a_function_of_the_numbers(E: Tensor, bits: int) -> None:
     first, second = (lattice(bits, E.shape[1]).compress(E.clone()) for _ in range(2))

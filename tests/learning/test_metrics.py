@@ -172,6 +172,7 @@ def result_of(path: Path) -> dict[str, Any]:
     return values_of(path / "result.json")
 
 
+@pytest.mark.slow
 def test_a_result_has_metrics_of_every_party(seeds: Path) -> None:
     result = result_of(seeds / "seed-0")
     assert list(result["metrics"]) == PARTIES
@@ -187,6 +188,7 @@ def test_a_result_has_metrics_of_every_party(seeds: Path) -> None:
     assert str(result["metrics"]["active"]["confusion"][0]) + "," in rows  # a row a line
 
 
+@pytest.mark.slow
 def test_seeds_are_summed_up(seeds: Path) -> None:
     a, b = (result_of(seeds / f"seed-{n}") for n in (0, 1))
     summary = result_of(seeds)
@@ -225,6 +227,7 @@ def test_seeds_are_printed_with_their_spread(
     assert any(line.startswith("│ party-3") for line in shown)
 
 
+@pytest.mark.slow
 def test_a_report_shows_them(seeds: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     assert report([str(seeds), "--page", str(page)]) == 0

@@ -56,6 +56,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Tensor]:
     return attempt.active.net.state_dict()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("stage", "done"), [("pre-training", 1), ("fine-tuning", 2), ("upload", 3), ("upload", 8)]
 )
@@ -81,6 +82,7 @@ def test_maps_that_are_gone_are_told_of(tmp_path: Path) -> None:
         Attempt(CFG, tmp_path / "run").run()
 
 
+@pytest.mark.slow
 def test_maps_lie_in_a_file_of_the_active_party_alone(tmp_path: Path) -> None:
     with pytest.raises(Interrupted):
         Attempt(two_views(), tmp_path / "run").run(stop_at=1)
@@ -146,6 +148,7 @@ def test_maps_before_the_extractor_are_refused() -> None:
 # Model transfer, padding ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_extractors_start_from_the_active_one_only_with_model_transfer() -> None:
     """At 1e-5 they stay close to it; alone, they are far apart."""
     distances = {}
@@ -167,6 +170,7 @@ def test_extractors_start_from_the_active_one_only_with_model_transfer() -> None
 # What is sent -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("compression", "share"), [("float16", 0.5), ("quantize:8", 0.25)])
 def test_maps_in_fewer_bytes_predict_alike(compression: str, share: float) -> None:
     exact, rough = (trained(CFG.changed(compression=c))[0] for c in ("none", compression))
@@ -219,6 +223,7 @@ def test_a_party_noises_maps_and_says_nothing_else(
     assert sum(each.name == "fine-tuning" for each in active.progress.stages) == 3
 
 
+@pytest.mark.slow
 def test_a_message_that_is_asked_for_again_costs_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -245,6 +250,7 @@ def test_a_target_that_the_uploads_exceed_is_refused_before_work_starts() -> Non
         build_active(replace(CFG, dp_sigma=1.0, target_epsilon=1.0))
 
 
+@pytest.mark.slow
 def test_noised_labels_teach_the_extractor_that_is_sent_and_nothing_else() -> None:
     cfg = replace(CFG, label_privacy="randomized-response", label_epsilon=1.0)
     noised, bare = (trained(each)[0] for each in (cfg, CFG))

@@ -206,6 +206,7 @@ def test_aliases_are_the_same_method(alias: str) -> None:
     assert cfg.to_mapping()["method"] == ALIASES[alias]
 
 
+@pytest.mark.slow
 def test_one_model_makes_a_table_of_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """All networks and the one accuracy are shown; a report works."""
     out = tmp_path / "run"

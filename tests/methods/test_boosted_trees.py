@@ -127,6 +127,7 @@ class Holed(PublishedData):
         return replace(data, x=x.masked_fill(torch.from_numpy(holes), float("nan")))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"row_share": 0.7, "column_share": 0.6}])
 def test_equal_to_pooled_trees_where_values_are_missing(options: dict[str, Any]) -> None:
     cfg = RunConfig(**(SMALL | {"train_rows": 70} | options))
@@ -219,6 +220,7 @@ def test_reference_can_fail() -> None:
     assert splits_of(active, passive) != pooled(active, passive).splits
 
 
+@pytest.mark.slow
 def test_equal_to_pooled_trees_of_weighted_rows() -> None:
     cfg = RunConfig(**(SMALL | {"train_rows": 70, "largest_weight": 10.0}))
     weights = torch.rand(len(labels_of(cfg)), generator=torch.Generator().manual_seed(0)) + 0.2
@@ -257,6 +259,7 @@ class Relabelled(WeightedData):
         return data if rank else replace(data, y=self.y)
 
 
+@pytest.mark.slow
 def test_as_good_as_pooled_histograms_of_scikit_learn() -> None:
     """On the same bins: AUC within 0.002, over five splits."""
     ours, theirs = [], []

@@ -36,6 +36,7 @@ ENCRYPTED: dict[str, Any] = SMALL | {"gradient_encryption": "paillier", "train_r
 SHORT = RunConfig(**(ENCRYPTED | {"epochs": 2, "tree_depth": 2, "bins": 8}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -55,6 +56,7 @@ def test_equal_to_trees_in_the_clear(options: dict[str, Any]) -> None:
     assert len({rank for rank, *_ in splits_of(*sealed).values()}) > 1
 
 
+@pytest.mark.slow
 def test_equal_to_pooled_trees_where_values_are_missing() -> None:
     cfg = RunConfig(**ENCRYPTED)
     active, passive = trained(cfg, Holed(cfg))

@@ -45,6 +45,7 @@ def joint(active: BoostedTrees, passive: list[PassiveParty]) -> Pooled:
     return boosted(active.cfg, x, y, classes, signs=places(parties))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -62,12 +63,14 @@ def test_equal_to_pooled_trees(options: dict[str, Any]) -> None:
     assert any(place[:2] in places([active, *passive]) for place in made.splits.values())
 
 
+@pytest.mark.slow
 def test_equal_where_values_are_missing() -> None:
     cfg = replace(CFG, train_rows=70)
     active, passive = trained(cfg, Holed(cfg))
     assert splits_of(active, passive) == joint(active, passive).splits
 
 
+@pytest.mark.slow
 def test_equal_where_sums_are_encrypted() -> None:
     cfg = CFG.changed(train_rows=70, gradient_encryption="paillier")
     sealed, clear = trained(cfg), trained(cfg.changed(gradient_encryption="none"))
@@ -94,6 +97,7 @@ def curves(
     return found
 
 
+@pytest.mark.slow
 def test_scores_move_one_way_only() -> None:
     """Without the constraints they do not."""
     cfg = CFG.changed(epochs=30, tree_depth=5, learning_rates="0.3")

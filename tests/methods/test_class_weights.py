@@ -24,6 +24,7 @@ PUBLISHED = RunConfig(
 FDML = PUBLISHED.changed(method="fdml")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cfg", [PUBLISHED, FDML], ids=["c_vfl", "fdml"])
 def test_a_resumed_run_weights_classes_as_before(cfg: RunConfig, tmp_path: Path) -> None:
     """Weights, or their labels, travel once; checkpoints have them."""

@@ -62,6 +62,7 @@ def test_equals_the_joint_program(case: str, carrier: str) -> None:
     assert differing(ours, reference(cfg)) == []
 
 
+@pytest.mark.slow
 def test_a_noised_run_equals_the_joint_program(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

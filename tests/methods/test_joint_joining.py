@@ -103,6 +103,7 @@ def test_frozen_networks_stay_in_evaluation_mode(
         assert all(torch.equal(each, now[n]) for n, each in weights_of(model, rank).items())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["easter", "agg_vfl", "fdml"])
 def test_transports_agree(method: str, tmp_path: Path) -> None:
     cfg = joining(tmp_path, trained(tmp_path, method))

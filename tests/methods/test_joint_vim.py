@@ -67,6 +67,7 @@ def test_heads_take_the_rate_of_momentum(residual: str) -> None:
     assert_joint(VIM.changed(optimizers="momentum", residual=residual))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("optimizers", ["adam", "momentum", "sgd,momentum,adagrad,adam"])
 def test_a_head_steps_with_its_network_or_in_turns(optimizers: str) -> None:
     assert_two(VIM_J.changed(optimizers=optimizers), head_steps="in-turns")
@@ -136,6 +137,7 @@ def test_the_residual_of_the_new_heads(changes: dict[str, Any]) -> None:
     assert_other(printed, VIM.changed(**changes))
 
 
+@pytest.mark.slow
 @both
 def test_mixed_networks_and_a_schedule(cfg: RunConfig) -> None:
     assert_joint(cfg.changed(models="mixed", schedule="cosine", local_steps=5))

@@ -154,6 +154,7 @@ def test_tables_of_coefficients_name_columns_and_stay_with_their_party() -> None
     assert not any(number in each.read_bytes() for each in elsewhere)
 
 
+@pytest.mark.slow
 def test_a_stopped_run_goes_on_as_if_it_had_not_been(tmp_path: Path) -> None:
     """Checkpoints hold all that the search for a step depends on."""
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"

@@ -30,6 +30,7 @@ def test_a_column_twice_counts_half_each_time(twin: int) -> None:
     assert abs(ours[0]) > 0.1
 
 
+@pytest.mark.slow
 def test_rounding_has_no_say_on_nearly_parallel_columns() -> None:
     """Directions are nearly parallel, too, and cancel where columns differ."""
     draw = np.random.default_rng(2)

@@ -60,6 +60,7 @@ def fitted(parties: list[Any], penalties: Penalties) -> list[LogisticRegression]
     return [model.fit(columns, y) for model in models]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("penalties", [RIDGE, ELASTIC_NET], ids=["ridge", "elastic net"])
 def test_the_best_strength_on_validation_rows_counts(penalties: Penalties) -> None:
     parties = solved(path(*penalties))
@@ -77,6 +78,7 @@ def test_the_best_strength_on_validation_rows_counts(penalties: Penalties) -> No
     assert np.abs(intercept - models[best].intercept_).max() < 1e-4
 
 
+@pytest.mark.slow
 def test_strengths_begin_where_the_one_before_ended() -> None:
     """A path takes fewer exchanges than its strengths by themselves."""
     ridge, _, strengths = RIDGE
@@ -86,6 +88,7 @@ def test_strengths_begin_where_the_one_before_ended() -> None:
     assert solved(cfg)[0].progress.step < 0.9 * alone
 
 
+@pytest.mark.slow
 def test_a_stopped_path_goes_on_as_if_it_had_not_been(tmp_path: Path) -> None:
     cfg = path(1.0, 0.0, (100.0, 10.0))
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"

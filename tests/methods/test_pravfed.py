@@ -183,6 +183,7 @@ def test_noisy_classes_cost_a_byte_each_and_noisy_rows_four_a_class() -> None:
     assert sizes == {"randomized-response": (4 + 1) * n, "laplace": (4 + 40) * n}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epochs", [2, 6])
 def test_passive_parties_write_no_checkpoint_while_nothing_is_asked(
     epochs: int, tmp_path: Path
@@ -279,6 +280,7 @@ def test_local_training_that_diverges_says_so_at_once() -> None:
 # Resume -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop_at", [1, 6, 12])
 def test_a_resumed_run_asks_for_no_second_upload(stop_at: int, tmp_path: Path) -> None:
     cfg = replace(CFG, label_privacy="none", epochs=4, batch_size=260)  # five steps an epoch

@@ -23,6 +23,8 @@ from vfl_flower.transport.endpoint import ARRAYS, Endpoint
 from vfl_flower.transport.local import run_amnesiac, run_local, serve
 from vfl_flower.workflows.build_parties import build_active, build_passive
 
+pytestmark = pytest.mark.slow
+
 TINY = RunConfig(models="mlp", epochs=2, batch_size=300, embedding_dim=12)  # 5 steps an epoch
 STEPS = 10
 NETS = ["own-dropout", "global-dropout", "mlp,own-dropout,global-dropout,own-dropout"]

@@ -78,6 +78,7 @@ def test_errors_are_those_of_pooled_columns(blinding: str) -> None:
     check(made(blinding), *maximum(design(MADE), YES))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"embedding_bound": "256"}], ids=str)
 def test_errors_on_breast_cancer(options: dict[str, Any]) -> None:
     """Correlations between parties are up to 0.7."""
@@ -111,6 +112,7 @@ def test_one_passive_party_needs_no_masks() -> None:
     assert np.abs(ours / errors[2:] - 1).max() < TOLERANCE
 
 
+@pytest.mark.slow
 def test_p_values_of_columns_without_a_say_are_uniform() -> None:
     draw = np.random.default_rng(11)
     x, y = draw.normal(size=(90, 1500)), draw.random(1500) < 0.4
@@ -157,6 +159,7 @@ def test_coefficients_that_have_not_converged_get_no_errors(
     assert {line["p-value"] for line in told(run).values()} == {""}
 
 
+@pytest.mark.slow
 def test_errors_change_no_prediction() -> None:
     without = inferred(MADE, YES, standard_errors=False).predict(rows="all")
     said = made().predict(rows="all")

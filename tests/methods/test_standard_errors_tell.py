@@ -55,6 +55,7 @@ def table_of(party: Any) -> Any:
     return np.array(lines, dtype=float)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("carrier", CARRIERS)
 def test_errors_are_alike_on_all_carriers(carrier: str) -> None:
     active = build_active(CFG)
@@ -68,6 +69,7 @@ def test_errors_are_alike_on_all_carriers(carrier: str) -> None:
     assert 0 < asked.index("count") < asked.index("span") < asked.index("find_errors")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("last", [False, True], ids=["on the way", "at its last step"])
 def test_a_stopped_run_finds_the_errors_of_one_that_was_not(last: bool, tmp_path: Path) -> None:
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"

@@ -88,11 +88,13 @@ def recovered(cfg: RunConfig) -> float:
     return (error < 0.05).double().mean().item()
 
 
+@pytest.mark.slow
 def test_a_sum_of_embeddings_under_public_weights_gives_the_columns_away() -> None:
     """The sum alone determines 48 pixels by 64 known functions."""
     assert recovered(PUBLIC_RUN) > 0.9
 
 
+@pytest.mark.slow
 def test_private_weights_stop_that() -> None:
     assert recovered(PRIVATE_RUN) == 0
 
@@ -182,6 +184,7 @@ def test_private_weights_differ_from_run_to_run_and_the_batches_do_not() -> None
         assert all(np.array_equal(run.active.rows[p], runs[0].active.rows[p]) for p in ("train",))
 
 
+@pytest.mark.slow
 def test_private_weights_survive_every_message_of_a_rebuilt_party() -> None:
     """Each rebuild draws other weights; the party's memory overrides them."""
     cfg = replace(PRIVATE_RUN, epochs=3, batch_size=100, learning_rates="0.01")

@@ -287,6 +287,7 @@ def test_understated_sensitivity_is_refused() -> None:
         noised("pravfed", "laplace", label_sensitivity=1.0)
 
 
+@pytest.mark.slow
 def test_more_noise_teaches_less() -> None:
     """With hardly any privacy, a run learns as from true labels."""
     accuracies = []

@@ -97,6 +97,7 @@ def test_parties_that_are_rebuilt_draw_alike() -> None:
     assert decode_ring(added(words)).abs().max() < 100
 
 
+@pytest.mark.slow
 def test_weights_are_those_of_masks_between_all() -> None:
     cfg = replace(SPARSE, epochs=2, batch_size=647)
     attempts = [Attempt(each, None) for each in (cfg, replace(cfg, colluding_share=1.0))]

@@ -82,6 +82,7 @@ def test_the_result_sums_up_seconds(profiled: Path) -> None:
     assert sum(summed["parties"]["party-1"]["phase"].values()) < summed["exchanges"]
 
 
+@pytest.mark.slow
 def test_terminal_and_report_show_it(profiled: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--resume", str(profiled)]) == 0
     text = capsys.readouterr().out

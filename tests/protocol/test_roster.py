@@ -79,6 +79,7 @@ def test_a_policy_that_cannot_be_shown_is_refused(policy: Scalar) -> None:
     assert text.isprintable()
 
 
+@pytest.mark.slow
 def test_missing_parties_are_named_with_the_hint() -> None:
     started = time.monotonic()
     text = error_of(Fake(properties(2)))
@@ -94,6 +95,7 @@ def test_nobody_at_all() -> None:
     assert "party-1, party-2, party-3" in text
 
 
+@pytest.mark.slow
 def test_slow_but_present_party_is_not_called_missing() -> None:
     """Waiting for one party leaves the others their time to answer."""
 
@@ -164,6 +166,7 @@ def test_other_folder_alone_is_no_disagreement() -> None:
     assert [rank for rank, *_ in roster] == [1, 2, 3]
 
 
+@pytest.mark.slow
 def test_party_that_hangs_is_missing() -> None:
     """The others are not held up by it, and it is named."""
     release = threading.Event()
@@ -222,6 +225,7 @@ def test_stranger_is_refused_in_words(answer: dict[str, Scalar]) -> None:
     assert "party" in text
 
 
+@pytest.mark.slow
 def test_a_simulation_with_too_few_nodes_is_refused_at_once() -> None:
     counts = iter([0, 1, 2])  # Flower registers them one after the other
     began = time.monotonic()
@@ -256,6 +260,7 @@ def test_who_has_left_is_neither_waited_for_nor_heard(one_comes_later: bool) -> 
     assert list(roster.policies) == ["party-2", "party-3"]
 
 
+@pytest.mark.slow
 def test_others_are_missing_beside_who_has_left() -> None:
     manager = manager_of(Fake(properties(1)), Fake(properties(2)))
     with pytest.raises(RosterError, match=r"missing after 0.5 s: party-3;") as caught:

@@ -28,6 +28,7 @@ def test_an_overview_shows_a_changed_option_of_the_methods_own(
     assert ["│", "method", "│", "fedbcd", "│", "easter", "│"] in rows
 
 
+@pytest.mark.slow
 def test_a_report_of_two_methods_shows_the_options_of_both(
     own: Path, runs: Path, tmp_path: Path
 ) -> None:

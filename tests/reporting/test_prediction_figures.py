@@ -66,6 +66,7 @@ def test_a_run_draws_its_test_rows(run: vfl.Run) -> None:
         run.plot("tests")
 
 
+@pytest.mark.slow
 def test_a_page_shows_them_without_data(run: vfl.Run, tmp_path: Path) -> None:
     page = read(run.report(tmp_path / "page.html"))
     assert "positive class: fraud (the rarer of two; set positive to choose)" in page.text
@@ -79,6 +80,7 @@ def page_source(folder: Path) -> str:
     return (folder / "page.html").read_text()
 
 
+@pytest.mark.slow
 def test_a_result_without_curves_shows_its_confusion(run: vfl.Run, tmp_path: Path) -> None:
     """Results of earlier versions have none."""
     copy = vfl.load(run.path)

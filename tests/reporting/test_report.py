@@ -16,6 +16,8 @@ from vfl_flower.reporting.console.format import data_name, readable
 from vfl_flower.reporting.html.story import read_stories
 from vfl_flower.runs.results import write_result
 
+pytestmark = pytest.mark.slow
+
 
 def test_page_shows_what_the_result_holds(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert report([str(runs / "easter")]) == 0

@@ -44,6 +44,7 @@ def damages(good: dict[str, Any]) -> list[dict[str, Any]]:
     return missing + [good | {key: wrong} for key in good for wrong in others]
 
 
+@pytest.mark.slow
 def test_damaged_results_and_metrics_are_told_or_shown(
     copied: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -102,6 +103,7 @@ def test_a_loop_of_links_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_a_page_that_cannot_be_written_is_an_error(
     runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -26,6 +26,7 @@ def empty(path: Path) -> None:
     path.write_bytes(b"")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("party", "damage"),
     [

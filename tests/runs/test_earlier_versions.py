@@ -32,6 +32,7 @@ def test_a_result_under_former_keys_is_read(whole: Path, tmp_path: Path) -> None
     assert RunFolder.reopen(out, {}).result() == result
 
 
+@pytest.mark.slow
 def test_a_checkpoint_under_former_names_is_resumed(tmp_path: Path) -> None:
     """The optimizer's state was called descent; weights equal an unbroken run's."""
     whole, broken = tmp_path / "whole", tmp_path / "broken"
@@ -49,6 +50,7 @@ def test_a_checkpoint_under_former_names_is_resumed(tmp_path: Path) -> None:
         assert weights[0].read_bytes() == weights[1].read_bytes(), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "option", "earlier"),
     [
@@ -96,6 +98,7 @@ def test_checkpoints_without_a_sum_are_resumed_with_a_warning(
     assert f"{out} has files of an earlier version" in told and "is not noticed" in told
 
 
+@pytest.mark.slow
 def test_a_regression_whose_score_was_called_accuracy_is_read(tmp_path: Path) -> None:
     bank, shop = ({"id": range(60), "x": [n * k % 7 for n in range(60)]} for k in (3, 5))
     tables = [vfl.Table(bank | {"y": [n / 9 for n in range(60)]}, id="id", label="y")]

@@ -64,6 +64,7 @@ def test_each_flipped_bit_of_a_state_is_noticed_or_changes_nothing(tmp_path: Pat
     assert noticed > 0.9 * len(bits)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_flipped_bit_in_a_checkpoint_goes_back_to_the_set_before(
     name: str,
@@ -102,6 +103,7 @@ def test_without_a_whole_set_a_run_says_what_to_put_back(half: Path, tmp_path: P
         Attempt(TINY, out).run()
 
 
+@pytest.mark.slow
 def test_a_damaged_checkpoint_of_resting_parties_goes_back_to_their_first(tmp_path: Path) -> None:
     """The passive parties of PraVFed do nothing while the active party trains."""
     given: dict[str, Any] = {"models": "mlp", "epochs": 2, "batch_size": 52, "local_epochs": 1}

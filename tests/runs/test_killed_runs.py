@@ -22,6 +22,8 @@ from tests.helpers.outcomes.run_folders import (
 )
 from vfl_flower.common.layout import steps_kept
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -78,7 +80,6 @@ def test_killed_run_resumes_bit_for_bit(lines: int, whole: Path, tmp_path: Path)
     assert_same_run(out, whole)
 
 
-@pytest.mark.slow
 def test_a_second_interrupt_ends_at_once_and_in_order(tmp_path: Path) -> None:
     """While parties compute: the process must not abort on their threads."""
     for number in range(2):
@@ -86,7 +87,6 @@ def test_a_second_interrupt_ends_at_once_and_in_order(tmp_path: Path) -> None:
         assert interrupted(out, signal.SIGINT, lines_written(out, 2), again=0.015) == 130
 
 
-@pytest.mark.slow
 def test_interrupt_leaves_a_checkpoint_at_the_very_step(whole: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     assert interrupted(out, signal.SIGINT, lines_written(out, PER_EPOCH + 5)) == 130

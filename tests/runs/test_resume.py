@@ -21,6 +21,7 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.runs.run_folder import RunFolder
 
 
+@pytest.mark.slow
 def test_killed_between_the_parties_checkpoints(whole: Path, tmp_path: Path) -> None:
     """Passive parties are a checkpoint ahead: all return to the last set."""
     out = tmp_path / "run"
@@ -92,6 +93,7 @@ def test_a_run_that_goes_on_is_not_resumed_beside_itself(
     assert run(["--resume", str(folder.path)]) == 0
 
 
+@pytest.mark.slow
 def test_several_seeds_are_resumed_as_a_whole(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -21,6 +21,7 @@ from vfl_flower.workflows.build_parties import build_passive
 from vfl_flower.workflows.run import conduct
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("stops", "every"), [([3], 1), ([7], 1), ([2, 3, 11], 1), ([9, 16], 3)])
 def test_stopped_runs_equal_an_unbroken_one(stops: list[int], every: int, tmp_path: Path) -> None:
     """Once or often, within and at the end of epochs."""
@@ -86,6 +87,7 @@ def test_a_party_that_goes_back_drops_its_later_checkpoints(tmp_path: Path) -> N
     assert steps_kept(tmp_path / "party-1") == [3, 5]
 
 
+@pytest.mark.slow
 def test_stop_within_an_epoch_does_not_change_the_books(tmp_path: Path) -> None:
     """A tell costs training equally with a checkpoint or a step."""
     Attempt(TINY, tmp_path / "unbroken").run()

@@ -3,6 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from tests.helpers.connections.services import calling, service_of
 from tests.helpers.outcomes.attempts import Attempt
 from tests.helpers.outcomes.commands import predict, train
@@ -30,6 +32,7 @@ def test_a_spent_budget_is_refused_in_one_line(tmp_path: Path) -> None:
     assert Uploads(run / NAMES[1]).counts()["evaluation"] == before + answered
 
 
+@pytest.mark.slow
 def test_a_budget_need_not_last_for_all_rows_of_new_tables(tmp_path: Path) -> None:
     """A prediction of all is refused, and a service begins."""
     tables, run = make(tmp_path / "tables"), tmp_path / "run"

@@ -14,6 +14,7 @@ from tests.helpers.outcomes.commands import serve
 from tests.helpers.outcomes.predictions import Finished
 
 
+@pytest.mark.slow
 def test_sigterm_ends_the_service(finished: Finished, tmp_path: Path) -> None:
     token = token_in(tmp_path)
     words = ["serve", str(finished("splitnn")), "--token", str(token), "--listen", "127.0.0.1:0"]

@@ -39,6 +39,7 @@ def closed(stream: socket.socket) -> bool:
         return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sent", [b"", b"POST /predict HTTP/1.1\r\nHost: a\r\nA: "])
 def test_a_connection_without_a_whole_request_is_closed(sent: bytes, caller: Caller) -> None:
     with connected(caller) as stream:
@@ -67,6 +68,7 @@ def test_no_more_connections_than_so_many(caller: Caller, monkeypatch: pytest.Mo
     assert len(caller.predictions([2])) == 1
 
 
+@pytest.mark.slow
 def test_a_body_that_does_not_come_is_not_waited_for(caller: Caller) -> None:
     token = caller.http.headers["Authorization"]
     head = (

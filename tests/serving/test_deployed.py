@@ -23,6 +23,8 @@ from vfl_flower.serving import term
 from vfl_flower.transport.stream.client import StreamClient
 from vfl_flower.transport.stream.frames import Frame
 
+pytestmark = pytest.mark.slow
+
 MASKED = SETTINGS | {"method": "easter"}
 COMPUTE = StreamClient._compute
 

@@ -11,6 +11,8 @@ from tests.helpers.outcomes.commands import predict, train
 from tests.helpers.own_data.own import flags, make
 from tests.helpers.own_data.own_predictions import new_tables, read, some
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:

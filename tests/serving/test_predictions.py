@@ -43,6 +43,7 @@ def test_predictions_are_those_of_the_command(
     assert few[0] == few[2]
 
 
+@pytest.mark.slow
 def test_requests_that_come_together_share_an_exchange(finished: Finished, tmp_path: Path) -> None:
     with calling(service_of(finished("easter"), tmp_path, window=300.0)) as caller:
         with ThreadPoolExecutor(8) as pool:
@@ -90,6 +91,7 @@ def test_masks_hold_after_a_party_has_failed(
     assert caller.predictions([3, 4]) == before
 
 
+@pytest.mark.slow
 def test_a_defect_is_no_end_of_the_service(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     before = caller.predictions([3])
     with monkeypatch.context() as patch:

@@ -95,6 +95,7 @@ def test_the_test_rows_of_a_model_are_those_of_its_split(stratified: Path, tmp_p
     assert abs(frauds - len(ids) / 5) < 2
 
 
+@pytest.mark.slow
 def test_nodes_learn_the_same_weights(
     tables: str, stratified: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

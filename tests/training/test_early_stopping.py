@@ -94,6 +94,7 @@ def trained(cfg: RunConfig, carrier: str) -> tuple[ActiveParty, Weights]:
     return active, [active.net.state_dict(), *parties.weights()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "carrier"),
     [
@@ -167,6 +168,7 @@ def assert_same(ours: Path, theirs: Path) -> None:
         assert results[0][key] == results[1][key], key
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["easter", "pravfed", "local"])
 def test_a_stopped_run_ends_like_one_that_was_not(method: str, tmp_path: Path) -> None:
     """Stopped at the best evaluation, and again once it is all trained."""
@@ -202,6 +204,7 @@ def test_a_run_that_ended_early_is_complete_and_stays_ended(tmp_path: Path) -> N
     assert_same(again, whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moments", [(20,), (30, 45)])
 def test_a_killed_party_has_its_best_weights_again(
     moments: tuple[int, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -222,6 +225,7 @@ def test_a_killed_party_has_its_best_weights_again(
 # What is said -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_it_is_said_on_the_screen_and_in_the_report(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -144,6 +144,7 @@ def test_it_says_why_it_is_not_measured(options: list[str], why: str, tmp_path: 
     assert why in found["unmeasured"]
 
 
+@pytest.mark.slow
 def test_inspect_and_the_report_show_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "run"
     assert run(["--method", "splitnn", "--epochs", "1", "--out", str(out)]) == 0

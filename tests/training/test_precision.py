@@ -36,6 +36,7 @@ def trained(cfg: RunConfig) -> tuple[ActiveParty, list[Party]]:
     return active, [active, *passive]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_it_comes_to_about_the_same_accuracy(method: str) -> None:
     half, whole = (trained(longer(method, each))[0] for each in ("bf16", "float32"))
@@ -43,6 +44,7 @@ def test_it_comes_to_about_the_same_accuracy(method: str) -> None:
         assert half.progress.test["score"][name] == pytest.approx(score, abs=0.06), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["easter", "adptvfedconv"])
 def test_weights_differ_and_stay_float32(method: str) -> None:
     halves, wholes = (trained(longer(method, each))[1] for each in ("bf16", "float32"))

@@ -95,6 +95,7 @@ def test_a_number_set_as_threshold_decides() -> None:
         assert each.train_accuracy["active"] == pytest.approx(positive.float().mean().item())
 
 
+@pytest.mark.slow
 def test_a_stopped_run_counts_all_rows_since_the_last_evaluation(tmp_path: Path) -> None:
     cfg = configured("easter")
     whole, stopped = Attempt(cfg, tmp_path / "whole"), tmp_path / "stopped"

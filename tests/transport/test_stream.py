@@ -42,6 +42,7 @@ def run_through(cfg: RunConfig, listen: str, clients: list[Tap]) -> tuple[Active
     return active, run_stream(active, grid_of(clients), listen)
 
 
+@pytest.mark.slow
 def test_cut_connections_change_nothing(
     proxied: tuple[Proxy, RunConfig, str],
     undisturbed: dict[str, torch.Tensor],
@@ -71,6 +72,7 @@ def test_cut_connections_change_nothing(
     assert len(masks) == 2 * len(set(masks))  # each pair's two ends, and never again
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("double", [False, True])
 def test_truncated_and_doubled_bytes_change_nothing(
     double: bool, proxied: tuple[Proxy, RunConfig, str], undisturbed: dict[str, torch.Tensor]
@@ -84,6 +86,7 @@ def test_truncated_and_doubled_bytes_change_nothing(
     assert [len(tap.sent) for tap in clients] == [active.strategy.exchange] * K
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("delay", "epochs"), [(0.01, 3), (0.2, 0)])
 def test_a_slow_network_changes_nothing(
     delay: float,
@@ -112,6 +115,7 @@ class Clock:
         return time.monotonic() + self.ahead
 
 
+@pytest.mark.slow
 def test_a_cut_after_a_long_silence_is_mended(
     proxied: tuple[Proxy, RunConfig, str],
     undisturbed: dict[str, torch.Tensor],
@@ -135,6 +139,7 @@ def test_a_cut_after_a_long_silence_is_mended(
     assert all(facts["reconnects"].values())
 
 
+@pytest.mark.slow
 def test_an_invitation_that_fails_is_sent_again(undisturbed: dict[str, torch.Tensor]) -> None:
     """Flower's server is briefly absent, or refuses a message."""
     troubles: list[Any] = [OSError("away"), [None], OSError("away")]
@@ -160,6 +165,7 @@ def test_an_address_of_every_interface_is_not_told_to_parties() -> None:
         run_through(CFG, "0.0.0.0:0", taps())
 
 
+@pytest.mark.slow
 def test_no_secret_is_logged(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -224,6 +224,7 @@ def test_garbage_ends_the_session(here: Listening) -> None:
         session.call(Kind.EXCHANGE, {}, [])
 
 
+@pytest.mark.slow
 def test_a_message_beyond_the_limit_is_not_read(here: Listening) -> None:
     """The connection ends, the party comes back, and the session goes on."""
     invitation, session = here.server.invite(1)

@@ -35,6 +35,7 @@ def conducted(folder: Path, cfg: RunConfig, grid: FakeGrid) -> tuple[ActiveParty
     return active, conduct(active, transport, RunFolder(folder / "run", cfg))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [{}, {"missing_parties": "use", "method": "agg_vfl"}])
 def test_a_run_goes_on_without_a_party(
     more: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -56,6 +57,7 @@ def test_a_run_goes_on_without_a_party(
     assert RunFolder.reopen(tmp_path / "run", {}).cfg.without == "party-2"
 
 
+@pytest.mark.slow
 def test_who_leaves_before_the_first_step_trains_no_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -72,6 +74,7 @@ def test_who_leaves_before_the_first_step_trains_no_model(
         assert value.equal(left.net.state_dict()[name]), name
 
 
+@pytest.mark.slow
 def test_a_party_that_was_never_there_ends_the_run(tmp_path: Path) -> None:
     cfg = replace(leaving(), party_timeout=2.0)
     grid = FakeGrid(nodes(tmp_path, cfg))

@@ -16,6 +16,7 @@ from vfl_flower.workflows.build_parties import build_active, build_passive
 pytestmark = pytest.mark.usefixtures("soon")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moments", [(1,), (2,), (9,), (40,), (12, 30, 31)])
 def test_a_killed_party_comes_back_and_the_weights_are_the_same(
     moments: tuple[int, ...],
@@ -34,6 +35,7 @@ def test_a_killed_party_comes_back_and_the_weights_are_the_same(
     assert facts["returns_to_a_checkpoint"] == len(moments)
 
 
+@pytest.mark.slow
 def test_a_party_killed_in_a_check_of_shares_comes_back(
     tmp_path: Path, undisturbed: dict[str, torch.Tensor], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -56,6 +58,7 @@ def test_a_party_killed_in_a_check_of_shares_comes_back(
     assert active.progress.shares == whole.progress.shares
 
 
+@pytest.mark.slow
 def test_a_party_that_stays_away_is_named_and_checkpoints_stay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -73,6 +76,7 @@ def test_a_party_that_stays_away_is_named_and_checkpoints_stay(
     assert list((tmp_path / "node1" / "one" / "party-2").glob("checkpoint-*"))
 
 
+@pytest.mark.slow
 def test_a_party_that_dies_again_and_again_ends_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,6 +92,7 @@ def test_a_party_that_dies_again_and_again_ends_the_run(
     assert 90 < len(left) < 99
 
 
+@pytest.mark.slow
 def test_a_run_name_that_another_run_has_is_refused(tmp_path: Path) -> None:
     def attempt(epochs: int) -> None:
         cfg = replace(CFG, epochs=epochs, run_name="one", baselines="off")

@@ -26,6 +26,7 @@ from vfl_flower.workflows.build_parties import build_active, build_passive
 pytestmark = pytest.mark.usefixtures("soon")
 
 
+@pytest.mark.slow
 def test_a_party_that_never_answers_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other requests are patient, since a busy machine is slow."""
     over, send = Event(), Session.send
@@ -47,6 +48,7 @@ def test_a_party_that_never_answers_is_away(monkeypatch: pytest.MonkeyPatch) -> 
     over.set()
 
 
+@pytest.mark.slow
 def test_a_party_that_cannot_reach_the_address_is_named(caplog: pytest.LogCaptureFixture) -> None:
     cfg = replace(
         CFG, stream_advertise=f"127.0.0.1:{free_port()}", stream_grace=0.5, party_timeout=3.0
@@ -91,6 +93,7 @@ def test_predictions_that_are_not_numbers_end_the_run() -> None:
         run_streamed(build_active(CFG), clients)
 
 
+@pytest.mark.slow
 def test_an_answer_that_no_session_carries_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vfl_flower.transport.stream.frames.LARGEST", 20_000)
     with pytest.raises(PartyError, match=r"a message of .* MiB is more than"):
@@ -115,6 +118,7 @@ def test_a_party_that_cannot_be_built_says_why(tmp_path: Path) -> None:
         run_stream(build_active(CFG), grid, "127.0.0.1:0", options)
 
 
+@pytest.mark.slow
 def test_a_slow_party_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine others may be slow as well."""
     monkeypatch.setattr("vfl_flower.transport.protocol_server.SLOW", 0.2)

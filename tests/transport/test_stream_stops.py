@@ -62,6 +62,7 @@ def interrupted(run: Callable[[], object]) -> str:
     return str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_run_that_waits_for_parties_ends() -> None:
     clients = taps()
     left = [threading.Event() for _ in clients]
@@ -76,6 +77,7 @@ def test_a_run_that_waits_for_parties_ends() -> None:
     assert left[2].wait(SOON)
 
 
+@pytest.mark.slow
 def test_a_run_that_waits_for_a_party_to_return_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -115,6 +117,7 @@ def test_a_lost_connection_is_not_waited_for_once_the_run_is_stopped(
     assert time.monotonic() - started < SOON
 
 
+@pytest.mark.slow
 def test_a_party_that_answers_within_the_grace_time_ends_the_step_in_hand() -> None:
     active = build_active(CFG)
     clients: list[Client] = list(taps())
@@ -122,6 +125,7 @@ def test_a_party_that_answers_within_the_grace_time_ends_the_step_in_hand() -> N
     assert "stopped after step" in interrupted(lambda: run_stream(active, grid_of(clients)))
 
 
+@pytest.mark.slow
 def test_a_party_that_does_not_answer_is_waited_for_the_grace_time_only() -> None:
     active = build_active(replace(CFG, stream_grace=1.0))
     clients: list[Client] = list(taps())
@@ -129,6 +133,7 @@ def test_a_party_that_does_not_answer_is_waited_for_the_grace_time_only() -> Non
     assert "party-2" in interrupted(lambda: run_stream(active, grid_of(clients)))
 
 
+@pytest.mark.slow
 def test_a_clientapp_that_does_not_come_is_told_by_its_partys_name(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

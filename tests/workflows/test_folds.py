@@ -33,6 +33,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root / "run"
 
 
+@pytest.mark.slow
 def test_folds_share_an_alignment_and_no_test_row(run: Path) -> None:
     assert len(list(run.rglob(ALIGNMENT))) == 3
     splits = [Split.load(run / f"fold-{k}" / "active").parts for k in range(3)]
@@ -50,6 +51,7 @@ def test_the_summary_has_the_means_of_the_folds(run: Path) -> None:
     assert spread == {"mean": statistics.fmean(reached), "std": statistics.stdev(reached)}
 
 
+@pytest.mark.slow
 def test_a_run_of_folds_goes_on(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -64,6 +66,7 @@ def test_a_run_of_folds_goes_on(
     ]
 
 
+@pytest.mark.slow
 def test_folds_are_shown_and_reported(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert inspect([str(run)]) == 0
     shown = capsys.readouterr().out

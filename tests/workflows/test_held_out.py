@@ -70,6 +70,7 @@ def test_all_rows_can_be_predicted_and_no_others(bare: vfl.Run) -> None:
         bare.predict()
 
 
+@pytest.mark.slow
 def test_reports_do_without_held_out_rows(
     bare: vfl.Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -19,6 +19,8 @@ from vfl_flower.common.names import party_name
 from vfl_flower.config.node_config import own_config
 from vfl_flower.config.policy.record import OPEN, DataPolicy
 
+pytestmark = pytest.mark.slow
+
 ALL = ("--keep-missing", "--truth")
 
 

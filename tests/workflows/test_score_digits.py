@@ -35,6 +35,7 @@ def test_files_have_so_many_decimals_and_classes_of_exact_scores(tmp_path: Path)
     assert not np.array_equal(rounded[names], exact[names])
 
 
+@pytest.mark.slow
 def test_estimators_round_what_they_have_decoded() -> None:
     X, y = load_digits(return_X_y=True)
     options = {"label_encoding": "confusional:1", "score_digits": 2}

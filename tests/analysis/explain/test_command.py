@@ -17,6 +17,7 @@ from vfl_flower.analysis.explain.trained import complete_run
 from vfl_flower.common.errors import RunError
 
 
+@pytest.mark.slow
 def test_command_draws_writes_and_trains(
     runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -52,6 +53,7 @@ def test_command_draws_writes_and_trains(
             assert len(image.convert("RGB").getcolors(1 << 20) or []) > 20
 
 
+@pytest.mark.slow
 def test_tables_have_no_pixels_and_without_out_nothing_is_drawn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -69,6 +71,7 @@ def test_tables_have_no_pixels_and_without_out_nothing_is_drawn(
     assert findings_of(Path("run")) == findings_of(Path("run/seed-0"))
 
 
+@pytest.mark.slow
 def test_a_result_that_is_not_met_is_told(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([str(copied)]) == 0
     assert "own result" not in capsys.readouterr().out
@@ -152,6 +155,7 @@ def test_a_run_that_cannot_be_read_is_refused(
     assert sorted(copied.parent.rglob("*")) == before
 
 
+@pytest.mark.slow
 def test_a_method_without_heads_has_the_common_table_and_figures(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,6 +13,7 @@ from vfl_flower.data.preprocessing.scaling import noised
 from vfl_flower.data.splitting.rows import rows_of
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RUNS)
 def test_without_noise_the_parties_reach_what_the_run_reached(name: str, runs: Runs) -> None:
     result, findings = result_of(runs / name), findings_of(runs / name)
@@ -43,6 +44,7 @@ def test_parties_at_the_edges_are_less_important_and_the_ranks_agree(runs: Runs)
     assert findings.correlation > 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "noisy"), [("noisy", "party-2"), ("labels only", "party-3")])
 def test_noise_in_training_is_told_and_noise_on_noise_costs_least(
     name: str, noisy: str, runs: Runs, capsys: pytest.CaptureFixture[str]

@@ -43,6 +43,7 @@ def test_blank_pixels_count_least(runs: Runs) -> None:
     assert min(each.low for each in others) > blank.high
 
 
+@pytest.mark.slow
 def test_intervals_shrink_with_rows_and_come_out_the_same_each_time(runs: Runs) -> None:
     """144 rows, 359 rows."""
     widths = []
@@ -54,6 +55,7 @@ def test_intervals_shrink_with_rows_and_come_out_the_same_each_time(runs: Runs) 
     assert found == explained(runs / "blank", "test").found
 
 
+@pytest.mark.slow
 def test_any_metric_falls_and_one_that_is_better_smaller_rises(
     runs: Runs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -67,6 +69,7 @@ def test_any_metric_falls_and_one_that_is_better_smaller_rises(
             assert each.permuted - found.score == pytest.approx(rises * each.drop, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_the_runs_own_metric_is_the_usual_one(tmp_path: Path) -> None:
     cfg = SMALL.changed(method="splitnn", epochs=1, train_rows=200, metric="balanced-accuracy")
     Attempt(cfg, tmp_path / "run").run()
@@ -100,6 +103,7 @@ def test_each_party_with_columns_is_explained(name: str, runs: Runs) -> None:
     assert len(counted.found.drops) == len(counted.holds) == 4 - lacking
 
 
+@pytest.mark.slow
 def test_a_party_sees_its_own_columns_in_its_own_folder(
     runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

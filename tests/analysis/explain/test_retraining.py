@@ -71,6 +71,7 @@ def test_too_few_parties_for_the_method_are_refused() -> None:
         reduced(RunConfig(method="vimadmm_j"), [2])
 
 
+@pytest.mark.slow
 def test_too_few_parties_are_refused_before_anything_is_drawn(
     runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -80,6 +81,7 @@ def test_too_few_parties_are_refused_before_anything_is_drawn(
     assert not out.exists()
 
 
+@pytest.mark.slow
 def test_a_reduced_run_with_labels_only_trains(runs: Runs, tmp_path: Path) -> None:
     arguments = ["--out", str(tmp_path / "out"), "--retrain", "bottom:60"]
     assert run([str(runs / "labels only"), *arguments]) == 0

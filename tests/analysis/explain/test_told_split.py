@@ -21,6 +21,7 @@ def correlated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flags", [[], ["--party", "party-1"]])
 def test_parties_and_columns_are_explained(correlated: Path, flags: list[str]) -> None:
     assert run(["explain", str(correlated), "--repeats", "2", *flags]) == 0

@@ -35,6 +35,7 @@ def run(folder: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(folder, tmp_path / "run"))
 
 
+@pytest.mark.slow
 def test_a_card_is_printed_and_kept(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert audit([str(run), *QUICK, "--json"]) == 0
     shown = capsys.readouterr()
@@ -48,6 +49,7 @@ def test_a_card_is_printed_and_kept(run: Path, capsys: pytest.CaptureFixture[str
     assert "with protection" in " ".join(shown.err.split())
 
 
+@pytest.mark.slow
 def test_without_a_card_the_methods_leakage_is_shown(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -63,6 +65,7 @@ def test_without_a_card_the_methods_leakage_is_shown(
     assert "<h3>Leakage of the method</h3>" in (run / "page.html").read_text()
 
 
+@pytest.mark.slow
 def test_a_deviation_that_ends_the_run_does_not_end_the_audit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -87,6 +90,7 @@ def test_an_interrupted_attack_interrupts_the_audit(monkeypatch: pytest.MonkeyPa
             attack_of(name).run(stage)
 
 
+@pytest.mark.slow
 def test_other_commands_show_the_card(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     leakage_card(run, Terms(epochs=1, attacks=["read-off"]))
     capsys.readouterr()
@@ -100,6 +104,7 @@ def test_other_commands_show_the_card(run: Path, capsys: pytest.CaptureFixture[s
     assert re.search(r'read-off</th><td>labels</td>.*?<td class="n">1\.000</td>', page, re.DOTALL)
 
 
+@pytest.mark.slow
 def test_several_seeds_give_an_interval(run: Path) -> None:
     card = leakage_card(run, Terms(epochs=1, seeds=2, attacks=["norm"]))
     [line] = card["lines"]
@@ -107,6 +112,7 @@ def test_several_seeds_give_an_interval(run: Path) -> None:
     assert line["without"]["low"] < line["without"]["mean"] < line["without"]["high"]
 
 
+@pytest.mark.slow
 def test_a_mean_over_fewer_seeds_says_so(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     attack = type(attack_of("norm"))
     whole = attack.run
@@ -177,6 +183,7 @@ def test_every_attack_says_who_attacks_what(name: str) -> None:
     assert attack.idea
 
 
+@pytest.mark.slow
 def test_trees_are_attacked_by_all_that_needs_no_network() -> None:
     stage = stage_of("boosted_trees", dataset="breast-cancer", epochs=2)
     found = {name: attack for name in ATTACKS if not (attack := attack_of(name)).applies(stage)}
@@ -187,6 +194,7 @@ def test_trees_are_attacked_by_all_that_needs_no_network() -> None:
     assert all(-1 <= value <= 1 for value in values.values())
 
 
+@pytest.mark.slow
 def test_encrypted_gradients_tell_nothing_and_splits_still_do() -> None:
     options: dict[str, Any] = {"dataset": "breast-cancer", "epochs": 2, "bins": 8}
     stage = stage_of("boosted_trees", gradient_encryption="paillier", **options)

@@ -27,12 +27,14 @@ def test_uploads_in_the_clear_are_decoded() -> None:
     assert score.value > score.baseline + 0.5
 
 
+@pytest.mark.slow
 def test_masks_leave_less_to_the_active_party() -> None:
     bare, masked = (score_of("decoder", stage_of("easter", bare=each)) for each in (True, False))
     assert bare.value > masked.value + 0.05
     assert masked.value > masked.baseline
 
 
+@pytest.mark.slow
 def test_colluders_undo_the_masks() -> None:
     """They know the upload that is left exactly."""
     bare, masked = (score_of("colluders", stage_of("easter", bare=each)) for each in (True, False))
@@ -46,6 +48,7 @@ def test_a_party_that_dominates_a_sum_is_found() -> None:
     assert 0.5 < score.value < 0.8  # where a regression tells either upload with 0.95 and more
 
 
+@pytest.mark.slow
 def test_labels_of_choice_make_one_party_dominate() -> None:
     score = score_of("chosen-labels", stage_of("easter", **STEEP))
     assert score.value > 0.95
@@ -53,6 +56,7 @@ def test_labels_of_choice_make_one_party_dominate() -> None:
     assert score.source.split()[0] in ("99%", "100%")
 
 
+@pytest.mark.slow
 def test_standardised_uploads_withstand_labels_of_choice() -> None:
     scaled = stage_of("easter", **STEEP, embedding_scale="standardized")
     assert score_of("chosen-labels", scaled).value < 0.5
@@ -72,6 +76,7 @@ def test_labels_are_chosen_where_residuals_are_each_partys_own(
     assert reason in reason_of("chosen-labels", stage_of(method, **options))
 
 
+@pytest.mark.slow
 def test_public_weights_give_columns_away() -> None:
     seen, summed = (
         score_of("public-weights", stage_of("easter", bare=each)).value for each in (True, False)
@@ -81,6 +86,7 @@ def test_public_weights_give_columns_away() -> None:
     assert "were trained" in reason_of("public-weights", stage_of("pravfed"))
 
 
+@pytest.mark.slow
 def test_public_networks_draws_are_known_too() -> None:
     """Without dropout's draws the attack finds a third less."""
     net = "tests.helpers.networks:own_dropout"
@@ -91,6 +97,7 @@ def test_a_clone_needs_single_uploads() -> None:
     assert "masks" in reason_of("unsplit", stage_of("easter"))
 
 
+@pytest.mark.slow
 def test_a_clone_finds_columns_that_weights_do_not_mix() -> None:
     """A dense layer can undo any mixing of columns."""
     options = {"parties": 2, "embedding_dim": 32}
@@ -141,6 +148,7 @@ def test_a_prior_chooses_among_many_solutions() -> None:
     assert torch.allclose(blind[:, 1], torch.zeros(2), atol=0.05)
 
 
+@pytest.mark.slow
 def test_histograms_tell_the_order_of_rows() -> None:
     """More after more rounds: columns are followed, whatever their order."""
     one, ten = (

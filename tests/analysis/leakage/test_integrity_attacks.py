@@ -1,6 +1,7 @@
 """A party that deviates changes predictions, and no other run."""
 
 import numpy as np
+import pytest
 import torch
 
 from tests.helpers.outcomes.stages import reason_of, score_of, stage_of
@@ -10,6 +11,7 @@ from vfl_flower.analysis.audit.attacks.integrity.villain import Trigger
 from vfl_flower.analysis.audit.transcripts.repetition import repeat
 
 
+@pytest.mark.slow
 def test_a_backdoor_fools_triggered_rows() -> None:
     score = score_of("backdoor", stage_of("vimadmm"))
     assert score.value > score.baseline + 0.2
@@ -17,6 +19,7 @@ def test_a_backdoor_fools_triggered_rows() -> None:
     assert "given labels" in reason_of("backdoor", stage_of("pravfed"))
 
 
+@pytest.mark.slow
 def test_a_trigger_on_embeddings_fools_rows() -> None:
     """Under masks, which hide it."""
     score = score_of("villain", stage_of("easter", epochs=10))
@@ -38,6 +41,7 @@ def test_a_poisoned_training_loses_more_than_a_party() -> None:
     assert score.value < score.baseline - 0.5
 
 
+@pytest.mark.slow
 def test_shuffled_columns_poison_where_nothing_is_received() -> None:
     """Labels of PraVFed's parties are no gradients to turn."""
     score = score_of("poisoning", stage_of("pravfed"))
@@ -49,6 +53,7 @@ def test_poisoning_needs_uploads_of_every_row() -> None:
     assert "every training row" in reason_of("poisoning", stage_of("vimadmm", participation=0.5))
 
 
+@pytest.mark.slow
 def test_chosen_columns_dominate_a_prediction() -> None:
     for method in ("splitnn", "pravfed"):  # whose active party keeps uploads of rows
         score = score_of("dominating", stage_of(method))
@@ -63,6 +68,7 @@ def test_random_words_stop_a_run_with_bounded_rows() -> None:
     assert "not masked" in reason_of("random-words", stage_of("splitnn"))
 
 
+@pytest.mark.slow
 def test_larger_steps_make_completion_better() -> None:
     score = score_of("malicious-optimizer", stage_of("vimadmm"))
     assert score.value > score.baseline + 0.03
@@ -73,6 +79,7 @@ def test_weights_hurry_while_gradients_keep_their_signs() -> None:
     assert factors(gradient, last).tolist() == [1.5, 1.0, 5.0, 1.0]
 
 
+@pytest.mark.slow
 def test_a_budget_of_uploads_leaves_no_predictions() -> None:
     stage = stage_of("splitnn", dp_sigma=1.0)
     for attack in ("backdoor", "dominating", "membership"):
@@ -81,6 +88,7 @@ def test_a_budget_of_uploads_leaves_no_predictions() -> None:
         assert score_of(attack, stage).value >= 0
 
 
+@pytest.mark.slow
 def test_a_deviation_leaves_the_data_alone() -> None:
     """Poisoned columns are a copy, and the next run is honest."""
     stage = stage_of("splitnn")

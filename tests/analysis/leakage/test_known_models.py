@@ -29,6 +29,7 @@ def test_the_joint_model_predicts_as_the_run_did(method: str) -> None:
     assert "columns" not in vars(run.passive[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["splitnn", "easter"])
 def test_a_generator_tells_more_than_own_columns(method: str) -> None:
     score = score_of("generative", stage_of(method))
@@ -72,6 +73,7 @@ def test_rounded_scores_tell_readers_less(digits: int, least: float, most: float
     assert score_of("equality-solving", stage).value > 0.99
 
 
+@pytest.mark.slow
 def test_a_generator_learns_from_scores() -> None:
     stages = [stage_of("splitnn", score_digits=digits) for digits in (0, 1)]
     exact, rounded = [score_of("generative-scores", each) for each in stages]
@@ -80,6 +82,7 @@ def test_a_generator_learns_from_scores() -> None:
     assert score_of("membership", stages[0]) != score_of("membership", stages[1])
 
 
+@pytest.mark.slow
 def test_encoded_outputs_are_read_after_decoding() -> None:
     encoded = {"label_encoding": "confusional:1", "blinding": "none", **TWO}
     stage = stage_of("linear_admm", **encoded)
@@ -88,6 +91,7 @@ def test_encoded_outputs_are_read_after_decoding() -> None:
     assert score_of("generative-scores", stage).value > 0
 
 
+@pytest.mark.slow
 def test_paths_through_trees_tell_columns_to_who_has_the_thresholds() -> None:
     """The more trees, the closer thresholds are to a value."""
     few, many = (

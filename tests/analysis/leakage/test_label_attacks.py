@@ -31,6 +31,7 @@ def test_a_trained_bottom_model_is_completed() -> None:
     assert score.value > score.baseline + 0.05
 
 
+@pytest.mark.slow
 def test_unlabelled_rows_complete_a_model_further() -> None:
     """The party's own model stays as it was trained."""
     stage = stage_of("easter")

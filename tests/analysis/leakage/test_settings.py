@@ -40,12 +40,14 @@ def test_protections_are_named_and_removed(options: dict[str, Any], named: list[
     assert protections_of(unprotected(cfg)) == []
 
 
+@pytest.mark.slow
 def test_labels_that_are_numbers_are_not_told_apart() -> None:
     card = run_with_numbers(200).audit("card", epochs=1)
     assert {line["target"] for line in card["lines"]} == {"columns", "a property", "integrity"}
     assert "labels are numbers" in card["inapplicable"]["read-off"]
 
 
+@pytest.mark.slow
 def test_feature_maps_have_columns_to_tell_and_no_label() -> None:
     tiny = {"models": "tests.helpers.networks:TinyChain", "cut": "one", "pretrain_epochs": 1}
     stage = stage_of("adptvfedconv", **tiny, parties=4, local_epochs=1, epochs=1)

@@ -41,6 +41,7 @@ def test_private_weights_leave_nothing_to_solve_for() -> None:
     )
 
 
+@pytest.mark.slow
 def test_standardised_uploads_keep_a_party_from_dominating() -> None:
     unequal = {"optimizers": "adam,adam,sgd", "epochs": 4}
     raw = score_of("dominance", stage_of("easter", **unequal))

@@ -34,6 +34,7 @@ def test_pcor_of_known_blocks() -> None:
     assert pcor(np.ones((1, 5))) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_beta_runs_from_correlated_within_to_correlated_between(seed: int) -> None:
     rows = blocks()

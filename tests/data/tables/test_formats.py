@@ -45,6 +45,7 @@ def same(a: OwnTable, b: OwnTable) -> bool:
     )
 
 
+@pytest.mark.slow
 @FEWER
 @given(made=columns())
 def test_csv_and_parquet_say_the_same(
@@ -92,6 +93,7 @@ def test_types_of_parquet_are_its_own(tmp_path: Path) -> None:
         read_table(Description(path, "day"), "x")
 
 
+@pytest.mark.slow
 def test_large_files_come_in_several_batches(tmp_path: Path) -> None:
     """Of both formats, with a first text in the last row."""
     rows = 150_000

@@ -87,6 +87,7 @@ def test_compressed_files_are_checked_as_others(content: bytes, told: str, tmp_p
         packed(content, tmp_path)
 
 
+@pytest.mark.slow
 def test_bombs_are_refused_before_they_are_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,6 +105,7 @@ def test_lines_without_end_are_refused(tmp_path: Path, monkeypatch: pytest.Monke
         packed(zipped(b"id,a\n" + b"x" * (1 << 22)), tmp_path)
 
 
+@pytest.mark.slow
 def test_long_headers_and_fields_are_read(table: Read) -> None:
     """Longer than the csv module takes, and than a batch."""
     names = [f"a_long_name_of_column_{n}" for n in range(6500)]

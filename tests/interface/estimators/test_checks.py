@@ -14,6 +14,7 @@ ESTIMATORS = [vfl.VFLClassifier(**QUICK), vfl.VFLRegressor(**QUICK)]
 UNMET = {"check_sample_weight_equivalence_on_dense_data": "a row of weight 2 is no two in a batch"}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # scikit-learn's own, of data that it makes for its checks
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=lambda _: UNMET)  # type: ignore[untyped-decorator]
 def test_scikit_learns_checks_pass(estimator: Any, check: Callable[[Any], None]) -> None:

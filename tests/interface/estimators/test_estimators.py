@@ -116,6 +116,7 @@ def test_uploads_that_a_copy_would_count_apart_are_refused() -> None:
         vfl.VFLClassifier(**QUICK | {"options": {"target_epsilon": 8.0}}).fit(*made())
 
 
+@pytest.mark.slow
 def test_random_state_decides() -> None:
     draw = np.random.default_rng(1)
     x, y = draw.normal(size=(40, 3)), draw.normal(size=40)
@@ -207,6 +208,7 @@ def test_ctrl_c_ends_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
         search.fit(*made())
 
 
+@pytest.mark.slow
 def test_searches_and_pipelines_work() -> None:
     x, y = made()
     pipeline = make_pipeline(MinMaxScaler(), vfl.VFLClassifier(**QUICK))
@@ -216,6 +218,7 @@ def test_searches_and_pipelines_work() -> None:
     assert search.best_params_["vflclassifier__epochs"] == 4
 
 
+@pytest.mark.slow
 def test_the_page_of_estimators_works(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

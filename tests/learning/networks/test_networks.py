@@ -144,6 +144,7 @@ def test_resnet_is_exact_live_rebuilt_and_joint() -> None:
 # A user's own -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("own")
 def test_a_users_network_from_elsewhere(tmp_path: Path) -> None:
     models = "mlp,own_networks:Halves,mlp,own_networks:Halves"
@@ -219,6 +220,7 @@ def published(tmp_path: Path, name: str = "resnet18") -> dict[str, Path]:
     return paths
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["pth", "safetensors"])
 def test_published_weights_are_taken_where_they_fit(kind: str, tmp_path: Path) -> None:
     path = published(tmp_path)[kind]
@@ -233,6 +235,7 @@ def test_published_weights_are_taken_where_they_fit(kind: str, tmp_path: Path) -
         assert same == own.keys() - fresh
 
 
+@pytest.mark.slow
 def test_a_party_starts_from_its_own_file(tmp_path: Path) -> None:
     path = published(tmp_path)["safetensors"]
     cfg = RunConfig(models="mlp,resnet18,resnet18,mlp", weights=f",{path},,")

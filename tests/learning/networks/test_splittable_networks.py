@@ -24,6 +24,7 @@ TILE = (3, 16, 16)
 NARROW = 0.05
 
 
+@pytest.mark.slow
 def test_it_is_torchvisions_network() -> None:
     """At full width, layer for layer, and its published weights fit."""
     ours = vgg16_bn((3, 32, 32), 10, 1.0).layers

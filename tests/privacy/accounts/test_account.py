@@ -52,6 +52,7 @@ MIXED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("uploads", MIXED)
 def test_epsilon_of_mixed_noise_is_that_of_separate_events(
     uploads: dict[float, int], tmp_path: Path
@@ -128,6 +129,7 @@ def test_another_noise_in_the_same_run_is_another_block(tmp_path: Path) -> None:
     assert account.uploads("bank/party-2") == 0
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_events_are_read_within_a_second(tmp_path: Path) -> None:
     path = tmp_path / "digits.jsonl"
     first = {"run": "bank/party-1", "sigma": 300.0, "clip": 1.0, "at": 1_763_800_000}

@@ -52,6 +52,7 @@ def test_the_plan_is_what_training_asks(epochs: int, batch: int, every: int, at_
     }
 
 
+@pytest.mark.slow
 @given(st.integers(1, 9), st.integers(0, 99), st.sampled_from((0.2, 0.5, 0.9)))
 def test_the_plan_is_the_busiest_party_s(parties: int, seed: int, share: float) -> None:
     some = RunConfig(method="vimadmm", parties=parties + 1, seed=seed, participation=share)

@@ -103,6 +103,7 @@ def test_a_model_without_noise_can_be_joined_with_noise(tmp_path: Path) -> None:
     assert uploads(parties) == [EACH] * 4
 
 
+@pytest.mark.slow
 def test_rows_count_on_under_the_adjacency_of_rows(tmp_path: Path) -> None:
     rows = {**NOISE, "dp_adjacency": "row"}
     old = trained(tmp_path / "old", "agg_vfl", **rows)

@@ -49,6 +49,7 @@ def test_the_target_is_blamed_for_nothing_else(
     assert "exceeded target-epsilon" not in told
 
 
+@pytest.mark.slow
 def test_seeds_add_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, flags, text in (
         ("noised", [], f"epsilon {2 * epsilon_of(3.0, 13, 1e-5, 'rdp'):.4g}, delta 2e-05"),
@@ -63,6 +64,7 @@ def test_seeds_add_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert page.count("2 seeds sent the same columns: their epsilons add up") == 2
 
 
+@pytest.mark.slow
 def test_an_audit_of_labels_runs_with_noise(tmp_path: Path) -> None:
     """Its parties count in a folder of its own."""
     out = tmp_path / "run"

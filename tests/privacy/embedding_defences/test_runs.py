@@ -142,6 +142,7 @@ def test_nodes_take_the_defence_from_the_run() -> None:
     assert taken_from(cfg.to_mapping())["embedding-defence"] == "nopeek:1"
 
 
+@pytest.mark.slow
 def test_decoders_tell_less() -> None:
     bare, defended = (
         score_of("decoder", stage_of("splitnn", embedding_defence=each, embedding_dim=64)).value
@@ -150,11 +151,13 @@ def test_decoders_tell_less() -> None:
     assert defended < bare - 0.2
 
 
+@pytest.mark.slow
 def test_samples_of_a_public_run_hide_nothing_from_those_who_know_the_seed() -> None:
     stage = stage_of("splitnn", embedding_defence="mid:0.01", embedding_dim=64)
     assert score_of("public-weights", stage).value > 0.8
 
 
+@pytest.mark.slow
 def test_clones_fail_at_the_passport_layer_and_not_for_want_of_passports(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -70,6 +70,7 @@ def same(one: Sequence[Tensor], other: Sequence[Tensor]) -> bool:
     return all(torch.equal(p, q) for p, q in zip(one, other, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cfg", [TINY, TWO_CLASSES], ids=["isotropic", "marvell"])
 def test_a_public_run_repeats_and_is_resumed_bit_for_bit(cfg: RunConfig, tmp_path: Path) -> None:
     whole = complete(cfg)
@@ -101,6 +102,7 @@ def test_private_noise_is_the_operating_systems(monkeypatch: pytest.MonkeyPatch)
     assert sum(asked) > 8 * 2 * 12 * 100 * 10  # steps, parties, bytes, rows, classes
 
 
+@pytest.mark.slow
 def test_labels_are_no_longer_read_off(tmp_path: Path) -> None:
     told: dict[str, float] = {}
     for defence in ("none", "isotropic:2"):

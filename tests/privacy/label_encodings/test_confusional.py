@@ -16,6 +16,8 @@ from vfl_flower.privacy.label_dp.supervision import Supervision
 from vfl_flower.privacy.label_encodings.confusional import Confusional
 from vfl_flower.privacy.label_encodings.encoding import LabelEncoding, encoding_of
 
+pytestmark = pytest.mark.slow
+
 CFG = RunConfig(method="splitnn", label_encoding="confusional:3")
 ENCODED = [name for name, spec in specs().items() if spec.soft_targets]
 

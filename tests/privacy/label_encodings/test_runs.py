@@ -73,6 +73,7 @@ def weights(parties: Sequence[Party]) -> list[Tensor]:
     return [p for each in parties for p in each.net.parameters()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["easter", "easter balanced", "splitnn", "vimadmm"])
 def test_runs_equal_the_joint_program_with_the_same_codes(method: str) -> None:
     name, *by = method.split()
@@ -86,6 +87,7 @@ def test_runs_equal_the_joint_program_with_the_same_codes(method: str) -> None:
     assert not same(trained, weights(taught(cfg, codes.flip(0))[first:]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("randomness", ["public", "private"])
 def test_a_run_is_resumed_with_its_codes(randomness: str, tmp_path: Path) -> None:
     cfg = ENCODED.changed(party_randomness=randomness)
@@ -101,6 +103,7 @@ def test_a_run_is_resumed_with_its_codes(randomness: str, tmp_path: Path) -> Non
         assert same(weights([more.active]), weights([resumed.active]))
 
 
+@pytest.mark.slow
 def test_predictions_are_of_classes(tmp_path: Path) -> None:
     """By the codes of the model folder, which another process reads."""
     cfg = ENCODED.changed(epochs=30, party_randomness="private", method="splitnn", train_rows=0)
@@ -118,6 +121,7 @@ def test_predictions_are_of_classes(tmp_path: Path) -> None:
     assert last.validation_loss["active"] < 1 < last.train_loss["active"]
 
 
+@pytest.mark.slow
 def test_labels_are_not_read_off_and_still_learnt(tmp_path: Path) -> None:
     told: dict[str, dict[str, float]] = {}
     for encoding in ("none", "confusional:1"):

@@ -45,6 +45,7 @@ def trained(cfg: RunConfig, carrier: str) -> Any:
     return [active.net.state_dict(), *parties.weights()], active.progress.test
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "more"), CASES)
 def test_carriers_agree(method: str, more: dict[str, Any]) -> None:
     cfg = configured(method, **more)

@@ -15,6 +15,7 @@ from vfl_flower.common.names import party_name
 PARTLY = replace(TINY, missing_parties="use", row_presence=0.8, subset_training="on")
 
 
+@pytest.mark.slow
 def test_a_stopped_run_equals_an_unbroken_one(tmp_path: Path) -> None:
     """Under masks, with the secret of both runs the same."""
     whole, broken = tmp_path / "whole", tmp_path / "broken"

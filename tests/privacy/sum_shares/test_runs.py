@@ -139,6 +139,7 @@ def test_variances_are_of_noised_uploads(tmp_path: Path) -> None:
     assert counted == {16}
 
 
+@pytest.mark.slow
 def test_a_resumed_run_tells_the_same_shares(tmp_path: Path) -> None:
     """Also of the epoch that was cut in two."""
     cfg = CHECK.changed(baselines="off")

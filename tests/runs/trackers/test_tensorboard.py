@@ -42,12 +42,14 @@ def expected(path: Path) -> dict[str, list[tuple[int, Any]]]:
     return made
 
 
+@pytest.mark.slow
 def test_events_are_the_metrics(tmp_path: Path) -> None:
     assert run([*SHORT, "--tensorboard", "--out", str(tmp_path / "run")]) == 0
     assert scalars(tmp_path / "run") == expected(tmp_path / "run")
     assert (tmp_path / "run" / "tensorboard").stat().st_mode & 0o777 == 0o700
 
 
+@pytest.mark.slow
 def test_a_resumed_run_has_each_event_once(tmp_path: Path) -> None:
     path = tmp_path / "run"
     assert run([*SHORT, "--tensorboard", "--out", str(path)]) == 0
@@ -59,6 +61,7 @@ def test_a_resumed_run_has_each_event_once(tmp_path: Path) -> None:
     assert scalars(path) == expected(path)
 
 
+@pytest.mark.slow
 def test_a_run_that_is_resumed_with_it_has_its_earlier_events_too(tmp_path: Path) -> None:
     path = tmp_path / "run"
     assert run([*SHORT, "--out", str(path)]) == 0
@@ -69,6 +72,7 @@ def test_a_run_that_is_resumed_with_it_has_its_earlier_events_too(tmp_path: Path
     assert scalars(path) == expected(path)
 
 
+@pytest.mark.slow
 def test_a_file_in_the_way_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "run"
     assert run([*SHORT, "--out", str(path)]) == 0

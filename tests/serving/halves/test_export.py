@@ -17,6 +17,8 @@ from vfl_flower.parties.party import Party
 from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.workflows.trained_parties import predicting_parties
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("onnxscript")
 onnx = pytest.importorskip("onnx")
 reference = pytest.importorskip("onnx.reference")

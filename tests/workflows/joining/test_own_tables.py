@@ -70,6 +70,7 @@ def test_rows_keep_their_parts(runs: Path) -> None:
     assert set(now.values()) == {"train", "validation", "test"}
 
 
+@pytest.mark.slow
 def test_the_joined_model_needs_the_old_one_no_more(
     runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -107,6 +108,7 @@ def test_a_changed_active_table_is_refused(
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.slow
 def test_a_joined_model_can_be_joined(runs: Path, tmp_path: Path) -> None:
     tables = [*(runs / "tables" / f"{k}.toml" for k in range(3))]
     rows = np.random.default_rng(5).permutation(ROWS)[: ROWS - 20]
@@ -119,6 +121,7 @@ def test_a_joined_model_can_be_joined(runs: Path, tmp_path: Path) -> None:
     assert parts_by_row(tmp_path / "third").items() <= parts_by_row(runs / "new").items()
 
 
+@pytest.mark.slow
 def test_between_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each party finds its part of the model by the run's name."""
     world = World(tmp_path)

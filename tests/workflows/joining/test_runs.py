@@ -34,6 +34,7 @@ def weights_of(run: Path) -> list[bytes]:
     return [(model_of(run / name) / WEIGHTS).read_bytes() for name in names]
 
 
+@pytest.mark.slow
 def test_a_run_with_baselines(
     model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

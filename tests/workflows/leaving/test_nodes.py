@@ -18,6 +18,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     return made
 
 
+@pytest.mark.slow
 def test_new_rows_are_aligned_and_predicted_without_it(world: World, tmp_path: Path) -> None:
     """As on one machine, where its table is not named either."""
     world.run(run_name="first", tables=world.tables[0], **SETTINGS)

@@ -65,6 +65,7 @@ def without_its_rows(folder: Path) -> tuple[str, int]:
     return tables, int(chosen.sum())
 
 
+@pytest.mark.slow
 def test_new_rows_go_on_under_masks(run: Path, tmp_path: Path) -> None:
     """Rows of three parties are predicted from two, others as before."""
     tables, count = without_its_rows(tmp_path / "new")
@@ -77,6 +78,7 @@ def test_new_rows_go_on_under_masks(run: Path, tmp_path: Path) -> None:
         predict(run, tmp_path / "said.csv", tables, None, without="party-2")
 
 
+@pytest.mark.slow
 def test_rows_scored_with_the_leaver_are_refused_under_masks(run: Path, tmp_path: Path) -> None:
     tables, _ = without_its_rows(tmp_path / "new")
     files = tables.split(",")
@@ -158,6 +160,7 @@ def test_training_goes_on_without_a_party(tmp_path: Path) -> None:
     assert score == pytest.approx(result_of(run)["test_accuracy"]["active"])
 
 
+@pytest.mark.slow
 def test_a_service_goes_on(tmp_path: Path) -> None:
     run = tmp_path / "run"
     assert train([*TINY, "--method=splitnn", f"--out={run}"]) == 0

@@ -118,6 +118,7 @@ def test_new_rows_that_two_parties_have_are_predicted(
     assert len(said) == (presence().sum(1) >= 2).sum()
 
 
+@pytest.mark.slow
 def test_a_row_with_other_parties_is_refused_for_the_same_model(tmp_path: Path) -> None:
     tables = make(tmp_path / "tables")
     assert train(flags(tables, tmp_path / "run", *USE)) == 0

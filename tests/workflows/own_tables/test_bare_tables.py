@@ -39,6 +39,7 @@ def predicted(run: Path, tables: str, out: Path) -> bytes:
     return out.read_bytes()
 
 
+@pytest.mark.slow
 def test_a_run_is_that_of_tables_with_descriptions(run: Path, finished: Finished) -> None:
     """Named tables imply own tables and how many parties there are."""
     assert weights_of(run) == weights_of(finished())
@@ -54,6 +55,7 @@ def test_a_run_is_that_of_tables_with_descriptions(run: Path, finished: Finished
             assert b"outcome" not in file.read_bytes()
 
 
+@pytest.mark.slow
 def test_a_run_of_tables_predicts_tables_and_descriptions(
     run: Path, tables: str, finished: Finished, tmp_path: Path
 ) -> None:
@@ -67,6 +69,7 @@ def test_a_run_of_tables_predicts_tables_and_descriptions(
     assert predicted(finished(), tables, tmp_path / "9.csv") == said
 
 
+@pytest.mark.slow
 def test_tables_of_a_described_run_are_described_as_they_were(
     tables: str, finished: Finished, tmp_path: Path
 ) -> None:
@@ -95,6 +98,7 @@ def test_what_was_said_of_a_table_counts_for_new_ones(tmp_path: Path) -> None:
     assert len(predicted(tmp_path / "run", new, tmp_path / "out.csv").splitlines()) == 5
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_and_is_moved_with_its_tables(run: Path, tables: str, tmp_path: Path) -> None:
     """With one table moved, and another one described."""
     (tmp_path / "moved.csv").write_bytes(Path(bare(tables).split(",")[0]).read_bytes())

@@ -11,6 +11,8 @@ from tests.helpers.own_data.own import NAMES, X, flags, make
 from tests.helpers.own_data.own_predictions import OF_IMAGES, Finished
 from vfl_flower.config.registry import METHODS, specs
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("method", sorted({*METHODS} - OF_IMAGES))
 def test_parties_and_no_columns_are_told(

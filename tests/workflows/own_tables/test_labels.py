@@ -33,6 +33,7 @@ def numbers(tmp_path_factory: pytest.TempPathFactory) -> str:
     return make(tmp_path_factory.mktemp("numbers"), y.tolist())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["easter", "splitnn", "agg_vfl", "vafl", "fedbcd", "c_vfl"])
 def test_numbers_are_learnt_too(method: str, numbers: str, tmp_path: Path) -> None:
     more = (f"--method={method}", "--epochs=12", "--keep=best", "--baselines=on")

@@ -125,6 +125,7 @@ def test_a_model_s_files_are_checked(
         path.write_bytes(content)
 
 
+@pytest.mark.slow
 def test_new_rows_cost_budget_under_the_noise_of_training(
     finished: Finished, tmp_path: Path
 ) -> None:

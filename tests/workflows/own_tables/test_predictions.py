@@ -143,6 +143,7 @@ def test_a_prediction_is_the_joint_model_s(
     assert torch.allclose(said, expected, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_numbers_are_predicted_in_their_own_unit(tmp_path: Path) -> None:
     y = (1000 + 50 * X[:, 3] / X[:, 3].std()).round(3)
     tables = make(tmp_path / "numbers", y.tolist())
@@ -186,6 +187,7 @@ def relabelled(folder: Path, words: list[str], rows: Rows, more: str = "") -> No
     write(folder, 1, lines, header(1, "more"), more=more)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("learnt", "now", "same"),
     [

@@ -152,6 +152,7 @@ def test_parts_of_two_alignments_do_not_go_together(tables: str, tmp_path: Path)
         trained(cfg, "local")
 
 
+@pytest.mark.slow
 def test_a_run_does_not_go_on_with_another_alignment(
     tables: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

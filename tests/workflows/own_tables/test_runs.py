@@ -52,6 +52,7 @@ def test_aligned_rows_are_those_that_all_have(tables: str, carrier: str, tmp_pat
     assert mode & 0o077 == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["easter", "splitnn", "vimadmm"])
 @pytest.mark.parametrize("carrier", ["local", "amnesia"])
 def test_a_run_equals_one_on_data_that_are_aligned_already(
@@ -96,6 +97,7 @@ def test_a_run_aligns_first_and_keeps_what_it_came_to(
     assert weights_of(tmp_path / "moved") == weights
 
 
+@pytest.mark.slow
 def test_seeds_share_an_alignment_made_before(tables: str, tmp_path: Path) -> None:
     assert align_tables(["--parties=3", f"--tables={tables}", f"--out={tmp_path / 'rows'}"]) == 0
     said = tomllib.loads((tmp_path / "rows" / "config.toml").read_text())

@@ -97,6 +97,7 @@ def test_new_rows_have_a_prediction_of_each_label(
         assert [float(each) for each in line[4:7]] == pytest.approx(told, abs=5e-3)
 
 
+@pytest.mark.slow
 def test_it_learns(tmp_path: Path) -> None:
     tables = all_tables(tmp_path / "tables")
     more = ("--epochs=30", "--learning-rates=0.01", "--keep=best", "--metric=micro-f1")
@@ -111,6 +112,7 @@ def test_it_learns(tmp_path: Path) -> None:
     assert result["baselines"]["central"] > 0.85 > result["baselines"]["local"]
 
 
+@pytest.mark.slow
 def test_a_run_is_shown_and_resumed(
     several: Finished, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

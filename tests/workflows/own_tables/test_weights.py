@@ -60,6 +60,7 @@ def test_weights_are_in_proportion_and_no_feature(tables: str, tmp_path: Path) -
     assert active.loss(logits, active.truth(rows)).item() == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_equal_weights_train_as_none(tables: str, tmp_path: Path) -> None:
     even = weighted(tables, tmp_path, ["3.5"])
     assert run(flags(tables, tmp_path / "plain", "--method=splitnn")) == 0
@@ -79,6 +80,7 @@ def test_explanations_weigh_rows_as_the_result_does(
     assert found["permutation"]["score"] == pytest.approx(found["recorded"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["agg_vfl", "vimadmm_j"])
 def test_weights_act_and_predictions_need_none(method: str, tables: str, tmp_path: Path) -> None:
     given = weighted(tables, tmp_path, ["1", "3", "0"])
@@ -90,6 +92,7 @@ def test_weights_act_and_predictions_need_none(method: str, tables: str, tmp_pat
     assert predict(listed) == 0
 
 
+@pytest.mark.slow
 def test_rows_of_a_regression_have_weights_too(tmp_path: Path) -> None:
     random = np.random.default_rng(1)
     frame = pd.DataFrame({"id": range(300), "a": random.normal(size=300)})

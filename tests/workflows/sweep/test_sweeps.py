@@ -69,6 +69,7 @@ def test_each_trial_is_a_run_and_validation_rows_choose(whole: Path) -> None:
     assert (whole / "sweep.json").stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.slow
 def test_an_interrupted_sweep_ends_as_an_uninterrupted_one(whole: Path, tmp_path: Path) -> None:
     path = tmp_path / "sweep"
     record = new_sweep(path, RATES, BASE, 3)
@@ -80,6 +81,7 @@ def test_an_interrupted_sweep_ends_as_an_uninterrupted_one(whole: Path, tmp_path
     assert resumed.as_dict() == read_record(whole).as_dict()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("party", ["active", "party-1"])
 def test_a_full_disk_is_no_outcome_of_a_trial(
     party: str, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -168,6 +170,7 @@ def test_all_settings_are_tried_once_where_they_are_few(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o700
 
 
+@pytest.mark.slow
 def test_a_setting_that_is_drawn_again_is_no_trial(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -119,6 +119,7 @@ def test_runs_equal_the_joint_program(method: str, step: Step, loss: str, tmp_pa
     assert_near(ours, theirs)
 
 
+@pytest.mark.slow
 def test_a_rebuilt_party_takes_the_same_steps(tmp_path: Path) -> None:
     """Dropout too: masks of gradients are those of uploads."""
     cfg = CFG.changed(method="easter")

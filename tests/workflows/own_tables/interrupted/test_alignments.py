@@ -60,6 +60,7 @@ def killed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> K
     return run
 
 
+@pytest.mark.slow
 def test_a_run_goes_on(killed: Killed, tables: str, finished: Finished, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     killed(train, flags(tables, folder, METHOD))
@@ -70,6 +71,7 @@ def test_a_run_goes_on(killed: Killed, tables: str, finished: Finished, tmp_path
     assert state(folder) == "complete"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("repeats", ["--seeds=2", "--folds=2"])
 def test_several_runs_go_on(
     repeats: str, killed: Killed, tables: str, finished: Finished, tmp_path: Path
