@@ -18,8 +18,8 @@ import torch
 from benchmarks.harness.benchmark import DATA_DIR, OUT, Arguments, Benchmark, Option
 from benchmarks.harness.experiments import Flags, result_of
 from benchmarks.harness.report import Report
+from vfl_flower.config.catalog import PRECISIONS
 
-PRECISIONS = ("float32", "bf16")
 LARGE = {"dataset": "cifar10", "train-rows": "2000", "test-rows": "1000"}
 """Data of networks that take long."""
 DATA = {"resnet18": LARGE, "vgg16_bn": LARGE}

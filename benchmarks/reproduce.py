@@ -29,10 +29,12 @@ from benchmarks.reproducing.runs import Record, Run, completed
 from benchmarks.reproducing.small import use_made_data
 from benchmarks.reproducing.store import RESULTS, Store
 from benchmarks.reproducing.verdicts import judged
+from vfl_flower.config.catalog import DEVICES, PRECISIONS
 
 SMALL = "small"
 SCALES = "full, or small: tiny runs with made data"
-DEVICES, PRECISIONS = ("cpu", "cuda"), ("float32", "bf16")
+NAMED = [each for each in DEVICES if each != "auto"]
+"""Devices that results can tell."""
 PRECISION = "of networks; results tell it"
 CIRCUMSTANCES = ("data-dir", "device", "precision")
 """Options that are those of all runs."""
@@ -184,7 +186,7 @@ BENCHMARK = Benchmark(
         "only": Option("", help="a part of the names of the experiments to run, as in mixed"),
         "jobs": Option(1, help="runs side by side"),
         "minutes": Option(0.0, help="time after which it stops; 0: none"),
-        "device": Option("cpu", help="where networks compute: cpu or cuda", choices=DEVICES),
+        "device": Option("cpu", help="where networks compute: cpu or cuda", choices=NAMED),
         "precision": Option("float32", help=PRECISION, choices=PRECISIONS),
     },
     known=table_names(),

@@ -164,6 +164,12 @@ TRACKERS = {
 FLOAT32, FLOAT16, BFLOAT16, INT8 = WIRE_PRECISIONS = ("float32", "float16", "bfloat16", "int8")
 """Precisions of numbers in messages."""
 
+PRECISIONS = ("float32", "bf16")
+"""Precisions in which layers compute."""
+
+DEVICES = ("auto", "cpu", "cuda")
+"""Where networks compute; auto is a GPU if there is one."""
+
 BINARY, MULTI_CLASS, REGRESSION, MULTI_LABEL = TASKS = (
     *("binary", "multi-class", "regression"),
     "multi-label",

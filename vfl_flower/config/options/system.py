@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from vfl_flower.config.catalog import FLOAT32, TRACKERS, WIRE_PRECISIONS
+from vfl_flower.config.catalog import DEVICES, FLOAT32, PRECISIONS, TRACKERS, WIRE_PRECISIONS
 from vfl_flower.config.schema import option
 from vfl_flower.config.transports import TRANSPORTS
 
@@ -27,10 +27,10 @@ class SystemOptions:
     device: str = option(
         "auto",
         "where networks compute",
-        choices=("auto", "cpu", "cuda"),
+        choices=DEVICES,
         circumstance=True,
     )
-    precision: str = option("float32", "of layers; bf16: autocast", choices=("float32", "bf16"))
+    precision: str = option("float32", "of layers; bf16: autocast", choices=PRECISIONS)
     threads: int = option(1, "torch threads of each party", least=1, most=1024)
     eval_threads: int = option(0, "the same of evaluations; 0: as threads", least=0, most=1024)
     party_timeout: float = option(
