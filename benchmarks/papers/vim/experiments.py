@@ -5,6 +5,7 @@ from dataclasses import replace
 from benchmarks.papers.vim.settings import (
     BY_ADMM,
     DP_EPOCHS,
+    LOOKED_AT,
     MINUTES,
     ON_MNIST,
     RUNS,
@@ -53,7 +54,7 @@ LINEAR = {
 
 OFTEN = {
     f"mnist {method} often": Experiment(
-        flags | {"method": method, "eval-every": "10"},
+        flags | {"method": method, **LOOKED_AT},
         1.2 * MINUTES["mnist"][method] * int(flags["epochs"]) + 0.2,
     )
     for method, flags in (

@@ -130,6 +130,9 @@ UPLOADS_NOISED: dict[str, Options] = {
 }
 """By epsilon; evaluated more often, as with much of the grid's noise few steps are allowed."""
 
+LOOKED_AT: Options = {"eval-every": "10", "stop-drop": "20"}
+"""Of curves; of so many evaluations, a dip is no end."""
+
 SIGMAS = {
     "8": ("2", "3", "5", "8", "10", "30", "50", "70"),
     "1": ("8", "10", "30", "50", "70"),
