@@ -141,9 +141,9 @@ CLIENTS_100 = {
     for method, flags, minutes in (
         ("vafl", OTHERS[100] | {"learning-rates": "0.3", "epochs": "30"}, 12),
         ("splitnn", OTHERS[100] | {"learning-rates": "0.3", "epochs": "30"}, 12),
-        ("vimadmm", ADMM | {"learning-rates": "0.1", "local-steps": "20", "epochs": "3"}, 16),
+        ("vimadmm", ADMM | {"learning-rates": "0.1", "local-steps": "20", "epochs": "10"}, 24),
         ("fdml", OTHERS[100] | {"learning-rates": "0.1", "epochs": "30"}, 12),
-        ("vimadmm_j", ON_MNIST["vimadmm_j"] | HUNDRED | {"epochs": "3"}, 16),
+        ("vimadmm_j", ON_MNIST["vimadmm_j"] | HUNDRED | {"epochs": "10"}, 27),
     )
 }
 
