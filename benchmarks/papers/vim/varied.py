@@ -104,7 +104,7 @@ RHOS = {
     f"mnist vimadmm rho {rho}": Experiment(
         VIMADMM["mnist"] | {"rho": rho, "epochs": "5"}, minutes=2.5
     )
-    for rho in ("0.5", "2")
+    for rho in ("0.5", "1", "2")
 }
 
 DEEP = {
@@ -140,9 +140,7 @@ LONG_TAIL = {
 
 CHOSEN = ("top:50", "bottom:50", "top:20", "bottom:20")
 RETRAINED = {
-    "mnist vimadmm summary": Experiment(
-        VIMADMM["mnist"] | {"epochs": "5"}, minutes=6, retrained=CHOSEN
-    ),
+    "mnist vimadmm summary": Experiment(VIMADMM["mnist"], minutes=30, retrained=CHOSEN),
     "cifar vimadmm summary": Experiment(
         VIMADMM["cifar"] | {"epochs": "20"}, minutes=2900, retrained=CHOSEN, most_seeds=1
     ),
