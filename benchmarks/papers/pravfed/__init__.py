@@ -114,6 +114,9 @@ def _table3() -> list[Cell]:
     return cells
 
 
+OF_64 = ", 64 numbers an embedding"
+
+
 def _table6() -> list[Cell]:
     cells = []
     for epsilon, *numbers in _lines(TABLE_6):
@@ -121,7 +124,12 @@ def _table6() -> list[Cell]:
         end = f"PraVFed epsilon {epsilon}"
         of_epsilon = _of_tables(f"epsilon {epsilon}", list(claims), list(spreads), end)
         cells += [replace(cell, row=cell.column, column=cell.row) for cell in of_epsilon]
-    return cells
+    wider = (
+        replace(cell, row=f"{cell.row}{OF_64}", experiment=f"{cell.experiment} of 64 numbers")
+        for cell in cells
+        if cell.row == "Breast Cancer"
+    )
+    return [*cells, *wider]
 
 
 def _published3() -> list[Cell]:
@@ -278,7 +286,8 @@ PAPER = Paper(
             "Table VI",
             _table6(),
             picture="lines",
-            note="Of epsilon 0.5 on Diabetes the paper has 75.87 here, and 76.35 in Table III.",
+            note="Of epsilon 0.5 on Diabetes the paper has 75.87 here, and 76.35 in Table III. "
+            "Embeddings have the paper's 32 numbers, in the last row 64.",
         ),
         FIGURE_2,
         FIGURE_3,

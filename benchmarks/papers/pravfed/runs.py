@@ -180,6 +180,12 @@ EXPERIMENTS = {
         for (title, dataset), epsilon in product(TABLE_SETS.items(), EPSILONS)
     },
     **{
+        f"Breast Cancer PraVFed epsilon {epsilon} of 64 numbers": _table(
+            "PraVFed", "breast-cancer", epsilon, {"embedding-dim": "64"}
+        )
+        for epsilon in EPSILONS
+    },
+    **{
         f"{title} PraVFed {epochs} local epochs": _table(
             "PraVFed", dataset, "0.5", {"local-epochs": epochs}
         )
