@@ -127,6 +127,10 @@ EXPERIMENTS = {
     **{f"{d} mixed": _mixed(d, "easter", MIXED["CNN"], {}) for d in SETS},
     **{f"{d} {column} of PraVFed": _other(d, column) for d, column in product(SETS, OTHER_MINUTES)},
     **{f"{d} {network} Central": _pooled(d, network) for d, network in POOLED},
+    **{
+        f"{d} {network} Homo_EASTER, 60 epochs": longer(_same(d, network, "easter"))
+        for d, network in POOLED
+    },
     "CIFAR10 mixed, 60 epochs": longer(_mixed("CIFAR10", "easter", MIXED["CNN"], {})),
     **{f"{d} residual": _large(d) for d in SETS},
     **{f"{d} ResNet18 shortened": _shortened(d) for d in SETS},
