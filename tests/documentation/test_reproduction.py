@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from benchmarks.papers.easter import NO_MORE, ON_WHOLE_IMAGES
+from benchmarks.papers.easter import BOUND_REACHES, NO_MORE, ON_WHOLE_IMAGES
 from benchmarks.reproducing.paper import Cell, Curve, Experiment, Paper, Search, Table
 from benchmarks.reproducing.plan import COMMON, papers
 from benchmarks.reproducing.store import Store, origin
@@ -206,6 +206,15 @@ def test_words_on_whole_images_are_borne_out() -> None:
         whole = cells[f"{dataset}, Central, on whole images", network].mean
         assert own.verdict == MISSED and own.mean and own.cell.claim and whole
         assert (whole <= own.mean) if why == NO_MORE else (whole >= own.cell.claim)
+
+
+def test_bounded_embeddings_reach_what_others_miss() -> None:
+    results = Results("easter", papers()["easter"], Store())
+    own, other = (results.judged(results.paper.table(name)) for name in ("table4", "rates"))
+    bounded = {(e.cell.row, e.cell.column): e.verdict for e in other}
+    missed = [e.cell for e in own if e.cell.why == BOUND_REACHES and e.verdict == MISSED]
+    assert missed
+    assert {bounded[f"{cell.row}, bounded", cell.column] for cell in missed} == {REACHED}
 
 
 def test_an_order_without_numbers_has_a_verdict(results: Results) -> None:
