@@ -148,8 +148,8 @@ TABLE_10 = Table(
             for row, claim in (("12 views", 91.04), ("8 views", 90.69), ("4 views", 90.64))
         ),
     ),
-    note="Importance is the norm of a client's head after training with all, by which some are "
-    "chosen and trained anew, as long. The paper says that the least "
+    note="Importance is the norm of a client's head after training with all. Here training with "
+    "all has five epochs, and so has each training with some. The paper says that the least "
     "important clients alone come to much less: with them, less than the claim reaches it.",
 )
 
@@ -168,7 +168,7 @@ TABLE_11 = Table(
         )
     ),
     note="100 evenly spaced windows of 14 pixels; which pixels, the paper does not say. The ADMM "
-    "methods have ten epochs, the others 30.",
+    "methods have three epochs, the others 30.",
 )
 
 TABLE_12 = Table(
