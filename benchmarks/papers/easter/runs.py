@@ -43,7 +43,7 @@ BOUNDED = {"learning-rates": "0.05,0.005,0.05,0.005", "embedding-bound": USUAL_B
 """The paper's 0.05, with what keeps embeddings small between machines."""
 
 POOLED = (("FMNIST", "LeNet"), ("CIFAR10", "LeNet"), ("CIFAR10", "MLP"))
-"""Whose claims of Homo_EASTER are missed: what one network on whole images has says why."""
+"""Whose claims of Homo_EASTER are missed: more epochs, and whole images, say why."""
 
 MIXED = {"CNN": "cnn,lenet,mlp,mlp", "LeNet": "lenet,mlp,cnn,cnn", "MLP": "mlp,cnn,lenet,lenet"}
 """Four networks, by that of the active party."""

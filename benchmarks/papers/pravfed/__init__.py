@@ -114,9 +114,6 @@ def _table3() -> list[Cell]:
     return cells
 
 
-OF_64 = ", 64 numbers an embedding"
-
-
 def _table6() -> list[Cell]:
     cells = []
     for epsilon, *numbers in _lines(TABLE_6):
@@ -124,10 +121,15 @@ def _table6() -> list[Cell]:
         end = f"PraVFed epsilon {epsilon}"
         of_epsilon = _of_tables(f"epsilon {epsilon}", list(claims), list(spreads), end)
         cells += [replace(cell, row=cell.column, column=cell.row) for cell in of_epsilon]
+    row = "Breast Cancer"
     wider = (
-        replace(cell, row=f"{cell.row}{OF_64}", experiment=f"{cell.experiment} of 64 numbers")
+        replace(
+            cell,
+            row=f"{row}, 64 numbers an embedding",
+            experiment=f"{cell.experiment} of 64 numbers",
+        )
         for cell in cells
-        if cell.row == "Breast Cancer"
+        if cell.row == row
     )
     return [*cells, *wider]
 

@@ -17,8 +17,8 @@ from benchmarks.papers.vim.settings import (
     WITH_TOPS,
     Options,
 )
-from benchmarks.papers.vim.varied import VARIED
-from benchmarks.reproducing.paper import Experiment
+from benchmarks.papers.vim.varied import GRID, VARIED
+from benchmarks.reproducing.paper import Experiment, Search
 
 
 def _noised(data: str, method: str, flags: Options, epsilon: str) -> Experiment:
@@ -102,4 +102,16 @@ WIDER = {
     "mnist fdml epsilon 8 clip 1": replace(UPLOADS["mnist fdml epsilon 8"], search=WIDEST),
 }
 
-EXPERIMENTS = PLAIN | LINEAR | OFTEN | HALVED | UPLOADS | USUAL_TOPS | WIDER | LABELS | VARIED
+LABELS_TUNED = {
+    f"{name} tuned": replace((LABELS | VARIED)[name], search=Search({"learning-rates": GRID}))
+    for name in (
+        "mnist splitnn label epsilon 2.8",
+        "mnist splitnn label epsilon 1.4",
+        "mnist vimadmm_j label epsilon 1.4",
+        "mnist vimadmm tau 1 label epsilon 1.4",
+    )
+}
+
+EXPERIMENTS = (
+    PLAIN | LINEAR | OFTEN | HALVED | UPLOADS | USUAL_TOPS | WIDER | LABELS | LABELS_TUNED | VARIED
+)

@@ -49,20 +49,6 @@ TUNED = {
     )
 }
 
-LABELS_TUNED = {
-    f"mnist {name} label epsilon {epsilon} tuned": Experiment(
-        ON_MNIST[method] | LABELS | {"method": method, "label-epsilon": epsilon} | more,
-        minutes,
-        search=Search({"learning-rates": GRID}),
-    )
-    for name, method, epsilon, more, minutes in (
-        ("splitnn", "splitnn", "2.8", {}, 1.7),
-        ("splitnn", "splitnn", "1.4", {}, 1.7),
-        ("vimadmm_j", "vimadmm_j", "1.4", {}, 14),
-        ("vimadmm tau 1", "vimadmm", "1.4", {"local-steps": "1"}, 2.5),
-    )
-}
-
 IN_TURNS = {
     "mnist vimadmm_j in turns": Experiment(
         ON_MNIST["vimadmm_j"] | {"method": "vimadmm_j", "head-steps": "in-turns"}, minutes=15
@@ -230,7 +216,6 @@ RESNETS = {
 VARIED = (
     TAUS
     | TUNED
-    | LABELS_TUNED
     | IN_TURNS
     | TAUS_IN_PRIVATE
     | RHOS
