@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from vfl_flower.data.byte_rows import ByteRows, unit
+from vfl_flower.data.byte_rows import ByteRows, scale_of, unit
 from vfl_flower.data.columns import Features
 from vfl_flower.data.preprocessing.scaling import scaled
 
@@ -22,6 +22,13 @@ def test_its_numbers_are_those_of_the_scaled_tensor() -> None:
     assert torch.equal(rows[index.numpy()], expected[index])
     assert torch.equal(rows[5:8], expected[5:8]) and torch.equal(rows[5], expected[5])
     assert rows.shape == expected.shape and rows.ndim == 4 and len(rows) == 500
+
+
+@pytest.mark.parametrize("of", [slice(None), slice(1, 3)])
+def test_a_part_is_scaled_as_the_whole_image_is(of: slice) -> None:
+    known = [np.broadcast_to(each, (1, 3, 6, 8)).copy() for each in scale_of(PIXELS, TRAIN)]
+    rows = ByteRows.scaled(PIXELS[:, :, of], *(each[:, :, of] for each in known))
+    assert torch.equal(rows[:], ByteRows.fitted(PIXELS, TRAIN)[:][:, :, of])
 
 
 def test_a_channel_that_does_not_vary_is_centred_only() -> None:

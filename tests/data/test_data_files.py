@@ -4,6 +4,7 @@ import shutil
 import struct
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from tests.helpers.data import columns_of, labels_of
 from vfl_flower.common.errors import DataError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.datasets import dataset_of
+from vfl_flower.data.partition.shares import take
+from vfl_flower.data.published_data import PublishedData
 from vfl_flower.data.sources.cinic10 import Cinic10
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,6 +75,21 @@ def test_mnist_files_are_read_with_the_test_rows_last(
     assert features.dtype == np.uint8
     assert np.array_equal(features, pixels[:, None])
     assert dataset_of("mnist").labels(folder, False).tolist() == labels.tolist()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("partition", ["strips", "listed:0-99;100-399;400-599;600-783"])
+def test_bytes_can_have_the_scale_of_whole_images(
+    made_mnist: tuple[Path, NDArray[np.uint8], NDArray[np.uint8]], partition: str
+) -> None:
+    folder, pixels, _ = made_mnist
+    cfg = RunConfig(dataset="mnist", data_dir=str(folder), partition=partition, models="mlp")
+    data = PublishedData(replace(cfg, pixel_scaling="whole"))
+    known = pixels[data.rows["train"]] / 255
+    for rank in range(4):
+        own = take(pixels[:, None], data.shares[rank]) / 255
+        expected = (own - known.mean()) / known.std()
+        assert np.allclose(data.party(rank).numbers.numpy(), expected, atol=1e-5)
 
 
 def test_data_that_is_missing_says_what_to_do(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ GOOD: dict[str, st.SearchStrategy[Any]] = {
     "partition": st.sampled_from(("columns", "strips:rows", "grid:2x3", "importance:0.5")),
     "active-columns": st.just("none"),
     "missing-parties": st.just("use"),
+    "pixel-scaling": st.just("whole"),
     "column-noise": st.sampled_from(("1:0.5", "3:10,2:1e-3")),
     "least-parties": st.integers(1, 3),
     "long-tail": st.floats(1.001, 10**6),
@@ -161,7 +162,7 @@ BAD: list[tuple[str, Any]] = [
     ("partition", "columns:3"),
     *(("partition", f"auto@{kept}") for kept in ("", "0-3", "0-3/3", "0-3/0", "0,0-2/5", "a/4")),
     *(("partition", f"auto@{kept}") for kept in ("0-2/4", "0-4/9")),  # four parties
-    ("active-columns", "labels"),
+    *(("active-columns", "labels"), ("pixel-scaling", "all")),
     *(("column-noise", noise) for noise in ("2", "1:a", "1:1:1", "1:1,", "4:1", "-1:1")),
     *(("column-noise", noise) for noise in ("1:0", "1:-1", "1:nan", "1:inf", "1:1,1:2")),
     *(("missing-parties", "skip"), ("least-parties", 2)),

@@ -12,7 +12,9 @@ from tests.helpers.contract import Tap
 from tests.helpers.data import all_columns, columns_of
 from vfl_flower.common.errors import ConfigError, DataError
 from vfl_flower.config.run_config import RunConfig
+from vfl_flower.data.partition.shares import take
 from vfl_flower.data.preprocessing.long_tail import long_tailed
+from vfl_flower.data.published_data import PublishedData
 from vfl_flower.data.splitting.rows import rows_of
 from vfl_flower.learning.schedule import steps_per_epoch
 from vfl_flower.transport.endpoint import Endpoint
@@ -83,6 +85,29 @@ def test_the_central_bound_has_no_noise_and_the_local_one_that_of_the_active_par
 def test_noise_that_cannot_be_added_is_refused(options: dict[str, str], says: str) -> None:
     with pytest.raises(ConfigError, match=f"^column-noise .*{says}"):
         RunConfig(**options)  # type: ignore[arg-type]
+
+
+# Scales of pixels ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "partition", ["strips", "strips:rows", "grid:2x2", "columns", "listed:0;1-9,63;10-31;32-62"]
+)
+def test_pixels_of_all_parties_can_have_one_scale(partition: str) -> None:
+    own = replace(PLAIN, partition=partition)
+    whole = replace(own, pixel_scaling="whole")
+    everything = all_columns(replace(PLAIN, pixel_scaling="whole"))
+    assert everything.equal(all_columns(PLAIN))
+    data = PublishedData(whole)
+    for rank in range(4):
+        expected = take(everything.numpy(), data.shares[rank])
+        assert np.allclose(columns_of(whole, rank).numpy(), expected, atol=1e-5)
+        assert not np.allclose(columns_of(own, rank).numpy(), expected, atol=1e-2)
+
+
+def test_tables_have_no_scale_of_whole_images() -> None:
+    with pytest.raises(ConfigError, match=r"^pixel-scaling is whole, and wine has no images"):
+        RunConfig(dataset="wine", pixel_scaling="whole")
 
 
 # Long tails ---------------------------------------------------------------------------------------

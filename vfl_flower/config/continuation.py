@@ -7,7 +7,8 @@ from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.schema import declared_in, kebab
 
 _KEPT = (
-    *("method", "dataset", "active-columns", "embedding-dim", "top-layers", "loss"),
+    *("method", "dataset", "active-columns", "pixel-scaling", "embedding-dim"),
+    *("top-layers", "loss"),
     *("embedding-scale", "embedding-defence", "label-encoding", "missing-parties"),
     *("label-privacy", "label-epsilon", "label-sensitivity", "force-sensitivity"),
 )

@@ -1,6 +1,7 @@
 """Rows of images: kept as bytes, standardised where they are used."""
 
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 import torch
@@ -9,6 +10,7 @@ from torch import Tensor
 
 from vfl_flower.common.codec import Array
 from vfl_flower.data.columns import Features, Pixels
+from vfl_flower.data.preprocessing.scaling import Numbers, mean_and_deviation
 
 _ROWS = 1024
 """Rows that are counted at a time."""
@@ -27,7 +29,7 @@ class ByteRows:
     pixels : Tensor
         (N, channels, height, width) uint8; it can be a view of all parties' columns.
     mean, deviation : Tensor
-        Of each channel in the training rows, (1, channels, 1, 1) float32, of pixels from 0 to 1.
+        What they are scaled by, float32 of a shape like (1, channels, 1, 1), of pixels from 0 to 1.
     """
 
     pixels: Tensor
@@ -37,9 +39,13 @@ class ByteRows:
     @classmethod
     def fitted(cls, pixels: Pixels, train: Array) -> "ByteRows":
         """Standardise pixels by the training rows, each channel by itself."""
-        known = [_moments(pixels[:, channel], train) for channel in range(pixels.shape[1])]
-        mean, deviation = torch.tensor(known).T.reshape(2, 1, -1, 1, 1)
-        return cls(torch.from_numpy(pixels), mean, deviation)
+        mean, deviation = scale_of(pixels, train)
+        return cls.scaled(pixels, mean, deviation)
+
+    @classmethod
+    def scaled(cls, pixels: Pixels, mean: Numbers, deviation: Numbers) -> "ByteRows":
+        """Scale pixels by numbers of a shape like (1, channels, 1, 1)."""
+        return cls(*map(torch.from_numpy, (pixels, mean, deviation)))
 
     @property
     def shape(self) -> torch.Size:
@@ -87,6 +93,20 @@ def unit(features: Features) -> NDArray[np.float32]:
         return features.astype(np.float32, copy=False)
     scaled: NDArray[np.float32] = features.astype(np.float32) / _LARGEST
     return scaled
+
+
+def scale_of(images: Features, train: Array) -> tuple[Numbers, Numbers]:
+    """Return mean and deviation of each channel, (1, channels, 1, 1).
+
+    They are those of the training rows, of bytes as numbers from 0 to 1, of other numbers as
+    they are.
+    """
+    if images.dtype != np.uint8:
+        return mean_and_deviation(images, train)
+    pixels = cast("Pixels", images)
+    known = [_moments(pixels[:, channel], train) for channel in range(pixels.shape[1])]
+    mean, deviation = np.array(known, np.float32).T.reshape(2, 1, -1, 1, 1)
+    return mean, deviation
 
 
 def _moments(pixels: Pixels, train: Array) -> tuple[float, float]:

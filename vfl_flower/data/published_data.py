@@ -16,13 +16,13 @@ from vfl_flower.common.names import party_name
 from vfl_flower.config.catalog import BINARY, MULTI_CLASS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.config.validation.evaluation import check_decides
-from vfl_flower.data.byte_rows import ByteRows, Held, unit
+from vfl_flower.data.byte_rows import ByteRows, Held, scale_of, unit
 from vfl_flower.data.columns import Columns, Features, Labels, Pixels
 from vfl_flower.data.datasets import dataset_of
 from vfl_flower.data.partition.schemes import shares_by
 from vfl_flower.data.partition.shares import NOTHING, Share, mask_of, take, union
 from vfl_flower.data.party_data import PartyData, Rows
-from vfl_flower.data.preprocessing.scaling import check_finite, encoded, scaled
+from vfl_flower.data.preprocessing.scaling import Numbers, check_finite, encoded, scaled, scaled_by
 from vfl_flower.data.preprocessing.target import Target
 from vfl_flower.data.splitting.presence import Presence, drawn_presence, tell_gain
 from vfl_flower.data.splitting.record import Split
@@ -145,6 +145,8 @@ class PublishedData:
         if share is NOTHING:
             return torch.empty(len(self.stored), 0)
         own = take(self.stored, share)
+        if self.cfg.pixel_scaling == "whole":
+            return self._scaled_as_whole(own, share)
         if own.dtype == np.uint8 and isinstance(share, tuple):
             return ByteRows.fitted(cast("Pixels", own), train)
         own = unit(own)
@@ -153,6 +155,15 @@ class PublishedData:
             return encoded(own, columns, train, party, gaps=gaps)
         check_finite(own, party)
         return scaled(own, train)
+
+    def _scaled_as_whole(self, own: Features, share: Share) -> Held:
+        """Scale pixels by mean and deviation of whole images' channels."""
+        known = scale_of(self.stored, self.rows["train"])
+        whole = [np.broadcast_to(each, (1, *self.stored.shape[1:])).copy() for each in known]
+        mean, deviation = (cast("Numbers", take(each, share)) for each in whole)
+        if own.dtype == np.uint8 and isinstance(share, tuple):
+            return ByteRows.scaled(cast("Pixels", own), mean, deviation)
+        return scaled_by(unit(own), mean, deviation)
 
     def _target(self) -> Target:
         names = self.entry.names()

@@ -32,6 +32,12 @@ class DataOptions:
         "none: labels only; local is a guess",
         choices=("own", "none"),
     )
+    pixel_scaling: str = option(
+        "own",
+        "mean and deviation that pixels of a published data set are scaled by: own, of the party's "
+        "share; whole, of whole images, for studies, and no party knows them by itself",
+        choices=("own", "whole"),
+    )
     column_noise: str = option(
         "",
         "Gaussian noise on parties' scaled columns, rank:deviation, as in 3:0.5,7:10; rank 0 is "

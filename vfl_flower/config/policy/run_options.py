@@ -15,7 +15,7 @@ TAKEN = frozenset(
         "new-parties",
         *("missing-parties", "least-parties", "subset-training", "row-presence"),
         "without",
-        *("column-noise", "long-tail", "test-share", "validation", "train-rows"),
+        *("pixel-scaling", "column-noise", "long-tail", "test-share", "validation", "train-rows"),
         *("split", "fold"),
         *("models", "top-layers", "top-model"),
         *("embedding-dim", "optimizers", "learning-rates", "schedule", "epochs", "batch-size"),

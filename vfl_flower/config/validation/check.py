@@ -4,7 +4,7 @@ from vfl_flower.config.schema import check_values
 from vfl_flower.config.settings import Settings
 from vfl_flower.config.validation.data import (
     check_active_columns,
-    check_column_noise,
+    check_columns,
     check_held_out,
     check_long_tail,
     check_partition,
@@ -48,7 +48,7 @@ def check(cfg: Settings) -> None:
     check_unused(cfg)
     for each in cfg.spec.checks:
         each(cfg, cfg.options)
-    check_column_noise(cfg)
+    check_columns(cfg)
     check_blinding(cfg)
     check_embedding_bound(cfg)
     check_embedding_scale(cfg)

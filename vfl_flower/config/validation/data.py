@@ -1,6 +1,7 @@
 """Checks of data: partition, the active party's columns, noise, class imbalance."""
 
 from vfl_flower.common.errors import ConfigError
+from vfl_flower.config.dataset_specs import DATASETS
 from vfl_flower.config.optimization.schedules import read_schedule
 from vfl_flower.config.registry import methods_that
 from vfl_flower.config.settings import COMMON, Settings
@@ -28,7 +29,22 @@ def check_active_columns(cfg: Settings) -> None:
         )
 
 
-def check_column_noise(cfg: Settings) -> None:
+def check_columns(cfg: Settings) -> None:
+    """Refuse scales and noise that the parties' columns do not support."""
+    _check_pixel_scaling(cfg)
+    _check_column_noise(cfg)
+
+
+def _check_pixel_scaling(cfg: Settings) -> None:
+    """Refuse the scale of whole images where there are none."""
+    if cfg.pixel_scaling != "own" and not DATASETS[cfg.dataset].images:
+        raise ConfigError(
+            f"pixel-scaling is {cfg.pixel_scaling}, and {cfg.dataset} has no images; leave it at "
+            "own, or use a data set of images"
+        )
+
+
+def _check_column_noise(cfg: Settings) -> None:
     """Refuse noise on missing columns, or on columns that are not split."""
     for rank, deviation in cfg.noises().items():
         if not cfg.parties - cfg.holders <= rank < cfg.parties:

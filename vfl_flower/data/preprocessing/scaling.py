@@ -8,12 +8,15 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from vfl_flower.common.codec import Array
 from vfl_flower.common.errors import DataError
 from vfl_flower.data.columns import Column, Features
 from vfl_flower.data.preprocessing.encoder import Encoder
+
+Numbers = NDArray[np.float32]
 
 
 def encoded(
@@ -56,11 +59,24 @@ def scaled(features: Features, train: Array) -> Tensor:
     An image has one mean and one deviation per channel, a table one per column; what does not
     vary is centred only.
     """
+    return scaled_by(features, *mean_and_deviation(features, train))
+
+
+def mean_and_deviation(features: Features, train: Array) -> tuple[Numbers, Numbers]:
+    """Return those of the training rows.
+
+    They are (1, channels, 1, 1) of images, and (1, columns) of tables.
+    """
     axes = (0, 2, 3) if features.ndim == 4 else (0,)
     sample = features[train]
     mean = sample.mean(axes, keepdims=True, dtype=np.float64).astype(np.float32)
     deviation = sample.std(axes, keepdims=True, dtype=np.float64).astype(np.float32)
     deviation[deviation == 0] = 1
+    return mean, deviation
+
+
+def scaled_by(features: Features, mean: Numbers, deviation: Numbers) -> Tensor:
+    """Subtract a mean, and divide by a deviation."""
     result = features - mean
     result /= deviation  # in place: rows of images are gigabytes
     return torch.from_numpy(result)
