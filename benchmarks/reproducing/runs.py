@@ -1,7 +1,5 @@
 """One run of an experiment in its own folder, and its record."""
 
-import contextlib
-import io
 import json
 import re
 import signal
@@ -15,9 +13,10 @@ from typing import Any
 from benchmarks.harness.experiments import as_words
 from benchmarks.reproducing.paper import Experiment, Flags
 from vfl_flower.analysis.explain.importance import heads_of
+from vfl_flower.analysis.explain.noise import SIGMA
+from vfl_flower.analysis.explain.retraining import Choice, plan
 from vfl_flower.analysis.explain.trained import complete_run
 from vfl_flower.cli.commands.train_command import train
-from vfl_flower.cli.main import run as run_command
 from vfl_flower.cli.options import given
 from vfl_flower.common.errors import ConfigError, DataError, Interrupted, PartyError, TrainingError
 from vfl_flower.common.layout import CONFIG
@@ -191,23 +190,23 @@ def _afterwards(run: Run) -> Record:
 
 
 def _with(folder: Path, choice: str) -> float:
-    place = folder.parent / f"{folder.name}-{choice.replace(':', '-')}"
-    kept = place / choice.replace(":", "-")
+    """Train a complete run with some parties alone, or go on; return the test accuracy."""
+    name = choice.replace(":", "-")
+    kept = folder.parent / f"{folder.name}-{name}" / name
     if not (kept / "result.json").is_file():
-        _explain(folder, choice, place)
+        train_in(_reduced(folder, choice, kept), Watch())
     result = json.loads((kept / "result.json").read_text())
     return float(result["test_accuracy"]["active"])
 
 
-def _explain(folder: Path, choice: str, place: Path) -> None:
-    words = ["explain", str(folder), "--retrain", choice, "--out", str(place)]
-    with (
-        contextlib.redirect_stdout(io.StringIO()),
-        contextlib.redirect_stderr(io.StringIO()) as told,
-    ):
-        code = run_command(words)
-    if code:
-        raise TrainingError(f"vfl-flower {' '.join(words)} failed: {told.getvalue().strip()}")
+def _reduced(folder: Path, choice: str, kept: Path) -> RunFolder:
+    if (kept / CONFIG).is_file():
+        return RunFolder.reopen(kept, {})
+    of = complete_run(folder)[0]
+    heads = heads_of(of, SIGMA)
+    if heads is None:
+        raise ConfigError(f"{of.cfg.method} has no heads that tell how important its parties are")
+    return RunFolder(kept, plan(of.cfg, heads.findings, Choice.read(choice)).cfg)
 
 
 class _Clock:

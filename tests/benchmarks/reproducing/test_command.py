@@ -1,10 +1,12 @@
 """The command: runs that are missing, and results that are kept."""
 
+import signal
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from benchmarks.reproducing import runs
 from benchmarks.reproducing.paper import AT_THE_END, Experiment
 from benchmarks.reproducing.readings import read
 from benchmarks.reproducing.runs import Run, completed
@@ -17,6 +19,9 @@ from benchmarks.reproducing.verdicts import (
     cost,
 )
 from tests.benchmarks.reproducing.made import ALONE, BENCHMARK, PAPER, kept, words
+from vfl_flower.runs.run_folder import RunFolder
+from vfl_flower.workflows.local.train import train_in
+from vfl_flower.workflows.local.watch import Watch
 
 
 def test_what_is_missing_is_run_and_kept(
@@ -96,3 +101,36 @@ def test_without_time_nothing_is_run(tmp_path: Path) -> None:
     assert [row[7] for table in report.tables for row in table.rows] == [NOT_RUN] * 5
     assert "about a minute for the first seed" in str(report.tables[0].rows[0][8])
     assert not (tmp_path / "results").exists()
+
+
+def _trained_again(tmp_path: Path) -> Run:
+    flags = ALONE | {"method": "vimadmm", "baselines": "off", "seed": "0"}
+    return Run("made", flags, tmp_path / "run", Experiment(flags, 1, retrained=("top:50",)))
+
+
+def test_training_with_some_parties_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    run = _trained_again(tmp_path)
+    whole = completed(run)
+    assert whole
+    (tmp_path / "run-top-50" / "top-50" / "result.json").unlink()
+    again = completed(run)
+    assert again
+    assert again["retrained"] == whole["retrained"]
+    assert (again["failed"], list(again["retrained"])) == ("", ["top:50"])
+
+
+def test_training_with_some_parties_that_runs_out_of_time_has_not_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, folders = _trained_again(tmp_path), list[RunFolder]()
+
+    def started(folder: RunFolder, watch: Watch) -> object:
+        folders.append(folder)
+        if len(folders) > 1:
+            signal.raise_signal(signal.SIGALRM)
+        return train_in(folder, watch)
+
+    monkeypatch.setattr(runs, "train_in", started)
+    assert completed(run, 600) is None
+    monkeypatch.undo()
+    assert (completed(run) or {})["failed"] == ""
