@@ -105,9 +105,19 @@ def test_pixels_of_all_parties_can_have_one_scale(partition: str) -> None:
         assert not np.allclose(columns_of(own, rank).numpy(), expected, atol=1e-2)
 
 
-def test_tables_have_no_scale_of_whole_images() -> None:
-    with pytest.raises(ConfigError, match=r"^pixel-scaling is whole, and wine has no images"):
-        RunConfig(dataset="wine", pixel_scaling="whole")
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"dataset": "wine"}, ", which is for published images, and dataset is wine"),
+        ({"dataset": "own", "parties": 2}, ", which is for .*, and dataset is own"),
+        ({"method": "splitnn", "dp_sigma": 2.0}, ": .* its epsilon would not be true"),
+    ],
+)
+def test_a_scale_of_whole_images_is_of_published_ones(
+    options: dict[str, str | int | float], says: str
+) -> None:
+    with pytest.raises(ConfigError, match=f"^pixel-scaling is whole{says}"):
+        RunConfig(pixel_scaling="whole", **options)  # type: ignore[arg-type]
 
 
 # Long tails ---------------------------------------------------------------------------------------

@@ -156,11 +156,16 @@ class PublishedData:
         check_finite(own, party)
         return scaled(own, train)
 
+    @cached_property
+    def _scale(self) -> list[Numbers]:
+        """Mean and deviation of each pixel's channel in whole images, (1, ...)."""
+        whole = 1, *self.stored.shape[1:]
+        known = scale_of(self.stored, self.rows["train"])
+        return [np.broadcast_to(each, whole).copy() for each in known]
+
     def _scaled_as_whole(self, own: Features, share: Share) -> Held:
         """Scale pixels by mean and deviation of whole images' channels."""
-        known = scale_of(self.stored, self.rows["train"])
-        whole = [np.broadcast_to(each, (1, *self.stored.shape[1:])).copy() for each in known]
-        mean, deviation = (cast("Numbers", take(each, share)) for each in whole)
+        mean, deviation = (cast("Numbers", take(each, share)) for each in self._scale)
         if own.dtype == np.uint8 and isinstance(share, tuple):
             return ByteRows.scaled(cast("Pixels", own), mean, deviation)
         return scaled_by(unit(own), mean, deviation)

@@ -7,7 +7,7 @@ test columns of one party at a time get Gaussian noise,
     a^(k) = sum_j W_j(h_j(x_j + 1[j = k] n)),   n ~ N(0, sigma^2),
 
 and the accuracy of a^(k) should fall the more, the larger the norm of W_k. Columns are scaled to a
-deviation of 1, which sigma compares with.
+deviation of 1, but with ``pixel-scaling = whole``, and sigma compares with that.
 """
 
 from dataclasses import dataclass

@@ -34,8 +34,8 @@ class DataOptions:
     )
     pixel_scaling: str = option(
         "own",
-        "mean and deviation that pixels of a published data set are scaled by: own, of the party's "
-        "share; whole, of whole images, for studies, and no party knows them by itself",
+        "mean and deviation that pixels are scaled by: own, of the party's share; whole, of all "
+        "parties' pixels, for studies of published images",
         choices=("own", "whole"),
     )
     column_noise: str = option(

@@ -36,11 +36,18 @@ def check_columns(cfg: Settings) -> None:
 
 
 def _check_pixel_scaling(cfg: Settings) -> None:
-    """Refuse the scale of whole images where there are none."""
-    if cfg.pixel_scaling != "own" and not DATASETS[cfg.dataset].images:
+    """Refuse the scale of whole images of other data, and beside noise."""
+    if cfg.pixel_scaling == "own":
+        return
+    given = f"pixel-scaling is {cfg.pixel_scaling}"
+    if not DATASETS[cfg.dataset].images:
         raise ConfigError(
-            f"pixel-scaling is {cfg.pixel_scaling}, and {cfg.dataset} has no images; leave it at "
-            "own, or use a data set of images"
+            f"{given}, which is for published images, and dataset is {cfg.dataset}; leave it out"
+        )
+    if cfg.noised:
+        raise ConfigError(
+            f"{given}: all parties' pixels, and no noise on uploads, say how one's are scaled, so "
+            "that its epsilon would not be true; leave it out, or the noise"
         )
 
 
