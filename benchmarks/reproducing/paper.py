@@ -120,7 +120,7 @@ class Cell:
     lower : bool, optional
         Whether less is better, as of bytes.
     why : str, optional
-        What stands in the way, or what explains a difference; one sentence.
+        What stands in the way, or what explains a miss, which alone is told then; one sentence.
     """
 
     row: str

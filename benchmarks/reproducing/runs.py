@@ -3,19 +3,20 @@
 import json
 import re
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from benchmarks.harness.experiments import as_words
 from benchmarks.reproducing.paper import Experiment, Flags
-from vfl_flower.analysis.explain.importance import heads_of
+from vfl_flower.analysis.explain.importance import Findings, explain, heads_of
 from vfl_flower.analysis.explain.noise import SIGMA
 from vfl_flower.analysis.explain.retraining import Choice, plan
-from vfl_flower.analysis.explain.trained import complete_run
+from vfl_flower.analysis.explain.trained import check_heads, complete_run, trained
 from vfl_flower.cli.commands.train_command import train
 from vfl_flower.cli.options import given
 from vfl_flower.common.errors import ConfigError, DataError, Interrupted, PartyError, TrainingError
@@ -107,7 +108,7 @@ def completed(run: Run, seconds: float = 0) -> Record | None:
     try:
         with stopped_after(seconds):
             if not (run.folder / "result.json").is_file():
-                train_in(_opened(run), Watch())
+                train_in(_opened(run.folder, lambda: _config_of(run)), Watch())
             return record_of(run.folder) | _afterwards(run)
     except (Interrupted, KeyboardInterrupt):
         if not _Clock.over:
@@ -166,11 +167,16 @@ def _short(shares: Mapping[str, float] | None) -> dict[str, float] | None:
     return {name: round(share, 5) for name, share in shares.items()} if shares else None
 
 
-def _opened(run: Run) -> RunFolder:
-    if (run.folder / CONFIG).is_file():
-        return RunFolder.reopen(run.folder, {})
-    run.folder.parent.mkdir(parents=True, exist_ok=True)
-    return RunFolder(run.folder, RunConfig.from_mapping(options_of(run.flags)))
+def _opened(folder: Path, made: Callable[[], RunConfig]) -> RunFolder:
+    """Open a run that was begun, or a new one."""
+    if (folder / CONFIG).is_file():
+        return RunFolder.reopen(folder, {})
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    return RunFolder(folder, made())
+
+
+def _config_of(run: Run) -> RunConfig:
+    return RunConfig.from_mapping(options_of(run.flags))
 
 
 def _afterwards(run: Run) -> Record:
@@ -179,7 +185,7 @@ def _afterwards(run: Run) -> Record:
     Searches have none.
     """
     of = run.of if not run.point else replace(run.of, retrained=(), noise=0)
-    told: Record = {"retrained": {choice: _with(run.folder, choice) for choice in of.retrained}}
+    told: Record = {"retrained": {choice: _with(run, choice) for choice in of.retrained}}
     if of.noise and (heads := heads_of(complete_run(run.folder)[0], of.noise)):
         told["heads"] = {
             each.party: {"norm": each.relative, "noised": each.accuracy}
@@ -189,24 +195,25 @@ def _afterwards(run: Run) -> Record:
     return told
 
 
-def _with(folder: Path, choice: str) -> float:
-    """Train a complete run with some parties alone, or go on; return the test accuracy."""
+def _with(run: Run, choice: str) -> float:
+    """Train a complete run again with some parties; return the accuracy."""
     name = choice.replace(":", "-")
-    kept = folder.parent / f"{folder.name}-{name}" / name
+    kept = run.folder.parent / f"{run.folder.name}-{name}" / name
     if not (kept / "result.json").is_file():
-        train_in(_reduced(folder, choice, kept), Watch())
+        train_in(_opened(kept, lambda: _reduced(run.folder, choice)), Watch())
     result = json.loads((kept / "result.json").read_text())
     return float(result["test_accuracy"]["active"])
 
 
-def _reduced(folder: Path, choice: str, kept: Path) -> RunFolder:
-    if (kept / CONFIG).is_file():
-        return RunFolder.reopen(kept, {})
-    of = complete_run(folder)[0]
-    heads = heads_of(of, SIGMA)
-    if heads is None:
-        raise ConfigError(f"{of.cfg.method} has no heads that tell how important its parties are")
-    return RunFolder(kept, plan(of.cfg, heads.findings, Choice.read(choice)).cfg)
+def _reduced(folder: Path, choice: str) -> RunConfig:
+    cfg = complete_run(folder)[0].cfg
+    check_heads(cfg, "retrained")
+    return plan(cfg, _findings(folder), Choice.read(choice)).cfg
+
+
+@lru_cache(maxsize=1)  # all choices of a run go by the same heads
+def _findings(folder: Path) -> Findings:
+    return explain(trained(complete_run(folder)[0]), SIGMA)
 
 
 class _Clock:

@@ -71,9 +71,9 @@ def judged(paper: Paper, cell: Cell, record: Record | None) -> Judged:
         return Judged(cell, [], NOT_RUN, cell.why)
     seeds = record["seeds"] if record else []
     if not seeds:
-        return Judged(cell, [], NOT_RUN, cell.why or cost(paper.experiments[cell.experiment]))
+        return Judged(cell, [], NOT_RUN, cost(paper.experiments[cell.experiment]))
     if failures := [each["failed"] for each in seeds if each["failed"]]:
-        return Judged(cell, [], FAILED, cell.why or failures[0])
+        return Judged(cell, [], FAILED, _told(failures[0], cell.why))
     found = [read(cell.reading, each) for each in seeds]
     values = [value for value in found if value is not None]
     if len(values) < len(found):
@@ -81,7 +81,7 @@ def judged(paper: Paper, cell: Cell, record: Record | None) -> Judged:
     verdict, how = _verdict(paper, cell, values)
     if verdict == SAME and (apart := _apart(cell, seeds)):
         verdict, how = MISSED, f"{apart} of {len(seeds)} seeds no better than guessing"
-    return Judged(cell, values, verdict, _told(how, cell.why))
+    return Judged(cell, values, verdict, _told(how, cell.why if verdict == MISSED else ""))
 
 
 def _apart(cell: Cell, seeds: Sequence[Record]) -> int:

@@ -19,6 +19,7 @@ from benchmarks.reproducing.verdicts import (
     cost,
 )
 from tests.benchmarks.reproducing.made import ALONE, BENCHMARK, PAPER, kept, words
+from vfl_flower.protocol.observer import Observer
 from vfl_flower.runs.run_folder import RunFolder
 from vfl_flower.workflows.local.train import train_in
 from vfl_flower.workflows.local.watch import Watch
@@ -119,18 +120,25 @@ def test_training_with_some_parties_goes_on_where_it_stopped(tmp_path: Path) -> 
     assert (again["failed"], list(again["retrained"])) == ("", ["top:50"])
 
 
+class _OutOfTime(Observer):
+    def on_step(self, step: int, losses: list[float]) -> None:
+        if step == 2:
+            signal.raise_signal(signal.SIGALRM)
+
+
 def test_training_with_some_parties_that_runs_out_of_time_has_not_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run, folders = _trained_again(tmp_path), list[RunFolder]()
+    run, again, folders = _trained_again(tmp_path), _trained_again(tmp_path / "again"), list[Path]()
+    whole = completed(run)
 
     def started(folder: RunFolder, watch: Watch) -> object:
-        folders.append(folder)
-        if len(folders) > 1:
-            signal.raise_signal(signal.SIGALRM)
-        return train_in(folder, watch)
+        folders.append(folder.path)
+        late = Watch(observer=lambda title: _OutOfTime())
+        return train_in(folder, late if len(folders) == 2 else watch)
 
     monkeypatch.setattr(runs, "train_in", started)
-    assert completed(run, 600) is None
-    monkeypatch.undo()
-    assert (completed(run) or {})["failed"] == ""
+    assert completed(again, 600) is None
+    assert (folders[1] / "config.toml").is_file() and not (folders[1] / "result.json").is_file()
+    assert whole and (completed(again) or {})["retrained"] == whole["retrained"]
+    assert folders[1:] == [folders[1]] * 2

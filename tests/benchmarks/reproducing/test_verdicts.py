@@ -99,6 +99,20 @@ def test_all_reasons_of_a_missed_cell_are_told() -> None:
     assert found.why == "no such value was reached; nor has their program"
 
 
+@pytest.mark.parametrize(
+    ("ours", "told"),
+    [
+        ([97.5], ""),
+        ([96.9, 97.2, 96.7], "by our seeds alone"),
+        ([], "about a minute for the first seed on two cores"),
+        ([91.9], "one seed; its network is smaller"),
+    ],
+)
+def test_an_explanation_is_that_of_a_miss(ours: list[float], told: str) -> None:
+    cell = Cell("a", "b", "alone", claim=97.0, why="its network is smaller")
+    assert judged(PAPER, cell, {"seeds": list(map(seed_of, ours))}).why == told
+
+
 def test_constant_numbers_are_compared() -> None:
     constant = spread_of([96.5, 96.5 + 1e-14])
     assert welch(constant, constant) == 1
