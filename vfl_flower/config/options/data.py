@@ -34,14 +34,13 @@ class DataOptions:
     )
     pixel_scaling: str = option(
         "own",
-        "mean and deviation that pixels are scaled by: own, of the party's share; whole, of all "
-        "parties' pixels, for studies of published images",
+        "scale of pixels: own, or whole images'",
         choices=("own", "whole"),
     )
     column_noise: str = option(
         "",
         "Gaussian noise on parties' scaled columns, rank:deviation, as in 3:0.5,7:10; rank 0 is "
-        "the active party. The baseline central has none",
+        "the active party. central has none",
     )
     missing_parties: str = option(
         "refuse",
@@ -84,7 +83,7 @@ class DataOptions:
     )
     validation: float = option(
         0.1,
-        "share of the others for validation; 0: none",
+        "share of the others, to validate; 0: none",
         least=0,
         below=1,
     )
