@@ -4,16 +4,16 @@ from dataclasses import replace
 from itertools import product
 from math import ceil
 
-from benchmarks.papers.easter import ALIKE, FOUR_RATES, of_60_epochs
+from benchmarks.papers.easter import ALIKE, NOR_WHOLE_IMAGES, SMALL_RATES, of_60_epochs
 from benchmarks.papers.easter.runs import EXPERIMENTS as EXPERIMENTS_OF_EASTER
 from benchmarks.papers.easter.runs import (
-    FOUR,
     MIXED,
     OPTIMIZERS,
     PARTIES,
     PUBLISHED,
     SETS,
     SMALL,
+    UNBOUNDED,
     longer,
 )
 from benchmarks.reproducing.paper import (
@@ -34,6 +34,9 @@ OF_EASTER = {
 
 MISSED = ("FMNIST", "CIFAR10")
 """Sets whose claims are missed after 20 epochs."""
+
+CLOSER = "60 epochs come closer: see Table 1"
+"""Why they are; tests hold it against results."""
 
 RESNETS = ("ResNet18", "ResNet50", "ResNet101", "ResNet152")
 
@@ -113,10 +116,11 @@ EXPERIMENTS = {
     },
     **{f"{d} {network} Homo_VFedMH": _own(d, network) for d, network in product(SETS, SMALL)},
     **{
-        f"MNIST {network} optimizers": _own("MNIST", network, FOUR) for network in (*SMALL, "mixed")
+        f"MNIST {network} optimizers": _own("MNIST", network, UNBOUNDED)
+        for network in (*SMALL, "mixed")
     },
     "CIFAR10 residual": _residual({}),
-    "CIFAR10 residual optimizers": _residual(FOUR),
+    "CIFAR10 residual optimizers": _residual(UNBOUNDED),
 }
 
 
@@ -128,19 +132,34 @@ def _accuracy(dataset: str, name: str, network: str) -> tuple[str, str]:
     return f"{dataset} {network} {name}", reading
 
 
+def _why(dataset: str, name: str, network: str) -> str:
+    """Return an explanation of a missed claim."""
+    if name == "VFedMH" and dataset in MISSED:
+        return CLOSER
+    whole = name.startswith("Homo") and dataset == "CIFAR10" and network in ("LeNet", "MLP")
+    return NOR_WHOLE_IMAGES.format("EASTER's ") if whole else ""
+
+
 def _table1() -> list[Cell]:
     cells = []
     for dataset, name, *numbers in map(str.split, TABLE_1.strip().splitlines()):
         for place, network in enumerate(SMALL):
             claim, spread = map(float, numbers[2 * place : 2 * place + 2])
             run = _accuracy(dataset, name, network)
-            cells.append(Cell(f"{dataset}, {name}", network, *run, claim, spread))
+            why = _why(dataset, name, network)
+            cells.append(Cell(f"{dataset}, {name}", network, *run, claim, spread, why=why))
     return cells
 
 
 def _table2() -> list[Cell]:
     return [
-        Cell(f"{dataset}, {name}", network, *_accuracy(dataset, name, network), float(claim))
+        Cell(
+            f"{dataset}, {name}",
+            network,
+            *_accuracy(dataset, name, network),
+            float(claim),
+            why=_why(dataset, name, network),
+        )
         for dataset, name, *claims in map(str.split, TABLE_2.strip().splitlines())
         for network, claim in zip(SMALL, claims, strict=True)
     ]
@@ -176,7 +195,7 @@ def _figure(letter: str, network: str) -> Table:
         f"Fig. 3({letter})",
         curves=curves,
         picture="curves",
-        note=FOUR_RATES,
+        note=SMALL_RATES,
     )
 
 
@@ -198,7 +217,7 @@ def _residual_figure(name: str, run: str, labels: dict[str, str]) -> Table:
         curves,
         picture="curves",
         note="The paper starts from published weights, of which no copy was at hand; here networks "
-        "start from drawn ones." + ("" if ends else f" {FOUR_RATES}"),
+        "start from drawn ones." + ("" if ends else f" {SMALL_RATES}"),
     )
 
 

@@ -8,11 +8,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from benchmarks.papers.easter import BOUND_REACHES, NO_MORE, ON_WHOLE_IMAGES
 from benchmarks.reproducing.paper import Cell, Curve, Experiment, Paper, Search, Table
 from benchmarks.reproducing.plan import COMMON, papers
 from benchmarks.reproducing.store import Store, origin
-from benchmarks.reproducing.verdicts import MISSED, REACHED, Judged
+from benchmarks.reproducing.verdicts import REACHED, Judged
 from docs.pictures.svg import DARK as PAPER_DARK
 from docs.pictures.svg import LIGHT as PAPER_LIGHT
 from docs.reproducing import panels
@@ -196,25 +195,6 @@ def test_failed_runs_are_told_beside_comparisons(results: Results) -> None:
     paper = replace(PAPER, tables=(Table("table1", "Accuracy", "Table 1", cells),))
     page = made([replace(results, paper=paper, _read={})])["reproduction/made.md"]
     assert "| Made against Local | 1 of 1 |  |  |  | 1 |" in page
-
-
-def test_words_on_whole_images_are_borne_out() -> None:
-    results = Results("easter", papers()["easter"], Store())
-    cells = {(e.cell.row, e.cell.column): e for e in results.judged(results.paper.table("table3"))}
-    for (dataset, network), why in ON_WHOLE_IMAGES.items():
-        own = cells[f"{dataset}, Homo_EASTER", network]
-        whole = cells[f"{dataset}, Central, on whole images", network].mean
-        assert own.verdict == MISSED and own.mean and own.cell.claim and whole
-        assert (whole <= own.mean) if why == NO_MORE else (whole >= own.cell.claim)
-
-
-def test_bounded_embeddings_reach_what_others_miss() -> None:
-    results = Results("easter", papers()["easter"], Store())
-    own, other = (results.judged(results.paper.table(name)) for name in ("table4", "rates"))
-    bounded = {(e.cell.row, e.cell.column): e.verdict for e in other}
-    missed = [e.cell for e in own if e.cell.why == BOUND_REACHES and e.verdict == MISSED]
-    assert missed
-    assert {bounded[f"{cell.row}, bounded", cell.column] for cell in missed} == {REACHED}
 
 
 def test_an_order_without_numbers_has_a_verdict(results: Results) -> None:

@@ -63,6 +63,10 @@ EPSILONS = ("0.1", "0.5", "1.0", "2.0", "4.0")
 TABLE_SETS = {"Adult Income": "adult", "Breast Cancer": "breast-cancer", "Diabetes": "pima"}
 TABLE_MLP = {"models": "pravfed-table", "embedding-dim": "32"}
 
+LINEAR_SETS = ("Breast Cancer", "Diabetes")
+LINEAR = ", linear layers"
+"""Last words of runs on tables without hidden layers."""
+
 HALF = "CIFAR10 theta 1 Standalone in bfloat16"
 
 LOCAL_EPOCHS = ("1", "2", "4", "8", "16")
@@ -170,6 +174,10 @@ EXPERIMENTS = {
     **{
         f"{title} {name}": _table(name, dataset, "0.5", {})
         for (title, dataset), name in product(TABLE_SETS.items(), METHODS)
+    },
+    **{
+        f"{title} {name}{LINEAR}": _table(name, TABLE_SETS[title], "0.5", {"models": "linear"})
+        for title, name in product(LINEAR_SETS, ALONE)
     },
     **{
         f"{title} as published": _table("PraVFed", dataset, "0.5", AS_PUBLISHED | TABLE_MLP)

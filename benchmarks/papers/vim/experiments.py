@@ -9,10 +9,13 @@ from benchmarks.papers.vim.settings import (
     MINUTES,
     ON_MNIST,
     RUNS,
+    SCALED,
     SEARCHES,
     TEST_NOISE,
+    TWICE,
     UPLOADS_NOISED,
     USUAL,
+    WHOLE,
     WIDEST,
     WITH_TOPS,
     Options,
@@ -102,16 +105,71 @@ WIDER = {
     "mnist fdml epsilon 8 clip 1": replace(UPLOADS["mnist fdml epsilon 8"], search=WIDEST),
 }
 
-LABELS_TUNED = {
+RATES_TUNED = {
     f"{name} tuned": replace((LABELS | VARIED)[name], search=Search({"learning-rates": GRID}))
     for name in (
         "mnist splitnn label epsilon 2.8",
         "mnist splitnn label epsilon 1.4",
         "mnist vimadmm_j label epsilon 1.4",
         "mnist vimadmm tau 1 label epsilon 1.4",
+        *(f"mnist splitnn noisy {epochs} epochs" for epochs in ("2", "5", "10")),
     )
 }
 
+LONGER = {
+    f"{name}{TWICE}": replace(
+        each,
+        flags={**each.flags, "epochs": "60"},
+        minutes=2 * each.minutes,
+        most_seeds=most or each.most_seeds,
+    )
+    for name, most in (
+        ("mnist splitnn", 0),
+        ("mnist fedbcd", 1),
+        ("mnist splitnn label epsilon 2.8", 0),
+        ("mnist splitnn label epsilon 1.4", 0),
+        ("mnist vimadmm tau 1 label epsilon 1.4", 0),
+    )
+    for each in ((PLAIN | LABELS | VARIED)[name],)
+}
+
+TEN_EPOCHS = {
+    f"{name}, ten epochs": replace(
+        each, flags={**each.flags, "epochs": "10", "stop-drop": "10"}, minutes=27
+    )
+    for name in (f"mnist {method} 100 clients" for method in BY_ADMM)
+    for each in (VARIED[name],)
+}
+
+ALIKE = {
+    f"{name}{SCALED}": replace(
+        each, flags={**each.flags, **WHOLE}, most_seeds=most or each.most_seeds
+    )
+    for most, names in (
+        (0, ("vimadmm summary", "vimadmm_j label epsilon 1.4")),
+        (0, ("splitnn noisy 5 epochs", "splitnn noisy 10 epochs")),
+        (1, ("splitnn", "splitnn label epsilon 2.8", "splitnn label epsilon 1.4")),
+        (1, ("vimadmm tau 1 label epsilon 1.4",)),
+        (1, ("splitnn 100 clients", "vimadmm 100 clients")),
+        (1, ("fdml 100 clients", "vimadmm_j 100 clients")),
+    )
+    for name in (f"mnist {its}" for its in names)
+    for each in ((PLAIN | LABELS | VARIED)[name],)
+}
+"""Runs with the scale of whole images."""
+
 EXPERIMENTS = (
-    PLAIN | LINEAR | OFTEN | HALVED | UPLOADS | USUAL_TOPS | WIDER | LABELS | LABELS_TUNED | VARIED
+    PLAIN
+    | LINEAR
+    | OFTEN
+    | HALVED
+    | UPLOADS
+    | USUAL_TOPS
+    | WIDER
+    | LABELS
+    | RATES_TUNED
+    | VARIED
+    | LONGER
+    | TEN_EPOCHS
+    | ALIKE
 )

@@ -1,10 +1,19 @@
 """VIM's tables that vary one thing."""
 
+from dataclasses import replace
 from itertools import product
 
 from benchmarks.papers.vim.claims import ONE_NOISY
-from benchmarks.papers.vim.settings import METHODS
-from benchmarks.papers.vim.tables import NOISED, OF, SETS, TABLE_7, TRAINING_ONLY, WHY
+from benchmarks.papers.vim.settings import METHODS, SCALED, TWICE
+from benchmarks.papers.vim.tables import (
+    MORE_EPOCHS,
+    NOISED,
+    OF,
+    SETS,
+    TABLE_7,
+    TRAINING_ONLY,
+    WHY,
+)
 from benchmarks.reproducing.paper import Cell, Table
 
 BY_PREDICTION = "precision-std:active"
@@ -69,7 +78,13 @@ TABLE_9 = Table(
     picture="lines",
     cells=(
         *(
-            Cell(data, f"tau {tau}", f"{OF[data]} vimadmm{run} label epsilon 1.4", claim=claim)
+            Cell(
+                data,
+                f"tau {tau}",
+                f"{OF[data]} vimadmm{run} label epsilon 1.4",
+                claim=claim,
+                why=MORE_EPOCHS if (data, tau) == ("MNIST", 1) else "",
+            )
             for data, tau, run, claim in (
                 ("MNIST", 1, " tau 1", 92.28),
                 ("MNIST", 5, " tau 5", 92.51),
@@ -90,7 +105,7 @@ CLAIMED = {cell.experiment: cell.claim for cell in (*TABLE_7.cells, *TABLE_9.cel
 
 LABEL_RATES = Table(
     name="label-rates",
-    title="Rates of the paper under label differential privacy",
+    title="Rates of the paper, and more epochs, under label differential privacy",
     place="Tables VII and IX, rates",
     cells=tuple(
         Cell(row, told, f"{run}{end}", claim=CLAIMED[run])
@@ -100,10 +115,15 @@ LABEL_RATES = Table(
             ("VIMADMM-J, epsilon 1.4", "mnist vimadmm_j label epsilon 1.4"),
             ("VIMADMM, tau 1, epsilon 1.4", "mnist vimadmm tau 1 label epsilon 1.4"),
         )
-        for told, end in (("as the authors' program", ""), ("best of the points", " tuned"))
+        for told, end in (
+            ("as the authors' program", ""),
+            ("best of the points", " tuned"),
+            *((("60 epochs", TWICE),) if "VIMADMM-J" not in row else ()),
+        )
     ),
     note="MNIST. The points are the paper's rates, 0.05, 0.1, 0.3, 0.5 and 0.8, of all clients "
-    "alike; the choice is by validation rows.",
+    "alike; the choice is by validation rows. The paper names no number of epochs under label "
+    "privacy; 30 are those of its program without.",
 )
 
 LEAST = "the least important"
@@ -122,7 +142,7 @@ TABLE_10 = Table(
             Cell(
                 row,
                 data,
-                f"{OF[data]} vimadmm summary",
+                f"{OF[data]} vimadmm summary{SCALED}",
                 f"retrained:{choice}",
                 claim,
                 lower=choice.startswith("bottom"),
@@ -150,9 +170,11 @@ TABLE_10 = Table(
             for row, claim in (("12 views", 91.04), ("8 views", 90.69), ("4 views", 90.64))
         ),
     ),
-    note="Importance is the norm of a client's head after training with all. Here training with "
-    "all has five epochs, and so has each training with some. The paper says that the least "
-    "important clients alone come to much less: with them, less than the claim reaches it.",
+    note="Importance is the norm of a client's head after training with all, here for five epochs, "
+    "as long as each training with some. Pixels are scaled as those of whole images, as in the "
+    "authors' program: by their own scale other clients count most, as a table below shows. The "
+    "paper says that the least important clients alone come to much less: with them, less than "
+    "the claim reaches it.",
 )
 
 TABLE_11 = Table(
@@ -160,17 +182,20 @@ TABLE_11 = Table(
     title="100 clients",
     place="Table XI",
     cells=tuple(
-        Cell(METHODS[method], "MNIST", f"mnist {method} 100 clients", claim=claim)
-        for method, claim in (
-            ("vafl", 95.38),
-            ("splitnn", 95.45),
-            ("vimadmm", 95.77),
-            ("fdml", 95.85),
-            ("vimadmm_j", 95.96),
+        Cell(f"{METHODS[method]}{end}", "MNIST", f"mnist {method} 100 clients{end}", claim=claim)
+        for method, claim, ends in (
+            ("vafl", 95.38, [""]),
+            ("splitnn", 95.45, [""]),
+            ("vimadmm", 95.77, ["", ", ten epochs"]),
+            ("fdml", 95.85, [""]),
+            ("vimadmm_j", 95.96, ["", ", ten epochs"]),
         )
+        for end in ends
     ),
     note="100 evenly spaced windows of 14 pixels; which pixels, the paper does not say. The ADMM "
-    "methods have three epochs, the others 30.",
+    "methods have three epochs, the others 30. In rows of ten, training ends at a drop of ten "
+    "points, as in the authors' program, and not of two, as in the paper: after the third epoch "
+    "the accuracy of VIMADMM falls by more.",
 )
 
 TABLE_12 = Table(
@@ -199,26 +224,42 @@ TABLE_12 = Table(
     "here for the cell that is 92.09 in its Tables VI and VIII.",
 )
 
+NOR_WITHOUT = "without noise on columns, validation rows come to less after as many epochs, too"
+"""Why Split Learning with a noisy client misses; tests hold it against results."""
+
+_NOISY = tuple(
+    Cell(
+        METHODS[method],
+        f"{data}, epoch {epochs}",
+        f"{OF[data]} {method} noisy {epochs} epochs" if data in OF else None,
+        claim=claim,
+        spread=spread,
+        why=WHY.get(data, NOR_WITHOUT if (method, data) == ("splitnn", "MNIST") else ""),
+    )
+    for method, claims in ONE_NOISY.items()
+    for (data, epochs), (claim, spread) in zip(product(SETS, (2, 5, 10)), claims, strict=True)
+)
+_TUNED_NOISY = tuple(
+    replace(
+        cell,
+        row=f"{cell.row}, best of the paper's rates",
+        experiment=f"{cell.experiment} tuned",
+        why="",
+    )
+    for cell in _NOISY
+    if cell.row == METHODS["splitnn"] and cell.column.startswith("MNIST")
+)
+
 TABLE_13 = Table(
     name="table13",
     title="One noisy client",
     place="Table XIII",
-    cells=tuple(
-        Cell(
-            METHODS[method],
-            f"{data}, epoch {epochs}",
-            f"{OF[data]} {method} noisy {epochs} epochs" if data in OF else None,
-            claim=claim,
-            spread=spread,
-            why=WHY.get(data, ""),
-        )
-        for method, claims in ONE_NOISY.items()
-        for (data, epochs), (claim, spread) in zip(product(SETS, (2, 5, 10)), claims, strict=True)
-    ),
+    cells=(*_NOISY, *_TUNED_NOISY),
     note="Gaussian noise on client 7's columns (CIFAR: client 5), of deviation 1 (3) where "
     "those are scaled to a deviation of 1, drawn once. The authors' program scales by the "
     "deviation of all clients' pixels and draws anew for each batch. Each epoch is a run of its "
-    "own, whose last weights count.",
+    "own, whose last weights count. In the last row the rate is the best of 0.05, 0.1, 0.3, 0.5 "
+    "and 0.8 by validation rows.",
 )
 
 SOTA = "the best model published anywhere, which no method of VIM's or ours stands for"
@@ -247,15 +288,4 @@ TABLE_14 = Table(
         ),
     ),
     note="The reference is one client's network and head on all columns.",
-)
-
-RESNETS = Table(
-    name="resnets",
-    title="VIMADMM with larger networks",
-    place="Appendix D, larger models",
-    cells=(
-        Cell("VIMADMM, CIFAR", "CNN", "cifar vimadmm", claim=75.25),
-        Cell("VIMADMM, CIFAR", "ResNet-18", "cifar vimadmm resnet18", claim=81.35),
-        Cell("VIMADMM, CIFAR", "ResNet-34", "cifar vimadmm resnet34", claim=82.58),
-    ),
 )

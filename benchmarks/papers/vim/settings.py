@@ -45,6 +45,15 @@ ONE_STEP = {"active-steps": "one"}
 USUAL = {"top-model": "usual"}
 """A ReLU and a layer with a bias, where the program has one layer without."""
 
+TWICE = ", 60 epochs"
+"""Last words of runs that are twice as long."""
+
+WHOLE = {"pixel-scaling": "whole"}
+"""One mean and deviation for all clients' pixels, as in VIM's program."""
+
+SCALED = ", whole images"
+"""Last words of runs in which pixels are scaled as whole images."""
+
 METHODS = {
     "vafl": "VAFL",
     "splitnn": "Split Learning",

@@ -9,9 +9,11 @@ from benchmarks.papers.vim.settings import (
     ON_MNIST,
     ONE_CLIENT,
     OTHERS,
+    SCALED,
     SEARCHES,
     TEST_NOISE,
     UPLOADS_NOISED,
+    WHOLE,
     Options,
 )
 from benchmarks.reproducing.paper import Experiment, Search
@@ -129,8 +131,8 @@ RETRAINED = {
     "mnist vimadmm summary": Experiment(
         VIMADMM["mnist"] | {"epochs": "5"}, minutes=6, retrained=CHOSEN
     ),
-    "cifar vimadmm summary": Experiment(
-        VIMADMM["cifar"] | {"epochs": "20"}, minutes=2900, retrained=CHOSEN, most_seeds=1
+    f"cifar vimadmm summary{SCALED}": Experiment(
+        VIMADMM["cifar"] | WHOLE | {"epochs": "20"}, minutes=2900, retrained=CHOSEN, most_seeds=1
     ),
 }
 
