@@ -9,8 +9,8 @@ from benchmarks.papers.pravfed.cells import NOR_LINEAR, OF_TRAINING_ROWS
 from benchmarks.papers.pravfed.runs import LINEAR
 from benchmarks.papers.vfedmh import CLOSER
 from benchmarks.papers.vim.others import NOR_WITHOUT
-from benchmarks.papers.vim.settings import TWICE
-from benchmarks.papers.vim.tables import MORE_EPOCHS
+from benchmarks.papers.vim.settings import SCALED, TWICE
+from benchmarks.papers.vim.tables import BY_SCALE, MORE_EPOCHS
 from benchmarks.reproducing.plan import papers
 from benchmarks.reproducing.store import Store
 from benchmarks.reproducing.verdicts import FAILED, MISSED, REACHED, Judged
@@ -69,6 +69,16 @@ def test_twice_the_epochs_come_closer(table: str) -> None:
         more = longer[f"{each.cell.experiment}{TWICE}"]
         assert each.mean and more.mean and more.mean > each.mean
         assert len(more.values) >= len(each.values)
+
+
+def test_the_scale_of_whole_images_reaches_it() -> None:
+    scaled = {e.cell.experiment: e.mean for e in judged("vim", "scaling")}
+    cells = judged("vim", "table7")
+    missed = [e.cell for e in cells if e.cell.why == BY_SCALE and e.verdict == MISSED]
+    assert missed
+    for cell in missed:
+        mean = scaled[f"{cell.experiment}{SCALED}"]
+        assert mean and cell.claim and mean >= cell.claim
 
 
 def test_split_learning_without_noise_comes_to_less_too() -> None:
