@@ -23,7 +23,7 @@ from benchmarks.peers.prepare import prepare
 from benchmarks.peers.prepare_trees import prepare_trees
 from benchmarks.peers.registry import PEERS
 from docs.peer_numbers import contests, steps, trees
-from vfl_flower.data.byte_rows import ByteRows
+from vfl_flower.data.byte_rows import ByteRows, scale_of
 
 NVFLARE = PEERS["nvflare"]
 KINDS = (SPLIT_LEARNING, TREES, ROUNDS)
@@ -52,7 +52,7 @@ def test_all_rows_are_one_batch(tmp_path: Path) -> None:
 
 def test_images_are_standardised_as_ours(tmp_path: Path) -> None:
     pixels = np.random.default_rng(0).integers(0, 256, (9, 1, 4, 4), np.uint8)
-    held = ByteRows.fitted(pixels, np.arange(9, dtype=np.int32))
+    held = ByteRows.scaled(pixels, *scale_of(pixels, np.arange(9, dtype=np.int32)))
     np.save(tmp_path / "x-1.npy", pixels)
     np.save(tmp_path / "moments-1.npy", np.stack([held.mean.numpy(), held.deviation.numpy()]))
     rows = np.array([3, 1], np.int32)

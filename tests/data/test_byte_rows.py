@@ -5,17 +5,21 @@ import pytest
 import torch
 
 from vfl_flower.data.byte_rows import ByteRows, scale_of, unit
-from vfl_flower.data.columns import Features
-from vfl_flower.data.preprocessing.scaling import scaled
+from vfl_flower.data.columns import Features, Pixels
+from vfl_flower.data.preprocessing.scaling import mean_and_deviation, scaled_by
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (500, 3, 6, 8), np.uint8)
 TRAIN = np.arange(0, 500, 2)
 
 
+def fitted(pixels: Pixels) -> ByteRows:
+    return ByteRows.scaled(pixels, *scale_of(pixels, TRAIN))
+
+
 def test_its_numbers_are_those_of_the_scaled_tensor() -> None:
     part = PIXELS[:, :, 1:4, 2:]
-    rows = ByteRows.fitted(part, TRAIN)
-    expected = scaled(unit(part), TRAIN)
+    rows = fitted(part)
+    expected = scaled_by(unit(part), *mean_and_deviation(unit(part), TRAIN))
     assert torch.equal(rows[:], expected)
     index = torch.tensor([3, 499, 3, 0])
     assert torch.equal(rows.index_select(0, index), expected.index_select(0, index))
@@ -28,25 +32,25 @@ def test_its_numbers_are_those_of_the_scaled_tensor() -> None:
 def test_a_part_is_scaled_as_the_whole_image_is(of: slice) -> None:
     known = [np.broadcast_to(each, (1, 3, 6, 8)).copy() for each in scale_of(PIXELS, TRAIN)]
     rows = ByteRows.scaled(PIXELS[:, :, of], *(each[:, :, of] for each in known))
-    assert torch.equal(rows[:], ByteRows.fitted(PIXELS, TRAIN)[:][:, :, of])
+    assert torch.equal(rows[:], fitted(PIXELS)[:][:, :, of])
 
 
 def test_a_channel_that_does_not_vary_is_centred_only() -> None:
     pixels = PIXELS.copy()
     pixels[:, 1] = 7
-    rows = ByteRows.fitted(pixels, TRAIN)
+    rows = fitted(pixels)
     assert (rows[:][:, 1] == 0).all() and rows[:].isfinite().all()
 
 
 def test_rows_that_are_no_training_rows_do_not_count() -> None:
     pixels = PIXELS.copy()
     pixels[1::2] = 0
-    ours, theirs = ByteRows.fitted(pixels, TRAIN), ByteRows.fitted(PIXELS, TRAIN)
+    ours, theirs = fitted(pixels), fitted(PIXELS)
     assert torch.equal(ours.mean, theirs.mean) and torch.equal(ours.deviation, theirs.deviation)
 
 
 def test_a_share_is_a_view_of_all_columns() -> None:
-    rows = ByteRows.fitted(PIXELS[:, :, :, :4], TRAIN)
+    rows = fitted(PIXELS[:, :, :, :4])
     assert np.shares_memory(rows.pixels.numpy(), PIXELS)
 
 

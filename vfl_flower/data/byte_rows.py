@@ -37,12 +37,6 @@ class ByteRows:
     deviation: Tensor
 
     @classmethod
-    def fitted(cls, pixels: Pixels, train: Array) -> "ByteRows":
-        """Standardise pixels by the training rows, each channel by itself."""
-        mean, deviation = scale_of(pixels, train)
-        return cls.scaled(pixels, mean, deviation)
-
-    @classmethod
     def scaled(cls, pixels: Pixels, mean: Numbers, deviation: Numbers) -> "ByteRows":
         """Scale pixels by numbers of a shape like (1, channels, 1, 1)."""
         return cls(*map(torch.from_numpy, (pixels, mean, deviation)))
@@ -95,15 +89,14 @@ def unit(features: Features) -> NDArray[np.float32]:
     return scaled
 
 
-def scale_of(images: Features, train: Array) -> tuple[Numbers, Numbers]:
-    """Return mean and deviation of each channel, (1, channels, 1, 1).
+def scale_of(features: Features, train: Array) -> tuple[Numbers, Numbers]:
+    """Return mean and deviation in the training rows.
 
-    They are those of the training rows, of bytes as numbers from 0 to 1, of other numbers as
-    they are.
+    See `mean_and_deviation`; of bytes of images they are those of numbers from 0 to 1.
     """
-    if images.dtype != np.uint8:
-        return mean_and_deviation(images, train)
-    pixels = cast("Pixels", images)
+    if features.dtype != np.uint8:
+        return mean_and_deviation(features, train)
+    pixels = cast("Pixels", features)
     known = [_moments(pixels[:, channel], train) for channel in range(pixels.shape[1])]
     mean, deviation = np.array(known, np.float32).T.reshape(2, 1, -1, 1, 1)
     return mean, deviation

@@ -22,7 +22,7 @@ from vfl_flower.data.datasets import dataset_of
 from vfl_flower.data.partition.schemes import shares_by
 from vfl_flower.data.partition.shares import NOTHING, Share, mask_of, take, union
 from vfl_flower.data.party_data import PartyData, Rows
-from vfl_flower.data.preprocessing.scaling import Numbers, check_finite, encoded, scaled, scaled_by
+from vfl_flower.data.preprocessing.scaling import Numbers, check_finite, encoded, scaled_by
 from vfl_flower.data.preprocessing.target import Target
 from vfl_flower.data.splitting.presence import Presence, drawn_presence, tell_gain
 from vfl_flower.data.splitting.record import Split
@@ -145,16 +145,17 @@ class PublishedData:
         if share is NOTHING:
             return torch.empty(len(self.stored), 0)
         own = take(self.stored, share)
-        if self.cfg.pixel_scaling == "whole":
-            return self._scaled_as_whole(own, share)
-        if own.dtype == np.uint8 and isinstance(share, tuple):
-            return ByteRows.fitted(cast("Pixels", own), train)
-        own = unit(own)
         if self.described and not isinstance(share, tuple):
             columns, gaps = [self.described[each] for each in share], self.cfg.spec.keeps_gaps
-            return encoded(own, columns, train, party, gaps=gaps)
-        check_finite(own, party)
-        return scaled(own, train)
+            return encoded(unit(own), columns, train, party, gaps=gaps)
+        if own.dtype != np.uint8 or not isinstance(share, tuple):
+            own = unit(own)
+            check_finite(own, party)
+        whole = self.cfg.pixel_scaling == "whole"
+        mean, deviation = self._scale_within(share) if whole else scale_of(own, train)
+        if own.dtype == np.uint8:
+            return ByteRows.scaled(cast("Pixels", own), mean, deviation)
+        return scaled_by(own, mean, deviation)
 
     @cached_property
     def _scale(self) -> list[Numbers]:
@@ -163,12 +164,9 @@ class PublishedData:
         known = scale_of(self.stored, self.rows["train"])
         return [np.broadcast_to(each, whole).copy() for each in known]
 
-    def _scaled_as_whole(self, own: Features, share: Share) -> Held:
-        """Scale pixels by mean and deviation of whole images' channels."""
-        mean, deviation = (cast("Numbers", take(each, share)) for each in self._scale)
-        if own.dtype == np.uint8 and isinstance(share, tuple):
-            return ByteRows.scaled(cast("Pixels", own), mean, deviation)
-        return scaled_by(unit(own), mean, deviation)
+    def _scale_within(self, share: Share) -> tuple[Numbers, ...]:
+        """Return mean and deviation of whole images' channels, for a share's pixels."""
+        return tuple(cast("Numbers", take(each, share)) for each in self._scale)
 
     def _target(self) -> Target:
         names = self.entry.names()

@@ -53,19 +53,11 @@ def encoded(
     return torch.from_numpy(encoder.apply(numbers, columns, gaps=gaps))
 
 
-def scaled(features: Features, train: Array) -> Tensor:
-    """Standardise columns with mean and deviation of the training rows.
-
-    An image has one mean and one deviation per channel, a table one per column; what does not
-    vary is centred only.
-    """
-    return scaled_by(features, *mean_and_deviation(features, train))
-
-
 def mean_and_deviation(features: Features, train: Array) -> tuple[Numbers, Numbers]:
     """Return those of the training rows.
 
-    They are (1, channels, 1, 1) of images, and (1, columns) of tables.
+    An image has one mean and one deviation per channel, (1, channels, 1, 1), a table one per
+    column, (1, columns). The deviation of what does not vary is 1.
     """
     axes = (0, 2, 3) if features.ndim == 4 else (0,)
     sample = features[train]
