@@ -95,6 +95,10 @@ class Experiment:
     least_seeds: int = 1
     same_as: str = ""
 
+    def with_flags(self, flags: Flags) -> "Experiment":
+        """Return the same runs with some flags changed or added."""
+        return replace(self, flags={**self.flags, **flags})
+
     def place(self, paper: str, name: str) -> tuple[str, str]:
         """Return the paper and the name under which its results are kept."""
         other, _, its = self.same_as.partition(": ")

@@ -206,14 +206,15 @@ def _with(run: Run, choice: str) -> float:
 
 
 def _reduced(folder: Path, choice: str) -> RunConfig:
-    cfg = complete_run(folder)[0].cfg
-    check_heads(cfg, "retrained")
-    return plan(cfg, _findings(folder), Choice.read(choice)).cfg
+    cfg, findings = _findings(folder)
+    return plan(cfg, findings, Choice.read(choice)).cfg
 
 
 @lru_cache(maxsize=1)  # all choices of a run go by the same heads
-def _findings(folder: Path) -> Findings:
-    return explain(trained(complete_run(folder)[0]), SIGMA)
+def _findings(folder: Path) -> tuple[RunConfig, Findings]:
+    run = complete_run(folder)[0]
+    check_heads(run.cfg, "retrained")
+    return run.cfg, explain(trained(run), SIGMA)
 
 
 class _Clock:

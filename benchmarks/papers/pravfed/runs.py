@@ -1,6 +1,5 @@
 """Runs of PraVFed's tables."""
 
-from dataclasses import replace
 from itertools import product
 
 from benchmarks.reproducing.paper import Experiment, Flags
@@ -113,8 +112,7 @@ def _residual(name: str, kind: str, theta: str, epsilon: str = "2") -> Experimen
 
 def _halved() -> Experiment:
     """Describe Standalone's runs with ResNet-18, its layers in bfloat16."""
-    whole = _residual("Standalone", "homogeneous", "theta 1")
-    return replace(whole, flags={**whole.flags, "precision": "bf16"})
+    return _residual("Standalone", "homogeneous", "theta 1").with_flags({"precision": "bf16"})
 
 
 def _shortened() -> Experiment:

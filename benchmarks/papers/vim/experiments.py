@@ -67,7 +67,7 @@ OFTEN = {
 """Evaluated every ten rounds."""
 
 HALVED = {
-    f"{name} float16": Experiment({**each.flags, "wire-precision": "float16"}, each.minutes)
+    f"{name} float16": each.with_flags({"wire-precision": "float16"})
     for name, each in OFTEN.items()
     if each.flags["method"] in BY_ADMM
 }
@@ -96,7 +96,7 @@ LABELS = {
 }
 
 USUAL_TOPS = {
-    f"{name} usual top": replace(each, flags={**each.flags, **USUAL})
+    f"{name} usual top": each.with_flags(USUAL)
     for name, each in (PLAIN | UPLOADS).items()
     if each.flags["method"] in WITH_TOPS and name.startswith("mnist")
 }
@@ -118,8 +118,7 @@ RATES_TUNED = {
 
 LONGER = {
     f"{name}{TWICE}": replace(
-        each,
-        flags={**each.flags, "epochs": "60"},
+        each.with_flags({"epochs": "60"}),
         minutes=2 * each.minutes,
         most_seeds=most or each.most_seeds,
     )
@@ -134,17 +133,13 @@ LONGER = {
 }
 
 TEN_EPOCHS = {
-    f"{name}, ten epochs": replace(
-        each, flags={**each.flags, "epochs": "10", "stop-drop": "10"}, minutes=27
-    )
+    f"{name}, ten epochs": replace(each.with_flags({"epochs": "10", "stop-drop": "10"}), minutes=27)
     for name in (f"mnist {method} 100 clients" for method in BY_ADMM)
     for each in (VARIED[name],)
 }
 
 ALIKE = {
-    f"{name}{SCALED}": replace(
-        each, flags={**each.flags, **WHOLE}, most_seeds=most or each.most_seeds
-    )
+    f"{name}{SCALED}": replace(each.with_flags(WHOLE), most_seeds=most or each.most_seeds)
     for most, names in (
         (0, ("vimadmm summary", "vimadmm_j label epsilon 1.4")),
         (0, ("splitnn noisy 5 epochs", "splitnn noisy 10 epochs")),
