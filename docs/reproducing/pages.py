@@ -60,18 +60,21 @@ def summary() -> str:
     for each in all_results():
         counts = {table.name: each.counts(table) for table in each.paper.tables}
         link = f"[{each.paper.title}](reproduction/{each.name}.md)"
-        lines += _rows(each, link, sum(counts.values(), Counter()))
+        lines += _rows(each, link)
         lists.append(f"{link}, {each.paper.reference}:\n\n{_contents(each, counts)}")
     names = "\n".join(f"reproduction/{each.name}" for each in all_results())
     toctree = f"```{{toctree}}\n:hidden:\n\n{names}\n```\n"
     return "\n".join([markdown(lines), *lists, toctree])
 
 
-def _rows(results: Results, link: str, counts: Counter[str]) -> list[list[str]]:
-    """Return counts of a paper's own cells, and of others'."""
+def _rows(results: Results, link: str) -> list[list[str]]:
+    """Return counts of a paper's own numbers, and of others'."""
     tables = results.paper.tables
-    others = Counter(each.verdict for t in tables for each in comparison.of_others(results, t))
-    return [[link, *_row(counts - others)], ["others in its tables", *_row(others)]]
+    others = {table.name: comparison.of_others(results, table) for table in tables}
+    counts = Counter[str](), Counter[str]()
+    for table, each in results.distinct():
+        counts[each in others[table.name]][each.verdict] += 1
+    return [[link, *_row(counts[0])], ["others in its tables", *_row(counts[1])]]
 
 
 def _row(counts: Counter[str]) -> list[str]:
@@ -96,7 +99,7 @@ def _curves_in_words(results: Results, table: Table) -> str:
 def page(results: Results, pictures: dict[str, figures.Picture]) -> str:
     """Return the page of a paper."""
     paper = results.paper
-    total = sum((results.counts(table) for table in paper.tables), Counter[str]())
+    total = Counter(each.verdict for _, each in results.distinct())
     parts = [
         MADE,
         f"# {paper.title}, repeated\n",

@@ -62,6 +62,19 @@ class Results:
         """Return how many cells of a table have each verdict."""
         return Counter(each.verdict for each in self.judged(table))
 
+    def distinct(self) -> Iterator[tuple[Table, Judged]]:
+        """Yield all cells with their tables, each number once.
+
+        Tables and columns repeat numbers of others: the first one has it.
+        """
+        seen = set[tuple[str | None, str, float | None]]()
+        for table in self.paper.tables:
+            for each in self.judged(table):
+                number = each.cell.experiment, each.cell.reading, each.cell.claim
+                if each.cell.experiment is None or number not in seen:
+                    yield table, each
+                seen.add(number)
+
 
 def all_results() -> list[Results]:
     """Return all papers with the results that the repository keeps."""

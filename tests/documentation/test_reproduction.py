@@ -109,8 +109,17 @@ def test_cells_have_claim_number_and_verdict(texts: dict[str, str]) -> None:
     assert "* Missed, one seed; it is smaller than the paper's: A (CNN).\n" in page
     assert "* Not run, no copy of the data set is at hand: B (CNN).\n" in page
     assert "python -m benchmarks.reproduce made:table1 --seeds 3" in page
-    assert "Of 8 cells: 2 reached" not in page  # of the sweep and the map, too
-    assert "Of 8 cells: 3 reached, 1 missed, 1 measured, 3 not run." in page
+    assert "Of 8 cells" not in page  # the map's first repeats the sweep's
+    assert "Of 7 cells: 2 reached, 1 missed, 1 measured, 3 not run." in page
+
+
+def test_a_number_that_is_repeated_counts_once(results: Results) -> None:
+    columns = [replace(TABLES[0].cells[0], column=f"CNN {n}") for n in range(3)]
+    again = Table("table2", "Again", "Table 2", [*columns, Cell("C", "CNN 2", "one", claim=70.0)])
+    twice = replace(results, paper=replace(PAPER, tables=[TABLES[0], again]))
+    distinct = [(table.name, each.cell.column) for table, each in twice.distinct()]
+    assert distinct == [*[("table1", name) for name in ("MLP", "CNN") * 2], ("table2", "CNN 2")]
+    assert twice.counts(again).total() == 4  # the table itself has them all
 
 
 def test_result_of_other_flags_is_not_shown(results: Results) -> None:
