@@ -87,7 +87,7 @@ def _mixed(dataset: str, method: str, models: str, more: Flags) -> Experiment:
 def longer(of: Experiment) -> Experiment:
     """Describe 60 epochs, with the weights of the best evaluation."""
     more = of.with_flags({"epochs": "60", "keep": "best"})
-    return replace(more, minutes=3 * of.minutes, most_seeds=1)
+    return replace(more, minutes=3 * of.minutes)
 
 
 def _large(dataset: str) -> Experiment:
