@@ -37,6 +37,12 @@ def test_any_other_needs_an_absolute_data_dir(dataset: str) -> None:
         run_config(values, simulation=True)
 
 
+@pytest.mark.parametrize("simulation", [True, False])
+def test_out_must_be_absolute(simulation: bool) -> None:
+    with pytest.raises(ConfigError, match="out must be an absolute path"):
+        run_config({"dataset": "digits", "out": "results"}, simulation=simulation)
+
+
 def test_every_option_is_taken_from_the_run_or_is_not() -> None:
     """A new option must be thought about."""
     assert frozenset(map(kebab, COMMON)) == TAKEN | LEFT
