@@ -9,7 +9,7 @@ from benchmarks.papers.pravfed.cells import NOR_LINEAR, OF_TRAINING_ROWS
 from benchmarks.papers.pravfed.runs import LINEAR
 from benchmarks.papers.vfedmh import CLOSER
 from benchmarks.papers.vim.others import NOR_WITHOUT
-from benchmarks.papers.vim.settings import SCALED, TWICE
+from benchmarks.papers.vim.settings import LESS, SCALED, TWICE
 from benchmarks.papers.vim.tables import BY_SCALE, MORE_EPOCHS
 from benchmarks.reproducing.plan import papers
 from benchmarks.reproducing.store import Store
@@ -114,3 +114,15 @@ def test_60_epochs_come_closer(table: str) -> None:
     for each in missed:
         more = longer[f"{each.cell.row}, 60 epochs", each.cell.column]
         assert more and each.mean and more > each.mean
+
+
+def best_of(name: str) -> float:
+    """Return the best share of validation rows of an experiment's first seed."""
+    record = Store().read("vim", f"mnist {name}")
+    assert record
+    return float(max(each["validation"]["active"] for each in record["seeds"][0]["course"]))
+
+
+@pytest.mark.parametrize("method", ["splitnn", "fdml", "vimadmm", "vimadmm_j"])
+def test_settings_of_100_clients_are_better_on_validation_rows(method: str) -> None:
+    assert best_of(f"{method} 100 clients{LESS}") > best_of(f"{method} 100 clients")

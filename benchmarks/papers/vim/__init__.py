@@ -1,6 +1,6 @@
 """VIM, Xie et al. 2022, arXiv:2207.10226."""
 
-from benchmarks.papers.vim import figures, others, tables
+from benchmarks.papers.vim import figures, hundred, others, tables
 from benchmarks.papers.vim.experiments import EXPERIMENTS
 from benchmarks.papers.vim.scaling import SCALING
 from benchmarks.reproducing.paper import Paper
@@ -35,7 +35,7 @@ PAPER = Paper(
         others.TABLE_9,
         others.LABEL_RATES,
         others.TABLE_10,
-        others.TABLE_11,
+        hundred.TABLE_11,
         others.TABLE_12,
         others.TABLE_13,
         others.TABLE_14,

@@ -177,27 +177,6 @@ TABLE_10 = Table(
     "the claim reaches it.",
 )
 
-TABLE_11 = Table(
-    name="table11",
-    title="100 clients",
-    place="Table XI",
-    cells=tuple(
-        Cell(f"{METHODS[method]}{end}", "MNIST", f"mnist {method} 100 clients{end}", claim=claim)
-        for method, claim, ends in (
-            ("vafl", 95.38, [""]),
-            ("splitnn", 95.45, [""]),
-            ("vimadmm", 95.77, ["", ", ten epochs"]),
-            ("fdml", 95.85, [""]),
-            ("vimadmm_j", 95.96, ["", ", ten epochs"]),
-        )
-        for end in ends
-    ),
-    note="100 evenly spaced windows of 14 pixels; which pixels, the paper does not say. The ADMM "
-    "methods have three epochs, the others 30. In rows of ten, training ends at a drop of ten "
-    "points, as in the authors' program, and not of two, as in the paper: after the third epoch "
-    "the accuracy of VIMADMM falls by more.",
-)
-
 TABLE_12 = Table(
     name="table12",
     title="Some of the clients in each round",

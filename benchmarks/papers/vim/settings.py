@@ -45,6 +45,10 @@ ONE_STEP = {"active-steps": "one"}
 USUAL = {"top-model": "usual"}
 """A ReLU and a layer with a bias, where the program has one layer without."""
 
+TEN = ", ten epochs"
+LESS = ", less decay"
+"""Last words of runs with 100 clients that are longer, or have a tenth of the weight decay."""
+
 TWICE = ", 60 epochs"
 """Last words of runs that are twice as long."""
 
