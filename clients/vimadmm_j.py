@@ -6,9 +6,17 @@ from torch import Tensor
 
 from vfl_flower.algorithms.admm_heads import check_head, descend_with_head
 from vfl_flower.api import Party, PassiveParty, Tape, floats, phase, rows
+from vfl_flower.common.errors import ProtocolError
 
 if TYPE_CHECKING:
     from strategies.specs.vimadmm_j import VIMADMMJOptions
+
+MOST = 4
+"""Bound of v, in largest weights of a row.
+
+v is twice the new lambda less the old one, each of which is one weight at most: 3, and room for
+rounding.
+"""
 
 
 class VIMADMMJClient(PassiveParty):
@@ -29,9 +37,11 @@ class VIMADMMJClient(PassiveParty):
         H_k = self.tape.start("embed", rows)
         return self.bounded(self.tape.run("decide", H_k))
 
-    @phase(after="predict", takes=floats("B", "C", low=-4, high=4, name="v"))
+    @phase(after="predict", takes=floats("B", "C", name="v"))
     def update(self, v: Tensor) -> None:  # (B, C) ->
         """Update W_k and h_k by Eq. 22 and 23."""
+        if v.abs().amax() > MOST * self.residuals.most:
+            raise ProtocolError("v is larger than the loss and the rows' weights allow")
         _, o_k = self.tape["decide"]
         sent = self.privacy.sent(self.bounded(o_k.detach()))
         self.descend(*self.tape["embed"], sent, v)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from strategies.vimadmm_j import VIMADMMJ
 from tests.helpers.outcomes.attempts import Attempt
 from vfl_flower.common.errors import Interrupted, PartyError
 from vfl_flower.config.run_config import RunConfig
@@ -52,3 +53,32 @@ def test_class_weights_that_never_came_are_missed() -> None:
     passive = [build_passive(PUBLISHED, k) for k in range(1, 4)]
     with pytest.raises(PartyError, match="no class weights before it"):
         run_local(active, passive)
+
+
+UNEVEN = RunConfig(
+    method="vimadmm_j",
+    models="mlp",
+    epochs=1,
+    long_tail=50.0,
+    baselines="off",
+    class_weights="balanced",
+)
+
+
+@pytest.mark.parametrize("method", ["vimadmm_j", "linear_admm"])
+def test_rare_classes_weigh_more_than_one_and_are_trained_on(method: str) -> None:
+    models = "linear" if method == "linear_admm" else "mlp"
+    cfg = UNEVEN.changed(method=method, models=models)
+    active = build_active(cfg)
+    run_local(active, [build_passive(cfg, k) for k in range(1, 4)])
+    assert active.training_labels.class_weights.max() > 4
+    assert active.progress.step > 0
+
+
+def test_slopes_that_no_weight_makes_are_refused() -> None:
+    cfg = UNEVEN.changed(largest_weight=1.0, class_weights="none")
+    active = build_active(cfg)
+    assert isinstance(active, VIMADMMJ)
+    active.duals.values.fill_(20.0)
+    with pytest.raises(PartyError, match="v is larger than the loss and the rows' weights allow"):
+        run_local(active, [build_passive(cfg, k) for k in range(1, 4)])
