@@ -10,13 +10,9 @@ point: results are kept in ``--results``, a JSON file for each experiment, and u
 0.001`` it shows what is there. ``--scale small`` makes every run tiny, with made data.
 """
 
-import multiprocessing
-import os
-import signal
 import tempfile
-import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import replace
 from pathlib import Path
@@ -26,10 +22,15 @@ from benchmarks.harness.report import Report
 from benchmarks.reproducing.paper import Paper, Table
 from benchmarks.reproducing.plan import Plan, Settings, asked_for, papers, table_names
 from benchmarks.reproducing.runs import Record, Run, completed
-from benchmarks.reproducing.small import use_made_data
 from benchmarks.reproducing.store import RESULTS, Store
 from benchmarks.reproducing.verdicts import judged
+from benchmarks.reproducing.workers import workers
+from vfl_flower.common.errors import ConfigError
+from vfl_flower.common.files import refused
+from vfl_flower.common.signals import raise_at_signals
 from vfl_flower.config.catalog import DEVICES, PRECISIONS
+from vfl_flower.config.schema import near
+from vfl_flower.learning.device import device_of
 
 SMALL = "small"
 SCALES = "full, or small: tiny runs with made data"
@@ -40,8 +41,8 @@ CIRCUMSTANCES = ("data-dir", "device", "precision")
 """Options that are those of all runs."""
 COLUMNS = {"row": "", "column": "", "claim": ".2f", "+-": ".2f", "ours": ".2f", "std": ".2f"}
 COLUMNS |= {"n": "d", "verdict": "", "why": ""}
-GRACE = 10
-"""Seconds that a run has to stop, when the command was killed."""
+MADE = "made data, so none"
+"""Verdict on tiny runs."""
 Key = tuple[str, str, Run]
 
 
@@ -50,23 +51,29 @@ class Progress:
 
     Parameters
     ----------
-    minutes : float
-        Estimated minutes of all runs.
+    runs : sequence of Run
+        All that are to be made.
     jobs : int
         Runs side by side.
     """
 
-    def __init__(self, minutes: float, jobs: int) -> None:
-        self.left, self.jobs, self.done, self.spent = minutes, jobs, 0.0, 0.0
-        print(f"about {_time(minutes / jobs)}, as estimated for two cores", flush=True)
+    def __init__(self, runs: Sequence[Run], jobs: int) -> None:
+        self.runs, self.jobs, self.done, self.spent = [*runs], jobs, 0.0, 0.0
+        told = f"{len(runs)} run{'s' * (len(runs) > 1)}, about {_time(_minutes(runs) / jobs)}"
+        print(f"{told}, as estimated for two cores", flush=True)
 
-    def tell(self, run: Run, record: Record | None, seconds: float) -> None:
-        """Print a line about a run that has ended."""
-        self.left -= run.minutes
-        self.done, self.spent = self.done + run.minutes, self.spent + seconds / 60
-        outcome = _outcome(record)
-        rest = max(self.left, 0) * self.spent / max(self.done, 1e-9) / self.jobs
-        print(f"{run.name}: {outcome} ({seconds:.0f} s); about {_time(rest)} left", flush=True)
+    def tell(self, run: Run, record: Record | None, seconds: float, absent: set[str]) -> None:
+        """Print a line about a run that has ended.
+
+        Runs of absent data sets are not among the rest.
+        """
+        if record and "absent" not in record:
+            self.done, self.spent = self.done + run.minutes, self.spent + seconds / 60
+        if record:
+            self.runs = [each for each in self.runs if each != run and each.dataset not in absent]
+        rest = _minutes(self.runs) * (self.spent / self.done if self.done else 1) / self.jobs
+        told = f"{run.name}: {_outcome(record)} ({seconds:.0f} s)"
+        print(f"{told}; about {_time(rest)} left", flush=True)
 
 
 def _outcome(record: Record | None) -> str:
@@ -76,55 +83,50 @@ def _outcome(record: Record | None) -> str:
     return told or f"{100 * record['test_accuracy']['active']:.2f} %"
 
 
+def _minutes(runs: Sequence[Run]) -> float:
+    """Return the estimated minutes of some runs."""
+    return sum(run.minutes for run in runs)
+
+
 def _time(minutes: float) -> str:
     return f"{minutes / 60:.1f} hours" if minutes >= 120 else f"{minutes:.0f} minutes"
 
 
-def prepare(small: bool) -> None:
-    """Make a worker's process ready."""
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    if small:
-        use_made_data()
+def make(plan: Plan, given: Arguments) -> set[str]:
+    """Make missing runs, the cheapest first, until the time is over.
 
-
-def _end_with_parent() -> None:
-    """Stop this worker's run, resumable, after its command has gone."""
-    parent = multiprocessing.parent_process()
-    if parent:
-        parent.join()
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(GRACE)  # for the step in hand
-        os._exit(1)
-
-
-def make(plan: Plan, given: Arguments) -> None:
-    """Make missing runs, the cheapest first, until the time is over."""
+    Returns
+    -------
+    set of str
+        Data sets that could not be had, whose runs are passed over.
+    """
     end = time.monotonic() + 60 * given.minutes if given.minutes else float("inf")
-    spawn = multiprocessing.get_context("spawn")
-    small = given.scale == SMALL
     absent = set[str]()
-    while runs := [each for each in plan.missing() if each[2].name not in absent]:
-        progress = Progress(sum(run.minutes for *_, run in runs), given.jobs)
-        most = 50 if small else 10  # runs of a process, whose memory grows
-        with ProcessPoolExecutor(
-            given.jobs, spawn, prepare, (small,), max_tasks_per_child=most
-        ) as pool:
-            for (paper, name, run), record, seconds in _made(pool, runs, given.jobs, end):
+    if plan.missing() and time.monotonic() < end:
+        make_folders(plan)
+    while runs := [each for each in plan.missing() if each[2].dataset not in absent]:
+        progress = Progress([run for *_, run in runs], given.jobs)
+        with workers(given.jobs, small=given.scale == SMALL) as pool:
+            for (paper, name, run), record, seconds in _made(pool, runs, given.jobs, end, absent):
                 if record and "absent" in record:
-                    absent.add(run.name)
+                    absent.add(run.dataset)
                 elif record:
                     plan.add(paper, name, run, record)
-                progress.tell(run, record, seconds)
+                progress.tell(run, record, seconds, absent)
         if time.monotonic() >= end:
-            return
+            break
+    return absent
 
 
 def _made(
-    pool: ProcessPoolExecutor, runs: list[Key], jobs: int, end: float
+    pool: ProcessPoolExecutor, runs: list[Key], jobs: int, end: float, absent: set[str]
 ) -> Iterator[tuple[Key, Record | None, float]]:
-    """Make runs; yield each with its record and its seconds."""
-    waiting, going = iter(runs), dict[Future[Record | None], tuple[Key, float]]()
+    """Make runs; yield each with its record and its seconds.
+
+    Those of data sets that are absent, also of late, are passed over.
+    """
+    waiting = (each for each in runs if each[2].dataset not in absent)
+    going = dict[Future[Record | None], tuple[Key, float]]()
     while True:
         while len(going) < jobs and time.monotonic() < end and (key := next(waiting, None)):
             now = time.monotonic()
@@ -148,7 +150,8 @@ def show(wanted: dict[str, list[Table]], plan: Plan, report: Report) -> None:
                 record = kept(plan, name, paper, cell.experiment)
                 found = judged(paper, cell, record)
                 numbers = (cell.claim, cell.spread, found.mean, found.std, len(found.values))
-                shown.add(cell.row, cell.column, *numbers, found.verdict, found.why)
+                told = (MADE, "") if plan.settings.small else (found.verdict, found.why)
+                shown.add(cell.row, cell.column, *numbers, *told)
 
 
 def kept(plan: Plan, name: str, paper: Paper, experiment: str | None) -> Record | None:
@@ -167,12 +170,44 @@ def measure(given: Arguments, report: Report) -> None:
         flags = {name: getattr(given, name.replace("-", "_")) for name in CIRCUMSTANCES}
         settings, store = Settings(given.seeds, small, flags, out, given.only), Store(place)
         plan = Plan(wanted, settings, store)
-        make(plan, given)
+        check(plan, wanted)
+        absent = make(plan, given)
         show(wanted, Plan(wanted, replace(settings, only=""), store), report)
         failed = plan.failures() if small else []
-    if failed:
+    if failed or absent:
         report.show()
-        raise SystemExit("\n".join(["tiny runs do not fail, but these did:", *failed]))
+        told = [f"no data set {name}: see above" for name in sorted(absent)]
+        told += ["tiny runs do not fail, but these did:", *failed] if failed else []
+        raise SystemExit("\n".join(told))
+
+
+def check(plan: Plan, wanted: dict[str, list[Table]]) -> None:
+    """Refuse settings that no run could use.
+
+    Raises
+    ------
+    ConfigError
+        If `only` names no experiment, or there is no such device.
+    """
+    settings, known = plan.settings, papers()
+    device_of(settings.flags["device"])
+    if settings.only and not plan.experiments:
+        names = [each for name, tables in wanted.items() for each in known[name].needed(tables)]
+        raise ConfigError(f"no experiment is called {settings.only}{near(settings.only, names)}")
+
+
+def make_folders(plan: Plan) -> None:
+    """Make the folders of runs and of results.
+
+    Raises
+    ------
+    RunError
+        If one cannot be written to.
+    """
+    for folder in (plan.settings.out, plan.store.folder):
+        with refused(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=folder).close()
 
 
 BENCHMARK = Benchmark(
@@ -181,11 +216,11 @@ BENCHMARK = Benchmark(
         "data_dir": DATA_DIR,
         "out": Option("runs/reproduced", tiny=None, help="folder of runs, which are resumed in it"),
         "results": Option(None, help="folder of the results; None: the repository's own"),
-        "seeds": Option(3, tiny=1, help="seeds of every experiment"),
+        "seeds": Option(3, tiny=1, least=1, help="seeds of every experiment"),
         "scale": Option("full", tiny=SMALL, help=SCALES, choices=("full", SMALL)),
         "only": Option("", help="a part of the names of the experiments to run, as in mixed"),
-        "jobs": Option(1, help="runs side by side"),
-        "minutes": Option(0.0, help="time after which it stops; 0: none"),
+        "jobs": Option(1, least=1, help="runs side by side"),
+        "minutes": Option(0.0, least=0, help="time after which it stops; 0: none"),
         "device": Option("cpu", help="where networks compute: cpu or cuda", choices=NAMED),
         "precision": Option("float32", help=PRECISION, choices=PRECISIONS),
     },
@@ -195,4 +230,5 @@ BENCHMARK = Benchmark(
 )
 
 if __name__ == "__main__":
+    raise_at_signals()
     BENCHMARK.run()

@@ -15,13 +15,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from math import inf
 from pathlib import Path
 from typing import Any
 
 from benchmarks.harness.parallel import gain
 from benchmarks.harness.parts import joined
 from benchmarks.harness.report import Cell, Report
+from vfl_flower.common.errors import VflError
 from vfl_flower.common.files import json_bytes, write_atomically
+from vfl_flower.common.signals import exit_code
 from vfl_flower.common.versions import versions as own_versions
 from vfl_flower.config.schema import near
 
@@ -31,9 +34,6 @@ CPU_INFO = Path("/proc/cpuinfo")
 SAME = object()
 """Says that ``--tiny`` has the default of a measurement."""
 
-
-INTERRUPTED = 130
-"""Exit code after Ctrl-C."""
 
 PLACES = frozenset(("json", "data_dir", "out", "environments"))
 """Options that name a machine's own folders, which no result keeps."""
@@ -53,12 +53,15 @@ class Option:
         Help text.
     choices : sequence of str, optional
         All values, if there are few.
+    least : float, optional
+        Least value of a number.
     """
 
     default: Cell
     tiny: Any = SAME
     help: str = ""
     choices: Sequence[str] = ()
+    least: float = -inf
 
     def value(self, *, tiny: bool) -> Cell:
         """Return the default of a measurement or of ``--tiny``."""
@@ -72,9 +75,19 @@ class Option:
         if isinstance(self.default, bool):
             parser.add_argument(flag, action="store_true", help=self.help)
         else:
-            kind = str if self.default is None else type(self.default)
             among = self.choices or None
-            parser.add_argument(flag, type=kind, help=shown, metavar="X", choices=among)
+            parser.add_argument(flag, type=self._read, help=shown, metavar="X", choices=among)
+
+    def _read(self, text: str) -> Cell:
+        """Read a value of the option's type."""
+        kind = str if self.default is None else type(self.default)
+        try:
+            value: Cell = kind(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is no {kind.__name__}") from None
+        if isinstance(value, int | float) and not self.least <= value < inf:
+            raise argparse.ArgumentTypeError(f"{text} is not {self.least:g} or more")
+        return value
 
 
 DATA_DIR = Option("data", help="folder with the data sets")
@@ -133,7 +146,9 @@ class Benchmark:
         try:
             self.measure(given, report)
         except KeyboardInterrupt:
-            raise SystemExit(INTERRUPTED) from None
+            raise SystemExit(exit_code()) from None
+        except VflError as error:
+            raise SystemExit(f"error: {error}") from error
         seconds = time.perf_counter() - before
         report.show()
         if given.json:

@@ -66,6 +66,11 @@ class Run:
         return self.of.minutes
 
     @property
+    def dataset(self) -> str:
+        """Its data set."""
+        return self.flags["dataset"]
+
+    @property
     def seed(self) -> int:
         """Its seed."""
         return int(self.flags["seed"])
@@ -225,13 +230,14 @@ class _Clock:
 
 @contextmanager
 def stopped_after(seconds: float) -> Iterator[None]:
-    """Send this process Ctrl-C when its time is over."""
+    """Let Ctrl-C stop the run, and send it in time."""
 
     def ring(number: int, frame: FrameType | None) -> None:
         _Clock.over = True
         signal.raise_signal(signal.SIGINT)
 
     _Clock.over = False
+    stopped = signal.signal(signal.SIGINT, signal.default_int_handler)
     before = signal.signal(signal.SIGALRM, ring)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
@@ -239,3 +245,4 @@ def stopped_after(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGINT, stopped)

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks import reproduce
-from benchmarks.reproducing import plan
+from benchmarks.reproducing import plan, workers
 from tests.benchmarks.reproducing.made import PAPER, InThisProcess
 
 
@@ -12,4 +12,4 @@ def _made(monkeypatch: pytest.MonkeyPatch) -> None:
     """Know one paper, and run in this process."""
     monkeypatch.setattr(plan, "papers", lambda: {"made": PAPER})
     monkeypatch.setattr(reproduce, "papers", lambda: {"made": PAPER})
-    monkeypatch.setattr(reproduce, "ProcessPoolExecutor", InThisProcess)
+    monkeypatch.setattr(workers, "ProcessPoolExecutor", InThisProcess)

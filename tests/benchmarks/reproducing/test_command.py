@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.reproduce import MADE
 from benchmarks.reproducing import runs
 from benchmarks.reproducing.paper import AT_THE_END, Experiment
 from benchmarks.reproducing.readings import read
@@ -55,19 +56,27 @@ def test_a_figure_of_curves_shows_where_they_end(tmp_path: Path) -> None:
     assert [row[6], row[7]] == [1, MEASURED]
 
 
-def test_experiments_without_data_are_passed_over(
+def test_experiments_without_data_are_passed_over_and_fail_the_command(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tables = BENCHMARK.run(words(tmp_path, "--seeds", "1", "made", "--data-dir", "nowhere")).tables
-    found = [row[7] for table in tables for row in table.rows]
-    assert found == [REACHED, MISSED, NOT_RUN, FAILED, MEASURED]
-    assert "nowhere" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="no data set cinic10"):
+        BENCHMARK.run(words(tmp_path, "--seeds", "2", "made", "--data-dir", "nowhere"))
+    told = capsys.readouterr().out
+    assert told.count("nowhere") == 1  # its second seed is not tried
+    for verdict in (REACHED, MISSED, NOT_RUN, FAILED, MEASURED):
+        assert verdict in told
 
 
 def test_a_tiny_run_that_fails_fails_the_command(tmp_path: Path) -> None:
     for _ in range(2):  # it is kept, and failed then too
         with pytest.raises(SystemExit, match="broken"):
             BENCHMARK.run(words(tmp_path, "--seeds", "1", "--scale", "small", "made"))
+
+
+def test_tiny_runs_have_no_verdict(tmp_path: Path) -> None:
+    tiny = words(tmp_path, "--seeds", "1", "--scale", "small", "made:table1")
+    (table,) = BENCHMARK.run(tiny).tables
+    assert table.rows[0][6:] == [1, MADE, ""]
 
 
 def test_parties_count_is_told_by_heads_and_by_noise(tmp_path: Path) -> None:

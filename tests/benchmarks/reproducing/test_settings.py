@@ -83,7 +83,7 @@ def test_an_experiments_own_precision_counts(
 
 
 def test_settings_are_chosen_on_validation_rows(tmp_path: Path) -> None:
-    BENCHMARK.run(words(tmp_path, "--seeds", "2", "made"))
+    BENCHMARK.run(words(tmp_path, "--seeds", "2", "made:table2", "made:figure1"))
     found = kept(tmp_path, "chosen.json")
     assert len(found["searched"]) == 3  # one of them is refused
     assert found["chosen"] == {"learning-rates": "0.01"}

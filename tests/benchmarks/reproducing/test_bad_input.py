@@ -1,0 +1,49 @@
+"""Bad input is refused in one line, before a run begins."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.benchmarks.reproducing.made import BENCHMARK, words
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["--seeds", "0"], "argument --seeds: 0 is not 1 or more"),
+        (["--jobs", "0"], "argument --jobs: 0 is not 1 or more"),
+        (["--jobs", "two"], "argument --jobs: 'two' is no int"),
+        (["--minutes", "-1"], "argument --minutes: -1 is not 0 or more"),
+        (["--minutes", "nan"], "argument --minutes: nan is not 0 or more"),
+    ],
+)
+def test_numbers_out_of_range(
+    given: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        BENCHMARK.run(words(tmp_path, *given, "made"))
+    assert told in capsys.readouterr().err
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_name_that_no_experiment_has(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="error: no experiment is called alnoe; did you mean 'al"):
+        BENCHMARK.run(words(tmp_path, "--only", "alnoe", "made"))
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("option", ["--out", "--results"])
+def test_a_folder_that_cannot_be_made(option: str, tmp_path: Path) -> None:
+    taken = tmp_path / "taken"
+    taken.touch()
+    with pytest.raises(SystemExit, match=r"error: .*taken/runs cannot be used: Not a directory"):
+        BENCHMARK.run(words(tmp_path, option, str(taken / "runs"), "made"))
+    assert not [*tmp_path.rglob("*.json")]
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_device_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="error: device is cuda, but torch finds no NVIDIA GPU"):
+        BENCHMARK.run(words(tmp_path, "--device", "cuda", "made"))
+    assert not [*tmp_path.iterdir()]
