@@ -179,6 +179,7 @@ PAPER = Paper(
     reference="Li et al. 2022, Adaptive Vertical Federated Learning via Feature Map Transferring "
     "in Mobile Edge Computing",
     repeats=1,
+    methods=("adptvfedconv",),
     experiments=EXPERIMENTS,
     settings="In all runs a tenth of the training rows is held out for validation, 2 % in reduced "
     "ones. Rows are seen in eight views with flips and crops within a tile, one of them as it is. "

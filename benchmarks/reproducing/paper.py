@@ -241,6 +241,8 @@ class Paper:
         All runs, by names that are lower case words.
     tables : sequence of Table
         Tables and figures in their order.
+    methods : sequence of str
+        Its own methods, by their names here.
     settings : str
         In what all of its runs differ from the paper, or decide where it is silent.
     """
@@ -250,6 +252,7 @@ class Paper:
     repeats: int
     experiments: Mapping[str, Experiment]
     tables: Sequence[Table]
+    methods: Sequence[str] = ()
     settings: str = ""
 
     def table(self, name: str) -> Table:

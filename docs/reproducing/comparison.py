@@ -52,10 +52,22 @@ def compared(results: Results, table: Table) -> dict[tuple[str, str], list[Pair]
 
 
 def of_others(results: Results, table: Table) -> list[Judged]:
-    """Return cells of other methods beside the paper's own."""
+    """Return cells of other methods than the paper's own.
+
+    Where no row names that, as in a sweep of its settings, the experiment's method tells.
+    """
     cells = results.judged(table)
-    own = [each for each in cells if _is_own(results, each)]
-    return [each for each in cells if own and each not in own]
+    own = [each for each in cells if _is_own(results, each)] or [
+        each for each in cells if not _is_of_another(results, each)
+    ]
+    return [each for each in cells if each not in own]
+
+
+def _is_of_another(results: Results, cell: Judged) -> bool:
+    if cell.cell.experiment is None:
+        return False
+    flags = results.paper.experiments[cell.cell.experiment].flags
+    return flags["method"] not in results.paper.methods
 
 
 def _is_own(results: Results, cell: Judged) -> bool:

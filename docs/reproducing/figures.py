@@ -80,6 +80,14 @@ def _fallen(record: Record) -> str:
     return f" ({failed} of {len(record['seeds'])} runs failed)" if failed else ""
 
 
+def failures(results: Results, table: Table) -> str:
+    """Return a line for each curve with runs that failed."""
+    records = results.records(table)
+    found = [(curve.label, records.get(curve.experiment)) for curve in table.curves]
+    told = {label: _fallen(record) for label, record in found if record}
+    return "".join(f"* Not in the curve: {label}{what}.\n" for label, what in told.items() if what)
+
+
 def _parted(labels: list[str]) -> dict[str, tuple[str, str]]:
     """Return panel and name of each label.
 

@@ -122,7 +122,7 @@ def _section(results: Results, table: Table, heading: str, picture: figures.Pict
     parts.append(f"```sh\n{command}\n```\n")
     if picture:
         path = f"../{_picture(results.name, table.name)}"
-        parts.append(f"![{picture.told}]({path})\n")
+        parts += [f"![{picture.told}]({path})\n", figures.failures(results, table)]
     if cells:
         parts += [matrices(cells), reasons(cells) + orders(results, table)]
     parts.append(_origin(results.records(table)) + "\n")

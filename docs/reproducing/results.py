@@ -65,15 +65,21 @@ class Results:
     def distinct(self) -> Iterator[tuple[Table, Judged]]:
         """Yield all cells with their tables, each number once.
 
-        Tables and columns repeat numbers of others: the first one has it.
+        Tables and columns repeat numbers of others: the first one has it, with each of its claims.
         """
+        every = [(table, each) for table in self.paper.tables for each in self.judged(table)]
+        claimed = {_number(each) for _, each in every if each.cell.claim is not None}
         seen = set[tuple[str | None, str, float | None]]()
-        for table in self.paper.tables:
-            for each in self.judged(table):
-                number = each.cell.experiment, each.cell.reading, each.cell.claim
-                if each.cell.experiment is None or number not in seen:
-                    yield table, each
-                seen.add(number)
+        for table, each in every:
+            number, claim = _number(each), each.cell.claim
+            repeated = (*number, claim) in seen or (claim is None and number in claimed)
+            if each.cell.experiment is None or not repeated:
+                yield table, each
+            seen.add((*number, claim))
+
+
+def _number(each: Judged) -> tuple[str | None, str]:
+    return each.cell.experiment, each.cell.reading
 
 
 def all_results() -> list[Results]:

@@ -29,21 +29,21 @@ SMALL_RATES = (
     "rows after four epochs, of which no record is kept; the paper has 0.05."
 )
 
-SMALLER = "this package's LeNet is smaller than the authors': see the other networks below"
-LONGER = "the paper names no epochs, and more come closer: see the row of 60"
+SMALLER = "this package's LeNet is smaller than the authors', which comes closer: see below"
+BEST = "the best evaluation of 60 epochs comes closer: see that row"
 WHY = {
     ("CIFAR10", "Local", "LeNet"): SMALLER,
-    **{("CIFAR10", "EASTER", network): LONGER for network in SMALL},
+    **{("CIFAR10", "EASTER", network): BEST for network in SMALL},
 }
-"""What may explain misses of Table 2, by data set, row and network."""
+"""What explains misses of Table 2, by data set, row and network; tests hold it against results."""
 
 NO_MORE = "even one network on whole images comes to no more: see the last rows"
-ON_WHOLE_IMAGES = {
-    ("FMNIST", "LeNet"): "one network on whole images reaches it: see the last rows",
+OF_HOMOGENEOUS = {
+    ("FMNIST", "LeNet"): "60 epochs come to it: see that row",
     ("CIFAR10", "LeNet"): NO_MORE,
     ("CIFAR10", "MLP"): NO_MORE,
 }
-"""What `Central` says of Homo_EASTER, by data set and network; tests hold it against results."""
+"""What explains misses of Homo_EASTER, by data set and network; tests hold it against results."""
 
 NOR_WHOLE_IMAGES = "one network on whole images does not reach it either: see {}Table 3"
 """What `Central` says of other tables' misses."""
@@ -132,7 +132,7 @@ def _table3() -> list[Cell]:
             f"{dataset} {network} {'Agg_VFL' if name == 'Homo_aggVFL' else name}",
             "test-mean" if name == "Homo_EASTER" else "test:active",
             float(claim),
-            why=ON_WHOLE_IMAGES.get((dataset, network), "") if name == "Homo_EASTER" else "",
+            why=OF_HOMOGENEOUS.get((dataset, network), "") if name == "Homo_EASTER" else "",
         )
         for dataset, name, *claims in _lines(TABLE_3)
         for network, claim in zip(SMALL, claims, strict=True)
@@ -213,6 +213,7 @@ PAPER = Paper(
     title="EASTER",
     reference="Wang et al. 2023, arXiv:2310.13367",
     repeats=5,
+    methods=("easter",),
     experiments=EXPERIMENTS,
     settings=f"{ALIKE} {OWN}",
     tables=(
@@ -225,10 +226,11 @@ PAPER = Paper(
             "MLPs; the column is the party with that network. Baselines have the column's network "
             "everywhere. The paper does not say how many runs its deviations are of; five, as in "
             "PraVFed, are taken. Runs of C_VFL that failed are compared with nothing: the "
-            "comparison with it rests on those that came through. The row of 60 epochs, at whose "
-            "best evaluation by validation rows weights are kept, says what EASTER's misses on "
-            "CIFAR-10 owe to the unnamed number of epochs. A shortened row is one epoch of 12,800 "
-            "rows, 100 steps, with ResNet18 at all parties, and their mean.",
+            "comparison with it rests on those that came through. In the row of 60 epochs weights "
+            "are those of the best evaluation by validation rows. That is an early one, and comes "
+            "closer to the claims than the last of 20 epochs; more epochs alone do not. A "
+            "shortened row is one epoch of 12,800 rows, 100 steps, with ResNet18 at all parties, "
+            "and their mean.",
         ),
         Table(
             "networks",

@@ -33,6 +33,17 @@ OF_TRAINING_ROWS = "training rows come to it, and past it: see the last rows"
 NOR_LINEAR = "linear layers alone do not reach it either: see the last rows"
 """The same of small tables."""
 
+OF_50 = "an embedding has 64 numbers, the paper's 50: see the last rows"
+"""Why PraVFed's bytes are missed; tests hold it against results."""
+
+ROW_NUMBERS = "the paper leaves out the numbers of rows"
+OF_64 = ", 64 numbers an embedding"
+BY_64 = "with 64 numbers an embedding, and not the paper's 32, it is not distinguishable"
+"""The same of Breast Cancer, by the row with those last words."""
+
+KEPT = 0.9
+"""Share of the training rows that are not held out, of which alone ours are."""
+
 BITS = {"MB": 1 / 8, "GB": 1024 / 8}
 """MiB in the paper's MB and GB, which are bits."""
 
@@ -148,16 +159,13 @@ def table6() -> list[Cell]:
         of_epsilon = _of_tables(f"epsilon {epsilon}", list(claims), list(spreads), end)
         cells += [replace(cell, row=cell.column, column=cell.row) for cell in of_epsilon]
     row = "Breast Cancer"
+    told = [replace(cell, why=BY_64) if cell.row == row else cell for cell in cells]
     wider = (
-        replace(
-            cell,
-            row=f"{row}, 64 numbers an embedding",
-            experiment=f"{cell.experiment} of 64 numbers",
-        )
+        replace(cell, row=f"{row}{OF_64}", experiment=f"{cell.experiment} of 64 numbers")
         for cell in cells
         if cell.row == row
     )
-    return [*cells, *wider]
+    return [*told, *wider]
 
 
 def published3() -> list[Cell]:
@@ -174,25 +182,36 @@ def costs() -> list[Cell]:
     cells = []
     for name, *numbers in _lines(BYTES_3):
         end = f"{name} epsilon 0.5" if name == "PraVFed" else name
-        claims = [float(number) * BITS["MB"] for number in numbers]
+        claims = [float(number) * BITS["MB"] * KEPT for number in numbers]
         cells += _of_tables(name, claims, [None] * 4, end, "mib")
     return cells
 
 
 def table4() -> list[Cell]:
-    """Return the bytes of Table IV."""
-    return [
+    """Return the bytes of Table IV, and those with the paper's networks."""
+    cells = [
         Cell(
             f"{dataset}, {name}",
             f"to {float(share):.0%}",
             _run(dataset, name, "heterogeneous", "theta 2"),
             f"mib-to:{share}",
-            float(cost[0]) * BITS[cost[1]] if cost[1:] else None,
+            float(cost[0]) * BITS[cost[1]] * KEPT if cost[1:] else None,
             lower=True,
-            why=NO_CINIC if dataset == "CINIC10" else "",
+            why=NO_CINIC if dataset == "CINIC10" else OF_50 if name == "PraVFed" else "",
         )
         for dataset, name, share, *cost in _lines(TABLE_4)
     ]
+    own = [
+        replace(
+            cell,
+            row=f"{cell.row}, own networks",
+            experiment=published(cell.row.split(",")[0], "heterogeneous", "theta 2"),
+            why=ROW_NUMBERS,
+        )
+        for cell in cells
+        if cell.row in ("MNIST, PraVFed", "FMNIST, PraVFed")
+    ]
+    return [*cells, *own]
 
 
 def table5() -> list[Cell]:

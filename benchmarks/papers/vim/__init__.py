@@ -9,6 +9,7 @@ PAPER = Paper(
     title="VIM",
     reference="Xie et al. 2022, arXiv:2207.10226",
     repeats=3,
+    methods=("vimadmm", "vimadmm_j"),
     experiments=EXPERIMENTS,
     settings=(
         "Learning rates, tau, rho, optimizers, weight decay and epochs are those of the authors' "

@@ -27,8 +27,10 @@ def test_a_curve_beside_cells_of_its_experiment_has_no_end_of_its_own() -> None:
     assert table.ends == [Cell("other", AT_THE_END, "broken", "train:active")]
 
 
-@pytest.mark.parametrize(("keep", "end"), [("last", 80), ("best", 85)])
-def test_a_curve_goes_on_after_a_run_has_stopped(keep: str, end: float) -> None:
+@pytest.mark.parametrize(
+    ("flags", "seen"), [({}, [65, 80, 80]), ({"stop-drop": "2", "keep": "best"}, [65, 85, 85])]
+)
+def test_a_curve_goes_on_after_a_run_has_stopped(flags: dict[str, str], seen: list[float]) -> None:
     """It is as long as the longest run."""
     long, short, failed = seed_of(90), seed_of(90), {"seed": 2, "failed": "not finite"}
     long["course"] = [*long["course"], long["course"][1] | {"epoch": 3}]
@@ -37,10 +39,21 @@ def test_a_curve_goes_on_after_a_run_has_stopped(keep: str, end: float) -> None:
         first | {"validation": {"active": share}, "epoch": epoch}
         for epoch, share in ((1, 0.8), (2, 0.7))
     ]
-    record = {"flags": {"keep": keep}, "seeds": [long, short, failed]}
+    record = {"flags": flags, "seeds": [long, short, failed]}
     points = course(Curve("told", "alone"), record)
     assert [x for x, _ in points] == [1, 2, 3]
-    assert [y for _, y in points] == pytest.approx([65, 80, end])
+    assert [y for _, y in points] == pytest.approx(seen)
+
+
+def test_training_accuracy_of_weights_kept_is_that_of_their_evaluation() -> None:
+    seed = seed_of(90)
+    seed["course"] = [
+        seed["course"][0] | {"epoch": n, "validation": {"active": v}, "train": {"active": t}}
+        for n, (v, t) in enumerate(((0.5, 0.6), (0.9, 0.8), (0.8, 0.95)), 1)
+    ]
+    record = {"flags": {"stop-drop": "2"}, "seeds": [seed]}
+    points = course(Curve("told", "alone", reading="train:active"), record)
+    assert [y for _, y in points] == pytest.approx([60, 80, 80])
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,105 @@
+"""A paper's own method against the others."""
+
+from dataclasses import replace
+
+import pytest
+
+from benchmarks.reproducing.paper import Cell, Experiment, Table
+from benchmarks.reproducing.verdicts import REACHED, Judged
+from docs.reproducing.comparison import BETTER, LEVELLED, WORSE, compared, of_others, outcome
+from docs.reproducing.orders import orders
+from docs.reproducing.pages import made
+from docs.reproducing.results import Results
+from tests.documentation.reproduction.made import FLAGS, PAPER
+
+
+def cell(values: list[float], lower: bool = False) -> Judged:
+    return Judged(Cell("A", "MLP", "one", lower=lower), values, REACHED, "")
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "expected"),
+    [
+        ([90.0, 90.1], [80.0, 80.1], BETTER),
+        ([80.0, 80.1], [90.0, 90.1], WORSE),
+        ([70.0, 90.0], [80.0, 80.1], LEVELLED),
+        ([80.0], [79.0, 90.0], WORSE),  # no test of one seed
+    ],
+)
+def test_methods_are_compared(own: list[float], other: list[float], expected: str) -> None:
+    assert outcome(cell(own), cell(other)) == expected
+    turned = {BETTER: WORSE, WORSE: BETTER, LEVELLED: LEVELLED}[expected]
+    assert outcome(cell(own, lower=True), cell(other)) == turned
+
+
+def test_own_method_stands_against_the_others(results: Results) -> None:
+    cells = (
+        Cell("MNIST, Made", "MLP", "one", claim=90.0),
+        Cell("MNIST, Local", "MLP", "two", claim=80.0),
+        Cell("MNIST, Central", "MLP", "two", claim=99.0),
+        Cell("FMNIST, Local", "MLP", "two", claim=95.0),
+    )
+    paper = replace(PAPER, tables=(Table("table1", "Accuracy", "Table 1", cells),))
+    page = made([replace(results, paper=paper)])["reproduction/made.md"]
+    assert "| [Table 1](#table-1) | Made against Local | 1 of 1 | 1 |  |  |  |" in page
+    assert "against Central" not in page
+    told = of_others(replace(results, paper=paper), paper.tables[0])
+    assert [each.cell for each in told] == list(cells[1:])
+
+
+def test_other_methods_are_told_where_no_row_is_the_papers_own(results: Results) -> None:
+    own, other = (FLAGS | {"method": method} for method in ("easter", "splitnn"))
+    made_by = {"one": Experiment(own, minutes=3), "two": Experiment(other, minutes=3)}
+    table = Table("t", "Tops", "T", (Cell("first", "MLP", "one"), Cell("second", "MLP", "two")))
+    paper = replace(PAPER, experiments=made_by, tables=(table,), methods=("easter",))
+    told = of_others(replace(results, paper=paper, _read={}), table)
+    assert [each.cell.row for each in told] == ["second"]
+
+
+def test_a_shortened_row_stands_against_shortened_ones(results: Results) -> None:
+    cells = (
+        Cell("Made", "MLP", "one", claim=90.0),
+        Cell("Local", "MLP", "three", claim=80.0),
+        Cell("Made, shortened", "MLP", "two"),
+        Cell("Local, shortened", "MLP", "one"),
+        Cell("Local, in bfloat16", "MLP", "one"),
+        Cell("Made, 60 epochs", "MLP", "one"),
+    )
+    changed = replace(results, paper=replace(PAPER, tables=(Table("t", "Short", "T", cells),)))
+    pairs = compared(changed, changed.paper.tables[0])
+    assert {names: [(a.cell, b.cell) for a, b in each] for names, each in pairs.items()} == {
+        ("Made", "Local"): [(cells[0], cells[1]), (cells[2], cells[3])]
+    }
+    told = [each.cell.row for each in of_others(changed, changed.paper.tables[0])]
+    assert told == ["Local", "Local, shortened", "Local, in bfloat16"]
+
+
+def test_failed_runs_are_told_beside_comparisons(results: Results) -> None:
+    record = results.record("two")
+    assert record
+    results.store.write(record | {"seeds": [record["seeds"][0] | {"failed": "not finite"}]})
+    cells = (Cell("Made", "MLP", "one", claim=90.0), Cell("Local", "MLP", "two", claim=80.0))
+    paper = replace(PAPER, tables=(Table("table1", "Accuracy", "Table 1", cells),))
+    page = made([replace(results, paper=paper, _read={})])["reproduction/made.md"]
+    assert "| Made against Local | 1 of 1 |  |  |  | 1 |" in page
+
+
+def test_an_order_without_numbers_has_a_verdict(results: Results) -> None:
+    cells = (
+        Cell("digits", "weighted", "two"),  # 50.00
+        Cell("digits", "average", "one"),  # 92.00
+        Cell("mnist", "weighted", "one"),
+        Cell("mnist", "average", "two"),
+        Cell("adult", "weighted", "one"),
+        Cell("adult", "average", "three"),  # not run
+    )
+    table = Table("t", "Order", "T", cells, best="weighted")
+    assert orders(results, table) == (
+        "* Order missed, digits: the paper has weighted above the others, and ours are 50.00 "
+        "against 92.00 (average), by means alone.\n"
+        "* Order reached, mnist: the paper has weighted above the others, and ours are 92.00 "
+        "against 50.00 (average), by means alone.\n"
+    )
+    turned = [replace(each, row=each.column, column=each.row) for each in cells]
+    assert orders(results, replace(table, cells=turned)) == orders(results, table)
+    assert orders(results, replace(table, best="")) == ""
