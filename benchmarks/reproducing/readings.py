@@ -104,12 +104,11 @@ def _precision_std(seed: Seed, party: str) -> float:
 def _std_over(confusion: list[list[int]], axis: int) -> float:
     """Return the deviation of right shares over classes, in percent.
 
-    By rows (1), or columns (0) of the confusion matrix.
+    By rows (1), or columns (0) of the confusion matrix. A class that is never predicted has no
+    right ones: its share is 0.
     """
     counts = np.asarray(confusion, dtype=float)
-    of_all = counts.sum(axis)
-    there = of_all > 0
-    return float(100 * np.std(counts.diagonal()[there] / of_all[there]))
+    return float(100 * np.std(counts.diagonal() / counts.sum(axis).clip(1)))
 
 
 def _exchanges(seed: Seed) -> float:

@@ -20,6 +20,9 @@ VERDICTS = (REACHED, SAME, MISSED, FAILED, MEASURED, NOT_RUN)
 LEVEL = 0.05
 """Of the tests: a 95 % interval of the difference."""
 
+DIVERGED = "training came apart"
+"""What happened to numbers that are not finite, or out of a ring's range."""
+
 SAME_BUT_FOR_ROUNDING = 1e-9
 
 
@@ -73,7 +76,7 @@ def judged(paper: Paper, cell: Cell, record: Record | None) -> Judged:
     if not seeds:
         return Judged(cell, [], NOT_RUN, cost(paper.experiments[cell.experiment]))
     if failures := [each["failed"] for each in seeds if each["failed"]]:
-        return Judged(cell, [], FAILED, _told(failures[0], cell.why))
+        return Judged(cell, [], FAILED, _told(_brief(failures[0]), cell.why))
     found = [read(cell.reading, each) for each in seeds]
     values = [value for value in found if value is not None]
     if len(values) < len(found):
@@ -95,6 +98,11 @@ def _apart(cell: Cell, seeds: Sequence[Record]) -> int:
         for guess, value in pairs
         if value is not None
     )
+
+
+def _brief(failure: str) -> str:
+    """Return the text of a failed run in a few words."""
+    return DIVERGED if "not finite" in failure else failure
 
 
 def _told(*reasons: str) -> str:

@@ -111,7 +111,8 @@ def _lines(results: Results, table: Table) -> Picture | None:
         of = [each for each in cells if each.cell.row == row]
         panels.setdefault(title, []).extend(_both(of, columns, names.index(name)))
     told = f"{table.title}, ours with claims: {heat.in_words(cells)}."
-    axes = f"upwards: {table.unit}; full dots: ours, with standard deviation; rings: the paper's"
+    claims = "; rings: the paper's" if any(each.cell.claim is not None for each in cells) else ""
+    axes = f"upwards: {table.unit}; full dots: ours, with standard deviation{claims}"
     marks = [_short(column, columns) for column in columns]
     shown = [Panel(title, lines, marks) for title, lines in panels.items() if lines]
     return Picture(figure(table.title, told, shown, names, axes), _alternative(told))

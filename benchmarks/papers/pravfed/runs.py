@@ -66,6 +66,10 @@ LINEAR_SETS = ("Breast Cancer", "Diabetes")
 LINEAR = ", linear layers"
 """Last words of runs on tables without hidden layers."""
 
+DECAYED = ", weight decay"
+DECAY = {"optimizers": "adam:weight_decay=0.03"}
+"""Last words, and settings, of runs on tables with weight decay beside dropout."""
+
 HALF = "CIFAR10 theta 1 Standalone in bfloat16"
 
 LOCAL_EPOCHS = ("1", "2", "4", "8", "16")
@@ -176,6 +180,10 @@ EXPERIMENTS = {
     **{
         f"{title} {name}{LINEAR}": _table(name, TABLE_SETS[title], "0.5", {"models": "linear"})
         for title, name in product(LINEAR_SETS, ALONE)
+    },
+    **{
+        f"{title} {name}{DECAYED}": _table(name, TABLE_SETS[title], "0.5", DECAY)
+        for title, name in product(LINEAR_SETS, (*ALONE, "PraVFed"))
     },
     **{
         f"{title} as published": _table("PraVFed", dataset, "0.5", AS_PUBLISHED | TABLE_MLP)

@@ -158,6 +158,10 @@ LESS_DECAY = {
         ("vimadmm_j", CALM, 22),
     )
     for name in (f"mnist {method} 100 clients",)
+} | {
+    f"{name}{LESS}": _less_decay(VARIED[name], flags, VARIED[name].minutes)
+    for method, flags in (*((each, {}) for each in WITH_TOPS), ("vimadmm", {"beta": "0.00005"}))
+    for name in (f"mnist {method} deep heads",)
 }
 
 ALIKE = {

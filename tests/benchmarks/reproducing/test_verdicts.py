@@ -7,6 +7,7 @@ from benchmarks.reproducing.paper import AT_THE_END, Cell, Curve, Table
 from benchmarks.reproducing.readings import READINGS, read
 from benchmarks.reproducing.store import origins
 from benchmarks.reproducing.verdicts import (
+    DIVERGED,
     FAILED,
     MEASURED,
     MISSED,
@@ -19,6 +20,11 @@ from benchmarks.reproducing.verdicts import (
     welch,
 )
 from tests.benchmarks.reproducing.made import PAPER, seed_of
+
+
+def test_a_class_that_is_never_predicted_has_no_precision() -> None:
+    never = {"metrics": {"active": {"confusion": [[4, 0], [4, 0]]}}}
+    assert read("precision-std:active", never) == pytest.approx(25)  # of 50 % and of 0
 
 
 def test_a_curve_beside_cells_of_its_experiment_has_no_end_of_its_own() -> None:
@@ -132,10 +138,13 @@ def test_constant_numbers_are_compared() -> None:
     assert welch(constant, spread_of([97.0, 97.0])) == 0
 
 
-def test_failed_run_is_no_number() -> None:
-    record = {"seeds": [seed_of(90), {"seed": 1, "failed": "not finite"}]}
+@pytest.mark.parametrize(
+    ("failure", "told"), [("a loss is not finite; lower it", DIVERGED), ("no memory", "no memory")]
+)
+def test_failed_run_is_no_number(failure: str, told: str) -> None:
+    record = {"seeds": [seed_of(90), {"seed": 1, "failed": failure}]}
     found = judged(PAPER, Cell("a", "b", "alone", claim=1.0), record)
-    assert (found.verdict, found.values, found.why) == (FAILED, [], "not finite")
+    assert (found.verdict, found.values, found.why) == (FAILED, [], told)
 
 
 def test_deviations_over_classes() -> None:

@@ -19,7 +19,7 @@ from benchmarks.papers.pravfed.cells import (
     OF_TRAINING_ROWS,
     ROW_NUMBERS,
 )
-from benchmarks.papers.pravfed.runs import LINEAR
+from benchmarks.papers.pravfed.runs import DECAYED, LINEAR
 from benchmarks.papers.vfedmh import CLOSER
 from benchmarks.papers.vim.others import NOR_WITHOUT
 from benchmarks.papers.vim.settings import LESS, SCALED, TWICE
@@ -107,12 +107,13 @@ def test_training_rows_reach_what_central_misses() -> None:
         assert mean and cell.claim and mean > cell.claim
 
 
-def test_linear_layers_do_not_reach_what_central_misses() -> None:
+@pytest.mark.parametrize("more", [LINEAR, DECAYED])
+def test_small_networks_do_not_reach_what_central_misses(more: str) -> None:
     cells = judged("pravfed", "table3")
-    linear = {(e.cell.row, e.cell.column): e.verdict for e in cells}
+    verdicts = {(e.cell.row, e.cell.column): e.verdict for e in cells}
     missed = [e.cell for e in cells if e.cell.why == NOR_LINEAR and e.verdict == MISSED]
     assert missed
-    assert {linear[f"{cell.row}{LINEAR}", cell.column] for cell in missed} == {MISSED}
+    assert {verdicts[f"{cell.row}{more}", cell.column] for cell in missed} == {MISSED}
 
 
 @pytest.mark.parametrize("table", ["table6", "table7", "table9"])
