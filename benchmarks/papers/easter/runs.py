@@ -50,6 +50,12 @@ RATES = Search(
 POOLED = (("FMNIST", "LeNet"), ("CIFAR10", "LeNet"), ("CIFAR10", "MLP"))
 """Whose claims of Homo_EASTER are missed: more epochs, and whole images, say why."""
 
+APART = (("MNIST", "CNN"), ("MNIST", "LeNet"), ("FMNIST", "LeNet"), ("CIFAR10", "LeNet"))
+"""Runs of C_VFL that come apart at the rate of all others."""
+
+QUARTER = "C_VFL (a quarter of the rate)"
+"""Name of runs whose four local steps together are about one of the others'."""
+
 MIXED = {"CNN": "cnn,lenet,mlp,mlp", "LeNet": "lenet,mlp,cnn,cnn", "MLP": "mlp,cnn,lenet,lenet"}
 """Four networks, by that of the active party."""
 
@@ -129,6 +135,12 @@ EXPERIMENTS = {
     **{f"{d} mixed": _mixed(d, "easter", MIXED["CNN"], {}) for d in SETS},
     **{f"{d} {column} of PraVFed": _other(d, column) for d, column in product(SETS, OTHER_MINUTES)},
     **{f"{d} {network} Central": _pooled(d, network) for d, network in POOLED},
+    **{
+        f"{d} {network} {QUARTER}": _same(d, network, "c_vfl").with_flags(
+            {"learning-rates": "0.0125"}
+        )
+        for d, network in APART
+    },
     **{
         f"{d} {network} Homo_EASTER, 60 epochs": longer(_same(d, network, "easter"))
         for d, network in POOLED

@@ -171,7 +171,8 @@ TABLE_10 = Table(
             for row, claim in (("12 views", 91.04), ("8 views", 90.69), ("4 views", 90.64))
         ),
     ),
-    note="Importance is the norm of a client's head after training with all, here for five epochs, "
+    note="The row of all clients has 30 epochs, and each client's own scale of pixels. Importance "
+    "is the norm of a client's head after training with all, here for five epochs, "
     "as long as each training with some. Pixels are scaled as those of whole images, as in the "
     "authors' program: by their own scale other clients count most, as a table below shows. The "
     "paper says that the least important clients alone come to much less: with them, less than "

@@ -184,3 +184,11 @@ def best_of(name: str) -> float:
 @pytest.mark.parametrize("method", ["splitnn", "fdml", "vimadmm", "vimadmm_j"])
 def test_settings_of_100_clients_are_better_on_validation_rows(method: str) -> None:
     assert best_of(f"{method} 100 clients{LESS}") > best_of(f"{method} 100 clients")
+
+
+def test_vimadmm_with_one_local_step_falls_apart() -> None:
+    record = Store().read("vim", "mnist vimadmm tau 1")
+    assert record
+    for seed in record["seeds"]:
+        shares = [each["validation"]["active"] for each in seed.get("course", [])]
+        assert seed["failed"] or shares[-1] < max(shares) - 0.05
