@@ -21,6 +21,16 @@ AS_PUBLISHED = {
 TRUE_LABELS = {"label-privacy": "none", "optimizers": "adagrad,sgd,sgd,sgd"}
 """No noise, and the optimizers of the authors' program (github.com/wangshuo105/PraVFed_main)."""
 
+_ADAM = {"optimizers": "adam", "learning-rates": "0.003"}
+_DEEP = {"top-layers": "3"}
+VARIED = {
+    "200 numbers": {"embedding-dim": "200"},
+    "three layers on top": _DEEP,
+    "Adam": _ADAM,
+    "Adam and three layers": _ADAM | _DEEP,
+}
+"""What the MLP's runs with true labels have besides."""
+
 SETS = {"MNIST": "mnist", "FMNIST": "fashion-mnist", "CIFAR10": "cifar10"}
 THETAS = ("theta 1", "theta 2", "theta 3")
 SAME = {"theta 1": "cnn", "theta 2": "lenet", "theta 3": "mlp"}
@@ -158,6 +168,12 @@ EXPERIMENTS = {
     **{
         f"MNIST {network} true labels": _published("MNIST", network, TRUE_LABELS)
         for network in PUBLISHED["homogeneous"].values()
+    },
+    **{
+        f"MNIST pravfed-mlp true labels, {name}": _published(
+            "MNIST", "pravfed-mlp", TRUE_LABELS | more
+        )
+        for name, more in VARIED.items()
     },
     **{
         f"CIFAR10 {kind} {theta} {name}": _residual(name, kind, theta)
