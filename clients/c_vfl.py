@@ -19,7 +19,7 @@ from vfl_flower.learning.compression import (
     restore_tensors,
     tensors_layout,
 )
-from vfl_flower.learning.networks.base import head
+from vfl_flower.learning.networks.factory import top_model
 
 from .fedbcd import FedBCDClient
 
@@ -39,9 +39,9 @@ class CVFLClient(FedBCDClient):
         classes = self.data.classes
         self.lessons = Lessons(self.cfg, classes)
         with self.randomness.building():  # what it starts from is overwritten, and nobody's draw
-            self.top = head(
-                self.cfg.holders * self.cfg.embedding_dim, classes, self.cfg.top_layers or 1
-            ).requires_grad_(False)
+            width, layers = self.cfg.holders * self.cfg.embedding_dim, self.cfg.top_layers or 1
+            self.top = top_model(self.cfg, 0, width, classes, layers).requires_grad_(False)
+        self.randomness.attach(self.top)
 
     @phase(takes=floats("C", low=0, name="class weights"), most=1)
     def weigh(self, weights: Tensor) -> None:  # (C,) ->

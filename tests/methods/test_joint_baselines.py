@@ -147,6 +147,17 @@ def test_mixed_networks_and_optimizers(turn: int, case: str) -> None:
     assert_joint(configured(case, models="mixed", optimizers=",".join(optimizers), **own))
 
 
+@pytest.mark.parametrize("models", ["vim-mlp", "linear", "pravfed-mlp"])
+@pytest.mark.parametrize("case", ["c_vfl as published", "c_vfl as published, of labels only"])
+def test_top_models_that_are_given_away_are_those_of_the_network(case: str, models: str) -> None:
+    assert_joint(configured(case, models=models))
+
+
+@pytest.mark.parametrize("case", ["splitnn of labels only", "vafl of labels only"])
+def test_a_top_model_of_several_layers_drops_out(case: str) -> None:
+    assert_joint(configured(case, models="vim-mlp", top_layers=2))
+
+
 @pytest.mark.parametrize("case", WEIGHTED)
 def test_balanced_classes(case: str) -> None:
     cfg = configured(case, class_weights="balanced")

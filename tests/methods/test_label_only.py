@@ -19,6 +19,7 @@ from vfl_flower.common.errors import ConfigError, DataError, NetworkError
 from vfl_flower.config.registry import METHODS, spec_of, specs
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.sources.scikit_learn import DIGITS
+from vfl_flower.learning.dropout import Dropout
 from vfl_flower.workflows.build_parties import build_active
 
 LABELS = RunConfig(method="splitnn", active_columns="none", models="mlp", epochs=1)
@@ -164,3 +165,15 @@ def test_its_top_model_is_that_of_its_network(
     decide = build_active(cfg).net.decide
     assert isinstance(decide, nn.Module)
     assert [name for name, _ in decide.named_parameters()] == names
+
+
+@pytest.mark.parametrize(("top_model", "hidden", "drops"), [("network", 192, 1), ("usual", 256, 0)])
+def test_its_deep_top_model_is_that_of_its_network(top_model: str, hidden: int, drops: int) -> None:
+    cfg = replace(LABELS, method="splitnn", models="vim-mlp", top_layers=2, top_model=top_model)
+    decide = build_active(cfg).net.decide
+    assert isinstance(decide, nn.Module)
+    assert [tuple(W.shape) for W in decide.parameters() if W.dim() > 1] == [
+        (hidden, 192),
+        (10, hidden),
+    ]
+    assert sum(isinstance(each, Dropout) for each in decide.modules()) == drops

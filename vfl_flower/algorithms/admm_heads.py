@@ -14,7 +14,6 @@ v, as in VIMADMM.
 """
 
 from collections.abc import Iterable
-from itertools import pairwise
 from typing import Protocol, cast
 
 import torch
@@ -22,11 +21,9 @@ from torch import Tensor, nn
 
 from vfl_flower.common.errors import NetworkError
 from vfl_flower.common.names import party_name
-from vfl_flower.learning.dropout import Dropout
+from vfl_flower.learning.networks.base import without_bias
+from vfl_flower.learning.networks.papers.vim import deep_top
 from vfl_flower.parties.party import Party
-
-_DROPPED = 0.25
-"""Share of hidden numbers that deep heads drop in training."""
 
 
 class Hyperparameters(Protocol):
@@ -57,11 +54,7 @@ def head_of(width: int, classes: int, layers: int) -> nn.Module:
 
     One has no bias; several have ReLU and dropout between them.
     """
-    if layers == 1:
-        return nn.Linear(width, classes, bias=False)
-    linear = [nn.Linear(a, b) for a, b in pairwise([*[width] * layers, classes])]
-    hidden = [module for each in linear[:-1] for module in (each, nn.ReLU(), Dropout(_DROPPED))]
-    return nn.Sequential(*hidden, linear[-1])
+    return deep_top(width, classes, layers) if layers > 1 else without_bias(width, classes)
 
 
 def check_head(party: Party) -> None:

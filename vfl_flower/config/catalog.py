@@ -25,6 +25,9 @@ class NetworkSpec(NamedTuple):
     top : str
         ``module:function`` from (embedding width, classes) to its top model, which a party without
         columns has alone.
+    deep : str
+        ``module:function`` from (embedding width, classes, layers) to such a one of two or more
+        linear layers.
     """
 
     build: str
@@ -32,6 +35,7 @@ class NetworkSpec(NamedTuple):
     chain: str = ""
     needs: str = ""
     top: str = "vfl_flower.learning.networks.base:head"
+    deep: str = "vfl_flower.learning.networks.base:head"
 
 
 class LossSpec(NamedTuple):
@@ -76,14 +80,15 @@ _SMALL = "vfl_flower.learning.networks.small"
 _PRAVFED = "vfl_flower.learning.networks.papers.pravfed"
 _VIM = "vfl_flower.learning.networks.papers.vim"
 _TORCHVISION = "vfl_flower.learning.networks.torchvision_models"
+_VIM_TOPS = f"{_PLAIN}:without_bias", f"{_VIM}:deep_top"
 NETWORKS = {
     "mlp": NetworkSpec(f"{_SMALL}:mlp"),
     "cnn": NetworkSpec(f"{_SMALL}:cnn"),
     "lenet": NetworkSpec(f"{_SMALL}:lenet"),
     "linear": NetworkSpec(f"{_SMALL}:linear", top=f"{_PLAIN}:without_bias"),
-    "vim-mlp": NetworkSpec(f"{_VIM}:vim_mlp", top=f"{_PLAIN}:without_bias"),
-    "vim-cnn": NetworkSpec(f"{_VIM}:vim_cnn", top=f"{_PLAIN}:without_bias"),
-    "vim-cnn-32": NetworkSpec(f"{_VIM}:vim_cnn_32", top=f"{_PLAIN}:without_bias"),
+    "vim-mlp": NetworkSpec(f"{_VIM}:vim_mlp", False, "", "", *_VIM_TOPS),
+    "vim-cnn": NetworkSpec(f"{_VIM}:vim_cnn", False, "", "", *_VIM_TOPS),
+    "vim-cnn-32": NetworkSpec(f"{_VIM}:vim_cnn_32", False, "", "", *_VIM_TOPS),
     "pravfed-mlp": NetworkSpec(f"{_PRAVFED}:pravfed_mlp", top=f"{_PLAIN}:one_layer"),
     "pravfed-cnn": NetworkSpec(f"{_PRAVFED}:pravfed_cnn", top=f"{_PRAVFED}:dropped"),
     "pravfed-lenet": NetworkSpec(f"{_PRAVFED}:pravfed_lenet", top=f"{_PRAVFED}:two_layers"),

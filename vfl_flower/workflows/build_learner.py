@@ -1,6 +1,6 @@
 """Networks and optimizers of parties, from configuration and data."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -14,10 +14,10 @@ from vfl_flower.config.catalog import NETWORKS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.party_data import PartyData
 from vfl_flower.learning.device import device_of
-from vfl_flower.learning.networks.base import TopInput, blank, head
+from vfl_flower.learning.networks.base import TopInput, blank
 from vfl_flower.learning.networks.cut_network import cut_network
 from vfl_flower.learning.networks.defences.defence import defend
-from vfl_flower.learning.networks.factory import check_halves, network, top
+from vfl_flower.learning.networks.factory import check_halves, network, top_model
 from vfl_flower.learning.networks.standardized import standardize
 from vfl_flower.learning.networks.torchvision_models import load_weights
 from vfl_flower.learning.networks.trusted_code import check_trusted
@@ -152,16 +152,9 @@ def _network(
 
 def _decision(cfg: RunConfig, data: PartyData, width: int, layers: int) -> nn.Module:
     """Rebuild a party's top model: wider, deeper, or from other randomness."""
-    if layers > 1:
-        return head(width, data.classes, layers)
-    if cfg.blank(data.rank):
-        return _top_alone(cfg, data.rank)(width, data.classes)
+    if layers > 1 or cfg.blank(data.rank):
+        return top_model(cfg, data.rank, width, data.classes, layers)
     return _network(cfg, data, width).decide  # type: ignore[return-value]
-
-
-def _top_alone(cfg: RunConfig, rank: int) -> Callable[[int, int], nn.Module]:
-    """Find the top model of a party without columns."""
-    return head if cfg.top_model == "usual" else top(cfg.listed_model(rank))
 
 
 def _try(cfg: RunConfig, data: PartyData, net: nn.Module, width: int) -> None:

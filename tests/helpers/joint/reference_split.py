@@ -1,9 +1,11 @@
 """The baselines' mathematics as plain PyTorch programs; see `tests.helpers.joint.reference`."""
 
 from collections.abc import Sequence
+from typing import cast
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.func import functional_call
 
 from tests.helpers.joint.reference import total, within_bound
 from vfl_flower.config.run_config import RunConfig
@@ -67,11 +69,12 @@ def several_steps(
     """Step all parties as functions of the common initial state."""
     start = [m.embed_rows(rows) for m in parties]
     active = parties[0]
-    weights = [p.detach().clone() for p in active.net.decide.parameters()]  # type: ignore[union-attr]
-    weights_down = [sent_down(down, p) for p in weights]
+    decide = cast("nn.Module", active.net.decide)
+    weights = {name: p.detach().clone() for name, p in decide.named_parameters()}
+    weights_down = {name: sent_down(down, p) for name, p in weights.items()}
 
-    def top(E: Sequence[Tensor], weights: Sequence[Tensor] = weights) -> Tensor:  # as it was
-        return torch.nn.functional.linear(torch.cat(list(E), 1).relu(), *weights)
+    def top(E: Sequence[Tensor], weights: dict[str, Tensor] = weights) -> Tensor:  # as it was
+        return cast("Tensor", functional_call(decide, weights, (torch.cat(list(E), 1),)))
 
     def read(E_k: Tensor) -> Tensor:
         if not E_k.numel():  # of the active party with labels only

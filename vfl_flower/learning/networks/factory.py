@@ -5,7 +5,6 @@ shape of columns that leaves something to convolve; the decision net starts with
 the global embedding, a mean of linear outputs, meets a non-linearity.
 """
 
-from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -14,6 +13,7 @@ from torch import Tensor, nn
 from vfl_flower.common.errors import NetworkError, last_line
 from vfl_flower.common.names import load_object
 from vfl_flower.config.catalog import NETWORKS
+from vfl_flower.config.run_config import RunConfig
 from vfl_flower.learning.networks.base import Build, head, trying
 from vfl_flower.learning.networks.given import MODULE, found
 from vfl_flower.learning.networks.plain import adapted
@@ -33,13 +33,30 @@ def network(name: str) -> Build:
     return build
 
 
-def top(name: str) -> Callable[[int, int], nn.Module]:
-    """Find the builder of a network's top model.
+def top_model(cfg: RunConfig, rank: int, width: int, classes: int, layers: int) -> nn.Module:
+    """Build a top model, of a party's network or the usual one.
 
-    It takes embedding width and classes. That of a user's own network is the usual one.
+    The usual one has a party with a network of its own, or with columns and several layers.
+
+    Parameters
+    ----------
+    cfg : RunConfig
+        The run's.
+    rank : int
+        The party.
+    width, classes : int
+        Width of the embeddings that it takes, and C.
+    layers : int
+        Linear layers; 1 is what the network has.
     """
-    built: Callable[[int, int], nn.Module] = head
-    return built if ":" in name else load_object(NETWORKS[name].top)
+    name = cfg.listed_model(rank)
+    usual = cfg.top_model == "usual" if cfg.blank(rank) else layers > 1
+    if usual or ":" in name:
+        return head(width, classes, layers)
+    spec = NETWORKS[name]
+    sizes = (width, classes, layers) if layers > 1 else (width, classes)
+    built: nn.Module = load_object(spec.deep if layers > 1 else spec.top)(*sizes)
+    return built
 
 
 def imported(name: str) -> Any:  # noqa: ANN401

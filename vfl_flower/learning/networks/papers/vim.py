@@ -5,7 +5,11 @@ from itertools import pairwise
 
 from torch import nn
 
+from vfl_flower.learning.dropout import Dropout
 from vfl_flower.learning.networks.base import Shape, SplitNet, image_of, without_bias
+
+_DROPPED = 0.25
+"""Share of hidden numbers that top models drop in training."""
 
 _SIDE = 32
 """Pixels that patches are enlarged to, along both sides."""
@@ -36,6 +40,13 @@ def vim_cnn_32(shape: Shape, width: int, classes: int) -> SplitNet:
     end = [nn.Linear(128, width), nn.BatchNorm1d(width), nn.ReLU()]
     embed = nn.Sequential(nn.Upsample((_SIDE, _SIDE)), *_convolutions(channels), *end)
     return SplitNet(embed, without_bias(width, classes))
+
+
+def deep_top(width: int, classes: int, layers: int) -> nn.Module:
+    """Linear layers as wide as their input, with ReLU and dropout."""
+    linear = [nn.Linear(a, b) for a, b in pairwise([*[width] * layers, classes])]
+    hidden = [module for each in linear[:-1] for module in (each, nn.ReLU(), Dropout(_DROPPED))]
+    return nn.Sequential(*hidden, linear[-1])
 
 
 def _convolutions(channels: int) -> list[nn.Module]:
