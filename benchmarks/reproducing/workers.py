@@ -11,6 +11,9 @@ from contextlib import contextmanager
 
 from benchmarks.reproducing.small import use_made_data
 
+BETWEEN_RUNS = signal.SIG_IGN
+"""A worker's handler of Ctrl-C while it has no run."""
+
 GRACE = 10
 """Seconds that a run has to stop, when the command was killed."""
 
@@ -38,7 +41,7 @@ def prepare(small: bool) -> None:
     A terminal's Ctrl-C reaches the command alone, which hands it on, so that it comes once.
     """
     os.setpgid(0, 0)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # between runs
+    signal.signal(signal.SIGINT, BETWEEN_RUNS)
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     threading.Thread(target=_end_with_parent, daemon=True).start()
     if small:
@@ -51,5 +54,7 @@ def _end_with_parent() -> None:
     if parent:
         parent.join()
         os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(GRACE)  # for the step in hand
+        end = time.monotonic() + GRACE  # for the step in hand
+        while time.monotonic() < end and signal.getsignal(signal.SIGINT) != BETWEEN_RUNS:
+            time.sleep(0.1)
         os._exit(1)

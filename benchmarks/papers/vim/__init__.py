@@ -33,6 +33,7 @@ PAPER = Paper(
         tables.TOPS,
         tables.CLIPS,
         tables.RATES,
+        tables.FEDBCD,
         tables.TABLE_7,
         others.TABLE_8,
         others.TABLE_9,

@@ -42,6 +42,9 @@ OTHERS = {
 ONE_STEP = {"active-steps": "one"}
 """FedBCD's server takes one step between exchanges, as in VIM's program."""
 
+ALL_STEPS = ", server steps too"
+"""Last words of FedBCD's runs in which its server takes tau steps as well, as in its own paper."""
+
 USUAL = {"top-model": "usual"}
 """A ReLU and a layer with a bias, where the program has one layer without."""
 

@@ -2,6 +2,7 @@
 
 from benchmarks.papers.vim.settings import (
     ADMM,
+    ALL_STEPS,
     CIFAR,
     HUNDRED,
     MNIST,
@@ -34,6 +35,14 @@ TAUS = {
         ("fedbcd", (("5", 3.5), ("10", 6))),
     )
     for tau, minutes in taus
+}
+
+TOGETHER = {
+    f"mnist fedbcd tau {tau}{ALL_STEPS}": Experiment(
+        ON_MNIST["fedbcd"] | {"method": "fedbcd", "local-steps": tau, "active-steps": "all"},
+        minutes,
+    )
+    for tau, minutes in (("5", 4), ("10", 7), ("20", 12))
 }
 
 GRID = ("0.05", "0.1", "0.3", "0.5", "0.8")
@@ -217,6 +226,7 @@ RESNETS = {
 
 VARIED = (
     TAUS
+    | TOGETHER
     | TUNED
     | IN_TURNS
     | TAUS_IN_PRIVATE
