@@ -207,3 +207,17 @@ def test_vimadmm_with_one_local_step_falls_apart() -> None:
     for seed in record["seeds"]:
         shares = [each["validation"]["active"] for each in seed.get("course", [])]
         assert seed["failed"] or shares[-1] < max(shares) - 0.05
+
+
+@pytest.mark.parametrize("decay", ["", LESS])
+def test_vimadmm_with_deep_heads_is_ahead_at_first_and_behind_at_the_end(decay: str) -> None:
+    def course(method: str) -> tuple[float, float]:
+        record = Store().read("vim", f"mnist {method} deep heads{decay}")
+        assert record
+        shares = [[e["validation"]["active"] for e in seed["course"]] for seed in record["seeds"]]
+        return fmean(each[0] for each in shares), fmean(max(each) for each in shares)
+
+    first, best = course("vimadmm")
+    for other in ("vafl", "splitnn"):
+        theirs = course(other)
+        assert first > theirs[0] + 0.02 and best < theirs[1]
