@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import product
 
 from benchmarks.papers.easter.claims import TABLE_2, TABLE_3, TABLE_4
 from benchmarks.papers.easter.runs import (
@@ -12,10 +13,10 @@ from benchmarks.papers.easter.runs import (
     OPTIMIZERS,
     PARTIES,
     POOLED,
-    QUARTER,
     RESIDUAL,
     SETS,
     SMALL,
+    VARIED,
 )
 from benchmarks.reproducing.paper import Cell, Curve, Paper, Table, with_spreads
 
@@ -85,13 +86,16 @@ def _table2() -> list[Cell]:
 
 
 def _apart() -> list[Cell]:
-    """Return rows of other rates and lengths than the paper's."""
+    """Return rows of other settings and lengths than the paper's."""
     short = (
         Cell(f"{d}, EASTER, shortened", "ResNet18", f"{d} ResNet18 shortened", "test-mean")
         for d in SETS
     )
-    slower = (Cell(f"{d}, {QUARTER}", network, f"{d} {network} {QUARTER}") for d, network in APART)
-    return [*slower, *of_60_epochs("EASTER", ["CIFAR10"]), *short]
+    varied = [
+        Cell(f"{d}, {name}", network, f"{d} {network} {name}")
+        for (d, network), name in product(APART, VARIED)
+    ]
+    return [*varied, *of_60_epochs("EASTER", ["CIFAR10"]), *short]
 
 
 def of_60_epochs(name: str, sets: Iterable[str]) -> list[Cell]:

@@ -53,8 +53,12 @@ POOLED = (("FMNIST", "LeNet"), ("CIFAR10", "LeNet"), ("CIFAR10", "MLP"))
 APART = (("MNIST", "CNN"), ("MNIST", "LeNet"), ("FMNIST", "LeNet"), ("CIFAR10", "LeNet"))
 """Runs of C_VFL that come apart at the rate of all others."""
 
-QUARTER = "C_VFL (a quarter of the rate)"
-"""Name of runs whose four local steps together are about one of the others'."""
+VARIED = {
+    "C_VFL (a quarter of the rate)": {"learning-rates": "0.0125"},
+    "C_VFL (labels shared)": {"share-labels": ""},
+}
+"""What may keep them together: four local steps that are about one of the others', or steps on
+gradients of their own, in place of four on one, as C-VFL's paper has them."""
 
 MIXED = {"CNN": "cnn,lenet,mlp,mlp", "LeNet": "lenet,mlp,cnn,cnn", "MLP": "mlp,cnn,lenet,lenet"}
 """Four networks, by that of the active party."""
@@ -136,10 +140,8 @@ EXPERIMENTS = {
     **{f"{d} {column} of PraVFed": _other(d, column) for d, column in product(SETS, OTHER_MINUTES)},
     **{f"{d} {network} Central": _pooled(d, network) for d, network in POOLED},
     **{
-        f"{d} {network} {QUARTER}": _same(d, network, "c_vfl").with_flags(
-            {"learning-rates": "0.0125"}
-        )
-        for d, network in APART
+        f"{d} {network} {name}": _same(d, network, "c_vfl").with_flags(more)
+        for (d, network), (name, more) in product(APART, VARIED.items())
     },
     **{
         f"{d} {network} Homo_EASTER, 60 epochs": longer(_same(d, network, "easter"))
