@@ -1,5 +1,6 @@
 """Explanations of missed claims, held against results."""
 
+from functools import cache
 from statistics import fmean
 
 import pytest
@@ -31,8 +32,14 @@ from benchmarks.reproducing.verdicts import FAILED, MISSED, REACHED, SAME, Judge
 from docs.reproducing.results import Results
 
 
+@cache
+def results_of(paper: str) -> Results:
+    return Results(paper, papers()[paper], Store())
+
+
+@cache
 def judged(paper: str, table: str) -> list[Judged]:
-    results = Results(paper, papers()[paper], Store())
+    results = results_of(paper)
     return list(results.judged(results.paper.table(table)))
 
 
