@@ -7,7 +7,8 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from typing import cast
 
 from benchmarks.reproducing.small import use_made_data
 
@@ -31,7 +32,8 @@ def workers(jobs: int, *, small: bool) -> Iterator[ProcessPoolExecutor]:
             yield pool
         except BaseException:
             for worker in multiprocessing.active_children():
-                os.kill(worker.pid or 0, signal.SIGINT)
+                with suppress(ProcessLookupError):  # it has just ended
+                    os.kill(cast("int", worker.pid), signal.SIGINT)
             raise
 
 
