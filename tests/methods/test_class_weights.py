@@ -65,9 +65,8 @@ UNEVEN = RunConfig(
 )
 
 
-@pytest.mark.parametrize("method", ["vimadmm_j", "linear_admm"])
-def test_rare_classes_weigh_more_than_one_and_are_trained_on(method: str) -> None:
-    models = "linear" if method == "linear_admm" else "mlp"
+@pytest.mark.parametrize(("method", "models"), [("vimadmm_j", "mlp"), ("linear_admm", "linear")])
+def test_rare_classes_weigh_more_than_one_and_are_trained_on(method: str, models: str) -> None:
     cfg = UNEVEN.changed(method=method, models=models)
     active = build_active(cfg)
     run_local(active, [build_passive(cfg, k) for k in range(1, 4)])
@@ -76,7 +75,7 @@ def test_rare_classes_weigh_more_than_one_and_are_trained_on(method: str) -> Non
 
 
 def test_slopes_that_no_weight_makes_are_refused() -> None:
-    cfg = UNEVEN.changed(largest_weight=1.0, class_weights="none")
+    cfg = UNEVEN.changed(class_weights="none")
     active = build_active(cfg)
     assert isinstance(active, VIMADMMJ)
     active.duals.values.fill_(20.0)

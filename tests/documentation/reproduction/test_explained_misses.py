@@ -27,6 +27,7 @@ from benchmarks.papers.vim.others import NOR_WITHOUT
 from benchmarks.papers.vim.settings import LESS, SCALED, TWICE
 from benchmarks.papers.vim.tables import BY_SCALE, MORE_EPOCHS
 from benchmarks.reproducing.plan import papers
+from benchmarks.reproducing.runs import Record
 from benchmarks.reproducing.store import Store
 from benchmarks.reproducing.verdicts import FAILED, MISSED, REACHED, SAME, Judged
 from docs.reproducing.results import Results
@@ -43,6 +44,19 @@ def judged(paper: str, table: str) -> list[Judged]:
     return list(results.judged(results.paper.table(table)))
 
 
+def missed_for(why: str, cells: list[Judged]) -> list[Judged]:
+    """Return the cells that an explanation is of: there are some."""
+    found = [each for each in cells if each.cell.why == why and each.verdict == MISSED]
+    assert found
+    return found
+
+
+def seeds_of(paper: str, experiment: str | None) -> list[Record]:
+    record = Store().read(paper, experiment or "")
+    assert record
+    return list(record["seeds"])
+
+
 def test_words_on_homogeneous_easter_are_borne_out() -> None:
     cells = {(e.cell.row, e.cell.column): e for e in judged("easter", "table3")}
     for (dataset, network), why in OF_HOMOGENEOUS.items():
@@ -55,14 +69,11 @@ def test_words_on_homogeneous_easter_are_borne_out() -> None:
 
 def test_the_best_evaluation_and_not_more_epochs_comes_closer() -> None:
     cells = {(e.cell.row, e.cell.column): e for e in judged("easter", "table2")}
-    missed = [e for e in cells.values() if e.cell.why == BEST and e.verdict == MISSED]
-    assert missed
+    missed = missed_for(BEST, [*cells.values()])
     for own in missed:
         longer = cells[f"{own.cell.row}, 60 epochs", own.cell.column]
         assert own.mean and longer.mean and longer.mean > own.mean
-        record = Store().read("easter", str(longer.cell.experiment))
-        assert record
-        for seed in record["seeds"]:
+        for seed in seeds_of("easter", longer.cell.experiment):
             means = [fmean(each["validation"].values()) for each in seed["course"]]
             assert means.index(max(means)) < len(means) / 2
             assert means[-1] < max(means) - 0.02
@@ -70,8 +81,7 @@ def test_the_best_evaluation_and_not_more_epochs_comes_closer() -> None:
 
 def test_own_networks_send_little_more_than_the_claim() -> None:
     cells = judged("pravfed", "table4")
-    missed = [e for e in cells if e.cell.why == OF_50 and e.verdict == MISSED]
-    assert missed
+    missed = missed_for(OF_50, cells)
     for each in missed:
         (own,) = [e for e in cells if e.cell.row == f"{each.cell.row}, own networks"]
         assert own.mean and own.cell.claim and each.mean and own.cell.why == ROW_NUMBERS
@@ -81,16 +91,14 @@ def test_own_networks_send_little_more_than_the_claim() -> None:
 def test_wider_embeddings_reach_what_breast_cancer_misses() -> None:
     cells = judged("pravfed", "table6")
     verdicts = {(e.cell.row, e.cell.column): e.verdict for e in cells}
-    missed = [e.cell for e in cells if e.cell.why == BY_64 and e.verdict == MISSED]
-    assert missed
+    missed = [each.cell for each in missed_for(BY_64, cells)]
     for cell in missed:
         assert verdicts[f"{cell.row}{OF_64}", cell.column] in {REACHED, SAME}
 
 
 def test_a_larger_network_comes_closer_alone() -> None:
     small, large = judged("easter", "table2"), judged("easter", "networks")
-    missed = [e for e in small if e.cell.why == SMALLER and e.verdict == MISSED]
-    assert missed
+    missed = missed_for(SMALLER, small)
     other = {(e.cell.row, e.cell.column): e.mean for e in large}
     for each in missed:
         assert each.mean and (other[each.cell.row, each.cell.column] or 0) > each.mean + 1
@@ -107,8 +115,7 @@ def test_what_bounded_embeddings_reach_is_missed_without() -> None:
 def test_training_rows_reach_what_central_misses() -> None:
     cells = judged("pravfed", "table2")
     trained = {(e.cell.row, e.cell.column): e.mean for e in cells}
-    missed = [e.cell for e in cells if e.cell.why == OF_TRAINING_ROWS and e.verdict == MISSED]
-    assert missed
+    missed = [each.cell for each in missed_for(OF_TRAINING_ROWS, cells)]
     for cell in missed:
         column = cell.column.replace("heterogeneous", "homogeneous")
         mean = trained[f"{cell.row}, training rows", column]
@@ -133,8 +140,7 @@ def test_noise_and_sgd_cost_what_own_networks_miss() -> None:
 def test_small_networks_do_not_reach_what_central_misses(more: str) -> None:
     cells = judged("pravfed", "table3")
     verdicts = {(e.cell.row, e.cell.column): e.verdict for e in cells}
-    missed = [e.cell for e in cells if e.cell.why == NOR_LINEAR and e.verdict == MISSED]
-    assert missed
+    missed = [each.cell for each in missed_for(NOR_LINEAR, cells)]
     assert {verdicts[f"{cell.row}{more}", cell.column] for cell in missed} == {MISSED}
 
 
@@ -143,8 +149,7 @@ def test_twice_the_epochs_come_closer(table: str) -> None:
     longer = {
         e.cell.experiment: e for name in ("rates", "label-rates") for e in judged("vim", name)
     }
-    missed = [e for e in judged("vim", table) if e.cell.why == MORE_EPOCHS and e.verdict == MISSED]
-    assert missed
+    missed = missed_for(MORE_EPOCHS, judged("vim", table))
     for each in missed:
         more = longer[f"{each.cell.experiment}{TWICE}"]
         assert each.mean and more.mean and more.mean > each.mean
@@ -154,21 +159,19 @@ def test_twice_the_epochs_come_closer(table: str) -> None:
 def test_the_scale_of_whole_images_reaches_it() -> None:
     scaled = {e.cell.experiment: e.mean for e in judged("vim", "scaling")}
     cells = judged("vim", "table7")
-    missed = [e.cell for e in cells if e.cell.why == BY_SCALE and e.verdict == MISSED]
-    assert missed
+    missed = [each.cell for each in missed_for(BY_SCALE, cells)]
     for cell in missed:
         mean = scaled[f"{cell.experiment}{SCALED}"]
         assert mean and cell.claim and mean >= cell.claim
 
 
 def test_split_learning_without_noise_comes_to_less_too() -> None:
-    record = Store().read("vim", "mnist splitnn")
+    seeds = seeds_of("vim", "mnist splitnn")
     cells = judged("vim", "table13")
-    missed = [e.cell for e in cells if e.cell.why == NOR_WITHOUT and e.verdict == MISSED]
-    assert record and missed
+    missed = [each.cell for each in missed_for(NOR_WITHOUT, cells)]
     for cell in missed:
         epochs = int(cell.column.split()[-1])
-        shares = [each["course"][epochs - 1]["validation"]["active"] for each in record["seeds"]]
+        shares = [each["course"][epochs - 1]["validation"]["active"] for each in seeds]
         assert cell.claim and 100 * fmean(shares) < cell.claim
 
 
@@ -179,8 +182,7 @@ def test_split_learning_without_noise_comes_to_less_too() -> None:
 def test_whole_images_do_not_reach_it_either(paper: str, table: str, of: str) -> None:
     pooled = {(e.cell.row, e.cell.column): e.mean for e in judged("easter", "table3")}
     why = NOR_WHOLE_IMAGES.format(of)
-    missed = [e.cell for e in judged(paper, table) if e.cell.why == why and e.verdict == MISSED]
-    assert missed
+    missed = [each.cell for each in missed_for(why, judged(paper, table))]
     for cell in missed:
         mean = pooled[f"{cell.row.split(',')[0]}, Central, on whole images", cell.column]
         assert mean and cell.claim and mean < cell.claim
@@ -189,8 +191,7 @@ def test_whole_images_do_not_reach_it_either(paper: str, table: str, of: str) ->
 @pytest.mark.parametrize("table", ["table1", "table2"])
 def test_60_epochs_come_closer(table: str) -> None:
     longer = {(e.cell.row, e.cell.column): e.mean for e in judged("vfedmh", "table1")}
-    missed = [e for e in judged("vfedmh", table) if e.cell.why == CLOSER and e.verdict == MISSED]
-    assert missed
+    missed = missed_for(CLOSER, judged("vfedmh", table))
     for each in missed:
         more = longer[f"{each.cell.row}, 60 epochs", each.cell.column]
         assert more and each.mean and more > each.mean
@@ -198,9 +199,8 @@ def test_60_epochs_come_closer(table: str) -> None:
 
 def best_of(name: str) -> float:
     """Return the best share of validation rows of an experiment's first seed."""
-    record = Store().read("vim", f"mnist {name}")
-    assert record
-    return float(max(each["validation"]["active"] for each in record["seeds"][0]["course"]))
+    first, *_ = seeds_of("vim", f"mnist {name}")
+    return float(max(each["validation"]["active"] for each in first["course"]))
 
 
 @pytest.mark.parametrize("method", ["splitnn", "fdml", "vimadmm", "vimadmm_j"])
@@ -209,9 +209,7 @@ def test_settings_of_100_clients_are_better_on_validation_rows(method: str) -> N
 
 
 def test_vimadmm_with_one_local_step_falls_apart() -> None:
-    record = Store().read("vim", "mnist vimadmm tau 1")
-    assert record
-    for seed in record["seeds"]:
+    for seed in seeds_of("vim", "mnist vimadmm tau 1"):
         shares = [each["validation"]["active"] for each in seed.get("course", [])]
         assert seed["failed"] or shares[-1] < max(shares) - 0.05
 
@@ -219,9 +217,8 @@ def test_vimadmm_with_one_local_step_falls_apart() -> None:
 @pytest.mark.parametrize("decay", ["", LESS])
 def test_vimadmm_with_deep_heads_is_ahead_at_first_and_behind_at_the_end(decay: str) -> None:
     def course(method: str) -> tuple[float, float]:
-        record = Store().read("vim", f"mnist {method} deep heads{decay}")
-        assert record
-        shares = [[e["validation"]["active"] for e in seed["course"]] for seed in record["seeds"]]
+        seeds = seeds_of("vim", f"mnist {method} deep heads{decay}")
+        shares = [[e["validation"]["active"] for e in seed["course"]] for seed in seeds]
         return fmean(each[0] for each in shares), fmean(max(each) for each in shares)
 
     first, best = course("vimadmm")
