@@ -102,9 +102,9 @@ def make(plan: Plan, given: Arguments) -> set[str]:
     """
     end = time.monotonic() + 60 * given.minutes if given.minutes else float("inf")
     absent = set[str]()
-    if plan.missing() and time.monotonic() < end:
-        make_folders(plan)
     while runs := [each for each in plan.missing() if each[2].dataset not in absent]:
+        if time.monotonic() < end:
+            make_folders(plan)
         progress = Progress([run for *_, run in runs], given.jobs)
         with workers(given.jobs, small=given.scale == SMALL) as pool:
             for (paper, name, run), record, seconds in _made(pool, runs, given.jobs, end, absent):
