@@ -80,15 +80,15 @@ _SMALL = "vfl_flower.learning.networks.small"
 _PRAVFED = "vfl_flower.learning.networks.papers.pravfed"
 _VIM = "vfl_flower.learning.networks.papers.vim"
 _TORCHVISION = "vfl_flower.learning.networks.torchvision_models"
-_VIM_TOPS = f"{_PLAIN}:without_bias", f"{_VIM}:deep_top"
+_BARE, _VIM_DEEP = f"{_PLAIN}:without_bias", f"{_VIM}:deep_top"
 NETWORKS = {
     "mlp": NetworkSpec(f"{_SMALL}:mlp"),
     "cnn": NetworkSpec(f"{_SMALL}:cnn"),
     "lenet": NetworkSpec(f"{_SMALL}:lenet"),
-    "linear": NetworkSpec(f"{_SMALL}:linear", top=f"{_PLAIN}:without_bias"),
-    "vim-mlp": NetworkSpec(f"{_VIM}:vim_mlp", False, "", "", *_VIM_TOPS),
-    "vim-cnn": NetworkSpec(f"{_VIM}:vim_cnn", False, "", "", *_VIM_TOPS),
-    "vim-cnn-32": NetworkSpec(f"{_VIM}:vim_cnn_32", False, "", "", *_VIM_TOPS),
+    "linear": NetworkSpec(f"{_SMALL}:linear", top=_BARE),
+    "vim-mlp": NetworkSpec(f"{_VIM}:vim_mlp", top=_BARE, deep=_VIM_DEEP),
+    "vim-cnn": NetworkSpec(f"{_VIM}:vim_cnn", top=_BARE, deep=_VIM_DEEP),
+    "vim-cnn-32": NetworkSpec(f"{_VIM}:vim_cnn_32", top=_BARE, deep=_VIM_DEEP),
     "pravfed-mlp": NetworkSpec(f"{_PRAVFED}:pravfed_mlp", top=f"{_PLAIN}:one_layer"),
     "pravfed-cnn": NetworkSpec(f"{_PRAVFED}:pravfed_cnn", top=f"{_PRAVFED}:dropped"),
     "pravfed-lenet": NetworkSpec(f"{_PRAVFED}:pravfed_lenet", top=f"{_PRAVFED}:two_layers"),

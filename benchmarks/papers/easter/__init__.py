@@ -6,8 +6,8 @@ from itertools import product
 
 from benchmarks.papers.easter.claims import TABLE_2, TABLE_3, TABLE_4
 from benchmarks.papers.easter.runs import (
-    APART,
     BASELINES,
+    DIVERGING,
     EXPERIMENTS,
     MIXED,
     OPTIMIZERS,
@@ -93,7 +93,7 @@ def _apart() -> list[Cell]:
     )
     varied = [
         Cell(f"{d}, {name}", network, f"{d} {network} {name}")
-        for (d, network), name in product(APART, VARIED)
+        for (d, network), name in product(DIVERGING, VARIED)
     ]
     return [*varied, *of_60_epochs("EASTER", ["CIFAR10"]), *short]
 

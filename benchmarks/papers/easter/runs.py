@@ -50,7 +50,7 @@ RATES = Search(
 POOLED = (("FMNIST", "LeNet"), ("CIFAR10", "LeNet"), ("CIFAR10", "MLP"))
 """Whose claims of Homo_EASTER are missed: more epochs, and whole images, say why."""
 
-APART = (("MNIST", "CNN"), ("MNIST", "LeNet"), ("FMNIST", "LeNet"), ("CIFAR10", "LeNet"))
+DIVERGING = (("MNIST", "CNN"), ("MNIST", "LeNet"), ("FMNIST", "LeNet"), ("CIFAR10", "LeNet"))
 """Runs of C_VFL that come apart at the rate of all others."""
 
 VARIED = {
@@ -141,7 +141,7 @@ EXPERIMENTS = {
     **{f"{d} {network} Central": _pooled(d, network) for d, network in POOLED},
     **{
         f"{d} {network} {name}": _same(d, network, "c_vfl").with_flags(more)
-        for (d, network), (name, more) in product(APART, VARIED.items())
+        for (d, network), (name, more) in product(DIVERGING, VARIED.items())
     },
     **{
         f"{d} {network} Homo_EASTER, 60 epochs": longer(_same(d, network, "easter"))

@@ -39,6 +39,8 @@ OF_50 = "an embedding has 64 numbers, the paper's 50: see the last rows"
 """Why PraVFed's bytes are missed; tests hold it against results."""
 
 ROW_NUMBERS = "the paper leaves out the numbers of rows"
+"""The same with the paper's 50."""
+
 SLOW = "noise that epsilon bounds, and SGD at 0.01, cost that much: see the last rows"
 """The same of the paper's own networks."""
 
@@ -148,21 +150,13 @@ def table3() -> list[Cell]:
         cells += _of_tables(name, list(map(float, numbers)), [None] * 4, end)
     small = [cell for cell in cells if cell.row in ALONE and cell.column in LINEAR_SETS]
     told = [replace(cell, why=NOR_LINEAR) if cell in small else cell for cell in cells]
-    linear = [
-        replace(cell, row=f"{cell.row}{LINEAR}", experiment=f"{cell.experiment}{LINEAR}")
-        for cell in small
-    ]
-    decayed = [
-        replace(
-            cell,
-            row=f"{cell.row}{DECAYED}",
-            experiment=f"{cell.column} {cell.row}{DECAYED}",
-            why="",
-        )
+    more = [
+        replace(cell, row=f"{cell.row}{end}", experiment=f"{cell.column} {cell.row}{end}", why="")
+        for end, rows in ((LINEAR, ALONE), (DECAYED, (*ALONE, "PraVFed")))
         for cell in cells
-        if cell.row in (*ALONE, "PraVFed") and cell.column in LINEAR_SETS
+        if cell.row in rows and cell.column in LINEAR_SETS
     ]
-    return [*told, *linear, *decayed]
+    return [*told, *more]
 
 
 def table6() -> list[Cell]:

@@ -40,9 +40,10 @@ def _noised(data: str, method: str, flags: Options, epsilon: str) -> Experiment:
 
 
 def _less_decay(of: Experiment, flags: Options, minutes: float) -> Experiment:
-    """Describe runs with a tenth of the weight decay."""
-    optimizers = of.flags["optimizers"].replace("0.001", "0.0001")
-    return replace(of.with_flags(flags | {"optimizers": optimizers}), minutes=minutes)
+    """Describe runs with a tenth of the weight decay, of heads too."""
+    less = {"optimizers": of.flags["optimizers"].replace("0.001", "0.0001")}
+    less |= {"beta": "0.00005"} if "beta" in of.flags else {}
+    return replace(of.with_flags(flags | less), minutes=minutes)
 
 
 PLAIN = {
@@ -146,7 +147,7 @@ TEN_EPOCHS = {
     for each in (VARIED[name],)
 }
 
-CALM: Options = WHOLE | {"local-steps": "5", "beta": "0.00005", "epochs": "20", "stop-drop": "10"}
+CALM: Options = WHOLE | {"local-steps": "5", "epochs": "20", "stop-drop": "10"}
 """Of ADMM methods with 100 clients, whose parallel steps add up."""
 
 LESS_DECAY = {
@@ -159,9 +160,8 @@ LESS_DECAY = {
     )
     for name in (f"mnist {method} 100 clients",)
 } | {
-    f"{name}{LESS}": _less_decay(VARIED[name], flags, VARIED[name].minutes)
-    for method, flags in (*((each, {}) for each in WITH_TOPS), ("vimadmm", {"beta": "0.00005"}))
-    for name in (f"mnist {method} deep heads",)
+    f"{name}{LESS}": _less_decay(VARIED[name], {}, VARIED[name].minutes)
+    for name in (f"mnist {method} deep heads" for method in (*WITH_TOPS, "vimadmm"))
 }
 
 ALIKE = {

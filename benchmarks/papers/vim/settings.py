@@ -50,7 +50,7 @@ USUAL = {"top-model": "usual"}
 
 TEN = ", ten epochs"
 LESS = ", less decay"
-"""Last words of runs with 100 clients that are longer, or have a tenth of the weight decay."""
+"""Last words of runs of ten epochs, and of those with a tenth of the weight decay."""
 
 TWICE = ", 60 epochs"
 """Last words of runs that are twice as long."""
