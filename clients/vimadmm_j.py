@@ -6,17 +6,9 @@ from torch import Tensor
 
 from vfl_flower.algorithms.admm_heads import check_head, descend_with_head
 from vfl_flower.api import Party, PassiveParty, Tape, floats, phase, rows
-from vfl_flower.common.errors import ProtocolError
 
 if TYPE_CHECKING:
     from strategies.specs.vimadmm_j import VIMADMMJOptions
-
-MOST = 4
-"""Bound of v, in largest weights of a row.
-
-v is twice the new lambda less the old one, each of which is one weight at most: 3, and room for
-rounding.
-"""
 
 
 class VIMADMMJClient(PassiveParty):
@@ -31,17 +23,24 @@ class VIMADMMJClient(PassiveParty):
         self.tape.passes = {"embed": self.embed_rows, "decide": self.decide}
         check_head(self)
 
+    @property
+    def largest_v(self) -> float:
+        """The bound of v, from the largest weight of a row.
+
+        v is twice the new lambda less the old one, each of which is one weight at most: 3, and
+        room for rounding.
+        """
+        return 4 * self.residuals.most
+
     @phase(takes=rows("batch"), gives=floats("B", "C", name="o_k"), sends="logits")
     def predict(self, rows: Tensor) -> Tensor:  # (B,) int32 -> (B, C), masked
         """Begin a round: o_k."""
         H_k = self.tape.start("embed", rows)
         return self.bounded(self.tape.run("decide", H_k))
 
-    @phase(after="predict", takes=floats("B", "C", name="v"))
+    @phase(after="predict", takes=floats("B", "C", most="largest_v", name="v"))
     def update(self, v: Tensor) -> None:  # (B, C) ->
         """Update W_k and h_k by Eq. 22 and 23."""
-        if v.abs().amax() > MOST * self.residuals.most:
-            raise ProtocolError("v is larger than the loss and the rows' weights allow")
         _, o_k = self.tape["decide"]
         sent = self.privacy.sent(self.bounded(o_k.detach()))
         self.descend(*self.tape["embed"], sent, v)

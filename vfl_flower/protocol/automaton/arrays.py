@@ -20,6 +20,7 @@ parties, N training rows, V validation rows. Any other symbol is free in each re
 
 from vfl_flower.protocol.automaton.gradients import Activations, Gradient, Gradients
 from vfl_flower.protocol.automaton.rules import (
+    Bounded,
     Counter,
     Declared,
     Labels,
@@ -42,10 +43,27 @@ def rows(part: Part) -> Rows:
 
 
 def floats(
-    *shape: Size, low: float | None = None, high: float | None = None, name: str = ""
+    *shape: Size,
+    low: float | None = None,
+    high: float | None = None,
+    most: str = "",
+    name: str = "",
 ) -> Numbers:
-    """Declare finite float32 numbers; `name` is for readers."""
-    return Numbers(Layout("float32", shape), low, high, name)
+    """Declare finite float32 numbers.
+
+    Parameters
+    ----------
+    *shape : int or str
+        Lengths.
+    low, high : float, optional
+        Their range.
+    most : str, optional
+        Path to the party's attribute that is `high` in its run; `low` is its negative unless said.
+    name : str, optional
+        For readers.
+    """
+    layout = Layout("float32", shape)
+    return Bounded(layout, low, name=name, most=most) if most else Numbers(layout, low, high, name)
 
 
 def activations(

@@ -139,7 +139,7 @@ class Numbers(Declared):
 
     def text(self) -> str:
         """See `Declared`."""
-        limits = f" in {self._range()}" if (self.low, self.high) != (None, None) else ""
+        limits = f" in {self._range()}".removesuffix(" in [-inf, inf]")
         lengths = ", ".join(map(str, self.layout.shape))
         comma = "," if len(self.layout.shape) == 1 else ""
         return f"{self.name} ({lengths}{comma}) {self.layout.dtype}{limits}".lstrip()
@@ -170,6 +170,22 @@ class Numbers(Declared):
             -finite if self.low is None else self.low,
             finite if self.high is None else self.high,
         )
+
+
+@dataclass(frozen=True)
+class Bounded(Numbers):
+    """Numbers within a bound of the run, or from `low` to it."""
+
+    most: str = ""
+
+    def fault(self, array: Array, party: Scope, step: int) -> str:
+        """See `Declared`."""
+        most = float(attrgetter(self.most)(party))
+        return Numbers(self.layout, -most if self.low is None else self.low, most).outside(array)
+
+    def _range(self) -> str:
+        most = shown_path(self.most)
+        return f"[{f'-{most}' if self.low is None else f'{self.low:g}'}, {most}]"
 
 
 @dataclass(frozen=True)
