@@ -77,7 +77,7 @@ def quick_encryption() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def quick_runs() -> Iterator[None]:
-    """Leave out waits for the disk, and most trials and bootstraps.
+    """Leave out waits for the disk, and most trials of searches.
 
     Files outlive a process without waiting, and no test ends the machine. Runs are too short for
     what the usual number of trials finds out. Tests of these have the usual numbers.
@@ -86,6 +86,7 @@ def quick_runs() -> Iterator[None]:
         patched.setattr("os.fsync", lambda file: None)
         patched.setattr("vfl_flower.common.worker.TRIALS", 1)
         patched.setattr("vfl_flower.analysis.explain.permutation._DRAWS", 20)
+        patched.setattr("vfl_flower.data.partition.correlation.EXCHANGES", 10)
         yield
 
 

@@ -16,6 +16,7 @@ ORANGE = (0xE6, 0x9F, 0x00)  # of the bytes down
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(BROWSER is None, reason="there is no Chromium")
 def test_a_browser_shows_it(runs: Path, tmp_path: Path) -> None:
     page, picture = tmp_path / "page.html", tmp_path / "page.png"

@@ -7,9 +7,11 @@ from tests.helpers.data import columns_of
 from tests.helpers.features import table
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.columns import Features
-from vfl_flower.data.partition import tabular
+from vfl_flower.data.partition import correlation, tabular
 from vfl_flower.data.partition.correlation import correlated, icor, pcor, spearman
 from vfl_flower.data.partition.shares import Share
+
+EXCHANGES = correlation.EXCHANGES
 
 
 def blocks() -> Features:
@@ -36,7 +38,10 @@ def test_pcor_of_known_blocks() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
-def test_beta_runs_from_correlated_within_to_correlated_between(seed: int) -> None:
+def test_beta_runs_from_correlated_within_to_correlated_between(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(correlation, "EXCHANGES", EXCHANGES)
     rows = blocks()
     cor = spearman(rows)
     groups = np.arange(12).reshape(4, 3)

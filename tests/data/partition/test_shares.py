@@ -44,10 +44,8 @@ def test_the_central_bound_holds_no_column_that_nobody_has() -> None:
 def test_shares_that_are_kept_are_those_of_all_parties(made: str, data: st.DataObject) -> None:
     numbers = data.draw(st.lists(st.integers(0, 5), min_size=1, unique=True))
     pixels, listed = image(9, 1, 6, 8), ",".join(map(str, numbers))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("vfl_flower.data.partition.correlation.EXCHANGES", 10)  # the search is long
-        every = dealt(made, pixels, 6, seed=3)
-        kept = dealt(f"{made}@{listed}/6", pixels, len(numbers), seed=3)
+    every = dealt(made, pixels, 6, seed=3)
+    kept = dealt(f"{made}@{listed}/6", pixels, len(numbers), seed=3)
     assert len(kept) == len(numbers)
     assert all(np.array_equal(a, every[n]) for a, n in zip(kept, numbers, strict=True))
 
