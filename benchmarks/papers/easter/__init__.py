@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from itertools import product
 
 from benchmarks.papers.easter.claims import TABLE_2, TABLE_3, TABLE_4
 from benchmarks.papers.easter.runs import (
@@ -34,16 +33,21 @@ SMALL_RATES = (
 
 SMALLER = "this package's LeNet is smaller than the authors', which comes closer: see below"
 BEST = "the best evaluation of 60 epochs comes closer: see that row"
+APART = (
+    "its four local steps are on one gradient; on one each, by shared labels, and on CIFAR-10 at a "
+    "quarter of the rate, it trains: see {}"
+)
 WHY = {
     ("CIFAR10", "Local", "LeNet"): SMALLER,
+    **{(dataset, "C_VFL", network): APART.format("below") for dataset, network in DIVERGING},
     **{("CIFAR10", "EASTER", network): BEST for network in SMALL},
 }
-"""What explains misses of Table 2, by data set, row and network; tests hold it against results."""
+"""What explains misses and failures of Table 2; tests hold it against results."""
 
 NO_MORE = "even one network on whole images comes to no more: see the last rows"
 OF_HOMOGENEOUS = {
     ("FMNIST", "LeNet"): "60 epochs come to it: see that row",
-    ("CIFAR10", "LeNet"): NO_MORE,
+    ("CIFAR10", "LeNet"): BEST,
     ("CIFAR10", "MLP"): NO_MORE,
 }
 """What explains misses of Homo_EASTER, by data set and network; tests hold it against results."""
@@ -93,7 +97,8 @@ def _apart() -> list[Cell]:
     )
     varied = [
         Cell(f"{d}, {name}", network, f"{d} {network} {name}")
-        for (d, network), name in product(DIVERGING, VARIED)
+        for name, (where, _) in VARIED.items()
+        for d, network in where
     ]
     return [*varied, *of_60_epochs("EASTER", ["CIFAR10"]), *short]
 
@@ -123,7 +128,7 @@ def _networks() -> list[Cell]:
 def _rounds() -> list[Cell]:
     """Return exchanges of a training, of which the paper has ratios only."""
     runs = {"EASTER, three networks": "mixed"}
-    runs |= {f"{name}, one network": f"CNN {name}" for name in BASELINES if name != "Local"}
+    runs |= {f"{name}, one network": f"MLP {name}" for name in BASELINES if name != "Local"}
     return [
         Cell(row, dataset, f"{dataset} {run}", "exchanges", lower=True)
         for row, run in runs.items()
@@ -232,8 +237,8 @@ PAPER = Paper(
             note="In one run of EASTER the active party has the CNN, a passive one LeNet, two have "
             "MLPs; the column is the party with that network. Baselines have the column's network "
             "everywhere. The paper does not say how many runs its deviations are of; five, as in "
-            "PraVFed, are taken. Runs of C_VFL that failed are compared with nothing: the "
-            "comparison with it rests on those that came through. In the row of 60 epochs weights "
+            "PraVFed, are taken. Runs of C_VFL that failed are compared with nothing; "
+            "those with labels shared stand in for them. In the row of 60 epochs weights "
             "are those of the best evaluation by validation rows. That is an early one, and comes "
             "closer to the claims than the last of 20 epochs; more epochs alone do not. A "
             "shortened row is one epoch of 12,800 rows, 100 steps, with ResNet18 at all parties, "

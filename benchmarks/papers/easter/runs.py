@@ -53,12 +53,14 @@ POOLED = (("FMNIST", "LeNet"), ("CIFAR10", "LeNet"), ("CIFAR10", "MLP"))
 DIVERGING = (("MNIST", "CNN"), ("MNIST", "LeNet"), ("FMNIST", "LeNet"), ("CIFAR10", "LeNet"))
 """Runs of C_VFL that come apart at the rate of all others."""
 
+QUARTER, SHARED = {"learning-rates": "0.0125"}, {"share-labels": ""}
 VARIED = {
-    "C_VFL (a quarter of the rate)": {"learning-rates": "0.0125"},
-    "C_VFL (labels shared)": {"share-labels": ""},
+    "C_VFL (a quarter of the rate)": (DIVERGING, QUARTER),
+    "C_VFL (labels shared)": (DIVERGING, SHARED),
+    "C_VFL (labels shared, a quarter of the rate)": ([("CIFAR10", "LeNet")], QUARTER | SHARED),
 }
-"""What may keep them together: four local steps that are about one of the others', or steps on
-gradients of their own, in place of four on one, as C-VFL's paper has them."""
+"""What may keep them together, and where: four local steps that are about one of the others', or
+steps on gradients of their own, in place of four on one, as C-VFL's paper has them; or both."""
 
 MIXED = {"CNN": "cnn,lenet,mlp,mlp", "LeNet": "lenet,mlp,cnn,cnn", "MLP": "mlp,cnn,lenet,lenet"}
 """Four networks, by that of the active party."""
@@ -141,7 +143,8 @@ EXPERIMENTS = {
     **{f"{d} {network} Central": _pooled(d, network) for d, network in POOLED},
     **{
         f"{d} {network} {name}": _same(d, network, "c_vfl").with_flags(more)
-        for (d, network), (name, more) in product(DIVERGING, VARIED.items())
+        for name, (where, more) in VARIED.items()
+        for d, network in where
     },
     **{
         f"{d} {network} Homo_EASTER, 60 epochs": longer(_same(d, network, "easter"))
