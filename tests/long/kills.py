@@ -8,7 +8,7 @@ from tests.long.check import Failed, Job
 
 def kills(job: Job) -> dict[str, Any]:
     """Kill all runs; each comes to the same weights and files."""
-    report = BENCHMARK.run(["kills", "--every", str(job.size(1, 20)), "--minutes", "600"])
+    report = BENCHMARK.run(["kills", "--every", str(job.size(1, 60)), "--minutes", "600"])
     runs, *failed = report.tables
     found: dict[str, Any] = {
         str(row[0]): dict(zip(runs.columns, row, strict=True)) for row in runs.rows

@@ -116,7 +116,7 @@ def test_a_soak_names_the_first_step_that_differs() -> None:
 
 def test_a_resumed_run_that_differs_is_noticed(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     def measure(given: Arguments, report: Report) -> None:
-        assert (given.names, given.every) == (["kills"], 20)
+        assert (given.names, given.every) == (["kills"], 60)
         report.table("killed", {"run": "", "calls": ""}).add("easter", 8)
         if differs:
             report.table("failed", {"run": "", "outcome": ""}).add("easter", "other weights")
