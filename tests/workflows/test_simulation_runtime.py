@@ -141,11 +141,11 @@ def runtime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
             process.wait(20)
 
 
-@pytest.mark.parametrize("carrier", ["messages", "stream"])
+@pytest.mark.parametrize(("carrier", "split"), [("messages", "stratified"), ("stream", "")])
 def test_carriers_equal_local_bit_for_bit(
-    carrier: str, runtime: Runtime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    carrier: str, split: str, runtime: Runtime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Weights, accuracies and ledgers do not depend on the transport."""
+    """Held-out rows, weights, accuracies and ledgers do not depend on the transport."""
     here, there = tmp_path / "local", tmp_path / carrier
     models = "cnn,lenet,mlp,my_networks:Mine"
     options = 'epochs=2 batch-size=256 train-rows=600 embedding-dim=16 baselines="off"'
@@ -153,15 +153,18 @@ def test_carriers_equal_local_bit_for_bit(
     options += (
         f' transport="{carrier}"' if carrier == "messages" else ""
     )  # the other is the default
+    options += f' split="{split}"' if split else ""
     log = runtime.run(f'out="{there}" {options}')
     assert (there / "result.json").is_file(), log
     monkeypatch.syspath_prepend(runtime.env["PYTHONPATH"])
     flags = ["--epochs", "2", "--batch-size", "256", "--train-rows", "600", "--embedding-dim", "16"]
     flags += ["--baselines", "off", "--party-timeout", "240"]
+    flags += ["--split", split] if split else []
     assert run([*flags, "--models", models, "--out", str(here)]) == 0
     for rank in range(4):
-        ours, theirs = (p / party_name(rank) / "model/weights.safetensors" for p in (here, there))
-        assert ours.read_bytes() == theirs.read_bytes(), party_name(rank)
+        for name in ("model/weights.safetensors", *(["split.safetensors"] if split else [])):
+            ours, theirs = (p / party_name(rank) / name for p in (here, there))
+            assert ours.read_bytes() == theirs.read_bytes(), f"{party_name(rank)}: {name}"
     local, carried = (values_of(p / "result.json") for p in (here, there))
     assert (local.pop("transport"), carried.pop("transport")) == ("local", carrier)
     for result in (local, carried):
@@ -172,30 +175,6 @@ def test_carriers_equal_local_bit_for_bit(
     assert local == carried
     lines = [(p / "metrics.jsonl").read_text().splitlines() for p in (here, there)]
     assert len(lines[0]) == len(lines[1]) == 2
-
-
-def test_split_of_columns_equals_local(runtime: Runtime, tmp_path: Path) -> None:
-    """Held-out rows and weights do not depend on the transport."""
-    here, there = tmp_path / "local", tmp_path / "messages"
-    stated = {
-        "dataset": "digits",
-        "method": "splitnn",
-        "parties": "2",
-        "models": "mlp",
-        "split": "stratified",
-    }
-    stated |= {"epochs": "1", "batch-size": "128", "baselines": "off", "party-timeout": "240.0"}
-    words = [
-        f'{key}="{each}"' if each.isalpha() else f"{key}={each}" for key, each in stated.items()
-    ]
-    log = runtime.run(" ".join([f'out="{there}"', *words]), supernodes=1)
-    assert (there / "result.json").is_file(), log
-    flags = [word for key, each in stated.items() for word in (f"--{key}", each)]
-    assert run([*flags, "--out", str(here)]) == 0
-    for rank in range(2):
-        for name in ("split.safetensors", "model/weights.safetensors"):
-            ours, theirs = (path / party_name(rank) / name for path in (here, there))
-            assert ours.read_bytes() == theirs.read_bytes(), f"{party_name(rank)}: {name}"
 
 
 def test_a_new_party_joins_as_locally(runtime: Runtime, tmp_path: Path) -> None:
