@@ -62,6 +62,9 @@ VARIED = {
 """What may keep them together, and where: four local steps that are about one of the others', or
 steps on gradients of their own, in place of four on one, as C-VFL's paper has them; or both."""
 
+DECAYS = Search({"optimizers": [f"sgd:weight_decay={share}" for share in (0.001, 0.003)]})
+"""Weight decay of 60 epochs, whose last ones know all training rows without it."""
+
 MIXED = {"CNN": "cnn,lenet,mlp,mlp", "LeNet": "lenet,mlp,cnn,cnn", "MLP": "mlp,cnn,lenet,lenet"}
 """Four networks, by that of the active party."""
 
@@ -150,6 +153,10 @@ EXPERIMENTS = {
         f"{d} {network} Homo_EASTER, 60 epochs": longer(_same(d, network, "easter"))
         for d, network in POOLED
     },
+    "CIFAR10 LeNet Homo_EASTER, 60 epochs, falling rate": replace(
+        longer(_same("CIFAR10", "LeNet", "easter")).with_flags({"schedule": "cosine"}),
+        search=DECAYS,
+    ),
     "CIFAR10 mixed, 60 epochs": longer(_mixed("CIFAR10", "easter", MIXED["CNN"], {})),
     **{f"{d} residual": _large(d) for d in SETS},
     **{f"{d} ResNet18 shortened": _shortened(d) for d in SETS},
