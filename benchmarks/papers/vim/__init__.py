@@ -51,7 +51,6 @@ PAPER = Paper(
         figures.FIGURE_1_BYTES,
         figures.FIGURE_1_CIFAR,
         figures.FIGURE_2,
-        figures.FIGURE_2_SUMS,
         figures.FIGURE_3,
         figures.FIGURE_3_RANKS,
         figures.FIGURE_5,

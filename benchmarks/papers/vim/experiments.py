@@ -161,7 +161,7 @@ LESS_DECAY = {
     for name in (f"mnist {method} 100 clients",)
 } | {
     f"{name}{LESS}": _less_decay(VARIED[name], {}, VARIED[name].minutes)
-    for name in (f"mnist {method} deep heads" for method in (*WITH_TOPS, "fdml", "vimadmm"))
+    for name in (f"mnist {method} deep heads" for method in (*WITH_TOPS, "vimadmm"))
 }
 
 ALIKE = {

@@ -1,6 +1,6 @@
 """VIM's figures."""
 
-from benchmarks.papers.vim.settings import LESS, METHODS, WITH_TOPS
+from benchmarks.papers.vim.settings import LESS, METHODS
 from benchmarks.reproducing.paper import Cell, Curve, Table
 
 SPLIT = ("vafl", "splitnn", "fedbcd", "vimadmm")
@@ -98,23 +98,6 @@ FIGURE_2 = Table(
     "them: VIMADMM's are as wide as an embedding, the others' one as all together. The paper "
     "names no number. Here VIMADMM is ahead after the first epoch, and behind at the end. Curves "
     "are of validation rows, cells of test rows.",
-)
-
-FIGURE_2_SUMS = Table(
-    name="fig2-sums",
-    title="Two-layer heads of one client each, and of all, MNIST",
-    place="Fig. 2, sums",
-    cells=tuple(
-        Cell(METHODS[method], f"{decay}, {rows}", f"mnist {method} deep heads{end}", reading)
-        for decay, end in DECAYS
-        for rows, reading in (("test rows", "test:active"), ("training rows", "train:active"))
-        for method in ("vimadmm", "fdml", *WITH_TOPS)
-    ),
-    note="The head of VAFL, Split Learning and FedBCD has all embeddings at once. VIMADMM's heads "
-    "have one client's each, and their sum predicts; FDML, which is not in Fig. 2, predicts by "
-    "such a sum, too, and takes plain gradient steps. It fits training rows about as baselines do, "
-    "and VIMADMM does less: ADMM's steps, not the sum, are what costs accuracy here. Training rows "
-    "are of the last evaluation.",
 )
 
 HEADS, NOISY = "mnist vimadmm", "mnist vimadmm noisy 10 epochs"

@@ -112,7 +112,6 @@ DEEP = {
         ("vafl", {"learning-rates": "0.3"}, 2.5),
         ("splitnn", {"learning-rates": "0.2"}, 2.5),
         ("fedbcd", {"learning-rates": "0.1", "local-steps": "5"}, 4),
-        ("fdml", {}, 6),
         ("vimadmm", {"learning-rates": "0.1", "local-steps": "10"}, 12),
     )
 }

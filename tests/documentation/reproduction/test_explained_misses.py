@@ -106,13 +106,6 @@ def test_the_best_evaluation_and_not_more_epochs_comes_closer() -> None:
             assert means[-1] < max(means) - 0.02
 
 
-@pytest.mark.parametrize("decay", ["the program's weight decay", "a tenth of it"])
-def test_deep_heads_fit_training_rows_less_by_admm_than_by_gradients(decay: str) -> None:
-    cells = {(e.cell.row, e.cell.column): e.mean for e in judged("vim", "fig2-sums")}
-    fitted, summed = (cells[name, f"{decay}, training rows"] for name in ("VIMADMM", "FDML"))
-    assert fitted and summed and fitted < summed - 1
-
-
 def test_own_networks_send_little_more_than_the_claim() -> None:
     cells = judged("pravfed", "table4")
     missed = missed_for(OF_50, cells)
