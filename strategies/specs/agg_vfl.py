@@ -35,6 +35,7 @@ SPEC = MethodSpec(
     noises=True,
     noises_gradients=True,
     label_only=True,
+    own_decisions=True,
     embedding_gradients=True,
     allows_missing=True,
     leaves_out=True,

@@ -62,6 +62,7 @@ SPEC = MethodSpec(
     noises_gradients=True,
     gives_labels=True,
     label_only=True,
+    own_decisions=True,
     embedding_gradients=True,
     allows_missing=True,
     leaves_out=True,

@@ -42,6 +42,7 @@ SPEC = MethodSpec(
     additive=True,
     regression=False,
     label_only=True,
+    own_decisions=True,
     embedding_gradients=True,
     allows_missing=True,
     leaves_out=True,

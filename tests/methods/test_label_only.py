@@ -101,7 +101,8 @@ def test_the_result_says_so(
 ) -> None:
     out = tmp_path / "run"
     flags = ["--epochs", "1", "--models", "mlp", "--baselines", "on"]
-    flags += [] if spec_of(method).network else ["--top-layers", "2"]
+    spec = spec_of(method)
+    flags += [] if spec.network or spec.own_decisions else ["--top-layers", "2"]
     apart = ["--method", method, "--active-columns", "none", "--party-randomness", "private"]
     assert run([*flags, *apart, "--out", str(out)]) == 0
     result = json.loads((out / "result.json").read_text())
@@ -177,3 +178,11 @@ def test_its_deep_top_model_is_that_of_its_network(top_model: str, hidden: int, 
         (10, hidden),
     ]
     assert sum(isinstance(each, Dropout) for each in decide.modules()) == drops
+
+
+@pytest.mark.parametrize("method", ["fdml", "agg_vfl", "vimadmm_j"])
+def test_layers_of_a_decision_net_that_there_is_not_are_refused(method: str) -> None:
+    """Nothing would be deeper, as every party has its own net."""
+    own = RunConfig(method=method, top_layers=2)
+    with pytest.raises(ConfigError, match="top-layers is 2, and would change no network"):
+        own.changed(active_columns="none")

@@ -189,6 +189,8 @@ class MethodSpec:
         Whether missing numbers and dates of tables stay NaN; else they are imputed.
     unused : tuple of str
         Options of all methods, by field name, that would change nothing: they keep their defaults.
+    own_decisions : bool
+        Whether every party decides by a net of its own: one without columns has none.
     additive : bool
         Whether the prediction is a sum of what each party's head says.
     regression : bool
@@ -230,6 +232,7 @@ class MethodSpec:
     network: str = ""
     keeps_gaps: bool = False
     unused: tuple[str, ...] = ()
+    own_decisions: bool = False
     additive: bool = False
     regression: bool = True
     weights_secret: bool = True

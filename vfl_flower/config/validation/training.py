@@ -38,6 +38,11 @@ def check_unused(cfg: Settings) -> None:
                 f"{kebab(each.name)} is {value}, and would change nothing: {cfg.method} has no use "
                 f"for it; leave it at {each.default}"
             )
+    if cfg.spec.own_decisions and cfg.active_columns == "none" and cfg.top_layers:
+        raise ConfigError(
+            f"top-layers is {cfg.top_layers}, and would change no network of {cfg.method}: it is "
+            "of the active party's decision net, which it has not with active-columns = none; use 0"
+        )
 
 
 def check_weights(cfg: Settings, weighted: bool | None = None) -> None:
