@@ -2,7 +2,7 @@
 
 Every cell has a verdict.
 
-    python -m benchmarks.reproduce [PAPER:TABLE ...] --seeds 3 --data-dir DIR --out DIR
+    python -m benchmarks.reproduce [PAPER:TABLE ...] --seeds 3 --data-dir DATA --out RUNS
 
 It runs what is missing, the cheapest runs first, and can be stopped and started again at any
 point: results are kept in ``--results``, a JSON file for each experiment, and unfinished runs in
@@ -13,7 +13,13 @@ point: results are kept in ``--results``, a JSON file for each experiment, and u
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    Future,
+    ProcessPoolExecutor,
+    wait,
+)
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,7 +31,7 @@ from benchmarks.reproducing.runs import Record, Run, completed
 from benchmarks.reproducing.store import RESULTS, Store
 from benchmarks.reproducing.verdicts import judged
 from benchmarks.reproducing.workers import workers
-from vfl_flower.common.errors import ConfigError
+from vfl_flower.common.errors import ConfigError, RunError
 from vfl_flower.common.files import refused
 from vfl_flower.common.signals import raise_at_signals
 from vfl_flower.config.catalog import DEVICES, PRECISIONS
@@ -136,7 +142,20 @@ def _made(
             return
         for future in wait(going, return_when=FIRST_COMPLETED).done:
             key, started = going.pop(future)
-            yield key, future.result(), time.monotonic() - started
+            yield key, _result(key[2], future), time.monotonic() - started
+
+
+def _result(run: Run, future: Future[Record | None]) -> Record | None:
+    """Return the record of a run; its errors name it."""
+    try:
+        return future.result()
+    except ConfigError as error:
+        raise ConfigError(f"{run.name}: {error}") from error
+    except BrokenExecutor as error:
+        raise RunError(
+            f"{run.name}, or a run beside it: its process was killed, maybe for want of memory; "
+            "try fewer --jobs"
+        ) from error
 
 
 def show(wanted: dict[str, list[Table]], plan: Plan, report: Report) -> None:
@@ -187,13 +206,18 @@ def check(plan: Plan, wanted: dict[str, list[Table]]) -> None:
     Raises
     ------
     ConfigError
-        If `only` names no experiment, or there is no such device.
+        If `only` names no experiment, there is no such device, or results would be lost.
     """
     settings, known = plan.settings, papers()
     device_of(settings.flags["device"])
     if settings.only and not plan.experiments:
         names = [each for name, tables in wanted.items() for each in known[name].needed(tables)]
         raise ConfigError(f"no experiment is called {settings.only}{near(settings.only, names)}")
+    if settings.small and (there := plan.of_other_settings()):
+        raise ConfigError(
+            f"results of {there[0]} in {plan.store.folder} are of other settings, and tiny ones "
+            "would take their place; name another folder"
+        )
 
 
 def make_folders(plan: Plan) -> None:
@@ -216,7 +240,7 @@ BENCHMARK = Benchmark(
         "data_dir": DATA_DIR,
         "out": Option("runs/reproduced", tiny=None, help="folder of runs, which are resumed in it"),
         "results": Option(None, help="folder of the results; None: the repository's own"),
-        "seeds": Option(3, tiny=1, least=1, help="seeds of every experiment"),
+        "seeds": Option(3, tiny=1, least=1, help="seeds; some experiments have fewer, or more"),
         "scale": Option("full", tiny=SMALL, help=SCALES, choices=("full", SMALL)),
         "only": Option("", help="a part of the names of the experiments to run, as in mixed"),
         "jobs": Option(1, least=1, help="runs side by side"),

@@ -238,7 +238,7 @@ class Paper:
     repeats : int
         Number of runs behind each of its numbers with a spread.
     experiments : mapping of str to Experiment
-        All runs, by names that are lower case words.
+        All runs, by names.
     tables : sequence of Table
         Tables and figures in their order.
     methods : sequence of str

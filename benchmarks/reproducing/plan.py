@@ -113,6 +113,15 @@ class Plan:
         of = self.experiments[paper, experiment]
         return settled(found, self._points(of.search)) if of.search else found
 
+    def of_other_settings(self) -> list[str]:
+        """Return names of experiments whose results have other settings."""
+        return [
+            name
+            for paper, name in self.experiments
+            if (found := self.store.read(paper, name))
+            and found["flags"] != dict(self._flags(paper, name))
+        ]
+
     def failures(self) -> list[str]:
         """Return a line for each run that failed."""
         return [

@@ -9,6 +9,7 @@ from typing import Any
 from benchmarks.harness.benchmark import machine, versions
 from benchmarks.reproducing.paper import Flags
 from benchmarks.reproducing.runs import Record
+from vfl_flower.common.errors import RunError
 from vfl_flower.common.files import write_atomically
 
 RESULTS = Path(__file__).parents[1] / "results" / "papers"
@@ -37,9 +38,18 @@ class Store:
         return self.folder / slug(paper) / f"{slug(experiment)}.json"
 
     def read(self, paper: str, experiment: str) -> Record | None:
-        """Return the results of an experiment, if there are some."""
+        """Return the results of an experiment, if there are some.
+
+        Raises
+        ------
+        RunError
+            If the file is not as it was written.
+        """
         path = self.path(paper, experiment)
-        found: Record | None = json.loads(path.read_text()) if path.is_file() else None
+        try:
+            found: Record | None = json.loads(path.read_text()) if path.is_file() else None
+        except ValueError as error:
+            raise RunError(f"{path} is no result: restore it, or remove it") from error
         return found
 
     def current(self, paper: str, experiment: str, flags: Flags) -> Record:

@@ -8,6 +8,7 @@ from typing import Any
 
 from benchmarks import reproduce
 from benchmarks.reproducing.paper import Cell, Curve, Experiment, Paper, Search, Table
+from vfl_flower.common.errors import VflError
 
 BENCHMARK = replace(
     reproduce.BENCHMARK,
@@ -50,7 +51,10 @@ class InThisProcess:
 
     def submit(self, work: Any, *args: Any) -> Any:
         future = Future[Any]()
-        future.set_result(work(*args))
+        try:
+            future.set_result(work(*args))
+        except VflError as error:
+            future.set_exception(error)
         return future
 
 

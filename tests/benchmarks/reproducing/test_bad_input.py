@@ -1,11 +1,15 @@
 """Bad input is refused in one line, before a run begins."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
-from tests.benchmarks.reproducing.made import BENCHMARK, words
+from benchmarks.reproducing import plan
+from benchmarks.reproducing.paper import Experiment
+from benchmarks.reproducing.store import Store
+from tests.benchmarks.reproducing.made import ALONE, BENCHMARK, PAPER, words
 
 
 @pytest.mark.parametrize(
@@ -40,6 +44,32 @@ def test_a_folder_that_cannot_be_made(option: str, tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=r"error: .*taken/runs cannot be used: Not a directory"):
         BENCHMARK.run(words(tmp_path, option, str(taken / "runs"), "made"))
     assert not [*tmp_path.rglob("*.json")]
+
+
+def test_results_that_tiny_runs_would_replace(tmp_path: Path) -> None:
+    store = Store(tmp_path / "results")
+    whole = {"paper": "made", "experiment": "alone", "flags": {}, "searched": [], "seeds": []}
+    store.write(whole)
+    with pytest.raises(SystemExit, match=r"error: results of alone in .* are of other settings"):
+        BENCHMARK.run(words(tmp_path, "--scale", "small", "made:table1"))
+    assert store.read("made", "alone") == whole
+
+
+def test_a_result_that_is_damaged_is_named(tmp_path: Path) -> None:
+    path = Store(tmp_path / "results").path("made", "alone")
+    path.parent.mkdir(parents=True)
+    path.write_text('{"paper": "ma')
+    with pytest.raises(SystemExit, match=r"error: .*alone\.json is no result: restore it, or"):
+        BENCHMARK.run(words(tmp_path, "made:table1"))
+    assert path.read_text() == '{"paper": "ma'
+
+
+def test_a_refused_setting_names_its_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    of = {"alone": Experiment(ALONE | {"models": "none-such"}, minutes=1)}
+    refused = replace(PAPER, experiments=of, tables=PAPER.tables[:1])
+    monkeypatch.setattr(plan, "papers", lambda: {"made": refused})
+    with pytest.raises(SystemExit, match=r"error: made: alone, seed-0: .*none-such"):
+        BENCHMARK.run(words(tmp_path, "made:table1"))
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
